@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The front door. Meson does the work; see meson.build. `make help` lists the targets.
+#
+#	BUILD=dir	where to build (build)
+#	PREFIX=dir	where to install (/usr/local)
+#	DESTDIR=dir	a root in front of that, for packages
+#	JOBS=n		how many compilers at once
+
+BUILD ?= build
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+
+NINJA = ninja $(QUIET) -C $(BUILD) -j $(JOBS)
+
+all: $(BUILD)/build.ninja ## build everything (the default)
+	@$(NINJA)
+
+$(BUILD)/build.ninja:
+	@meson setup --prefix '$(PREFIX)' $(BUILD) >/dev/null || \
+		{ cat $(BUILD)/meson-logs/meson-log.txt; rm -rf $(BUILD); exit 1; }
+
+demo: ## set up, build, trace the hello guest, print its span tree
+	@scripts/setup build
+	@$(MAKE) --no-print-directory all QUIET=--quiet
+	@BUILD='$(BUILD)' scripts/demo
+
+check: ## set up, then every test; ends in `N passed, N failed, N skipped`
+	@scripts/setup build check
+	@$(MAKE) --no-print-directory all QUIET=--quiet
+	@BUILD='$(BUILD)' tests/run full
+
+check-quick: all ## the tests that boot no machine, in under a minute
+	@BUILD='$(BUILD)' tests/run quick
+
+check-vm: ## set up, then the tests that boot machines: guests, real KVM exits on AMD and Intel
+	@scripts/setup build check
+	@$(MAKE) --no-print-directory all QUIET=--quiet
+	@BUILD='$(BUILD)' tests/run full kvm/ vm/
+
+bench: ## set up, then the benchmarks: ratios against rivals and limits
+	@scripts/setup build bench
+	@test ! -f $(BUILD)/build.ninja -o -e $(BUILD)/bench/bench_emit || \
+		meson setup --reconfigure $(BUILD) >/dev/null # the rivals may be new here
+	@$(MAKE) --no-print-directory all QUIET=--quiet
+	@BUILD='$(BUILD)' bench/run
+
+fuzz: ## set up, then each fuzz target for FUZZ_SECONDS (60)
+	@scripts/setup build check
+	@BUILD='$(BUILD)' fuzz/run
+
+accept: all ## write the golden tests' present output as what is expected; read the diff
+	@BUILD='$(BUILD)' tests/golden/run --accept
+
+ship-trace: all ## after a change of the format: record examples/traces/hello anew, and accept
+	@rm -rf $(BUILD)/ship && $(BUILD)/ringside run --quiet --record $(BUILD)/ship \
+		$(BUILD)/examples/guests/hello
+	@rm -rf examples/traces/hello && mv $(BUILD)/ship examples/traces/hello
+	@BUILD='$(BUILD)' tests/golden/run --accept
+
+install: all ## install to PREFIX, under DESTDIR
+	@meson configure --prefix '$(abspath $(PREFIX))' $(BUILD)
+	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --quiet
+
+clean: ## remove every build directory
+	rm -rf $(BUILD) $(BUILD)-*
+
+help: ## this text
+	@echo 'Ringside: tracing of virtual machines, hypervisor, host and guest on one clock.'
+	@echo
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
+	@echo
+	@echo 'BUILD=dir PREFIX=dir DESTDIR=dir JOBS=n; see README.md.'
+
+.PHONY: all demo check check-quick check-vm bench fuzz accept ship-trace install clean help

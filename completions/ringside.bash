@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# bash completion for ringside. Options by verb; a test compares them with each verb's --help.
+
+_ringside_options()
+{
+	case $1 in
+	run)
+		echo --vcpus --memory --timeout --record --handover --ring --poll --mask --strict-clock \
+			--json --quiet --help
+		;;
+	print)
+		echo --json --tree --acrn --count --sum --wall --tsc --from --to --cpus --vcpus --vm --probe --limit \
+			--freq --xen-log --format --quiet --help
+		;;
+	script)
+		echo --program --script --on --freq --xen-log --output --quiet --option --cpp --define --include --list \
+			--compile --disassemble --help
+		;;
+	list) echo --json --trace --help ;;
+	import) echo --output --format --freq --xen-log --quiet --help ;;
+	record)
+		echo --kvm --exits --output --duration --buffer --pid --tid --tids --vm --flight --when \
+			--memory --once --json --quiet --help
+		;;
+	report)
+		echo --pid --vcpu --alltids --tid --tids --vm --latency --hist --detail --time --top --than \
+			--user --json --csv --from --to --freq --xen-log --quiet --help
+		;;
+	repair) echo --help ;;
+	top) echo --pid --vm --interval --count --batch --user --help ;;
+	doctor) echo --json --help ;;
+	exits)
+		echo --pid --vcpu --alltids --tid --tids --vm --latency --hist --detail --time --top --than \
+			--user --interval --json --csv --quiet --help
+		;;
+	esac
+}
+
+_ringside()
+{
+	local verbs="run exits top record print report script list import repair doctor help" current=${COMP_WORDS[COMP_CWORD]}
+	local verb=${COMP_WORDS[1]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+
+	COMPREPLY=()
+	if [ "$COMP_CWORD" -eq 1 ]; then
+		mapfile -t COMPREPLY < <(compgen -W "$verbs --version --help" -- "$current")
+		return
+	fi
+	case $previous in
+	--handover)
+		mapfile -t COMPREPLY < <(compgen -W "doorbell shared" -- "$current")
+		return
+		;;
+	--format)
+		mapfile -t COMPREPLY < <(compgen -W "trace.dat xentrace" -- "$current")
+		return
+		;;
+	--record | --trace | --output | -o)
+		mapfile -t COMPREPLY < <(compgen -d -- "$current")
+		return
+		;;
+	esac
+	if [[ $current == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(_ringside_options "$verb")" -- "$current")
+		return
+	fi
+	case $verb in
+	help) mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$current") ;;
+	print) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+	report) mapfile -t COMPREPLY < <(compgen -W "exits volume sched hypercalls interrupts io cr3 pm summary" -- "$current"; compgen -f -- "$current") ;;
+	repair) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
+	run | import) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+	esac
+}
+
+complete -o filenames -F _ringside ringside

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A raw file of ACRN's, and a formats file to show it by, both made to hurt.
+ *
+ *	input: flags; u16 length of the formats, the formats; the file
+ *	flags: 1: the frequency is told
+ */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "source/acrn.h"
+#include "view/acrn.h"
+
+#include "fuzz.h"
+
+#define FORMATS_MAX 8192u
+
+static int as_file(const uint8_t *bytes, size_t n)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	MUST(fd >= 0 && write(fd, bytes, n) == (ssize_t)n && !lseek(fd, 0, SEEK_SET));
+	return fd;
+}
+
+/* What was let through and what was left out is all that was in the file. */
+static void read_all(const struct fuzz_input *in, const struct rs_foreign_options *options,
+		     struct rs_sink *sink)
+{
+	struct rs_foreign *foreign;
+	size_t head = in->left < RS_ACRN_HEAD_MAX ? in->left : RS_ACRN_HEAD_MAX;
+	struct rs_error *err = rs_acrn_open_fd(as_file(in->at + head, in->left - head), "fuzz",
+					       in->at, head, options, &foreign);
+
+	if (!err) {
+		err = rs_run(&foreign->source, NULL, sink, NULL);
+		MUST(foreign->tally.records + foreign->tally.left_out ==
+		     (in->left + RS_SLOT_BYTES - 1) / RS_SLOT_BYTES);
+		MUST((foreign->tally.left_out > 0) == (err != NULL));
+		rs_source_destroy(&foreign->source);
+	}
+	fuzz_drop(err);
+}
+
+static void show(const struct fuzz_input *in, const uint8_t *formats, size_t n)
+{
+	static int nowhere = -1;
+	struct rs_view_options view = { .time = RS_TIME_START };
+	int fd = as_file(formats, n);
+	struct rs_sink *sink;
+	struct rs_error *err;
+	char path[64];
+
+	if (nowhere < 0)
+		nowhere = open("/dev/null", O_WRONLY);
+	view.fd = nowhere;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	for (uint32_t i = 0; i < 2; i++) {
+		err = rs_acrn_sink_create(&view, i ? path : NULL, &sink);
+		if (!err) {
+			read_all(in, NULL, sink);
+			rs_view_sink_destroy(sink);
+		}
+		fuzz_drop(err);
+	}
+	close(fd);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_input in = { data, size };
+	struct rs_foreign_options options = { .freq_hz = fuzz_u8(&in) & 1 ? 3000000000 : 0 };
+	struct fuzz_sink sink = FUZZ_SINK(false);
+	static uint8_t formats[FORMATS_MAX];
+	size_t n = fuzz_u16(&in) % FORMATS_MAX;
+
+	n = fuzz_take(&in, formats, n);
+	read_all(&in, &options, &sink.sink);
+	show(&in, formats, n);
+	return 0;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A hostile guest: its memory, its doorbells, and what it changes behind the host's back are all
+ * the input's.
+ *
+ *	input: vCPUs, flags, the area's address;
+ *	       pieces of memory, each behind an odd byte: offset u32, length u16, bytes
+ *	       operations until the end
+ */
+#include "event/query.h"
+#include "source/guest.h"
+
+#include "fuzz.h"
+
+#define RAM_BASE   UINT64_C(0x10000)
+#define RAM_BYTES  (256u << 10)
+#define OPERATIONS 64u
+
+static struct guest_ram {
+	uint8_t *bytes;
+	struct fuzz_input *in;
+	bool restless; /* memory changes between reads */
+	uint64_t writes;
+} ram;
+
+static bool ram_reach(uint64_t gpa, size_t bytes)
+{
+	return gpa >= RAM_BASE && gpa - RAM_BASE <= RAM_BYTES &&
+	       bytes <= RAM_BYTES - (gpa - RAM_BASE);
+}
+
+static void piece(size_t most)
+{
+	uint32_t offset = fuzz_u32(ram.in) % RAM_BYTES;
+	size_t len = fuzz_u16(ram.in);
+
+	if (len > most)
+		len = most;
+	if (len > ram.in->left)
+		len = ram.in->left;
+	if (len > RAM_BYTES - offset)
+		len = RAM_BYTES - offset;
+	fuzz_take(ram.in, ram.bytes + offset, len);
+}
+
+static bool ram_read(void *ctx, uint64_t gpa, void *to, size_t bytes)
+{
+	(void)ctx;
+	if (!ram_reach(gpa, bytes))
+		return false;
+	memcpy(to, ram.bytes + (gpa - RAM_BASE), bytes);
+	if (ram.restless && ram.in->left && fuzz_u8(ram.in) & 1)
+		piece(64);
+	return true;
+}
+
+static bool ram_write(void *ctx, uint64_t gpa, const void *from, size_t bytes)
+{
+	(void)ctx;
+	MUST(bytes == 4); /* nothing but a ring's head is ever written */
+	if (!ram_reach(gpa, bytes))
+		return false;
+	memcpy(ram.bytes + (gpa - RAM_BASE), from, bytes);
+	ram.writes++;
+	return true;
+}
+
+static void next(struct rs_source *source, struct fuzz_sink *sink, bool *ended)
+{
+	struct rs_batch batch = { 0 };
+	struct rs_error *err;
+
+	if (*ended)
+		return;
+	err = source->ops->next(source, &batch);
+	if (err || batch.kind == RS_NEXT_END) {
+		*ended = true;
+		fuzz_drop(err);
+		return;
+	}
+	if (batch.kind == RS_NEXT_EVENTS)
+		fuzz_events(&sink->sink, batch.views, batch.n);
+}
+
+static void operate(struct rs_host_guest *guest, struct rs_source *source)
+{
+	struct fuzz_sink sink = FUZZ_SINK(true);
+	bool ended = false;
+
+	for (uint32_t i = 0; i < OPERATIONS && ram.in->left; i++) {
+		uint8_t what = fuzz_u8(ram.in);
+		uint32_t vcpu = (what >> 4) % rs_host_guest_vcpus(guest);
+		uint32_t eax;
+
+		switch (what & 7) {
+		case 0:
+			eax = fuzz_u32(ram.in);
+			fuzz_drop(rs_host_doorbell(guest, vcpu, eax, fuzz_u64(ram.in)));
+			break;
+		case 1:
+			fuzz_drop(rs_host_drain(guest, vcpu));
+			break;
+		case 2:
+			fuzz_drop(rs_host_guest_look(guest));
+			break;
+		case 3:
+			piece(UINT16_MAX);
+			break;
+		default:
+			next(source, &sink, &ended);
+			break;
+		}
+	}
+	rs_host_guest_end(guest);
+	for (uint32_t i = 0; i < 1000 && !ended; i++)
+		next(source, &sink, &ended);
+	MUST(ended || ram.restless);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct rs_clock clock = { .name = "host",
+					       .freq_hz = 1000000000,
+					       .ns_mult = UINT64_C(1) << RS_CLOCK_SHIFT };
+	struct fuzz_input in = { data, size };
+	struct rs_host_options options = {
+		.vm = "fuzz",
+		.memory = { .read = ram_read, .write = ram_write },
+		.clock = &clock,
+		.vcpus = 1 + fuzz_u8(&in) % 4,
+	};
+	uint8_t flags = fuzz_u8(&in);
+	uint64_t area = fuzz_u64(&in);
+	struct rs_host_guest *guest;
+	struct rs_source *source;
+	struct rs_query query;
+	uint32_t pushed;
+	uint8_t more;
+
+	ram = (struct guest_ram){ .in = &in, .bytes = calloc(1, RAM_BYTES) };
+	if (!ram.bytes)
+		return 0;
+	while ((more = fuzz_u8(&in)) & 1)
+		piece(UINT16_MAX);
+	ram.restless = flags & 2;
+	fuzz_drop(rs_host_guest_create(&options, &guest));
+	if (flags & 1)
+		rs_host_set_area(guest, area);
+	fuzz_drop(rs_host_source(guest, &source));
+	rs_query_init(&query);
+	if (source->ops->open)
+		fuzz_drop(source->ops->open(source, &query, &pushed));
+	operate(guest, source);
+	rs_source_destroy(source);
+	rs_host_guest_destroy(guest);
+	free(ram.bytes);
+	return 0;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * trace-cmd's files, in three ways; the first byte says which.
+ *
+ *	0	the file as it is: libtracecmd in a child may die of it, we not
+ *	1	what comes out of such a child, made to hurt
+ *	2	records for events whose formats are known: event u8, bytes
+ */
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "source/tracedat.h"
+#include "source/tracedat_map.h"
+
+#include "fuzz.h"
+
+#define STUCK_MS 3000
+
+static void read_all(struct rs_foreign *foreign)
+{
+	struct fuzz_sink sink = FUZZ_SINK(false);
+
+	MUST(foreign->clock.freq_hz);
+	for (uint32_t i = 0; i < foreign->n_streams; i++)
+		MUST(foreign->streams[i]->schema && foreign->streams[i]->cpu >= 0);
+	fuzz_drop(rs_run(&foreign->source, NULL, &sink.sink, NULL));
+	MUST(foreign->tally.n_remarks <= RS_FOREIGN_REMARKS);
+	rs_source_destroy(&foreign->source);
+}
+
+static int memory_file(const struct fuzz_input *in)
+{
+	int fd = memfd_create("tracedat", MFD_CLOEXEC);
+
+	MUST(fd >= 0 && write(fd, in->at, in->left) == (ssize_t)in->left);
+	MUST(!lseek(fd, 0, SEEK_SET));
+	return fd;
+}
+
+static void whole_file(const struct fuzz_input *in)
+{
+	struct rs_foreign *foreign;
+	struct rs_error *err;
+	char path[64];
+	int fd = memory_file(in);
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	err = rs_tracedat_open_within(path, STUCK_MS, &foreign);
+	if (!err)
+		read_all(foreign);
+	fuzz_drop(err);
+	close(fd);
+}
+
+static void child_says(const struct fuzz_input *in)
+{
+	struct rs_foreign *foreign;
+	struct rs_error *err = rs_tracedat_open_pipe(memory_file(in), STUCK_MS, &foreign);
+
+	if (!err)
+		read_all(foreign);
+	fuzz_drop(err);
+}
+
+/* ---- records ------------------------------------------------------------------------------ */
+
+#define COMMON                                                                                     \
+	"format:\n"                                                                                \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"             \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+
+static const struct {
+	const char *system, *format;
+} formats[] = {
+	{ "kvm", "name: kvm_exit\nID: 1\n" COMMON
+		 "\tfield:unsigned int exit_reason;\toffset:8;\tsize:4;\tsigned:0;\n"
+		 "\tfield:unsigned long guest_rip;\toffset:16;\tsize:8;\tsigned:0;\n"
+		 "\tfield:u32 isa;\toffset:24;\tsize:4;\tsigned:0;\n"
+		 "\tfield:u64 info1;\toffset:32;\tsize:8;\tsigned:0;\n\n"
+		 "print fmt: \"%u\", REC->isa\n" },
+	{ "kvm", "name: kvm_exit\nID: 2\n" COMMON
+		 "\tfield:unsigned long sepc;\toffset:8;\tsize:8;\tsigned:0;\n"
+		 "\tfield:unsigned long scause;\toffset:16;\tsize:8;\tsigned:0;\n\n"
+		 "print fmt: \"%lu\", REC->sepc\n" },
+	{ "sched", "name: sched_switch\nID: 3\n" COMMON
+		   "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+		   "\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+		   "\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n"
+		   "\tfield:char next_comm[16];\toffset:40;\tsize:16;\tsigned:0;\n"
+		   "\tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;\n\n"
+		   "print fmt: \"%d\", REC->prev_pid\n" },
+	{ "any", "name: loc\nID: 4\n" COMMON
+		 "\tfield:__data_loc char[] name;\toffset:8;\tsize:4;\tsigned:0;\n"
+		 "\tfield:__rel_loc char[] other;\toffset:12;\tsize:4;\tsigned:0;\n"
+		 "\tfield:__data_loc u32[] list;\toffset:16;\tsize:4;\tsigned:0;\n"
+		 "\tfield:u8 bytes[15];\toffset:20;\tsize:15;\tsigned:0;\n\n"
+		 "print fmt: \"%s\", __get_str(name)\n" },
+};
+#define N_FORMATS (sizeof(formats) / sizeof(formats[0]))
+
+static struct tep_handle *tep;
+static struct rs_schema *kvm;
+static struct rs_tracedat_event events[N_FORMATS];
+
+static void formats_read(void)
+{
+	if (tep)
+		return;
+	tep = tep_alloc();
+	MUST(tep && !rs_schema_create("kvm", &kvm) && !rs_schema_add_catalogue(kvm, "kvm"));
+	for (uint32_t i = 0; i < N_FORMATS; i++) {
+		struct tep_event *format = NULL;
+
+		MUST(!tep_parse_format(tep, &format, formats[i].format, strlen(formats[i].format),
+				       formats[i].system));
+		rs_tracedat_plan(&events[i], format, kvm);
+	}
+	MUST(events[0].n_plans == 2 && events[1].n_plans == 1 && events[2].n_plans == 2);
+	MUST(events[3].n_texts == 4);
+}
+
+static void record(struct fuzz_input *in)
+{
+	const struct rs_tracedat_event *event;
+	uint8_t payload[RS_RECORD_PAYLOAD_MAX], *data;
+	uint32_t bytes;
+	char text[4096];
+
+	formats_read();
+	event = &events[fuzz_u8(in) % N_FORMATS];
+	bytes = (uint32_t)in->left;
+	data = malloc(bytes + 1); /* of their own, so that a read behind them is seen */
+	memcpy(data, in->at, bytes);
+	data = realloc(data, bytes ? bytes : 1);
+	for (uint32_t i = 0; i < event->n_plans; i++) {
+		uint32_t n = rs_tracedat_known(&event->plans[i], tep, data, bytes, payload);
+
+		MUST(!n || n == event->plans[i].event->fixed_bytes);
+	}
+	MUST(rs_tracedat_own(event, tep, data, bytes, payload) <= sizeof(payload));
+	MUST(rs_tracedat_declare(event, text, sizeof(text)) < sizeof(text));
+	free(data);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_input in = { data, size };
+
+	switch (fuzz_u8(&in)) {
+	case 0:
+		whole_file(&in);
+		break;
+	case 1:
+		child_says(&in);
+		break;
+	default:
+		record(&in);
+	}
+	return 0;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the inline parts need of the processor: the stamp, and a compare-and-swap that is atomic
+ * against interrupts of the *same* processor or signals of the same thread, not against others.
+ * Libc-free: the guest runtime uses it too. A new architecture is one more branch here.
+ */
+#ifndef RINGSIDE_ARCH_H
+#define RINGSIDE_ARCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Keeps the compiler from moving memory accesses across; orders a thread with its own handlers. */
+#define rs_signal_fence() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+
+#if defined(__x86_64__)
+
+/*
+ * RDTSC (SDM vol. 2): not serialising, and successive reads on one processor never go back. The
+ * halves are put together at once, in RDX: RAX is wanted for the claim that follows, and would
+ * have to be saved.
+ */
+static inline uint64_t rs_tsc(void)
+{
+	uint64_t now;
+
+	__asm__ volatile("rdtsc\n\t"
+			 "shlq $32, %%rdx\n\t"
+			 "orq %%rax, %%rdx"
+			 : "=d"(now)
+			 :
+			 : "rax", "cc");
+	return now;
+}
+
+/*
+ * CMPXCHG without LOCK: one instruction, so no handler can run in its middle. Only for memory
+ * that a single thread (or vCPU) and its handlers write. Returns whether the swap was made.
+ */
+static inline bool rs_local_cmpxchg(uint64_t *at, uint64_t old, uint64_t new_value)
+{
+	bool done;
+
+	__asm__ volatile("cmpxchgq %[new_value], %[at]"
+			 : "=@ccz"(done), [at] "+m"(*at), "+a"(old)
+			 : [new_value] "r"(new_value)
+			 : "memory");
+	return done;
+}
+
+static inline uint64_t rs_local_xchg(uint64_t *at, uint64_t new_value)
+{
+	return __atomic_exchange_n(at, new_value, __ATOMIC_RELAXED);
+}
+
+#elif defined(__aarch64__)
+
+/* The virtual counter (Arm ARM D11.2): constant rate, the same on every processor. */
+static inline uint64_t rs_tsc(void)
+{
+	uint64_t now;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
+	return now;
+}
+
+/* An exception clears the exclusive monitor, so LDXR/STXR is atomic against handlers. */
+static inline bool rs_local_cmpxchg(uint64_t *at, uint64_t old, uint64_t new_value)
+{
+	return __atomic_compare_exchange_n(at, &old, new_value, false, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED);
+}
+
+static inline uint64_t rs_local_xchg(uint64_t *at, uint64_t new_value)
+{
+	return __atomic_exchange_n(at, new_value, __ATOMIC_RELAXED);
+}
+
+#elif defined(__bpf__)
+
+/* BPF programs share the layouts alone: none of these is called there, and none would load. */
+static inline uint64_t rs_tsc(void)
+{
+	__builtin_trap();
+}
+
+static inline bool rs_local_cmpxchg(uint64_t *at, uint64_t old, uint64_t new_value)
+{
+	(void)at, (void)old, (void)new_value;
+	__builtin_trap();
+}
+
+static inline uint64_t rs_local_xchg(uint64_t *at, uint64_t new_value)
+{
+	(void)at, (void)new_value;
+	__builtin_trap();
+}
+
+#else
+#error "ringside: no stamp for this architecture yet; add it to arch.h"
+#endif
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Emitting events: spans, user-defined events, catalogue events. Shared by trace.h (programs,
+ * VMMs, hypervisors) and guest.h (freestanding guests), which say where the current producer and
+ * the class mask are; include one of those, not this.
+ *
+ *	RS_TRACE_CLASS(io, 0)
+ *	RS_DEFINE_EVENT(disk_read, io, "disk-read", (u64, sector), (u32, bytes));
+ *
+ *	int crunch(int n)
+ *	{
+ *		RS_FUNCTION();				// span "crunch", ends on every return
+ *		RS_SPAN(io, "read ahead");		// ends with the enclosing block
+ *		RS_EMIT(disk_read, .sector = 7, .bytes = 512);
+ *		...
+ *
+ * A record carries ids: each text stands once in a site, in the section rs_sites, and gets its
+ * number when the program starts, so nothing is formatted, copied or looked up when tracing.
+ *
+ * Cost: a class that is off takes one load and one branch; with RS_TRACE_OFF defined nothing is
+ * compiled in. A record takes a stamp, a claim on the ring and its stores; no lock, no call.
+ */
+#ifndef RINGSIDE_EMIT_H
+#define RINGSIDE_EMIT_H
+
+#include <ringside/record.h>
+
+#if !defined(RS_THIS_PRODUCER) || !defined(RS_THIS_MASK)
+#error "include ringside/trace.h or ringside/guest.h"
+#endif
+
+/* ---- classes ------------------------------------------------------------------------------ */
+
+/* The classes that Ringside's own events are in; 16 more for the program: RS_TRACE_CLASS(). */
+enum {
+	RS_CLASS_span = 1 << 0, /* RS_SPAN(span, ...) */
+	RS_CLASS_func = 1 << 1, /* RS_FUNCTION() */
+	RS_CLASS_vm = 1 << 2,	/* creation, memory, load */
+	RS_CLASS_vcpu = 1 << 3, /* entry, exit */
+	RS_CLASS_call = 1 << 4, /* calls between host and guest */
+	RS_CLASS_boot = 1 << 5, /* entry, descriptor tables, halt */
+	RS_CLASS_irq = 1 << 6,	/* interrupts, exceptions */
+	RS_CLASS_log = 1 << 7,	/* messages */
+};
+#define RS_CLASS_USER(n) (UINT32_C(1) << (16 + (n))) /* n: 0 to 15 */
+#define RS_CLASS_ALL	 UINT32_C(0xffffffff)
+
+/* Names the program's n-th own class. */
+#define RS_TRACE_CLASS(name, n) enum { RS_CLASS_##name = (int)RS_CLASS_USER(n) };
+
+#define RS_CLASS_ON(class) (__builtin_expect((RS_THIS_MASK & (uint32_t)RS_CLASS_##class) != 0, 1))
+
+/* ---- sites -------------------------------------------------------------------------------- */
+
+enum rs_site_kind {
+	RS_SITE_NAME = 1,  /* text is a name */
+	RS_SITE_EVENT = 2, /* text is an event's declaration; see rs_schema_declare() */
+};
+
+/* The layout is shared with the host, which reads a guest's table: see guest_abi.h. */
+struct rs_site {
+	const char *text;
+	uint32_t len;
+	uint32_t kind;
+	uint32_t id; /* rs_site_id(), given at start; 0 before */
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct rs_site) == 24, "sites stand in an array");
+
+/* The id of the n-th site, from 1: an event's is whole, so that a record needs no more work. */
+static inline uint32_t rs_site_id(uint32_t kind, uint32_t n)
+{
+	return kind == RS_SITE_EVENT ? (uint32_t)RS_ID(RS_IDS_USER, n) : n;
+}
+
+#define RS_SITE(variable, site_kind, string)                                                       \
+	static struct rs_site variable __attribute__((section("rs_sites"), used, aligned(8))) = {  \
+		.text = (string),                                                                  \
+		.len = sizeof(string) - 1,                                                         \
+		.kind = (site_kind),                                                               \
+	}
+
+/* ---- records ------------------------------------------------------------------------------ */
+
+/* Puts one record; bytes is a constant at every call. False: the ring is full, and counted it. */
+static inline __attribute__((always_inline)) bool rs_emit(uint64_t id, const void *payload,
+							  uint32_t bytes)
+{
+	struct rs_sbuf_producer *p = RS_THIS_PRODUCER();
+	uint32_t slots = RS_RECORD_SLOTS(bytes);
+	struct rs_sbuf_room room = rs_sbuf_reserve_nested(p, slots * RS_SLOT_BYTES);
+	struct rs_slot *slot = (struct rs_slot *)(void *)room.at;
+
+	if (__builtin_expect(!slot, 0))
+		return false;
+	slot->tsc = room.tsc;
+	slot->head = rs_record_head(id, slots) | p->cpu_bits;
+	/* Not slot->payload: the payload goes on into the next slots. */
+	rs_sbuf_copy(room.at + RS_RECORD_HEAD, payload, bytes);
+	__builtin_memset(room.at + RS_RECORD_HEAD + bytes, 0,
+			 slots * RS_SLOT_BYTES - RS_RECORD_HEAD - bytes);
+	rs_sbuf_commit_nested(p, room);
+	return true;
+}
+
+/* ---- spans -------------------------------------------------------------------------------- */
+
+/* An open span; name 0 when its class was off at the start, and then its end says nothing. */
+struct rs_span_scope {
+	uint32_t name;
+};
+
+static inline __attribute__((always_inline)) void rs_span_begin(uint32_t name, uint64_t arg)
+{
+	uint32_t depth = RS_THIS_PRODUCER()->depth++;
+
+	rs_emit(RS_ID_SPAN_BEGIN, &(struct rs_span){ name, depth, arg }, sizeof(struct rs_span));
+}
+
+static inline __attribute__((always_inline)) void rs_span_end(uint32_t name, uint64_t arg)
+{
+	uint32_t depth = --RS_THIS_PRODUCER()->depth;
+
+	rs_emit(RS_ID_SPAN_END, &(struct rs_span){ name, depth, arg }, sizeof(struct rs_span));
+}
+
+static inline __attribute__((always_inline)) void rs_span_scope_end(struct rs_span_scope *scope)
+{
+	if (scope->name)
+		rs_span_end(scope->name, 0);
+}
+
+#define RS_PASTE2(a, b) a##b
+#define RS_PASTE(a, b)	RS_PASTE2(a, b)
+
+/* ---- user-defined events ------------------------------------------------------------------ */
+
+typedef uint8_t rs_c_u8;
+typedef uint16_t rs_c_u16;
+typedef uint32_t rs_c_u32;
+typedef uint64_t rs_c_u64;
+typedef int8_t rs_c_s8;
+typedef int16_t rs_c_s16;
+typedef int32_t rs_c_s32;
+typedef int64_t rs_c_s64;
+typedef uint8_t rs_c_x8;
+typedef uint16_t rs_c_x16;
+typedef uint32_t rs_c_x32;
+typedef uint64_t rs_c_x64;
+typedef uint32_t rs_c_name;
+
+/* (type, name) to a member of the payload, and to its part of the declaration. */
+#define RS_MEMBER_(type, name) rs_c_##type name;
+#define RS_MEMBER(pair)	       RS_MEMBER_ pair
+#define RS_WORDS_(type, name)  #type " " #name
+#define RS_WORDS(pair)	       RS_WORDS_ pair
+#define RS_COMMA_WORDS(pair)   "," RS_WORDS(pair)
+
+/* clang-format off */
+#define RS_EACH0(f, g)
+#define RS_EACH1(f, g, a)	 f(a)
+#define RS_EACH2(f, g, a, ...) f(a) RS_EACH1(g, g, __VA_ARGS__)
+#define RS_EACH3(f, g, a, ...) f(a) RS_EACH2(g, g, __VA_ARGS__)
+#define RS_EACH4(f, g, a, ...) f(a) RS_EACH3(g, g, __VA_ARGS__)
+#define RS_EACH5(f, g, a, ...) f(a) RS_EACH4(g, g, __VA_ARGS__)
+#define RS_EACH6(f, g, a, ...) f(a) RS_EACH5(g, g, __VA_ARGS__)
+#define RS_EACH7(f, g, a, ...) f(a) RS_EACH6(g, g, __VA_ARGS__)
+#define RS_EACH8(f, g, a, ...) f(a) RS_EACH7(g, g, __VA_ARGS__)
+#define RS_NINTH(x, a, b, c, d, e, f, g, h, count, ...) count
+#define RS_COUNT(...) RS_NINTH(x, ##__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+/* clang-format on */
+/* f on the first pair, g on the others. */
+#define RS_EACH(f, g, ...) RS_PASTE(RS_EACH, RS_COUNT(__VA_ARGS__))(f, g, ##__VA_ARGS__)
+
+/*
+ * An event of the program's own, at file scope: symbol, class, name, and up to 8 fields as
+ * (type, name) with the types of rs_schema_declare() but text. Emitted with RS_EMIT(symbol,
+ * .field = value, ...); fields not named are 0.
+ */
+#define RS_DEFINE_EVENT(symbol, class, event_name, ...)                                            \
+	struct rs_payload_##symbol {                                                               \
+		RS_EACH(RS_MEMBER, RS_MEMBER, ##__VA_ARGS__)                                       \
+	} __attribute__((packed));                                                                 \
+	enum { rs_class_of_##symbol = (int)RS_CLASS_##class };                                     \
+	RS_SITE(rs_site_of_##symbol, RS_SITE_EVENT,                                                \
+		#class "::" event_name "(" RS_EACH(RS_WORDS, RS_COMMA_WORDS, ##__VA_ARGS__) ")")
+
+#ifndef RS_TRACE_OFF
+
+#define RS_EMIT(symbol, ...)                                                                       \
+	do {                                                                                       \
+		if (__builtin_expect((RS_THIS_MASK & (uint32_t)rs_class_of_##symbol) != 0, 1))     \
+			rs_emit(rs_site_of_##symbol.id,                                            \
+				&(struct rs_payload_##symbol){ __VA_ARGS__ },                      \
+				sizeof(struct rs_payload_##symbol));                               \
+	} while (0)
+
+/* A span with an argument, until the end of the enclosing block, whichever way it is left. */
+#define RS_SPAN_ARG(class, string, value)                                                          \
+	RS_SITE(RS_PASTE(rs_span_site_, __LINE__), RS_SITE_NAME, string);                          \
+	struct rs_span_scope RS_PASTE(rs_span_scope_, __LINE__)                                    \
+		__attribute__((cleanup(rs_span_scope_end), unused)) = {                            \
+			RS_CLASS_ON(class) ? RS_PASTE(rs_span_site_, __LINE__).id : 0              \
+		};                                                                                 \
+	if (RS_PASTE(rs_span_scope_, __LINE__).name)                                               \
+	rs_span_begin(RS_PASTE(rs_span_scope_, __LINE__).name, (value))
+
+#else
+
+#define RS_EMIT(symbol, ...)		  ((void)0)
+#define RS_SPAN_ARG(class, string, value) ((void)0)
+
+#endif
+
+#define RS_SPAN(class, string) RS_SPAN_ARG(class, string, 0)
+
+/* First in a function: a span of its name, ending on every return. */
+#define RS_FUNCTION() RS_SPAN(func, __func__)
+
+/* ---- catalogue events --------------------------------------------------------------------- */
+
+/*
+ * Payloads and ids of a provider's catalogue file, for RS_EMIT_EVENT(); see vmm.h. Those
+ * that end in a text take RS_EMIT_EVENT_TEXT().
+ */
+#ifndef RS_TRACE_OFF
+
+#define RS_EVENT_ON(symbol)                                                                        \
+	(__builtin_expect((RS_THIS_MASK & (uint32_t)RS_EVENT_CLASS_##symbol) != 0, 1))
+
+#define RS_EMIT_EVENT(symbol, ...)                                                                 \
+	do {                                                                                       \
+		if (RS_EVENT_ON(symbol))                                                           \
+			rs_emit(RS_EVENT_##symbol, &(struct rs_event_##symbol){ __VA_ARGS__ },     \
+				sizeof(struct rs_event_##symbol));                                 \
+	} while (0)
+
+#define RS_EMIT_EVENT_TEXT(symbol, text, len, ...)                                                 \
+	do {                                                                                       \
+		if (RS_EVENT_ON(symbol))                                                           \
+			rs_emit_text(RS_THIS_PRODUCER(), RS_EVENT_##symbol,                        \
+				     &(struct rs_event_##symbol){ __VA_ARGS__ },                   \
+				     sizeof(struct rs_event_##symbol), (text), (len));             \
+	} while (0)
+
+#else
+
+#define RS_EMIT_EVENT(symbol, ...)		   ((void)0)
+#define RS_EMIT_EVENT_TEXT(symbol, text, len, ...) ((void)0)
+
+#endif
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tracing from inside a guest: emit.h's spans and events without a libc. One ring per vCPU, in
+ * the guest's memory. Link with libringside-guest.a.
+ *
+ *	static char ring[RS_GUEST_RING_BYTES] __attribute__((aligned(64)));
+ *
+ *	rs_guest_init(&(struct rs_guest_config){ .hand_over = RS_GUEST_DOORBELL });
+ *	rs_guest_vcpu_init(0, ring, sizeof(ring));	// on each vCPU, before its first event
+ *
+ * Hand-over, chosen per guest:
+ *	doorbell  an OUT registers the ring; when it is full another asks the host to drain it and
+ *		  the put goes on; the host also drains after every exit, so HLT, abort, panic and
+ *		  triple fault lose nothing. Cost: one exit per RS_GUEST_RING_BYTES of records, or,
+ *		  where the host does not answer, per RS_GUEST_ASK_EVERY records lost.
+ *	shared	  the host reads the ring while the guest runs: no exit. A full ring drops and
+ *		  counts.
+ *
+ * An exception or interrupt handler may trace, also in the middle of a put: handlers' records
+ * come after the interrupted one, with later stamps. A handler that will not return to what it
+ * interrupted calls rs_guest_abandon() first, or a half-written put would hide its records.
+ *
+ * The current producer is found through RS_GUEST_THIS(); the default keeps a pointer to it at
+ * %gs:0 (x86-64) or in TPIDR_EL1 (arm64). A kernel with per-CPU data of its own defines
+ * RS_GUEST_THIS() before including this header.
+ */
+#ifndef RINGSIDE_GUEST_H
+#define RINGSIDE_GUEST_H
+
+#include <stdbool.h>
+#include <ringside/guest_abi.h>
+#include <ringside/sbuf.h>
+
+/* 4 MiB, as ACRN's: 131,000 records between doorbells. */
+#define RS_GUEST_RING_BYTES (4u << 20)
+/* A doorbell that the host did not answer is rung again after this many lost records; a power
+ * of two. */
+#define RS_GUEST_ASK_EVERY (64u << 10)
+
+extern uint32_t rs_guest_mask; /* RS_CLASS_ bits that are on; all after rs_guest_init() */
+
+/* The producer of a vCPU, for a guest's own RS_GUEST_THIS(). NULL: no such vCPU. */
+struct rs_sbuf_producer *rs_guest_producer(uint32_t vcpu);
+
+/* volatile: before rs_guest_vcpu_init() there is nothing to read, and the mask, which is off then,
+ * must be looked at first. */
+#ifndef RS_GUEST_THIS
+#if defined(__x86_64__)
+static inline struct rs_sbuf_producer *rs_guest_this(void)
+{
+	struct rs_sbuf_producer *p;
+
+	__asm__ volatile("movq %%gs:0, %0" : "=r"(p));
+	return p;
+}
+#elif defined(__aarch64__)
+static inline struct rs_sbuf_producer *rs_guest_this(void)
+{
+	struct rs_sbuf_producer *p;
+
+	__asm__ volatile("mrs %0, tpidr_el1" : "=r"(p));
+	return p;
+}
+#endif
+#define RS_GUEST_THIS() rs_guest_this()
+#endif
+
+#define RS_THIS_MASK	   rs_guest_mask
+#define RS_THIS_PRODUCER() RS_GUEST_THIS()
+
+#include <ringside/emit.h>
+
+enum rs_guest_hand_over {
+	RS_GUEST_DOORBELL,
+	RS_GUEST_SHARED,
+};
+
+struct rs_guest_config {
+	enum rs_guest_hand_over hand_over;
+	uint32_t mask;	 /* classes to switch on; 0 means all */
+	uint64_t to_gpa; /* add to a guest-virtual address to get its guest-physical one */
+	bool own_this;	 /* the guest defines RS_GUEST_THIS(): leave %gs (TPIDR_EL1) alone */
+};
+
+enum rs_guest_status {
+	RS_GUEST_OK,
+	RS_GUEST_TOO_MANY_VCPUS,
+	RS_GUEST_BAD_RING, /* too small, or not aligned to 8 bytes */
+};
+
+/* The area that tells the host where rings and texts are; one per guest. */
+extern struct rs_guest_area rs_guest_area;
+
+/* Numbers the sites from 1, checks the TSC, fills the area. Sites past RS_GUEST_SITES_MAX stay
+ * without a number: their spans are silent. */
+void rs_guest_start(const struct rs_guest_config *config, struct rs_site *begin,
+		    struct rs_site *end);
+
+/* The guest program's own sites. Weak: a guest without any has no such section. */
+extern struct rs_site __start_rs_sites[] __attribute__((weak, visibility("hidden")));
+extern struct rs_site __stop_rs_sites[] __attribute__((weak, visibility("hidden")));
+
+/* rs_guest_start() on the program's sites. Once, on the boot vCPU, before any event. */
+static inline void rs_guest_init(const struct rs_guest_config *config)
+{
+	rs_guest_start(config, __start_rs_sites, __stop_rs_sites);
+}
+
+/* On vCPU number vcpu: makes its ring in bytes of memory and, with a doorbell, registers it.
+ * Sets %gs's base (or TPIDR_EL1) unless the guest finds its producer in its own way. */
+enum rs_guest_status rs_guest_vcpu_init(uint32_t vcpu, void *ring, uint64_t bytes);
+
+/*
+ * For handlers, on vCPU vcpu, before they trace. _enter: the handler will return to what it
+ * interrupted; optional, it lets a later _abandon keep this handler's records. _abandon: it will
+ * not return; if that was half-way through a put, the put is given up and counted as lost, and
+ * what handlers put after it is published.
+ */
+void rs_guest_handler_enter(uint32_t vcpu);
+void rs_guest_abandon(uint32_t vcpu);
+
+/* CPUID 80000007H EDX bit 8 (x86-64); always true on arm64, whose counter is architected. */
+bool rs_guest_tsc_invariant(void);
+
+#endif

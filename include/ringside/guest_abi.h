@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a guest and its host agree on for tracing: the area, in guest memory, and the doorbell.
+ * Freestanding. All addresses are guest-physical, little endian; the host checks every one.
+ *
+ * Doorbell: OUT of EAX to RS_DOORBELL_PORT, with RCX the address of the area.
+ *	RS_DOORBELL_REGISTER	this vCPU's ring is in the area
+ *	RS_DOORBELL_FULL	this vCPU's ring is full; drain it now
+ *
+ * Shared: no doorbell; the host knows where the area is (the symbol rs_guest_area, or whatever
+ * the VMM and guest agreed on) and looks there. In both, a ring counts once its magic is there.
+ */
+#ifndef RINGSIDE_GUEST_ABI_H
+#define RINGSIDE_GUEST_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RS_DOORBELL_PORT     0x5253 /* "RS" */
+#define RS_DOORBELL_REGISTER 1u
+#define RS_DOORBELL_FULL     2u
+
+#define RS_GUEST_AREA_MAGIC   UINT64_C(0x6165726165736972) /* "risearea" */
+#define RS_GUEST_AREA_VERSION 1u
+#define RS_GUEST_VCPUS_MAX    256u
+#define RS_GUEST_SITES_MAX    65536u
+#define RS_GUEST_TEXT_MAX     256u /* bytes of a site's text */
+
+#define RS_GUEST_INVARIANT_TSC 1u /* flag: CPUID 80000007H EDX bit 8 is set in the guest */
+
+/* A site as the host reads it: struct rs_site of emit.h. */
+#define RS_GUEST_SITE_NAME  1u
+#define RS_GUEST_SITE_EVENT 2u
+struct rs_guest_site {
+	uint64_t text; /* address in the guest; see to_gpa */
+	uint32_t len;
+	uint32_t kind;
+	uint32_t id; /* rs_site_id() of its index + 1 */
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct rs_guest_site) == 24, "both sides");
+
+struct rs_guest_ring {
+	uint64_t gpa;	/* of the sbuf header */
+	uint64_t bytes; /* header included; 0: no ring for this vCPU */
+};
+
+struct rs_guest_area {
+	uint64_t magic;	  /* written last */
+	uint32_t version; /* RS_GUEST_AREA_VERSION */
+	uint32_t bytes;	  /* sizeof(struct rs_guest_area) */
+	uint32_t flags;	  /* RS_GUEST_ */
+	uint32_t n_sites;
+	uint64_t sites;	 /* gpa of struct rs_site[n_sites] (emit.h) */
+	uint64_t to_gpa; /* add to a text's address in a site to get its gpa, modulo 2^64 */
+	uint64_t reserved[3];
+	struct rs_guest_ring ring[RS_GUEST_VCPUS_MAX]; /* by vCPU */
+};
+_Static_assert(offsetof(struct rs_guest_area, ring) == 64, "both sides");
+_Static_assert(sizeof(struct rs_guest_area) == 64 + 16 * RS_GUEST_VCPUS_MAX, "both sides");
+
+#endif

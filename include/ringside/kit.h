@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The guest kit: what a guest of the reference micro-VM is made with. It brings the vCPUs up
+ * (GDT, IDT, tracing), runs the functions that the host calls by name, and calls the host's.
+ * Freestanding; x86-64. Link with libringside-guest-kit.a, libringside-guest.a and guest.ld.
+ *
+ *	#include <ringside/kit.h>
+ *
+ *	static uint64_t twice(const struct rs_kit_args *args)
+ *	{
+ *		RS_FUNCTION();
+ *		rs_kit_print("Hello from the guest\n");
+ *		return 2 * args->v[0];
+ *	}
+ *	RS_KIT_EXPORT(twice, 1, "twice the argument");
+ *
+ * One function runs at a time on a vCPU; several vCPUs may run the same one at once.
+ */
+#ifndef RINGSIDE_KIT_H
+#define RINGSIDE_KIT_H
+
+#include <ringside/guest.h>
+#include <ringside/kit_abi.h>
+
+struct rs_kit_args {
+	uint32_t vcpu; /* that the function runs on */
+	uint32_t n;
+	uint64_t v[RS_KIT_ARGS_MAX];
+};
+
+/* Lets the host call a function of this file by its name, or by another, with exactly n
+ * arguments. */
+#define RS_KIT_EXPORT(symbol, n, help_text) RS_KIT_EXPORT_AS(#symbol, symbol, n, help_text)
+#define RS_KIT_EXPORT_AS(as_name, symbol, n, help_text)                                            \
+	_Static_assert((n) <= RS_KIT_ARGS_MAX, "too many arguments");                              \
+	_Static_assert(sizeof(as_name) <= RS_KIT_NAME_MAX, "too long a name");                     \
+	static const struct rs_kit_export rs_kit_export_##symbol                                   \
+		__attribute__((section("rs_exports"), used, aligned(8))) = {                       \
+			.name = (as_name),                                                         \
+			.function = symbol,                                                        \
+			.n_args = (n),                                                             \
+			.help = (help_text),                                                       \
+		}
+
+/* Calls a host's function. False: it has no such function, or not with these arguments. */
+bool rs_kit_call_host(const char *name, const uint64_t *args, uint32_t n, uint64_t *result);
+
+/* The host's print: up to RS_KIT_TEXT_MAX bytes. */
+void rs_kit_print(const char *text);
+
+/* Gives up: traces, and tells the host why. */
+__attribute__((noreturn)) void rs_kit_panic(const char *why);
+
+/* ---- exceptions --------------------------------------------------------------------------- */
+
+/* What an exception found; a handler may change it. Layout: start.S. */
+struct rs_kit_frame {
+	uint64_t r15, r14, r13, r12, r11, r10, r9, r8;
+	uint64_t rbp, rdi, rsi, rdx, rcx, rbx, rax;
+	uint64_t vector, error;
+	uint64_t rip, cs, rflags, rsp, ss;
+};
+_Static_assert(offsetof(struct rs_kit_frame, vector) == 15 * 8, "start.S");
+_Static_assert(sizeof(struct rs_kit_frame) == 22 * 8, "start.S");
+
+#define RS_KIT_VECTORS 32u
+
+/*
+ * Sets a handler, on all vCPUs; NULL takes it away. It may trace. True: go on where the frame
+ * says; false, and without a handler: the exception is printed, traced, and ends the guest.
+ */
+void rs_kit_on_exception(uint32_t vector, bool (*handler)(struct rs_kit_frame *frame));
+
+#endif

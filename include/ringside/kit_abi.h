@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the guest kit (kit.h) and the reference micro-VM agree on. Tracing is apart from it: see
+ * guest_abi.h. All addresses are guest-physical, and equal to guest-virtual ones; little endian;
+ * each side checks what it reads of the other's.
+ *
+ * Start: a vCPU begins in long mode, with interrupts off, at the image's entry, RSP at the top
+ * of its stack and RDI the address of its struct rs_kit_boot. It sets itself up and halts with
+ * call.state RS_KIT_IDLE. vCPU 0 starts alone; the others when it has halted.
+ *
+ * Host calls guest: while the vCPU is halted the host fills call, state RS_KIT_CALLED, and lets
+ * it go on. The vCPU runs the function, sets result and RS_KIT_IDLE or RS_KIT_REFUSED, and halts.
+ *
+ * Guest calls host: OUT of EAX to RS_KIT_PORT, with RCX an address:
+ *	RS_KIT_CALL_HOST	of a struct rs_kit_host_call, answered in place
+ *	RS_KIT_ABORT		of a struct rs_kit_abort; the vCPU does not run again
+ */
+#ifndef RINGSIDE_KIT_ABI_H
+#define RINGSIDE_KIT_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RS_KIT_PORT	 0x5254
+#define RS_KIT_CALL_HOST 1u
+#define RS_KIT_ABORT	 2u
+
+#define RS_KIT_BOOT_MAGIC UINT64_C(0x746f6f626b736972) /* "riskboot" */
+#define RS_KIT_VERSION	  1u
+
+/* Per vCPU, aligned to its size: so a vCPU finds its own data from its stack pointer. */
+#define RS_KIT_STACK_BYTES 0x10000u
+#define RS_KIT_ARGS_MAX	   6u
+#define RS_KIT_NAME_MAX	   64u	 /* bytes of a function's name */
+#define RS_KIT_TEXT_MAX	   4096u /* bytes of a text that goes to the host */
+#define RS_KIT_EXPORTS_MAX 1024u
+
+enum rs_kit_state {
+	RS_KIT_BOOTING = 0,
+	RS_KIT_IDLE = 1,
+	RS_KIT_CALLED = 2,
+	RS_KIT_REFUSED = 3, /* no such function, or not so many arguments */
+};
+
+struct rs_kit_call {
+	uint32_t state;	   /* RS_KIT_ */
+	uint32_t function; /* index in the section rs_exports */
+	uint32_t n_args;
+	uint32_t reserved;
+	uint64_t args[RS_KIT_ARGS_MAX];
+	uint64_t result;
+};
+_Static_assert(offsetof(struct rs_kit_call, args) == 16, "both sides");
+_Static_assert(sizeof(struct rs_kit_call) == 72, "both sides");
+
+enum rs_kit_hand_over {
+	RS_KIT_NO_TRACE = 0,
+	RS_KIT_DOORBELL = 1,
+	RS_KIT_SHARED = 2,
+};
+
+/* One per vCPU, in memory that the host gives. */
+struct rs_kit_boot {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t bytes; /* sizeof(struct rs_kit_boot) */
+	uint32_t vcpu;
+	uint32_t vcpus;
+	uint32_t hand_over; /* RS_KIT_ */
+	uint32_t mask;	    /* trace classes; 0: all */
+	uint64_t stack;	    /* lowest address of RS_KIT_STACK_BYTES */
+	uint64_t ring;	    /* memory for the trace ring */
+	uint64_t ring_bytes;
+	struct rs_kit_call call;
+};
+_Static_assert(offsetof(struct rs_kit_boot, stack) == 32, "both sides");
+_Static_assert(offsetof(struct rs_kit_boot, call) == 56, "both sides");
+_Static_assert(sizeof(struct rs_kit_boot) == 128, "both sides");
+
+/* The section rs_exports is an array of these. */
+struct rs_kit_args;
+struct rs_kit_export {
+	const char *name; /* NUL-terminated, up to RS_KIT_NAME_MAX - 1 bytes */
+	uint64_t (*function)(const struct rs_kit_args *args);
+	uint64_t n_args;
+	const char *help;
+};
+_Static_assert(sizeof(struct rs_kit_export) == 32, "both sides");
+
+struct rs_kit_host_call {
+	uint64_t name; /* of the host's function */
+	uint32_t name_bytes;
+	uint32_t n_args;
+	uint64_t args[RS_KIT_ARGS_MAX];
+	uint64_t result; /* the host's answer ... */
+	uint32_t status; /* ... if this is RS_KIT_HOST_OK */
+	uint32_t reserved;
+};
+_Static_assert(offsetof(struct rs_kit_host_call, args) == 16, "both sides");
+_Static_assert(sizeof(struct rs_kit_host_call) == 80, "both sides");
+
+enum rs_kit_host_status {
+	RS_KIT_HOST_PENDING = 0,
+	RS_KIT_HOST_OK = 1,
+	RS_KIT_HOST_NO_FUNCTION = 2,
+	RS_KIT_HOST_BAD_ARGS = 3,
+};
+
+#define RS_KIT_NO_VECTOR UINT32_C(0xffffffff) /* the guest gave up by itself */
+
+struct rs_kit_abort {
+	uint32_t vector; /* of the exception */
+	uint32_t text_bytes;
+	uint64_t text; /* why, in words; text_bytes 0: no words */
+	uint64_t error;
+	uint64_t rip;
+	uint64_t address; /* CR2 for a page fault */
+};
+_Static_assert(sizeof(struct rs_kit_abort) == 40, "both sides");
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A record: 1 to RS_RECORD_SLOTS_MAX adjacent 32-byte slots of a ring or of a trace file. The
+ * first 16 bytes are ACRN's trace_entry header (hypervisor/debug/trace.c); the payload follows
+ * and runs on into the next slots.
+ *
+ *	byte  0        8                    14       15    16 ...
+ *	     | tsc    | id, 48 bits        | n_data | cpu | payload, zero-padded to the slot's end |
+ *
+ * n_data is 0x80 | slots for our records; ACRN's own are one slot with n_data 2, 4, 8 or 16.
+ */
+#ifndef RINGSIDE_RECORD_H
+#define RINGSIDE_RECORD_H
+
+#include <ringside/sbuf.h>
+
+#define RS_SLOT_BYTES	      32u
+#define RS_RECORD_HEAD	      16u /* bytes before the payload */
+#define RS_RECORD_SLOTS_MAX   64u
+#define RS_RECORD_PAYLOAD_MAX (RS_RECORD_SLOTS_MAX * RS_SLOT_BYTES - RS_RECORD_HEAD)
+
+#define RS_N_DATA_OURS	0x80u
+#define RS_N_DATA_SHIFT 48
+#define RS_CPU_SHIFT	56
+#define RS_ID_MASK	((UINT64_C(1) << RS_N_DATA_SHIFT) - 1)
+#define RS_CPU_UNKNOWN	0xffu /* in a slot's 8 bits */
+
+struct rs_slot {
+	uint64_t tsc;
+	uint64_t head; /* id | n_data << 48 | cpu << 56 */
+	uint8_t payload[16];
+};
+_Static_assert(sizeof(struct rs_slot) == RS_SLOT_BYTES, "ACRN's trace_entry");
+
+/*
+ * Ids: the bits from 20 on name the provider (0: ACRN's own numbers, as they are), the rest count
+ * within it. All stay below 2^32, though a slot has 48 bits: babeltrace2 2.0.4 tells event
+ * classes apart by 32. Bit 31 is kept for Xen's 28-bit event numbers. The catalogue
+ * (event/common.def) is where each is written down; those below the ring itself must know.
+ */
+#define RS_ID(provider, n) ((uint64_t)(provider) << 20 | (n))
+#define RS_ID_PROVIDER(id) ((uint32_t)((id) >> 20))
+#define RS_ID_N_MAX	   0xfffffu
+enum {
+	RS_IDS_ACRN = 0,
+	RS_IDS_COMMON = 1, /* loss, clock, spans: in every stream */
+	RS_IDS_USER = 2,   /* what a program or guest defines: RS_ID(RS_IDS_USER, site number) */
+	RS_IDS_VMM = 3,
+	RS_IDS_KVM = 4,
+	RS_IDS_XDT = 5,
+	RS_IDS_XEN = 6,
+};
+/* A record of Xen's that the catalogue has no line for: the event number in the low 28 bits. */
+#define RS_ID_XEN_RAW(event) (UINT64_C(1) << 31 | (event))
+#define RS_ID_FILLER	     RS_ID(RS_IDS_COMMON, 0) /* skip: never leaves the ring */
+#define RS_ID_LOST	     RS_ID(RS_IDS_COMMON, 1)
+#define RS_ID_CLOCK_BACK     RS_ID(RS_IDS_COMMON, 2)
+
+/* Why records were lost; the enumeration `why` of records-lost in common.def. */
+enum rs_lost_why {
+	RS_LOST_FULL = 0,    /* the ring was full */
+	RS_LOST_DAMAGED = 1, /* the record made no sense and was refused by the reader */
+	RS_LOST_STORAGE = 2, /* the disk was full or failed */
+};
+
+/* The payload of RS_ID_LOST. */
+struct rs_lost {
+	uint64_t count;
+	uint64_t from; /* stamp of the first one lost */
+	uint64_t to;   /* stamp of this record */
+	uint32_t why;
+	uint32_t reserved;
+};
+#define RS_LOST_SLOTS 2u
+/* Bytes behind its last field: common.def has no line for the reserved word. */
+#define RS_LOST_PADDING                                                                            \
+	(RS_LOST_SLOTS * RS_SLOT_BYTES - RS_RECORD_HEAD -                                          \
+	 (uint32_t)offsetof(struct rs_lost, reserved))
+_Static_assert(RS_RECORD_HEAD + sizeof(struct rs_lost) <= RS_LOST_SLOTS * RS_SLOT_BYTES, "fits");
+
+/* Payload of span begin and end. depth lets a reader find its place again after a loss. */
+struct rs_span {
+	uint32_t name;
+	uint32_t depth; /* spans open around this one, in this ring */
+	uint64_t arg;
+} __attribute__((packed));
+
+#define RS_ID_SPAN_BEGIN RS_ID(RS_IDS_COMMON, 3)
+#define RS_ID_SPAN_END	 RS_ID(RS_IDS_COMMON, 4)
+
+/* Slots that a payload takes. */
+#define RS_RECORD_SLOTS(payload_bytes)                                                             \
+	((uint32_t)((RS_RECORD_HEAD + (payload_bytes) + RS_SLOT_BYTES - 1) / RS_SLOT_BYTES))
+
+static inline uint64_t rs_record_head(uint64_t id, uint32_t slots)
+{
+	return id | (uint64_t)(RS_N_DATA_OURS | slots) << RS_N_DATA_SHIFT;
+}
+
+static inline uint64_t rs_slot_id(uint64_t head)
+{
+	return head & RS_ID_MASK;
+}
+
+/* How many slots a record with this header word takes; 0 when no record has such a header. */
+static inline uint32_t rs_slot_count(uint64_t head)
+{
+	uint32_t n_data = (uint8_t)(head >> RS_N_DATA_SHIFT);
+
+	if (n_data & RS_N_DATA_OURS) {
+		n_data &= ~RS_N_DATA_OURS;
+		return n_data <= RS_RECORD_SLOTS_MAX ? n_data : 0;
+	}
+	return n_data == 2 || n_data == 4 || n_data == 8 || n_data == 16;
+}
+
+/* Writes a whole loss record at two adjacent slots. */
+void rs_record_write_lost(void *at, uint64_t cpu_bits, const struct rs_lost *lost, uint64_t tsc);
+
+/*
+ * Puts a record whose last field is a text; one too long for a record is cut. Safe against
+ * handlers that do the same. Not inlined; the cost is that of copying the text.
+ */
+bool rs_emit_text(struct rs_sbuf_producer *p, uint64_t id, const void *payload, uint32_t bytes,
+		  const char *text, size_t len);
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sbuf: a ring of fixed-size elements in memory that two parties map, one producer and one
+ * consumer. Header and elements are those of ACRN's shared_buf (acrn_common.h:
+ * struct shared_buf), so ACRN's tools read our single-slot rings and we read theirs.
+ *
+ *	memory:  | header, 64 bytes | element 0 | element 1 | ... | element ele_num - 1 |
+ *	                               ^ head: the consumer's        ^ tail: the producer's
+ *
+ * head and tail are byte offsets from the first element. head == tail means empty; the ring is
+ * full when one more element would make them equal, so it holds ele_num - 1.
+ *
+ * Non-overwrite mode, this file: lock-free. A full ring refuses, counts what it refused, and
+ * when there is room again first puts a record that says how many were lost and since when.
+ * Overwrite mode (RS_SBUF_OVERWRITE) keeps the newest instead: overwrite.h. The calls here
+ * refuse such rings.
+ *
+ * Who may call: producer functions from one thread or vCPU; those named _nested also from signal
+ * or exception handlers that interrupt it. Consumer functions from one thread. Neither side
+ * allocates, locks or calls the kernel.
+ *
+ * Trust: a producer trusts its private struct rs_sbuf_producer, not the shared head, which can
+ * at worst make it refuse or overwrite unread elements, never leave the ring. A consumer trusts
+ * nothing it shares: each header field is read once and checked.
+ */
+#ifndef RINGSIDE_SBUF_H
+#define RINGSIDE_SBUF_H
+
+#include <stddef.h>
+#include <ringside/arch.h>
+
+#define RS_SBUF_MAGIC	   UINT64_C(0x5aa57aa71aa13aa3) /* in use */
+#define RS_SBUF_MAGIC_LAST UINT64_C(0x5aa57aa71aa13aa2) /* of the last boot, not read yet */
+
+#define RS_SBUF_COUNT_OVERRUNS (UINT64_C(1) << 0)
+#define RS_SBUF_OVERWRITE      (UINT64_C(1) << 1)
+/* Ours, in the half of the word that ACRN's hypervisor keeps as reserved: overwrite mode without
+ * a lock, in which `position` tells where the writer is. */
+#define RS_SBUF_POSITIONED (UINT64_C(1) << 32)
+
+#define RS_SBUF_SIZE_MAX (UINT32_C(1) << 30) /* bytes of elements; ACRN's own stop at 4 MiB */
+/* A loss record (2), an element, filler in front of both (2 at most), the free one. A record of k
+ * slots finds room in an empty ring, wherever that stands, if ele_num is at least 2 * k + 4. */
+#define RS_SBUF_ELE_NUM_MIN 6
+
+/* The header. Offsets are ACRN's; its six words of padding hold what only we write. */
+struct rs_sbuf {
+	uint64_t magic;
+	uint32_t ele_num;
+	uint32_t ele_size; /* bytes */
+	uint32_t head;	   /* byte offset, consumer-owned; read with acquire by the producer */
+	uint32_t tail;	   /* byte offset, producer-owned; read with acquire by the consumer */
+	uint64_t flags;
+	uint32_t overrun_cnt; /* overwrite mode: elements overwritten unread */
+	uint32_t size;	      /* ele_num * ele_size */
+	uint64_t position;    /* overwrite mode, positioned: bytes ever written */
+	uint64_t refused;     /* non-overwrite mode: elements or records ever refused */
+	uint64_t read;	      /* overwrite mode, positioned: bytes ever read or skipped */
+};
+_Static_assert(sizeof(struct rs_sbuf) == 64, "ACRN's SBUF_HEAD_SIZE");
+_Static_assert(offsetof(struct rs_sbuf, head) == 16, "ACRN's head");
+_Static_assert(offsetof(struct rs_sbuf, tail) == 20, "ACRN's tail");
+_Static_assert(offsetof(struct rs_sbuf, flags) == 24, "ACRN's flags");
+_Static_assert(offsetof(struct rs_sbuf, overrun_cnt) == 32, "ACRN's overrun_cnt");
+_Static_assert(offsetof(struct rs_sbuf, size) == 36, "ACRN's size");
+_Static_assert(offsetof(struct rs_sbuf, position) == 40, "ACRN's padding");
+
+enum rs_sbuf_status {
+	RS_SBUF_OK,
+	RS_SBUF_TOO_SMALL,    /* the memory does not hold what the header claims */
+	RS_SBUF_NO_MAGIC,     /* not a ring, or none yet */
+	RS_SBUF_BAD_GEOMETRY, /* sizes are zero, too large, or disagree */
+	RS_SBUF_BAD_POSITION, /* head or tail outside the ring or between elements */
+	RS_SBUF_OTHER_MODE,   /* an overwrite ring */
+};
+
+/* ---- making a ring ------------------------------------------------------------------------ */
+
+/* Bytes of memory that a ring of ele_num elements takes, header included. */
+static inline size_t rs_sbuf_bytes(uint32_t ele_num, uint32_t ele_size)
+{
+	return sizeof(struct rs_sbuf) + (size_t)ele_num * ele_size;
+}
+
+/*
+ * Makes an empty ring in bytes of memory at mem (8-byte aligned, the caller's, and so it stays):
+ * as many elements as fit. ele_size is a multiple of 8. The magic is written last, with release,
+ * so that a party that polls for it sees a whole header.
+ */
+enum rs_sbuf_status rs_sbuf_create(void *mem, size_t bytes, uint32_t ele_size);
+
+/* Checks a header copied out of shared memory against the bytes of memory behind it. */
+enum rs_sbuf_status rs_sbuf_check(const struct rs_sbuf *copy, size_t bytes);
+
+/* The status in words, for an error message. */
+const char *rs_sbuf_status_text(enum rs_sbuf_status status);
+
+/* ---- producer ----------------------------------------------------------------------------- */
+
+/*
+ * A position is lap << 32 | byte offset, so that it only grows, a stale limit can never admit
+ * a write, and a compare-and-swap on it can't be fooled by a full turn of the ring.
+ */
+struct rs_sbuf_producer {
+	uint64_t reserve;     /* where the next element goes */
+	uint64_t limit;	      /* up to here one may go without asking; 0 sends to the slow path */
+	uint64_t published;   /* what tail stands for */
+	struct rs_sbuf *ring; /* NULL until initialised */
+	uint64_t cpu_bits;    /* this CPU, shifted into a slot's header word */
+	uint64_t refused;     /* elements or records ever refused */
+	uint64_t told;	      /* how many of them loss records have told */
+	uint64_t lost_from;   /* stamp from which on the others were refused */
+	uint64_t refused_before; /* the ring's own count when we took it over */
+	/* Called when the ring is full: true when it made room and the put should be tried again.
+	 */
+	bool (*full)(struct rs_sbuf_producer *);
+	uint32_t size;	   /* bytes of elements */
+	uint32_t ele_size; /* bytes */
+	uint32_t depth;	   /* open spans; see emit.h */
+	uint32_t reserved;
+};
+
+/* Takes the producing side of a ring made by rs_sbuf_create() in mem. What is in it, stays. */
+enum rs_sbuf_status rs_sbuf_producer_init(struct rs_sbuf_producer *p, void *mem, size_t bytes);
+
+/* A reservation: where it starts in the ring (for the commit), and where to write. */
+struct rs_sbuf_room {
+	uint8_t *at; /* NULL: refused, and counted */
+	struct rs_sbuf *ring;
+	uint64_t tsc;	/* nested reservations: the stamp that goes with this place */
+	uint64_t start; /* position that is published when no outer put is half-way */
+};
+
+/*
+ * The slow path of every reserve: the end of a lap, a limit to refresh, a loss to report, a full
+ * ring. bytes is a multiple of ele_size. Safe against handlers that put in its middle.
+ */
+struct rs_sbuf_room rs_sbuf_reserve_slow(struct rs_sbuf_producer *p, uint32_t bytes);
+
+/* The room at a position that the limit admits. A limit above 0 means that there is a ring. */
+static inline struct rs_sbuf_room rs_sbuf_room_at(const struct rs_sbuf_producer *p, uint64_t from,
+						  uint64_t tsc)
+{
+	struct rs_sbuf *ring = p->ring;
+
+	if (!ring)
+		__builtin_unreachable();
+	return (struct rs_sbuf_room){ .at = (uint8_t *)(ring + 1) + (uint32_t)from,
+				      .ring = ring,
+				      .tsc = tsc,
+				      .start = from };
+}
+
+/* bytes (a multiple of ele_size) of adjacent elements. Not for code that a handler interrupts
+ * while it may itself put into this ring. */
+static inline struct rs_sbuf_room rs_sbuf_reserve(struct rs_sbuf_producer *p, uint32_t bytes)
+{
+	uint64_t from = p->reserve;
+
+	if (__builtin_expect(from + bytes > p->limit, 0))
+		return rs_sbuf_reserve_slow(p, bytes);
+	p->reserve = from + bytes;
+	return rs_sbuf_room_at(p, from, 0);
+}
+
+/* Publishes up to a position. Pairs with the consumer's acquire of tail. */
+static inline void rs_sbuf_publish(struct rs_sbuf_producer *p, struct rs_sbuf *ring, uint64_t to)
+{
+	p->published = to;
+	__atomic_store_n(&ring->tail, (uint32_t)to, __ATOMIC_RELEASE);
+}
+
+/* Publishes all that was reserved. */
+static inline void rs_sbuf_commit(struct rs_sbuf_producer *p)
+{
+	rs_sbuf_publish(p, p->ring, p->reserve);
+}
+
+/*
+ * Copies bytes, a constant at the call, by words while they are few: what the caller has just
+ * made then goes to the ring from registers. A compiler's own copy would store it by words, load
+ * it back as a vector and wait for the stores.
+ */
+static inline __attribute__((always_inline)) void rs_sbuf_copy(void *to, const void *from,
+							       uint32_t bytes)
+{
+	uint32_t done = 0;
+
+#define RS_SBUF_COPY_WORD()                                                                        \
+	if (bytes - done >= 8) {                                                                   \
+		__builtin_memcpy((uint8_t *)to + done, (const uint8_t *)from + done, 8);           \
+		done += 8;                                                                         \
+	}
+	RS_SBUF_COPY_WORD()
+	RS_SBUF_COPY_WORD()
+	RS_SBUF_COPY_WORD()
+	RS_SBUF_COPY_WORD()
+	RS_SBUF_COPY_WORD()
+	RS_SBUF_COPY_WORD()
+	RS_SBUF_COPY_WORD()
+	RS_SBUF_COPY_WORD()
+#undef RS_SBUF_COPY_WORD
+	__builtin_memcpy((uint8_t *)to + done, (const uint8_t *)from + done, bytes - done);
+}
+
+/* Puts one element of ele_size bytes, a constant at the call for speed. False: full, counted. */
+static inline bool rs_sbuf_put(struct rs_sbuf_producer *p, const void *element, uint32_t ele_size)
+{
+	uint64_t to = p->reserve + ele_size;
+	struct rs_sbuf_room room;
+
+	if (__builtin_expect(to > p->limit, 0)) {
+		room = rs_sbuf_reserve_slow(p, ele_size);
+		if (!room.at)
+			return false;
+		to = p->reserve;
+	} else {
+		p->reserve = to;
+		room = rs_sbuf_room_at(p, to - ele_size, 0);
+	}
+	rs_sbuf_copy(room.at, element, ele_size);
+	rs_sbuf_publish(p, room.ring, to);
+	return true;
+}
+
+/* Counts n elements or records as refused: the next put that finds room tells it. Handlers may
+ * call it, and interrupt it. */
+void rs_sbuf_refuse(struct rs_sbuf_producer *p, uint64_t n);
+
+/* Puts n elements that need not be adjacent, published at once; how many there was room for. */
+uint32_t rs_sbuf_put_many(struct rs_sbuf_producer *p, const void *elements, uint32_t n);
+
+/*
+ * The same for code that handlers may interrupt in the middle of a put, and put themselves.
+ * The stamp is taken between reading the position and claiming it: when a handler came between,
+ * the claim fails and a new stamp is taken, so stamps in the ring never go back.
+ */
+static inline struct rs_sbuf_room rs_sbuf_reserve_nested(struct rs_sbuf_producer *p, uint32_t bytes)
+{
+	uint64_t from, tsc;
+
+	do {
+		rs_signal_fence(); /* plain loads suffice: only this thread and its handlers write
+				    */
+		from = p->reserve;
+		if (__builtin_expect(from + bytes > p->limit, 0))
+			return rs_sbuf_reserve_slow(p, bytes);
+		tsc = rs_tsc();
+	} while (__builtin_expect(!rs_local_cmpxchg(&p->reserve, from, from + bytes), 0));
+	return rs_sbuf_room_at(p, from, tsc);
+}
+
+/* A handler came while the put that it interrupted was being published: publishes for it. */
+void rs_sbuf_publish_again(struct rs_sbuf_producer *p, uint64_t to);
+
+/*
+ * Publishes, unless an interrupted put further out has not finished: published still stands at
+ * that one's start then, and that one will publish for both. A handler that comes before
+ * published is stored does not publish (it does not stand at the handler's start), hence the
+ * second look at reserve; one that comes after has published by itself, and moved it on. tail
+ * could not serve for this: it comes round again, and a handler may go round with it.
+ */
+static inline void rs_sbuf_commit_nested(struct rs_sbuf_producer *p, struct rs_sbuf_room room)
+{
+	uint64_t to;
+
+	rs_signal_fence();
+	if (__builtin_expect(p->published != room.start, 0))
+		return;
+	to = p->reserve;
+	rs_signal_fence();
+	/* Pairs with the consumer's acquire of tail. */
+	__atomic_store_n(&room.ring->tail, (uint32_t)to, __ATOMIC_RELEASE);
+	rs_signal_fence();
+	p->published = to;
+	rs_signal_fence();
+	if (__builtin_expect(p->reserve != to, 0))
+		rs_sbuf_publish_again(p, to);
+}
+
+/* ---- consumer ----------------------------------------------------------------------------- */
+
+struct rs_sbuf_consumer {
+	struct rs_sbuf *ring;
+	const uint8_t *data;
+	uint32_t size;	   /* as checked at attach; never read again */
+	uint32_t ele_size; /* likewise */
+	uint32_t head;	   /* ours; the shared one is only written */
+};
+
+/* Attaches the consuming side to a ring that someone else made in bytes of memory at mem. */
+enum rs_sbuf_status rs_sbuf_attach(struct rs_sbuf_consumer *c, void *mem, size_t bytes);
+
+/*
+ * What can be read now without a wrap, in place: *run and *run_bytes, a multiple of ele_size, 0
+ * when empty. It stays valid until released; in memory shared with an untrusted producer, copy
+ * it before looking at it. RS_SBUF_BAD_POSITION: tail is out of the ring; nothing was read.
+ */
+static inline enum rs_sbuf_status rs_sbuf_peek(const struct rs_sbuf_consumer *c,
+					       const uint8_t **run, uint32_t *run_bytes)
+{
+	/* Pairs with the producer's release of tail. */
+	uint32_t tail = __atomic_load_n(&c->ring->tail, __ATOMIC_ACQUIRE);
+
+	if (tail >= c->size || tail % c->ele_size)
+		return RS_SBUF_BAD_POSITION;
+	*run = c->data + c->head;
+	*run_bytes = (tail >= c->head ? tail : c->size) - c->head;
+	return RS_SBUF_OK;
+}
+
+/* Gives bytes (a multiple of ele_size, at most what peek returned) back to the producer. */
+static inline void rs_sbuf_release(struct rs_sbuf_consumer *c, uint32_t bytes)
+{
+	c->head += bytes;
+	if (c->head >= c->size)
+		c->head -= c->size;
+	/* Pairs with the producer's acquire of head: our reads are done before it writes there. */
+	__atomic_store_n(&c->ring->head, c->head, __ATOMIC_RELEASE);
+}
+
+#endif

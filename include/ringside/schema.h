@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The schema: which events a stream can carry, and what their bytes mean. It is seeded from the
+ * catalogue (src/event/, one line per event) and takes what only run time knows: events and
+ * names that a program or a guest defines. Text, JSON, CTF metadata and `ringside list` all
+ * derive from it, and a trace carries it.
+ *
+ * A schema belongs to one producer (a program, a guest): string ids and user event ids mean
+ * nothing elsewhere. It only grows; pointers to its events, fields and names stay valid until it
+ * is destroyed. Growing is the owner's business and is not locked; looking up what was there
+ * before is safe beside it.
+ */
+#ifndef RINGSIDE_SCHEMA_H
+#define RINGSIDE_SCHEMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ringside/error.h>
+
+/* How a field's bytes are read; all little endian. */
+enum rs_type {
+	RS_TYPE_U8,
+	RS_TYPE_U16,
+	RS_TYPE_U32,
+	RS_TYPE_U64,
+	RS_TYPE_S8,
+	RS_TYPE_S16,
+	RS_TYPE_S32,
+	RS_TYPE_S64,
+	RS_TYPE_TEXT, /* u16 length, then that many bytes of UTF-8; only as the last field */
+};
+
+/* How its value is shown. */
+enum rs_show {
+	RS_SHOW_DEC,
+	RS_SHOW_HEX,
+	RS_SHOW_NAME, /* id of a name in this schema */
+	RS_SHOW_ENUM, /* looked up in the field's enumeration */
+	RS_SHOW_TSC,  /* a stamp of the stream's clock; ns from the trace's start in results */
+};
+
+/* A named value; tables of them end with a NULL name. */
+struct rs_enum {
+	const char *name;
+	uint64_t value;
+};
+
+struct rs_field {
+	const char *name; /* [A-Za-z_][A-Za-z0-9_]* */
+	const char *unit; /* "", "bytes", "cycles", ... */
+	const struct rs_enum *values;
+	const char *values_name;
+	enum rs_type type;
+	enum rs_show show;
+	uint16_t offset; /* from the start of the payload; naturally aligned */
+};
+
+/* What a sink or an analysis must treat apart. */
+enum rs_kind {
+	RS_KIND_PLAIN,
+	RS_KIND_LOSS,	    /* payload struct rs_lost (record.h) */
+	RS_KIND_SPAN_BEGIN, /* payload struct rs_span (emit.h) */
+	RS_KIND_SPAN_END,
+};
+
+#define RS_FIELDS_MAX 32
+#define RS_WORD_MAX   255  /* bytes of a class, function, name, unit, or enumeration's name */
+#define RS_NAME_MAX   4096 /* bytes of a name that an id stands for; a longer one is cut */
+
+struct rs_event {
+	uint64_t id;
+	const char *provider;
+	const char *class_name;
+	const char *function; /* empty but for code probes */
+	const char *name;
+	const char *probe; /* provider:class:function:name */
+	const char *help;
+	const struct rs_field *fields;
+	uint16_t n_fields;
+	uint16_t fixed_bytes; /* payload without the bytes of a text */
+	bool has_text;
+	enum rs_kind kind;
+	uint32_t index; /* dense, from 0, in this schema */
+};
+
+struct rs_schema;
+
+/* A schema for one producer, holding the events common to all, under this provider's name. */
+struct rs_error *rs_schema_create(const char *provider, struct rs_schema **schema);
+void rs_schema_destroy(struct rs_schema *schema);
+
+const char *rs_schema_provider(const struct rs_schema *schema);
+
+/* Adds the catalogue's events of one provider ("vmm", ...). RS_USAGE: there is no such. */
+struct rs_error *rs_schema_add_catalogue(struct rs_schema *schema, const char *provider);
+
+/*
+ * Adds an event from its declaration, as programs and guests write it:
+ *
+ *	class:function:name(type field, type field:unit, ...)
+ *
+ * with function mostly empty ("io::disk-read(u64 sector, u32 len:bytes)"), types u8 u16 u32 u64
+ * s8 s16 s32 s64, x8 x16 x32 x64 (shown in hex), name (a u32 name id), text (last only). The
+ * text need not end in NUL and is not trusted: RS_DAMAGED names the offset that makes no sense.
+ * Adding the same id with the same declaration again does nothing; with another, RS_DAMAGED.
+ */
+struct rs_error *rs_schema_declare(struct rs_schema *schema, uint64_t id, const char *text,
+				   size_t len);
+
+/* Adds an event whose parts are known, for sources that learn them elsewhere. Copies all. */
+struct rs_error *rs_schema_add(struct rs_schema *schema, const struct rs_event *event);
+
+/* Gives a name to an id, copied, up to RS_NAME_MAX bytes; those that are no printable UTF-8
+ * become '?'. */
+struct rs_error *rs_schema_set_name(struct rs_schema *schema, uint32_t id, const char *text,
+				    size_t len);
+
+/* NULL where there is none. */
+const struct rs_event *rs_schema_find(const struct rs_schema *schema, uint64_t id);
+const char *rs_schema_name(const struct rs_schema *schema, uint32_t id);
+
+/* All events by index, and all name ids, for writers of metadata. Grows, never shrinks. */
+uint32_t rs_schema_count(const struct rs_schema *schema);
+const struct rs_event *rs_schema_event(const struct rs_schema *schema, uint32_t index);
+uint32_t rs_schema_name_count(const struct rs_schema *schema);
+/* The index-th name given: its id and text. */
+const char *rs_schema_name_at(const struct rs_schema *schema, uint32_t index, uint32_t *id);
+
+/* "u64", "x32", "name", "text", ...: a field's type as a declaration writes it. */
+const char *rs_field_type_text(const struct rs_field *field);
+
+/* Bytes of a fixed-size type; 2 for RS_TYPE_TEXT, its length alone. */
+uint32_t rs_type_bytes(enum rs_type type);
+
+/* Reads an integer field out of a payload that the schema has checked; sign-extended. */
+uint64_t rs_field_value(const struct rs_field *field, const uint8_t *payload);
+
+/* The name an enumeration gives to a value, or NULL. */
+const char *rs_enum_name(const struct rs_enum *values, uint64_t value);
+
+/*
+ * Whether glob, in DTrace's form (provider:class:function:name, fewer fields from the right, an
+ * empty field matches all, * ? [] match), matches a probe.
+ */
+bool rs_probe_match(const char *glob, const struct rs_event *event);
+
+/* The catalogue's providers, for `list`; NULL past the last. */
+const char *rs_catalogue_provider(uint32_t index);
+
+#endif

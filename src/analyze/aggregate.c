@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Two tables: the first, on the hot path, by what an event's keys are made of (its event, its
+ * stream, its raw argument values), so that nothing is formatted twice; the second by the keys'
+ * texts, filled from the first at the end and from the sources' partial rows meanwhile.
+ */
+#include "analyze/aggregate.h"
+
+#include <inttypes.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include <xxhash.h>
+
+#define AGGREGATES_MAX	32
+#define NUMBER_TEXT_MAX 32
+
+/* What an event's keys come to, before they are texts. */
+struct raw_key {
+	uint32_t aggregate;
+	int cpu; /* RS_UNKNOWN unless a key is "cpu" */
+	const struct rs_event *event;
+	const struct rs_stream *stream;
+	uint64_t values[RS_AGGREGATE_KEYS_MAX]; /* of arguments */
+};
+
+_Static_assert(sizeof(struct raw_key) == 24 + 8 * RS_AGGREGATE_KEYS_MAX, "no padding");
+
+struct raw_row {
+	struct raw_key key;
+	uint64_t count;
+	int64_t sum, min, max;
+};
+
+/* Open addressing; rows are moved when it grows. */
+struct raw_table {
+	struct raw_row *rows; /* count 0 is free */
+	size_t mask, used;
+};
+
+struct aggregate_sink {
+	struct rs_sink sink;
+	const struct rs_query *query;
+	struct raw_table raw;
+	struct rs_arena arena;
+	void *merged; /* tsearch tree of struct rs_partial */
+	size_t n_merged;
+	struct rs_partial *sorted; /* of the aggregate asked for last */
+	uint64_t dropped[AGGREGATES_MAX];
+};
+
+/* ---- the hot path ------------------------------------------------------------------------- */
+
+/* The fields of an event by a key's name; NULL: it has none, or it is a text, which can't be a
+ * raw value. */
+static const struct rs_field *field_of(const struct rs_event *event, const char *name)
+{
+	for (uint16_t i = 0; i < event->n_fields; i++) {
+		if (!strcmp(event->fields[i].name, name) && event->fields[i].type != RS_TYPE_TEXT)
+			return &event->fields[i];
+	}
+	return NULL;
+}
+
+static bool is_context(const char *key)
+{
+	static const char *const context[] = { "probe", "vm", "vcpu", "cpu", "tid" };
+
+	for (size_t i = 0; i < sizeof(context) / sizeof(context[0]); i++) {
+		if (!strcmp(key, context[i]))
+			return true;
+	}
+	return false;
+}
+
+/* False: the event lacks one of the keys. */
+static bool raw_key(const struct rs_aggregate *aggregate, const struct rs_view *view,
+		    struct raw_key *key)
+{
+	key->event = view->event;
+	key->stream = view->stream;
+	key->cpu = RS_UNKNOWN;
+	for (uint32_t i = 0; i < aggregate->n_keys; i++) {
+		const struct rs_field *field;
+
+		field = field_of(view->event, aggregate->keys[i]);
+		if (field)
+			key->values[i] = rs_field_value(field, view->payload);
+		else if (!is_context(aggregate->keys[i]))
+			return false;
+		else if (!strcmp(aggregate->keys[i], "cpu"))
+			key->cpu = view->cpu;
+	}
+	return true;
+}
+
+static struct raw_row *raw_find(const struct raw_table *table, const struct raw_key *key)
+{
+	size_t at = XXH3_64bits(key, sizeof(*key));
+
+	for (;; at++) {
+		struct raw_row *row = &table->rows[at & table->mask];
+
+		if (!row->count || !memcmp(&row->key, key, sizeof(*key)))
+			return row;
+	}
+}
+
+static bool raw_grow(struct raw_table *table)
+{
+	size_t size = table->rows ? (table->mask + 1) * 2 : 256;
+	struct raw_table more = { calloc(size, sizeof(*more.rows)), size - 1, table->used };
+
+	if (!more.rows)
+		return false;
+	for (size_t i = 0; table->rows && i <= table->mask; i++) {
+		if (table->rows[i].count)
+			*raw_find(&more, &table->rows[i].key) = table->rows[i];
+	}
+	free(table->rows);
+	*table = more;
+	return true;
+}
+
+static struct rs_error *add_event(struct aggregate_sink *s, uint32_t index,
+				  const struct rs_view *view)
+{
+	const struct rs_aggregate *aggregate = &s->query->aggregates[index];
+	const struct rs_field *field = NULL;
+	struct raw_key key;
+	struct raw_row *row;
+	int64_t value = 0;
+
+	memset(&key, 0, sizeof(key)); /* keys are compared as bytes */
+	key.aggregate = index;
+	if (aggregate->value) {
+		field = field_of(view->event, aggregate->value);
+		if (!field)
+			return NULL;
+		value = (int64_t)rs_field_value(field, view->payload);
+	}
+	if (!raw_key(aggregate, view, &key))
+		return NULL;
+	if (s->raw.used * 2 >= s->raw.mask && s->raw.used < RS_AGGREGATE_ROWS_MAX &&
+	    !raw_grow(&s->raw))
+		return rs_error_no_memory();
+	row = raw_find(&s->raw, &key);
+	if (!row->count) {
+		if (s->raw.used >= RS_AGGREGATE_ROWS_MAX) {
+			s->dropped[index]++;
+			return NULL;
+		}
+		*row = (struct raw_row){ .key = key, .min = value, .max = value };
+		s->raw.used++;
+	}
+	row->count++;
+	row->sum = (int64_t)((uint64_t)row->sum + (uint64_t)value);
+	if (value < row->min)
+		row->min = value;
+	if (value > row->max)
+		row->max = value;
+	return NULL;
+}
+
+static struct rs_error *aggregate_events(struct rs_sink *sink, const struct rs_view *views,
+					 size_t n)
+{
+	struct aggregate_sink *s = (struct aggregate_sink *)sink;
+	struct rs_error *err = NULL;
+
+	for (size_t i = 0; !err && i < n; i++) {
+		for (uint32_t j = 0; !err && j < s->query->n_aggregates; j++)
+			err = add_event(s, j, &views[i]);
+	}
+	return err;
+}
+
+/* ---- rows by text ------------------------------------------------------------------------- */
+
+static uint32_t n_keys(const struct aggregate_sink *s, const struct rs_partial *row)
+{
+	return s->query->aggregates[row->aggregate].n_keys;
+}
+
+/* tsearch has no context: all aggregates' unused keys are NULL, and compare equal. */
+static int compare_keys(const void *a, const void *b)
+{
+	const struct rs_partial *x = a, *y = b;
+
+	if (x->aggregate != y->aggregate)
+		return x->aggregate < y->aggregate ? -1 : 1;
+	for (uint32_t i = 0; i < RS_AGGREGATE_KEYS_MAX && x->keys[i] && y->keys[i]; i++) {
+		int order = strcmp(x->keys[i], y->keys[i]);
+
+		if (order)
+			return order;
+	}
+	return 0;
+}
+
+/* Adds a row to the one of equal keys. Copies what it keeps. */
+static struct rs_error *merge_row(struct aggregate_sink *s, const struct rs_partial *row)
+{
+	struct rs_partial **at = tfind(row, &s->merged, compare_keys);
+	struct rs_partial *copy;
+
+	if (at) {
+		copy = *at;
+		copy->count += row->count;
+		copy->sum = (int64_t)((uint64_t)copy->sum + (uint64_t)row->sum);
+		copy->min = row->min < copy->min ? row->min : copy->min;
+		copy->max = row->max > copy->max ? row->max : copy->max;
+		return NULL;
+	}
+	if (s->n_merged >= RS_AGGREGATE_ROWS_MAX) {
+		s->dropped[row->aggregate] += row->count;
+		return NULL;
+	}
+	copy = rs_arena_alloc(&s->arena, sizeof(*copy));
+	if (!copy)
+		return rs_error_no_memory();
+	*copy = *row;
+	memset(copy->keys, 0, sizeof(copy->keys));
+	for (uint32_t i = 0; i < n_keys(s, row); i++) {
+		copy->keys[i] = rs_arena_text(&s->arena, row->keys[i], strlen(row->keys[i]));
+		if (!copy->keys[i])
+			return rs_error_no_memory();
+	}
+	if (!tsearch(copy, &s->merged, compare_keys))
+		return rs_error_no_memory();
+	s->n_merged++;
+	return NULL;
+}
+
+static struct rs_error *aggregate_partial(struct rs_sink *sink, const struct rs_partial *partial)
+{
+	return merge_row((struct aggregate_sink *)sink, partial);
+}
+
+/* Each gives the key's text: as it stands somewhere, however long, or written into the buffer. */
+
+static const char *number_text(char *buffer, int value)
+{
+	if (value < 0)
+		return "-";
+	snprintf(buffer, NUMBER_TEXT_MAX, "%d", value);
+	return buffer;
+}
+
+static const char *arg_text(const struct raw_key *key, const struct rs_field *field, uint64_t value,
+			    char *buffer)
+{
+	const char *name = NULL;
+
+	if (field->show == RS_SHOW_NAME)
+		name = rs_schema_name(key->stream->schema, (uint32_t)value);
+	else if (field->show == RS_SHOW_ENUM)
+		name = rs_enum_name(field->values, value);
+	if (name)
+		return name;
+	if (field->show == RS_SHOW_NAME)
+		snprintf(buffer, NUMBER_TEXT_MAX, "#%" PRIu64, value);
+	else if (field->show == RS_SHOW_HEX)
+		snprintf(buffer, NUMBER_TEXT_MAX, "0x%" PRIx64, value);
+	else if (field->type >= RS_TYPE_S8)
+		snprintf(buffer, NUMBER_TEXT_MAX, "%" PRId64, (int64_t)value);
+	else
+		snprintf(buffer, NUMBER_TEXT_MAX, "%" PRIu64, value);
+	return buffer;
+}
+
+static const char *key_text(const struct raw_key *key, const char *name, uint64_t value,
+			    char *buffer)
+{
+	const struct rs_field *field = field_of(key->event, name);
+
+	if (field)
+		return arg_text(key, field, value, buffer);
+	if (!strcmp(name, "probe"))
+		return key->event->probe;
+	if (!strcmp(name, "vm"))
+		return key->stream->vm ? key->stream->vm : "-";
+	if (!strcmp(name, "vcpu"))
+		return number_text(buffer, key->stream->vcpu);
+	if (!strcmp(name, "cpu"))
+		return number_text(buffer, key->cpu);
+	return number_text(buffer, key->stream->tid);
+}
+
+/* All raw rows become rows by text. */
+static struct rs_error *aggregate_end(struct rs_sink *sink)
+{
+	struct aggregate_sink *s = (struct aggregate_sink *)sink;
+	char numbers[RS_AGGREGATE_KEYS_MAX][NUMBER_TEXT_MAX];
+	struct rs_error *err = NULL;
+
+	for (size_t i = 0; !err && s->raw.rows && i <= s->raw.mask; i++) {
+		const struct raw_row *raw = &s->raw.rows[i];
+		const struct rs_aggregate *aggregate = &s->query->aggregates[raw->key.aggregate];
+		struct rs_partial row = { .aggregate = raw->key.aggregate,
+					  .count = raw->count,
+					  .sum = raw->sum,
+					  .min = raw->min,
+					  .max = raw->max };
+
+		if (!raw->count)
+			continue;
+		for (uint32_t k = 0; k < aggregate->n_keys; k++)
+			row.keys[k] = key_text(&raw->key, aggregate->keys[k], raw->key.values[k],
+					       numbers[k]);
+		err = merge_row(s, &row);
+	}
+	free(s->raw.rows);
+	s->raw = (struct raw_table){ 0 };
+	return err;
+}
+
+/* ---- the result --------------------------------------------------------------------------- */
+
+struct collect {
+	struct rs_partial *rows;
+	size_t n;
+	uint32_t aggregate;
+};
+
+static void collect(const void *node, VISIT visit, void *ctx)
+{
+	const struct rs_partial *row = *(struct rs_partial *const *)node;
+	struct collect *c = ctx;
+
+	if ((visit == postorder || visit == leaf) && row->aggregate == c->aggregate)
+		c->rows[c->n++] = *row;
+}
+
+static int most_first(const void *a, const void *b)
+{
+	const struct rs_partial *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return compare_keys(a, b);
+}
+
+struct rs_error *rs_aggregate_rows(struct rs_sink *sink, uint32_t aggregate,
+				   const struct rs_partial **rows, size_t *n, uint64_t *dropped)
+{
+	struct aggregate_sink *s = (struct aggregate_sink *)sink;
+	struct collect c = { .aggregate = aggregate };
+
+	c.rows = calloc(s->n_merged + 1, sizeof(*c.rows));
+	if (!c.rows)
+		return rs_error_no_memory();
+	twalk_r(s->merged, collect, &c);
+	qsort(c.rows, c.n, sizeof(*c.rows), most_first);
+	free(s->sorted);
+	s->sorted = c.rows;
+	*rows = c.rows;
+	*n = c.n;
+	*dropped = s->dropped[aggregate];
+	return NULL;
+}
+
+static const struct rs_sink_ops aggregate_ops = {
+	.name = "aggregate",
+	.events = aggregate_events,
+	.partial = aggregate_partial,
+	.end = aggregate_end,
+};
+
+struct rs_error *rs_aggregate_sink_create(const struct rs_query *query, struct rs_sink **out)
+{
+	struct aggregate_sink *s;
+
+	if (query->n_aggregates > AGGREGATES_MAX)
+		return rs_error_create(RS_USAGE, "more than %d aggregates", AGGREGATES_MAX);
+	s = calloc(1, sizeof(*s));
+	if (!s || !raw_grow(&s->raw)) {
+		free(s);
+		return rs_error_no_memory();
+	}
+	s->sink.ops = &aggregate_ops;
+	s->query = query;
+	*out = &s->sink;
+	return NULL;
+}
+
+static void keep(void *row)
+{
+	(void)row; /* the arena's */
+}
+
+void rs_aggregate_sink_destroy(struct rs_sink *sink)
+{
+	struct aggregate_sink *s = (struct aggregate_sink *)sink;
+
+	if (!s)
+		return;
+	tdestroy(s->merged, keep);
+	free(s->raw.rows);
+	free(s->sorted);
+	rs_arena_deinit(&s->arena);
+	free(s);
+}

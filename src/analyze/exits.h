@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * VM exits: which, of which VM and vCPU, how long, caused by what; and where each vCPU's time went.
+ * The same result from a live host, whose BPF programs have aggregated already, and from the events
+ * of a trace: the sink takes a source's partial aggregates, and makes the rest of events itself,
+ * with the same state machine (kvm/vcpu_time.h).
+ *
+ *	source --partials--> sink --> rs_exits_take() --> struct rs_exits --> a view
+ *	       --events----/
+ *
+ * Memory grows with vCPUs, reasons and causes, not with the trace.
+ */
+#ifndef RS_ANALYZE_EXITS_H
+#define RS_ANALYZE_EXITS_H
+
+#include "base/hist.h"
+#include "event/exit_reason.h"
+#include "event/query.h"
+#include "kvm/kvm.h"
+
+/* One reason of one thread. */
+struct rs_exits_row {
+	const char *vm; /* NULL: unknown */
+	int pid, tid, vcpu;
+	uint32_t isa, code, nested;
+	uint64_t count, entered;
+	struct rs_vcpu_cost sum;
+	uint64_t min_ns, max_ns;
+	const struct rs_hist *hist; /* never NULL; empty where there are no latencies */
+};
+
+/* One vCPU's time: its states add up to wall_ns, which is checked. */
+struct rs_exits_vcpu {
+	const char *vm;
+	int pid, tid, vcpu;
+	bool ended;
+	uint64_t wall_ns;
+	uint64_t ns[RS_VCPU_STATES];
+	uint64_t exits;
+	bool sched_known;
+	uint64_t run_ns, wait_ns; /* schedstat's */
+};
+
+struct rs_exits_cause {
+	const char *vm;
+	int pid, tid, vcpu;
+	uint32_t kind; /* enum rs_cause_kind */
+	uint64_t key;
+	uint64_t count, entered, total_ns, max_ns;
+};
+
+struct rs_exits {
+	int64_t from_ns, to_ns;		 /* on the trace's timeline; live: since the gate opened */
+	bool latency, causes;		 /* whether these were asked for, and known */
+	const struct rs_exits_row *rows; /* by pid, tid, isa, nested, code */
+	const struct rs_exits_vcpu *vcpus;	 /* by pid, tid */
+	const struct rs_exits_cause *cause_rows; /* by total_ns, the largest first */
+	size_t n_rows, n_vcpus, n_causes;
+	uint64_t lost;	  /* records: what is said here is incomplete */
+	uint64_t dropped; /* exits that were seen, but found no place to be counted in */
+};
+
+/* An exit that took longer than was asked for, at its re-entry. Valid during the call. */
+struct rs_exits_long {
+	int64_t ts_ns;
+	const char *vm;
+	int pid, tid, vcpu;
+	uint32_t isa, code, nested;
+	struct rs_vcpu_cost cost;
+	uint64_t rip;
+	uint32_t kind; /* enum rs_cause_kind; RS_CAUSE_NONE: not known */
+	uint64_t key;
+};
+
+struct rs_exits_options {
+	bool latency, causes;
+	bool user;	  /* KVM_EXIT_ reasons of kvm_userspace_exit instead of exits */
+	uint64_t than_ns; /* longer exits are given to than(), in order of time; 0: none */
+	struct rs_error *(*than)(void *ctx, const struct rs_exits_long *exit);
+	void *ctx;
+};
+
+struct rs_error *rs_exits_sink_create(const struct rs_exits_options *options,
+				      struct rs_sink **sink);
+void rs_exits_sink_destroy(struct rs_sink *sink);
+
+/* The query that gives this sink what it needs: probes and aggregates. Valid as long as the sink.
+ */
+const struct rs_query *rs_exits_query(const struct rs_sink *sink);
+
+/* What came since the last take, or since the start with `all`. Valid until the next call on the
+ * sink. to_ns: the present of a live source; 0: where the events ended. */
+struct rs_error *rs_exits_take(struct rs_sink *sink, bool all, int64_t to_ns,
+			       struct rs_exits *exits);
+
+/* Whose exits are looked at; kvmexit's forms. */
+enum rs_exits_scope {
+	RS_EXITS_ALL,	   /* every thread by itself */
+	RS_EXITS_PID,	   /* -p: a process, its threads added together */
+	RS_EXITS_PID_TIDS, /* -p -a: its threads, each by itself */
+	RS_EXITS_VCPU,	   /* -p -v: one vCPU of it */
+	RS_EXITS_TID,	   /* -t */
+	RS_EXITS_TIDS,	   /* -T: these, each by itself */
+	RS_EXITS_VM,	   /* --vm alone: VMs of this name, their threads added together */
+};
+
+struct rs_exits_choice {
+	enum rs_exits_scope scope;
+	int pid, vcpu, tid;
+	const int *tids;
+	size_t n_tids;
+	const char *vm; /* glob; with any scope; NULL: all */
+};
+
+/* Whether threads are added together. */
+bool rs_exits_is_sum(const struct rs_exits_choice *choice);
+
+bool rs_exits_chosen(const struct rs_exits_choice *choice, const char *vm, int pid, int tid,
+		     int vcpu);
+
+/* What of exits is chosen; it points into exits. *chosen is freed by rs_exits_unselect(). */
+struct rs_error *rs_exits_select(const struct rs_exits *exits, const struct rs_exits_choice *choice,
+				 struct rs_exits *chosen);
+void rs_exits_unselect(struct rs_exits *chosen);
+
+/* Rows of the same reason (and VM, with by_vm) added together, by isa, nested and code; what they
+ * do not have in common is unknown (vm NULL, pid and tid 0, vcpu -1). *merged is malloc()ed, its
+ * hists too (one free() frees all). */
+struct rs_error *rs_exits_merge(const struct rs_exits *exits, bool by_vm,
+				struct rs_exits_row **merged, size_t *n);
+
+/* Causes alike, the same way; the largest total first. *merged is malloc()ed. */
+struct rs_error *rs_exits_merge_causes(const struct rs_exits *exits, bool by_vm,
+				       struct rs_exits_cause **merged, size_t *n);
+
+/*
+ * Conservation: that each vCPU's states add up to its wall time, and that its time on CPUs and its
+ * waiting agree with schedstat: both together within slack_ns and one part in a hundred of it,
+ * each alone within an eighth of both more. NULL: they do. RS_FAILED
+ * names the vCPU and both figures.
+ */
+struct rs_error *rs_exits_check(const struct rs_exits *exits, uint64_t slack_ns);
+
+/* The name of a cause's key, where a table knows it ("0x3f8 (com1)", "0x6e0 (TSC_DEADLINE)"), else
+ * its number; the kind's name ("pio read", "msr write"). */
+#define RS_CAUSE_TEXT_MAX 64
+const char *rs_cause_text(uint32_t kind, uint64_t key, char text[RS_CAUSE_TEXT_MAX]);
+const char *rs_cause_kind_name(uint32_t kind);
+
+#endif

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Exits from events: what the BPF programs do as things happen (src/kvm/exits.bpf.c), done over
+ * what they recorded, with the same state machine. Each handler stands for the program of its
+ * event. A trace has its own schema, so fields are found by their names, once for each event.
+ */
+#include "analyze/exits_parts.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* An event's fields, as its row below names them. */
+struct seen {
+	const struct rs_view *view;
+	uint64_t now;
+	uint32_t isa;
+	uint32_t tid;
+	uint64_t arg[EXITS_FIELDS_MAX]; /* 0 where the event has no such field */
+};
+
+typedef struct rs_error *handler(struct exits_sink *sink, struct thread *thread,
+				 const struct seen *seen);
+
+/* ---- counting ------------------------------------------------------------------------------- */
+
+/* The current exit is counted; with its cost, if that is known. */
+static struct rs_error *settle(struct exits_sink *sink, struct thread *t,
+			       const struct rs_vcpu_cost *cost)
+{
+	struct amounts one = { .count = !t->is_counted };
+	struct rs_error *err;
+	struct cell *cell;
+
+	if (!t->is_pending)
+		return NULL;
+	t->is_pending = false;
+	err = exits_cell(sink, t, t->isa, t->nested, t->code, &cell);
+	if (err || !cell)
+		return err;
+	if (cost && sink->options.latency) {
+		one.entered = 1;
+		one.sum = *cost;
+		one.min_ns = one.max_ns = cost->total_ns;
+		err = exits_hist(sink, &cell->recent);
+		if (err)
+			return err;
+		cell->recent.hist->count[rs_hist_bucket(cost->total_ns)]++;
+	}
+	return exits_amounts_add(sink, &cell->recent, &one);
+}
+
+/* A new current exit; the one before it is counted. */
+static struct rs_error *exit_is(struct exits_sink *sink, struct thread *t, uint32_t isa,
+				uint32_t code, uint64_t rip)
+{
+	struct rs_error *err = settle(sink, t, NULL);
+
+	t->is_pending = true;
+	t->is_counted = false;
+	t->isa = isa;
+	t->code = code;
+	t->nested = 0;
+	t->rip = rip;
+	return err;
+}
+
+static void forget_cause(struct thread *t)
+{
+	t->cause_kind = RS_CAUSE_NONE;
+	t->cause_key = 0;
+}
+
+static struct rs_error *settle_cause(struct exits_sink *sink, struct thread *t,
+				     const struct rs_vcpu_cost *cost)
+{
+	struct rs_error *err;
+	struct cause *cause;
+
+	if (!sink->options.causes || t->cause_kind == RS_CAUSE_NONE)
+		return NULL;
+	err = exits_cause(sink, t, t->cause_kind, t->cause_key, &cause);
+	if (err || !cause)
+		return err;
+	cause->recent.entered++;
+	cause->recent.total_ns += cost->total_ns;
+	if (cost->total_ns > cause->recent.max_ns)
+		cause->recent.max_ns = cost->total_ns;
+	return NULL;
+}
+
+/* One more of a cause. The exit's cost will be this one's, unless another follows; never an
+ * interrupt's, which is put in on the way back in whatever the exit was for. */
+static struct rs_error *cause_is(struct exits_sink *sink, struct thread *t, uint32_t kind,
+				 uint64_t key)
+{
+	struct rs_error *err = NULL;
+	struct cause *cause;
+
+	if (sink->options.causes) {
+		err = exits_cause(sink, t, kind, key, &cause);
+		if (!err && cause)
+			cause->recent.count++;
+	}
+	if (kind != RS_CAUSE_INTERRUPT) {
+		t->cause_kind = kind;
+		t->cause_key = key;
+	}
+	return err;
+}
+
+static struct rs_error *tell_long(struct exits_sink *sink, const struct rs_exits_long *exit)
+{
+	return sink->options.than ? sink->options.than(sink->options.ctx, exit) : NULL;
+}
+
+/* ---- exits and entries ---------------------------------------------------------------------- */
+
+/* code, rip, upper bits of the code */
+static struct rs_error *on_exit(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+{
+	uint32_t code = (uint32_t)seen->arg[0];
+
+	if (seen->isa == RS_ISA_VMX)
+		code = (code & 0xffff) | (uint32_t)seen->arg[2] << 16;
+	if (t->time.exit_at)
+		forget_cause(t);
+	rs_vcpu_exit(&t->time, seen->now);
+	t->hardware = true;
+	return sink->options.user ? NULL : exit_is(sink, t, seen->isa, code, seen->arg[1]);
+}
+
+/* reason, errno */
+static struct rs_error *on_user_exit(struct exits_sink *sink, struct thread *t,
+				     const struct seen *seen)
+{
+	int32_t errno_value = (int32_t)seen->arg[1];
+
+	rs_vcpu_user_exit(&t->time, seen->now);
+	if (!sink->options.user)
+		return NULL;
+	return exit_is(sink, t, RS_ISA_USER,
+		       errno_value < 0 ? (uint32_t)errno_value : (uint32_t)seen->arg[0], 0);
+}
+
+static struct rs_error *on_nested_exit(struct exits_sink *sink, struct thread *t,
+				       const struct seen *seen)
+{
+	(void)seen;
+	if (t->is_pending && !t->is_counted && !sink->options.user)
+		t->nested = 1;
+	return NULL;
+}
+
+/* vcpu_id */
+static struct rs_error *on_entry(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+{
+	struct rs_vcpu_cost cost = { 0 };
+	struct rs_error *err = NULL;
+	bool ended;
+
+	if ((int32_t)seen->arg[0] >= 0)
+		t->vcpu = (int32_t)seen->arg[0];
+	ended = rs_vcpu_entry(&t->time, seen->now, &cost);
+	if (ended && t->is_pending && sink->options.than_ns &&
+	    cost.total_ns > sink->options.than_ns)
+		err = tell_long(sink, &(struct rs_exits_long){ .ts_ns = seen->view->ts_ns,
+							       .vm = t->vm,
+							       .pid = t->pid,
+							       .tid = t->tid,
+							       .vcpu = t->vcpu,
+							       .isa = t->isa,
+							       .code = t->code,
+							       .nested = t->nested,
+							       .cost = cost,
+							       .rip = t->rip,
+							       .kind = t->cause_kind,
+							       .key = t->cause_key });
+	if (!err)
+		err = settle(sink, t, ended ? &cost : NULL);
+	if (!err && ended)
+		err = settle_cause(sink, t, &cost);
+	forget_cause(t);
+	return err;
+}
+
+/* halted */
+static struct rs_error *on_wakeup(struct exits_sink *sink, struct thread *t,
+				  const struct seen *seen)
+{
+	(void)sink;
+	rs_vcpu_woken(&t->time, seen->now, seen->arg[0]);
+	return NULL;
+}
+
+/* A session that keeps no events tells of long exits itself; where there are events, so do they.
+ * isa, code, nested, rip, kind, key, total; and the parts by name */
+static struct rs_error *on_long_exit(struct exits_sink *sink, struct thread *t,
+				     const struct seen *seen)
+{
+	static const char *const parts[] = { "kernel", "user", "poll", "off" };
+	struct rs_exits_long exit = {
+		.ts_ns = seen->view->ts_ns,
+		.vm = t->vm,
+		.pid = t->pid,
+		.tid = t->tid,
+		.vcpu = t->vcpu,
+		.isa = (uint32_t)seen->arg[0],
+		.code = (uint32_t)seen->arg[1],
+		.nested = (uint32_t)seen->arg[2],
+		.rip = seen->arg[3],
+		.kind = (uint32_t)seen->arg[4],
+		.key = seen->arg[5],
+		.cost.total_ns = seen->arg[6],
+	};
+	uint64_t *const to[] = { &exit.cost.kernel_ns, &exit.cost.user_ns, &exit.cost.poll_ns,
+				 &exit.cost.off_ns };
+	const struct rs_event *event = seen->view->event;
+
+	if (t->hardware || !sink->options.than_ns || exit.cost.total_ns <= sink->options.than_ns)
+		return NULL;
+	for (uint16_t i = 0; i < event->n_fields; i++) {
+		for (size_t p = 0; p < 4; p++) {
+			if (!strcmp(event->fields[i].name, parts[p]))
+				*to[p] = rs_field_value(&event->fields[i], seen->view->payload);
+		}
+	}
+	return tell_long(sink, &exit);
+}
+
+/* ---- the scheduler -------------------------------------------------------------------------- */
+
+/* state */
+static struct rs_error *on_off(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+{
+	(void)sink;
+	rs_vcpu_off(&t->time, seen->now, !seen->arg[0]);
+	return NULL;
+}
+
+static struct rs_error *on_on(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+{
+	(void)sink;
+	rs_vcpu_on(&t->time, seen->now);
+	return NULL;
+}
+
+static struct rs_error *on_wake(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+{
+	(void)sink;
+	rs_vcpu_wake(&t->time, seen->now);
+	return NULL;
+}
+
+/* Its tid may come again as another's. */
+static struct rs_error *on_end(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+{
+	struct rs_error *err = settle(sink, t, NULL);
+
+	rs_vcpu_end(&t->time, seen->now);
+	t->ended = true;
+	return err;
+}
+
+/* ---- causes --------------------------------------------------------------------------------- */
+
+/* port, write */
+static struct rs_error *on_pio(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+{
+	return cause_is(sink, t, seen->arg[1] ? RS_CAUSE_PIO_WRITE : RS_CAUSE_PIO_READ,
+			seen->arg[0]);
+}
+
+/* gpa, type: KVM_TRACE_MMIO_ of include/trace/events/kvm.h. 0 is a read that the VMM is asked for:
+ * it comes again as 1 when it is answered. */
+static struct rs_error *on_mmio(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+{
+	if (!seen->arg[1])
+		return NULL;
+	return cause_is(sink, t, seen->arg[1] == 1 ? RS_CAUSE_MMIO_READ : RS_CAUSE_MMIO_WRITE,
+			seen->arg[0]);
+}
+
+/* msr, write */
+static struct rs_error *on_msr(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+{
+	return cause_is(sink, t, seen->arg[1] ? RS_CAUSE_MSR_WRITE : RS_CAUSE_MSR_READ,
+			seen->arg[0]);
+}
+
+static struct rs_error *on_cpuid(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+{
+	return cause_is(sink, t, RS_CAUSE_CPUID, seen->arg[0]);
+}
+
+static struct rs_error *on_hypercall(struct exits_sink *sink, struct thread *t,
+				     const struct seen *seen)
+{
+	return cause_is(sink, t, RS_CAUSE_HYPERCALL, seen->arg[0]);
+}
+
+/* vector, again: its delivery was cut short, and it was counted before */
+static struct rs_error *on_interrupt(struct exits_sink *sink, struct thread *t,
+				     const struct seen *seen)
+{
+	return seen->arg[1] ? NULL : cause_is(sink, t, RS_CAUSE_INTERRUPT, seen->arg[0]);
+}
+
+static struct rs_error *on_page_fault(struct exits_sink *sink, struct thread *t,
+				      const struct seen *seen)
+{
+	return cause_is(sink, t, RS_CAUSE_PAGE_FAULT, seen->arg[0] & RS_CAUSE_PAGE_FAULT_BITS);
+}
+
+/* ---- the session's own ---------------------------------------------------------------------- */
+
+static struct rs_error *on_open(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+{
+	(void)t;
+	sink->is_open = true;
+	sink->opened_ns = seen->view->ts_ns;
+	return NULL;
+}
+
+/* dropped: threads and records that found no place are not in the trace */
+static struct rs_error *on_close(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+{
+	(void)t;
+	sink->dropped_events += seen->arg[0];
+	return NULL;
+}
+
+/* pid, vcpu, sched_known, run, wait, asleep; and the text vm */
+static struct rs_error *on_thread(struct exits_sink *sink, struct thread *t,
+				  const struct seen *seen)
+{
+	const struct rs_event *event = seen->view->event;
+	const struct rs_field *last = event->n_fields ? &event->fields[event->n_fields - 1] : NULL;
+
+	if ((int32_t)seen->arg[0] > 0)
+		t->pid = (int32_t)seen->arg[0];
+	if ((int32_t)seen->arg[1] >= 0)
+		t->vcpu = (int32_t)seen->arg[1];
+	if (seen->arg[5])
+		rs_vcpu_asleep(&t->time);
+	if (!t->vm && last && last->type == RS_TYPE_TEXT) {
+		size_t len;
+		const char *text = rs_view_text(seen->view, last, &len);
+
+		if (len)
+			t->vm = rs_arena_text(&sink->arena, text, len);
+		if (len && !t->vm)
+			return rs_error_no_memory();
+	}
+	if (!seen->arg[2])
+		return NULL;
+	for (size_t i = 0; i < 2; i++) {
+		t->sched_last[i] = seen->arg[3 + i];
+		if (!t->sched_lines)
+			t->sched_first[i] = seen->arg[3 + i];
+	}
+	t->sched_lines++;
+	return NULL;
+}
+
+/* ---- which event is which ------------------------------------------------------------------- */
+
+/* threadless: tells of no thread. */
+static const struct kind {
+	const char *class_name, *name;
+	handler *run;
+	uint32_t isa;
+	bool threadless;
+	const char *fields[EXITS_FIELDS_MAX];
+} kinds[] = {
+	{ "vmx", "exit", on_exit, RS_ISA_VMX, false, { "reason", "rip", "flags" } },
+	{ "svm", "exit", on_exit, RS_ISA_SVM, false, { "reason", "rip" } },
+	{ "arm64", "exit", on_exit, RS_ISA_ARM64, false, { "reason", "pc" } },
+	{ "riscv", "exit", on_exit, RS_ISA_RISCV, false, { "reason", "pc" } },
+	{ "user", "exit", on_user_exit, RS_ISA_USER, false, { "reason", "errno" } },
+	{ "vcpu", "entry", on_entry, 0, false, { "vcpu_id" } },
+	{ "vcpu", "wakeup", on_wakeup, 0, false, { "halted" } },
+	{ "vcpu", "nested-exit", on_nested_exit, 0, false, { NULL } },
+	{ "vcpu",
+	  "long-exit",
+	  on_long_exit,
+	  0,
+	  false,
+	  { "isa", "code", "nested", "rip", "kind", "key", "total" } },
+	{ "io", "pio", on_pio, 0, false, { "port", "write" } },
+	{ "io", "mmio", on_mmio, 0, false, { "gpa", "type" } },
+	{ "cpu", "msr", on_msr, 0, false, { "msr", "write" } },
+	{ "cpu", "cpuid", on_cpuid, 0, false, { "leaf" } },
+	{ "cpu", "hypercall", on_hypercall, 0, false, { "nr" } },
+	{ "cpu", "interrupt", on_interrupt, 0, false, { "vector", "again" } },
+	{ "mmu", "page-fault", on_page_fault, 0, false, { "error_code" } },
+	{ "sched", "off-cpu", on_off, 0, false, { "state" } },
+	{ "sched", "on-cpu", on_on, 0, false, { NULL } },
+	{ "sched", "wakeup", on_wake, 0, false, { NULL } },
+	{ "sched", "end", on_end, 0, false, { NULL } },
+	{ "session", "open", on_open, 0, true, { NULL } },
+	{ "session", "close", on_close, 0, true, { "dropped" } },
+	{ "session",
+	  "thread",
+	  on_thread,
+	  0,
+	  false,
+	  { "pid", "vcpu", "sched_known", "run", "wait", "asleep" } },
+};
+
+static const struct rs_field *field_of(const struct rs_event *event, const char *name)
+{
+	for (uint16_t i = 0; i < event->n_fields; i++) {
+		if (event->fields[i].type != RS_TYPE_TEXT && !strcmp(event->fields[i].name, name))
+			return &event->fields[i];
+	}
+	return NULL;
+}
+
+static void know(struct known *known, const struct rs_event *event)
+{
+	*known = (struct known){ .event = event };
+	if (strcmp(event->provider, "kvm") != 0)
+		return;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (!strcmp(kinds[i].class_name, event->class_name) &&
+		    !strcmp(kinds[i].name, event->name))
+			known->kind = &kinds[i];
+	}
+	if (!known->kind)
+		return;
+	known->tid = field_of(event, "tid");
+	for (size_t i = 0; i < EXITS_FIELDS_MAX && known->kind->fields[i]; i++)
+		known->fields[i] = field_of(event, known->kind->fields[i]);
+}
+
+/* ---- whose event it is ---------------------------------------------------------------------- */
+
+/* A stream of its own tells VM, process and vCPU; one of many threads tells nothing. */
+static struct rs_error *thread_begin(struct exits_sink *sink, const struct rs_stream *stream,
+				     const struct seen *seen, struct thread **out)
+{
+	struct rs_error *err = exits_thread_new(sink, out);
+	struct thread *t = *out;
+
+	if (err || !t)
+		return err;
+	t->tid = (int)seen->tid;
+	t->stream = stream;
+	rs_vcpu_begin(&t->time, seen->now);
+	if (!stream || stream->mixed)
+		return NULL;
+	t->pid = stream->pid > 0 ? stream->pid : 0;
+	t->vcpu = stream->vcpu;
+	if (stream->vm) {
+		t->vm = exits_name(sink, stream->vm);
+		if (!t->vm)
+			return rs_error_no_memory();
+	}
+	return NULL;
+}
+
+/* Another thread has the tid when the one before has ended, or the streams tell them apart. The
+ * session's last line of a thread comes after its end. */
+static struct rs_error *thread_of(struct exits_sink *sink, const struct kind *kind,
+				  const struct seen *seen, struct thread **out)
+{
+	const struct rs_stream *stream = seen->view->stream;
+	struct place *place = exits_thread_place(sink, EXITS_BY_EVENTS, 0, (int)seen->tid);
+	struct thread *t;
+	struct rs_error *err;
+
+	*out = NULL;
+	if (!place)
+		return rs_error_no_memory();
+	t = place->value;
+	if (t && (!t->ended || kind->run == on_thread) &&
+	    (t->stream == stream || t->stream->mixed || stream->mixed)) {
+		*out = t;
+		return NULL;
+	}
+	err = thread_begin(sink, stream, seen, out);
+	if (err || !*out)
+		return err;
+	sink->by_tid.used += !place->value;
+	place->value = *out;
+	return NULL;
+}
+
+/* What was lost may be anyone's: from here on nothing is known of anyone. */
+static struct rs_error *on_loss(struct exits_sink *sink, const struct rs_view *view)
+{
+	sink->lost += rs_view_loss(view).count;
+	for (size_t i = 0; i < sink->threads.n; i++) {
+		struct thread *t = sink->threads.at[i];
+		struct rs_error *err = t->partial || t->ended ? NULL : settle(sink, t, NULL);
+
+		if (err)
+			return err;
+		forget_cause(t);
+		if (!t->partial && !t->ended)
+			rs_vcpu_forget(&t->time);
+	}
+	return NULL;
+}
+
+static struct rs_error *on_view(struct exits_sink *sink, const struct known *known,
+				const struct rs_view *view)
+{
+	struct seen seen = { .view = view, .now = exits_stamp(view->ts_ns) };
+	struct thread *t = NULL;
+	struct rs_error *err;
+
+	sink->last_ns = view->ts_ns;
+	if (!sink->is_begun) {
+		sink->is_begun = true;
+		sink->first_ns = view->ts_ns;
+	}
+	if (view->event->kind == RS_KIND_LOSS)
+		return strcmp(view->event->provider, "kvm") ? NULL : on_loss(sink, view);
+	if (!known->kind)
+		return NULL;
+	seen.isa = known->kind->isa;
+	for (size_t i = 0; i < EXITS_FIELDS_MAX; i++) {
+		if (known->fields[i])
+			seen.arg[i] = rs_field_value(known->fields[i], view->payload);
+	}
+	if (known->kind->threadless)
+		return known->kind->run(sink, NULL, &seen);
+	if (known->tid)
+		seen.tid = (uint32_t)rs_field_value(known->tid, view->payload);
+	if (!seen.tid || seen.tid > INT_MAX)
+		return NULL;
+	err = thread_of(sink, known->kind, &seen, &t);
+	return err || !t ? err : known->kind->run(sink, t, &seen);
+}
+
+struct rs_error *exits_events(struct rs_sink *rs_sink, const struct rs_view *views, size_t n)
+{
+	struct exits_sink *sink = (struct exits_sink *)rs_sink;
+	struct rs_error *err = NULL;
+
+	for (size_t i = 0; !err && i < n; i++) {
+		const struct rs_event *event = views[i].event;
+		struct known *known = &sink->known[((uintptr_t)event >> 6) % EXITS_KNOWN];
+
+		if (known->event != event)
+			know(known, event);
+		err = on_view(sink, known, &views[i]);
+	}
+	return err;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The inside of the exits sink: its threads, and for each the reasons and causes that were counted.
+ *
+ *	partials (exits.c) ----\
+ *	                        > threads, cells, causes --> take (exits_take.c)
+ *	events (exits_events.c) /
+ *
+ * Everything is counted twice over: `recent` since the last take, and `total` before that.
+ */
+#ifndef RS_ANALYZE_EXITS_PARTS_H
+#define RS_ANALYZE_EXITS_PARTS_H
+
+#include "analyze/exits.h"
+#include "base/arena.h"
+#include "kvm/aggregates.h"
+
+/* What a hostile trace can make us keep; more is dropped and counted. */
+#define EXITS_THREADS_MAX (1u << 17)
+#define EXITS_CELLS_MAX	  (1u << 17)
+#define EXITS_CAUSES_MAX  (1u << 18)
+
+struct amounts {
+	uint64_t count, entered;
+	struct rs_vcpu_cost sum;
+	uint64_t min_ns, max_ns;
+	struct rs_hist *hist; /* NULL: nothing was entered */
+};
+
+struct thread {
+	uint32_t number; /* from 1 */
+	const char *vm;
+	int pid, tid, vcpu;
+	bool has_wall; /* its source tells the wall time */
+	bool partial;  /* its rows are a source's, not made of events */
+	bool ended;
+	bool end_taken; /* a take has told of its end */
+	/* Of events: the state machine, in biased ns, and the exit that waits for its entry. */
+	const struct rs_stream *stream;
+	struct rs_vcpu_time time;
+	bool hardware;	 /* its hardware's exits are seen */
+	bool is_pending; /* the exit below is not counted yet */
+	bool is_counted; /* or is, by a take that could not wait */
+	uint32_t isa, code, nested;
+	uint64_t rip;
+	uint32_t cause_kind;
+	uint64_t cause_key;
+	/* schedstat (run, wait) at the first and the last line that told of it; of partials the
+	 * growth so far is the last. */
+	uint32_t sched_lines;
+	uint64_t sched_first[2], sched_last[2];
+	/* Of partials: the growth so far; [RS_VCPU_STATES] is the wall time. */
+	int64_t ns[RS_VCPU_STATES + 1];
+	/* What takes have told of ns[], and of wall and sched. */
+	uint64_t told_ns[RS_VCPU_STATES];
+	uint64_t told_wall_ns, told_sched[2];
+	uint64_t taken_exits; /* of the take that is being made */
+};
+
+struct cell {
+	struct thread *thread;
+	uint32_t isa, code, nested;
+	struct amounts recent, total;
+};
+
+struct cause {
+	struct thread *thread;
+	uint32_t kind;
+	uint64_t key;
+	struct {
+		uint64_t count, entered, total_ns, max_ns;
+	} recent, total;
+};
+
+/* A hash table of pointers, open addressing. */
+struct place {
+	uint64_t a, b;
+	void *value; /* NULL: free */
+};
+
+struct places {
+	struct place *at;
+	size_t mask, used;
+};
+
+struct list {
+	void **at;
+	size_t n, room;
+};
+
+/* An event of a schema: what handles it, and where its fields are. */
+#define EXITS_FIELDS_MAX 8
+#define EXITS_KNOWN	 256u
+struct kind;
+struct known {
+	const struct rs_event *event;
+	const struct kind *kind; /* NULL: none of ours */
+	const struct rs_field *tid;
+	const struct rs_field *fields[EXITS_FIELDS_MAX];
+};
+
+struct exits_sink {
+	struct rs_sink sink;
+	struct rs_exits_options options;
+	struct rs_query query;
+	struct rs_arena arena; /* of threads, cells, causes, hists, names */
+	struct places by_tid, by_reason, by_cause;
+	struct list threads, cells, causes; /* in the order they came */
+	bool has_partials;
+	/* Of the events. */
+	bool is_begun, is_open;
+	int64_t first_ns, opened_ns, last_ns;
+	struct known known[EXITS_KNOWN]; /* by the event's address */
+	uint64_t lost, told_lost;
+	/* What found no place: here; in the session that was recorded; in the one that is live. */
+	uint64_t dropped, dropped_events, dropped_live, told_dropped;
+	int64_t taken_to_ns;
+	bool is_taken;
+	/* What the last take gave out. */
+	struct rs_exits_row *rows;
+	struct rs_hist *hists;
+	struct rs_exits_vcpu *vcpus;
+	struct rs_exits_cause *cause_rows;
+};
+
+/* Times beyond this, 73 years from the trace's start, are damage: no difference of two may
+ * overflow.
+ */
+#define EXITS_FAR (INT64_C(1) << 61)
+static inline int64_t exits_time(int64_t ts_ns)
+{
+	if (ts_ns < -EXITS_FAR)
+		return -EXITS_FAR;
+	return ts_ns > EXITS_FAR ? EXITS_FAR : ts_ns;
+}
+
+/* ns of the timeline, which may be negative, as the state machine wants them: never 0. */
+#define EXITS_BIAS (UINT64_C(1) << 62)
+static inline uint64_t exits_stamp(int64_t ts_ns)
+{
+	return (uint64_t)exits_time(ts_ns) + EXITS_BIAS;
+}
+
+/* Each is found or made. *out is NULL where there was no room any more, which has been counted in
+ * sink->dropped. */
+struct rs_error *exits_thread_new(struct exits_sink *sink, struct thread **out);
+struct rs_error *exits_cell(struct exits_sink *sink, struct thread *thread, uint32_t isa,
+			    uint32_t nested, uint32_t code, struct cell **out);
+struct rs_error *exits_cause(struct exits_sink *sink, struct thread *thread, uint32_t kind,
+			     uint64_t key, struct cause **out);
+
+/* The place of a thread, or NULL without memory. Whoever fills one that was empty counts it as
+ * used. */
+enum exits_by {
+	EXITS_BY_EVENTS,   /* pid 0, tid */
+	EXITS_BY_PARTIALS, /* pid, tid */
+	EXITS_BY_TID,	   /* pid 0; any that has partials */
+};
+struct place *exits_thread_place(struct exits_sink *sink, enum exits_by by, int pid, int tid);
+
+/* Copies a VM's name; NULL without memory. */
+const char *exits_name(struct exits_sink *sink, const char *name);
+
+/* Adds. Without memory for the distribution, an error. */
+struct rs_error *exits_amounts_add(struct exits_sink *sink, struct amounts *to,
+				   const struct amounts *from);
+struct rs_error *exits_hist(struct exits_sink *sink, struct amounts *amounts);
+
+/* exits_events.c: the sink's events(). */
+struct rs_error *exits_events(struct rs_sink *sink, const struct rs_view *views, size_t n);
+
+#endif

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The sink of the Xen analysis: tables of rows, vCPUs and physical CPUs, and who gets which event.
+ */
+#include "analyze/xen_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <ringside/record.h>
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+static uint32_t mix(uint64_t value)
+{
+	value *= UINT64_C(0x9e3779b97f4a7c15); /* 2^64 by the golden ratio: spreads */
+	return (uint32_t)(value >> 40);
+}
+
+struct xen_row *xen_row(struct xen_sink *x, enum rs_xen_kind kind, int dom, int vcpu, uint32_t sub,
+			uint64_t key)
+{
+	uint64_t who = (uint64_t)(uint32_t)dom << 32 ^ (uint64_t)(uint32_t)vcpu << 12 ^
+		       (uint64_t)sub << 4 ^ (uint64_t)kind;
+	struct xen_row **bucket = &x->rows[(mix(who) ^ mix(key)) % XEN_ROW_BUCKETS];
+	struct xen_row *row;
+
+	for (row = *bucket; row; row = row->next) {
+		const struct rs_xen_row *r = &row->row;
+
+		if (r->key == key && r->dom == dom && r->vcpu == vcpu && r->kind == kind &&
+		    r->sub == sub)
+			return row;
+	}
+	if (x->n_rows == XEN_ROWS_MAX) {
+		x->refused++;
+		return NULL;
+	}
+	row = calloc(1, sizeof(*row));
+	if (!row) {
+		x->no_memory = true;
+		return NULL;
+	}
+	row->row = (struct rs_xen_row){
+		.kind = kind, .dom = dom, .vcpu = vcpu, .sub = sub, .key = key
+	};
+	row->next = *bucket;
+	*bucket = row;
+	x->n_rows++;
+	return row;
+}
+
+void xen_time(struct xen_sink *x, struct xen_row *row, uint64_t ns)
+{
+	struct rs_xen_row *r;
+
+	if (!row)
+		return;
+	r = &row->row;
+	if (!row->counts) {
+		row->counts = calloc(1, sizeof(*row->counts));
+		r->hist = row->counts;
+		r->min_ns = ns;
+	}
+	if (!row->counts) {
+		x->no_memory = true;
+		return;
+	}
+	row->counts->count[rs_hist_bucket(ns)]++;
+	r->timed++;
+	r->total_ns += ns;
+	if (ns < r->min_ns)
+		r->min_ns = ns;
+	if (ns > r->max_ns)
+		r->max_ns = ns;
+}
+
+/* ---- who there is --------------------------------------------------------------------------- */
+
+static struct xen_domain *domain_of(struct xen_sink *x, int dom)
+{
+	struct xen_domain *d;
+
+	for (d = x->domains; d; d = d->all) {
+		if (d->dom == dom)
+			return d;
+	}
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return NULL;
+	d->dom = dom;
+	d->state = RS_XEN_DOMAIN_LOST;
+	d->since_ns = x->from_ns;
+	d->all = x->domains;
+	x->domains = d;
+	return d;
+}
+
+struct xen_vcpu *xen_vcpu(struct xen_sink *x, int dom, int vcpu)
+{
+	uint32_t at = mix((uint64_t)(uint32_t)dom << 16 ^ (uint32_t)vcpu) % XEN_VCPU_BUCKETS;
+	struct xen_vcpu *v;
+
+	for (v = x->vcpus[at]; v; v = v->next) {
+		if (v->dom == dom && v->vcpu == vcpu)
+			return v;
+	}
+	if (x->n_vcpus == XEN_VCPUS_MAX) {
+		x->refused++;
+		return NULL;
+	}
+	v = calloc(1, sizeof(*v));
+	if (v)
+		v->domain = domain_of(x, dom);
+	if (!v || !v->domain) {
+		free(v);
+		x->no_memory = true;
+		return NULL;
+	}
+	v->dom = dom;
+	v->vcpu = vcpu;
+	v->pcpu = RS_UNKNOWN;
+	v->state = RS_XEN_LOST;
+	v->since_ns = x->from_ns;
+	v->next = x->vcpus[at];
+	x->vcpus[at] = v;
+	v->all = x->all_vcpus;
+	x->all_vcpus = v;
+	v->sibling = v->domain->vcpus;
+	v->domain->vcpus = v;
+	x->n_vcpus++;
+	return v;
+}
+
+struct xen_pcpu *xen_pcpu(struct xen_sink *x, int cpu)
+{
+	struct xen_pcpu *p;
+
+	if (cpu < 0 || (uint32_t)cpu >= XEN_PCPUS_MAX)
+		return NULL;
+	p = x->pcpus[cpu];
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p) {
+		x->no_memory = true;
+		return NULL;
+	}
+	p->state = RS_XEN_PCPU_LOST;
+	p->since_ns = x->from_ns;
+	x->pcpus[cpu] = p;
+	return p;
+}
+
+/* ---- events --------------------------------------------------------------------------------- */
+
+static uint64_t volume_key(const struct rs_xen_record *record)
+{
+	switch (record->event) {
+	case RS_XEN_CPU_CHANGE:
+		return RS_XEN_VOLUME_WINDOW;
+	case RS_XEN_WRAP_BUFFER:
+		return RS_XEN_VOLUME_WRAP;
+	case RS_XEN_LOST_RECORDS:
+		return RS_XEN_VOLUME_LOSS;
+	default:
+		return record->event >> 12;
+	}
+}
+
+static void volume(struct xen_sink *x, struct xen_pcpu *p, const struct rs_view *view)
+{
+	const struct rs_xen_record *record = rs_view_xen(view);
+	uint64_t key;
+
+	if (!record)
+		return;
+	key = volume_key(record);
+	if (!p->volume || p->volume->row.key != key)
+		p->volume =
+			xen_row(x, RS_XEN_VOLUME, RS_UNKNOWN, RS_UNKNOWN, (uint32_t)view->cpu, key);
+	if (!p->volume)
+		return;
+	p->volume->row.count++;
+	p->volume->row.bytes += 4u + 8u * record->stamped + 4u * record->n;
+}
+
+static void lost(struct xen_sink *x, const struct rs_view *view)
+{
+	struct rs_lost loss = rs_view_loss(view);
+	int64_t from_ns = rs_clock_ns(view->stream->clock, loss.from);
+
+	x->lost += loss.count;
+	x->losses++;
+	if (from_ns < x->from_ns)
+		from_ns = x->from_ns;
+	if (from_ns > view->ts_ns)
+		from_ns = view->ts_ns;
+	xen_sched_lost(x, view, from_ns);
+}
+
+static void event(struct xen_sink *x, const struct rs_view *view)
+{
+	uint64_t provider = view->event->id >> 20;
+	struct xen_pcpu *p = xen_pcpu(x, view->cpu);
+
+	if (!x->any) {
+		x->any = true;
+		x->from_ns = view->ts_ns;
+	}
+	x->to_ns = view->ts_ns;
+	if (p && xen_wants(x, RS_XEN_VOLUME))
+		volume(x, p, view);
+	if (view->event->kind == RS_KIND_LOSS)
+		lost(x, view);
+	else if (provider == RS_XEN_xdt_block >> 20 || provider == RS_XEN_xen_gen_irq >> 20) {
+		xen_sched_event(x, view);
+		xen_guest_event(x, view);
+	}
+}
+
+static struct rs_error *xen_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
+{
+	struct xen_sink *x = (struct xen_sink *)sink;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!x->any)
+			x->from_ns = views[i].ts_ns;
+		event(x, &views[i]);
+	}
+	return x->no_memory ? rs_error_no_memory() : NULL;
+}
+
+static const struct rs_sink_ops xen_ops = {
+	.name = "xen",
+	.events = xen_events,
+};
+
+/* ---- results -------------------------------------------------------------------------------- */
+
+#define ORDER(a, b)                                                                                \
+	if ((a) != (b))                                                                            \
+	return (a) < (b) ? -1 : 1
+
+static int by_all(const void *left, const void *right)
+{
+	const struct rs_xen_row *a = left, *b = right;
+
+	ORDER(a->kind, b->kind);
+	ORDER(a->dom, b->dom);
+	ORDER(a->vcpu, b->vcpu);
+	ORDER(a->sub, b->sub);
+	ORDER(a->key, b->key);
+	return 0;
+}
+
+struct rs_error *rs_xen_take(struct rs_sink *sink, struct rs_xen_result *result)
+{
+	struct xen_sink *x = (struct xen_sink *)sink;
+	size_t n = 0;
+
+	xen_sched_close(x, x->to_ns);
+	free(x->taken);
+	x->taken = calloc(x->n_rows + 1, sizeof(*x->taken));
+	if (!x->taken || x->no_memory)
+		return rs_error_no_memory();
+	for (uint32_t i = 0; i < XEN_ROW_BUCKETS; i++) {
+		for (const struct xen_row *row = x->rows[i]; row; row = row->next) {
+			if (xen_wants(x, row->row.kind))
+				x->taken[n++] = row->row;
+		}
+	}
+	qsort(x->taken, n, sizeof(*x->taken), by_all);
+	*result = (struct rs_xen_result){ .from_ns = x->from_ns,
+					  .to_ns = x->to_ns,
+					  .rows = x->taken,
+					  .n_rows = n,
+					  .lost = x->lost,
+					  .losses = x->losses,
+					  .contradictions = x->contradictions,
+					  .refused = x->refused };
+	return NULL;
+}
+
+bool rs_xen_same(const struct rs_xen_row *a, const struct rs_xen_row *b)
+{
+	return a->kind == b->kind && a->dom == b->dom && a->vcpu == b->vcpu && a->sub == b->sub;
+}
+
+static struct rs_error *unequal(const struct rs_xen_row *row, uint64_t sum, uint64_t wall)
+{
+	char who[48];
+
+	if (row->kind == RS_XEN_PCPUS)
+		snprintf(who, sizeof(who), "physical CPU %u", row->sub);
+	else if (row->kind == RS_XEN_DOMAINS)
+		snprintf(who, sizeof(who), "domain %d", row->dom);
+	else
+		snprintf(who, sizeof(who), "d%dv%d", row->dom, row->vcpu);
+	return rs_error_create(RS_FAILED, "%s: its states add up to %llu ns, of %llu ns", who,
+			       (unsigned long long)sum, (unsigned long long)wall);
+}
+
+struct rs_error *rs_xen_check(const struct rs_xen_result *result)
+{
+	uint64_t wall = (uint64_t)(result->to_ns - result->from_ns), sum;
+
+	for (size_t i = 0, end; i < result->n_rows; i = end) {
+		const struct rs_xen_row *first = &result->rows[i];
+
+		sum = 0;
+		for (end = i; end < result->n_rows && rs_xen_same(first, &result->rows[end]); end++)
+			sum += result->rows[end].total_ns + result->rows[end].edge_ns;
+		if (first->kind != RS_XEN_STATES && first->kind != RS_XEN_DOMAINS &&
+		    first->kind != RS_XEN_PCPUS)
+			continue;
+		if (sum != wall && !result->refused)
+			return unequal(first, sum, wall);
+	}
+	return NULL;
+}
+
+/* ---- making one ----------------------------------------------------------------------------- */
+
+struct rs_error *rs_xen_sink_create(uint32_t kinds, struct rs_sink **sink)
+{
+	struct xen_sink *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return rs_error_no_memory();
+	x->sink.ops = &xen_ops;
+	x->kinds = kinds;
+	*sink = &x->sink;
+	return NULL;
+}
+
+void rs_xen_sink_destroy(struct rs_sink *sink)
+{
+	struct xen_sink *x = (struct xen_sink *)sink;
+
+	if (!x)
+		return;
+	for (uint32_t i = 0; i < XEN_ROW_BUCKETS; i++) {
+		for (struct xen_row *row = x->rows[i], *next; row; row = next) {
+			next = row->next;
+			free(row->counts);
+			free(row);
+		}
+	}
+	for (struct xen_vcpu *v = x->all_vcpus, *next; v; v = next) {
+		next = v->all;
+		free(v->injected);
+		free(v);
+	}
+	for (struct xen_domain *d = x->domains, *next; d; d = next) {
+		next = d->all;
+		free(d);
+	}
+	for (uint32_t i = 0; i < XEN_PCPUS_MAX; i++)
+		free(x->pcpus[i]);
+	free(x->taken);
+	free(x);
+}

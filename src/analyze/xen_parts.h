@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of the Xen analysis share. */
+#ifndef RS_ANALYZE_XEN_PARTS_H
+#define RS_ANALYZE_XEN_PARTS_H
+
+#include "analyze/xen.h"
+#include "xen/layout.h"
+
+#define XEN_ROWS_MAX  65536u /* 170 MB with a histogram each */
+#define XEN_VCPUS_MAX 65536u
+#define XEN_PCPUS_MAX 4096u /* the most that Xen can be built for */
+
+struct xen_row {
+	struct rs_xen_row row;
+	struct xen_row *next;	/* of its bucket */
+	struct rs_hist *counts; /* row.hist */
+};
+
+struct xen_domain;
+
+/* An exit that has not ended yet. */
+struct xen_exit {
+	bool open;
+	int64_t since_ns;
+	struct xen_row *row, *call, *io; /* the last two: what it was about, where known */
+};
+
+/* An interrupt that was injected, until the vCPU halts. */
+struct xen_injected {
+	bool open, woke;
+	uint8_t vector;
+	int64_t since_ns;
+};
+#define XEN_INJECTED_MAX 256 /* vectors there are */
+
+struct xen_vcpu {
+	int dom, vcpu;
+	struct xen_domain *domain;
+	struct xen_vcpu *next; /* of its bucket */
+	struct xen_vcpu *all;  /* of those that there are */
+	struct xen_vcpu *sibling;
+	struct xen_row *states[RS_XEN_STATES_COUNT];
+	bool seen; /* in the scheduler's records */
+	enum rs_xen_state state;
+	bool whole; /* its beginning was seen */
+	int64_t since_ns;
+	int pcpu; /* where it runs; RS_UNKNOWN */
+	struct xen_exit exit;
+	bool waking;		/* from sleep to the next halt */
+	struct xen_row *inject; /* until the next entry */
+	int64_t inject_ns;
+	struct xen_injected *injected; /* by vector; NULL: never any */
+	uint32_t n_injected;
+	struct xen_row *cr3;
+	int64_t cr3_ns;
+};
+
+struct xen_domain {
+	int dom;
+	struct xen_domain *all;
+	struct xen_vcpu *vcpus; /* by sibling */
+	bool seen;		/* one of its vCPUs */
+	enum rs_xen_together state;
+	bool whole;
+	int64_t since_ns;
+	struct xen_row *states[RS_XEN_TOGETHER_COUNT];
+};
+
+struct xen_pcpu {
+	bool seen; /* who ran is known */
+	bool lost; /* records of it, ever */
+	enum rs_xen_pcpu_state state;
+	bool whole;
+	int64_t since_ns;
+	struct xen_row *states[RS_XEN_PCPU_STATES];
+	struct xen_row *volume; /* of the last record */
+	struct xen_row *cstate; /* it is in, since */
+	int64_t cstate_ns;
+};
+
+#define XEN_ROW_BUCKETS	 16384u
+#define XEN_VCPU_BUCKETS 1024u
+
+struct xen_sink {
+	struct rs_sink sink;
+	uint32_t kinds;
+	bool any;
+	int64_t from_ns, to_ns;
+	struct xen_row *rows[XEN_ROW_BUCKETS];
+	struct xen_vcpu *vcpus[XEN_VCPU_BUCKETS], *all_vcpus;
+	struct xen_domain *domains;
+	struct xen_pcpu *pcpus[XEN_PCPUS_MAX];
+	uint32_t n_rows, n_vcpus;
+	struct rs_xen_row *taken;
+	uint64_t lost, losses, contradictions, refused;
+	bool no_memory;
+};
+
+static inline bool xen_wants(const struct xen_sink *x, enum rs_xen_kind kind)
+{
+	return x->kinds >> kind & 1;
+}
+
+/* A row, made when it is new. NULL: it finds no place, which is counted. */
+struct xen_row *xen_row(struct xen_sink *x, enum rs_xen_kind kind, int dom, int vcpu, uint32_t sub,
+			uint64_t key);
+/* Counts a duration in a row, which may be NULL. */
+void xen_time(struct xen_sink *x, struct xen_row *row, uint64_t ns);
+
+static inline void xen_count(struct xen_row *row)
+{
+	if (row)
+		row->row.count++;
+}
+
+struct xen_vcpu *xen_vcpu(struct xen_sink *x, int dom, int vcpu);
+struct xen_pcpu *xen_pcpu(struct xen_sink *x, int cpu);
+
+/* xen_sched.c: the scheduler's events, losses, and states that go on at the end. */
+void xen_sched_event(struct xen_sink *x, const struct rs_view *view);
+void xen_sched_lost(struct xen_sink *x, const struct rs_view *view, int64_t from_ns);
+/* What is still going on goes into its row's edge, and goes on from there. */
+void xen_sched_close(struct xen_sink *x, int64_t now_ns);
+
+/* xen_guest.c: what a guest does; and that its vCPU wants to run, runs, stops, halts, is lost. */
+void xen_guest_event(struct xen_sink *x, const struct rs_view *view);
+void xen_guest_exit_ends(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns);
+void xen_guest_halts(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns);
+void xen_guest_runs(struct xen_vcpu *v, int64_t now_ns);
+void xen_guest_stops(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns);
+void xen_guest_lost(struct xen_vcpu *v);
+
+static inline uint64_t xen_arg(const struct rs_view *view, uint32_t at)
+{
+	return rs_field_value(&view->event->fields[at], view->payload);
+}
+
+#endif

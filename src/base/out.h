@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Text output, buffered: built for millions of lines a second, so numbers and texts go straight
+ * into the buffer. After an error nothing more is written; rs_out_flush() tells it.
+ */
+#ifndef RS_BASE_OUT_H
+#define RS_BASE_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <ringside/error.h>
+
+#define RS_OUT_BYTES (128u << 10)
+#define RS_OUT_LINE  (8u << 10) /* room that rs_out_line() makes sure of */
+#define RS_OUT_SHORT 255u	/* a longer text takes room by itself */
+
+struct rs_out {
+	int fd;
+	int error; /* errno of the first write that failed */
+	size_t used;
+	char *buffer;
+};
+
+struct rs_error *rs_out_init(struct rs_out *out, int fd);
+void rs_out_deinit(struct rs_out *out);
+
+/* Writes what there is. */
+struct rs_error *rs_out_flush(struct rs_out *out);
+
+/* Makes room for RS_OUT_LINE bytes, which the calls below take without asking. */
+void rs_out_line(struct rs_out *out);
+
+static inline void rs_out_char(struct rs_out *out, char c)
+{
+	out->buffer[out->used++] = c;
+}
+
+/* len bytes, at most RS_OUT_LINE since the last rs_out_line(). */
+static inline void rs_out_bytes(struct rs_out *out, const char *text, size_t len)
+{
+	memcpy(out->buffer + out->used, text, len);
+	out->used += len;
+}
+
+/* A text of any length: what is longer than RS_OUT_SHORT goes out in pieces, with rs_out_line(). */
+void rs_out_long(struct rs_out *out, const char *text, size_t len);
+
+static inline void rs_out_text(struct rs_out *out, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (__builtin_expect(len <= RS_OUT_SHORT, 1))
+		rs_out_bytes(out, text, len);
+	else
+		rs_out_long(out, text, len);
+}
+
+void rs_out_dec(struct rs_out *out, uint64_t value);
+void rs_out_signed(struct rs_out *out, int64_t value);
+void rs_out_hex(struct rs_out *out, uint64_t value); /* with 0x */
+
+/* ns as seconds with nine decimals. */
+void rs_out_seconds(struct rs_out *out, int64_t ns);
+
+/* A text in quotes, its '"' and '\\' escaped, what is not printable UTF-8 as \xHH. Takes room by
+ * itself; no more than most bytes of it. */
+void rs_out_quoted(struct rs_out *out, const char *text, size_t len, size_t most);
+
+#endif

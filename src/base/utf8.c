@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/utf8.h"
+
+/* Bytes of the sequence (RFC 3629) at text, controls too; 0 if there is none. */
+static size_t sequence_len(const char *text, size_t left)
+{
+	const unsigned char *c = (const unsigned char *)text;
+	size_t len = c[0] < 0x80 ? 1 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
+
+	if (len == 1)
+		return 1;
+	if (c[0] < 0xc2 || c[0] > 0xf4 || len > left)
+		return 0;
+	for (size_t i = 1; i < len; i++) {
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
+	    (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+size_t rs_utf8_len(const char *text, size_t left)
+{
+	const unsigned char *c = (const unsigned char *)text;
+	size_t len = sequence_len(text, left);
+
+	if (len == 1 && (c[0] < 0x20 || c[0] == 0x7f))
+		return 0;
+	if (len == 2 && c[0] == 0xc2 && c[1] < 0xa0) /* the C1 controls */
+		return 0;
+	return len;
+}
+
+static void mend(char *text, size_t len, size_t (*good_len)(const char *, size_t))
+{
+	for (size_t at = 0; at < len;) {
+		size_t good = good_len(text + at, len - at);
+
+		if (!good)
+			text[at] = '?';
+		at += good ? good : 1;
+	}
+}
+
+void rs_utf8_mend(char *text, size_t len)
+{
+	mend(text, len, rs_utf8_len);
+}
+
+void rs_utf8_mend_bytes(char *text, size_t len)
+{
+	mend(text, len, sequence_len);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Texts that come from elsewhere, made fit to print. */
+#ifndef RS_BASE_UTF8_H
+#define RS_BASE_UTF8_H
+
+#include <stddef.h>
+
+/* Bytes of the printable UTF-8 sequence (RFC 3629, no controls) at text; 0 if there is none. */
+size_t rs_utf8_len(const char *text, size_t left);
+
+/* Puts '?' in the place of each byte that is part of none. */
+void rs_utf8_mend(char *text, size_t len);
+
+/* The same for those who can carry controls: only what is no UTF-8 is replaced. */
+void rs_utf8_mend_bytes(char *text, size_t len);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/cli.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "source/foreign.h"
+
+volatile bool rs_cli_stop;
+
+static int exit_code(enum rs_code code)
+{
+	switch (code) {
+	case RS_USAGE:
+		return RS_EXIT_USAGE;
+	case RS_DAMAGED:
+		return RS_EXIT_PARTIAL;
+	case RS_FAILED:
+	case RS_ABSENT:
+	case RS_NO_MEMORY:
+		break;
+	}
+	return RS_EXIT_FAILED;
+}
+
+int rs_cli_fail(const char *verb, struct rs_error *err)
+{
+	int code;
+
+	if (!err)
+		return RS_EXIT_OK;
+	fflush(stdout);
+	fprintf(stderr, "ringside %s: %s\n", verb, rs_error_text(err));
+	code = exit_code(rs_error_code(err));
+	rs_error_free(err);
+	return code;
+}
+
+void rs_cli_remarks(const char *verb, const char *file, const struct rs_foreign_tally *tally)
+{
+	for (uint32_t i = 0; i < tally->n_remarks; i++)
+		fprintf(stderr, "ringside %s: %s: %s\n", verb, file, tally->remarks[i]);
+}
+
+int rs_cli_parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+	static char name[64];
+
+	snprintf(name, sizeof(name), "ringside %s", argv[0]);
+	argv[0] = name;
+	argp_err_exit_status = RS_EXIT_USAGE;
+	return argp_parse(argp, argc, argv, 0, NULL, input) ? RS_EXIT_USAGE : RS_EXIT_OK;
+}
+
+char *rs_cli_command(int argc, char **argv)
+{
+	size_t bytes = sizeof("ringside");
+	char *command, *at;
+
+	for (int i = 0; i < argc; i++)
+		bytes += strlen(argv[i]) + 1;
+	command = malloc(bytes);
+	if (!command)
+		return NULL;
+	at = stpcpy(command, "ringside");
+	for (int i = 0; i < argc; i++) {
+		*at++ = ' ';
+		at = stpcpy(at, argv[i]);
+	}
+	return command;
+}
+
+int64_t rs_cli_seconds(const struct argp_state *state, const char *text)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || !(value > -9e9 && value < 9e9))
+		argp_error(state, "'%s': expected a time in seconds, as in 1.25", text);
+	return (int64_t)(value * 1e9 + (value < 0 ? -0.5 : 0.5));
+}
+
+uint64_t rs_cli_frequency(struct argp_state *state, const char *text)
+{
+	char *end;
+	unsigned long long hz = strtoull(text, &end, 10);
+
+	if (text[0] < '0' || text[0] > '9' || *end || hz < 1000000 || hz > 1000000000000)
+		argp_error(state, "'%s': expected a frequency in Hz, 1 MHz to 1 THz", text);
+	return hz;
+}
+
+static void on_stop(int signal_number)
+{
+	rs_cli_stop = true;
+	signal(signal_number, SIG_DFL);
+}
+
+void rs_cli_catch_stop(void)
+{
+	struct sigaction action = { .sa_handler = on_stop };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+static bool is_there(int id)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", id);
+	return !access(path, F_OK);
+}
+
+struct rs_error *rs_cli_check_ids(int pid, const int *tids, size_t n_tids)
+{
+	if (pid && !is_there(pid))
+		return rs_error_create(RS_FAILED,
+				       "there is no process %d: 'ringside top' lists the VMs", pid);
+	for (size_t i = 0; i < n_tids; i++) {
+		if (!is_there(tids[i]))
+			return rs_error_create(
+				RS_FAILED, "there is no thread %d: 'ringside top' lists the vCPUs",
+				tids[i]);
+	}
+	return NULL;
+}

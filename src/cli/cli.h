@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The command line: the only layer that prints, exits or reads argv. Each verb is a file
+ * cmd_<verb>.c with one function and a row in main.c.
+ */
+#ifndef RS_CLI_CLI_H
+#define RS_CLI_CLI_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stddef.h>
+#include <ringside/error.h>
+
+enum rs_exit {
+	RS_EXIT_OK = 0,
+	RS_EXIT_FAILED = 1,
+	RS_EXIT_USAGE = 2,
+	RS_EXIT_PARTIAL = 3, /* a result, but losses or damage, stated */
+};
+
+/* argv[0] is the verb. Each returns an enum rs_exit. */
+int cmd_doctor(int argc, char **argv);
+int cmd_exits(int argc, char **argv);
+int cmd_import(int argc, char **argv);
+int cmd_list(int argc, char **argv);
+int cmd_print(int argc, char **argv);
+int cmd_record(int argc, char **argv);
+int cmd_repair(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+int cmd_script(int argc, char **argv);
+int cmd_top(int argc, char **argv);
+
+/* A verb's name, in the order of help; NULL behind the last. */
+const char *rs_cli_verb(size_t at);
+
+/* Prints "ringside VERB: message" and frees the error; the exit code that goes with it, or
+ * RS_EXIT_OK for NULL. */
+int rs_cli_fail(const char *verb, struct rs_error *err);
+
+struct rs_foreign_tally;
+
+/* What a reader should know of another tool's file: "ringside VERB: FILE: remark" for each. */
+void rs_cli_remarks(const char *verb, const char *file, const struct rs_foreign_tally *tally);
+
+/* The command as it was typed, for a trace; the caller's to free. NULL: no memory. */
+char *rs_cli_command(int argc, char **argv);
+
+/* argp_parse() with our exit code for wrong usage. argv[0] becomes "ringside VERB". */
+int rs_cli_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+/* A time in seconds, as in 1.25, in ns. */
+int64_t rs_cli_seconds(const struct argp_state *state, const char *text);
+
+/* That there are a process (0: none was given) and threads of these numbers. */
+struct rs_error *rs_cli_check_ids(int pid, const int *tids, size_t n_tids);
+
+/* The argument of --freq, in Hz; wrong use is told and ends. */
+uint64_t rs_cli_frequency(struct argp_state *state, const char *text);
+
+/* Set by SIGINT and SIGTERM after rs_cli_catch_stop(); a second signal ends at once. */
+extern volatile bool rs_cli_stop;
+void rs_cli_catch_stop(void);
+
+#endif

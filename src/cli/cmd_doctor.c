@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ringside doctor: what each verb needs of this machine, and whether it is there. A check is a row
+ * with a function; a verb that is in no row of `needs` works anywhere.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <linux/kvm.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "kvm/kvm.h"
+#include <ringside/clock.h>
+
+#define CHECKS_MAX 32
+
+/* What verbs may need, as bits. */
+#define OF_SESSION 1u /* KVM's tracepoints, by BPF */
+#define OF_GUEST   2u /* to run a guest ourselves */
+#define OF_CLOCK   4u /* stamps by the TSC */
+
+static const struct need {
+	const char *verb;
+	unsigned int of;
+} needs[] = {
+	{ "exits", OF_SESSION },
+	{ "top", OF_SESSION },
+	{ "record", OF_SESSION | OF_CLOCK },
+	{ "run", OF_GUEST | OF_CLOCK },
+};
+
+/* A check's result; without it a verb can't work, or can't do all that it could. */
+struct finding {
+	struct rs_kvm_check check;
+	unsigned int of;
+	bool vital;
+};
+
+struct doctor {
+	struct finding findings[CHECKS_MAX];
+	size_t n;
+	bool json;
+};
+
+/* ---- checks of our own ---------------------------------------------------------------------- */
+
+/* NULL: it is there. Else what is missing, perhaps in text. */
+static const char *no_guest(char *text, size_t size)
+{
+	int fd = open("/dev/kvm", O_RDWR | O_CLOEXEC), error = errno, version;
+
+	if (fd < 0 && error == ENOENT)
+		return "there is no /dev/kvm";
+	if (fd < 0) {
+		snprintf(text, size, "/dev/kvm can't be opened by user %u: %s",
+			 (unsigned int)geteuid(), strerror(error));
+		return text;
+	}
+	version = ioctl(fd, KVM_GET_API_VERSION, 0);
+	close(fd);
+	if (version == KVM_API_VERSION)
+		return NULL;
+	snprintf(text, size, "/dev/kvm speaks version %d of KVM's API, not %d", version,
+		 KVM_API_VERSION);
+	return text;
+}
+
+static const char *no_exits(char *text, size_t size)
+{
+	(void)text;
+	(void)size;
+	return rs_kvm_only_user_exits()
+		       ? "this KVM works without VMX and SVM, and never fires kvm_exit"
+		       : NULL;
+}
+
+static const char *no_debugfs(char *text, size_t size)
+{
+	(void)text;
+	(void)size;
+	return access("/sys/kernel/debug/kvm", R_OK | X_OK)
+		       ? "/sys/kernel/debug/kvm is not there, or not readable"
+		       : NULL;
+}
+
+static const char *no_schedstat(char *text, size_t size)
+{
+	uint64_t run_ns, wait_ns;
+
+	(void)text;
+	(void)size;
+	return rs_kvm_schedstat(getpid(), gettid(), &run_ns, &wait_ns)
+		       ? NULL
+		       : "the kernel does not account for threads' times (/proc/PID/schedstat)";
+}
+
+static const char *no_clock(char *text, size_t size)
+{
+	struct rs_clock clock;
+	struct rs_error *err = rs_clock_host(&clock);
+
+	if (err) {
+		snprintf(text, size, "%s", rs_error_text(err));
+		rs_error_free(err);
+		return text;
+	}
+	return clock.invariant ? NULL : "the CPU does not say that its TSC is invariant";
+}
+
+static const struct own_check {
+	const char *what;
+	const char *(*missing)(char *text, size_t size);
+	const char *remedy;
+	unsigned int of;
+	bool vital;
+} own_checks[] = {
+	{ "kvm_exit fires", no_exits, "use 'ringside exits --user'", OF_SESSION, false },
+	{ "vCPUs' threads", no_debugfs,
+	  "mount -t debugfs debugfs /sys/kernel/debug; until then threads' names are asked",
+	  OF_SESSION, false },
+	{ "schedstat", no_schedstat,
+	  "boot a kernel with CONFIG_SCHED_INFO; without, times are not compared with its own",
+	  OF_SESSION, false },
+	{ "/dev/kvm", no_guest,
+	  "load kvm_intel or kvm_amd (modprobe), and be root or in the group kvm", OF_GUEST, true },
+	{ "invariant TSC", no_clock,
+	  "times may drift; 'record' and 'run' say so, and refuse with --strict-clock", OF_CLOCK,
+	  false },
+};
+
+static void look(struct doctor *d)
+{
+	struct rs_kvm_check session[CHECKS_MAX];
+	uint32_t n = rs_kvm_checks(session, CHECKS_MAX / 2);
+
+	for (uint32_t i = 0; i < n; i++)
+		d->findings[d->n++] = (struct finding){ session[i], OF_SESSION, true };
+	for (size_t i = 0; i < sizeof(own_checks) / sizeof(own_checks[0]); i++) {
+		const struct own_check *own = &own_checks[i];
+		struct finding *finding = &d->findings[d->n++];
+		struct rs_kvm_check *check = &finding->check;
+		const char *missing = own->missing(check->missing, sizeof(check->missing));
+
+		finding->of = own->of;
+		finding->vital = own->vital;
+		check->what = own->what;
+		check->remedy = own->remedy;
+		check->met = !missing;
+		if (missing && missing != check->missing)
+			snprintf(check->missing, sizeof(check->missing), "%s", missing);
+	}
+}
+
+/* ---- verbs ---------------------------------------------------------------------------------- */
+
+static unsigned int needs_of(const char *verb)
+{
+	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
+		if (!strcmp(needs[i].verb, verb))
+			return needs[i].of;
+	}
+	return 0;
+}
+
+static bool lacks(const struct finding *finding, unsigned int of)
+{
+	return !finding->check.met && (finding->of & of);
+}
+
+enum state { WORKS, PARTLY, CANNOT };
+
+static enum state state_of(const struct doctor *d, const char *verb)
+{
+	unsigned int of = needs_of(verb);
+	enum state state = WORKS;
+
+	for (size_t i = 0; i < d->n; i++) {
+		if (lacks(&d->findings[i], of) && state != CANNOT)
+			state = d->findings[i].vital ? CANNOT : PARTLY;
+	}
+	return state;
+}
+
+static const char *const state_names[] = {
+	[WORKS] = "works", [PARTLY] = "partly", [CANNOT] = "can't"
+};
+
+/* The first thing to see to; what a verb can't do without comes before the rest. */
+static const struct finding *first_lack(const struct doctor *d, const char *verb)
+{
+	unsigned int of = needs_of(verb);
+	const struct finding *other = NULL;
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct finding *finding = &d->findings[i];
+
+		if (lacks(finding, of) && finding->vital)
+			return finding;
+		if (lacks(finding, of) && !other)
+			other = finding;
+	}
+	return other;
+}
+
+/* ---- text ----------------------------------------------------------------------------------- */
+
+static void print_checks(const struct doctor *d)
+{
+	printf("%-36s %-7s %s\n", "THIS MACHINE HAS", "", "WHAT IS MISSING: WHAT TO DO");
+	for (size_t i = 0; i < d->n; i++) {
+		const struct finding *finding = &d->findings[i];
+		const struct rs_kvm_check *check = &finding->check;
+
+		if (check->met)
+			printf("%-36s yes\n", check->what);
+		else
+			printf("%-36s %-7s %s: %s\n", check->what, finding->vital ? "no" : "(no)",
+			       check->missing, check->remedy);
+	}
+}
+
+static void print_verbs(const struct doctor *d)
+{
+	const char *verb;
+
+	puts("\nSO THESE VERBS WORK");
+	for (size_t i = 0; (verb = rs_cli_verb(i)); i++) {
+		const struct finding *lack = first_lack(d, verb);
+
+		printf("%-36s %s", verb, state_names[state_of(d, verb)]);
+		if (lack)
+			printf(": %s", lack->check.what);
+		putchar('\n');
+	}
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static json_t *json_needed_by(const struct finding *finding)
+{
+	json_t *verbs = json_array();
+	const char *verb;
+
+	for (size_t i = 0; (verb = rs_cli_verb(i)); i++) {
+		if (needs_of(verb) & finding->of)
+			json_array_append_new(verbs, json_string(verb));
+	}
+	return verbs;
+}
+
+static json_t *json_checks(const struct doctor *d)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct rs_kvm_check *check = &d->findings[i].check;
+		json_t *row = json_pack("{s:s, s:b, s:b, s:o}", "check", check->what, "met",
+					check->met, "vital", d->findings[i].vital, "needed_by",
+					json_needed_by(&d->findings[i]));
+
+		if (!check->met) {
+			json_object_set_new(row, "missing", json_string(check->missing));
+			json_object_set_new(row, "remedy", json_string(check->remedy));
+		}
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
+static json_t *json_verbs(const struct doctor *d)
+{
+	json_t *rows = json_array();
+	const char *verb;
+
+	for (size_t i = 0; (verb = rs_cli_verb(i)); i++) {
+		unsigned int of = needs_of(verb);
+		enum state state = state_of(d, verb);
+		json_t *missing = json_array();
+
+		for (size_t at = 0; at < d->n; at++) {
+			if (lacks(&d->findings[at], of))
+				json_array_append_new(missing,
+						      json_string(d->findings[at].check.what));
+		}
+		json_array_append_new(rows, json_pack("{s:s, s:b, s:b, s:o}", "verb", verb, "works",
+						      state != CANNOT, "whole", state == WORKS,
+						      "missing", missing));
+	}
+	return rows;
+}
+
+/* False: it could not be written. */
+static bool print_json(const struct doctor *d)
+{
+	json_t *all = json_pack("{s:s, s:o, s:o}", "report", "doctor", "checks", json_checks(d),
+				"rows", json_verbs(d));
+	bool good = all && !json_dumpf(all, stdout, JSON_COMPACT);
+
+	json_decref(all);
+	putchar('\n');
+	return good;
+}
+
+/* ---- the verb ------------------------------------------------------------------------------- */
+
+static const struct argp_option options[] = {
+	{ "json", 'j', NULL, 0, "An object of JSON", 0 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Tell what this machine has for each verb, what is missing, and what to do.\v"
+	"Nothing is changed by asking. Run it as who will run the verbs: rights are part of it.\n\n"
+	"Exit codes: 0 every verb can work; 3 some can't; 1 and 2 as ever.\n\n"
+	"Examples:\n"
+	"  ringside doctor\n"
+	"  sudo ringside doctor --json\n";
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct doctor *d = state->input;
+
+	switch (key) {
+	case 'j':
+		d->json = true;
+		break;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s': doctor takes no argument", text);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse, NULL, doc, NULL, NULL, NULL };
+	static struct doctor d;
+	int code = RS_EXIT_OK;
+	bool good = true;
+	const char *verb;
+
+	if (rs_cli_parse(&argp, argc, argv, &d))
+		return RS_EXIT_USAGE;
+	look(&d);
+	if (d.json) {
+		good = print_json(&d);
+	} else {
+		print_checks(&d);
+		print_verbs(&d);
+	}
+	if (fflush(stdout) || !good)
+		return rs_cli_fail("doctor", rs_error_errno(errno, "standard output"));
+	for (size_t i = 0; (verb = rs_cli_verb(i)); i++) {
+		if (state_of(&d, verb) == CANNOT)
+			code = RS_EXIT_PARTIAL;
+	}
+	return code;
+}

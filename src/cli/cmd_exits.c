@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ringside exits: the exits of this host's VMs, as they happen.
+ *
+ *	session (BPF counts) -> source -> exits sink -> a table at the end, or one each interval
+ *
+ * While it waits it takes rounds of the source, so that threads get their names while they live
+ * and exits that took long are shown as they happen.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/duration.h"
+#include "cli/exits.h"
+#include "source/kvm.h"
+
+#define NS_PER_SEC	UINT64_C(1000000000)
+#define TICK_NS		100000000u /* between two looks at the clock and at signals */
+#define LOOK_NS		500000000u /* between two rounds, while nothing is to be shown */
+#define INTERVAL_MIN_NS 10000000u
+
+enum { OPT_INTERVAL = 256 };
+
+static const struct argp_option options[] = {
+	{ "interval", OPT_INTERVAL, "SEC", 0,
+	  "A table each SEC seconds (also 500ms), of what came since the one before", 3 },
+	{ "quiet", 'q', NULL, 0, "No remarks on standard error, but errors and losses", 4 },
+	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 4 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Count the exits of the VMs on this host by reason, for DURATION seconds or until Ctrl-C; "
+	"with --latency and --detail, how long they took and what they were about.\v"
+	"The options -p, -v, -a, -t, -T and the tables are kvmexit's. A vCPU is known by KVM's "
+	"number.\n\n"
+	"Exit codes: 0 done; 1 failed, or times that do not add up; 2 wrong use; 3 done, but "
+	"something was dropped or lost.\n\n"
+	"Examples:\n"
+	"  ringside exits                    every vCPU, until Ctrl-C\n"
+	"  ringside exits -p 1273795 5       one VM, for 5 seconds\n"
+	"  ringside exits -p 1273795 -v 0    its vCPU 0\n"
+	"  ringside exits --vm web --latency --interval 1\n"
+	"  ringside exits --than 1ms 10      each exit that took longer\n";
+
+struct arguments {
+	struct rs_cli_exits exits;
+	uint64_t duration_ns; /* 0: until Ctrl-C */
+	uint64_t interval_ns; /* 0: one table */
+	bool quiet;
+};
+
+struct run {
+	struct arguments *a;
+	struct rs_kvm_session *session;
+	struct rs_source *source;
+	struct rs_sink *sink;
+	uint64_t opened_ns;
+	bool seen; /* any exit */
+};
+
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+static uint64_t seconds(struct argp_state *state, const char *what, const char *text)
+{
+	uint64_t ns = 0;
+	struct rs_error *err = rs_duration_parse(text, NS_PER_SEC, &ns);
+
+	if (err)
+		argp_error(state, "%s: %s", what, rs_error_text(err));
+	if (!ns)
+		argp_error(state, "%s: more than 0, please", what);
+	return ns;
+}
+
+static void check(struct argp_state *state, const struct arguments *a)
+{
+	if (a->interval_ns && a->duration_ns && a->interval_ns > a->duration_ns)
+		argp_error(state, "--interval is longer than the duration");
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->exits;
+		break;
+	case OPT_INTERVAL:
+		a->interval_ns = seconds(state, "--interval", text);
+		if (a->interval_ns < INTERVAL_MIN_NS)
+			argp_error(state, "--interval: at least 10ms");
+		break;
+	case 'q':
+		a->quiet = true;
+		break;
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		break;
+	case ARGP_KEY_ARG:
+		if (a->duration_ns)
+			argp_error(state, "one duration, please; '%s' is the second", text);
+		a->duration_ns = seconds(state, "the duration", text);
+		break;
+	case ARGP_KEY_END:
+		check(state, a);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* ---- who is looked at ----------------------------------------------------------------------- */
+
+static struct rs_error *check_vcpu(const struct rs_exits_choice *choice)
+{
+	if (choice->scope != RS_EXITS_VCPU || rs_kvm_find_vcpu(choice->pid, choice->vcpu))
+		return NULL;
+	return rs_error_create(RS_FAILED, "There's no vCPU %d for PID %d.", choice->vcpu,
+			       choice->pid);
+}
+
+/* ---- the run -------------------------------------------------------------------------------- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+/* An exit that took long, as it comes. */
+static struct rs_error *show_long(void *ctx, const struct rs_exits_long *exit)
+{
+	const struct run *run = ctx;
+	const struct rs_exits_show *show = &run->a->exits.show;
+
+	if (!rs_exits_chosen(&show->choice, exit->vm, exit->pid, exit->tid, exit->vcpu))
+		return NULL;
+	return rs_exits_print_long(show, exit);
+}
+
+static struct rs_error *run_open(struct run *run)
+{
+	const struct rs_cli_exits *e = &run->a->exits;
+	const struct rs_exits_choice *choice = &e->show.choice;
+	struct rs_kvm_options session = {
+		.latency = rs_cli_exits_latency(e),
+		.causes = rs_cli_exits_causes(e),
+		.user = e->user,
+		.than_ns = e->than_ns,
+		.pid = choice->pid,
+		.tids = choice->tid ? &choice->tid : choice->tids,
+		.n_tids = choice->tid ? 1 : (uint32_t)choice->n_tids,
+	};
+	struct rs_exits_options exits = {
+		.latency = session.latency,
+		.causes = session.causes,
+		.user = session.user,
+		.than_ns = e->than_ns,
+		.than = show_long,
+		.ctx = run,
+	};
+	struct rs_error *err = rs_cli_check_ids(choice->pid, session.tids, session.n_tids);
+	uint32_t pushed;
+
+	if (!err)
+		err = rs_kvm_open(&session, &run->session);
+	if (!err)
+		err = check_vcpu(choice);
+	if (!err)
+		err = rs_exits_sink_create(&exits, &run->sink);
+	if (!err)
+		err = rs_kvm_source_create(run->session, &run->source);
+	if (!err)
+		err = run->source->ops->open(run->source, rs_exits_query(run->sink), &pushed);
+	return err;
+}
+
+static void run_close(struct run *run)
+{
+	rs_source_destroy(run->source);
+	if (run->sink)
+		rs_exits_sink_destroy(run->sink);
+	rs_kvm_close(run->session);
+}
+
+/* The time of day, before the table of an interval. */
+static void time_line(const struct rs_exits_show *show)
+{
+	struct timespec now;
+	struct tm local;
+	char text[16];
+
+	if (show->form != RS_EXITS_TEXT)
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	strftime(text, sizeof(text), "%H:%M:%S", localtime_r(&now.tv_sec, &local));
+	dprintf(show->fd, "%s.%03ld\n", text, now.tv_nsec / 1000000);
+}
+
+/* What came since the table before. */
+static struct rs_error *show_table(struct run *run)
+{
+	struct rs_exits_show *show = &run->a->exits.show;
+	struct rs_exits exits;
+	struct rs_error *err =
+		rs_exits_take(run->sink, false, (int64_t)(now_ns() - run->opened_ns), &exits);
+
+	if (err)
+		return err;
+	run->seen = run->seen || exits.n_rows;
+	if (run->a->interval_ns)
+		time_line(show);
+	err = rs_exits_print(show, &exits);
+	/* A table of text has its own head, a file of CSV one alone. */
+	show->has_head = show->form == RS_EXITS_CSV;
+	return err;
+}
+
+static struct rs_error *one_round(struct run *run)
+{
+	bool more;
+
+	return rs_kvm_source_round(run->source, run->sink, &more);
+}
+
+/* Until `until`, or a signal; not longer than a tick. */
+static void sleep_until(uint64_t until)
+{
+	uint64_t now = now_ns(), ns = until > now ? until - now : 0;
+	struct timespec tick = { .tv_nsec = (long)(ns < TICK_NS ? ns : TICK_NS) };
+
+	nanosleep(&tick, NULL);
+}
+
+static struct rs_error *wait_and_show(struct run *run)
+{
+	const struct arguments *a = run->a;
+	uint64_t end = a->duration_ns ? run->opened_ns + a->duration_ns : UINT64_MAX;
+	uint64_t look = run->opened_ns + LOOK_NS;
+	uint64_t table = a->interval_ns ? run->opened_ns + a->interval_ns : UINT64_MAX;
+	struct rs_error *err = NULL;
+
+	while (!err && !rs_cli_stop) {
+		uint64_t next = end < table ? end : table, now = now_ns();
+
+		if (now >= end)
+			break;
+		if (now >= table && end - now > INTERVAL_MIN_NS / 2) {
+			err = one_round(run);
+			if (!err)
+				err = show_table(run);
+			table += (now_ns() - table) / a->interval_ns * a->interval_ns +
+				 a->interval_ns;
+		} else if (now >= look || a->exits.than_ns) {
+			err = one_round(run);
+			look = now + LOOK_NS;
+			sleep_until(next);
+		} else {
+			sleep_until(next < look ? next : look);
+		}
+	}
+	return err;
+}
+
+/* The rest, after the gate is shut. */
+static struct rs_error *finish(struct run *run)
+{
+	struct rs_error *err = rs_kvm_gate(run->session, false);
+	bool more = true;
+
+	while (!err && more)
+		err = rs_kvm_source_round(run->source, run->sink, &more);
+	return err ? err : show_table(run);
+}
+
+/* ---- what is said at the end ---------------------------------------------------------------- */
+
+static void remark_nothing(const struct run *run)
+{
+	const struct arguments *a = run->a;
+
+	if (a->quiet || run->seen)
+		return;
+	if (!a->exits.user && rs_kvm_only_user_exits())
+		fputs("ringside exits: this host's KVM works without VMX and SVM, and its "
+		      "tracepoint kvm_exit never fires: 'ringside exits --user' counts the returns "
+		      "to the VMM\n",
+		      stderr);
+	else
+		fputs("ringside exits: no exits were seen: is a VM running? 'ringside top' lists "
+		      "them\n",
+		      stderr);
+}
+
+/* Of the whole run: what is missing in it, and whether its times add up. */
+static struct rs_error *judge(struct run *run, int *code)
+{
+	const struct arguments *a = run->a;
+	struct rs_exits all;
+	struct rs_error *err =
+		rs_exits_take(run->sink, true, (int64_t)(now_ns() - run->opened_ns), &all);
+
+	if (err)
+		return err;
+	remark_nothing(run);
+	if (all.lost || all.dropped) {
+		fprintf(stderr,
+			"ringside exits: incomplete: %llu exits found no place to be counted in, "
+			"%llu records were lost\n",
+			(unsigned long long)all.dropped, (unsigned long long)all.lost);
+		*code = RS_EXIT_PARTIAL;
+		return NULL; /* what is missing can't add up */
+	}
+	return rs_cli_exits_latency(&a->exits) ? rs_exits_check(&all, RS_CLI_SCHED_SLACK_NS) : NULL;
+}
+
+static struct rs_error *run_all(struct run *run, int *code)
+{
+	struct rs_exits_show *show = &run->a->exits.show;
+	struct rs_error *err = run_open(run), *other;
+
+	if (err)
+		return err;
+	err = rs_exits_banner(show, run->a->duration_ns);
+	/* Where lines come before the table, its head comes with it. */
+	if (!err && !run->a->interval_ns && !run->a->exits.than_ns)
+		err = rs_exits_head(show);
+	if (!err)
+		err = rs_kvm_gate(run->session, true);
+	run->opened_ns = now_ns();
+	if (err)
+		return err;
+	err = wait_and_show(run);
+	other = finish(run);
+	if (err || other) {
+		rs_error_free(err ? other : NULL);
+		return err ? err : other;
+	}
+	return judge(run, code);
+}
+
+int cmd_exits(int argc, char **argv)
+{
+	static const struct argp_child children[] = { { &rs_cli_exits_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = { options, parse, "[DURATION]", doc, children, NULL, NULL };
+	struct arguments a = { .exits.show.fd = STDOUT_FILENO };
+	struct run run = { .a = &a };
+	int code = RS_EXIT_OK;
+	struct rs_error *err;
+
+	if (rs_cli_parse(&argp, argc, argv, &a))
+		return RS_EXIT_USAGE;
+	rs_cli_catch_stop();
+	err = run_all(&run, &code);
+	run_close(&run);
+	rs_cli_exits_deinit(&a.exits);
+	return err ? rs_cli_fail("exits", err) : code;
+}

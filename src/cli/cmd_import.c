@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ringside import: another tool's trace, written as a trace directory. */
+#include "cli/cli.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "source/open.h"
+#include "store/sink.h"
+
+struct arguments {
+	const char *file, *directory, *format;
+	bool quiet;
+	struct rs_foreign_options foreign;
+};
+
+enum { KEY_FREQ = 256, KEY_XEN_LOG };
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "DIR", 0, "The trace directory to make", 1 },
+	{ "format", 'f', "NAME", 0,
+	  "What the file is, where its first bytes do not say: trace.dat (of trace-cmd), xentrace",
+	  1 },
+	{ "freq", KEY_FREQ, "HZ", 0,
+	  "The TSC's frequency, for files that do not say it (xentrace's)", 1 },
+	{ "xen-log", KEY_XEN_LOG, "FILE", 0, "Take it from Xen's boot messages in this file", 1 },
+	{ "quiet", 'q', NULL, 0, "No summary on standard error", 2 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Write another tool's trace as a trace directory.\v"
+	"trace-cmd's trace.dat: its kvm events, and the scheduler's of threads that are vCPUs, "
+	"become those of provider kvm; all others are kept as ftrace:SYSTEM::EVENT. What the "
+	"kernel missed is records-lost.\n\n"
+	"xentrace's files: each domain's vCPUs have streams of their own, for the events of xdt "
+	"and for the others.\n\n"
+	"The same files can be given to print as they are.\n\n"
+	"Example:\n"
+	"  trace-cmd record -e kvm -e sched_switch -e sched_wakeup sleep 10\n"
+	"  ringside import trace.dat -o trace && ringside print trace\n";
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case 'o':
+		a->directory = text;
+		break;
+	case 'f':
+		a->format = text;
+		break;
+	case KEY_FREQ:
+		a->foreign.freq_hz = rs_cli_frequency(state, text);
+		break;
+	case KEY_XEN_LOG:
+		a->foreign.xen_log = text;
+		break;
+	case 'q':
+		a->quiet = true;
+		break;
+	case ARGP_KEY_ARG:
+		if (a->file)
+			argp_error(state, "one file, please; '%s' is the second", text);
+		a->file = text;
+		break;
+	case ARGP_KEY_END:
+		if (!a->file)
+			argp_error(state, "which file?");
+		if (!a->directory)
+			argp_error(state, "into which directory? -o DIR");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* All of an input into a new trace. The first error, of reading or of writing. */
+static struct rs_error *convert(const struct arguments *a, struct rs_input *input,
+				struct rs_store_summary *sum)
+{
+	const struct rs_stream *stream;
+	struct rs_error *err, *close_err;
+	struct rs_sink *sink;
+	char command[512];
+
+	snprintf(command, sizeof(command), "ringside import %.400s", a->file);
+	err = rs_store_sink_create(a->directory, input->clock, command, &sink);
+	if (err)
+		return err;
+	for (uint32_t i = 0; !err && (stream = rs_input_stream(input, i)); i++)
+		err = rs_store_sink_add(sink, stream);
+	if (!err)
+		err = rs_run(input->source, NULL, sink, &rs_cli_stop);
+	if (!err && rs_cli_stop)
+		err = rs_error_create(RS_DAMAGED, "stopped before the file's end");
+	close_err = rs_store_sink_close(sink, err, sum);
+	if (!err)
+		return close_err;
+	rs_error_free(close_err);
+	return err;
+}
+
+static void summary(const struct arguments *a, const struct rs_input *input,
+		    const struct rs_store_summary *sum, bool failed)
+{
+	const struct rs_foreign_tally *tally = &input->foreign->tally;
+
+	fprintf(stderr, "ringside import: %s (%s): ", a->file, input->importer->name);
+	if (tally->records || !failed)
+		fprintf(stderr, "%" PRIu64 " records of the file read, %" PRIu64 " left out; ",
+			tally->records, tally->left_out);
+	else
+		fputs("not read to its end; ", stderr);
+	fprintf(stderr, "%s: %" PRIu64 " events, %" PRIu64 " lost\n", a->directory, sum->records,
+		sum->lost);
+	rs_cli_remarks("import", a->file, tally);
+}
+
+int cmd_import(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse, "FILE -o DIR", doc, NULL, NULL, NULL };
+	struct rs_store_summary sum = { 0 };
+	struct rs_input input = { 0 };
+	struct arguments a = { 0 };
+	struct rs_error *err;
+	bool in_part;
+
+	if (rs_cli_parse(&argp, argc, argv, &a))
+		return RS_EXIT_USAGE;
+	rs_cli_catch_stop();
+	err = rs_open_with(a.file, a.format, &a.foreign, &input);
+	if (!err && input.trace)
+		err = rs_error_create(RS_USAGE, "%s is a trace directory already", a.file);
+	if (!err)
+		err = convert(&a, &input, &sum);
+	if (!a.quiet && input.foreign && sum.streams)
+		summary(&a, &input, &sum, err != NULL);
+	in_part = input.foreign && (input.foreign->tally.left_out || sum.lost);
+	rs_input_close(&input);
+	if (err)
+		return rs_cli_fail("import", err);
+	return in_part ? RS_EXIT_PARTIAL : RS_EXIT_OK;
+}

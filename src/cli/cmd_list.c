@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ringside list: the catalogue's probes, or a trace's, with their typed arguments. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ringside/reader.h>
+#include <ringside/schema.h>
+
+struct arguments {
+	const char *glob;
+	const char *trace;
+	char *padded; /* glob with the fields that it lacks at its end: what was meant, perhaps */
+	bool json, any, any_padded;
+};
+
+static const struct argp_option options[] = {
+	{ "json", 'j', NULL, 0, "JSON Lines, an object a probe", 0 },
+	{ "trace", 't', "DIR", 0, "The probes of this trace instead of the catalogue's", 0 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"List probes with their typed arguments.\v"
+	"A probe is PROVIDER:CLASS:FUNCTION:NAME. In GLOB, fewer fields are the last ones, an "
+	"empty field matches all, and * ? [] match. Events common to all providers are listed "
+	"with each.\n\n"
+	"Examples:\n"
+	"  ringside list\n"
+	"  ringside list 'vmm:vcpu::*'\n"
+	"  ringside list --trace build/demo/trace 'guest:::'\n";
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case 'j':
+		a->json = true;
+		break;
+	case 't':
+		a->trace = text;
+		break;
+	case ARGP_KEY_ARG:
+		if (a->glob)
+			argp_error(state, "one GLOB, please; '%s' is the second", text);
+		a->glob = text;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static json_t *args_json(const struct rs_event *event)
+{
+	json_t *args = json_array();
+
+	for (uint16_t i = 0; args && i < event->n_fields; i++) {
+		const struct rs_field *field = &event->fields[i];
+		json_t *arg = json_pack("{s:s, s:s, s:s}", "name", field->name, "type",
+					rs_field_type_text(field), "unit", field->unit);
+
+		if (json_array_append_new(args, arg)) {
+			json_decref(args);
+			return NULL;
+		}
+	}
+	return args;
+}
+
+static struct rs_error *print_json(const struct rs_event *event)
+{
+	json_t *line = json_pack("{s:s, s:o, s:s}", "probe", event->probe, "args", args_json(event),
+				 "help", event->help);
+	char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
+
+	if (text)
+		puts(text);
+	free(text);
+	json_decref(line);
+	return text ? NULL : rs_error_no_memory();
+}
+
+static void print_text(const struct rs_event *event)
+{
+	printf("%s(", event->probe);
+	for (uint16_t i = 0; i < event->n_fields; i++) {
+		const struct rs_field *field = &event->fields[i];
+
+		printf("%s%s %s%s%s", i ? ", " : "", rs_field_type_text(field), field->name,
+		       field->unit[0] ? ":" : "", field->unit);
+	}
+	puts(")");
+	if (event->help[0])
+		printf("\t%s\n", event->help);
+}
+
+/* Whether one of the schemas before this one has the same probe: a producer whose streams have
+ * clocks of their own has a schema for each. */
+static bool listed(const struct rs_schema **before, uint32_t n, const struct rs_event *event)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct rs_event *other = rs_schema_find(before[i], event->id);
+
+		if (other && !strcmp(other->probe, event->probe))
+			return true;
+	}
+	return false;
+}
+
+/* Lists what the schema has that none of the n before it in the list had. */
+static struct rs_error *print_schema(struct arguments *a, const struct rs_schema **schemas,
+				     uint32_t n)
+{
+	uint32_t count = rs_schema_count(schemas[n]);
+	struct rs_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < count; i++) {
+		const struct rs_event *event = rs_schema_event(schemas[n], i);
+
+		if (a->padded && rs_probe_match(a->padded, event))
+			a->any_padded = true;
+		if ((a->glob && !rs_probe_match(a->glob, event)) || listed(schemas, n, event))
+			continue;
+		a->any = true;
+		if (a->json)
+			err = print_json(event);
+		else
+			print_text(event);
+	}
+	return err;
+}
+
+static struct rs_error *list_catalogue(struct arguments *a)
+{
+	const char *provider;
+	struct rs_error *err = NULL;
+
+	for (uint32_t i = 0; !err && (provider = rs_catalogue_provider(i)); i++) {
+		struct rs_schema *schema;
+
+		err = rs_schema_create(provider, &schema);
+		if (err)
+			break;
+		err = rs_schema_add_catalogue(schema, provider);
+		if (!err)
+			err = print_schema(a, (const struct rs_schema *[]){ schema }, 0);
+		rs_schema_destroy(schema);
+	}
+	return err;
+}
+
+/* The trace's schemas, each once; how many. */
+static uint32_t schemas_of(const struct rs_trace *trace, const struct rs_schema **schemas)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < rs_trace_stream_count(trace); i++) {
+		const struct rs_schema *schema = rs_trace_stream(trace, i)->schema;
+		uint32_t have = 0;
+
+		while (have < n && schemas[have] != schema)
+			have++;
+		if (have == n)
+			schemas[n++] = schema;
+	}
+	return n;
+}
+
+static struct rs_error *list_trace(struct arguments *a)
+{
+	const struct rs_schema **schemas;
+	struct rs_trace *trace;
+	struct rs_error *err = rs_trace_open(a->trace, &trace);
+	uint32_t n;
+
+	if (err)
+		return err;
+	schemas = calloc(rs_trace_stream_count(trace) + 1, sizeof(*schemas));
+	n = schemas ? schemas_of(trace, schemas) : 0;
+	if (!schemas)
+		err = rs_error_no_memory();
+	for (uint32_t i = 0; !err && i < n; i++)
+		err = print_schema(a, schemas, i);
+	free(schemas);
+	rs_trace_close(trace);
+	return err;
+}
+
+/* `kvm:*` for `kvm:*::`: who names a provider first means it. */
+static struct rs_error *pad(struct arguments *a)
+{
+	size_t colons = 0;
+
+	for (const char *c = a->glob; c && *c; c++)
+		colons += *c == ':';
+	if (!a->glob || colons >= 3)
+		return NULL;
+	if (asprintf(&a->padded, "%s%s", a->glob, &":::"[colons]) >= 0)
+		return NULL;
+	a->padded = NULL;
+	return rs_error_no_memory();
+}
+
+static struct rs_error *no_match(const struct arguments *a)
+{
+	if (!a->any_padded)
+		return rs_error_create(RS_FAILED, "no probe matches '%s'", a->glob);
+	return rs_error_create(RS_FAILED,
+			       "no probe matches '%s', whose last field is a NAME; '%s' matches "
+			       "some",
+			       a->glob, a->padded);
+}
+
+int cmd_list(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse, "[GLOB]", doc, NULL, NULL, NULL };
+	struct arguments a = { 0 };
+	struct rs_error *err;
+
+	if (rs_cli_parse(&argp, argc, argv, &a))
+		return RS_EXIT_USAGE;
+	err = pad(&a);
+	if (!err)
+		err = a.trace ? list_trace(&a) : list_catalogue(&a);
+	if (!err && !a.any && a.glob)
+		err = no_match(&a);
+	if (!err && (fflush(stdout) || ferror(stdout)))
+		err = rs_error_errno(errno, "writing");
+	free(a.padded);
+	return rs_cli_fail("list", err);
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ringside print: a trace as text, JSON Lines, or a tree of spans. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/aggregate.h"
+#include "source/acrn.h"
+#include "source/open.h"
+#include "view/acrn.h"
+#include "view/view.h"
+
+#define NS_PER_SEC 1e9
+
+enum form { FORM_TEXT, FORM_JSON, FORM_TREE, FORM_ACRN };
+
+static const struct form_row {
+	struct rs_error *(*create)(const struct rs_view_options *, struct rs_sink **);
+} forms[] = {
+	[FORM_TEXT] = { rs_text_sink_create },
+	[FORM_JSON] = { rs_json_sink_create },
+	[FORM_TREE] = { rs_tree_sink_create },
+};
+
+struct arguments {
+	const char *trace, *format;
+	const char *acrn_formats; /* NULL: ACRN's form from the catalogue */
+	enum form form;
+	enum rs_time_show time;
+	uint64_t limit;
+	bool quiet;
+	struct rs_query query;
+	struct rs_foreign_options foreign;
+	/* Instead of the events: how many there are. */
+	bool counting;
+	struct rs_aggregate aggregate;
+};
+
+enum {
+	KEY_TREE = 256,
+	KEY_FROM,
+	KEY_TO,
+	KEY_CPUS,
+	KEY_VCPUS,
+	KEY_VM,
+	KEY_WALL,
+	KEY_TSC,
+	KEY_LIMIT,
+	KEY_COUNT,
+	KEY_SUM,
+	KEY_FREQ,
+	KEY_XEN_LOG,
+	KEY_FORMAT,
+	KEY_ACRN,
+};
+
+static const struct argp_option options[] = {
+	{ "json", 'j', NULL, 0, "JSON Lines, an object an event", 1 },
+	{ "tree", KEY_TREE, NULL, 0, "Spans as a tree with their durations", 1 },
+	{ "acrn", KEY_ACRN, "FORMATS", OPTION_ARG_OPTIONAL,
+	  "ACRN's events as acrntrace_format.py has them, by its formats file, else from the "
+	  "catalogue",
+	  1 },
+	{ "count", KEY_COUNT, "KEY,...", 0,
+	  "Instead of the events, how many there are by probe, vm, vcpu, cpu, tid, or an "
+	  "argument's "
+	  "name; losses are a row of their own",
+	  1 },
+	{ "sum", KEY_SUM, "ARG", 0,
+	  "With --count: also the sum, least and greatest of this argument", 1 },
+	{ "probe", 'p', "GLOB", 0,
+	  "Only probes that match PROVIDER:CLASS:FUNCTION:NAME; fewer fields are the last ones, an "
+	  "empty one matches all. May be given again",
+	  2 },
+	{ "from", KEY_FROM, "SEC", 0, "Only from this time on, in seconds from the trace's start",
+	  2 },
+	{ "to", KEY_TO, "SEC", 0, "Only before this time", 2 },
+	{ "cpus", KEY_CPUS, "LIST", 0, "Only these host CPUs, as in 0-3,7", 2 },
+	{ "vcpus", KEY_VCPUS, "LIST", 0, "Only these vCPUs", 2 },
+	{ "vm", KEY_VM, "GLOB", 0, "Only VMs whose name matches", 2 },
+	{ "limit", KEY_LIMIT, "N", 0, "Stop after N events", 2 },
+	{ "wall", KEY_WALL, NULL, 0, "Times as UTC", 3 },
+	{ "tsc", KEY_TSC, NULL, 0, "Times as raw stamps of the stream's clock", 3 },
+	{ "freq", KEY_FREQ, "HZ", 0,
+	  "The TSC's frequency, for files that do not say it (xentrace's, ACRN's)", 3 },
+	{ "xen-log", KEY_XEN_LOG, "FILE", 0, "Take it from Xen's boot messages in this file", 3 },
+	{ "format", KEY_FORMAT, "NAME", 0,
+	  "What the file is, where its first bytes do not say: trace.dat, xentrace, acrn", 3 },
+	{ "quiet", 'q', NULL, 0, "No remarks on standard error", 4 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Show a trace: a directory, or a file that ringside import knows.\v"
+	"Losses stand where they happened, as PROVIDER:trace::records-lost. A trace that is "
+	"damaged or cut is shown as far as it is valid; the place is told, and the exit code is "
+	"3.\n\n"
+	"Examples:\n"
+	"  ringside print --tree build/demo/trace\n"
+	"  ringside print -p 'vmm:vcpu::exit' trace\n"
+	"  ringside print -p 'vmm:vcpu::exit' --count vcpu,reason trace\n"
+	"  ringside print --json trace | jq -c 'select(.args.reason == \"io\")'\n";
+
+static void set(struct argp_state *state, struct rs_cpu_set *cpus, const char *list)
+{
+	struct rs_error *err = rs_cpu_set_parse(cpus, list);
+
+	if (err)
+		argp_error(state, "%s", rs_error_text(err));
+}
+
+static void add_glob(struct argp_state *state, struct rs_query *query, const char *glob)
+{
+	size_t colons = 0;
+
+	for (const char *c = glob; *c; c++)
+		colons += *c == ':';
+	if (colons > 3)
+		argp_error(state, "probe '%s' has more than four fields", glob);
+	if (query->n_globs == RS_QUERY_GLOBS_MAX)
+		argp_error(state, "more than %d probes", RS_QUERY_GLOBS_MAX);
+	query->globs[query->n_globs++] = glob;
+}
+
+static void add_keys(struct argp_state *state, struct rs_aggregate *aggregate, char *list)
+{
+	char *rest = NULL;
+
+	for (char *key = strtok_r(list, ",", &rest); key; key = strtok_r(NULL, ",", &rest)) {
+		if (aggregate->n_keys == RS_AGGREGATE_KEYS_MAX)
+			argp_error(state, "more than %d keys", RS_AGGREGATE_KEYS_MAX);
+		aggregate->keys[aggregate->n_keys++] = key;
+	}
+	if (!aggregate->n_keys)
+		argp_error(state, "--count: by which keys?");
+}
+
+static uint64_t count(struct argp_state *state, const char *text)
+{
+	char *end;
+	unsigned long long n;
+
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	if (end == text || *end || errno || !n || text[0] == '-')
+		argp_error(state, "'%s': expected a count of at least 1", text);
+	return n;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case 'j':
+		a->form = FORM_JSON;
+		break;
+	case KEY_TREE:
+		a->form = FORM_TREE;
+		break;
+	case KEY_ACRN:
+		a->form = FORM_ACRN;
+		a->acrn_formats = text;
+		break;
+	case 'p':
+		add_glob(state, &a->query, text);
+		break;
+	case KEY_FROM:
+		a->query.from_ns = rs_cli_seconds(state, text);
+		break;
+	case KEY_TO:
+		a->query.to_ns = rs_cli_seconds(state, text);
+		break;
+	case KEY_CPUS:
+		set(state, &a->query.cpus, text);
+		break;
+	case KEY_VCPUS:
+		set(state, &a->query.vcpus, text);
+		break;
+	case KEY_VM:
+		a->query.vm = text;
+		break;
+	case KEY_LIMIT:
+		a->limit = count(state, text);
+		break;
+	case KEY_WALL:
+		a->time = RS_TIME_WALL;
+		break;
+	case KEY_TSC:
+		a->time = RS_TIME_TSC;
+		break;
+	case KEY_COUNT:
+		add_keys(state, &a->aggregate, text);
+		a->counting = true;
+		break;
+	case KEY_SUM:
+		a->aggregate.value = text;
+		break;
+	case KEY_FREQ:
+		a->foreign.freq_hz = rs_cli_frequency(state, text);
+		break;
+	case KEY_XEN_LOG:
+		a->foreign.xen_log = text;
+		break;
+	case KEY_FORMAT:
+		a->format = text;
+		break;
+	case 'q':
+		a->quiet = true;
+		break;
+	case ARGP_KEY_ARG:
+		if (a->trace)
+			argp_error(state, "one trace, please; '%s' is the second", text);
+		a->trace = text;
+		break;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which trace?");
+		break;
+	case ARGP_KEY_END:
+		if (a->aggregate.value && !a->counting)
+			argp_error(state, "--sum goes with --count");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* How many streams the query's VMs and vCPUs leave. */
+static uint32_t streams_shown(const struct rs_input *input, const struct rs_query *query)
+{
+	struct rs_event event = { .kind = RS_KIND_LOSS }; /* wanted, whatever the probes */
+	const struct rs_stream *stream;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; (stream = rs_input_stream(input, i)); i++) {
+		struct rs_view view = { .stream = stream, .event = &event };
+
+		n += rs_query_match(query, &view, NULL, RS_PUSHED_TIME | RS_PUSHED_CPUS);
+	}
+	return n;
+}
+
+/* A tree opens with what it is a tree of. */
+static void tree_opening(const struct rs_trace *trace)
+{
+	const struct rs_trace_binary *binary;
+
+	for (uint32_t i = 0; (binary = rs_trace_binary(trace, i)); i++) {
+		printf("[0ns      ] %s hash of %s binary %s is %s\n", binary->hash_name,
+		       binary->role, binary->path, binary->hash);
+	}
+	fflush(stdout);
+}
+
+static void flight_remark(const struct rs_trace *trace)
+{
+	const struct rs_trace_flight *flight = rs_trace_flight(trace);
+
+	if (!flight)
+		return;
+	fprintf(stderr,
+		"ringside print: %s is what a flight recorder kept, written at %.9f s: %s\n",
+		rs_trace_directory(trace), (double)flight->at_ns / NS_PER_SEC, flight->why);
+	if (flight->whole_from_ns != INT64_MIN)
+		fprintf(stderr, "ringside print: it is whole from %.9f s on\n",
+			(double)flight->whole_from_ns / NS_PER_SEC);
+}
+
+/* What a reader should know of the whole trace. */
+static void remarks(const struct rs_trace *trace)
+{
+	const struct rs_clock *last = NULL;
+
+	if (rs_trace_end_state(trace) == RS_TRACE_RECORDING)
+		fprintf(stderr,
+			"ringside print: %s is still being recorded; "
+			"this is what has reached the disk\n",
+			rs_trace_directory(trace));
+	if (rs_trace_end_state(trace) == RS_TRACE_REPAIRED)
+		fprintf(stderr, "ringside print: %s was cut or damaged, and has been repaired\n",
+			rs_trace_directory(trace));
+	flight_remark(trace);
+	for (uint32_t i = 0; i < rs_trace_stream_count(trace); i++) {
+		const struct rs_clock *clock = rs_trace_stream(trace, i)->clock;
+
+		if (!clock->invariant && clock != last)
+			fprintf(stderr,
+				"ringside print: clock '%s' is not said to be invariant: "
+				"its times may drift\n",
+				clock->name);
+		last = clock;
+	}
+}
+
+static struct rs_error *show(const struct arguments *a, const struct rs_input *input)
+{
+	struct rs_view_options view = { .fd = STDOUT_FILENO,
+					.time = a->time,
+					.clock = input->clock,
+					.streams = streams_shown(input, &a->query) > 1,
+					.limit = a->limit,
+					.stop = &rs_cli_stop };
+	struct rs_sink *sink = NULL;
+	struct rs_error *err = a->form == FORM_ACRN
+				       ? rs_acrn_sink_create(&view, a->acrn_formats, &sink)
+				       : forms[a->form].create(&view, &sink);
+
+	if (err)
+		return err;
+	if (a->form == FORM_TREE && input->trace)
+		tree_opening(input->trace);
+	err = rs_run(input->source, &a->query, sink, &rs_cli_stop);
+	rs_view_sink_destroy(sink);
+	return err;
+}
+
+/* What was counted is shown though the trace is damaged further on: the error comes after. */
+static struct rs_error *count_events(const struct arguments *a, struct rs_source *source)
+{
+	struct rs_query query = a->query;
+	const struct rs_partial *rows;
+	struct rs_error *err, *run_err;
+	struct rs_sink *sink;
+	uint64_t dropped;
+	size_t n;
+
+	query.aggregates = &a->aggregate;
+	query.n_aggregates = 1;
+	err = rs_aggregate_sink_create(&query, &sink);
+	if (err)
+		return err;
+	run_err = rs_run(source, &query, sink, &rs_cli_stop);
+	err = rs_aggregate_rows(sink, 0, &rows, &n, &dropped);
+	if (!err)
+		err = rs_rows_print(STDOUT_FILENO, a->form == FORM_JSON, &a->aggregate, rows, n);
+	if (!err && !run_err && dropped)
+		err = rs_error_create(RS_DAMAGED,
+				      "%llu events are not counted: there are more than %u rows",
+				      (unsigned long long)dropped, RS_AGGREGATE_ROWS_MAX);
+	rs_aggregate_sink_destroy(sink);
+	if (!run_err)
+		return err;
+	rs_error_free(err);
+	return run_err;
+}
+
+/* Whether the file does not say how long a cycle is, and nobody else did. */
+static bool cycles_only(const struct rs_input *input)
+{
+	return input->foreign && !strcmp(input->clock->freq_from, RS_ACRN_FREQ_UNKNOWN);
+}
+
+int cmd_print(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse, "TRACE", doc, NULL, NULL, NULL };
+	struct arguments a = { 0 };
+	struct rs_input input = { 0 };
+	struct rs_error *err;
+
+	rs_query_init(&a.query);
+	if (rs_cli_parse(&argp, argc, argv, &a))
+		return RS_EXIT_USAGE;
+	rs_cli_catch_stop();
+	err = rs_open_with(a.trace, a.format, &a.foreign, &input);
+	if (err)
+		return rs_cli_fail("print", err);
+	if (cycles_only(&input) && a.time == RS_TIME_START)
+		a.time = RS_TIME_TSC;
+	if (!a.quiet && input.trace)
+		remarks(input.trace);
+	err = a.counting ? count_events(&a, input.source) : show(&a, &input);
+	if (!a.quiet && input.foreign) {
+		fflush(stdout);
+		rs_cli_remarks("print", a.trace, &input.foreign->tally);
+	}
+	rs_input_close(&input);
+	return rs_cli_fail("print", err);
+}

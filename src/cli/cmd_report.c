@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ringside report: a trace summed up. One table of reports feeds dispatch and help. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/report.h"
+
+static const struct report {
+	const char *name, *alias;
+	int (*run)(int argc, char **argv);
+	const char *help;
+} reports[] = {
+	{ "exits", "vmexit", report_exits, "KVM's or Xen's exits, by reason" },
+	{ "volume", NULL, report_xen, "Xen: records and bytes by class and physical CPU" },
+	{ "sched", NULL, report_xen, "Xen: where vCPUs', domains' and physical CPUs' time went" },
+	{ "hypercalls", NULL, report_xen, "Xen: what guests called" },
+	{ "interrupts", NULL, report_xen, "Xen: interrupts, from injection on" },
+	{ "io", NULL, report_xen, "Xen: port and memory-mapped I/O by address" },
+	{ "cr3", NULL, report_xen, "Xen: address spaces" },
+	{ "pm", NULL, report_xen, "Xen: idle states and frequencies" },
+	{ "summary", NULL, report_xen, "Xen: all of these, in one pass" },
+};
+#define N_REPORTS (sizeof(reports) / sizeof(reports[0]))
+
+static const char doc[] = "Sum a trace up.\v"
+			  "Each report has its own options: ringside report NAME --help.\n\n"
+			  "Examples:\n"
+			  "  ringside report exits trace\n"
+			  "  ringside report exits --latency --detail trace\n";
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	switch (key) {
+	case ARGP_KEY_ARG:
+		argp_error(state, "there is no report '%s'", text);
+		break;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which report?");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* The reports there are, before the text behind the options. argp frees what is not text. */
+static char *list_reports(int key, const char *text, void *input)
+{
+	char *listed = NULL;
+	size_t bytes;
+	FILE *file;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *)text;
+	file = open_memstream(&listed, &bytes);
+	if (!file)
+		return (char *)text;
+	fputs("Reports:\n", file);
+	for (size_t i = 0; i < N_REPORTS; i++)
+		fprintf(file, "  %-10s %s%s%s%s\n", reports[i].name, reports[i].help,
+			reports[i].alias ? " (also: " : "",
+			reports[i].alias ? reports[i].alias : "", reports[i].alias ? ")" : "");
+	fprintf(file, "\n%s", text);
+	return fclose(file) ? (char *)text : listed;
+}
+
+static const struct report *find(const char *name)
+{
+	for (size_t i = 0; i < N_REPORTS; i++) {
+		if (!strcmp(reports[i].name, name) ||
+		    (reports[i].alias && !strcmp(reports[i].alias, name)))
+			return &reports[i];
+	}
+	return NULL;
+}
+
+int cmd_report(int argc, char **argv)
+{
+	static const struct argp argp = {
+		NULL, parse, "NAME TRACE", doc, NULL, list_reports, NULL
+	};
+	const struct report *report = argc > 1 ? find(argv[1]) : NULL;
+	char name[64];
+
+	if (!report)
+		return rs_cli_parse(&argp, argc, argv, NULL);
+	snprintf(name, sizeof(name), "%s %s", argv[0], report->name);
+	argv[1] = name;
+	return report->run(argc - 1, argv + 1);
+}

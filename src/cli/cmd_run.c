@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ringside run: boots a guest in the reference micro-VM and calls a function of it, on each vCPU
+ * at once; with --record, both sides are traced.
+ *
+ *	clock -> trace, recorder -> VM, image -> guest's trace -> boot, call -> VM ends
+ *	      -> rings drained, recorder closed -> memory freed
+ *
+ * The clock comes first: time zero is before there is a VM. The VM's memory goes last: the
+ * recorder drains the guest's rings in it.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "view/view.h"
+#include "vm/vm.h"
+#include <ringside/recorder.h>
+#include <ringside/trace.h>
+
+#define DEFAULT_FUNCTION "main"
+#define MIB		 (UINT64_C(1) << 20)
+#define RING_BYTES_MIN	 (sizeof(struct rs_sbuf) + RS_SBUF_ELE_NUM_MIN * RS_SLOT_BYTES)
+#define RING_BYTES_MAX	 (UINT64_C(1) << 30)
+#define TIMEOUT_S_MAX	 (7 * 24 * 3600)
+#define POLL_US_MAX	 (10u * 1000 * 1000)
+/* Without --memory: for the image, and for each vCPU's stack, block and alignment. */
+#define IMAGE_BYTES    (32 * MIB)
+#define PER_VCPU_BYTES (MIB / 4)
+#define MEMORY_STEP    (2 * MIB)
+
+struct arguments {
+	const char *guest, *function;
+	uint64_t args[RS_KIT_ARGS_MAX];
+	uint32_t n_args;
+	const char *record;
+	uint32_t timeout_ms;
+	uint32_t poll_us;
+	bool json, strict_clock, quiet;
+	struct rs_vm_options vm;
+};
+
+/* ---- arguments ---------------------------------------------------------------------------- */
+
+enum {
+	KEY_VCPUS = 256,
+	KEY_MEMORY,
+	KEY_TIMEOUT,
+	KEY_HANDOVER,
+	KEY_RING,
+	KEY_POLL,
+	KEY_MASK,
+	KEY_STRICT_CLOCK,
+};
+
+static const struct argp_option options[] = {
+	{ "vcpus", KEY_VCPUS, "N", 0, "vCPUs, each of which runs the function; 1", 1 },
+	{ "memory", KEY_MEMORY, "MIB", 0, "The guest's memory; what image and rings need", 1 },
+	{ "timeout", KEY_TIMEOUT, "SEC", 0, "Stop a guest that runs longer; no limit", 1 },
+	{ "record", 'r', "DIR", 0, "Trace guest and VMM into this new directory", 2 },
+	{ "handover", KEY_HANDOVER, "doorbell|shared", 0,
+	  "How the guest's records reach the host: at exits and when a ring is full, losing none "
+	  "(doorbell, the default); or read while the guest runs, without any exit (shared)",
+	  2 },
+	{ "ring", KEY_RING, "BYTES", 0, "Each vCPU's ring; suffixes K and M; 4M", 2 },
+	{ "poll", KEY_POLL, "US", 0, "Microseconds between two looks at shared rings; 1000", 2 },
+	{ "mask", KEY_MASK, "CLASS,...", 0,
+	  "Record only these classes: span, func, vm, vcpu, call, boot, irq, log, and user0 to "
+	  "user15 for a program's own",
+	  2 },
+	{ "strict-clock", KEY_STRICT_CLOCK, NULL, 0,
+	  "Refuse to record where the TSC's rate is not invariant, rather than warn", 2 },
+	{ "json", 'j', NULL, 0,
+	  "One JSON object on how it went; the guest's output goes to standard error", 3 },
+	{ "quiet", 'q', NULL, 0, "No remarks on standard error, but errors", 3 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Boot a guest in the reference micro-VM (it needs /dev/kvm) and call a function of it, "
+	"\"main\" unless another is named. ARGS are numbers; 0x makes them hexadecimal.\v"
+	"A guest is a static ELF64 program made with the guest kit: see ringside/kit.h and "
+	"examples/guests. What it prints goes to standard output.\n\n"
+	"Exit codes: 0 the function returned on each vCPU; 1 the guest crashed or ran out of "
+	"time, or something failed; 2 wrong usage; 3 it returned, but records were lost.\n\n"
+	"Examples:\n"
+	"  ringside run build/examples/guests/hello\n"
+	"  ringside run --record trace --vcpus 2 build/examples/guests/primes\n"
+	"  ringside run --record trace --timeout 1 build/examples/guests/crash endless\n"
+	"  ringside print --tree trace\n";
+
+static uint64_t number(struct argp_state *state, const char *what, const char *text, uint64_t min,
+		       uint64_t max)
+{
+	char *end;
+	unsigned long long n;
+
+	errno = 0;
+	n = strtoull(text, &end, 0);
+	if (end == text || *end || errno || text[0] == '-' || n < min || n > max)
+		argp_error(state, "%s '%s': expected a number from %llu to %llu", what, text,
+			   (unsigned long long)min, (unsigned long long)max);
+	return n;
+}
+
+static uint64_t ring_bytes(struct argp_state *state, const char *text)
+{
+	char *end;
+	unsigned long long n = strtoull(text, &end, 0);
+	unsigned int shift = 0;
+
+	if (end != text && (*end == 'K' || *end == 'k'))
+		shift = 10;
+	else if (end != text && (*end == 'M' || *end == 'm'))
+		shift = 20;
+	if (shift)
+		end++;
+	if (end == text || *end || text[0] == '-' || n > RING_BYTES_MAX >> shift ||
+	    n << shift < RING_BYTES_MIN)
+		argp_error(state, "--ring '%s': expected %zu bytes to %lluM", text,
+			   (size_t)RING_BYTES_MIN, (unsigned long long)(RING_BYTES_MAX >> 20));
+	return n << shift;
+}
+
+/* A timeout in seconds, perhaps with a fraction, as ms. */
+static uint32_t timeout_ms(struct argp_state *state, const char *text)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (end == text || *end || !(seconds >= 0.001 && seconds <= TIMEOUT_S_MAX))
+		argp_error(state, "--timeout '%s': expected seconds, from 0.001 to %d", text,
+			   TIMEOUT_S_MAX);
+	return (uint32_t)(seconds * 1000);
+}
+
+static enum rs_kit_hand_over hand_over(struct argp_state *state, const char *text)
+{
+	if (strcmp(text, "doorbell") != 0 && strcmp(text, "shared") != 0)
+		argp_error(state, "--handover '%s': expected doorbell or shared", text);
+	return text[0] == 'd' ? RS_KIT_DOORBELL : RS_KIT_SHARED;
+}
+
+static const struct {
+	const char *name;
+	uint32_t bits;
+} classes[] = {
+	{ "span", RS_CLASS_span }, { "func", RS_CLASS_func }, { "vm", RS_CLASS_vm },
+	{ "vcpu", RS_CLASS_vcpu }, { "call", RS_CLASS_call }, { "boot", RS_CLASS_boot },
+	{ "irq", RS_CLASS_irq },   { "log", RS_CLASS_log },   { "all", RS_CLASS_ALL },
+};
+#define USER_CLASSES 16
+
+static uint32_t class_bits(struct argp_state *state, const char *name)
+{
+	char user[16];
+
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
+		if (!strcmp(classes[i].name, name))
+			return classes[i].bits;
+	}
+	for (uint32_t i = 0; i < USER_CLASSES; i++) {
+		snprintf(user, sizeof(user), "user%u", i);
+		if (!strcmp(user, name))
+			return RS_CLASS_USER(i);
+	}
+	argp_error(state, "--mask: there is no class '%s'", name);
+	return 0;
+}
+
+static uint32_t mask(struct argp_state *state, char *list)
+{
+	uint32_t bits = 0;
+	char *rest = NULL;
+
+	for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+		bits |= class_bits(state, name);
+	if (!bits)
+		argp_error(state, "--mask: which classes?");
+	return bits;
+}
+
+static void positional(struct argp_state *state, struct arguments *a, char *text)
+{
+	if (!a->guest) {
+		a->guest = text;
+	} else if (!a->function) {
+		a->function = text;
+	} else {
+		if (a->n_args == RS_KIT_ARGS_MAX)
+			argp_error(state, "more than %u arguments", RS_KIT_ARGS_MAX);
+		a->args[a->n_args++] = number(state, "argument", text, 0, UINT64_MAX);
+	}
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case KEY_VCPUS:
+		a->vm.vcpus = (uint32_t)number(state, "--vcpus", text, 1, RS_VM_VCPUS_MAX);
+		break;
+	case KEY_MEMORY:
+		a->vm.memory_bytes =
+			MIB * number(state, "--memory", text, 2, RS_VM_MEMORY_MAX / MIB);
+		break;
+	case KEY_TIMEOUT:
+		a->timeout_ms = timeout_ms(state, text);
+		break;
+	case KEY_HANDOVER:
+		a->vm.hand_over = hand_over(state, text);
+		break;
+	case KEY_RING:
+		a->vm.ring_bytes = ring_bytes(state, text);
+		break;
+	case KEY_POLL:
+		a->poll_us = (uint32_t)number(state, "--poll", text, 1, POLL_US_MAX);
+		break;
+	case KEY_MASK:
+		a->vm.mask = mask(state, text);
+		break;
+	case KEY_STRICT_CLOCK:
+		a->strict_clock = true;
+		break;
+	case 'r':
+		a->record = text;
+		break;
+	case 'j':
+		a->json = true;
+		break;
+	case 'q':
+		a->quiet = true;
+		break;
+	case ARGP_KEY_ARG:
+		positional(state, a, text);
+		break;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which guest? Examples are in build/examples/guests");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static void defaults_fill(struct arguments *a)
+{
+	struct rs_vm_options *vm = &a->vm;
+	const char *slash = strrchr(a->guest, '/');
+
+	vm->name = slash ? slash + 1 : a->guest;
+	if (!a->function)
+		a->function = DEFAULT_FUNCTION;
+	if (!vm->ring_bytes)
+		vm->ring_bytes = RS_VM_RING_BYTES;
+	if (!vm->memory_bytes)
+		vm->memory_bytes = IMAGE_BYTES + vm->vcpus * (PER_VCPU_BYTES + vm->ring_bytes);
+	vm->memory_bytes = (vm->memory_bytes + MEMORY_STEP - 1) / MEMORY_STEP * MEMORY_STEP;
+}
+
+/* ---- a run -------------------------------------------------------------------------------- */
+
+struct run {
+	const struct arguments *a;
+	char *command; /* as typed, for the trace */
+	struct rs_clock clock;
+	struct rs_recorder *recorder; /* NULL: not recorded */
+	struct rs_host_guest *guest;
+	struct rs_vm *vm;
+	struct rs_recorder_summary summary;
+	struct rs_vm_outcome outcomes[RS_VM_VCPUS_MAX];
+	bool traced; /* rs_trace_start() was called */
+};
+
+/* For the signal handler. */
+static struct rs_vm *volatile running;
+
+static void on_stop(int signal_number)
+{
+	struct rs_vm *vm = running;
+
+	rs_cli_stop = true;
+	if (vm)
+		rs_vm_stop(vm);
+	signal(signal_number, SIG_DFL); /* a second one ends at once */
+}
+
+static void catch_stop(void)
+{
+	struct sigaction action = { .sa_handler = on_stop };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+/* A guest's text is any bytes: a terminal must not obey them. From vCPUs' threads. */
+static void guest_print(void *ctx, uint32_t vcpu, const char *text, size_t bytes)
+{
+	const struct run *run = ctx;
+	FILE *to = run->a->json ? stderr : stdout;
+	bool terminal = isatty(run->a->json ? STDERR_FILENO : STDOUT_FILENO);
+	char tame[RS_KIT_TEXT_MAX];
+
+	(void)vcpu;
+	if (bytes > sizeof(tame))
+		bytes = sizeof(tame);
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned char c = (unsigned char)text[i];
+		bool control = (c < ' ' || c == 0x7f) && c != '\n' && c != '\t';
+
+		tame[i] = terminal && control ? '?' : (char)c;
+	}
+	fwrite(tame, 1, bytes, to);
+	fflush(to);
+}
+
+static void remark(const struct run *run, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void remark(const struct run *run, const char *format, ...)
+{
+	va_list args;
+
+	if (run->a->quiet)
+		return;
+	fputs("ringside run: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+static struct rs_error *guest_check(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status) < 0 || access(path, R_OK) < 0)
+		return rs_error_errno(errno, "%s", path);
+	if (!S_ISREG(status.st_mode))
+		return rs_error_create(RS_USAGE, "%s: no file", path);
+	return NULL;
+}
+
+/* Clock, own tracing, recorder: before there is a VM. */
+static struct rs_error *record_begin(struct run *run)
+{
+	const struct arguments *a = run->a;
+	struct rs_error *err = rs_clock_host(&run->clock);
+
+	if (err)
+		return err;
+	if (!run->clock.invariant && a->strict_clock)
+		return rs_error_create(RS_ABSENT,
+				       "this machine's TSC is not said to be invariant (CPUID "
+				       "80000007H EDX bit 8); without --strict-clock it is used "
+				       "all the same");
+	if (!run->clock.invariant)
+		remark(run, "warning: this machine's TSC is not said to be invariant: times are "
+			    "wrong if its rate changes (some nested hosts hide the bit)");
+	err = rs_trace_start(&(struct rs_trace_options){ .provider = "vmm", .mask = a->vm.mask });
+	if (err)
+		return err;
+	run->traced = true;
+	err = rs_recorder_create(&(struct rs_recorder_options){ .directory = a->record,
+								.clock = run->clock,
+								.poll_us = a->poll_us,
+								.command = run->command },
+				 &run->recorder);
+	if (!err)
+		err = rs_recorder_add_trace(run->recorder);
+	if (!err)
+		err = rs_recorder_add_binary(run->recorder, "guest", a->guest);
+	return err;
+}
+
+/* The guest's own events: after its image is there. */
+static struct rs_error *record_guest(struct run *run)
+{
+	const struct arguments *a = run->a;
+	struct rs_error *err;
+
+	err = rs_host_guest_create(&(struct rs_host_options){ .vm = a->vm.name,
+							      .memory = rs_vm_memory(run->vm),
+							      .clock = &run->clock,
+							      .vcpus = a->vm.vcpus },
+				   &run->guest);
+	/* Offsets before the recorder, which writes the clocks down. */
+	if (!err)
+		err = rs_vm_trace(run->vm, run->guest);
+	if (!err)
+		err = rs_recorder_add_guest(run->recorder, run->guest,
+					    a->vm.hand_over == RS_KIT_SHARED);
+	return err;
+}
+
+static bool all_returned(const struct run *run)
+{
+	for (uint32_t i = 0; i < run->a->vm.vcpus; i++) {
+		if (run->outcomes[i].end != RS_VM_RETURNED)
+			return false;
+	}
+	return true;
+}
+
+static struct rs_error *guest_run(struct run *run)
+{
+	const struct arguments *a = run->a;
+	struct rs_vm_options options = a->vm;
+	struct rs_error *err;
+
+	options.print = guest_print;
+	options.print_ctx = run;
+	err = rs_vm_create(&options, &run->vm);
+	if (!err)
+		err = rs_vm_load(run->vm, a->guest);
+	if (!err && run->recorder)
+		err = record_guest(run);
+	if (err)
+		return err;
+	running = run->vm;
+	if (rs_cli_stop)
+		rs_vm_stop(run->vm);
+	err = rs_vm_boot(run->vm, a->timeout_ms, run->outcomes);
+	if (!err && all_returned(run))
+		err = rs_vm_call(run->vm, a->function, a->args, a->n_args, a->timeout_ms,
+				 run->outcomes);
+	running = NULL;
+	return err;
+}
+
+/* ---- what came of it ---------------------------------------------------------------------- */
+
+static const char *const end_names[] = {
+	[RS_VM_NOT_RUN] = "not-run",   [RS_VM_RETURNED] = "returned", [RS_VM_CRASHED] = "crashed",
+	[RS_VM_TIMED_OUT] = "timeout", [RS_VM_STOPPED] = "stopped",   [RS_VM_FAILED] = "failed",
+};
+
+static void outcomes_print(const struct run *run)
+{
+	for (uint32_t i = 0; i < run->a->vm.vcpus; i++) {
+		const struct rs_vm_outcome *o = &run->outcomes[i];
+
+		if (o->end == RS_VM_RETURNED) {
+			if (!run->a->json)
+				printf("vCPU %u: %s returned %llu\n", i, run->a->function,
+				       (unsigned long long)o->result);
+		} else if (o->end != RS_VM_NOT_RUN) {
+			fflush(stdout);
+			fprintf(stderr, "ringside run: vCPU %u: %s, at rip 0x%llx\n", i, o->why,
+				(unsigned long long)o->rip);
+		}
+	}
+}
+
+static json_t *json_vcpu(const struct run *run, uint32_t vcpu)
+{
+	const struct rs_vm_outcome *o = &run->outcomes[vcpu];
+	struct rs_vm_counts c = rs_vm_counts(run->vm, vcpu);
+	json_t *object = json_pack(
+		"{s:i, s:s, s:{s:o, s:o, s:o, s:o, s:o, s:o}}", "vcpu", (int)vcpu, "end",
+		end_names[o->end], "exits", "all", rs_json_unsigned(c.exits), "halt",
+		rs_json_unsigned(c.halts), "host_call", rs_json_unsigned(c.host_calls),
+		"doorbell_register", rs_json_unsigned(c.doorbell_register), "doorbell_full",
+		rs_json_unsigned(c.doorbell_full), "interrupted", rs_json_unsigned(c.interrupted));
+
+	if (o->end == RS_VM_RETURNED) {
+		json_object_set_new(object, "result", rs_json_unsigned(o->result));
+	} else {
+		json_object_set_new(object, "why", json_string(o->why));
+		json_object_set_new(object, "rip", rs_json_unsigned(o->rip));
+	}
+	return object;
+}
+
+static void json_print(const struct run *run)
+{
+	const struct arguments *a = run->a;
+	json_t *vcpus = json_array();
+	json_t *object = json_pack("{s:s, s:s, s:b, s:O}", "guest", a->guest, "function",
+				   a->function, "ok", all_returned(run), "vcpus", vcpus);
+
+	for (uint32_t i = 0; i < a->vm.vcpus; i++)
+		json_array_append_new(vcpus, json_vcpu(run, i));
+	if (a->record) {
+		json_object_set_new(object, "trace", json_string(a->record));
+		json_object_set_new(object, "records", rs_json_unsigned(run->summary.records));
+		json_object_set_new(object, "lost", rs_json_unsigned(run->summary.lost));
+		json_object_set_new(object, "streams", rs_json_unsigned(run->summary.streams));
+	}
+	json_dumpf(object, stdout, JSON_COMPACT);
+	putchar('\n');
+	json_decref(vcpus);
+	json_decref(object);
+}
+
+/* The guest's times rest on one offset per vCPU. */
+static void clock_remark(const struct run *run)
+{
+	for (uint32_t i = 0; i < rs_vm_vcpus(run->vm); i++) {
+		uint64_t moved = rs_vm_tsc_moved(run->vm, i);
+
+		if (moved)
+			remark(run,
+			       "warning: KVM moved vCPU %u's TSC while it ran, as the host's "
+			       "kernel "
+			       "holds its own unstable: the guest's times are off by up to %llu us",
+			       i, (unsigned long long)(moved * 1000000 / run->clock.freq_hz));
+	}
+}
+
+/* Ends the VM, then the trace; what went wrong with the trace alone makes the result partial. */
+static int finish(struct run *run)
+{
+	struct rs_error *err, *guest_error = NULL;
+	int code = RS_EXIT_OK;
+
+	if (run->vm) {
+		rs_vm_end(run->vm);
+		guest_error = rs_vm_take_trace_error(run->vm);
+	}
+	if (run->guest)
+		rs_host_guest_end(run->guest);
+	if (run->recorder && run->vm)
+		clock_remark(run);
+	if (run->recorder) {
+		err = rs_recorder_close(run->recorder, &run->summary);
+		/* What the VM met while draining, the recorder may have met too. */
+		if (guest_error && err && strstr(rs_error_text(guest_error), rs_error_text(err))) {
+			rs_error_free(err);
+			err = NULL;
+		}
+		if (rs_cli_fail("run", guest_error) | rs_cli_fail("run", err))
+			code = RS_EXIT_PARTIAL;
+		remark(run, "the trace is in %s: %llu records, %llu lost", run->a->record,
+		       (unsigned long long)run->summary.records,
+		       (unsigned long long)run->summary.lost);
+	}
+	if (run->traced)
+		rs_trace_stop();
+	return run->summary.lost ? RS_EXIT_PARTIAL : code;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse, "GUEST [FUNCTION ARGS...]", doc, NULL,
+					  NULL,	   NULL };
+	struct arguments a = { .vm = { .vcpus = 1, .hand_over = RS_KIT_DOORBELL } };
+	struct run run = { .a = &a, .command = rs_cli_command(argc, argv) };
+	struct rs_error *err = NULL;
+	int code, trace_code;
+	bool ran;
+
+	if (rs_cli_parse(&argp, argc, argv, &a))
+		return RS_EXIT_USAGE;
+	defaults_fill(&a);
+	catch_stop();
+	err = rs_vm_check(); /* before a directory is made for nothing */
+	if (!err)
+		err = guest_check(a.guest);
+	if (!err && a.record)
+		err = record_begin(&run);
+	if (!err)
+		err = guest_run(&run);
+	ran = !err;
+	code = rs_cli_fail("run", err);
+	if (code == RS_EXIT_PARTIAL)
+		code = RS_EXIT_FAILED; /* nothing ran, so nothing is partial */
+	if (ran)
+		outcomes_print(&run);
+	trace_code = finish(&run);
+	if (ran)
+		code = all_returned(&run) ? trace_code : RS_EXIT_FAILED;
+	if (ran && a.json)
+		json_print(&run);
+	rs_host_guest_destroy(run.guest);
+	rs_vm_destroy(run.vm);
+	free(run.command);
+	return code;
+}

@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ringside script: a program in D over a trace, or by itself. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lang/lang.h"
+#include "source/open.h"
+
+#define NS_PER_SEC	INT64_C(1000000000)
+#define WAIT_NS_MAX	(NS_PER_SEC / 10) /* between two looks at Ctrl-C */
+#define WORDS_MAX	64
+#define PROGRAM_MAX	(2u << 20) /* bytes that are read of a program; the compiler takes less */
+#define NAME_OF_PROGRAM "-n"
+
+/* Options that may be given again. */
+struct words {
+	const char *at[WORDS_MAX];
+	uint32_t n;
+};
+
+struct arguments {
+	const char *program, *file, *trace, *output;
+	struct words args, options, cpp;
+	struct rs_foreign_options foreign;
+	bool list, compile, disassemble, preprocess;
+};
+
+enum { KEY_ON = 256, KEY_FREQ, KEY_XEN_LOG };
+
+static const struct argp_option options[] = {
+	{ "program", 'n', "PROGRAM", 0, "The program itself", 1 },
+	{ "script", 's', "FILE", 0, "The program is in this file; - is standard input", 1 },
+	{ "on", KEY_ON, "TRACE", 0, "Run it on this trace, or another tool's file", 1 },
+	{ "freq", KEY_FREQ, "HZ", 0,
+	  "The TSC's frequency, for files that do not say it (xentrace's)", 1 },
+	{ "xen-log", KEY_XEN_LOG, "FILE", 0, "Take it from Xen's boot messages in this file", 1 },
+	{ "output", 'o', "FILE", 0, "Append to this file instead of standard output", 2 },
+	{ "quiet", 'q', NULL, 0, "Only what the program itself prints, as -x quiet", 2 },
+	{ "option", 'x', "NAME[=VALUE]", 0, "Set an option of D; may be given again", 2 },
+	{ "cpp", 'C', NULL, 0, "Run the program through the C preprocessor, cpp, first", 3 },
+	{ "define", 'D', "NAME[=VALUE]", 0, "Define a macro for -C", 3 },
+	{ "include", 'I', "DIR", 0, "Look for files that are included here, with -C", 3 },
+	{ "list", 'l', NULL, 0, "List the probes that it matches, with their arguments", 4 },
+	{ "compile", 'e', NULL, 0, "Compile it, and no more", 4 },
+	{ "disassemble", 'S', NULL, 0, "Show the code it is compiled to", 4 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Run a program in D over a trace.\v"
+	"ARG are the program's $1, $2, ... Without --on, a first ARG that is a directory is the "
+	"trace. A program of BEGIN, END and ticks alone needs none. ringside-d(7) is the "
+	"language.\n\n"
+	"Examples:\n"
+	"  ringside script -n 'vmm:vcpu::exit { @[stringof(args.reason)] = count(); }' trace\n"
+	"  ringside script -q -s slow.d --on trace 1000000\n"
+	"  ringside script -l -n 'kvm:::exit'\n";
+
+static void add(struct argp_state *state, struct words *words, const char *word)
+{
+	if (words->n == WORDS_MAX)
+		argp_error(state, "'%s': more than %d of these", word, WORDS_MAX);
+	words->at[words->n++] = word;
+}
+
+/* -Dname and -Iname as cpp takes them: two words. */
+static void add_cpp(struct argp_state *state, struct words *words, const char *flag,
+		    const char *word)
+{
+	add(state, words, flag);
+	add(state, words, word);
+}
+
+static uint64_t frequency(struct argp_state *state, const char *text)
+{
+	char *end;
+	unsigned long long hz = strtoull(text, &end, 10);
+
+	if (end == text || *end || hz < 1000000 || hz > 1000000000000)
+		argp_error(state, "'%s': expected a frequency in Hz, 1 MHz to 1 THz", text);
+	return hz;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case 'n':
+		a->program = text;
+		break;
+	case 's':
+		a->file = text;
+		break;
+	case KEY_ON:
+		if (a->trace)
+			argp_error(state, "one trace, please; '%s' is the second", text);
+		a->trace = text;
+		break;
+	case KEY_FREQ:
+		a->foreign.freq_hz = frequency(state, text);
+		break;
+	case KEY_XEN_LOG:
+		a->foreign.xen_log = text;
+		break;
+	case 'o':
+		a->output = text;
+		break;
+	case 'q':
+		add(state, &a->options, "quiet");
+		break;
+	case 'x':
+		add(state, &a->options, text);
+		break;
+	case 'C':
+		a->preprocess = true;
+		break;
+	case 'D':
+		add_cpp(state, &a->cpp, "-D", text);
+		break;
+	case 'I':
+		add_cpp(state, &a->cpp, "-I", text);
+		break;
+	case 'l':
+		a->list = true;
+		break;
+	case 'e':
+		a->compile = true;
+		break;
+	case 'S':
+		a->disassemble = true;
+		break;
+	case ARGP_KEY_ARG:
+		add(state, &a->args, text);
+		break;
+	case ARGP_KEY_END:
+		if (!a->program == !a->file)
+			argp_error(state, "one program, please: -n 'PROGRAM' or -s FILE");
+		if (a->cpp.n && !a->preprocess)
+			argp_error(state, "-D and -I go with -C");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* ---- the program's text ------------------------------------------------------------------- */
+
+static struct rs_error *read_all(int fd, const char *name, char **text, size_t *len)
+{
+	char *at = malloc(PROGRAM_MAX + 1);
+	ssize_t n = 1;
+
+	if (!at)
+		return rs_error_no_memory();
+	for (*len = 0; n && *len < PROGRAM_MAX; *len += (size_t)n) {
+		n = read(fd, at + *len, PROGRAM_MAX - *len);
+		if (n < 0) {
+			struct rs_error *err = rs_error_errno(errno, "reading %s", name);
+
+			free(at);
+			return err;
+		}
+	}
+	at[*len] = '\0';
+	*text = at;
+	return NULL;
+}
+
+static struct rs_error *read_program(const struct arguments *a, char **text, size_t *len)
+{
+	struct rs_error *err;
+	int fd;
+
+	if (a->program) {
+		*text = strdup(a->program);
+		*len = strlen(a->program);
+		return *text ? NULL : rs_error_no_memory();
+	}
+	if (!strcmp(a->file, "-"))
+		return read_all(STDIN_FILENO, "standard input", text, len);
+	fd = open(a->file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return rs_error_errno(errno, "%s", a->file);
+	err = read_all(fd, a->file, text, len);
+	close(fd);
+	return err;
+}
+
+/* cpp with its input and output in memory; its complaints go to our standard error. */
+static struct rs_error *run_cpp(const struct arguments *a, int in, int out)
+{
+	char *argv[WORDS_MAX + 8] = { (char[]){ "cpp" }, (char[]){ "-undef" },
+				      (char[]){ "-D__ringside__" } };
+	const char *slash = a->file ? strrchr(a->file, '/') : NULL;
+	posix_spawn_file_actions_t actions;
+	char folder[PATH_MAX], iquote[] = "-iquote";
+	size_t n = 3;
+	int status, error;
+	pid_t pid;
+
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - a->file) + 1 : 0,
+		 slash ? a->file : "");
+	for (uint32_t i = 0; i < a->cpp.n; i++)
+		argv[n++] = (char *)a->cpp.at[i];
+	if (slash) { /* what the program includes is beside it */
+		argv[n++] = iquote;
+		argv[n++] = folder;
+	}
+	argv[n] = (char[]){ "-" };
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+	error = posix_spawnp(&pid, "cpp", &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	if (error == ENOENT)
+		return rs_error_create(RS_ABSENT, "-C needs the C preprocessor: install cpp");
+	if (error)
+		return rs_error_errno(error, "cpp");
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return rs_error_errno(errno, "cpp");
+	}
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		return rs_error_create(RS_USAGE, "the C preprocessor refuses the program");
+	return NULL;
+}
+
+static struct rs_error *preprocess(const struct arguments *a, char **text, size_t *len)
+{
+	int in = memfd_create("program", MFD_CLOEXEC), out = memfd_create("program", MFD_CLOEXEC);
+	struct rs_error *err = NULL;
+	const char *name = a->file ? a->file : NAME_OF_PROGRAM;
+	char mark[4200];
+	int n = snprintf(mark, sizeof(mark), "# 1 \"%s\"\n", name);
+
+	if (in < 0 || out < 0 || (size_t)n >= sizeof(mark) || write(in, mark, (size_t)n) != n ||
+	    write(in, *text, *len) != (ssize_t)*len || lseek(in, 0, SEEK_SET))
+		err = rs_error_errno(errno, "a file in memory");
+	if (!err)
+		err = run_cpp(a, in, out);
+	if (!err) {
+		free(*text);
+		*text = NULL;
+		lseek(out, 0, SEEK_SET);
+		err = read_all(out, "the preprocessor's output", text, len);
+	}
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	return err;
+}
+
+/* ---- what it runs on ---------------------------------------------------------------------- */
+
+/* The schemas that the program is compiled against. */
+struct schemas {
+	const struct rs_schema **at;
+	struct rs_schema **own; /* of the catalogue */
+	uint32_t n, n_own;	/* n: of what the input can give */
+};
+
+static void schemas_of_input(const struct rs_input *input, struct schemas *schemas)
+{
+	const struct rs_stream *stream;
+
+	for (uint32_t i = 0; (stream = rs_input_stream(input, i)); i++) {
+		uint32_t have = 0;
+
+		while (have < schemas->n && schemas->at[have] != stream->schema)
+			have++;
+		if (have == schemas->n)
+			schemas->at[schemas->n++] = stream->schema;
+	}
+}
+
+static struct rs_error *schemas_of_catalogue(struct schemas *schemas, bool given)
+{
+	const char *provider;
+	struct rs_error *err = NULL;
+
+	for (uint32_t i = 0; (provider = rs_catalogue_provider(i)) && !err; i++) {
+		err = rs_schema_create(provider, &schemas->own[i]);
+		if (err)
+			break;
+		schemas->n_own++;
+		err = rs_schema_add_catalogue(schemas->own[i], provider);
+		if (given)
+			schemas->at[schemas->n++] = schemas->own[i];
+	}
+	return err;
+}
+
+/* A trace directory says all its events before the first; another tool's file may come with any of
+ * the catalogue's, and without an input that is all there is. */
+static struct rs_error *schemas_find(const struct rs_input *input, struct schemas *schemas)
+{
+	uint32_t n = 0, n_streams = 0;
+
+	while (rs_catalogue_provider(n))
+		n++;
+	while (input->source && rs_input_stream(input, n_streams))
+		n_streams++;
+	schemas->at = calloc(n + n_streams + 1, sizeof(*schemas->at));
+	schemas->own = calloc(n + 1, sizeof(*schemas->own));
+	if (!schemas->at || !schemas->own)
+		return rs_error_no_memory();
+	if (input->source)
+		schemas_of_input(input, schemas);
+	return schemas_of_catalogue(schemas, !input->trace);
+}
+
+static void schemas_free(struct schemas *schemas)
+{
+	for (uint32_t i = 0; i < schemas->n_own; i++)
+		rs_schema_destroy(schemas->own[i]);
+	free(schemas->own);
+	free(schemas->at);
+}
+
+/* ---- running ------------------------------------------------------------------------------ */
+
+static void told(void *ctx, const char *text)
+{
+	(void)ctx;
+	fprintf(stderr, "ringside script: %s\n", text);
+}
+
+static int64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * NS_PER_SEC + now.tv_nsec;
+}
+
+/* Ticks in the machine's own time, until exit() or Ctrl-C. */
+static struct rs_error *run_alone(struct rs_script *script, struct rs_sink *sink)
+{
+	int64_t start = now_ns(CLOCK_MONOTONIC), next;
+
+	while (!rs_cli_stop && (next = rs_script_next_tick(script)) != INT64_MAX) {
+		int64_t wait = next - (now_ns(CLOCK_MONOTONIC) - start);
+		struct timespec pause = { 0 };
+
+		if (wait > 0) {
+			wait = wait < WAIT_NS_MAX ? wait : WAIT_NS_MAX;
+			pause.tv_nsec = wait;
+			nanosleep(&pause, NULL);
+			continue;
+		}
+		rs_script_advance(script, next);
+	}
+	return sink->ops->end(sink);
+}
+
+static struct rs_error *run(struct rs_script *script, const struct rs_input *input,
+			    struct rs_out *out)
+{
+	struct rs_clock alone = { .wall_ns = now_ns(CLOCK_REALTIME) };
+	struct rs_script_io io = { .out = out,
+				   .tell = told,
+				   .clock = input->source ? input->clock : &alone,
+				   .stop = &rs_cli_stop };
+	struct rs_query query;
+	struct rs_sink *sink;
+	struct rs_error *err = rs_script_start(script, &io, &sink);
+
+	if (err)
+		return err;
+	if (!input->source)
+		return run_alone(script, sink);
+	rs_query_init(&query);
+	rs_script_narrow(script, &query);
+	return rs_run(input->source, &query, sink, &rs_cli_stop);
+}
+
+/* ---- other things to do with a program ---------------------------------------------------- */
+
+static void list(const struct rs_script *script)
+{
+	struct rs_script_probe probe;
+
+	printf("%5s %10s %17s %33s %s\n", "ID", "PROVIDER", "MODULE", "FUNCTION", "NAME");
+	for (uint32_t i = 0; rs_script_probe_at(script, i, &probe); i++) {
+		printf("%5u %10s %17s %33s %s", probe.id, probe.provider, probe.module,
+		       probe.function, probe.name);
+		for (uint16_t j = 0; probe.event && j < probe.event->n_fields; j++) {
+			const struct rs_field *field = &probe.event->fields[j];
+
+			printf("%s%s %s", j ? ", " : "(", rs_field_type_text(field), field->name);
+		}
+		printf("%s\n", probe.event && probe.event->n_fields ? ")" : "");
+	}
+}
+
+static void notice(const struct arguments *a, const struct rs_script *script)
+{
+	uint32_t n = rs_script_matched(script);
+
+	if (rs_script_is_quiet(script))
+		return;
+	if (a->file)
+		fprintf(stderr, "ringside script: script '%s' matched %u probe%s\n", a->file, n,
+			n == 1 ? "" : "s");
+	else
+		fprintf(stderr, "ringside script: description '%.*s' matched %u probe%s\n",
+			(int)strcspn(a->program + strspn(a->program, " \t\n"), " \t\n,/{;"),
+			a->program + strspn(a->program, " \t\n"), n, n == 1 ? "" : "s");
+}
+
+/* How a run that succeeded ends: by exit(), or because something is missing. */
+static int status_of(const struct rs_script *script)
+{
+	if (rs_script_lost(script))
+		fprintf(stderr,
+			"ringside script: %llu records were lost before they reached the program\n",
+			(unsigned long long)rs_script_lost(script));
+	if (rs_script_status(script))
+		return rs_script_status(script);
+	return rs_script_lost(script) || rs_script_dropped(script) ? RS_EXIT_PARTIAL : RS_EXIT_OK;
+}
+
+static struct rs_error *perform(const struct arguments *a, struct rs_script *script,
+				const struct rs_input *input, int *status)
+{
+	struct rs_error *err;
+	struct rs_out out;
+	int fd = STDOUT_FILENO;
+
+	if (a->list) {
+		list(script);
+		return NULL;
+	}
+	if (a->compile && !a->disassemble)
+		return NULL;
+	if (!input->source && !a->disassemble && rs_script_has_events(script))
+		return rs_error_create(RS_USAGE,
+				       "the program asks for events: on which trace? (--on TRACE)");
+	if (a->output)
+		fd = open(a->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return rs_error_errno(errno, "%s", a->output);
+	err = rs_out_init(&out, fd);
+	if (err)
+		return err;
+	if (a->disassemble) {
+		rs_script_disassemble(script, &out);
+		err = rs_out_flush(&out);
+	} else {
+		notice(a, script);
+		err = run(script, input, &out);
+		*status = status_of(script);
+	}
+	rs_out_deinit(&out);
+	if (a->output)
+		close(fd);
+	return err;
+}
+
+static struct rs_error *compile_and_run(const struct arguments *a, const struct rs_input *input,
+					const char *text, size_t len, int *status)
+{
+	struct schemas schemas = { 0 };
+	struct rs_script *script = NULL;
+	struct rs_error *err = schemas_find(input, &schemas);
+
+	if (!err) {
+		const struct rs_script_config config = {
+			.name = a->file ? a->file : NAME_OF_PROGRAM,
+			.text = text,
+			.len = len,
+			.schemas = schemas.at,
+			.n_schemas = schemas.n,
+			.known = (const struct rs_schema *const *)schemas.own,
+			.n_known = schemas.n_own,
+			.args = a->args.at,
+			.n_args = a->args.n,
+			.options = a->options.at,
+			.n_options = a->options.n
+		};
+
+		err = rs_script_compile(&config, &script);
+	}
+	if (!err)
+		err = perform(a, script, input, status);
+	rs_script_destroy(script);
+	schemas_free(&schemas);
+	return err;
+}
+
+/* Without --on, a first argument that is a directory is the trace. */
+static void find_trace(struct arguments *a)
+{
+	struct stat stat_of;
+
+	if (a->trace || !a->args.n || stat(a->args.at[0], &stat_of) || !S_ISDIR(stat_of.st_mode))
+		return;
+	a->trace = a->args.at[0];
+	a->args.n--;
+	memmove(a->args.at, a->args.at + 1, a->args.n * sizeof(a->args.at[0]));
+}
+
+int cmd_script(int argc, char **argv)
+{
+	static const struct argp argp = {
+		options, parse, "[TRACE] [ARG...]", doc, NULL, NULL, NULL
+	};
+	struct arguments a = { 0 };
+	struct rs_input input = { 0 };
+	struct rs_error *err;
+	char *text = NULL;
+	size_t len = 0;
+	int status = RS_EXIT_OK, failed;
+
+	if (rs_cli_parse(&argp, argc, argv, &a))
+		return RS_EXIT_USAGE;
+	rs_cli_catch_stop();
+	find_trace(&a);
+	err = read_program(&a, &text, &len);
+	if (!err && a.preprocess)
+		err = preprocess(&a, &text, &len);
+	if (!err && a.trace)
+		err = rs_open_with(a.trace, NULL, &a.foreign, &input);
+	if (!err)
+		err = compile_and_run(&a, &input, text, len, &status);
+	if (input.foreign && !a.list && !a.compile && !a.disassemble) {
+		fflush(stdout);
+		rs_cli_remarks("script", a.trace, &input.foreign->tally);
+	}
+	rs_input_close(&input);
+	free(text);
+	failed = rs_cli_fail("script", err);
+	return failed ? failed : status;
+}

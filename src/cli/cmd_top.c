@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ringside top: VMs and vCPUs as a live screen. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analyze/exits.h"
+#include "base/duration.h"
+#include "source/kvm.h"
+#include "view/top.h"
+
+#define INTERVAL_MIN_NS 50000000
+#define FIRST_NS	250000000 /* nobody likes to wait for a first picture */
+#define BATCH_COLUMNS	120
+#define BATCH_LINES	60
+#define BATCH_POLL_NS	50000000 /* how soon an interrupt is seen */
+#define NS_PER_SEC	UINT64_C(1000000000)
+
+static const char doc[] =
+	"A screen of the VMs on this host: exits per second, where each vCPU's time goes, and why "
+	"the selected one leaves its guest.\v"
+	"Time is in percent of the interval: in the guest, in exits handled by the kernel (KERN) "
+	"and by the VMM (USER), polling while halted (POLL), halted (HALT), asleep in the VMM "
+	"(BLOCK), waiting for a CPU (WAIT). Keys: arrows select, s sorts, f filters, p pauses, v "
+	"shows "
+	"VMs alone, c shows causes, h helps, q quits.\n\n"
+	"Examples:\n"
+	"  ringside top\n"
+	"  ringside top --vm 'web-*' --interval 2\n"
+	"  ringside top --batch --count 1        one page of text, for a log\n";
+
+enum { OPT_VM = 256, OPT_INTERVAL, OPT_BATCH, OPT_COUNT, OPT_USER };
+
+static const struct argp_option options[] = {
+	{ "pid", 'p', "PID", 0, "Only the VM of this process", 0 },
+	{ "vm", OPT_VM, "NAME", 0, "Only VMs whose name has this in it, or matches it (* ? [])",
+	  0 },
+	{ "interval", OPT_INTERVAL, "SEC", 0, "Between two pictures (1); also 500ms", 0 },
+	{ "count", OPT_COUNT, "N", 0, "End after N pictures", 0 },
+	{ "batch", OPT_BATCH, NULL, 0, "Print each picture as text, with no screen and no keys",
+	  0 },
+	{ "user", OPT_USER, NULL, 0,
+	  "Count returns to the VMM by KVM_EXIT_ reason instead of exits", 0 },
+	{ 0 },
+};
+
+struct arguments {
+	struct rs_top top;
+	int pid;
+	uint64_t interval_ns;
+	unsigned long count;
+	bool batch, user;
+};
+
+/* A running top. */
+struct run {
+	struct arguments *a;
+	struct rs_kvm_session *session;
+	struct rs_source *source;
+	struct rs_sink *sink;
+	uint64_t opened_ns;
+	struct rs_exits exits;
+	char host[64];
+	const char *note;
+};
+
+static unsigned long number(struct argp_state *state, const char *text, const char *what,
+			    unsigned long most)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || !n || n > most)
+		argp_error(state, "%s is a number from 1 to %lu, not '%s'", what, most, text);
+	return n;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+	struct rs_error *err;
+
+	switch (key) {
+	case 'p':
+		a->pid = (int)number(state, text, "a pid", 1u << 22);
+		break;
+	case OPT_VM:
+		if (strlen(text) >= sizeof(a->top.filter))
+			argp_error(state, "--vm: '%s' is too long a name", text);
+		snprintf(a->top.filter, sizeof(a->top.filter), "%s", text);
+		break;
+	case OPT_INTERVAL:
+		err = rs_duration_parse(text, NS_PER_SEC, &a->interval_ns);
+		if (err)
+			argp_error(state, "--interval: %s", rs_error_text(err));
+		rs_error_free(err);
+		if (a->interval_ns < INTERVAL_MIN_NS)
+			argp_error(state, "--interval: at least 50ms");
+		break;
+	case OPT_COUNT:
+		a->count = number(state, text, "--count", 1u << 30);
+		break;
+	case OPT_BATCH:
+		a->batch = true;
+		break;
+	case OPT_USER:
+		a->user = true;
+		break;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s': top takes no argument; --vm NAME or -p PID choose", text);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- the run -------------------------------------------------------------------------------- */
+
+static struct rs_error *run_open(struct run *run)
+{
+	struct rs_kvm_options session = { .pid = run->a->pid };
+	struct rs_exits_options exits = { 0 };
+	struct rs_error *err;
+	uint32_t pushed;
+
+	if (rs_kvm_only_user_exits()) {
+		run->note = "kvm_exit never fires on this KVM: returns to the VMM are shown";
+		run->a->user = true;
+	}
+	session.user = exits.user = run->a->user;
+	session.latency = session.causes = exits.latency = exits.causes = !run->a->user;
+	gethostname(run->host, sizeof(run->host) - 1);
+	err = rs_cli_check_ids(run->a->pid, NULL, 0);
+	if (!err)
+		err = rs_kvm_open(&session, &run->session);
+	if (!err)
+		err = rs_exits_sink_create(&exits, &run->sink);
+	if (!err)
+		err = rs_kvm_source_create(run->session, &run->source);
+	if (!err)
+		err = run->source->ops->open(run->source, rs_exits_query(run->sink), &pushed);
+	if (!err)
+		err = rs_kvm_gate(run->session, true);
+	run->opened_ns = now_ns();
+	return err;
+}
+
+static void run_close(struct run *run)
+{
+	rs_source_destroy(run->source);
+	rs_exits_sink_destroy(run->sink);
+	rs_kvm_close(run->session);
+}
+
+/* What happened since the last picture. While paused it adds up. */
+static struct rs_error *run_round(struct run *run)
+{
+	struct rs_error *err;
+	bool more;
+
+	err = rs_kvm_source_round(run->source, run->sink, &more);
+	if (err || run->a->top.paused)
+		return err;
+	return rs_exits_take(run->sink, false, (int64_t)(now_ns() - run->opened_ns), &run->exits);
+}
+
+static struct rs_error *run_page(struct run *run, int columns, int lines, struct rs_top_page *page)
+{
+	struct rs_top_about about = {
+		.host = run->host,
+		.interval_ns = (uint64_t)(run->exits.to_ns - run->exits.from_ns),
+		.note = run->note,
+	};
+	time_t seconds = time(NULL);
+	struct tm local;
+	char clock[16];
+
+	strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&seconds, &local));
+	about.clock = clock;
+	return rs_top_page(&run->a->top, &run->exits, &about, columns, lines, page);
+}
+
+/* ---- with a screen -------------------------------------------------------------------------- */
+
+static struct rs_error *screen_show(struct run *run, struct rs_top_page *page)
+{
+	struct rs_error *err;
+	int columns, lines;
+
+	rs_top_screen_size(&columns, &lines);
+	err = run_page(run, columns, lines, page);
+	if (!err)
+		rs_top_screen_draw(page);
+	return err;
+}
+
+static struct rs_error *screen_loop(struct run *run, struct rs_top_page *page)
+{
+	uint64_t next = now_ns() + FIRST_NS;
+	struct rs_error *err = screen_show(run, page);
+	unsigned long shown = 0;
+
+	while (!err && !rs_cli_stop && (!run->a->count || shown < run->a->count)) {
+		uint64_t now = now_ns();
+		int key;
+
+		if (now >= next) {
+			next = now + run->a->interval_ns;
+			err = run_round(run);
+			shown++;
+		} else {
+			key = rs_top_screen_key((int)((next - now) / 1000000) + 1);
+			if (key == RS_TOP_KEY_NONE)
+				continue;
+			if (rs_top_key(&run->a->top, &run->exits, key))
+				break;
+		}
+		if (!err)
+			err = screen_show(run, page);
+	}
+	return err;
+}
+
+static struct rs_error *with_screen(struct run *run, struct rs_top_page *page)
+{
+	struct rs_error *err = rs_top_screen_open();
+
+	if (err)
+		return err;
+	err = screen_loop(run, page);
+	rs_top_screen_close();
+	return err;
+}
+
+/* ---- without -------------------------------------------------------------------------------- */
+
+/* Empty lines and the line of keys are the screen's. */
+static void page_print(const struct rs_top_page *page)
+{
+	for (int i = 0; i < page->lines - 1; i++) {
+		if (page->line[i].text[0])
+			puts(page->line[i].text);
+	}
+	puts("");
+	fflush(stdout);
+}
+
+static struct rs_error *batch(struct run *run, struct rs_top_page *page)
+{
+	const struct timespec nap = { .tv_nsec = BATCH_POLL_NS };
+	struct rs_error *err = NULL;
+
+	for (unsigned long n = 0; !err && (!run->a->count || n < run->a->count); n++) {
+		uint64_t next = now_ns() + run->a->interval_ns;
+
+		while (!rs_cli_stop && now_ns() < next)
+			nanosleep(&nap, NULL);
+		err = run_round(run);
+		if (!err)
+			err = run_page(run, BATCH_COLUMNS, BATCH_LINES, page);
+		if (!err)
+			page_print(page);
+		if (rs_cli_stop)
+			break;
+	}
+	return err;
+}
+
+int cmd_top(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse, NULL, doc, NULL, NULL, NULL };
+	struct arguments arguments = { .interval_ns = NS_PER_SEC };
+	struct run run = { .a = &arguments };
+	struct rs_top_page *page;
+	struct rs_error *err;
+	int status;
+
+	if (rs_cli_parse(&argp, argc, argv, &arguments))
+		return RS_EXIT_USAGE;
+	page = malloc(sizeof(*page));
+	if (!page)
+		return rs_cli_fail("top", rs_error_no_memory());
+	rs_cli_catch_stop();
+	err = run_open(&run);
+	if (!err)
+		err = arguments.batch ? batch(&run, page) : with_screen(&run, page);
+	status = rs_cli_fail("top", err);
+	if (!status && (run.exits.lost || run.exits.dropped))
+		status = RS_EXIT_PARTIAL;
+	run_close(&run);
+	free(page);
+	return status;
+}

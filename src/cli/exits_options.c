@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* kvmexit's options and ours, for live exits and those of a trace. */
+#include "cli/exits.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/duration.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define TIDS_MAX  65536u
+
+enum {
+	OPT_VM = 512, /* a verb's own keys stand below */
+	OPT_LATENCY,
+	OPT_HIST,
+	OPT_DETAIL,
+	OPT_TIME,
+	OPT_TOP,
+	OPT_THAN,
+	OPT_USER,
+	OPT_CSV,
+};
+
+static const struct argp_option options[] = {
+	{ "pid", 'p', "PID", 0, "Only this process, its threads added together", 1 },
+	{ "vcpu", 'v', "VCPU", 0, "With -p: only this vCPU of it", 1 },
+	{ "v", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 1 }, /* kvmexit's long form */
+	{ "alltids", 'a', NULL, 0, "With -p: each of its threads by itself", 1 },
+	{ "tid", 't', "TID", 0, "Only this thread", 1 },
+	{ "tids", 'T', "TID,TID", 0, "Only these threads, each by itself", 1 },
+	{ "vm", OPT_VM, "NAME", 0, "Only VMs whose name matches (* ? [])", 1 },
+	{ "latency", OPT_LATENCY, NULL, 0,
+	  "How long exits took, from the exit to the next entry, and where that time went", 2 },
+	{ "hist", OPT_HIST, NULL, 0, "Distributions of these times", 2 },
+	{ "detail", OPT_DETAIL, NULL, 0,
+	  "What the exits were about: ports, addresses, MSRs, CPUID leaves, ...", 2 },
+	{ "time", OPT_TIME, NULL, 0, "Where each vCPU's time went", 2 },
+	{ "top", OPT_TOP, "N", 0, "With --detail: this many causes (20); 0: all", 2 },
+	{ "than", OPT_THAN, "TIME", 0, "Each exit that took longer than this, as in 500us or 1ms",
+	  2 },
+	{ "user", OPT_USER, NULL, 0,
+	  "Returns to the VMM by KVM_EXIT_ reason instead of exits from the guest", 2 },
+	{ "json", 'j', NULL, 0, "An object of JSON", 3 },
+	{ "csv", OPT_CSV, NULL, 0, "Comma-separated values, with a head", 3 },
+	{ 0 },
+};
+
+/* A number, alone or in a list, from the least up; what: as an error calls it. */
+static int number(const struct argp_state *state, const char *text, const char *what, int least)
+{
+	char *end;
+	long value;
+
+	errno = 0;
+	value = strtol(text, &end, 10);
+	if (end == text || *end || errno || value < least || value > INT_MAX)
+		argp_error(state, "%s is a number, %d or more, not '%s'", what, least, text);
+	return (int)value;
+}
+
+static void add_tids(const struct argp_state *state, struct rs_cli_exits *e, const char *list)
+{
+	char *copy = strdup(list), *rest = NULL;
+	size_t n = 0;
+
+	free(e->tids);
+	e->tids = calloc(strlen(list) / 2 + 1, sizeof(*e->tids));
+	if (!copy || !e->tids)
+		argp_failure(state, 1, ENOMEM, "--tids");
+	for (char *tid = strtok_r(copy, ", ", &rest); tid; tid = strtok_r(NULL, ", ", &rest)) {
+		if (n == TIDS_MAX)
+			argp_error(state, "more than %u threads", TIDS_MAX);
+		e->tids[n++] = number(state, tid, "a tid", 1);
+	}
+	free(copy);
+	if (!n)
+		argp_error(state, "--tids: which threads?");
+	e->show.choice.tids = e->tids;
+	e->show.choice.n_tids = n;
+}
+
+/* What the choices come to; those that exclude each other are refused. */
+static void choose(const struct argp_state *state, struct rs_cli_exits *e)
+{
+	struct rs_exits_choice *choice = &e->show.choice;
+	bool vcpu = choice->vcpu >= 0, all_tids = e->all_tids;
+
+	if ((vcpu || all_tids) && !choice->pid)
+		argp_error(state, "%s goes with -p PID", vcpu ? "-v" : "-a");
+	if (vcpu && all_tids)
+		argp_error(state, "-v is one vCPU and -a all of them: which?");
+	if ((choice->pid != 0) + (choice->tid != 0) + (choice->n_tids != 0) > 1)
+		argp_error(state, "one of -p, -t and -T, please");
+	if (choice->tid)
+		choice->scope = RS_EXITS_TID;
+	else if (choice->n_tids)
+		choice->scope = RS_EXITS_TIDS;
+	else if (vcpu)
+		choice->scope = RS_EXITS_VCPU;
+	else if (choice->pid)
+		choice->scope = all_tids ? RS_EXITS_PID_TIDS : RS_EXITS_PID;
+	else
+		choice->scope = choice->vm ? RS_EXITS_VM : RS_EXITS_ALL;
+}
+
+static void set_form(const struct argp_state *state, struct rs_cli_exits *e,
+		     enum rs_exits_form form)
+{
+	if (e->show.form != RS_EXITS_TEXT && e->show.form != form)
+		argp_error(state, "one of --json and --csv, please");
+	e->show.form = form;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct rs_cli_exits *e = state->input;
+	struct rs_exits_choice *choice = &e->show.choice;
+	struct rs_error *err;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		e->show.top = RS_EXITS_TOP;
+		choice->vcpu = -1;
+		break;
+	case 'p':
+		choice->pid = number(state, text, "a pid", 1);
+		break;
+	case 'v':
+		choice->vcpu = number(state, text, "a vCPU", 0);
+		break;
+	case 'a':
+		e->all_tids = true;
+		break;
+	case 't':
+		choice->tid = number(state, text, "a tid", 1);
+		break;
+	case 'T':
+		add_tids(state, e, text);
+		break;
+	case OPT_VM:
+		choice->vm = text;
+		break;
+	case OPT_LATENCY:
+		e->show.latency = true;
+		break;
+	case OPT_HIST:
+		e->show.hist = true;
+		break;
+	case OPT_DETAIL:
+		e->show.causes = true;
+		break;
+	case OPT_TIME:
+		e->show.shares = true;
+		break;
+	case OPT_TOP:
+		e->show.top = (uint32_t)number(state, text, "--top", 0);
+		break;
+	case OPT_THAN:
+		err = rs_duration_parse(text, NS_PER_MS, &e->than_ns);
+		if (err)
+			argp_error(state, "--than: %s", rs_error_text(err));
+		if (!e->than_ns)
+			argp_error(state, "--than: more than 0, please");
+		break;
+	case OPT_USER:
+		e->user = true;
+		break;
+	case 'j':
+		set_form(state, e, RS_EXITS_JSON);
+		break;
+	case OPT_CSV:
+		set_form(state, e, RS_EXITS_CSV);
+		break;
+	case ARGP_KEY_END:
+		if (e->than_ns && e->show.form == RS_EXITS_CSV)
+			argp_error(state, "--than goes with text or --json, not with --csv");
+		if (e->user && rs_cli_exits_latency(e))
+			argp_error(state, "--user counts alone: no --latency, --hist, --detail, "
+					  "--time or --than");
+		choose(state, e);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+const struct argp rs_cli_exits_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+
+void rs_cli_exits_deinit(struct rs_cli_exits *exits)
+{
+	free(exits->tids);
+}
+
+bool rs_cli_exits_latency(const struct rs_cli_exits *exits)
+{
+	const struct rs_exits_show *show = &exits->show;
+
+	return show->latency || show->hist || show->causes || show->shares || exits->than_ns;
+}
+
+bool rs_cli_exits_causes(const struct rs_cli_exits *exits)
+{
+	return exits->show.causes || exits->than_ns;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The command: one table of verbs feeds dispatch and help. */
+#include "cli/cli.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static const struct verb {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+} verbs[] = {
+	{ "run", cmd_run, "boot a guest in the reference micro-VM, traced" },
+	{ "exits", cmd_exits, "count and time the exits of this host's VMs, live" },
+	{ "top", cmd_top, "VMs, vCPUs, their exits and their time, live" },
+	{ "record", cmd_record, "record live events into a trace directory" },
+	{ "print", cmd_print, "show a trace as text, JSON, or a tree of spans" },
+	{ "report", cmd_report, "what a trace comes to: exits" },
+	{ "script", cmd_script, "run a D program over a trace" },
+	{ "list", cmd_list, "list probes with their typed arguments" },
+	{ "import", cmd_import, "write another tool's trace as a trace directory" },
+	{ "repair", cmd_repair, "make a cut trace whole for other readers" },
+	{ "doctor", cmd_doctor, "what this machine has for each verb, and what is missing" },
+};
+#define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+const char *rs_cli_verb(size_t at)
+{
+	return at < N_VERBS ? verbs[at].name : NULL;
+}
+
+static const struct verb *find(const char *name)
+{
+	for (size_t i = 0; i < N_VERBS; i++) {
+		if (!strcmp(verbs[i].name, name))
+			return &verbs[i];
+	}
+	return NULL;
+}
+
+static void usage(FILE *file)
+{
+	fputs("Usage: ringside VERB [options]\n\n"
+	      "Sees into virtual machines: hypervisor, host and guest on one clock.\n\n",
+	      file);
+	for (size_t i = 0; i < N_VERBS; i++)
+		fprintf(file, "  %-8s %s\n", verbs[i].name, verbs[i].help);
+	fputs("  help     help on a verb: ringside help VERB\n\n"
+	      "Begin with: ringside run --record DIR GUEST, then ringside print --tree DIR.\n"
+	      "Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 partial result (said why).\n",
+	      file);
+}
+
+static int unknown(const char *name)
+{
+	fprintf(stderr, "ringside: there is no verb '%s'; 'ringside help' lists them\n", name);
+	return RS_EXIT_USAGE;
+}
+
+static int help(int argc, char **argv)
+{
+	const struct verb *verb;
+	char *arguments[3] = { NULL, (char[]){ "--help" }, NULL };
+
+	if (argc < 2) {
+		usage(stdout);
+		return RS_EXIT_OK;
+	}
+	verb = find(argv[1]);
+	if (!verb)
+		return unknown(argv[1]);
+	arguments[0] = argv[1];
+	return verb->run(2, arguments);
+}
+
+/* A trace may have more streams than the usual 1024 files. */
+static void files_allow(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct verb *verb;
+
+	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), with a message */
+	files_allow();
+	if (argc < 2) {
+		usage(stderr);
+		return RS_EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		puts("ringside " RS_VERSION);
+		return RS_EXIT_OK;
+	}
+	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return help(argc - 1, argv + 1);
+	verb = find(argv[1]);
+	return verb ? verb->run(argc - 1, argv + 1) : unknown(argv[1]);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ringside report exits: what the verb exits shows of a live host, of a trace.
+ *
+ *	trace -> source -> exits sink -> the same tables
+ */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/exits.h"
+#include "cli/report.h"
+#include "source/open.h"
+
+#define VERB "report exits"
+
+enum { OPT_FROM = 256, OPT_TO, OPT_FREQ, OPT_XEN_LOG };
+
+static const struct argp_option options[] = {
+	{ "from", OPT_FROM, "SEC", 0,
+	  "Only from this time on, in seconds from the trace's start: what was before is not known",
+	  1 },
+	{ "to", OPT_TO, "SEC", 0, "Only before this time", 1 },
+	{ "freq", OPT_FREQ, "HZ", 0, "The TSC's frequency, which xentrace's files do not say", 3 },
+	{ "xen-log", OPT_XEN_LOG, "FILE", 0, "Xen's boot messages, which say it", 3 },
+	{ "quiet", 'q', NULL, 0, "No remarks on standard error, but errors and losses", 4 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Count a trace's exits by reason. Of KVM the tables are those of the verb exits: with "
+	"--latency and --detail, how long they took and what they were about. Of Xen the table is "
+	"by "
+	"domain and vCPU, with times; its options are --from, --to, --json, --csv.\v"
+	"TRACE is a trace directory, or a file that import knows.\n\n"
+	"Exit codes: 0 done; 1 failed, or times that do not add up; 2 wrong use; 3 done, but "
+	"records were lost or the trace is damaged.\n\n"
+	"Examples:\n"
+	"  ringside report exits trace\n"
+	"  ringside report exits --vm web --latency --detail trace\n"
+	"  ringside report exits --json trace | jq '.rows[] | select(.reason == \"HLT\")'\n";
+
+struct arguments {
+	struct rs_cli_exits exits;
+	const char *trace;
+	int64_t from_ns, to_ns;
+	struct rs_foreign_options foreign;
+	bool quiet;
+};
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->exits;
+		break;
+	case OPT_FROM:
+		a->from_ns = rs_cli_seconds(state, text);
+		break;
+	case OPT_TO:
+		a->to_ns = rs_cli_seconds(state, text);
+		break;
+	case OPT_FREQ:
+		a->foreign.freq_hz = rs_cli_frequency(state, text);
+		break;
+	case OPT_XEN_LOG:
+		a->foreign.xen_log = text;
+		break;
+	case 'q':
+		a->quiet = true;
+		break;
+	case ARGP_KEY_ARG:
+		if (a->trace)
+			argp_error(state, "one trace, please; '%s' is the second", text);
+		a->trace = text;
+		break;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which trace?");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* ---- the run -------------------------------------------------------------------------------- */
+
+static struct rs_error *show_long(void *ctx, const struct rs_exits_long *exit)
+{
+	const struct rs_exits_show *show = ctx;
+
+	if (!rs_exits_chosen(&show->choice, exit->vm, exit->pid, exit->tid, exit->vcpu))
+		return NULL;
+	return rs_exits_print_long(show, exit);
+}
+
+/* A process, thread or vCPU that was asked for, and that the trace does not know. */
+static struct rs_error *check_choice(const struct rs_exits_show *show, const struct rs_exits *exits)
+{
+	const struct rs_exits_choice *c = &show->choice;
+
+	for (size_t i = 0; i < exits->n_vcpus; i++) {
+		const struct rs_exits_vcpu *v = &exits->vcpus[i];
+
+		if (rs_exits_chosen(c, v->vm, v->pid, v->tid, v->vcpu))
+			return NULL;
+	}
+	switch (c->scope) {
+	case RS_EXITS_VCPU:
+		return rs_error_create(RS_FAILED, "There's no vCPU %d for PID %d.", c->vcpu,
+				       c->pid);
+	case RS_EXITS_PID:
+	case RS_EXITS_PID_TIDS:
+		return rs_error_create(RS_FAILED, "%s: it has no vCPU of process %d", show->trace,
+				       c->pid);
+	case RS_EXITS_TID:
+		return rs_error_create(RS_FAILED, "%s: thread %d is no vCPU in it", show->trace,
+				       c->tid);
+	case RS_EXITS_TIDS:
+		return rs_error_create(RS_FAILED, "%s: none of these threads is a vCPU in it",
+				       show->trace);
+	case RS_EXITS_VM:
+		return rs_error_create(RS_FAILED, "%s: it has no VM '%s'", show->trace, c->vm);
+	case RS_EXITS_ALL:
+		break;
+	}
+	return NULL;
+}
+
+static void remark_nothing(const struct arguments *a, const struct rs_exits *exits)
+{
+	if (a->quiet || exits->n_rows)
+		return;
+	if (exits->n_vcpus && !a->exits.user)
+		fprintf(stderr,
+			"ringside " VERB ": %s has events of %zu vCPUs, but no exits from guests: "
+			"--user counts the returns to the VMM\n",
+			a->trace, exits->n_vcpus);
+	else
+		fprintf(stderr, "ringside " VERB ": %s has no exits\n", a->trace);
+}
+
+/* What came before damage is shown, and then the damage is told. */
+static struct rs_error *show(const struct arguments *a, struct rs_sink *sink,
+			     struct rs_error *run_err, int *code)
+{
+	const struct rs_exits_show *view = &a->exits.show;
+	struct rs_exits exits;
+	struct rs_error *err;
+
+	if (run_err && rs_error_code(run_err) != RS_DAMAGED)
+		return run_err;
+	err = rs_exits_take(sink, true, 0, &exits);
+	if (!err)
+		err = check_choice(view, &exits);
+	if (!err && !a->exits.than_ns)
+		err = rs_exits_banner(view, 0);
+	if (!err)
+		err = rs_exits_print(view, &exits);
+	if (err || run_err) {
+		rs_error_free(err ? run_err : NULL);
+		return err ? err : run_err;
+	}
+	remark_nothing(a, &exits);
+	if (exits.lost || exits.dropped) {
+		fprintf(stderr,
+			"ringside " VERB ": incomplete: %llu records were lost, %llu exits found "
+			"no place\n",
+			(unsigned long long)exits.lost, (unsigned long long)exits.dropped);
+		*code = RS_EXIT_PARTIAL;
+		return NULL; /* what is missing can't add up */
+	}
+	return rs_exits_check(&exits, RS_CLI_SCHED_SLACK_NS);
+}
+
+/* What a KVM trace alone has. */
+static bool kvm_options(const struct rs_cli_exits *e)
+{
+	return e->show.choice.scope != RS_EXITS_ALL || e->show.choice.vm || e->show.latency ||
+	       e->show.hist || e->show.causes || e->show.shares || e->than_ns || e->user;
+}
+
+static struct rs_error *run_xen(const struct arguments *a, struct rs_input *input, int *code)
+{
+	static const enum rs_xen_form forms[] = { [RS_EXITS_TEXT] = RS_XEN_TEXT,
+						  [RS_EXITS_JSON] = RS_XEN_JSON,
+						  [RS_EXITS_CSV] = RS_XEN_CSV };
+	const struct rs_xen_show show = { .fd = a->exits.show.fd,
+					  .form = forms[a->exits.show.form],
+					  .report = "exits",
+					  .kinds = rs_xen_report_kinds("exits"),
+					  .trace = a->trace };
+	struct rs_query query;
+
+	if (kvm_options(&a->exits))
+		return rs_error_create(RS_USAGE,
+				       "%s: of a Xen trace, exits are shown by domain and vCPU, "
+				       "with --from, --to, --json or --csv",
+				       a->trace);
+	rs_query_init(&query);
+	query.from_ns = a->from_ns;
+	query.to_ns = a->to_ns;
+	return rs_report_xen(input, &query, &show, code);
+}
+
+static struct rs_error *run_kvm(struct arguments *a, struct rs_input *input, int *code)
+{
+	const struct rs_exits_options o = { .latency = rs_cli_exits_latency(&a->exits),
+					    .causes = rs_cli_exits_causes(&a->exits),
+					    .user = a->exits.user,
+					    .than_ns = a->exits.than_ns,
+					    .than = show_long,
+					    .ctx = &a->exits.show };
+	struct rs_sink *sink = NULL;
+	struct rs_query query;
+	struct rs_error *err;
+
+	err = rs_exits_sink_create(&o, &sink);
+	if (!err && o.than_ns) /* above the long exits, which come first */
+		err = rs_exits_banner(&a->exits.show, 0);
+	if (!err) {
+		query = *rs_exits_query(sink);
+		query.from_ns = a->from_ns;
+		query.to_ns = a->to_ns;
+		err = rs_run(input->source, &query, sink, &rs_cli_stop);
+		err = show(a, sink, err, code);
+	}
+	rs_exits_sink_destroy(sink);
+	return err;
+}
+
+static struct rs_error *run(struct arguments *a, int *code)
+{
+	struct rs_input input = { 0 };
+	struct rs_error *err = rs_open_with(a->trace, NULL, &a->foreign, &input);
+
+	if (err)
+		return err;
+	err = rs_report_is_xen(&input) ? run_xen(a, &input, code) : run_kvm(a, &input, code);
+	if (!a->quiet && input.foreign)
+		rs_cli_remarks(VERB, a->trace, &input.foreign->tally);
+	rs_input_close(&input);
+	return err;
+}
+
+int report_exits(int argc, char **argv)
+{
+	static const struct argp_child children[] = { { &rs_cli_exits_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = { options, parse, "TRACE", doc, children, NULL, NULL };
+	struct arguments a = { .exits.show.fd = STDOUT_FILENO };
+	int code = RS_EXIT_OK;
+	struct rs_query all;
+	struct rs_error *err;
+
+	rs_query_init(&all);
+	a.from_ns = all.from_ns;
+	a.to_ns = all.to_ns;
+	if (rs_cli_parse(&argp, argc, argv, &a))
+		return RS_EXIT_USAGE;
+	a.exits.show.trace = a.trace;
+	rs_cli_catch_stop();
+	err = run(&a, &code);
+	rs_cli_exits_deinit(&a.exits);
+	return err ? rs_cli_fail(VERB, err) : code;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ringside report volume, sched, hypercalls, interrupts, io, cr3, pm, summary: a Xen trace summed
+ * up. The report exits comes here too, when its trace is one of Xen's.
+ *
+ *	trace -> source -> Xen sink -> tables
+ */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/xen.h"
+#include "cli/report.h"
+#include "event/query.h"
+#include "source/open.h"
+
+enum { OPT_FROM = 256, OPT_TO, OPT_CSV, OPT_FREQ, OPT_XEN_LOG };
+
+static const struct argp_option options[] = {
+	{ "from", OPT_FROM, "SEC", 0,
+	  "Only from this time on, in seconds from the trace's start: what was before is not known",
+	  1 },
+	{ "to", OPT_TO, "SEC", 0, "Only before this time", 1 },
+	{ "json", 'j', NULL, 0, "One object of JSON", 2 },
+	{ "csv", OPT_CSV, NULL, 0, "Tables of CSV, each below a head", 2 },
+	{ "freq", OPT_FREQ, "HZ", 0, "The TSC's frequency, which xentrace's files do not say", 3 },
+	{ "xen-log", OPT_XEN_LOG, "FILE", 0, "Xen's boot messages, which say it", 3 },
+	{ "quiet", 'q', NULL, 0, "No remarks on standard error, but errors and losses", 4 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Sum a Xen trace up.\v"
+	"TRACE is a file of xentrace, or a pipe with one, as /dev/stdin.\n\n"
+	"Exit codes: 0 done; 1 failed, or times that do not add up; 2 wrong use; 3 done, but "
+	"records were lost or the trace is damaged.\n\n"
+	"Examples:\n"
+	"  ringside report sched --freq 2596125000 xen.trace\n"
+	"  ringside report summary --json xen.trace | jq '.rows[] | select(.table == \"vcpus\")'\n";
+
+struct arguments {
+	struct rs_xen_show show;
+	struct rs_foreign_options foreign;
+	int64_t from_ns, to_ns;
+	const char *verb; /* report NAME */
+	bool quiet;
+};
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case OPT_FROM:
+		a->from_ns = rs_cli_seconds(state, text);
+		break;
+	case OPT_TO:
+		a->to_ns = rs_cli_seconds(state, text);
+		break;
+	case 'j':
+		a->show.form = RS_XEN_JSON;
+		break;
+	case OPT_CSV:
+		a->show.form = RS_XEN_CSV;
+		break;
+	case OPT_FREQ:
+		a->foreign.freq_hz = rs_cli_frequency(state, text);
+		break;
+	case OPT_XEN_LOG:
+		a->foreign.xen_log = text;
+		break;
+	case 'q':
+		a->quiet = true;
+		break;
+	case ARGP_KEY_ARG:
+		if (a->show.trace)
+			argp_error(state, "one trace, please; '%s' is the second", text);
+		a->show.trace = text;
+		break;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which trace?");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* ---- the run -------------------------------------------------------------------------------- */
+
+bool rs_report_is_xen(const struct rs_input *input)
+{
+	return input->importer && !strcmp(input->importer->name, "xentrace");
+}
+
+/* What came before damage is shown, and then the damage is told. */
+static struct rs_error *show(const struct rs_xen_show *show, const struct rs_xen_result *result,
+			     int *code)
+{
+	struct rs_error *err = rs_xen_print(show, result);
+
+	if (err)
+		return err;
+	if (result->lost || result->losses) {
+		fprintf(stderr, "ringside report %s: incomplete: %llu records were lost\n",
+			show->report, (unsigned long long)result->lost);
+		*code = RS_EXIT_PARTIAL;
+	}
+	if (result->refused) {
+		fprintf(stderr, "ringside report %s: incomplete: %llu counts found no place\n",
+			show->report, (unsigned long long)result->refused);
+		*code = RS_EXIT_PARTIAL;
+	}
+	if (!result->n_rows)
+		fprintf(stderr, "ringside report %s: %s has nothing of this\n", show->report,
+			show->trace);
+	return rs_xen_check(result);
+}
+
+struct rs_error *rs_report_xen(struct rs_input *input, const struct rs_query *query,
+			       const struct rs_xen_show *what, int *code)
+{
+	struct rs_xen_result result;
+	struct rs_sink *sink;
+	struct rs_error *err, *run_err;
+
+	err = rs_xen_sink_create(what->kinds, &sink);
+	if (err)
+		return err;
+	run_err = rs_run(input->source, query, sink, &rs_cli_stop);
+	if (run_err && rs_error_code(run_err) != RS_DAMAGED) {
+		rs_xen_sink_destroy(sink);
+		return run_err;
+	}
+	err = rs_xen_take(sink, &result);
+	if (!err)
+		err = show(what, &result, code);
+	rs_xen_sink_destroy(sink);
+	if (!err)
+		return run_err;
+	rs_error_free(run_err);
+	return err;
+}
+
+static struct rs_error *run(struct arguments *a, int *code)
+{
+	struct rs_input input = { 0 };
+	struct rs_query query;
+	struct rs_error *err;
+
+	err = rs_open_with(a->show.trace, NULL, &a->foreign, &input);
+	if (err)
+		return err;
+	if (!rs_report_is_xen(&input)) {
+		rs_input_close(&input);
+		return rs_error_create(RS_USAGE, "%s: it is no file of xentrace", a->show.trace);
+	}
+	rs_query_init(&query);
+	query.from_ns = a->from_ns;
+	query.to_ns = a->to_ns;
+	err = rs_report_xen(&input, &query, &a->show, code);
+	if (!a->quiet)
+		rs_cli_remarks(a->verb, a->show.trace, &input.foreign->tally);
+	rs_input_close(&input);
+	return err;
+}
+
+int report_xen(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse, "TRACE", doc, NULL, NULL, NULL };
+	const char *verb = argv[0], *space = strchr(verb, ' ');
+	struct arguments a = { .show.fd = STDOUT_FILENO };
+	int code = RS_EXIT_OK;
+	struct rs_query all;
+	struct rs_error *err;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s", verb); /* argp's parser gives argv[0] another */
+	a.verb = name;
+	a.show.report = space ? name + (space - verb) + 1 : name;
+	a.show.kinds = rs_xen_report_kinds(a.show.report);
+	rs_query_init(&all);
+	a.from_ns = all.from_ns;
+	a.to_ns = all.to_ns;
+	if (rs_cli_parse(&argp, argc, argv, &a))
+		return RS_EXIT_USAGE;
+	rs_cli_catch_stop();
+	err = run(&a, &code);
+	return err ? rs_cli_fail(name, err) : code;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Clocks as numbers: cycles to ns, guests' offsets, CLOCK_MONOTONIC. Where the host's come from is
+ * tsc.c. */
+#include <ringside/clock.h>
+
+#include <stdio.h>
+#include <time.h>
+
+#include <ringside/arch.h>
+
+#define FREQ_MIN UINT64_C(1000000)
+#define FREQ_MAX UINT64_C(1000000000000)
+#define PAIRS	 16 /* readings of two clocks, of which the quickest counts */
+
+struct rs_error *rs_clock_init(struct rs_clock *clock)
+{
+	unsigned __int128 ns = (unsigned __int128)1000000000 << RS_CLOCK_SHIFT;
+
+	if (clock->freq_hz < FREQ_MIN || clock->freq_hz > FREQ_MAX)
+		return rs_error_create(RS_DAMAGED, "a clock of %llu Hz: expected 1 MHz to 1 THz",
+				       (unsigned long long)clock->freq_hz);
+	clock->ns_mult = (uint64_t)((ns + clock->freq_hz / 2) / clock->freq_hz);
+	return NULL;
+}
+
+void rs_clock_guest(const struct rs_clock *host, const char *name, int64_t offset,
+		    uint64_t error_cycles, struct rs_clock *clock)
+{
+	*clock = *host;
+	snprintf(clock->name, sizeof(clock->name), "%s", name);
+	clock->offset = offset;
+	clock->error_cycles = error_cycles;
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* Monotonic minus the host's ns from the trace's start, by the quickest of some readings; half of
+ * what that took is the error. */
+static uint64_t monotonic_origin(const struct rs_clock *host, uint64_t *error_ns)
+{
+	uint64_t origin = 0;
+
+	*error_ns = UINT64_MAX;
+	for (int i = 0; i < PAIRS; i++) {
+		int64_t before = rs_clock_ns(host, rs_tsc());
+		uint64_t now = monotonic_ns();
+		uint64_t took = (uint64_t)(rs_clock_ns(host, rs_tsc()) - before);
+
+		if (took / 2 + 1 < *error_ns) {
+			*error_ns = took / 2 + 1;
+			origin = now - (uint64_t)before - took / 2;
+		}
+	}
+	return origin;
+}
+
+struct rs_error *rs_clock_monotonic(const struct rs_clock *host, struct rs_clock *clock)
+{
+	*clock = (struct rs_clock){ .name = "monotonic",
+				    .freq_hz = 1000000000,
+				    .wall_ns = host->wall_ns,
+				    .raw_ns = host->raw_ns,
+				    .invariant = true,
+				    .monotonic = true,
+				    .freq_from = "monotonic" };
+	clock->origin = monotonic_origin(host, &clock->error_cycles);
+	return rs_clock_init(clock);
+}
+
+int64_t rs_clock_monotonic_drift(const struct rs_clock *host, const struct rs_clock *clock)
+{
+	uint64_t error_ns;
+
+	return (int64_t)(clock->origin - monotonic_origin(host, &error_ns));
+}
+
+uint64_t rs_clock_now(const struct rs_clock *clock)
+{
+	return clock->monotonic ? monotonic_ns() : rs_tsc() + (uint64_t)clock->offset;
+}

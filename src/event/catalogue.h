@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The catalogue's .def files as tables, for the schema alone. */
+#ifndef RS_EVENT_CATALOGUE_H
+#define RS_EVENT_CATALOGUE_H
+
+#include <ringside/schema.h>
+
+struct rs_catalogue_row {
+	uint32_t n;
+	enum rs_kind kind;
+	const char *class_name, *name, *help;
+	const struct rs_field *fields;
+	uint16_t n_fields;
+};
+
+struct rs_catalogue {
+	const char *provider; /* NULL: common to all */
+	uint32_t number;      /* of RS_ID() */
+	const struct rs_catalogue_row *rows;
+	uint32_t n_rows;
+};
+
+/* NULL provider: the common events. NULL: no such. */
+const struct rs_catalogue *rs_catalogue_find(const char *provider);
+
+/* An enumeration by name, for readers of a trace's description; NULL: no such. */
+const struct rs_enum *rs_catalogue_values(const char *name);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Exit reasons: exits.def as tables, which are searched by halves. */
+#include "event/exit_reason.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "event/catalogue.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* 16 bits of the field are the basic reason: SDM volume 3, 25.9.1. */
+#define VMX_BASIC 0xffffu
+
+struct reason {
+	uint32_t code;
+	const char *name, *kernel;
+};
+
+#define RS_EXIT(isa, number, name, kernel) RS_EXIT_##isa(number, #name, kernel)
+#define RS_EXIT_vmx(number, name, kernel)  { number, name, kernel },
+#define RS_EXIT_svm(number, name, kernel)
+#define RS_EXIT_arm64(number, name, kernel)
+#define RS_EXIT_riscv(number, name, kernel)
+static const struct reason vmx[] = {
+#include <ringside/event/exits.def>
+};
+#undef RS_EXIT_vmx
+#undef RS_EXIT_svm
+#define RS_EXIT_vmx(number, name, kernel)
+#define RS_EXIT_svm(number, name, kernel) { number, name, kernel },
+static const struct reason svm[] = {
+#include <ringside/event/exits.def>
+};
+#undef RS_EXIT_svm
+#undef RS_EXIT_arm64
+#define RS_EXIT_svm(number, name, kernel)
+#define RS_EXIT_arm64(number, name, kernel) { number, name, kernel },
+static const struct reason arm64[] = {
+#include <ringside/event/exits.def>
+};
+#undef RS_EXIT_arm64
+#undef RS_EXIT_riscv
+#define RS_EXIT_arm64(number, name, kernel)
+#define RS_EXIT_riscv(number, name, kernel) { number, name, kernel },
+static const struct reason riscv[] = {
+#include <ringside/event/exits.def>
+};
+#undef RS_EXIT
+
+static const struct {
+	const struct reason *reasons;
+	size_t n;
+} tables[RS_ISA_COUNT] = {
+	[RS_ISA_VMX] = { vmx, COUNT(vmx) },
+	[RS_ISA_SVM] = { svm, COUNT(svm) },
+	[RS_ISA_ARM64] = { arm64, COUNT(arm64) },
+	[RS_ISA_RISCV] = { riscv, COUNT(riscv) },
+};
+
+/* KVM_EXIT_* are the catalogue's: few, and asked for by few. */
+static const struct rs_enum *user_reasons(void)
+{
+	return rs_catalogue_values("kvm_exit_reason");
+}
+
+const char *rs_isa_name(uint32_t isa)
+{
+	const char *name = rs_enum_name(rs_catalogue_values("isa"), isa);
+
+	return name ? name : "-";
+}
+
+uint32_t rs_isa_find(const char *name)
+{
+	for (uint32_t isa = RS_ISA_VMX; isa < RS_ISA_COUNT; isa++) {
+		if (!strcmp(rs_isa_name(isa), name))
+			return isa;
+	}
+	return RS_ISA_UNKNOWN;
+}
+
+const char *rs_exit_name(uint32_t isa, uint32_t code)
+{
+	size_t low = 0, high;
+
+	if (isa == RS_ISA_USER)
+		return rs_enum_name(user_reasons(), code);
+	if (isa >= RS_ISA_COUNT)
+		return NULL;
+	if (isa == RS_ISA_VMX)
+		code &= VMX_BASIC;
+	high = tables[isa].n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct reason *r = &tables[isa].reasons[middle];
+
+		if (r->code == code)
+			return r->name;
+		if (r->code < code)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+const char *rs_exit_text(uint32_t isa, uint32_t code, char text[RS_EXIT_TEXT_MAX])
+{
+	const char *name = rs_exit_name(isa, code);
+	bool vmx_failed = isa == RS_ISA_VMX && code & RS_EXIT_VMX_FAILED;
+	const char *behind = vmx_failed ? " (failed entry)" : "";
+
+	/* KVM_RUN failed: mostly EINTR, when somebody wants the vCPU out of it. */
+	if (!name && isa == RS_ISA_USER && (int32_t)code < 0)
+		name = strerrorname_np((int)(0u - code));
+	if (name)
+		snprintf(text, RS_EXIT_TEXT_MAX, "%s%s", name, behind);
+	else if (isa == RS_ISA_SVM)
+		snprintf(text, RS_EXIT_TEXT_MAX, "0x%x", code);
+	else
+		snprintf(text, RS_EXIT_TEXT_MAX, "%u%s",
+			 isa == RS_ISA_VMX ? code & VMX_BASIC : code, behind);
+	return text;
+}
+
+bool rs_exit_find(uint32_t isa, const char *name, uint32_t *code)
+{
+	static const char *const prefixes[] = { "EXIT_REASON_", "KVM_EXIT_" };
+
+	if (isa >= RS_ISA_COUNT)
+		return false;
+	for (size_t i = 0; i < COUNT(prefixes); i++) {
+		size_t len = strlen(prefixes[i]);
+
+		if (!strncasecmp(name, prefixes[i], len))
+			name += len;
+	}
+	for (size_t i = 0; i < tables[isa].n; i++) {
+		const struct reason *r = &tables[isa].reasons[i];
+
+		if (!strcasecmp(r->name, name) || (*name && !strcasecmp(r->kernel, name))) {
+			*code = r->code;
+			return true;
+		}
+	}
+	for (const struct rs_enum *e = user_reasons(); isa == RS_ISA_USER && e->name; e++) {
+		if (!strcasecmp(e->name, name)) {
+			*code = (uint32_t)e->value;
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Whether a record's slots agree with the schema. Both who takes records out of a ring and who
+ * reads them from a file ask here, so that what is recorded can be read.
+ */
+#ifndef RS_EVENT_LAYOUT_H
+#define RS_EVENT_LAYOUT_H
+
+#include <ringside/record.h>
+#include <ringside/schema.h>
+
+/* What is remembered of an id, so that most records cost one comparison. */
+struct rs_layout {
+	uint64_t id;
+	const struct rs_event *event; /* NULL: this entry is free */
+	uint32_t slots;		      /* 0: it has a text, and its length says */
+};
+
+#define RS_LAYOUTS 64 /* a power of two */
+
+/* A direct-mapped cache in front of a schema; belongs to one thread. */
+struct rs_layouts {
+	const struct rs_schema *schema;
+	struct rs_layout cache[RS_LAYOUTS];
+};
+
+static inline void rs_layouts_init(struct rs_layouts *layouts, const struct rs_schema *schema)
+{
+	*layouts = (struct rs_layouts){ .schema = schema };
+}
+
+/* NULL: the schema has no such event. */
+const struct rs_layout *rs_layouts_miss(struct rs_layouts *layouts, uint64_t id);
+
+static inline const struct rs_layout *rs_layouts_find(struct rs_layouts *layouts, uint64_t id)
+{
+	const struct rs_layout *layout = &layouts->cache[(id ^ id >> 32 << 4) & (RS_LAYOUTS - 1)];
+
+	if (__builtin_expect(layout->id == id && layout->event != NULL, 1))
+		return layout;
+	return rs_layouts_miss(layouts, id);
+}
+
+/* Slots of a record with a text at slot, of which left slots are there; 0: it makes no sense. */
+uint32_t rs_layout_text_slots(const struct rs_layout *layout, const struct rs_slot *slot,
+			      uint32_t left);
+
+/* Bytes between the end of a good record's last field and the end of its last slot; below 32. */
+uint32_t rs_layout_padding(const struct rs_event *event, const struct rs_slot *slot);
+
+/*
+ * Slots of the record at slot, of which left (at least 1) slots can be read, in private memory;
+ * 0: no such event, or it has not the extent that its event demands. *found: its layout.
+ */
+static inline uint32_t rs_layouts_check(struct rs_layouts *layouts, const struct rs_slot *slot,
+					uint32_t left, const struct rs_layout **found)
+{
+	uint64_t head = slot->head;
+	const struct rs_layout *layout = rs_layouts_find(layouts, rs_slot_id(head));
+	uint32_t slots, said = rs_slot_count(head);
+
+	if (__builtin_expect(!layout, 0))
+		return 0;
+	*found = layout;
+	slots = layout->slots;
+	if (__builtin_expect(!slots, 0))
+		slots = rs_layout_text_slots(layout, slot, left);
+	if (__builtin_expect(said != slots || said > left, 0))
+		return 0;
+	/*
+	 * Where the next record begins must follow from the slot alone: a compiler that knows the
+	 * two equal would make it wait for the cache's entry too, and that is half of a drain.
+	 */
+	__asm__("" : "+r"(said));
+	return said;
+}
+
+/* How many a good loss record says. */
+static inline uint64_t rs_lost_count(const struct rs_slot *slot)
+{
+	uint64_t count;
+
+	__builtin_memcpy(&count, slot->payload + offsetof(struct rs_lost, count), sizeof(count));
+	return count;
+}
+
+#endif

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The schema registry. All memory is the arena's, and nothing in it moves: when an array or a
+ * hash table must grow, a larger one is filled and then published, and the old one stays for
+ * whoever still reads it. So one thread may add while others look up.
+ */
+#include <ringside/schema.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/utf8.h"
+#include "event/catalogue.h"
+#include <ringside/record.h>
+
+/* ---- a hash table that readers need not lock ---------------------------------------------- */
+
+struct entry {
+	uint64_t key; /* id + 1; 0 is free; published after value */
+	const void *value;
+};
+
+struct table {
+	uint32_t mask;
+	uint32_t used;
+	struct entry entries[];
+};
+
+static const void *table_find(struct table *const *at, uint64_t id)
+{
+	/* Pairs with the release in table_grow(). */
+	const struct table *table = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+	uint64_t hash = id * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+
+	for (uint32_t i = (uint32_t)hash;; i++) {
+		const struct entry *entry = &table->entries[i & table->mask];
+		/* Pairs with the release in table_put(). */
+		uint64_t key = __atomic_load_n(&entry->key, __ATOMIC_ACQUIRE);
+
+		if (key == id + 1)
+			return entry->value;
+		if (!key)
+			return NULL;
+	}
+}
+
+static void table_put(struct table *table, uint64_t id, const void *value)
+{
+	uint64_t hash = id * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+	uint32_t i = (uint32_t)hash;
+
+	while (table->entries[i & table->mask].key)
+		i++;
+	table->entries[i & table->mask].value = value;
+	/* Pairs with the acquire in table_find(). */
+	__atomic_store_n(&table->entries[i & table->mask].key, id + 1, __ATOMIC_RELEASE);
+	table->used++;
+}
+
+static bool table_grow(struct rs_arena *arena, struct table **at)
+{
+	struct table *old = *at;
+	uint32_t size = old ? (old->mask + 1) * 2 : 64;
+	struct table *table = rs_arena_alloc(arena, sizeof(*table) + size * sizeof(struct entry));
+
+	if (!table)
+		return false;
+	table->mask = size - 1;
+	for (uint32_t i = 0; old && i <= old->mask; i++) {
+		if (old->entries[i].key)
+			table_put(table, old->entries[i].key - 1, old->entries[i].value);
+	}
+	/* Pairs with the acquire in table_find(). */
+	__atomic_store_n(at, table, __ATOMIC_RELEASE);
+	return true;
+}
+
+static bool table_add(struct rs_arena *arena, struct table **at, uint64_t id, const void *value)
+{
+	if ((*at)->used * 2 > (*at)->mask && !table_grow(arena, at))
+		return false;
+	table_put(*at, id, value);
+	return true;
+}
+
+/* ---- the schema --------------------------------------------------------------------------- */
+
+struct name {
+	uint32_t id;
+	const char *text;
+};
+
+struct rs_schema {
+	const char *provider;
+	struct rs_arena arena;
+	struct table *by_id;   /* to struct rs_event */
+	struct table *by_name; /* name id to struct name */
+	const void **events;   /* by index */
+	const void **names;    /* by index */
+	uint32_t n_events, events_room;
+	uint32_t n_names, names_room;
+};
+
+/* Appends to an array that readers may be reading. */
+static bool list_add(struct rs_arena *arena, const void ***list, uint32_t *n, uint32_t *room,
+		     const void *item)
+{
+	if (*n == *room) {
+		uint32_t more = *room ? *room * 2 : 64;
+		const void **copy = rs_arena_alloc(arena, more * sizeof(*copy));
+
+		if (!copy)
+			return false;
+		if (*n)
+			memcpy(copy, *list, *n * sizeof(*copy));
+		/* Pairs with the acquire in list_at(). */
+		__atomic_store_n(list, copy, __ATOMIC_RELEASE);
+		*room = more;
+	}
+	(*list)[*n] = item;
+	/* Pairs with the acquires of the counts in rs_schema_count() and _name_count(). */
+	__atomic_store_n(n, *n + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+static const void *list_at(const void **const *list, uint32_t index)
+{
+	return __atomic_load_n(list, __ATOMIC_ACQUIRE)[index];
+}
+
+/* A copy fit to print: a trace's description may say anything. */
+static char *word_copy(struct rs_arena *arena, const char *word)
+{
+	size_t len = strlen(word);
+	char *copy = rs_arena_text(arena, word, len);
+
+	if (copy)
+		rs_utf8_mend(copy, len);
+	return copy;
+}
+
+static struct rs_error *add_rows(struct rs_schema *schema, const struct rs_catalogue *catalogue)
+{
+	for (uint32_t i = 0; i < catalogue->n_rows; i++) {
+		const struct rs_catalogue_row *row = &catalogue->rows[i];
+		struct rs_event event = {
+			.id = RS_ID(catalogue->number, row->n),
+			.provider = schema->provider,
+			.class_name = row->class_name,
+			.function = "",
+			.name = row->name,
+			.help = row->help,
+			.fields = row->fields,
+			.n_fields = row->n_fields,
+			.kind = row->kind,
+		};
+		struct rs_error *err = rs_schema_add(schema, &event);
+
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+struct rs_error *rs_schema_create(const char *provider, struct rs_schema **out)
+{
+	struct rs_schema *schema = calloc(1, sizeof(*schema));
+	struct rs_error *err;
+
+	if (!schema)
+		return rs_error_no_memory();
+	schema->provider = word_copy(&schema->arena, provider);
+	if (!schema->provider || !table_grow(&schema->arena, &schema->by_id) ||
+	    !table_grow(&schema->arena, &schema->by_name)) {
+		rs_schema_destroy(schema);
+		return rs_error_no_memory();
+	}
+	err = add_rows(schema, rs_catalogue_find(NULL));
+	if (err) {
+		rs_schema_destroy(schema);
+		return err;
+	}
+	*out = schema;
+	return NULL;
+}
+
+void rs_schema_destroy(struct rs_schema *schema)
+{
+	if (!schema)
+		return;
+	rs_arena_deinit(&schema->arena);
+	free(schema);
+}
+
+const char *rs_schema_provider(const struct rs_schema *schema)
+{
+	return schema->provider;
+}
+
+struct rs_error *rs_schema_add_catalogue(struct rs_schema *schema, const char *provider)
+{
+	const struct rs_catalogue *catalogue = rs_catalogue_find(provider);
+
+	if (!catalogue)
+		return rs_error_create(RS_USAGE, "the catalogue has no provider '%s'", provider);
+	return add_rows(schema, catalogue);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return !strcmp(a ? a : "", b ? b : "");
+}
+
+static bool same_event(const struct rs_event *a, const struct rs_event *b)
+{
+	if (!same_text(a->class_name, b->class_name) || !same_text(a->function, b->function) ||
+	    !same_text(a->name, b->name) || a->n_fields != b->n_fields || a->kind != b->kind)
+		return false;
+	for (uint16_t i = 0; i < a->n_fields; i++) {
+		const struct rs_field *x = &a->fields[i], *y = &b->fields[i];
+
+		if (!same_text(x->name, y->name) || !same_text(x->unit, y->unit) ||
+		    x->type != y->type || x->show != y->show)
+			return false;
+	}
+	return true;
+}
+
+static bool copy_values(struct rs_arena *arena, struct rs_field *field)
+{
+	const struct rs_enum *from = field->values;
+	const char *name = field->values_name ? field->values_name : "none";
+	struct rs_enum *to;
+	size_t n = 0;
+
+	field->values_name = word_copy(arena, name);
+	if (!from)
+		return field->values_name != NULL;
+	while (from[n].name)
+		n++;
+	field->values = to = rs_arena_alloc(arena, (n + 1) * sizeof(*to));
+	for (size_t i = 0; to && i < n; i++) {
+		to[i].value = from[i].value;
+		to[i].name = word_copy(arena, from[i].name);
+		if (!to[i].name)
+			return false;
+	}
+	return to && field->values_name;
+}
+
+/* Copies fields into the arena and lays them out, packed. NULL: no memory. */
+static struct rs_field *copy_fields(struct rs_schema *schema, const struct rs_event *event,
+				    struct rs_event *copy)
+{
+	struct rs_arena *arena = &schema->arena;
+	struct rs_field *fields = rs_arena_alloc(arena, (event->n_fields + 1u) * sizeof(*fields));
+	uint32_t offset = 0;
+
+	for (uint16_t i = 0; fields && i < event->n_fields; i++) {
+		const struct rs_field *from = &event->fields[i];
+		const char *unit = from->unit ? from->unit : "";
+
+		fields[i] = *from;
+		fields[i].offset = (uint16_t)offset;
+		fields[i].name = word_copy(arena, from->name);
+		fields[i].unit = word_copy(arena, unit);
+		if (!copy_values(arena, &fields[i]) || !fields[i].name || !fields[i].unit)
+			return NULL;
+		offset += rs_type_bytes(from->type);
+		if (from->type == RS_TYPE_TEXT)
+			copy->has_text = true;
+	}
+	copy->fixed_bytes = (uint16_t)offset;
+	return fields;
+}
+
+/* Sinks count on it: a line of text has room for so much. */
+static struct rs_error *check_word(const char *word)
+{
+	if (word && strlen(word) > RS_WORD_MAX)
+		return rs_error_create(RS_DAMAGED, "'%.16s...' is longer than %d bytes", word,
+				       RS_WORD_MAX);
+	return NULL;
+}
+
+static struct rs_error *check_words(const struct rs_event *event)
+{
+	struct rs_error *err = check_word(event->class_name);
+
+	if (!err)
+		err = check_word(event->function);
+	if (!err)
+		err = check_word(event->name);
+	for (uint16_t i = 0; i < event->n_fields; i++) {
+		const struct rs_enum *value = event->fields[i].values;
+
+		if (!err)
+			err = check_word(event->fields[i].name);
+		if (!err)
+			err = check_word(event->fields[i].unit);
+		for (; !err && value && value->name; value++)
+			err = check_word(value->name);
+	}
+	return err;
+}
+
+/* Whether two names would be one in a trace: CTF has "t_length" before a text "t". */
+static bool same_name(const struct rs_field *a, const struct rs_field *text)
+{
+	size_t len = strlen(text->name);
+
+	if (strncmp(a->name, text->name, len) != 0)
+		return false;
+	return !a->name[len] || (text->type == RS_TYPE_TEXT && !strcmp(a->name + len, "_length"));
+}
+
+static struct rs_error *check_fields(const struct rs_event *event)
+{
+	uint32_t bytes = 0;
+
+	if (event->n_fields > RS_FIELDS_MAX)
+		return rs_error_create(RS_DAMAGED, "more than %d fields", RS_FIELDS_MAX);
+	for (uint16_t i = 0; i < event->n_fields; i++) {
+		bytes += rs_type_bytes(event->fields[i].type);
+		if (event->fields[i].type == RS_TYPE_TEXT && i + 1 != event->n_fields)
+			return rs_error_create(RS_DAMAGED, "text '%s' is not the last field",
+					       event->fields[i].name);
+		for (uint16_t j = 0; j < i; j++) {
+			if (same_name(&event->fields[j], &event->fields[i]))
+				return rs_error_create(RS_DAMAGED, "field '%s' beside a field '%s'",
+						       event->fields[i].name,
+						       event->fields[j].name);
+		}
+	}
+	if (bytes > RS_RECORD_PAYLOAD_MAX)
+		return rs_error_create(RS_DAMAGED, "more than %u bytes of fields",
+				       RS_RECORD_PAYLOAD_MAX);
+	return NULL;
+}
+
+struct rs_error *rs_schema_add(struct rs_schema *schema, const struct rs_event *event)
+{
+	struct rs_arena *arena = &schema->arena;
+	const struct rs_event *have = rs_schema_find(schema, event->id);
+	const char *function = event->function ? event->function : "";
+	const char *help = event->help ? event->help : "";
+	struct rs_event *copy;
+	struct rs_error *err;
+	char probe[4 * (RS_WORD_MAX + 1)];
+
+	if (have && same_event(have, event))
+		return NULL;
+	if (have)
+		return rs_error_create(RS_DAMAGED, "event 0x%llx is %s already",
+				       (unsigned long long)event->id, have->probe);
+	err = check_words(event);
+	if (!err)
+		err = check_fields(event);
+	if (err)
+		return rs_error_wrap(err, "event '%.63s'", event->name);
+	copy = rs_arena_alloc(arena, sizeof(*copy));
+	if (!copy)
+		return rs_error_no_memory();
+	snprintf(probe, sizeof(probe), "%s:%s:%s:%s", schema->provider, event->class_name, function,
+		 event->name);
+	*copy = *event;
+	copy->provider = schema->provider;
+	copy->class_name = word_copy(arena, event->class_name);
+	copy->function = word_copy(arena, function);
+	copy->name = word_copy(arena, event->name);
+	copy->help = word_copy(arena, help);
+	copy->probe = word_copy(arena, probe);
+	copy->fields = copy_fields(schema, event, copy);
+	copy->index = schema->n_events;
+	if (!copy->class_name || !copy->function || !copy->name || !copy->help || !copy->probe ||
+	    !copy->fields ||
+	    !list_add(arena, &schema->events, &schema->n_events, &schema->events_room, copy) ||
+	    !table_add(arena, &schema->by_id, copy->id, copy))
+		return rs_error_no_memory();
+	return NULL;
+}
+
+/* How much of a name is kept: not half a character at its end. */
+static size_t name_len(const char *text, size_t len)
+{
+	if (len <= RS_NAME_MAX)
+		return len;
+	for (len = RS_NAME_MAX; len > RS_NAME_MAX - 3 && ((uint8_t)text[len] & 0xc0) == 0x80; len--)
+		;
+	return len;
+}
+
+struct rs_error *rs_schema_set_name(struct rs_schema *schema, uint32_t id, const char *text,
+				    size_t len)
+{
+	char *copy = rs_arena_text(&schema->arena, text, len = name_len(text, len));
+	struct name *name = rs_arena_alloc(&schema->arena, sizeof(*name));
+
+	if (!copy || !name)
+		return rs_error_no_memory();
+	rs_utf8_mend(copy, len);
+	if (table_find(&schema->by_name, id)) {
+		if (!strcmp(rs_schema_name(schema, id), copy))
+			return NULL;
+		return rs_error_create(RS_DAMAGED, "name %u is '%s' already", id,
+				       rs_schema_name(schema, id));
+	}
+	*name = (struct name){ id, copy };
+	if (!list_add(&schema->arena, &schema->names, &schema->n_names, &schema->names_room,
+		      name) ||
+	    !table_add(&schema->arena, &schema->by_name, id, name))
+		return rs_error_no_memory();
+	return NULL;
+}
+
+const struct rs_event *rs_schema_find(const struct rs_schema *schema, uint64_t id)
+{
+	return table_find(&schema->by_id, id);
+}
+
+const char *rs_schema_name(const struct rs_schema *schema, uint32_t id)
+{
+	const struct name *name = table_find(&schema->by_name, id);
+
+	return name ? name->text : NULL;
+}
+
+uint32_t rs_schema_count(const struct rs_schema *schema)
+{
+	return __atomic_load_n(&schema->n_events, __ATOMIC_ACQUIRE);
+}
+
+const struct rs_event *rs_schema_event(const struct rs_schema *schema, uint32_t index)
+{
+	return list_at(&schema->events, index);
+}
+
+uint32_t rs_schema_name_count(const struct rs_schema *schema)
+{
+	return __atomic_load_n(&schema->n_names, __ATOMIC_ACQUIRE);
+}
+
+const char *rs_schema_name_at(const struct rs_schema *schema, uint32_t index, uint32_t *id)
+{
+	const struct name *name = list_at(&schema->names, index);
+
+	*id = name->id;
+	return name->text;
+}

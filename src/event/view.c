@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What sinks ask of a view. Its extent was checked against its event when it was made. */
+#include <ringside/source.h>
+
+#include <string.h>
+
+/* Of an event that has more to say of a loss than RS_ID_LOST. */
+static struct rs_lost loss_by_names(const struct rs_view *view)
+{
+	struct rs_lost lost = { 0 };
+
+	for (uint16_t i = 0; i < view->event->n_fields; i++) {
+		const struct rs_field *field = &view->event->fields[i];
+		uint64_t value = rs_field_value(field, view->payload);
+
+		if (!strcmp(field->name, "count"))
+			lost.count = value;
+		else if (!strcmp(field->name, "from"))
+			lost.from = value;
+		else if (!strcmp(field->name, "to"))
+			lost.to = value;
+		else if (!strcmp(field->name, "why"))
+			lost.why = (uint32_t)value;
+	}
+	return lost;
+}
+
+struct rs_lost rs_view_loss(const struct rs_view *view)
+{
+	struct rs_lost lost = { 0 };
+	size_t bytes = view->payload_bytes < sizeof(lost) ? view->payload_bytes : sizeof(lost);
+
+	if (view->event->id != RS_ID_LOST)
+		return loss_by_names(view);
+	memcpy(&lost, view->payload, bytes);
+	return lost;
+}
+
+const char *rs_view_text(const struct rs_view *view, const struct rs_field *field, size_t *len)
+{
+	uint16_t n;
+	uint32_t at = field->offset + 2u;
+
+	memcpy(&n, view->payload + field->offset, sizeof(n));
+	*len = at + n <= view->payload_bytes ? n : view->payload_bytes - at;
+	return (const char *)view->payload + at;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The kit's entry and its exception stubs, x86-64.
+ *
+ * _start: RDI is the vCPU's struct rs_kit_boot, RSP the top of its stack (kit_abi.h).
+ */
+#include "guest/kit/layout.h"
+
+	.text
+	.globl	_start
+	.type	_start, @function
+_start:
+	xorl	%ebp, %ebp
+	subq	$RS_KIT_VCPU_BYTES, %rsp
+	cld
+	call	rs_kit_main
+1:	hlt
+	jmp	1b
+	.size	_start, . - _start
+
+/*
+ * One stub per exception, 16 bytes apart. The processor has pushed SS, RSP, RFLAGS, CS, RIP and,
+ * for some, an error code; the stubs make that the same for all: error code (or 0), vector.
+ */
+	.macro	stub vector has_error
+	.balign	16
+	.if	\has_error == 0
+	pushq	$0
+	.endif
+	pushq	$\vector
+	jmp	exception
+	.endm
+
+	.balign	16
+	.globl	rs_kit_stubs
+	.hidden	rs_kit_stubs
+rs_kit_stubs:
+	.irp	vector, 0,1,2,3,4,5,6,7
+	stub	\vector 0
+	.endr
+	stub	8 1		/* double fault */
+	stub	9 0
+	.irp	vector, 10,11,12,13,14
+	stub	\vector 1	/* TSS, segment, stack, protection, page */
+	.endr
+	stub	15 0
+	stub	16 0
+	stub	17 1		/* alignment */
+	.irp	vector, 18,19,20
+	stub	\vector 0
+	.endr
+	stub	21 1		/* control protection */
+	.irp	vector, 22,23,24,25,26,27,28
+	stub	\vector 0
+	.endr
+	stub	29 1		/* VMM communication */
+	stub	30 1		/* security */
+	stub	31 0
+
+/*
+ * Saves the rest of struct rs_kit_frame and calls C. The processor aligned RSP to 16 before it
+ * pushed 5 words; with the 2 of the stub and 15 here that is a multiple of 16 again.
+ *
+ * Back: not by IRETQ, which KVM's instruction emulator does not know in long mode, and which a
+ * KVM without hardware virtualization runs every guest instruction with. Handler and
+ * interrupted code are of one privilege and one code segment, so RFLAGS and RIP are put below
+ * the interrupted stack, for POPFQ and RET. Two words below RSP are free: no red zone here.
+ */
+	.type	exception, @function
+exception:
+	pushq	%rax
+	pushq	%rbx
+	pushq	%rcx
+	pushq	%rdx
+	pushq	%rsi
+	pushq	%rdi
+	pushq	%rbp
+	pushq	%r8
+	pushq	%r9
+	pushq	%r10
+	pushq	%r11
+	pushq	%r12
+	pushq	%r13
+	pushq	%r14
+	pushq	%r15
+	movq	%rsp, %rdi
+	cld
+	call	rs_kit_exception
+	movq	17*8(%rsp), %rax	/* rip */
+	movq	19*8(%rsp), %rcx	/* rflags */
+	movq	20*8(%rsp), %rdx	/* rsp */
+	movq	%rax, -8(%rdx)
+	movq	%rcx, -16(%rdx)
+	subq	$16, %rdx
+	movq	%rdx, 16*8(%rsp)	/* the error code's place: read last */
+	popq	%r15
+	popq	%r14
+	popq	%r13
+	popq	%r12
+	popq	%r11
+	popq	%r10
+	popq	%r9
+	popq	%r8
+	popq	%rbp
+	popq	%rdi
+	popq	%rsi
+	popq	%rdx
+	popq	%rcx
+	popq	%rbx
+	popq	%rax
+	movq	8(%rsp), %rsp		/* from the error code's place */
+	popfq
+	ret
+	.size	exception, . - exception
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The guest runtime: the area that tells the host where rings and texts are, a producer per
+ * vCPU, and the doorbell. Freestanding; nothing here allocates or waits.
+ *
+ * Who writes what: rs_guest_start() runs once, before any other vCPU is up. After it a vCPU
+ * writes its own entry of vcpus[] and of the area, and nothing else.
+ */
+#include "guest/arch.h"
+
+uint32_t rs_guest_mask;
+struct rs_guest_area rs_guest_area;
+
+static struct vcpu {
+	struct rs_guest_self self; /* what %gs:0 reads */
+	struct rs_sbuf_producer producer;
+	uint64_t interrupted_end; /* position; see rs_guest_handler_enter() */
+} vcpus[RS_GUEST_VCPUS_MAX];
+
+static enum rs_guest_hand_over hand_over;
+static uint64_t to_gpa;
+static bool own_this;
+
+static uint64_t gpa_of(const void *gva)
+{
+	return (uintptr_t)gva + to_gpa;
+}
+
+void rs_guest_start(const struct rs_guest_config *config, struct rs_site *begin,
+		    struct rs_site *end)
+{
+	uint32_t n = 0;
+
+	hand_over = config->hand_over;
+	to_gpa = config->to_gpa;
+	own_this = config->own_this;
+	for (struct rs_site *site = begin; site < end && n < RS_GUEST_SITES_MAX; site++)
+		site->id = rs_site_id(site->kind, ++n);
+	rs_guest_area.version = RS_GUEST_AREA_VERSION;
+	rs_guest_area.bytes = sizeof(rs_guest_area);
+	rs_guest_area.flags = rs_guest_tsc_invariant() ? RS_GUEST_INVARIANT_TSC : 0;
+	rs_guest_area.n_sites = n;
+	rs_guest_area.sites = n ? gpa_of(begin) : 0;
+	rs_guest_area.to_gpa = to_gpa;
+	/* Pairs with the host's read of the magic, before all else of the area. */
+	__atomic_store_n(&rs_guest_area.magic, RS_GUEST_AREA_MAGIC, __ATOMIC_RELEASE);
+	rs_guest_mask = config->mask ? config->mask : RS_CLASS_ALL;
+}
+
+/*
+ * The full() hook of a ring with a doorbell: true when the host made room. A host that does not
+ * drain (its disk is full, it is another VMM) is asked again only now and then, so that a guest
+ * that loses records does not also stop for each.
+ */
+static bool ring_full(struct rs_sbuf_producer *p)
+{
+	uint32_t head;
+
+	if ((p->refused - p->told) & (RS_GUEST_ASK_EVERY - 1))
+		return false;
+	/* Only compared; claim_plan() in sbuf.c acquires it. */
+	head = __atomic_load_n(&p->ring->head, __ATOMIC_RELAXED);
+	rs_guest_arch_doorbell(RS_DOORBELL_FULL, gpa_of(&rs_guest_area));
+	return __atomic_load_n(&p->ring->head, __ATOMIC_RELAXED) != head;
+}
+
+enum rs_guest_status rs_guest_vcpu_init(uint32_t vcpu, void *ring, uint64_t bytes)
+{
+	struct rs_sbuf_producer *p;
+
+	if (vcpu >= RS_GUEST_VCPUS_MAX)
+		return RS_GUEST_TOO_MANY_VCPUS;
+	if ((uintptr_t)ring % 8 || rs_sbuf_create(ring, bytes, RS_SLOT_BYTES) != RS_SBUF_OK)
+		return RS_GUEST_BAD_RING;
+	p = &vcpus[vcpu].producer;
+	*p = (struct rs_sbuf_producer){
+		.cpu_bits = (uint64_t)(uint8_t)vcpu << RS_CPU_SHIFT,
+		.full = hand_over == RS_GUEST_DOORBELL ? ring_full : NULL,
+	};
+	if (rs_sbuf_producer_init(p, ring, bytes) != RS_SBUF_OK)
+		return RS_GUEST_BAD_RING;
+	vcpus[vcpu].interrupted_end = 0;
+	vcpus[vcpu].self.self = p;
+	if (!own_this)
+		rs_guest_arch_set_this(&vcpus[vcpu].self);
+	rs_guest_area.ring[vcpu].gpa = gpa_of(ring);
+	/* Pairs with the host's read of bytes, which says that there is a ring. */
+	__atomic_store_n(&rs_guest_area.ring[vcpu].bytes, bytes, __ATOMIC_RELEASE);
+	if (hand_over == RS_GUEST_DOORBELL)
+		rs_guest_arch_doorbell(RS_DOORBELL_REGISTER, gpa_of(&rs_guest_area));
+	return RS_GUEST_OK;
+}
+
+struct rs_sbuf_producer *rs_guest_producer(uint32_t vcpu)
+{
+	return vcpu < RS_GUEST_VCPUS_MAX ? &vcpus[vcpu].producer : NULL;
+}
+
+/* ---- handlers ----------------------------------------------------------------------------- */
+
+/*
+ * Remembers where the put ends that this handler interrupted, if it did: everything from there
+ * on is whole. A put further out that was remembered before and is still open keeps its mark.
+ */
+void rs_guest_handler_enter(uint32_t vcpu)
+{
+	struct vcpu *v = &vcpus[vcpu % RS_GUEST_VCPUS_MAX];
+
+	if (v->interrupted_end <= v->producer.published)
+		v->interrupted_end = v->producer.reserve;
+}
+
+/* Makes the bytes of offsets [from, to) filler, each slot by itself, as sbuf.c does. */
+static void fill(struct rs_sbuf_producer *p, uint32_t from, uint32_t to)
+{
+	struct rs_slot *slots = (struct rs_slot *)(p->ring + 1);
+
+	for (; from < to; from += RS_SLOT_BYTES)
+		slots[from / RS_SLOT_BYTES] = (struct rs_slot){
+			.head = rs_record_head(RS_ID_FILLER, 1),
+		};
+}
+
+/*
+ * [published, end) is the one open put: rs_sbuf_commit_nested() leaves published at its start
+ * until it is whole. It becomes filler and counts as refused, which the next put tells. Where
+ * the interruption came after the tail was stored, the put is whole and the host may have it.
+ */
+void rs_guest_abandon(uint32_t vcpu)
+{
+	struct vcpu *v = &vcpus[vcpu % RS_GUEST_VCPUS_MAX];
+	struct rs_sbuf_producer *p = &v->producer;
+	uint64_t open = p->published, end = p->reserve;
+
+	if (!p->ring || open == end)
+		return;
+	if (v->interrupted_end > open)
+		end = v->interrupted_end;
+	if (p->ring->tail == (uint32_t)open) {
+		uint32_t from = (uint32_t)open;
+
+		if (end >> 32 != open >> 32) {
+			fill(p, from, p->size);
+			from = 0;
+		}
+		fill(p, from, (uint32_t)end);
+		rs_sbuf_refuse(p, 1);
+	}
+	rs_sbuf_publish_again(p, open);
+}

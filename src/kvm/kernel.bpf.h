@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the BPF programs need of the kernel: the constants of linux/bpf.h, and of its structures the
+ * fields that are read, found in the running kernel's BTF by name when the programs are loaded. So
+ * nothing here depends on the kernel that builds, and a field that a kernel lacks is asked for with
+ * bpf_core_field_exists() first.
+ *
+ * Records are those of Linux 6.18; what came when is said beside it. `___name` is another layout of
+ * the same record (libbpf ignores what follows the three underscores).
+ */
+#ifndef RS_KVM_KERNEL_BPF_H
+#define RS_KVM_KERNEL_BPF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint8_t __u8;
+typedef uint16_t __u16;
+typedef uint32_t __u32;
+typedef uint64_t __u64;
+typedef int32_t __s32;
+typedef int64_t __s64;
+typedef uint16_t __be16;
+typedef uint32_t __be32;
+typedef uint32_t __wsum;
+
+/* linux/bpf.h */
+enum {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_QUEUE = 22,
+};
+enum { BPF_ANY = 0 };
+enum { BPF_F_MMAPABLE = 1u << 10 };
+
+#include <bpf/bpf_helpers.h>
+
+#include <bpf/bpf_core_read.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+/* x86. vcpu_id, intr_info, error_code: 5.10. */
+struct trace_event_raw_kvm_exit {
+	unsigned int exit_reason;
+	unsigned long guest_rip;
+	__u32 isa;
+	__u64 info1;
+	__u64 info2;
+	__u32 intr_info;
+	__u32 error_code;
+	unsigned int vcpu_id;
+};
+
+struct trace_event_raw_kvm_exit___arm64 {
+	int ret;
+	unsigned int esr_ec;
+	unsigned long vcpu_pc;
+};
+
+struct trace_event_raw_kvm_exit___riscv {
+	unsigned long sepc;
+	unsigned long scause;
+	unsigned long stval;
+	unsigned long htval;
+};
+
+struct trace_event_raw_kvm_entry {
+	unsigned int vcpu_id;
+	unsigned long rip; /* 5.10 */
+};
+
+struct trace_event_raw_kvm_entry___arm64 {
+	unsigned long vcpu_pc;
+};
+
+struct trace_event_raw_kvm_entry___riscv {
+	unsigned long pc;
+};
+
+struct trace_event_raw_kvm_nested_vmexit {
+	unsigned int exit_reason; /* 5.10 */
+	unsigned long guest_rip;  /* 5.10 */
+};
+
+struct trace_event_raw_kvm_userspace_exit {
+	__u32 reason;
+	int errno;
+};
+
+struct trace_event_raw_kvm_vcpu_wakeup {
+	__u64 ns;
+	bool waited;
+	bool valid;
+};
+
+struct trace_event_raw_kvm_pio {
+	unsigned int rw;
+	unsigned int port;
+	unsigned int size;
+	unsigned int count;
+	unsigned int val;
+};
+
+struct trace_event_raw_kvm_mmio {
+	__u32 type;
+	__u32 len;
+	__u64 gpa;
+	__u64 val;
+};
+
+struct trace_event_raw_kvm_fast_mmio {
+	__u64 gpa;
+};
+
+struct trace_event_raw_kvm_msr {
+	unsigned int write;
+	__u32 ecx;
+	__u64 data;
+	__u8 exception;
+};
+
+struct trace_event_raw_kvm_cpuid {
+	unsigned int function;
+	unsigned int index; /* 5.8 */
+};
+
+struct trace_event_raw_kvm_hypercall {
+	unsigned long nr, a0, a1, a2, a3;
+};
+
+struct trace_event_raw_kvm_inj_virq {
+	unsigned int vector;
+	bool soft;	 /* 6.0 */
+	bool reinjected; /* 6.0 */
+};
+
+/* error_code is 32 bits wide before 6.10; libbpf makes the load the kernel's width. */
+struct trace_event_raw_kvm_page_fault {
+	unsigned long fault_address;
+	__u64 error_code;
+	unsigned long guest_rip; /* 6.0 */
+};
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+};
+
+struct sched_info {
+	unsigned long long run_delay;
+};
+
+struct task_struct {
+	unsigned int flags;
+	int pid;
+	int tgid;
+	struct task_struct *group_leader;
+	char comm[16];
+	unsigned int __state; /* 5.14; before: */
+	struct sched_entity se;
+	struct sched_info sched_info;
+};
+
+struct task_struct___5_13 {
+	volatile long state;
+};
+
+#pragma clang attribute pop
+
+#define PF_KTHREAD 0x00200000 /* linux/sched.h; the same since 2.6 */
+
+/* The value of a 32-bit field where the record has it, else another. */
+#define RS_FIELD_OR(field, other) (bpf_core_field_exists(field) ? (field) : (other))
+
+/* Keeps the compiler from knowing how a value came about: the verifier looks at the same register
+ * when it is checked and when it is used. */
+#define RS_OPAQUE(value) __asm__ volatile("" : "+r"(value))
+
+/* Keeps the order of memory accesses as written. That is all x86 needs. */
+#define RS_ORDER() __asm__ volatile("" ::: "memory")
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Loads and attaches a session's BPF object. What this machine's kernel lacks and the session can
+ * do without is left out; what it needs and lacks is said in one line, with what to do.
+ */
+#include "kvm/session.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kvm/exits.skel.h" /* knows the types above */
+
+/* What a program is there for; a session needs those that share a bit with what it does. */
+#define FOR_EXITS  (1u << 0) /* counting kvm_exit */
+#define FOR_USER   (1u << 1) /* counting kvm_userspace_exit */
+#define FOR_TIME   (1u << 2)
+#define FOR_CAUSES (1u << 3)
+#define FOR_EVENTS (1u << 4)
+#define FOR_ALL	   (~0u)
+
+static const struct program {
+	const char *name; /* the tracepoint's, and the program's */
+	const char *system;
+	uint32_t wanted;
+	uint32_t needed; /* a session that does this fails without */
+} programs[] = {
+	{ "kvm_exit", "kvm", FOR_EXITS | FOR_TIME | FOR_EVENTS, FOR_EXITS },
+	{ "kvm_nested_vmexit", "kvm", FOR_EXITS | FOR_EVENTS, 0 },
+	{ "kvm_entry", "kvm", FOR_TIME | FOR_EVENTS, FOR_TIME },
+	{ "kvm_userspace_exit", "kvm", FOR_USER | FOR_TIME | FOR_EVENTS, FOR_USER | FOR_TIME },
+	{ "kvm_vcpu_wakeup", "kvm", FOR_TIME | FOR_EVENTS, 0 },
+	{ "kvm_pio", "kvm", FOR_CAUSES | FOR_EVENTS, 0 },
+	{ "kvm_mmio", "kvm", FOR_CAUSES | FOR_EVENTS, 0 },
+	{ "kvm_fast_mmio", "kvm", FOR_CAUSES | FOR_EVENTS, 0 },
+	{ "kvm_msr", "kvm", FOR_CAUSES | FOR_EVENTS, 0 },
+	{ "kvm_cpuid", "kvm", FOR_CAUSES | FOR_EVENTS, 0 },
+	{ "kvm_hypercall", "kvm", FOR_CAUSES | FOR_EVENTS, 0 },
+	{ "kvm_inj_virq", "kvm", FOR_CAUSES | FOR_EVENTS, 0 },
+	{ "kvm_page_fault", "kvm", FOR_CAUSES | FOR_EVENTS, 0 },
+	{ "sched_switch", "sched", FOR_TIME | FOR_EVENTS, FOR_TIME | FOR_EVENTS },
+	{ "sched_wakeup", "sched", FOR_TIME | FOR_EVENTS, FOR_TIME | FOR_EVENTS },
+	{ "sched_process_exit", "sched", FOR_ALL, FOR_ALL },
+};
+#define N_PROGRAMS (sizeof(programs) / sizeof(programs[0]))
+_Static_assert(N_PROGRAMS == RS_KVM_PROGRAMS, "a link for each");
+
+static uint32_t purpose(const struct rs_kvm_config *config)
+{
+	return (config->user ? FOR_USER : FOR_EXITS) | (config->latency ? FOR_TIME : 0) |
+	       (config->causes ? FOR_CAUSES : 0) | (config->events ? FOR_EVENTS : 0);
+}
+
+/* ---- what libbpf says ------------------------------------------------------------------------ */
+
+#define SAID_MAX 400
+
+/* The first line of libbpf's log that says what went wrong, for the error. */
+static __thread char said[SAID_MAX];
+
+static int keep_said(enum libbpf_print_level level, const char *format, va_list args)
+{
+	char line[SAID_MAX];
+	size_t end;
+
+	if (level != LIBBPF_WARN || said[0])
+		return 0;
+	vsnprintf(line, sizeof(line), format, args);
+	end = strcspn(line, "\n");
+	line[end] = 0;
+	if (line[0])
+		memcpy(said, line, sizeof(said));
+	return 0;
+}
+
+static struct rs_error *failed(int errno_value, const char *what)
+{
+	return rs_error_create(RS_FAILED, "%s: %s%s%s", what, strerror(errno_value),
+			       said[0] ? ": " : "", said);
+}
+
+/* ---- what the machine has -------------------------------------------------------------------- */
+
+static const char *const tracefs[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+
+static bool tracefs_has(const char *what)
+{
+	char path[256];
+
+	for (size_t i = 0; i < sizeof(tracefs) / sizeof(tracefs[0]); i++) {
+		snprintf(path, sizeof(path), "%s/events/%s", tracefs[i], what);
+		if (!access(path, F_OK))
+			return true;
+	}
+	return false;
+}
+
+static bool has_tracepoint(const struct program *program)
+{
+	char path[128];
+
+	if (strcmp(program->system, "kvm"))
+		return true; /* through BTF, which the kernel itself checks */
+	snprintf(path, sizeof(path), "%s/%s/id", program->system, program->name);
+	return tracefs_has(path);
+}
+
+#define CHECKS_MAX 32
+
+/* What a session can't do without whatever it does, in the order that is the most telling. */
+static struct rs_error *check_machine(void)
+{
+	struct rs_kvm_check checks[CHECKS_MAX];
+	uint32_t n = rs_kvm_checks(checks, CHECKS_MAX);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!checks[i].met)
+			return rs_error_create(RS_FAILED, "%s: %s", checks[i].missing,
+					       checks[i].remedy);
+	return NULL;
+}
+
+/*
+ * Where sched_switch has the state of the thread that leaves: fa2c3254d7cf (5.18) put it second,
+ * 9c2136be0878 (5.19) last. The tracepoint's BTF says; argument 0 there is the probe's own data.
+ */
+static uint32_t switch_state(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	const struct btf_type *type;
+	uint32_t at = 0;
+	int id;
+
+	if (!btf)
+		return 0;
+	id = btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF);
+	type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	if (type)
+		type = btf__type_by_id(btf, type->type); /* pointer */
+	if (type)
+		type = btf__type_by_id(btf, type->type); /* prototype */
+	if (type && btf_is_func_proto(type) && btf_vlen(type) == 5) {
+		const struct btf_param *params = btf_params(type);
+		const struct btf_type *second = btf__type_by_id(btf, params[2].type);
+
+		at = second && btf_is_ptr(second) ? 3 : 1;
+	}
+	btf__free(btf);
+	return at;
+}
+
+/* ---- settings and sizes ---------------------------------------------------------------------- */
+
+static uint32_t blocks(uint32_t n)
+{
+	return n / RS_KVM_BLOCK;
+}
+
+static struct rs_error *size_maps(struct rs_kvm_session *s)
+{
+	bool cost = s->config.latency, causes = s->config.causes;
+	const struct {
+		const char *name;
+		uint32_t n;
+	} sizes[] = {
+		{ "threads", s->threads_max },
+		{ "slots", s->threads_max + 1 },
+		{ "free_slots", s->threads_max },
+		{ "cells", s->cells_max + RS_KVM_BLOCK },
+		{ "free_cells", blocks(s->cells_max) },
+		{ "hists", cost ? s->cells_max + RS_KVM_BLOCK : 1 },
+		{ "odd", s->cells_max },
+		{ "causes", causes ? s->causes_max + RS_KVM_BLOCK : 1 },
+		{ "free_causes", causes ? blocks(s->causes_max) : 1 },
+		{ "cause_index", causes ? s->causes_max : 1 },
+		{ "cpus", s->n_cpus },
+		{ "rings", s->config.rings ? s->n_cpus : 1 },
+	};
+	struct bpf_map *map;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		map = bpf_object__find_map_by_name(s->object, sizes[i].name);
+		if (!map || bpf_map__set_max_entries(map, sizes[i].n))
+			return rs_error_create(RS_FAILED, "the BPF object's map %s can't be sized",
+					       sizes[i].name);
+	}
+	map = bpf_object__find_map_by_name(s->object, "rings");
+	if (bpf_map__set_value_size(map, s->ring_bytes))
+		return rs_error_create(RS_FAILED, "the rings can't be of %u bytes", s->ring_bytes);
+	map = bpf_object__find_map_by_name(s->object, ".rodata.config");
+	if (!map || bpf_map__set_initial_value(map, &s->config, sizeof(s->config)))
+		return rs_error_create(RS_FAILED, "the BPF object's settings can't be set");
+	return NULL;
+}
+
+/* Those that the session has no use for, or the kernel lacks, are not loaded. */
+static struct rs_error *choose_programs(struct rs_kvm_session *s)
+{
+	uint32_t purposes = purpose(&s->config);
+	struct bpf_program *program;
+
+	for (size_t i = 0; i < N_PROGRAMS; i++) {
+		bool wanted = programs[i].wanted & purposes, there = has_tracepoint(&programs[i]);
+
+		if (wanted && !there && programs[i].needed & purposes)
+			return rs_error_create(RS_FAILED, "this kernel has no tracepoint %s:%s",
+					       programs[i].system, programs[i].name);
+		program = bpf_object__find_program_by_name(s->object, programs[i].name);
+		if (!program)
+			return rs_error_create(RS_FAILED, "the BPF object has no program %s",
+					       programs[i].name);
+		bpf_program__set_autoload(program, wanted && there);
+	}
+	return NULL;
+}
+
+/* ---- maps ------------------------------------------------------------------------------------ */
+
+static struct rs_error *map_one(struct rs_kvm_session *s, const char *name,
+				struct rs_kvm_mapped *mapped)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(s->object, name);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes;
+	void *mem;
+
+	if (!map)
+		return rs_error_create(RS_FAILED, "the BPF object has no map %s", name);
+	mapped->stride = (bpf_map__value_size(map) + 7) & ~7u;
+	mapped->n = bpf_map__max_entries(map);
+	bytes = ((size_t)mapped->stride * mapped->n + page - 1) & ~(page - 1);
+	mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	if (mem == MAP_FAILED)
+		return rs_error_errno(errno, "mapping the BPF array %s", name);
+	mapped->mem = mem;
+	mapped->bytes = bytes;
+	return NULL;
+}
+
+static struct rs_error *map_all(struct rs_kvm_session *s)
+{
+	const struct {
+		const char *name;
+		struct rs_kvm_mapped *to;
+	} maps[] = {
+		{ ".data.control", &s->control }, { "slots", &s->slots },   { "cells", &s->cells },
+		{ "hists", &s->hists },		  { "causes", &s->causes }, { "cpus", &s->cpus },
+		{ "rings", &s->rings },
+	};
+	struct rs_error *err = NULL;
+
+	for (size_t i = 0; !err && i < sizeof(maps) / sizeof(maps[0]); i++)
+		err = map_one(s, maps[i].name, maps[i].to);
+	return err;
+}
+
+/* Puts first, first + 1, ... into a queue of what is free. */
+static struct rs_error *fill(struct rs_kvm_session *s, const char *name, uint32_t n)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(s->object, name);
+
+	for (uint32_t i = 1; i <= n; i++)
+		if (bpf_map_update_elem(bpf_map__fd(map), NULL, &i, BPF_ANY))
+			return rs_error_errno(errno, "filling the BPF queue %s", name);
+	return NULL;
+}
+
+static struct rs_error *init_maps(struct rs_kvm_session *s)
+{
+	struct rs_kvm_control *control;
+	struct rs_error *err = map_all(s);
+
+	if (!err)
+		err = fill(s, "free_slots", s->threads_max);
+	if (!err)
+		err = fill(s, "free_cells", blocks(s->cells_max));
+	if (!err && s->config.causes)
+		err = fill(s, "free_causes", blocks(s->causes_max));
+	if (err)
+		return err;
+	rs_kvm_slot(s, RS_KVM_NO_SLOT)->id = ~UINT64_C(0);
+	control = (void *)s->control.mem;
+	control->epoch = 1; /* an unused cell's is 0 */
+	for (uint32_t i = 0; s->config.rings && i < s->n_cpus; i++) {
+		enum rs_sbuf_status status =
+			rs_sbuf_create(rs_kvm_element(&s->rings, i), s->ring_bytes, RS_SLOT_BYTES);
+
+		if (status != RS_SBUF_OK)
+			return rs_error_create(RS_FAILED, "a ring of %u bytes: %s", s->ring_bytes,
+					       rs_sbuf_status_text(status));
+	}
+	return NULL;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static struct rs_error *attach(struct rs_kvm_session *s)
+{
+	struct bpf_program *program;
+	char what[128];
+
+	for (size_t i = 0; i < N_PROGRAMS; i++) {
+		program = bpf_object__find_program_by_name(s->object, programs[i].name);
+		if (!bpf_program__autoload(program))
+			continue;
+		s->links[i] = bpf_program__attach(program);
+		if (s->links[i])
+			continue;
+		snprintf(what, sizeof(what), "attaching to the tracepoint %s:%s",
+			 programs[i].system, programs[i].name);
+		return failed(errno, what);
+	}
+	return NULL;
+}
+
+static struct rs_error *open_object(struct rs_kvm_session *s, const struct rs_kvm_image *image)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "ringside_kvm");
+	size_t bytes = 0;
+	const void *elf = image ? image->elf : exits_bpf__elf_bytes(&bytes);
+
+	s->object = bpf_object__open_mem(elf, image ? image->bytes : bytes, &options);
+	if (!s->object)
+		return failed(errno, "reading the BPF object");
+	return NULL;
+}
+
+static struct rs_error *load(struct rs_kvm_session *s, const struct rs_kvm_image *image)
+{
+	bool bodies = image && image->bodies;
+	struct rs_error *err = bodies ? NULL : check_machine();
+	int status;
+
+	s->config.switch_state = switch_state();
+	if (!err)
+		err = open_object(s, image);
+	if (!err && !bodies)
+		err = choose_programs(s);
+	if (!err)
+		err = size_maps(s);
+	if (err)
+		return err;
+	status = bpf_object__load(s->object);
+	if (status)
+		return failed(-status, "loading the BPF programs");
+	err = init_maps(s);
+	if (!err && !bodies)
+		err = attach(s);
+	return err;
+}
+
+struct rs_error *rs_kvm_load(struct rs_kvm_session *s, const struct rs_kvm_image *image)
+{
+	libbpf_print_fn_t before = libbpf_set_print(keep_said);
+	struct rs_error *err;
+
+	said[0] = 0;
+	err = load(s, image);
+	libbpf_set_print(before);
+	return err;
+}
+
+static void unmap(struct rs_kvm_mapped *mapped)
+{
+	if (mapped->mem)
+		munmap(mapped->mem, mapped->bytes);
+}
+
+void rs_kvm_unload(struct rs_kvm_session *s)
+{
+	for (size_t i = 0; i < N_PROGRAMS; i++)
+		bpf_link__destroy(s->links[i]);
+	unmap(&s->control);
+	unmap(&s->slots);
+	unmap(&s->cells);
+	unmap(&s->hists);
+	unmap(&s->causes);
+	unmap(&s->cpus);
+	unmap(&s->rings);
+	bpf_object__close(s->object);
+}

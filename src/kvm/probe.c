@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What this machine must have for KVM's tracepoints and BPF, asked one by one, the most telling
+ * first: the first that is not met is what an error should name. Nothing is changed by asking.
+ */
+#include "kvm/kvm.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define KERNEL_MAJOR 5 /* module BTF: Linux 5.11 */
+#define KERNEL_MINOR 11
+
+/* libbpf looks in the second where the first is not mounted. */
+static const char *const tracing[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+
+static const char kernel_btf[] = "/sys/kernel/btf/vmlinux";
+static const char kvm_device[] = "/dev/kvm";
+
+/* One requirement: NULL when it is met, else what is missing, in words of its own. */
+struct requirement {
+	const char *what;
+	const char *(*missing)(char *text, size_t size);
+	const char *remedy;
+	const char *after; /* one that must be met before this can be told; may be NULL */
+};
+
+static bool there(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st);
+}
+
+static bool capable(const uint32_t effective[2], int cap)
+{
+	return effective[cap / 32] >> cap % 32 & 1;
+}
+
+static const char *no_rights(char *text, size_t size)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+	uint32_t effective[2];
+
+	if (syscall(SYS_capget, &header, data))
+		return "capget() fails";
+	effective[0] = data[0].effective;
+	effective[1] = data[1].effective;
+	if (capable(effective, CAP_SYS_ADMIN) ||
+	    (capable(effective, CAP_BPF) && capable(effective, CAP_PERFMON)))
+		return NULL;
+	snprintf(text, size, "user %u has no right to load BPF programs (CAP_BPF, CAP_PERFMON)",
+		 (unsigned int)geteuid());
+	return text;
+}
+
+static const char *no_kvm(char *text, size_t size)
+{
+	if (there("/sys/module/kvm") || there(kvm_device))
+		return NULL;
+	snprintf(text, size, "this kernel has no KVM: neither module kvm nor %s", kvm_device);
+	return text;
+}
+
+static const char *no_kernel(char *text, size_t size)
+{
+	struct utsname name;
+	int major = 0, minor = 0;
+
+	if (uname(&name) || sscanf(name.release, "%d.%d", &major, &minor) != 2)
+		return "the kernel does not say its version";
+	if (major > KERNEL_MAJOR || (major == KERNEL_MAJOR && minor >= KERNEL_MINOR))
+		return NULL;
+	snprintf(text, size, "the kernel is Linux %d.%d; it takes %d.%d", major, minor,
+		 KERNEL_MAJOR, KERNEL_MINOR);
+	return text;
+}
+
+static const char *no_btf(char *text, size_t size)
+{
+	if (there(kernel_btf))
+		return NULL;
+	snprintf(text, size, "the kernel has no BTF: no %s", kernel_btf);
+	return text;
+}
+
+/* Where tracefs is; NULL: nowhere, or not for us. */
+static const char *tracing_folder(void)
+{
+	char path[128];
+
+	for (size_t i = 0; i < sizeof(tracing) / sizeof(tracing[0]); i++) {
+		snprintf(path, sizeof(path), "%s/events", tracing[i]);
+		if (there(path))
+			return tracing[i];
+	}
+	return NULL;
+}
+
+static const char *no_tracefs(char *text, size_t size)
+{
+	if (tracing_folder())
+		return NULL;
+	if (!there(tracing[0]))
+		return "this kernel has no tracefs";
+	if (access(tracing[0], X_OK) && errno == EACCES)
+		snprintf(text, size, "%s is not readable for user %u", tracing[0],
+			 (unsigned int)geteuid());
+	else
+		snprintf(text, size, "tracefs is not mounted at %s", tracing[0]);
+	return text;
+}
+
+static const char *no_tracepoint(const char *group, const char *name, char *text, size_t size)
+{
+	const char *folder = tracing_folder();
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/events/%s/%s/id", folder ? folder : tracing[0], group,
+		 name);
+	if (folder && !access(path, R_OK))
+		return NULL;
+	snprintf(text, size, "there is no tracepoint %s:%s (%s)", group, name, path);
+	return text;
+}
+
+static const char *no_kvm_exit(char *text, size_t size)
+{
+	return no_tracepoint("kvm", "kvm_exit", text, size);
+}
+
+static const char *no_user_exit(char *text, size_t size)
+{
+	return no_tracepoint("kvm", "kvm_userspace_exit", text, size);
+}
+
+static const char *no_sched_switch(char *text, size_t size)
+{
+	return no_tracepoint("sched", "sched_switch", text, size);
+}
+
+static const char *no_bpf(char *text, size_t size)
+{
+	/* Loads a program of two instructions, and lets it go. */
+	int has = libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_TRACEPOINT, NULL);
+
+	if (has == 1)
+		return NULL;
+	if (has < 0)
+		snprintf(text, size, "BPF can't be asked: %s", strerror(-has));
+	else
+		snprintf(text, size, "the kernel does not load BPF programs for tracepoints");
+	return text;
+}
+
+static const char rights[] = "rights", tracefs[] = "tracefs";
+
+static const struct requirement requirements[] = {
+	{ rights, no_rights, "run it as root (sudo)", NULL },
+	{ "Linux 5.11", no_kernel, "boot a newer kernel", NULL },
+	{ "KVM", no_kvm, "load the module kvm_intel or kvm_amd (modprobe)", NULL },
+	{ "kernel BTF", no_btf, "boot a kernel that is built with CONFIG_DEBUG_INFO_BTF", NULL },
+	{ tracefs, no_tracefs, "mount it: mount -t tracefs tracefs /sys/kernel/tracing", rights },
+	{ "tracepoint kvm:kvm_exit", no_kvm_exit, "load the module kvm (modprobe kvm)", tracefs },
+	{ "tracepoint kvm:kvm_userspace_exit", no_user_exit, "load the module kvm (modprobe kvm)",
+	  tracefs },
+	{ "tracepoint sched:sched_switch", no_sched_switch,
+	  "boot a kernel that is built with CONFIG_TRACEPOINTS and CONFIG_FTRACE", tracefs },
+	{ "BPF", no_bpf,
+	  "boot a kernel with CONFIG_BPF_SYSCALL, and without lockdown=confidentiality", rights },
+};
+
+/* Whether that one is among the checks made so far, and not met. */
+static bool is_unmet(const struct rs_kvm_check *checks, uint32_t n, const char *what)
+{
+	for (uint32_t i = 0; what && i < n; i++) {
+		if (checks[i].what == what)
+			return !checks[i].met;
+	}
+	return false;
+}
+
+uint32_t rs_kvm_checks(struct rs_kvm_check *checks, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (; n < sizeof(requirements) / sizeof(requirements[0]) && n < max; n++) {
+		const struct requirement *r = &requirements[n];
+		struct rs_kvm_check *check = &checks[n];
+		const char *missing = r->missing(check->missing, sizeof(check->missing));
+
+		check->what = r->what;
+		check->remedy = r->remedy;
+		check->met = !missing;
+		if (!missing) {
+			check->missing[0] = '\0';
+		} else if (is_unmet(checks, n, r->after)) {
+			snprintf(check->missing, sizeof(check->missing), "can't be told without %s",
+				 r->after);
+			check->remedy = "see to that first";
+		} else if (missing != check->missing) {
+			snprintf(check->missing, sizeof(check->missing), "%s", missing);
+		}
+	}
+	return n;
+}
+
+bool rs_kvm_only_user_exits(void)
+{
+#if defined(__x86_64__)
+	return there(kvm_device) && !there("/sys/module/kvm_intel") &&
+	       !there("/sys/module/kvm_amd");
+#else
+	return false;
+#endif
+}

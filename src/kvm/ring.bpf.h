@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The producing side of each CPU's ring, in BPF: the protocol of ringside/sbuf.h, the records of
+ * ringside/record.h. A full ring refuses and counts; when there is room again the loss is told
+ * first. Filler ends a lap that would split a record.
+ *
+ * Programs of ours on one CPU do not interrupt each other, but for sched_wakeup, which comes in
+ * interrupts too. So a program says that it is `busy` before it takes its stamp; a record that
+ * comes meanwhile waits in `pending`, and is put when the program is done: stamps in a ring never
+ * go back, and nothing is claimed twice.
+ */
+#ifndef RS_KVM_RING_BPF_H
+#define RS_KVM_RING_BPF_H
+
+#include "kvm/thread.bpf.h"
+
+#define RS_RING_RECORD_SLOTS_MAX 3u /* of ours; held by the put */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(uint32_t));
+	__uint(value_size, 4096); /* the session sets it, and config.ring_size */
+} rings SEC(".maps");
+
+/* A record as it is in the ring, on the stack. */
+#define RS_RING_RECORD(symbol)                                                                     \
+	union {                                                                                    \
+		struct {                                                                           \
+			uint64_t tsc, head;                                                        \
+			struct rs_kvm_on_##symbol on;                                              \
+		} __attribute__((packed));                                                         \
+		uint64_t words[RS_RECORD_SLOTS(sizeof(struct rs_kvm_on_##symbol)) *                \
+			       RS_SLOT_BYTES / 8];                                                 \
+	}
+
+/* Publishes. Pairs with the consumer's acquire of tail. */
+static __always_inline void ring_publish(struct rs_sbuf *ring, uint32_t tail)
+{
+#if defined(__TARGET_ARCH_x86)
+	RS_ORDER(); /* stores are seen in order */
+	*(volatile uint32_t *)&ring->tail = tail;
+#else
+	__sync_lock_test_and_set(&ring->tail, tail); /* a full barrier; arm64's JIT: 5.18 */
+#endif
+}
+
+/* n is a constant. at was checked against the ring's end; the verifier wants to see it. */
+static __always_inline void ring_write(struct rs_sbuf *ring, uint32_t at, const uint64_t *words,
+				       uint32_t n)
+{
+	uint64_t *to;
+
+	RS_OPAQUE(at);
+	if (at > config.ring_size - n * 8)
+		return;
+	to = (uint64_t *)((uint8_t *)(ring + 1) + at);
+#pragma unroll
+	for (uint32_t i = 0; i < n; i++)
+		to[i] = words[i];
+}
+
+static __always_inline void ring_filler(struct rs_sbuf *ring, uint32_t at, uint32_t bytes,
+					uint64_t now)
+{
+	const uint64_t filler[4] = { now, rs_record_head(RS_ID_FILLER, 1), 0, 0 };
+
+#pragma unroll
+	for (uint32_t i = 0; i < RS_RING_RECORD_SLOTS_MAX + RS_LOST_SLOTS; i++)
+		if (i * RS_SLOT_BYTES < bytes)
+			ring_write(ring, at + i * RS_SLOT_BYTES, filler, 4);
+}
+
+static __always_inline void ring_lost(struct rs_sbuf *ring, const struct here *here, uint32_t at)
+{
+	const struct rs_kvm_cpu *cpu = here->cpu;
+	const uint64_t words[RS_LOST_SLOTS * RS_SLOT_BYTES / 8] = {
+		here->now,
+		rs_record_head(RS_ID_LOST, RS_LOST_SLOTS) | (uint64_t)here->number << RS_CPU_SHIFT,
+		cpu->refused - cpu->told, /* struct rs_lost */
+		cpu->lost_from,
+		here->now,
+		RS_LOST_FULL,
+	};
+
+	ring_write(ring, at, words, sizeof(words) / 8);
+}
+
+static __always_inline void ring_refuse(struct rs_sbuf *ring, const struct here *here)
+{
+	struct rs_kvm_cpu *cpu = here->cpu;
+
+	if (cpu->refused == cpu->told)
+		cpu->lost_from = here->now;
+	cpu->refused++;
+	*(volatile uint64_t *)&ring->refused = cpu->refused;
+}
+
+/* A record that came while another program was at work; of one slot, as those are. */
+static __always_inline void ring_put_nested(const struct here *here, const uint64_t *words,
+					    uint64_t id, uint32_t n)
+{
+	struct rs_sbuf *ring = bpf_map_lookup_elem(&rings, &here->number);
+	struct rs_kvm_cpu *cpu = here->cpu;
+	uint32_t at = cpu->pending_end;
+	uint64_t *to;
+
+	if (!ring)
+		return;
+	if (n != RS_SLOT_BYTES / 8 || at - cpu->pending_begin >= RS_KVM_PENDING) {
+		ring_refuse(ring, here);
+		return;
+	}
+	to = (uint64_t *)&cpu->pending[at % RS_KVM_PENDING];
+	to[0] = here->now;
+	to[1] = id;
+	to[2] = words[2];
+	to[3] = words[3];
+	RS_ORDER();
+	cpu->pending_end = at + 1;
+}
+
+/* Copies the CPU's scratch into the ring; slots are 1 to RS_RING_RECORD_SLOTS_MAX. */
+static __always_inline void ring_write_scratch(struct rs_sbuf *ring, const struct rs_kvm_cpu *cpu,
+					       uint32_t at, uint32_t slots)
+{
+	ring_write(ring, at, cpu->scratch, RS_SLOT_BYTES / 8);
+	if (slots > 1)
+		ring_write(ring, at + RS_SLOT_BYTES, cpu->scratch + 4, RS_SLOT_BYTES / 8);
+	if (slots > 2)
+		ring_write(ring, at + 2 * RS_SLOT_BYTES, cpu->scratch + 8, RS_SLOT_BYTES / 8);
+}
+
+/* Puts the record that is in the CPU's scratch. */
+__noinline int ring_put_scratch(uint32_t number, uint32_t slots, uint64_t id, uint64_t now)
+{
+	struct here here = { .now = now, .number = number };
+	struct rs_sbuf *ring = bpf_map_lookup_elem(&rings, &number);
+	struct rs_kvm_cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
+	uint32_t bytes = slots * RS_SLOT_BYTES, size = config.ring_size;
+	uint32_t head, at, used, loss, filler;
+
+	if (!ring || !cpu)
+		return 0;
+	here.cpu = cpu;
+	cpu->scratch[0] = now;
+	cpu->scratch[1] = rs_record_head(id, slots) | (uint64_t)number << RS_CPU_SHIFT;
+	at = cpu->tail;
+	/* Pairs with the consumer's release of head; what we write depends on it. */
+	head = *(volatile uint32_t *)&ring->head;
+	used = at >= head ? at - head : at + size - head;
+	loss = cpu->refused != cpu->told ? RS_LOST_SLOTS * RS_SLOT_BYTES : 0;
+	filler = bytes + loss > size - at ? size - at : 0;
+	if (head >= size || bytes + loss + filler > size - RS_SLOT_BYTES - used) {
+		ring_refuse(ring, &here);
+		return 0;
+	}
+	if (filler) {
+		ring_filler(ring, at, filler, now);
+		at = 0;
+	}
+	if (loss) {
+		ring_lost(ring, &here, at);
+		cpu->told = cpu->refused;
+		at += loss;
+	}
+	ring_write_scratch(ring, cpu, at, slots);
+	at += bytes;
+	if (at >= size)
+		at = 0;
+	cpu->tail = at;
+	ring_publish(ring, at);
+	return 0;
+}
+
+/* Puts words, whole slots; their number is a constant. */
+static __always_inline void ring_put_words(const struct here *here, const uint64_t *words,
+					   uint64_t id, uint32_t n)
+{
+#pragma unroll
+	for (uint32_t i = 2; i < n; i++)
+		here->cpu->scratch[i] = words[i];
+	ring_put_scratch(here->number, n * 8 / RS_SLOT_BYTES, id, here->now);
+}
+
+#define ring_put(here, symbol, record)                                                             \
+	do {                                                                                       \
+		_Static_assert(sizeof(*(record)) <= RS_RING_RECORD_SLOTS_MAX * RS_SLOT_BYTES,      \
+			       "filler is for records up to this");                                \
+		if ((here)->nested)                                                                \
+			ring_put_nested(here, (record)->words, RS_KVM_ID_##symbol,                 \
+					sizeof(*(record)) / 8);                                    \
+		else                                                                               \
+			ring_put_words(here, (record)->words, RS_KVM_ID_##symbol,                  \
+				       sizeof(*(record)) / 8);                                     \
+	} while (0)
+
+/* ---- who comes in between -------------------------------------------------------------------- */
+
+/* Puts those that waited, up to a stamp. More may come while that is done. */
+__noinline int ring_flush(uint32_t number, uint64_t upto)
+{
+	struct rs_kvm_cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
+
+	for (uint32_t i = 0; cpu && i < RS_KVM_PENDING; i++) {
+		uint32_t at = cpu->pending_begin;
+		const uint64_t *words = (const uint64_t *)&cpu->pending[at % RS_KVM_PENDING];
+
+		if (at == *(volatile uint32_t *)&cpu->pending_end || words[0] > upto)
+			break;
+		cpu->scratch[2] = words[2];
+		cpu->scratch[3] = words[3];
+		ring_put_scratch(number, 1, words[1], words[0]);
+		RS_ORDER();
+		cpu->pending_begin = at + 1;
+	}
+	return 0;
+}
+
+static __always_inline bool ring_waiting(const struct rs_kvm_cpu *cpu)
+{
+	return cpu->pending_begin != *(volatile uint32_t *)&cpu->pending_end;
+}
+
+/* The present, never before what this CPU has stamped. */
+static __always_inline uint64_t ring_now(struct rs_kvm_cpu *cpu)
+{
+	uint64_t now = bpf_ktime_get_ns(), last = *(volatile uint64_t *)&cpu->last_ns;
+
+	if (now < last)
+		now = last;
+	cpu->last_ns = now;
+	return now;
+}
+
+/* Begins: from here on others wait. What waits from before our stamp goes first. */
+static __always_inline void ring_begin(struct here *here)
+{
+	struct rs_kvm_cpu *cpu = here->cpu;
+
+	here->nested = cpu->busy;
+	cpu->busy = 1;
+	RS_ORDER();
+	here->now = ring_now(cpu);
+	if (!here->nested && ring_waiting(cpu))
+		ring_flush(here->number, here->now);
+}
+
+/* Ends: puts what came meanwhile. What comes between the last look and the end of `busy` waits for
+ * the next program on this CPU, or the session. */
+static __always_inline void ring_end(const struct here *here)
+{
+	struct rs_kvm_cpu *cpu = here->cpu;
+
+	if (here->nested)
+		return;
+	if (ring_waiting(cpu))
+		ring_flush(here->number, ~0ull);
+	RS_ORDER();
+	cpu->busy = 0;
+}
+
+#endif

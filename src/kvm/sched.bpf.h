@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * vCPU threads in the scheduler's hands. Included by exits.bpf.c. These run for every thread of the
+ * host, so they are quick to see that one is not ours.
+ *
+ * Each switch says in last[] which slot runs here next, if any: so the thread that leaves is known
+ * without a lookup, once a CPU has seen a switch.
+ */
+#ifndef RS_KVM_SCHED_BPF_H
+#define RS_KVM_SCHED_BPF_H
+
+/* The slot of a thread by tid; of any process, for tids are the host's. */
+static __always_inline uint32_t thread_by_tid(uint32_t tid)
+{
+	const uint32_t *found = tid ? bpf_map_lookup_elem(&threads, &tid) : NULL;
+
+	return found ? *found : RS_KVM_NO_SLOT;
+}
+
+/* Goes to another slot; false: there is none, or its thread has ended. */
+static __always_inline bool slot_at(struct here *here, uint32_t at, uint32_t tid)
+{
+	here->at = at;
+	here->slot = bpf_map_lookup_elem(&slots, &at);
+	return here->slot && at != RS_KVM_NO_SLOT && (uint32_t)here->slot->id == tid;
+}
+
+static __always_inline void off_cpu(const struct here *here, uint32_t state, uint32_t next)
+{
+	TIME_STEP(here->slot, rs_vcpu_off(&here->slot->time, here->now, !state));
+	if (config.events) {
+		RS_RING_RECORD(kvm_off_cpu) e = { .words = { 0 } };
+
+		e.on = (struct rs_kvm_on_kvm_off_cpu){ here->slot->tid, state, next };
+		ring_put(here, kvm_off_cpu, &e);
+	}
+}
+
+static __always_inline void on_cpu(const struct here *here, uint32_t prev)
+{
+	TIME_STEP(here->slot, rs_vcpu_on(&here->slot->time, here->now));
+	if (config.events) {
+		RS_RING_RECORD(kvm_on_cpu) e = { .words = { 0 } };
+
+		e.on = (struct rs_kvm_on_kvm_on_cpu){ here->slot->tid, prev };
+		ring_put(here, kvm_on_cpu, &e);
+	}
+}
+
+/* state: 0 if the thread that leaves could have gone on. */
+static __always_inline void on_switch(uint32_t prev, uint32_t next, bool next_is_kernel,
+				      uint32_t state)
+{
+	uint32_t from, to = RS_KVM_NO_SLOT;
+	struct rs_kvm_last *last;
+	struct here here;
+
+	if (!enter_cpu(&here))
+		return;
+	last = last_of(here.number);
+	from = last->sure ? last->slot : thread_by_tid(prev);
+	if (!next_is_kernel)
+		to = thread_by_tid(next);
+	last->slot = to;
+	last->sure = config.n_cpus <= RS_KVM_LAST; /* else it may be another CPU's */
+	if (from == RS_KVM_NO_SLOT && to == RS_KVM_NO_SLOT)
+		return;
+	stamp(&here);
+	if (slot_at(&here, from, prev))
+		off_cpu(&here, state, next);
+	if (slot_at(&here, to, next))
+		on_cpu(&here, prev);
+	leave(&here);
+}
+
+/* Seen on the waker's CPU, in interrupts too. */
+static __always_inline void on_sched_wakeup(uint32_t tid)
+{
+	uint32_t at = thread_by_tid(tid);
+	struct here here;
+
+	if (at == RS_KVM_NO_SLOT || !enter_cpu(&here) || !slot_at(&here, at, tid))
+		return;
+	stamp(&here);
+	rs_vcpu_wake(&here.slot->time, here.now);
+	if (config.events) {
+		RS_RING_RECORD(kvm_sched_wakeup) e = { .words = { 0 } };
+
+		e.on = (struct rs_kvm_on_kvm_sched_wakeup){ tid, (uint32_t)RS_KVM_SELF() };
+		ring_put(&here, kvm_sched_wakeup, &e);
+	}
+	leave(&here);
+}
+
+/* What is left of a thread that ends: its last exit is counted, its time stands still. */
+static __always_inline void thread_close(struct here *here)
+{
+	if (config.only_count) {
+		count_settle(here->slot, here->number, here->at);
+		here->slot->place = 0;
+		return;
+	}
+	stamp(here);
+	exit_settle(here, NULL);
+	if (config.latency)
+		TIME_STEP(here->slot, rs_vcpu_end(&here->slot->time, here->now));
+	if (config.events) {
+		RS_RING_RECORD(kvm_thread_end) e = { .words = { 0 } };
+
+		e.on = (struct rs_kvm_on_kvm_thread_end){ here->slot->tid };
+		ring_put(here, kvm_thread_end, &e);
+	}
+	leave(here);
+}
+
+/* The thread that runs ends. Also while the gate is shut: the session puts threads into `threads`
+ * before it opens, and must not leave a dead one there. */
+static __always_inline void on_thread_end(void)
+{
+	uint64_t id = RS_KVM_SELF();
+	uint32_t tid = (uint32_t)id;
+	struct here here;
+
+	if (!slot_at(&here, thread_by_tid(tid), tid) || here.slot->id != id)
+		return;
+	if (enter_cpu(&here))
+		thread_close(&here);
+	here.slot->id = ~0ull;
+	RS_ORDER();
+	here.slot->ended = 1;
+	bpf_map_delete_elem(&threads, &tid);
+}
+
+#ifdef RS_KVM_BODIES
+
+RS_SCHED(sched_switch) /* args: prev, next, whether that is the kernel's, state */
+{
+	on_switch((uint32_t)args[0], (uint32_t)args[1], args[2] != 0, (uint32_t)args[3]);
+}
+
+RS_SCHED(sched_wakeup)
+{
+	on_sched_wakeup((uint32_t)args[0]);
+}
+
+#else
+
+static __always_inline uint32_t state_of(const struct task_struct *task)
+{
+	const struct task_struct___5_13 *old = (const void *)task;
+
+	if (bpf_core_field_exists(task->__state))
+		return task->__state;
+	return (uint32_t)old->state;
+}
+
+/* (preempt, prev, next); from 5.19 on also prev_state behind them; in 5.18 before prev. */
+RS_SCHED(sched_switch)
+{
+	const struct task_struct *prev, *next;
+	bool preempt = args[0];
+	uint32_t state;
+
+	if (config.switch_state == 1) {
+		prev = (const void *)args[2];
+		next = (const void *)args[3];
+		state = (uint32_t)args[1];
+	} else {
+		prev = (const void *)args[1];
+		next = (const void *)args[2];
+		state = config.switch_state == 3 ? (uint32_t)args[3] : state_of(prev);
+	}
+	on_switch((uint32_t)prev->pid, (uint32_t)next->pid, next->flags & PF_KTHREAD,
+		  preempt ? 0 : state);
+}
+
+RS_SCHED(sched_wakeup)
+{
+	const struct task_struct *task = (const void *)args[0];
+
+	if (!(task->flags & PF_KTHREAD))
+		on_sched_wakeup((uint32_t)task->pid);
+}
+
+#endif
+
+RS_SCHED(sched_process_exit)
+{
+	(void)args;
+	on_thread_end();
+}
+
+#endif

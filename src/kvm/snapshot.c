@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a session has counted, read from the mapped arrays while the programs go on writing: no call
+ * into the kernel for a row. A row is taken when the counters before and after it agree, so its
+ * sums belong together; rows are not of one instant.
+ */
+#include "kvm/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A thread writes for nanoseconds at a time; it can't be in the way as often as this. */
+#define TRIES 1000
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static struct rs_vcpu_time time_read(const struct rs_kvm_slot *slot)
+{
+	struct rs_vcpu_time time;
+	uint32_t before;
+
+	for (int i = 0; i < TRIES; i++) {
+		/* Pairs with TIME_STEP() of the programs, which steps begun first and done last. */
+		before = __atomic_load_n(&slot->done, __ATOMIC_ACQUIRE);
+		memcpy(&time, (const void *)&slot->time, sizeof(time));
+		/* The words first, then the other counter; pairs with the program's order. */
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&slot->begun, __ATOMIC_RELAXED) == before)
+			break;
+	}
+	return time;
+}
+
+static void thread_sched(const struct rs_kvm_session *s, const struct rs_kvm_known *known,
+			 struct rs_kvm_thread *thread)
+{
+	uint64_t run = known->run_ns, wait = known->wait_ns;
+	bool is_known = known->sched_known;
+
+	if (s->gate == RS_KVM_OPEN)
+		is_known = known->base_known && !thread->ended &&
+			   rs_kvm_schedstat(thread->pid, thread->tid, &run, &wait);
+	if (!is_known || run < known->base_run_ns || wait < known->base_wait_ns)
+		return;
+	thread->run_ns = run - known->base_run_ns;
+	thread->wait_ns = wait - known->base_wait_ns;
+	thread->sched_known = true;
+}
+
+static void thread_time(const struct rs_kvm_session *s, const struct rs_kvm_known *known,
+			struct rs_kvm_thread *thread)
+{
+	const struct rs_kvm_slot *slot = rs_kvm_slot(s, known->slot);
+
+	thread_sched(s, known, thread);
+	/* Asked before the slot is read: a switch since then would be in it. */
+	thread->asleep = known->asleep;
+	if (s->gate == RS_KVM_OPEN && !slot->time.seen && !thread->ended)
+		thread->asleep = rs_kvm_asleep(thread->pid, thread->tid);
+	thread->time = time_read(slot);
+	thread->asleep &= !thread->time.seen;
+	if (thread->asleep)
+		rs_vcpu_asleep(&thread->time);
+}
+
+static void threads_read(struct rs_kvm_session *s)
+{
+	for (uint32_t i = 0; i < s->n_known; i++) {
+		const struct rs_kvm_known *known = &s->known[i];
+		const struct rs_kvm_slot *slot = rs_kvm_slot(s, known->slot);
+		struct rs_kvm_thread *thread = &s->threads[i];
+
+		*thread = (struct rs_kvm_thread){
+			.pid = (int)slot->tgid,
+			.tid = (int)slot->tid,
+			.vcpu = slot->vcpu >= 0 ? slot->vcpu : known->vcpu,
+			/* Pairs with on_thread_end(), whose last step it is. */
+			.ended = __atomic_load_n(&slot->ended, __ATOMIC_ACQUIRE),
+		};
+		memcpy(thread->vm, known->vm, sizeof(thread->vm));
+		if (s->config.latency)
+			thread_time(s, known, thread);
+	}
+}
+
+/* What has passed since each thread's last step is in its present state. */
+static void threads_until(struct rs_kvm_session *s, uint64_t now)
+{
+	for (uint32_t i = 0; s->config.latency && i < s->n_known; i++)
+		if (!s->threads[i].ended)
+			rs_vcpu_end(&s->threads[i].time, now);
+}
+
+/* ---- exits ----------------------------------------------------------------------------------- */
+
+static void cell_read(const struct rs_kvm_cell *cell, struct rs_kvm_cell *copy)
+{
+	for (int i = 0; i < TRIES; i++) {
+		/* Pairs with cell_cost(), which steps entered first and settled last. */
+		uint64_t before = __atomic_load_n(&cell->settled, __ATOMIC_ACQUIRE);
+
+		memcpy(copy, (const void *)cell, sizeof(*copy));
+		/* The words first, then the other counter; pairs with the program's order. */
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&cell->entered, __ATOMIC_RELAXED) == before)
+			break;
+	}
+	/* After the rest, so it is never less than what was entered. */
+	copy->count = __atomic_load_n(&cell->count, __ATOMIC_RELAXED);
+}
+
+static struct rs_error *grow(void **rows, uint32_t *max, uint32_t n, size_t bytes)
+{
+	uint32_t more = *max ? *max * 2 : 1024;
+	void *bigger;
+
+	if (n < *max)
+		return NULL;
+	bigger = realloc(*rows, more * bytes);
+	if (!bigger)
+		return rs_error_no_memory();
+	*rows = bigger;
+	*max = more;
+	return NULL;
+}
+
+static void exit_fill(const struct rs_kvm_session *s, uint32_t at, uint32_t epoch,
+		      const struct rs_kvm_cell *cell, struct rs_kvm_exit *row)
+{
+	bool recent = cell->epoch[epoch & 1] == epoch;
+
+	*row = (struct rs_kvm_exit){
+		.thread = s->known_of[cell->slot] - 1,
+		.isa = RS_KVM_WHAT_ISA(cell->what),
+		.code = RS_KVM_WHAT_CODE(cell->what),
+		.nested = RS_KVM_WHAT_NESTED(cell->what),
+		.count = cell->count,
+		.entered = cell->entered,
+		.sum = cell->sum,
+		.min_ns = recent ? cell->extent[epoch & 1].min : 0,
+		.max_ns = recent ? cell->extent[epoch & 1].max : 0,
+		.hist = s->config.latency ? rs_kvm_element(&s->hists, at) : NULL,
+	};
+}
+
+/* A reason by its place in the row of a thread with this isa; see rs_kvm_place(). */
+static uint64_t what_at(uint32_t isa, uint32_t place)
+{
+	static const uint32_t firsts[] = { 0, 0x400, RS_EXIT_ARM64_OTHER, 0x80000000 };
+	uint32_t nested = place >= RS_KVM_ROW_NESTED, at;
+
+	if (place >= RS_KVM_ROW_RETURNS)
+		return rs_kvm_what(RS_ISA_USER, 0, place - RS_KVM_ROW_RETURNS);
+	for (size_t i = 0; i < sizeof(firsts) / sizeof(firsts[0]); i++) {
+		/* The range's start has a place iff this isa has the range. */
+		at = rs_kvm_place(isa, nested, firsts[i]);
+		if (at <= place && rs_kvm_place(isa, nested, firsts[i] + (place - at)) == place)
+			return rs_kvm_what(isa, nested, firsts[i] + (place - at));
+	}
+	return 0;
+}
+
+static struct rs_error *exit_add(struct rs_kvm_session *s, uint32_t *n, struct rs_kvm_exit **row)
+{
+	struct rs_error *err = grow((void **)&s->exits, &s->n_exits_max, *n, sizeof(*s->exits));
+
+	if (!err)
+		*row = &s->exits[(*n)++];
+	return err;
+}
+
+static struct rs_error *counts_read(struct rs_kvm_session *s, uint32_t *n)
+{
+	struct rs_kvm_exit *row;
+	struct rs_error *err;
+
+	for (uint32_t i = 0; s->config.only_count && i < s->n_known; i++) {
+		const struct rs_kvm_slot *slot = rs_kvm_slot(s, s->known[i].slot);
+
+		for (uint32_t place = 1; place < RS_KVM_ROW; place++) {
+			uint64_t what,
+				count = __atomic_load_n(&slot->count[place], __ATOMIC_RELAXED);
+
+			if (!count)
+				continue;
+			err = exit_add(s, n, &row);
+			if (err)
+				return err;
+			what = what_at(slot->isa, place);
+			*row = (struct rs_kvm_exit){ .thread = i,
+						     .isa = RS_KVM_WHAT_ISA(what),
+						     .code = RS_KVM_WHAT_CODE(what),
+						     .nested = RS_KVM_WHAT_NESTED(what),
+						     .count = count };
+		}
+	}
+	return NULL;
+}
+
+static struct rs_error *exits_read(struct rs_kvm_session *s, uint32_t epoch, uint32_t *n)
+{
+	struct rs_error *err;
+	struct rs_kvm_cell copy;
+	struct rs_kvm_exit *row;
+
+	*n = 0;
+	err = counts_read(s, n);
+	/* Blocks are handed out in order, but not at once: a hole ends nothing. */
+	for (uint32_t at = RS_KVM_BLOCK; !err && at < s->cells.n; at++) {
+		const struct rs_kvm_cell *cell = rs_kvm_cell(s, at);
+
+		/* Pairs with cell_make(), which writes it last. */
+		if (!__atomic_load_n(&cell->what, __ATOMIC_ACQUIRE)) {
+			at |= RS_KVM_BLOCK - 1; /* a block is used from its start */
+			continue;
+		}
+		cell_read(cell, &copy);
+		if (!copy.count || copy.slot > s->threads_max || !s->known_of[copy.slot])
+			continue;
+		err = exit_add(s, n, &row);
+		if (!err)
+			exit_fill(s, at, epoch, &copy, row);
+	}
+	return err;
+}
+
+/* ---- causes ---------------------------------------------------------------------------------- */
+
+static void cause_read(const struct rs_kvm_cause_row *row, struct rs_kvm_cause_row *copy)
+{
+	for (int i = 0; i < TRIES; i++) {
+		/* Pairs with cause_settle(), which steps entered first and settled last. */
+		uint64_t before = __atomic_load_n(&row->settled, __ATOMIC_ACQUIRE);
+
+		memcpy(copy, (const void *)row, sizeof(*copy));
+		/* The words first, then the other counter; pairs with the program's order. */
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&row->entered, __ATOMIC_RELAXED) == before)
+			break;
+	}
+	copy->count = __atomic_load_n(&row->count, __ATOMIC_RELAXED);
+}
+
+static struct rs_error *causes_read(struct rs_kvm_session *s, uint32_t *n)
+{
+	struct rs_kvm_cause_row copy;
+	struct rs_error *err;
+
+	*n = 0;
+	for (uint32_t at = RS_KVM_BLOCK; s->config.causes && at < s->causes.n; at++) {
+		const struct rs_kvm_cause_row *row = rs_kvm_element(&s->causes, at);
+
+		/* Pairs with cause_find(), which writes it last. */
+		if (!__atomic_load_n(&row->slot, __ATOMIC_ACQUIRE)) {
+			at |= RS_KVM_BLOCK - 1;
+			continue;
+		}
+		cause_read(row, &copy);
+		if (!copy.count || copy.slot > s->threads_max || !s->known_of[copy.slot])
+			continue;
+		err = grow((void **)&s->cause_rows, &s->n_causes_max, *n, sizeof(*s->cause_rows));
+		if (err)
+			return err;
+		s->cause_rows[(*n)++] = (struct rs_kvm_cause){
+			.thread = s->known_of[copy.slot] - 1,
+			.kind = copy.kind,
+			.key = copy.key,
+			.count = copy.count,
+			.entered = copy.entered,
+			.total_ns = copy.total_ns,
+			.max_ns = copy.max_ns,
+		};
+	}
+	return NULL;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static void dropped_read(const struct rs_kvm_session *s, struct rs_kvm_snapshot *snapshot)
+{
+	for (uint32_t i = 0; i < s->n_cpus; i++) {
+		const struct rs_kvm_cpu *cpu = rs_kvm_cpu(s, i);
+
+		snapshot->dropped_threads += cpu->dropped_threads;
+		snapshot->dropped_exits += cpu->dropped_exits;
+		snapshot->dropped_causes += cpu->dropped_causes;
+		snapshot->dropped_records += cpu->refused;
+	}
+}
+
+struct rs_error *rs_kvm_snapshot(struct rs_kvm_session *s, struct rs_kvm_snapshot *snapshot)
+{
+	struct rs_kvm_control *control = (void *)s->control.mem;
+	struct rs_kvm_snapshot got = { .opened_ns = s->opened_ns };
+	struct rs_error *err = rs_kvm_learn(s);
+	uint32_t epoch = control->epoch;
+
+	if (err)
+		return err;
+	/*
+	 * From here on least and greatest are the next snapshot's. What a program that has read the
+	 * epoch before still writes is there long before the cells are read: threads come first.
+	 */
+	__atomic_store_n(&control->epoch, epoch + 1, __ATOMIC_SEQ_CST);
+	threads_read(s);
+	err = exits_read(s, epoch, &got.n_exits);
+	if (!err)
+		err = causes_read(s, &got.n_causes);
+	if (err)
+		return err;
+	/* Last, so that no thread's time is ahead of it. */
+	got.now_ns = s->gate == RS_KVM_OPEN ? rs_kvm_now() : s->closed_ns;
+	threads_until(s, got.now_ns);
+	dropped_read(s, &got);
+	got.threads = s->threads;
+	got.exits = s->exits;
+	got.causes = s->cause_rows;
+	got.n_threads = s->n_known;
+	*snapshot = got;
+	return NULL;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where a vCPU thread's time goes. One state machine, compiled twice: the BPF programs run it as
+ * things happen, the analyses run it over recorded events, and so both give the same numbers.
+ *
+ *	           exit                  user_exit
+ *	  GUEST ---------->  KERNEL  ------------------>  USER
+ *	    ^                  |  ^ (woken: part of it was POLL)
+ *	    +------ entry -----+  |                         |
+ *	    +------ entry ------------------------------- --+
+ *
+ *	in KERNEL or USER:  off(preempted) -> WAIT -> on;   off(sleeping) -> HALTED or BLOCKED,
+ *	                    and from the wake-up on WAIT -> on
+ *
+ * Every step accounts the time since the last one to exactly one state, so the states of a vCPU add
+ * up to the time it was watched. What is not known is UNKNOWN, not the likeliest.
+ *
+ * Stamps are CLOCK_MONOTONIC ns. All steps of a thread are in its own context, and so never
+ * concurrent, but for rs_vcpu_wake(), which writes one word of its own.
+ *
+ * This header is read by the BPF compiler too: no libc, no division, no loop.
+ */
+#ifndef RS_KVM_VCPU_TIME_H
+#define RS_KVM_VCPU_TIME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum rs_vcpu_state {
+	RS_VCPU_UNKNOWN, /* before anything was seen, after a loss */
+	RS_VCPU_GUEST,	 /* from entry to exit */
+	RS_VCPU_KERNEL,	 /* in KVM, on a CPU, not polling */
+	RS_VCPU_USER,	 /* from the return of KVM_RUN to the next entry, on a CPU */
+	RS_VCPU_POLL,	 /* halted, and KVM spins for the wake-up (halt polling) */
+	RS_VCPU_HALTED,	 /* asleep in KVM: HLT, and the like */
+	RS_VCPU_BLOCKED, /* asleep while in the VMM */
+	RS_VCPU_WAIT,	 /* could run, and waits for a CPU */
+	RS_VCPU_STATES,
+};
+
+enum rs_vcpu_off {
+	RS_VCPU_ON,
+	RS_VCPU_PREEMPTED,
+	RS_VCPU_SLEEPING,
+};
+
+/* What an exit cost, from exit to the next entry: the parts add up to total_ns. */
+struct rs_vcpu_cost {
+	uint64_t total_ns;
+	uint64_t kernel_ns;
+	uint64_t user_ns;
+	uint64_t poll_ns;
+	uint64_t off_ns; /* HALTED, BLOCKED and WAIT */
+};
+
+struct rs_vcpu_time {
+	uint64_t since;	      /* watched from here */
+	uint64_t at;	      /* accounted up to here */
+	uint64_t wake;	      /* woken then, while off; 0: not */
+	uint64_t exit_at;     /* the exit that waits for its entry; 0: none */
+	uint64_t base_kernel; /* ns[] at that exit */
+	uint64_t base_user;
+	uint64_t base_poll;
+	uint64_t ns[RS_VCPU_STATES];
+	uint32_t state; /* GUEST, KERNEL, USER, or UNKNOWN: where it is when it is on a CPU */
+	uint32_t off;	/* enum rs_vcpu_off */
+	uint32_t seen;	/* anything, since it is watched */
+	uint32_t reserved;
+};
+
+/* Begins to watch at now. What comes first may tell what was until then. */
+static inline void rs_vcpu_begin(struct rs_vcpu_time *t, uint64_t now)
+{
+	t->since = now;
+	t->at = now;
+}
+
+/* After a loss: goes on knowing nothing, and what comes first tells nothing. */
+static inline void rs_vcpu_forget(struct rs_vcpu_time *t)
+{
+	t->state = RS_VCPU_UNKNOWN;
+	t->off = RS_VCPU_ON;
+	t->exit_at = 0;
+	t->wake = 0;
+	t->seen = 1;
+}
+
+/* Accounts what passed until now. A stamp from before the last one adds nothing. */
+#define RS_VCPU_ACCOUNT(t, until, to)                                                              \
+	do {                                                                                       \
+		if ((until) > (t)->at) {                                                           \
+			(t)->ns[to] += (until) - (t)->at;                                          \
+			(t)->at = (until);                                                         \
+		}                                                                                  \
+	} while (0)
+
+/* The running state's share. Each index is a constant, which is what a BPF verifier wants. */
+static inline void rs_vcpu_account(struct rs_vcpu_time *t, uint64_t now)
+{
+	if (t->state == RS_VCPU_GUEST)
+		RS_VCPU_ACCOUNT(t, now, RS_VCPU_GUEST);
+	else if (t->state == RS_VCPU_KERNEL)
+		RS_VCPU_ACCOUNT(t, now, RS_VCPU_KERNEL);
+	else if (t->state == RS_VCPU_USER)
+		RS_VCPU_ACCOUNT(t, now, RS_VCPU_USER);
+	else
+		RS_VCPU_ACCOUNT(t, now, RS_VCPU_UNKNOWN);
+}
+
+/* Back on a CPU, or at the end: what passed off it. */
+static inline void rs_vcpu_account_off(struct rs_vcpu_time *t, uint64_t now)
+{
+	uint64_t wake = t->wake;
+
+	if (t->off == RS_VCPU_SLEEPING) {
+		if (wake <= t->at || wake > now)
+			wake = now;
+		if (t->state == RS_VCPU_USER)
+			RS_VCPU_ACCOUNT(t, wake, RS_VCPU_BLOCKED);
+		else
+			RS_VCPU_ACCOUNT(t, wake, RS_VCPU_HALTED);
+	}
+	RS_VCPU_ACCOUNT(t, now, RS_VCPU_WAIT);
+}
+
+/* Nothing was seen since the watch began, and the thread sleeps: so it did from the start, for a
+ * switch would have been seen. */
+static inline void rs_vcpu_asleep(struct rs_vcpu_time *t)
+{
+	if (!t->seen)
+		t->off = RS_VCPU_SLEEPING;
+}
+
+/* kvm_exit. That it comes first tells that the guest ran until now. */
+static inline void rs_vcpu_exit(struct rs_vcpu_time *t, uint64_t now)
+{
+	if (!t->seen)
+		t->state = RS_VCPU_GUEST;
+	rs_vcpu_account(t, now);
+	t->seen = 1;
+	t->state = RS_VCPU_KERNEL;
+	t->exit_at = now;
+	t->base_kernel = t->ns[RS_VCPU_KERNEL];
+	t->base_user = t->ns[RS_VCPU_USER];
+	t->base_poll = t->ns[RS_VCPU_POLL];
+}
+
+/* kvm_entry. True: it ends an exit whose cost is *cost. */
+static inline bool rs_vcpu_entry(struct rs_vcpu_time *t, uint64_t now, struct rs_vcpu_cost *cost)
+{
+	uint64_t begin = t->exit_at;
+
+	rs_vcpu_account(t, now);
+	t->seen = 1;
+	t->state = RS_VCPU_GUEST;
+	t->exit_at = 0;
+	if (!begin || now < begin)
+		return false;
+	cost->total_ns = now - begin;
+	cost->kernel_ns = t->ns[RS_VCPU_KERNEL] - t->base_kernel;
+	cost->user_ns = t->ns[RS_VCPU_USER] - t->base_user;
+	cost->poll_ns = t->ns[RS_VCPU_POLL] - t->base_poll;
+	cost->off_ns = cost->total_ns - cost->kernel_ns - cost->user_ns - cost->poll_ns;
+	return true;
+}
+
+/* kvm_userspace_exit. That it comes first tells that KVM had it until now. */
+static inline void rs_vcpu_user_exit(struct rs_vcpu_time *t, uint64_t now)
+{
+	if (!t->seen)
+		t->state = RS_VCPU_KERNEL;
+	rs_vcpu_account(t, now);
+	t->seen = 1;
+	t->state = RS_VCPU_USER;
+}
+
+/*
+ * kvm_vcpu_wakeup: a halt of halt_ns ends. What of it was not off the CPU, was polling; it was
+ * accounted as KERNEL, and is moved. Never more than this exit spent there.
+ */
+static inline void rs_vcpu_woken(struct rs_vcpu_time *t, uint64_t now, uint64_t halt_ns)
+{
+	uint64_t kernel, off, poll;
+
+	rs_vcpu_account(t, now);
+	if (!t->exit_at || t->state != RS_VCPU_KERNEL)
+		return;
+	kernel = t->ns[RS_VCPU_KERNEL] - t->base_kernel;
+	off = now - t->exit_at - kernel - (t->ns[RS_VCPU_USER] - t->base_user) -
+	      (t->ns[RS_VCPU_POLL] - t->base_poll);
+	poll = halt_ns > off ? halt_ns - off : 0;
+	if (poll > kernel)
+		poll = kernel;
+	t->ns[RS_VCPU_KERNEL] -= poll;
+	t->ns[RS_VCPU_POLL] += poll;
+}
+
+/* sched_switch away from it; preempted: it could have gone on. */
+static inline void rs_vcpu_off(struct rs_vcpu_time *t, uint64_t now, bool preempted)
+{
+	rs_vcpu_account(t, now);
+	t->seen = 1;
+	t->wake = 0;
+	t->off = preempted ? RS_VCPU_PREEMPTED : RS_VCPU_SLEEPING;
+}
+
+/* sched_wakeup, on whatever CPU. */
+static inline void rs_vcpu_wake(struct rs_vcpu_time *t, uint64_t now)
+{
+	*(volatile uint64_t *)&t->wake = now;
+}
+
+/* sched_switch to it. That it comes first tells that it was off until now. */
+static inline void rs_vcpu_on(struct rs_vcpu_time *t, uint64_t now)
+{
+	if (!t->seen)
+		t->off = RS_VCPU_SLEEPING;
+	if (t->off != RS_VCPU_ON)
+		rs_vcpu_account_off(t, now);
+	else
+		rs_vcpu_account(t, now);
+	t->seen = 1;
+	t->off = RS_VCPU_ON;
+}
+
+/* The end of the watch, or of the thread; on a copy, the present. */
+static inline void rs_vcpu_end(struct rs_vcpu_time *t, uint64_t now)
+{
+	if (t->off != RS_VCPU_ON)
+		rs_vcpu_account_off(t, now);
+	else
+		rs_vcpu_account(t, now);
+}
+
+#endif

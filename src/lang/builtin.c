@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * D's own variables, a row each. The prototype, in D, is the name and type that the compiler goes
+ * by and that the manual shows.
+ */
+#include "lang/runtime.h"
+
+#include <string.h>
+
+#define NUMBER(expression)                                                                         \
+	{                                                                                          \
+		return (struct value){ .i = (uint64_t)(int64_t)(expression) };                     \
+	}
+
+static struct value get_timestamp(const struct firing *f) NUMBER(f->now_ns)
+
+	static struct value get_walltimestamp(const struct firing *f)
+		NUMBER((f->rt->io.clock ? f->rt->io.clock->wall_ns : 0) + f->now_ns)
+
+			static struct value get_cpu(const struct firing *f)
+				NUMBER(f->view ? f->view->cpu : RS_UNKNOWN)
+
+					static struct value get_tid(const struct firing *f)
+						NUMBER(f->view ? f->view->stream->tid : RS_UNKNOWN)
+
+							static struct value
+	get_vcpu(const struct firing *f) NUMBER(f->view ? f->view->stream->vcpu : RS_UNKNOWN)
+
+		static struct value get_id(const struct firing *f) NUMBER(f->probe->public.id)
+
+			static struct value get_epid(const struct firing *f)
+				NUMBER(f->bound ? f->bound->epid : 0)
+
+					static struct value get_execname(const struct firing *f)
+{
+	return value_text(f->view && f->view->stream->thread ? f->view->stream->thread : "");
+}
+
+static struct value get_vm(const struct firing *f)
+{
+	return value_text(f->view && f->view->stream->vm ? f->view->stream->vm : "");
+}
+
+static struct value get_probeprov(const struct firing *f)
+{
+	return value_text(f->probe->public.provider);
+}
+
+static struct value get_probemod(const struct firing *f)
+{
+	return value_text(f->probe->public.module);
+}
+
+static struct value get_probefunc(const struct firing *f)
+{
+	return value_text(f->probe->public.function);
+}
+
+static struct value get_probename(const struct firing *f)
+{
+	return value_text(f->probe->public.name);
+}
+
+/* Xen's domain. */
+static int64_t domain(const struct firing *f)
+{
+	return f->view && f->view->stream->xen ? f->view->stream->dom : RS_UNKNOWN;
+}
+
+static struct value get_dom(const struct firing *f) NUMBER(domain(f))
+
+	/* xdt's variables are there in xdt's probes alone. */
+	static bool in_xdt(const struct firing *f)
+{
+	if (f->view && !strcmp(f->probe->public.provider, "xdt"))
+		return true;
+	((struct firing *)f)->fault = FAULT_BADADDR;
+	return false;
+}
+
+static struct value get_xdt_curpcpu(const struct firing *f)
+	NUMBER(in_xdt(f) ? (uint32_t)f->view->cpu : 0)
+
+		static struct value
+	get_xdt_curdom(const struct firing *f) NUMBER(in_xdt(f) ? domain(f) : 0)
+
+		static struct value get_xdt_curvcpu(const struct firing *f)
+			NUMBER(in_xdt(f) ? f->view->stream->vcpu : 0)
+
+				static struct value get_xdt_timestamp(const struct firing *f)
+					NUMBER(in_xdt(f) ? f->now_ns : 0)
+
+						const
+	struct builtin builtins[] = {
+		{ "uint64_t timestamp", "ns from the trace's start; the event's own time",
+		  get_timestamp, true },
+		{ "uint64_t walltimestamp", "ns since 1970, UTC", get_walltimestamp, true },
+		{ "int cpu", "the host CPU; -1 where it is not known", get_cpu, true },
+		{ "int tid", "the thread on the host; -1 where it is not known", get_tid, true },
+		{ "string execname", "the thread's name; \"\" where it is not known", get_execname,
+		  true },
+		{ "string vm", "the virtual machine's name; \"\" where it is not known", get_vm,
+		  true },
+		{ "int vcpu", "the vCPU; -1 where it is not known", get_vcpu, true },
+		{ "int dom", "Xen's domain; -1 where it is not known", get_dom, true },
+		{ "string probeprov", "the probe's provider", get_probeprov, true },
+		{ "string probemod", "the probe's class, which is DTrace's module", get_probemod,
+		  true },
+		{ "string probefunc", "the probe's function; mostly \"\"", get_probefunc, true },
+		{ "string probename", "the probe's name", get_probename, true },
+		{ "unsigned int id", "the probe's number, as -l shows it", get_id, true },
+		{ "unsigned int epid", "the number of this pair of clause and probe", get_epid,
+		  false },
+		{ "unsigned int xdt_curpcpu", "`xdt_curpcpu: xdt's current physical CPU",
+		  get_xdt_curpcpu, false },
+		{ "unsigned int xdt_curdom", "`xdt_curdom: its current domain", get_xdt_curdom,
+		  false },
+		{ "unsigned int xdt_curvcpu", "`xdt_curvcpu: its current vCPU", get_xdt_curvcpu,
+		  false },
+		{ "uint64_t xdt_timestamp", "`xdt_timestamp: the event's time in ns",
+		  get_xdt_timestamp, false },
+	};
+const uint32_t n_builtins = sizeof(builtins) / sizeof(builtins[0]);
+
+/* ---- prototypes --------------------------------------------------------------------------- */
+
+/* The type at the text's beginning, of one word or two; where it ends. */
+static const char *type_at(const char *text, struct type *type)
+{
+	char words[32];
+	size_t len = strcspn(text, " ");
+
+	if (!strncmp(text, "unsigned int", 12))
+		len = 12;
+	memcpy(words, text, len);
+	words[len] = '\0';
+	type_named(words, type);
+	text += len;
+	return *text ? text + 1 : text;
+}
+
+void prototype_read(const char *text, struct prototype *prototype)
+{
+	size_t len;
+	bool optional = false;
+
+	*prototype = (struct prototype){ 0 };
+	text = type_at(text, &prototype->result);
+	len = strcspn(text, "(");
+	memcpy(prototype->name, text, len);
+	text += len;
+	if (*text)
+		text++;
+	while (*text && *text != ')') {
+		if (*text == '[') {
+			optional = true;
+			text++;
+		}
+		if (*text == ',' || *text == ' ') {
+			text++;
+			continue;
+		}
+		if (!strncmp(text, "void)", 5))
+			return;
+		text = type_at(text, &prototype->args[prototype->n_args++]);
+		if (!optional)
+			prototype->n_needed++;
+		text += strcspn(text, ",[])");
+		while (*text == ']')
+			text++;
+	}
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the two halves of the check share: expressions (check.c) and statements (action.c). */
+#ifndef RS_LANG_CHECK_H
+#define RS_LANG_CHECK_H
+
+#include "lang/internal.h"
+
+#define INLINES_MAX 10000 /* places where an inline's expression is put */
+
+struct checker {
+	struct rs_script *script;
+	struct clause *clause;
+	struct rs_error *err;
+	bool speculates, commits;
+};
+
+#define FAIL(c, at, ...)                                                                           \
+	do {                                                                                       \
+		if (!(c)->err)                                                                     \
+			(c)->err = lang_error((c)->script, at, __VA_ARGS__);                       \
+	} while (0)
+
+void check_node(struct checker *c, struct node *node);
+void check_call(struct checker *c, struct node *node);
+uint8_t check_keys(struct checker *c, struct node *args, struct type *keys);
+void check_same_keys(struct checker *c, const struct node *node, const struct type *have,
+		     uint8_t n_have, const struct type *want, uint8_t n_want);
+
+struct variable *variable_find(const struct rs_script *script, enum scope scope, const char *name);
+struct variable *variable_make(struct checker *c, const char *name, enum scope scope,
+			       struct type type, bool is_array);
+
+/* The row that an enumeration has for a name, in either case; NULL: none. */
+const struct rs_enum *enum_find(const struct rs_enum *values, const char *name);
+
+#endif

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The checked tree to code for a stack machine: a clause's predicate, then its statements, each of
+ * which leaves the stack as it was. There are no jumps backward, so a clause comes to its end.
+ */
+#include "lang/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct compiler {
+	struct rs_script *script;
+	struct clause *clause;
+	struct rs_error *err;
+	uint32_t room;
+	uint16_t act; /* the statement we are in, from 1 */
+};
+
+static uint32_t emit(struct compiler *c, enum opcode op, uint32_t n, uint32_t k, struct place at)
+{
+	struct clause *clause = c->clause;
+	uint32_t index = clause->n_code;
+
+	if (c->err)
+		return 0;
+	if (index == LANG_CODE_MAX) {
+		c->err = lang_error(c->script, at, "D_SYNTAX",
+				    "the clause needs more than %u instructions: split it",
+				    LANG_CODE_MAX);
+		return 0;
+	}
+	if (index == c->room) {
+		uint32_t room = c->room ? c->room * 2 : 32;
+		struct insn *code = realloc(clause->code, room * sizeof(*code));
+		struct place *places = realloc(clause->places, room * sizeof(*places));
+		uint16_t *acts = realloc(clause->acts, room * sizeof(*acts));
+
+		clause->code = code ? code : clause->code;
+		clause->places = places ? places : clause->places;
+		clause->acts = acts ? acts : clause->acts;
+		if (!code || !places || !acts) {
+			c->err = rs_error_no_memory();
+			return 0;
+		}
+		c->room = room;
+	}
+	clause->code[index] = (struct insn){ (uint8_t)op, (uint8_t)n, k };
+	clause->places[index] = at;
+	clause->acts[index] = c->act;
+	clause->n_code++;
+	return index;
+}
+
+/* A jump's target is here. */
+static void land(struct compiler *c, uint32_t jump)
+{
+	if (!c->err)
+		c->clause->code[jump].k = c->clause->n_code;
+}
+
+static void emit_int(struct compiler *c, uint64_t value, struct place at)
+{
+	uint64_t *slot;
+
+	for (uint32_t i = 0; i < c->script->ints.n; i++) {
+		if (c->script->ints.at[i] == value) {
+			emit(c, I_CONST, 0, i, at);
+			return;
+		}
+	}
+	slot = VECTOR_ADD(c->script, &c->script->ints);
+	if (!slot) {
+		c->err = rs_error_no_memory();
+		return;
+	}
+	*slot = value;
+	emit(c, I_CONST, 0, c->script->ints.n - 1, at);
+}
+
+static void emit_text(struct compiler *c, const char *text, size_t len, struct place at)
+{
+	struct text_constant *slot = VECTOR_ADD(c->script, &c->script->texts);
+	size_t most = c->script->options[OPT_STRSIZE] - 1;
+
+	if (!slot) {
+		c->err = rs_error_no_memory();
+		return;
+	}
+	len = strnlen(text, len); /* a string of D ends at a NUL */
+	*slot = (struct text_constant){ text, (uint32_t)(len < most ? len : most) };
+	emit(c, I_TEXT, 0, c->script->texts.n - 1, at);
+}
+
+static void expression(struct compiler *c, const struct node *node);
+
+/* ---- variables ---------------------------------------------------------------------------- */
+
+static bool is_dynamic(const struct variable *variable)
+{
+	return variable->is_array || variable->scope == SCOPE_SELF;
+}
+
+static void cut(struct compiler *c, struct type type, struct place at)
+{
+	if (type.kind == TYPE_INT && type.bytes < 8)
+		emit(c, I_CUT, type.bytes | (type.is_signed ? 0x80 : 0), 0, at);
+}
+
+/* The key's bytes: the variable, its thread, its tuple. */
+static void key(struct compiler *c, const struct node *args, uint32_t flags, struct place at)
+{
+	uint32_t n = 0, texts = 0;
+
+	for (const struct node *arg = args; arg; arg = arg->next, n++) {
+		expression(c, arg);
+		if (flags & LANG_KEY_AGGREGATION) /* it is shown as wide as its type */
+			cut(c, arg->type, arg->at);
+		texts |= (uint32_t)(arg->type.kind == TYPE_STRING) << n;
+	}
+	emit(c, I_KEY, texts, flags | n << 16, at);
+}
+
+/* KEY's second operand: the variable's number, how many keys (from bit 16), whose they are. */
+static uint32_t key_flags(const struct variable *variable)
+{
+	return variable->slot | (variable->scope == SCOPE_SELF ? LANG_KEY_SELF : LANG_KEY_GLOBAL);
+}
+
+static void load(struct compiler *c, const struct node *node)
+{
+	const struct variable *variable = node->variable;
+	bool text = variable->type.kind == TYPE_STRING;
+
+	if (is_dynamic(variable)) {
+		key(c, node->kind == N_INDEX ? node->args : NULL, key_flags(variable), node->at);
+		emit(c, text ? I_DLOADS : I_DLOADI, 0, variable->slot, node->at);
+		return;
+	}
+	emit(c, text ? I_LOADS : I_LOADI, variable->scope, variable->slot, node->at);
+}
+
+static enum opcode arithmetic(enum op op, bool is_signed)
+{
+	switch (op) {
+	case OP_ADD:
+		return I_ADD;
+	case OP_SUB:
+		return I_SUB;
+	case OP_MUL:
+		return I_MUL;
+	case OP_DIV:
+		return is_signed ? I_DIVS : I_DIVU;
+	case OP_MOD:
+		return is_signed ? I_MODS : I_MODU;
+	case OP_BAND:
+		return I_AND;
+	case OP_BOR:
+		return I_OR;
+	case OP_BXOR:
+		return I_XOR;
+	case OP_SHL:
+		return I_SHL;
+	case OP_SHR:
+		return is_signed ? I_SHRS : I_SHRU;
+	case OP_EQ:
+		return I_EQ;
+	case OP_NE:
+		return I_NE;
+	case OP_LT:
+		return is_signed ? I_LTS : I_LTU;
+	case OP_LE:
+		return is_signed ? I_LES : I_LEU;
+	case OP_GT:
+		return is_signed ? I_GTS : I_GTU;
+	default:
+		return is_signed ? I_GES : I_GEU;
+	}
+}
+
+/* a = b, a += b, a++: leaves the new value, of a++ the old one. */
+static void assign(struct compiler *c, const struct node *node)
+{
+	const struct variable *variable = node->a->variable;
+	bool text = variable->type.kind == TYPE_STRING, dynamic = is_dynamic(variable);
+	enum op op = node->op;
+	struct type type = variable->type;
+
+	if (dynamic)
+		key(c, node->a->kind == N_INDEX ? node->a->args : NULL, key_flags(variable),
+		    node->at);
+	if (op != OP_NONE && dynamic) {
+		emit(c, I_DUPK, 0, 0, node->at);
+		emit(c, I_DLOADI, 0, variable->slot, node->at);
+	} else if (op != OP_NONE) {
+		load(c, node->a);
+	}
+	if (node->kind == N_POST)
+		emit_int(c, 1, node->at);
+	else
+		expression(c, node->b);
+	if (op != OP_NONE) {
+		if (node->kind != N_POST && op != OP_SHL && op != OP_SHR)
+			type = type_common(type, node->b->type);
+		emit(c, arithmetic(op, type.is_signed), 0, 0, node->at);
+	}
+	cut(c, variable->type, node->at);
+	if (dynamic)
+		emit(c, text ? I_DSTORES : I_DSTOREI, 0, variable->slot, node->at);
+	else
+		emit(c, text ? I_STORES : I_STOREI, variable->scope, variable->slot, node->at);
+	if (node->kind == N_POST) {
+		emit_int(c, 1, node->at);
+		emit(c, op == OP_ADD ? I_SUB : I_ADD, 0, 0, node->at);
+		cut(c, variable->type, node->at);
+	}
+}
+
+/* ---- expressions -------------------------------------------------------------------------- */
+
+/* a && b, a || b: 0 or 1, and b only where it matters. */
+static void logical(struct compiler *c, const struct node *node)
+{
+	enum opcode jump = node->op == OP_LAND ? I_JZERO : I_JNZERO;
+	uint32_t first, second, end;
+
+	expression(c, node->a);
+	first = emit(c, jump, 0, 0, node->at);
+	expression(c, node->b);
+	second = emit(c, jump, 0, 0, node->at);
+	emit_int(c, node->op == OP_LAND, node->at);
+	end = emit(c, I_JUMP, 0, 0, node->at);
+	land(c, first);
+	land(c, second);
+	emit_int(c, node->op != OP_LAND, node->at);
+	land(c, end);
+}
+
+static void binary(struct compiler *c, const struct node *node)
+{
+	struct type type;
+
+	if (node->op == OP_LAND || node->op == OP_LOR) {
+		logical(c, node);
+		return;
+	}
+	expression(c, node->a);
+	if (node->op == OP_LXOR)
+		emit(c, I_NOT, 0, 0, node->at);
+	expression(c, node->b);
+	if (node->op == OP_LXOR) {
+		emit(c, I_NOT, 0, 0, node->at);
+		emit(c, I_NE, 0, 0, node->at);
+		return;
+	}
+	if (node->a->type.kind == TYPE_STRING) {
+		emit(c, I_COMPARE, 0, 0, node->at);
+		emit_int(c, 0, node->at);
+		emit(c, arithmetic(node->op, true), 0, 0, node->at);
+		return;
+	}
+	type = node->op == OP_SHL || node->op == OP_SHR ? type_promote(node->a->type)
+							: type_common(node->a->type, node->b->type);
+	emit(c, arithmetic(node->op, type.is_signed), 0, 0, node->at);
+}
+
+static void conditional(struct compiler *c, const struct node *node)
+{
+	uint32_t other, end;
+
+	expression(c, node->a);
+	other = emit(c, I_JZERO, 0, 0, node->at);
+	expression(c, node->b);
+	end = emit(c, I_JUMP, 0, 0, node->at);
+	land(c, other);
+	expression(c, node->c);
+	land(c, end);
+}
+
+static void call(struct compiler *c, const struct node *node)
+{
+	uint32_t n = 0;
+
+	if (!strcmp(node->text, "stringof")) {
+		if (node->args->type.kind == TYPE_STRING)
+			expression(c, node->args);
+		else
+			emit(c, I_ARGENUM, 0, node->args->index, node->at);
+		return;
+	}
+	for (const struct node *arg = node->args; arg; arg = arg->next, n++)
+		expression(c, arg);
+	emit(c, I_CALL, n, node->index, node->at);
+	c->clause->pure = false;
+}
+
+static void reference(struct compiler *c, const struct node *node)
+{
+	bool text = node->type.kind == TYPE_STRING;
+
+	switch (node->refers) {
+	case REFERS_VARIABLE:
+		c->clause->pure = false;
+		load(c, node);
+		break;
+	case REFERS_BUILTIN:
+		c->clause->pure &= builtins[node->index].pure;
+		emit(c, text ? I_VARS : I_VARI, 0, node->index, node->at);
+		break;
+	case REFERS_ARG:
+		emit(c, text ? I_ARGTEXT : I_ARG, 0, node->index, node->at);
+		break;
+	case REFERS_ENUM:
+		emit(c, I_ENUM, 0, node->index, node->at);
+		break;
+	case REFERS_ERROR:
+		c->clause->pure = false;
+		emit(c, I_MACRO, 0, node->index, node->at);
+		break;
+	default:
+		c->err = rs_error_create(RS_FAILED,
+					 "a name that means nothing reached the compiler");
+		break;
+	}
+}
+
+static void pop(struct compiler *c, const struct node *node)
+{
+	emit(c, node->type.kind == TYPE_STRING ? I_POPS : I_POPI, 0, 0, node->at);
+}
+
+static void expression(struct compiler *c, const struct node *node)
+{
+	if (c->err)
+		return;
+	switch (node->kind) {
+	case N_INT:
+		emit_int(c, node->value, node->at);
+		break;
+	case N_TEXT:
+		emit_text(c, node->text, node->len, node->at);
+		break;
+	case N_UNARY:
+		expression(c, node->a);
+		if (node->op != OP_ADD)
+			emit(c,
+			     node->op == OP_SUB	  ? I_NEG
+			     : node->op == OP_INV ? I_INV
+						  : I_NOT,
+			     0, 0, node->at);
+		break;
+	case N_BINARY:
+		binary(c, node);
+		break;
+	case N_ASSIGN:
+	case N_POST:
+		c->clause->pure = false;
+		assign(c, node);
+		break;
+	case N_COND:
+		conditional(c, node);
+		break;
+	case N_COMMA:
+		expression(c, node->a);
+		pop(c, node->a);
+		expression(c, node->b);
+		break;
+	case N_CAST:
+		expression(c, node->a);
+		cut(c, node->type, node->at);
+		break;
+	case N_CALL:
+		call(c, node);
+		break;
+	default:
+		reference(c, node);
+		break;
+	}
+}
+
+/* ---- statements --------------------------------------------------------------------------- */
+
+static void statements(struct compiler *c, const struct node *first);
+
+static void if_statement(struct compiler *c, const struct node *node)
+{
+	uint32_t other, end;
+
+	expression(c, node->a);
+	other = emit(c, I_JZERO, 0, 0, node->at);
+	statements(c, node->b);
+	if (!node->c) {
+		land(c, other);
+		return;
+	}
+	end = emit(c, I_JUMP, 0, 0, node->at);
+	land(c, other);
+	statements(c, node->c);
+	land(c, end);
+}
+
+/* The arguments that are evaluated, each as wide as its type, then the action. */
+static void action(struct compiler *c, const struct node *node, const struct node *args)
+{
+	for (const struct node *arg = args; arg; arg = arg->next) {
+		expression(c, arg);
+		cut(c, arg->type, arg->at);
+	}
+	emit(c, I_DO, 0, node->index, node->at);
+}
+
+static void statement(struct compiler *c, const struct node *node)
+{
+	if (node->kind == N_IF) {
+		if_statement(c, node);
+	} else if (node->kind == N_AGGREGATE) {
+		if (node->a->args)
+			key(c, node->a->args, LANG_KEY_AGGREGATION, node->a->at);
+		action(c, node, node->b->args);
+	} else if (node->kind == N_CALL && node->type.kind == TYPE_VOID) {
+		action(c, node, node->args);
+	} else {
+		expression(c, node);
+		pop(c, node);
+	}
+}
+
+static void statements(struct compiler *c, const struct node *first)
+{
+	for (const struct node *node = first; node && !c->err; node = node->next) {
+		c->act++;
+		statement(c, node);
+	}
+}
+
+struct rs_error *compile_clause(struct rs_script *script, struct clause *clause)
+{
+	struct compiler c = { .script = script, .clause = clause };
+	struct place at = clause->at;
+
+	clause->pure = true;
+	if (clause->predicate) {
+		expression(&c, clause->predicate);
+		emit(&c, I_TRUTH, 0, 0, clause->predicate->at);
+	}
+	clause->test_end = clause->n_code;
+	{
+		bool pure = clause->pure; /* of the predicate alone */
+
+		statements(&c, clause->body);
+		clause->pure = pure;
+	}
+	emit(&c, I_END, 0, 0, at);
+	return c.err;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the two halves of the parser share: expressions (parse.c) and what stands around them
+ * (clause.c). The first error stays in the parser and makes every further token the end, so that no
+ * caller needs to look.
+ */
+#ifndef RS_LANG_PARSE_H
+#define RS_LANG_PARSE_H
+
+#include "lang/internal.h"
+
+struct parser {
+	struct lexer lexer;
+	struct rs_script *script;
+	struct token token; /* the one ahead, where `ahead` */
+	bool ahead;
+	struct rs_error *err;
+	uint32_t depth;
+};
+
+#define FAIL(p, at, ...)                                                                           \
+	do {                                                                                       \
+		if (!(p)->err)                                                                     \
+			(p)->err = lang_error((p)->script, at, __VA_ARGS__);                       \
+	} while (0)
+
+/* Zeroed; NULL after an error. */
+void *parse_memory(struct parser *p, size_t bytes);
+struct node *parse_node(struct parser *p, enum node_kind kind, struct place at);
+
+const struct token *peek(struct parser *p);
+struct token next(struct parser *p);
+bool is_op(struct parser *p, enum op op);
+bool accept(struct parser *p, enum op op);
+void expect(struct parser *p, enum op op, const char *where);
+bool enter(struct parser *p); /* one deeper; false: too deep */
+const char *token_text(const struct token *token);
+
+bool begins_type(const struct parser *p, const char *word);
+struct type type_read(struct parser *p);
+void no_structs(struct parser *p, const struct token *word);
+struct node *parse_macro(struct parser *p, const struct token *token);
+struct node *parse_expression(struct parser *p);
+struct node *parse_conditional(struct parser *p);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A running program: what a firing sees, where variables, aggregations and output are. */
+#ifndef RS_LANG_RUNTIME_H
+#define RS_LANG_RUNTIME_H
+
+#include "lang/internal.h"
+
+/* ---- text that is being made -------------------------------------------------------------- */
+
+struct text {
+	char *at;
+	size_t len, room, most;
+	bool full; /* something found no room */
+};
+
+void text_add(struct text *text, const char *bytes, size_t len);
+void text_print(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_deinit(struct text *text);
+
+/* ---- faults: DTrace's numbers ------------------------------------------------------------- */
+
+enum fault {
+	FAULT_NONE,
+	FAULT_BADADDR,
+	FAULT_BADALIGN,
+	FAULT_ILLOP,
+	FAULT_DIVZERO,
+	FAULT_NOSCRATCH,
+	FAULT_KPRIV,
+	FAULT_UPRIV,
+	FAULT_TUPOFLOW,
+};
+
+/* ---- a firing ----------------------------------------------------------------------------- */
+
+/* A clause as an event sees it. */
+struct bound {
+	const struct clause *clause;
+	uint32_t epid; /* DTrace's "enabled probe ID" */
+};
+
+/* An event, resolved: for each reference of the program what it is here. */
+struct binding {
+	const struct rs_event *event;
+	uint32_t probe;
+	struct bound *bound;
+	uint32_t n_bound;
+	const struct rs_field **fields; /* by reference; NULL: there is none */
+	uint64_t *enums;		/* by reference to an enumeration's name */
+	struct binding *next;
+};
+
+struct firing {
+	struct rs_script *script;
+	struct runtime *rt;
+	const struct rs_view *view; /* NULL for BEGIN, END, ERROR, ticks */
+	const struct binding *binding;
+	const struct probe *probe;
+	const struct bound *bound;
+	int64_t now_ns;
+	uint64_t error[10]; /* ERROR's arguments */
+	enum fault fault;
+	uint64_t fault_value;
+	bool recorded;
+	uint32_t speculation; /* of this clause; 0: none */
+	struct value tokens;  /* what strtok() has left */
+};
+
+/* Memory of strings that lasts for the firing; NULL, with the fault set, when it is all used. */
+char *scratch(struct firing *firing, size_t bytes);
+struct value value_text(const char *text);
+
+/* ---- speculations ------------------------------------------------------------------------- */
+
+struct speculation {
+	bool active;
+	struct text text;
+};
+
+/* ---- dynamic variables -------------------------------------------------------------------- */
+
+struct dynamic;
+struct dynamics {
+	struct dynamic **at; /* open addressing */
+	size_t mask, used;
+	uint64_t bytes, most;
+	uint64_t drops;
+};
+
+/* The variable of this key; *text is its string. 0 and "" where there is none. */
+struct value dynamic_load(const struct dynamics *dynamics, const struct value *key, bool text);
+/* 0 and "" give its memory back. */
+void dynamic_store(struct dynamics *dynamics, const struct value *key, const struct value *value,
+		   bool text, size_t text_most);
+void dynamics_deinit(struct dynamics *dynamics);
+
+/* ---- aggregations ------------------------------------------------------------------------- */
+
+struct agg_row {
+	const struct aggregation *agg;
+	uint64_t hash;
+	uint32_t key_bytes;
+	int64_t *data; /* agg->n_data of them */
+	char key[];    /* as KEY made it */
+};
+
+struct agg_table {
+	struct agg_row **rows;
+	size_t n, room;
+	uint32_t *index; /* of rows, + 1; open addressing */
+	size_t mask;
+	uint64_t bytes, most;
+	uint64_t drops;
+};
+
+void agg_add(struct agg_table *table, const struct aggregation *agg, const struct value *key,
+	     int64_t value, int64_t by);
+void agg_clear(struct agg_table *table, const struct aggregation *agg);
+/* Leaves n rows, those of the greatest values; of the least where n is negative. */
+void agg_trunc(struct rs_script *script, const struct aggregation *agg, int64_t n);
+void agg_table_deinit(struct agg_table *table);
+
+/* The one number that a row comes to, and how rows compare by it. */
+int64_t agg_value(const struct agg_row *row, uint64_t normal);
+int agg_compare(const struct agg_row *a, const struct agg_row *b);
+int agg_compare_keys(const struct agg_row *a, const struct agg_row *b);
+int64_t agg_quantize_bound(uint32_t bin);
+
+/* printa(): of several aggregations side by side; format NULL: DTrace's own form. */
+void agg_print(struct rs_script *script, struct text *text, struct aggregation *const *aggs,
+	       uint32_t n, const struct format *format);
+
+/* ---- formats ------------------------------------------------------------------------------ */
+
+/* A value as one conversion has it. */
+void format_value(struct text *text, const struct conversion *conversion, struct type type,
+		  const struct value *value, int width, int precision);
+void format_values(struct text *text, const struct format *format, const struct type *types,
+		   const struct value *values);
+/* As trace() does; quiet: without padding. */
+void format_trace(struct text *text, struct type type, const struct value *value, bool quiet);
+
+/* ---- the whole ---------------------------------------------------------------------------- */
+
+#define BINDINGS 256 /* of the direct-mapped cache; a power of two */
+
+struct global {
+	struct value value;
+	char *text; /* strsize bytes, of strings */
+};
+
+/* The sink, as its callbacks get it. */
+struct sink_of {
+	struct rs_sink sink;
+	struct rs_script *script;
+};
+
+struct runtime {
+	struct sink_of sink;
+	struct rs_script_io io;
+	struct global *globals;
+	struct value *locals; /* this->; for one firing */
+	char *scratch;
+	size_t scratch_used;
+	struct dynamics dynamics;
+	struct agg_table aggs;
+	struct speculation *speculations;
+	uint64_t speculation_none, speculation_drops, output_drops;
+	struct text text; /* of the clause that runs */
+	struct binding *cache[BINDINGS];
+	struct binding *bindings;
+	struct bound *special[3]; /* BEGIN, END, ERROR: by probe */
+	uint32_t n_special[3];
+	struct bound **tick_bound;
+	uint32_t *n_tick_bound;
+	int64_t next_tick_ns, now_ns;
+	uint64_t random, lost;
+	uint32_t n_epids;
+	bool heading, exiting, ended, in_error;
+	int status;
+	struct rs_error *err;
+};
+
+enum { PROBE_BEGIN, PROBE_END, PROBE_ERROR };
+
+/* Runs a probe's clauses. */
+void fire(struct firing *firing, const struct bound *bound, uint32_t n);
+/* Runs a clause's code from its beginning: true, it came to its end; false, the predicate did not
+ * hold or there is a fault. */
+bool run_clause(struct firing *firing, const struct clause *clause, uint32_t *pc);
+bool run_predicate(struct firing *firing, const struct clause *clause, uint32_t *pc);
+void do_action(struct firing *firing, const struct action *action, const struct value *args);
+
+struct rs_error *bind_program(struct rs_script *script);
+const struct binding *bind_event(struct rs_script *script, const struct rs_event *event);
+
+void tell(struct rs_script *script, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,817 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The recorder. A feed is a ring on its way to a stream of the store:
+ *
+ *	this program's thread rings --+
+ *	guests' rings ----------------+-- feed: drain --> packet --> stream_N
+ *	rings that others put into ---+
+ *
+ * Feeds are put at the front of a list that only grows. Each has a lock, held while it is
+ * drained or flushed: by the recorder's thread that it belongs to, and for a guest with doorbells
+ * by the VMM's thread too.
+ */
+#include <ringside/recorder.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "source/guest.h"
+#include "store/writer.h"
+#include "trace/trace.h"
+
+#define POLL_US_DEFAULT	 1000
+#define FLUSH_MS_DEFAULT 100
+#define THREADS_MAX	 64
+#define FINISH_ROUNDS	 4 /* a producer that goes on meanwhile must not keep us */
+
+struct feed {
+	struct feed *next;
+	uint32_t number; /* decides which thread polls it */
+	pthread_mutex_t lock;
+	struct rs_drain *drain;
+	const struct rs_clock *clock;
+	const struct rs_stream *vcpu; /* a guest's; else NULL */
+	struct rs_store_stream *out;
+	bool poll;     /* else only its owner drains it, and we flush */
+	bool done;     /* broken, or its producer gone: never drained again */
+	char what[48]; /* of somebody else's, for errors; else empty */
+	/* Of a stream that its owner fills: no drain. */
+	struct rs_recorder *recorder;
+	struct rs_layouts layouts;
+	uint64_t last_stamp;
+	/* Of a thread of this program. */
+	struct rs_trace_ring *ring;
+	/* Of one in this process's memory. */
+	struct rs_sbuf_consumer consumer;
+	struct rs_drain own_drain;
+};
+
+/* A guest that is collected: its feeds by vCPU. */
+struct guest {
+	struct guest *next;
+	struct rs_recorder *recorder;
+	struct rs_host_guest *guest;
+	bool poll;
+	struct feed *feeds[RS_GUEST_VCPUS_MAX];
+	uint32_t classes[RS_GUEST_VCPUS_MAX];
+};
+
+/* A class that rings of others share. */
+struct producer {
+	struct producer *next;
+	const struct rs_schema *schema;
+	struct rs_clock clock;
+	uint32_t class_index;
+};
+
+struct rs_recorder {
+	struct rs_store *store;
+	struct rs_clock clock;
+	uint64_t poll_ns, flush_ns;
+	pthread_mutex_t lock; /* adding feeds and guests; the first error */
+	struct feed *feeds;
+	uint32_t n_feeds;
+	struct guest *guests;
+	struct producer *producers;
+	struct rs_error *error;
+	/* This program's own threads. */
+	bool own;
+	struct rs_schema *own_schema;
+	uint32_t own_class;
+	pthread_mutex_t learn_lock;
+	uint32_t learnt;
+	/* Threads. */
+	bool stop;
+	uint32_t n_threads;
+	struct worker {
+		struct rs_recorder *recorder;
+		pthread_t thread;
+		uint32_t number;
+	} workers[THREADS_MAX];
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* Takes an error that nobody is there to be given; readers of the trace are told too. */
+static void keep_error(struct rs_recorder *r, struct rs_error *err)
+{
+	if (!err)
+		return;
+	rs_store_note(r->store, err);
+	pthread_mutex_lock(&r->lock);
+	if (!r->error) {
+		r->error = err;
+		err = NULL;
+	}
+	pthread_mutex_unlock(&r->lock);
+	rs_error_free(err);
+}
+
+/* ---- feeds -------------------------------------------------------------------------------- */
+
+static struct rs_error *feed_create(struct rs_recorder *r, uint32_t class_index,
+				    const struct rs_stream *stream, struct feed **out)
+{
+	struct feed *feed = calloc(1, sizeof(*feed));
+	struct rs_error *err;
+
+	if (!feed)
+		return rs_error_no_memory();
+	err = rs_store_add_stream(r->store, class_index, stream, &feed->out);
+	if (err) {
+		free(feed);
+		return err;
+	}
+	pthread_mutex_init(&feed->lock, NULL);
+	*out = feed;
+	return NULL;
+}
+
+static void feed_publish(struct rs_recorder *r, struct feed *feed)
+{
+	pthread_mutex_lock(&r->lock);
+	feed->number = r->n_feeds++;
+	feed->next = r->feeds;
+	/* Pairs with the acquire in worker_round(). */
+	__atomic_store_n(&r->feeds, feed, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&r->lock);
+}
+
+/*
+ * Drains a feed until it was empty once, but no more than a ring's worth, whatever its producer
+ * does meanwhile. Under its lock. The error is the ring's or the store's.
+ */
+static struct rs_error *feed_drain(struct feed *feed, bool *any)
+{
+	struct rs_error *err = NULL;
+	uint64_t total = 0;
+
+	while (!feed->done && total < feed->drain->port.size) {
+		enum rs_drain_status status;
+		struct rs_drained got;
+		struct rs_error *store_err;
+		uint32_t room;
+		uint8_t *at;
+
+		store_err = rs_store_room(feed->out, &at, &room);
+		if (!err)
+			err = store_err;
+		else
+			rs_error_free(store_err);
+		feed->drain->clock = feed->clock;
+		status = rs_drain_read(feed->drain, at, room, 0, &got);
+		rs_store_take(feed->out, &got);
+		/* A new name is seen in no header: it must be known before its packet is written.
+		 */
+		if (got.bytes && feed->drain->learn)
+			feed->drain->learn(feed->drain->learn_ctx);
+		total += got.bytes;
+		if (status != RS_DRAIN_OK) {
+			feed->done = true;
+			rs_error_free(err);
+			return rs_error_create(RS_DAMAGED, "%s", rs_drain_status_text(status));
+		}
+		if (!got.bytes)
+			break;
+	}
+	*any = total > 0;
+	return err;
+}
+
+/* Says whose feed an error is of. */
+static struct rs_error *feed_error(const struct feed *feed, struct rs_error *err)
+{
+	const struct rs_stream *vcpu = feed->vcpu;
+
+	if (feed->what[0])
+		return rs_error_wrap(err, "%s", feed->what);
+	return vcpu ? rs_error_wrap(err, "guest '%s', vCPU %d", vcpu->vm, vcpu->vcpu) : err;
+}
+
+/* All that is in the ring: more than a ring's worth comes out where stamps have to be mended. */
+static struct rs_error *feed_empty(struct feed *feed)
+{
+	struct rs_error *err = NULL, *next;
+	bool any = true;
+
+	for (int i = 0; any && !feed->done && i < FINISH_ROUNDS; i++) {
+		next = feed_drain(feed, &any);
+		if (!err)
+			err = next;
+		else
+			rs_error_free(next);
+	}
+	return err;
+}
+
+/* The producer is gone, or we are going: what is left, what was lost unsaid, and out. */
+static struct rs_error *feed_finish(struct feed *feed)
+{
+	struct rs_error *err = NULL, *err2;
+	struct rs_drained got;
+	uint32_t room;
+	uint8_t *at;
+
+	if (!feed->done && feed->drain) {
+		err = feed_empty(feed);
+		rs_error_free(rs_store_room(feed->out, &at, &room));
+		rs_drain_end(feed->drain, at, room, rs_drain_now(feed->clock), &got);
+		rs_store_take(feed->out, &got);
+	}
+	feed->done = true;
+	if (feed->ring) {
+		feed->ring->told_lost = feed->drain->told_lost;
+		feed->ring->told_ahead = feed->drain->told_ahead;
+	}
+	err2 = rs_store_end_stream(feed->out);
+	if (!err)
+		return err2;
+	rs_error_free(err2);
+	return err;
+}
+
+/* ---- this program's threads --------------------------------------------------------------- */
+
+static bool learn(void *ctx)
+{
+	struct rs_recorder *r = ctx;
+	bool any;
+
+	pthread_mutex_lock(&r->learn_lock);
+	rs_trace_learn(r->own_schema, &r->learnt);
+	any = r->learnt > 0; /* another worker may have learnt what this one lacks */
+	pthread_mutex_unlock(&r->learn_lock);
+	return any;
+}
+
+static struct rs_error *ring_add(struct rs_recorder *r, struct rs_trace_ring *ring)
+{
+	struct rs_stream stream = { .thread = ring->thread,
+				    .vm = ring->vm[0] ? ring->vm : NULL,
+				    .vcpu = ring->vcpu,
+				    .cpu = RS_UNKNOWN,
+				    .tid = ring->tid,
+				    .schema = r->own_schema,
+				    .clock = &r->clock };
+	struct rs_port port;
+	struct rs_error *err;
+	struct feed *feed;
+
+	learn(r); /* names and events of the sites known so far */
+	err = feed_create(r, r->own_class, &stream, &feed);
+	if (err)
+		return err;
+	ring->taken = true;
+	rs_sbuf_attach(&feed->consumer, ring->memory.mem, ring->memory.bytes);
+	port = rs_port_local(&feed->consumer);
+	rs_drain_init(&feed->own_drain, &port, r->own_schema);
+	feed->own_drain.told_lost = ring->told_lost;
+	feed->own_drain.told_ahead = ring->told_ahead;
+	feed->own_drain.learn = learn;
+	feed->own_drain.learn_ctx = r;
+	feed->drain = &feed->own_drain;
+	feed->clock = &r->clock;
+	feed->ring = ring;
+	feed->poll = true;
+	feed_publish(r, feed);
+	return NULL;
+}
+
+/* New rings of threads; only the first worker, or the closing thread. */
+static void rings_look(struct rs_recorder *r)
+{
+	for (struct rs_trace_ring *ring = rs_trace_rings(); ring; ring = ring->next) {
+		if (!ring->taken)
+			keep_error(r, ring_add(r, ring));
+	}
+}
+
+/* Rings whose threads have ended: drained to the end, and freed. As rings_look(). */
+static void rings_retire(struct rs_recorder *r)
+{
+	for (struct feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;
+	     feed = feed->next) {
+		/* Pairs with the thread's release at its end. */
+		if (!feed->ring || !__atomic_load_n(&feed->ring->ended, __ATOMIC_ACQUIRE))
+			continue;
+		pthread_mutex_lock(&feed->lock);
+		keep_error(r, feed_finish(feed));
+		pthread_mutex_unlock(&feed->lock);
+		rs_trace_ring_free(feed->ring);
+		feed->ring = NULL;
+	}
+}
+
+struct rs_error *rs_recorder_add_trace(struct rs_recorder *r)
+{
+	struct rs_error *err;
+
+	if (!rs_trace_collect(true))
+		return rs_error_create(RS_USAGE, "this program's trace is recorded already");
+	err = rs_schema_create(rs_trace_provider(), &r->own_schema);
+	/* A provider that the catalogue does not know has only events of its own. */
+	if (!err && !strcmp(rs_trace_provider(), "vmm"))
+		err = rs_schema_add_catalogue(r->own_schema, "vmm");
+	if (!err)
+		err = rs_store_add_class(r->store, r->own_schema, &r->clock, &r->own_class);
+	if (err) {
+		rs_trace_collect(false);
+		return err;
+	}
+	/* Pairs with the acquire in worker_round(). */
+	__atomic_store_n(&r->own, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* ---- guests ------------------------------------------------------------------------------- */
+
+/* The class of a vCPU's stream: one for each clock of the guest. */
+static struct rs_error *guest_class(struct guest *g, uint32_t vcpu, const struct rs_stream *stream,
+				    struct rs_schema *schema)
+{
+	for (uint32_t i = 0; i < RS_GUEST_VCPUS_MAX; i++) {
+		const struct feed *feed = g->feeds[i];
+
+		if (feed && !strcmp(feed->clock->name, stream->clock->name)) {
+			g->classes[vcpu] = g->classes[i];
+			return NULL;
+		}
+	}
+	return rs_store_add_class(g->recorder->store, schema, stream->clock, &g->classes[vcpu]);
+}
+
+static struct rs_error *guest_found(void *ctx, uint32_t vcpu, struct rs_drain *drain,
+				    const struct rs_stream *stream, struct rs_schema *schema)
+{
+	struct guest *g = ctx;
+	struct rs_error *err = guest_class(g, vcpu, stream, schema);
+	struct feed *feed;
+
+	if (!err)
+		err = feed_create(g->recorder, g->classes[vcpu], stream, &feed);
+	if (err)
+		return err;
+	feed->drain = drain;
+	feed->clock = stream->clock;
+	feed->vcpu = stream;
+	feed->poll = g->poll;
+	g->feeds[vcpu] = feed;
+	feed_publish(g->recorder, feed);
+	return NULL;
+}
+
+static struct rs_error *guest_drain(void *ctx, uint32_t vcpu)
+{
+	struct guest *g = ctx;
+	struct feed *feed = g->feeds[vcpu];
+	struct rs_error *err;
+	bool any;
+
+	pthread_mutex_lock(&feed->lock);
+	err = feed_error(feed, feed_drain(feed, &any));
+	pthread_mutex_unlock(&feed->lock);
+	if (err)
+		rs_store_note(g->recorder->store, err);
+	return err;
+}
+
+struct rs_error *rs_recorder_add_guest(struct rs_recorder *r, struct rs_host_guest *guest,
+				       bool poll)
+{
+	struct guest *g = calloc(1, sizeof(*g));
+	struct rs_error *err;
+
+	if (!g)
+		return rs_error_no_memory();
+	*g = (struct guest){ .recorder = r, .guest = guest, .poll = poll };
+	err = rs_host_guest_take(guest, &(struct rs_guest_taker){ g, guest_found, guest_drain });
+	if (err) {
+		free(g);
+		return err;
+	}
+	pthread_mutex_lock(&r->lock);
+	g->next = r->guests;
+	/* Pairs with the acquire in guests_look(). */
+	__atomic_store_n(&r->guests, g, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&r->lock);
+	return NULL;
+}
+
+static void guests_look(struct rs_recorder *r)
+{
+	for (struct guest *g = __atomic_load_n(&r->guests, __ATOMIC_ACQUIRE); g; g = g->next) {
+		struct rs_error *err;
+
+		/* Each vCPU's ring can be bad once: until there is nothing more to complain of. */
+		while (g->poll && (err = rs_host_guest_look(g->guest)))
+			keep_error(r, err);
+	}
+}
+
+/* ---- rings of others ---------------------------------------------------------------------- */
+
+/* Under the lock. */
+static struct producer *producer_find(struct rs_recorder *r, const struct rs_schema *schema,
+				      const struct rs_clock *clock)
+{
+	struct producer *p;
+
+	for (p = r->producers; p; p = p->next) {
+		if (p->schema == schema && (!clock || !strcmp(p->clock.name, clock->name)))
+			break;
+	}
+	return p;
+}
+
+static struct rs_error *producer_of(struct rs_recorder *r, struct rs_schema *schema,
+				    const struct rs_clock *clock, uint32_t *class_index)
+{
+	struct rs_error *err;
+	struct producer *p;
+
+	pthread_mutex_lock(&r->lock);
+	p = producer_find(r, schema, clock);
+	pthread_mutex_unlock(&r->lock);
+	if (p) {
+		*class_index = p->class_index;
+		return NULL;
+	}
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return rs_error_no_memory();
+	*p = (struct producer){ .schema = schema, .clock = *clock };
+	err = rs_store_add_class(r->store, schema, clock, &p->class_index);
+	if (err) {
+		free(p);
+		return err;
+	}
+	*class_index = p->class_index;
+	pthread_mutex_lock(&r->lock);
+	p->next = r->producers;
+	r->producers = p;
+	pthread_mutex_unlock(&r->lock);
+	return NULL;
+}
+
+static void ring_words(const struct rs_stream *stream, char what[48])
+{
+	if (stream->cpu >= 0)
+		snprintf(what, 48, "the ring of CPU %d", stream->cpu);
+	else
+		snprintf(what, 48, "the ring of %.32s",
+			 stream->thread ? stream->thread : "no name");
+}
+
+struct rs_error *rs_recorder_add_ring(struct rs_recorder *r, const struct rs_recorder_ring *ring)
+{
+	struct rs_sbuf_consumer consumer;
+	enum rs_sbuf_status status = rs_sbuf_attach(&consumer, ring->mem, ring->bytes);
+	uint32_t class_index;
+	struct rs_error *err;
+	struct rs_port port;
+	struct feed *feed;
+	char what[48];
+
+	ring_words(ring->stream, what);
+	if (status != RS_SBUF_OK)
+		return rs_error_create(RS_DAMAGED, "%s: %s", what, rs_sbuf_status_text(status));
+	if (consumer.ele_size != RS_SLOT_BYTES)
+		return rs_error_create(RS_DAMAGED, "%s: its elements have %u bytes, not %u", what,
+				       consumer.ele_size, RS_SLOT_BYTES);
+	err = producer_of(r, ring->schema, ring->clock, &class_index);
+	if (!err)
+		err = feed_create(r, class_index, ring->stream, &feed);
+	if (err)
+		return err;
+	memcpy(feed->what, what, sizeof(what));
+	feed->consumer = consumer;
+	port = rs_port_local(&feed->consumer);
+	rs_drain_init(&feed->own_drain, &port, ring->schema);
+	feed->drain = &feed->own_drain;
+	feed->clock = ring->clock;
+	feed->poll = true;
+	feed_publish(r, feed);
+	return NULL;
+}
+
+/* A feed by another name: what its owner puts needs no drain. */
+struct rs_recorder_stream {
+	struct feed feed;
+};
+
+struct rs_error *rs_recorder_add_stream(struct rs_recorder *r, struct rs_schema *schema,
+					const struct rs_clock *clock,
+					const struct rs_stream *identity,
+					struct rs_recorder_stream **out)
+{
+	uint32_t class_index;
+	struct rs_error *err = producer_of(r, schema, clock, &class_index);
+	struct feed *feed;
+
+	if (!err)
+		err = feed_create(r, class_index, identity, &feed);
+	if (err)
+		return err;
+	feed->recorder = r;
+	rs_layouts_init(&feed->layouts, schema);
+	feed_publish(r, feed);
+	*out = (struct rs_recorder_stream *)feed;
+	return NULL;
+}
+
+struct rs_error *rs_recorder_put(struct rs_recorder_stream *stream, uint64_t stamp, uint64_t id,
+				 const void *payload, uint32_t bytes)
+{
+	struct feed *feed = (struct feed *)stream;
+	const struct rs_layout *layout;
+	uint32_t slots = RS_RECORD_SLOTS(bytes), room;
+	struct rs_drained got = { .bytes = slots * RS_SLOT_BYTES, .records = 1 };
+	struct rs_error *err;
+	struct rs_slot *slot;
+	uint8_t *at;
+
+	if (bytes > RS_RECORD_PAYLOAD_MAX)
+		return rs_error_create(RS_USAGE, "a record of %u bytes is too long", bytes);
+	pthread_mutex_lock(&feed->lock);
+	err = rs_store_room(feed->out, &at, &room);
+	if (err) /* of the packet before: there is room all the same */
+		keep_error(feed->recorder, err);
+	slot = memset(at, 0, got.bytes);
+	slot->tsc = stamp > feed->last_stamp ? stamp : feed->last_stamp;
+	slot->head = rs_record_head(id, slots) | (uint64_t)RS_CPU_UNKNOWN << RS_CPU_SHIFT;
+	if (bytes)
+		memcpy(at + RS_RECORD_HEAD, payload, bytes);
+	if (rs_layouts_check(&feed->layouts, slot, slots, &layout) == slots) {
+		got.first_tsc = got.last_tsc = feed->last_stamp = slot->tsc;
+		got.padding = rs_layout_padding(layout->event, slot);
+		rs_store_take(feed->out, &got);
+		err = NULL;
+	} else {
+		err = rs_error_create(RS_USAGE, "event 0x%llx of %u bytes is none of the schema's",
+				      (unsigned long long)id, bytes);
+	}
+	pthread_mutex_unlock(&feed->lock);
+	return err;
+}
+
+struct rs_error *rs_recorder_add_thread(struct rs_recorder *r, const struct rs_schema *schema,
+					const struct rs_thread *thread)
+{
+	struct producer *p;
+
+	pthread_mutex_lock(&r->lock);
+	p = producer_find(r, schema, NULL);
+	pthread_mutex_unlock(&r->lock);
+	if (!p)
+		return rs_error_create(RS_USAGE, "thread %d: no ring of its events is recorded",
+				       thread->tid);
+	return rs_store_add_thread(r->store, p->class_index, thread);
+}
+
+/* How far CLOCK_MONOTONIC and the host's clock have gone apart is part of its error. */
+static void producers_drift(struct rs_recorder *r, const struct rs_clock *host)
+{
+	for (struct producer *p = r->producers; p; p = p->next) {
+		int64_t drift = rs_clock_monotonic_drift(host, &p->clock);
+		struct rs_clock clock = p->clock;
+
+		if (!clock.monotonic)
+			continue;
+		clock.error_cycles += (uint64_t)(drift < 0 ? -drift : drift);
+		keep_error(r, rs_store_set_clock(r->store, &clock));
+	}
+}
+
+struct rs_error *rs_recorder_add_binary(struct rs_recorder *r, const char *role, const char *path)
+{
+	return rs_store_add_binary(r->store, role, path);
+}
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
+static void worker_round(struct worker *w)
+{
+	struct rs_recorder *r = w->recorder;
+	uint64_t now = now_ns();
+
+	if (w->number == 0) {
+		if (__atomic_load_n(&r->own, __ATOMIC_ACQUIRE)) {
+			rings_look(r);
+			rings_retire(r);
+		}
+		guests_look(r);
+	}
+	for (struct feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;
+	     feed = feed->next) {
+		bool any;
+
+		if (feed->number % r->n_threads != w->number)
+			continue;
+		pthread_mutex_lock(&feed->lock);
+		if (!feed->done && feed->poll)
+			keep_error(r, feed_error(feed, feed_drain(feed, &any)));
+		if (!feed->done)
+			keep_error(r, rs_store_flush(feed->out, now, r->flush_ns));
+		pthread_mutex_unlock(&feed->lock);
+	}
+}
+
+static void *worker_main(void *arg)
+{
+	struct worker *w = arg;
+	struct rs_recorder *r = w->recorder;
+	const struct timespec pause = { .tv_sec = (time_t)(r->poll_ns / 1000000000),
+					.tv_nsec = (long)(r->poll_ns % 1000000000) };
+
+	/* Pairs with the release in rs_recorder_close(). */
+	while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE)) {
+		worker_round(w);
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+static struct rs_error *store_create(const struct rs_recorder_options *options,
+				     struct rs_store **store)
+{
+	struct rs_store_keep keep = { .age_ns = options->keep_ns, .bytes = options->keep_bytes };
+
+	if (options->directory)
+		return rs_store_create(options->directory, &options->clock, options->command,
+				       store);
+	return rs_store_create_keeping(&keep, &options->clock, options->command, store);
+}
+
+struct rs_error *rs_recorder_create(const struct rs_recorder_options *options,
+				    struct rs_recorder **out)
+{
+	struct rs_recorder *r = calloc(1, sizeof(*r));
+	uint32_t threads = options->threads ? options->threads : 1;
+	struct rs_error *err;
+
+	if (!r)
+		return rs_error_no_memory();
+	r->clock = options->clock;
+	r->poll_ns = (uint64_t)(options->poll_us ? options->poll_us : POLL_US_DEFAULT) * 1000;
+	r->flush_ns =
+		(uint64_t)(options->flush_ms ? options->flush_ms : FLUSH_MS_DEFAULT) * 1000000;
+	r->n_threads = threads < THREADS_MAX ? threads : THREADS_MAX;
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_mutex_init(&r->learn_lock, NULL);
+	err = store_create(options, &r->store);
+	if (err) {
+		free(r);
+		return err;
+	}
+	for (uint32_t i = 0; !err && i < r->n_threads; i++) {
+		int failed;
+
+		r->workers[i] = (struct worker){ .recorder = r, .number = i };
+		failed = pthread_create(&r->workers[i].thread, NULL, worker_main, &r->workers[i]);
+		if (failed) {
+			err = rs_error_errno(failed, "a recorder thread");
+			r->n_threads = i;
+		}
+	}
+	if (err) {
+		rs_error_free(rs_recorder_close(r, NULL));
+		return err;
+	}
+	*out = r;
+	return NULL;
+}
+
+/* ---- closing ------------------------------------------------------------------------------ */
+
+static void finish_all(struct rs_recorder *r)
+{
+	if (r->own) {
+		rings_look(r);
+		rings_retire(r);
+	}
+	guests_look(r);
+	for (struct feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;
+	     feed = feed->next) {
+		pthread_mutex_lock(&feed->lock);
+		keep_error(r, feed_error(feed, feed_finish(feed)));
+		pthread_mutex_unlock(&feed->lock);
+	}
+}
+
+static void recorder_free(struct rs_recorder *r)
+{
+	struct feed *feed, *next_feed;
+	struct guest *guest, *next_guest;
+	struct producer *producer, *next_producer;
+
+	for (feed = r->feeds; feed; feed = next_feed) {
+		next_feed = feed->next;
+		pthread_mutex_destroy(&feed->lock);
+		free(feed);
+	}
+	for (guest = r->guests; guest; guest = next_guest) {
+		next_guest = guest->next;
+		rs_host_guest_let_go(guest->guest);
+		free(guest);
+	}
+	for (producer = r->producers; producer; producer = next_producer) {
+		next_producer = producer->next;
+		free(producer);
+	}
+	rs_schema_destroy(r->own_schema);
+	pthread_mutex_destroy(&r->lock);
+	pthread_mutex_destroy(&r->learn_lock);
+	free(r);
+}
+
+/* ---- what is kept in memory --------------------------------------------------------------- */
+
+static struct rs_recorder_summary summary_of(const struct rs_store_summary *sum)
+{
+	return (struct rs_recorder_summary){ .records = sum->records,
+					     .lost = sum->lost,
+					     .bytes = sum->bytes,
+					     .streams = sum->streams };
+}
+
+void rs_recorder_progress(const struct rs_recorder *r, struct rs_recorder_summary *summary)
+{
+	struct rs_store_summary sum;
+
+	rs_store_progress(r->store, &sum);
+	*summary = summary_of(&sum);
+}
+
+/* What is in the rings, and in packets that are not full yet, becomes packets. */
+static void finish_packets(struct rs_recorder *r)
+{
+	for (struct feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;
+	     feed = feed->next) {
+		bool any;
+
+		pthread_mutex_lock(&feed->lock);
+		if (!feed->done && feed->poll)
+			keep_error(r, feed_error(feed, feed_drain(feed, &any)));
+		if (!feed->done)
+			keep_error(r, rs_store_flush(feed->out, 0, 0));
+		pthread_mutex_unlock(&feed->lock);
+	}
+}
+
+struct rs_error *rs_recorder_write_kept(struct rs_recorder *r, const char *directory,
+					const char *why, struct rs_recorder_kept *kept)
+{
+	struct rs_clock clock = r->clock;
+	bool refined = rs_clock_refine(&clock);
+	struct rs_store_kept got;
+	struct rs_error *err;
+	int64_t at_ns;
+
+	finish_packets(r);
+	producers_drift(r, &clock);
+	at_ns = rs_clock_ns(&clock, rs_clock_now(&clock));
+	err = rs_store_write_kept(r->store, directory, why, at_ns, refined ? &clock : NULL, &got);
+	if (!err)
+		*kept = (struct rs_recorder_kept){ .sum = summary_of(&got.sum),
+						   .from_ns = got.whole_from_ns,
+						   .at_ns = at_ns,
+						   .short_of_bytes = got.short_of_bytes };
+	return err;
+}
+
+struct rs_error *rs_recorder_close(struct rs_recorder *r, struct rs_recorder_summary *summary)
+{
+	struct rs_store_summary sum = { 0 };
+	struct rs_error *err, *store_err;
+	bool refined;
+
+	if (!r)
+		return NULL;
+	/* Pairs with the acquire in worker_main(). */
+	__atomic_store_n(&r->stop, true, __ATOMIC_RELEASE);
+	for (uint32_t i = 0; i < r->n_threads; i++)
+		pthread_join(r->workers[i].thread, NULL);
+	finish_all(r);
+	if (r->own)
+		rs_trace_collect(false);
+	refined = rs_clock_refine(&r->clock);
+	producers_drift(r, &r->clock);
+	store_err = rs_store_close(r->store, refined ? &r->clock : NULL, &sum);
+	if (summary)
+		*summary = summary_of(&sum);
+	err = r->error;
+	recorder_free(r);
+	if (!err)
+		return store_err;
+	rs_error_free(store_err);
+	return err;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Memory for rings: anonymous, a new file, a file or device that exists. Whoever maps owns the
+ * mapping and gives it back with rs_ring_unmap(). A file made here is filled at once, so that
+ * a full disk is an error now and no SIGBUS at the first put. Any thread may call.
+ */
+#include <ringside/ring.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SHM_PREFIX "shm:"
+#define SHM_FOLDER "/dev/shm/"
+
+static struct rs_error *map(int fd, size_t bytes, const char *what, void **mem)
+{
+	int flags = fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+
+	if (at == MAP_FAILED)
+		return rs_error_errno(errno, "%s: can't map %zu bytes", what, bytes);
+	*mem = at;
+	return NULL;
+}
+
+struct rs_error *rs_ring_map_anonymous(size_t bytes, struct rs_ring_memory *memory)
+{
+	struct rs_error *err;
+	void *mem = NULL;
+
+	err = map(-1, bytes, "ring memory", &mem);
+	if (err)
+		return err;
+	*memory = (struct rs_ring_memory){ .mem = mem, .bytes = bytes, .fd = -1 };
+	return NULL;
+}
+
+/* The path that a name stands for, to be freed. */
+static struct rs_error *path_of(const char *name, char **path)
+{
+	const char *rest = name + strlen(SHM_PREFIX);
+
+	if (strncmp(name, SHM_PREFIX, strlen(SHM_PREFIX))) {
+		*path = strdup(name);
+		return *path ? NULL : rs_error_no_memory();
+	}
+	if (!*rest || strchr(rest, '/') || !strcmp(rest, ".") || !strcmp(rest, ".."))
+		return rs_error_create(RS_USAGE, "%s: the name must be a file's, in " SHM_FOLDER,
+				       name);
+	return asprintf(path, SHM_FOLDER "%s", rest) < 0 ? rs_error_no_memory() : NULL;
+}
+
+/* Gives an empty file its bytes, on the disk too, and maps it. */
+static struct rs_error *fill_and_map(int fd, const char *path, size_t bytes, void **mem)
+{
+	int failed = posix_fallocate(fd, 0, (off_t)bytes);
+
+	if (failed)
+		return rs_error_errno(failed, "%s: can't make it %zu bytes long", path, bytes);
+	return map(fd, bytes, path, mem);
+}
+
+struct rs_error *rs_ring_map_create(const char *name, size_t bytes, struct rs_ring_memory *memory)
+{
+	struct rs_error *err;
+	char *path;
+	void *mem = NULL;
+	int fd;
+
+	if (!bytes)
+		return rs_error_create(RS_USAGE, "%s: a ring needs more than 0 bytes", name);
+	err = path_of(name, &path);
+	if (err)
+		return err;
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		err = rs_error_errno(errno, "%s: can't create it", path);
+		free(path);
+		return err;
+	}
+	err = fill_and_map(fd, path, bytes, &mem);
+	if (err) {
+		unlink(path);
+		close(fd);
+		free(path);
+		return err;
+	}
+	*memory = (struct rs_ring_memory){ .mem = mem, .bytes = bytes, .fd = fd, .path = path };
+	return NULL;
+}
+
+/* How many bytes of the open file to map: those asked for, or all; never beyond a file's end. */
+static struct rs_error *bytes_of(int fd, const char *path, size_t asked, size_t *bytes)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return rs_error_errno(errno, "%s", path);
+	if (!S_ISREG(st.st_mode) && !asked)
+		return rs_error_create(RS_USAGE, "%s: it is no file: say how many bytes to map",
+				       path);
+	if (S_ISREG(st.st_mode) && (!st.st_size || asked > (size_t)st.st_size))
+		return rs_error_create(RS_USAGE, "%s: it holds %lld bytes, %zu are needed", path,
+				       (long long)st.st_size, asked ? asked : 1);
+	*bytes = asked ? asked : (size_t)st.st_size;
+	return NULL;
+}
+
+struct rs_error *rs_ring_map_existing(const char *name, size_t bytes, struct rs_ring_memory *memory)
+{
+	struct rs_error *err;
+	char *path;
+	void *mem = NULL;
+	int fd;
+
+	err = path_of(name, &path);
+	if (err)
+		return err;
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		err = rs_error_errno(errno, "%s: can't open it", path);
+	else
+		err = bytes_of(fd, path, bytes, &bytes);
+	if (!err)
+		err = map(fd, bytes, path, &mem);
+	free(path);
+	if (err) {
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	*memory = (struct rs_ring_memory){ .mem = mem, .bytes = bytes, .fd = fd };
+	return NULL;
+}
+
+void rs_ring_unmap(struct rs_ring_memory *memory)
+{
+	if (memory->mem)
+		munmap(memory->mem, memory->bytes);
+	if (memory->path)
+		unlink(memory->path);
+	if (memory->fd >= 0)
+		close(memory->fd);
+	free(memory->path);
+	*memory = (struct rs_ring_memory){ .fd = -1 };
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A KVM session as a source. Each round of next() gives
+ *
+ *	EVENTS		what is in the rings, merged over the CPUs by time (sessions with events or
+ *than_ns) AGGREGATE ...	what the session's counts grew by since the round before, where the
+ *query asks for rs_kvm_aggregates (kvm/aggregates.h); a row that did not grow is not given IDLE
+ *the round is over; END once the gate is shut and all was given
+ *
+ * Events of a thread come from a stream of its own, with its VM and vCPU.
+ */
+#ifndef RS_SOURCE_KVM_H
+#define RS_SOURCE_KVM_H
+
+#include <ringside/source.h>
+
+#include "kvm/kvm.h"
+
+/* session stays the caller's, and must outlive the source. clock: of the session's events. */
+struct rs_error *rs_kvm_source_create(struct rs_kvm_session *session, struct rs_source **source);
+
+/* One round of a live source into a sink: until it is idle, or at its end (*more false). */
+struct rs_error *rs_kvm_source_round(struct rs_source *source, struct rs_sink *sink, bool *more);
+
+#endif

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The merge: several sources as one, by time; and rs_run(), which feeds a sink.
+ *
+ * A heap holds the sources that have views in hand, the earliest on top; equal times go in the
+ * sources' order, so that two runs give the same. A source that is idle holds the others back
+ * only up to its watermark. What no source took on of the query is done here.
+ */
+#include <ringside/source.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "event/query.h"
+
+#define VIEWS	     256
+#define WANTS	     64 /* a power of two */
+#define IDLE_WAIT_NS 1000000
+
+struct input {
+	struct rs_source *source;
+	struct rs_batch batch; /* of kind events while at < batch.n */
+	size_t at;
+	uint32_t pushed;
+	bool ended;
+};
+
+struct merge {
+	struct rs_source source;
+	struct input *inputs;
+	size_t n;
+	uint32_t *heap; /* of inputs with views in hand */
+	size_t n_heap;
+	size_t n_open;
+	uint32_t *empty; /* of inputs to ask again */
+	size_t n_empty;
+	struct rs_query query;
+	bool filter;
+	/* What the globs say of the events seen last; direct-mapped. */
+	struct {
+		const struct rs_event *event;
+		bool wanted;
+	} wants[WANTS];
+	struct rs_error *error; /* the first of an input; told at the end */
+	struct rs_view out[VIEWS];
+};
+
+/* ---- the heap ----------------------------------------------------------------------------- */
+
+static int64_t head_ns(const struct merge *m, uint32_t input)
+{
+	return m->inputs[input].batch.views[m->inputs[input].at].ts_ns;
+}
+
+static bool before(const struct merge *m, uint32_t a, uint32_t b)
+{
+	int64_t x = head_ns(m, a), y = head_ns(m, b);
+
+	return x < y || (x == y && a < b);
+}
+
+static void sift_down(struct merge *m)
+{
+	uint32_t item = m->heap[0];
+	size_t at = 0, child;
+
+	while ((child = at * 2 + 1) < m->n_heap) {
+		if (child + 1 < m->n_heap && before(m, m->heap[child + 1], m->heap[child]))
+			child++;
+		if (!before(m, m->heap[child], item))
+			break;
+		m->heap[at] = m->heap[child];
+		at = child;
+	}
+	m->heap[at] = item;
+}
+
+static void push(struct merge *m, uint32_t item)
+{
+	size_t at = m->n_heap++;
+
+	while (at && before(m, item, m->heap[(at - 1) / 2])) {
+		m->heap[at] = m->heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	m->heap[at] = item;
+}
+
+static void pop(struct merge *m)
+{
+	m->heap[0] = m->heap[--m->n_heap];
+	if (m->n_heap)
+		sift_down(m);
+}
+
+/* ---- asking the inputs -------------------------------------------------------------------- */
+
+static void end_input(struct merge *m, struct input *input, struct rs_error *err)
+{
+	input->ended = true;
+	input->batch.n = 0;
+	input->batch.watermark_ns = INT64_MAX;
+	m->n_open--;
+	if (!m->error)
+		m->error = err;
+	else
+		rs_error_free(err);
+}
+
+/* Asks each input that has nothing in hand. *horizon: the earliest time that an input which
+ * still has nothing may come with. */
+static void refill(struct merge *m, int64_t *horizon)
+{
+	size_t still = 0;
+
+	*horizon = INT64_MAX;
+	for (size_t i = 0; i < m->n_empty; i++) {
+		struct input *input = &m->inputs[m->empty[i]];
+		struct rs_error *err = NULL;
+
+		input->at = 0;
+		/* A partial aggregate that was not handed on yet would be gone. */
+		if (input->batch.kind != RS_NEXT_AGGREGATE)
+			err = input->source->ops->next(input->source, &input->batch);
+		if (err || input->batch.kind == RS_NEXT_END) {
+			end_input(m, input, err);
+			continue;
+		}
+		if (input->batch.kind == RS_NEXT_EVENTS && input->batch.n) {
+			push(m, m->empty[i]);
+			continue;
+		}
+		if (input->batch.watermark_ns < *horizon)
+			*horizon = input->batch.watermark_ns;
+		m->empty[still++] = m->empty[i];
+	}
+	m->n_empty = still;
+}
+
+/* How many views from at on are not after limit; most often all of them, or few. */
+static size_t run_length(const struct input *input, int64_t limit, bool inclusive, size_t most)
+{
+	const struct rs_view *views = input->batch.views + input->at;
+	size_t n = input->batch.n - input->at;
+	size_t i = 0;
+
+	if (n > most)
+		n = most;
+	if (n && (views[n - 1].ts_ns < limit || (inclusive && views[n - 1].ts_ns == limit)))
+		return n;
+	while (i < n && (views[i].ts_ns < limit || (inclusive && views[i].ts_ns == limit)))
+		i++;
+	return i;
+}
+
+static bool wanted(struct merge *m, const struct rs_event *event)
+{
+	size_t at = (event->id ^ event->id >> 18) & (WANTS - 1);
+
+	if (m->wants[at].event != event) {
+		m->wants[at].event = event;
+		m->wants[at].wanted = rs_query_wants(&m->query, event);
+	}
+	return m->wants[at].wanted;
+}
+
+/* Copies what the query wants of n views; how many that were. */
+static size_t take(struct merge *m, const struct input *input, size_t n, struct rs_view *to)
+{
+	const struct rs_view *views = input->batch.views + input->at;
+	size_t kept = 0;
+
+	if (!m->filter) {
+		memcpy(to, views, n * sizeof(*to));
+		return n;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (wanted(m, views[i].event) &&
+		    rs_query_match(&m->query, &views[i], input->batch.machine,
+				   input->pushed | RS_PUSHED_PROBES))
+			to[kept++] = views[i];
+	}
+	return kept;
+}
+
+/* The time up to which the top of the heap may go: its rival's, or the horizon. */
+static int64_t limit_of(const struct merge *m, int64_t horizon, bool *inclusive)
+{
+	uint32_t rival = UINT32_MAX;
+
+	*inclusive = false;
+	for (size_t child = 1; child <= 2 && child < m->n_heap; child++) {
+		if (rival == UINT32_MAX || before(m, m->heap[child], rival))
+			rival = m->heap[child];
+	}
+	if (rival == UINT32_MAX || head_ns(m, rival) >= horizon)
+		return horizon;
+	*inclusive = m->heap[0] < rival;
+	return head_ns(m, rival);
+}
+
+/* Fills the output until it is full, an input runs dry (its views must stay valid), or the
+ * horizon is reached. */
+static size_t gather(struct merge *m, int64_t horizon)
+{
+	size_t n = 0;
+
+	while (m->n_heap && n < VIEWS) {
+		struct input *input = &m->inputs[m->heap[0]];
+		bool inclusive;
+		int64_t limit = limit_of(m, horizon, &inclusive);
+		size_t run = run_length(input, limit, inclusive, VIEWS - n);
+
+		if (!run && head_ns(m, m->heap[0]) >= horizon)
+			break;
+		if (!run) /* of equal time, and first */
+			run = 1;
+		n += take(m, input, run, &m->out[n]);
+		input->at += run;
+		if (input->at == input->batch.n) {
+			m->empty[m->n_empty++] = m->heap[0];
+			pop(m);
+			break;
+		}
+		sift_down(m);
+	}
+	return n;
+}
+
+/* ---- as a source -------------------------------------------------------------------------- */
+
+static struct rs_error *merge_open(struct rs_source *source, const struct rs_query *query,
+				   uint32_t *pushed)
+{
+	struct merge *m = (struct merge *)source;
+
+	m->query = *query;
+	m->filter = !rs_query_is_all(query);
+	*pushed = ~0u & ~RS_PUSHED_AGGREGATES;
+	for (size_t i = 0; i < m->n; i++) {
+		struct input *input = &m->inputs[i];
+		struct rs_error *err;
+
+		if (!input->source->ops->open)
+			continue;
+		err = input->source->ops->open(input->source, query, &input->pushed);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+/* Hands on a partial aggregate of an input at once: its order does not matter. What it promises of
+ * the time to come holds for that input alone. */
+static bool partial_in_hand(struct merge *m, struct rs_batch *batch, int64_t horizon)
+{
+	for (size_t i = 0; i < m->n_empty; i++) {
+		struct input *input = &m->inputs[m->empty[i]];
+
+		if (input->batch.kind == RS_NEXT_AGGREGATE) {
+			*batch = input->batch;
+			batch->watermark_ns = horizon;
+			if (m->n_heap && head_ns(m, m->heap[0]) < horizon)
+				batch->watermark_ns = head_ns(m, m->heap[0]);
+			input->batch.kind = RS_NEXT_IDLE;
+			return true;
+		}
+	}
+	return false;
+}
+
+static struct rs_error *merge_next(struct rs_source *source, struct rs_batch *batch)
+{
+	struct merge *m = (struct merge *)source;
+	int64_t horizon;
+	size_t n = 0;
+
+	for (;;) {
+		refill(m, &horizon);
+		if (partial_in_hand(m, batch, horizon))
+			return NULL;
+		if (!m->n_heap || head_ns(m, m->heap[0]) >= horizon)
+			break;
+		n = gather(m, horizon);
+		if (n)
+			break;
+	}
+	*batch = (struct rs_batch){
+		.kind = n	    ? RS_NEXT_EVENTS
+			: m->n_open ? RS_NEXT_IDLE
+				    : RS_NEXT_END,
+		.views = m->out,
+		.n = n,
+		.watermark_ns = n ? m->out[n - 1].ts_ns : horizon,
+	};
+	if (batch->kind == RS_NEXT_END && m->error) {
+		struct rs_error *err = m->error;
+
+		m->error = NULL;
+		return err;
+	}
+	return NULL;
+}
+
+static void merge_destroy(struct rs_source *source)
+{
+	struct merge *m = (struct merge *)source;
+
+	for (size_t i = 0; i < m->n; i++)
+		rs_source_destroy(m->inputs[i].source);
+	rs_error_free(m->error);
+	free(m->inputs);
+	free(m->heap);
+	free(m->empty);
+	free(m);
+}
+
+static const struct rs_source_ops merge_ops = {
+	.name = "merge",
+	.open = merge_open,
+	.next = merge_next,
+	.destroy = merge_destroy,
+};
+
+struct rs_error *rs_merge_create(struct rs_source **sources, size_t n, struct rs_source **out)
+{
+	struct merge *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return rs_error_no_memory();
+	m->source.ops = &merge_ops;
+	m->inputs = calloc(n + 1, sizeof(*m->inputs));
+	m->heap = calloc(n + 1, sizeof(*m->heap));
+	m->empty = calloc(n + 1, sizeof(*m->empty));
+	if (!m->inputs || !m->heap || !m->empty) {
+		merge_destroy(&m->source); /* n is 0 still */
+		return rs_error_no_memory();
+	}
+	for (size_t i = 0; i < n; i++) {
+		m->inputs[i].source = sources[i];
+		m->empty[i] = (uint32_t)i;
+	}
+	m->n = m->n_open = m->n_empty = n;
+	*out = &m->source;
+	return NULL;
+}
+
+void rs_source_destroy(struct rs_source *source)
+{
+	if (source)
+		source->ops->destroy(source);
+}
+
+/* ---- source to sink ----------------------------------------------------------------------- */
+
+static struct rs_error *feed(struct rs_source *source, struct rs_sink *sink,
+			     const volatile bool *stop, bool *sink_failed)
+{
+	const struct timespec wait = { .tv_nsec = IDLE_WAIT_NS };
+	struct rs_error *err = NULL;
+
+	while (!err && !(stop && *stop)) {
+		struct rs_batch batch;
+
+		err = source->ops->next(source, &batch);
+		if (err || batch.kind == RS_NEXT_END)
+			break;
+		if (batch.kind == RS_NEXT_IDLE) {
+			nanosleep(&wait, NULL);
+			continue;
+		}
+		if (batch.kind == RS_NEXT_EVENTS)
+			err = sink->ops->events(sink, batch.views, batch.n);
+		else if (sink->ops->partial)
+			err = sink->ops->partial(sink, batch.partial);
+		*sink_failed = err != NULL;
+	}
+	return err;
+}
+
+struct rs_error *rs_run(struct rs_source *source, const struct rs_query *query,
+			struct rs_sink *sink, const volatile bool *stop)
+{
+	struct rs_query all;
+	struct rs_error *err = NULL, *end_err = NULL;
+	uint32_t pushed;
+	bool sink_failed = false;
+
+	if (!query) {
+		rs_query_init(&all);
+		query = &all;
+	}
+	if (source->ops->open)
+		err = source->ops->open(source, query, &pushed);
+	if (!err)
+		err = feed(source, sink, stop, &sink_failed);
+	if (!sink_failed && sink->ops->end)
+		end_err = sink->ops->end(sink);
+	if (!err)
+		return end_err;
+	rs_error_free(end_err);
+	return err;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/open.h"
+
+#include "source/acrn.h"
+#include "source/xentrace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAGIC_MAX 16 /* bytes of the longest */
+
+/* trace-cmd.dat.v6(5), trace-cmd.dat.v7(5) */
+static const uint8_t tracedat_magic[] = { 0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g' };
+/* The CPU_CHANGE of a window, xentrace.h */
+static const uint8_t xentrace_magic[] = { 0x03, 0xf0, 0x01, 0x20 };
+_Static_assert(sizeof(tracedat_magic) <= MAGIC_MAX, "read at once");
+_Static_assert(MAGIC_MAX <= RS_ACRN_HEAD_MAX, "as much as it takes over");
+
+static const struct rs_importer importers[] = {
+	{ "trace.dat", "of trace-cmd, versions 6 and 7", tracedat_magic, sizeof(tracedat_magic),
+	  rs_tracedat_open, NULL },
+	{ "xentrace", "of Xen's xentrace", xentrace_magic, sizeof(xentrace_magic), NULL,
+	  rs_xentrace_open_fd },
+	{ .name = "acrn",
+	  .help = "of ACRN's acrntrace, a file or a directory of them",
+	  .open_fd = rs_acrn_open_fd,
+	  .is_file = rs_acrn_is_file,
+	  .is_directory = rs_acrn_is_directory,
+	  .open_directory = rs_acrn_open_directory },
+};
+#define N_IMPORTERS (sizeof(importers) / sizeof(importers[0]))
+
+const struct rs_importer *rs_importer(uint32_t index)
+{
+	return index < N_IMPORTERS ? &importers[index] : NULL;
+}
+
+static struct rs_error *by_name(const char *format, const struct rs_importer **importer)
+{
+	for (uint32_t i = 0; i < N_IMPORTERS; i++) {
+		if (!strcmp(importers[i].name, format)) {
+			*importer = &importers[i];
+			return NULL;
+		}
+	}
+	return rs_error_create(RS_USAGE, "there is no format '%s'", format);
+}
+
+/* A file that is open, and what was read of it: a pipe's bytes come once. */
+struct opened {
+	int fd;
+	uint8_t head[MAGIC_MAX];
+	size_t bytes;
+};
+
+static struct rs_error *open_head(const char *path, bool regular, struct opened *opened)
+{
+	/* Nobody may be at the other end of a FIFO, yet. */
+	int flags = regular ? O_NONBLOCK : 0;
+	ssize_t n = 1;
+
+	opened->bytes = 0;
+	opened->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | flags);
+	while (opened->fd >= 0 && n > 0 && opened->bytes < MAGIC_MAX) {
+		n = read(opened->fd, opened->head + opened->bytes, MAGIC_MAX - opened->bytes);
+		opened->bytes += n > 0 ? (size_t)n : 0;
+	}
+	if (opened->fd >= 0)
+		return NULL;
+	return rs_error_create(RS_USAGE, "%s: %s", path, strerror(errno));
+}
+
+static struct rs_error *by_magic(const char *path, const struct opened *opened,
+				 const struct rs_importer **importer)
+{
+	for (uint32_t i = 0; i < N_IMPORTERS; i++) {
+		const struct rs_importer *one = &importers[i];
+		bool is = one->magic ? opened->bytes >= one->magic_bytes &&
+					       !memcmp(opened->head, one->magic, one->magic_bytes)
+				     : one->is_file(opened->head, opened->bytes);
+
+		if (is) {
+			*importer = one;
+			return NULL;
+		}
+	}
+	return rs_error_create(RS_USAGE,
+			       "%s: neither a trace directory nor a file of a format that is known",
+			       path);
+}
+
+static struct rs_error *no_use(const char *path)
+{
+	return rs_error_create(RS_USAGE,
+			       "%s: it says its clock's frequency itself; --freq and "
+			       "--xen-log are for files that do not",
+			       path);
+}
+
+static bool has_options(const struct rs_foreign_options *options)
+{
+	return options && (options->freq_hz || options->xen_log);
+}
+
+static struct rs_error *open_file(const char *path, const char *format, bool regular,
+				  const struct rs_foreign_options *options, struct rs_input *input)
+{
+	struct opened opened;
+	struct rs_error *err = open_head(path, regular, &opened);
+
+	if (err)
+		return err;
+	err = format ? by_name(format, &input->importer)
+		     : by_magic(path, &opened, &input->importer);
+	if (!err && input->importer->open_fd)
+		return input->importer->open_fd(opened.fd, path, opened.head, opened.bytes, options,
+						&input->foreign);
+	close(opened.fd);
+	if (!err && has_options(options))
+		err = no_use(path);
+	return err ? err : input->importer->open(path, &input->foreign);
+}
+
+static struct rs_error *open_directory(const char *path, struct rs_input *input)
+{
+	struct rs_error *err = rs_trace_open(path, &input->trace);
+
+	if (err)
+		return err;
+	input->clock = rs_trace_clock(input->trace);
+	err = rs_trace_source(input->trace, &input->source);
+	if (err)
+		rs_trace_close(input->trace);
+	return err;
+}
+
+/* A directory of another tool's; *none: it is of none that is known. */
+static struct rs_error *open_foreign_directory(const char *path, const char *format,
+					       const struct rs_foreign_options *options,
+					       struct rs_input *input, bool *none)
+{
+	struct rs_error *err = format ? by_name(format, &input->importer) : NULL;
+
+	*none = false;
+	for (uint32_t i = 0; !format && i < N_IMPORTERS; i++) {
+		if (importers[i].is_directory && importers[i].is_directory(path))
+			input->importer = &importers[i];
+	}
+	if (err)
+		return err;
+	if (input->importer && input->importer->open_directory)
+		return input->importer->open_directory(path, options, &input->foreign);
+	*none = !format;
+	return format ? rs_error_create(RS_USAGE, "%s: it is a directory", path) : NULL;
+}
+
+/* The merge does what an importer does not: filters. */
+static struct rs_error *open_foreign(struct rs_input *input)
+{
+	struct rs_source *source = &input->foreign->source;
+	struct rs_error *err = rs_merge_create(&source, 1, &input->source);
+
+	input->clock = &input->foreign->clock;
+	if (err)
+		rs_source_destroy(source);
+	return err;
+}
+
+struct rs_error *rs_open_with(const char *path, const char *format,
+			      const struct rs_foreign_options *options, struct rs_input *out)
+{
+	struct rs_input input = { 0 };
+	struct rs_error *err;
+	struct stat st;
+	bool none = false;
+
+	if (stat(path, &st))
+		return rs_error_create(RS_USAGE, "%s: %s", path,
+				       errno == ENOENT ? "there is no such file or directory"
+						       : strerror(errno));
+	if (S_ISDIR(st.st_mode))
+		err = open_foreign_directory(path, format, options, &input, &none);
+	else
+		err = open_file(path, format, S_ISREG(st.st_mode), options, &input);
+	if (none)
+		err = has_options(options) ? no_use(path) : open_directory(path, &input);
+	else if (!err)
+		err = open_foreign(&input);
+	if (!err)
+		*out = input;
+	return err;
+}
+
+struct rs_error *rs_open_any(const char *path, const char *format, struct rs_input *input)
+{
+	return rs_open_with(path, format, NULL, input);
+}
+
+void rs_input_close(struct rs_input *input)
+{
+	rs_source_destroy(input->source); /* and with it a foreign one */
+	if (input->trace)
+		rs_trace_close(input->trace);
+	*input = (struct rs_input){ 0 };
+}
+
+const struct rs_stream *rs_input_stream(const struct rs_input *input, uint32_t index)
+{
+	if (input->trace)
+		return index < rs_trace_stream_count(input->trace)
+			       ? rs_trace_stream(input->trace, index)
+			       : NULL;
+	return index < input->foreign->n_streams ? input->foreign->streams[index] : NULL;
+}

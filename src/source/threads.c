@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/threads.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Tids without a line that get a stream; the events of more are their file's. */
+#define UNKNOWN_MAX 65536u
+
+struct unknown {
+	const struct rs_class *class;
+	struct rs_stream stream;
+};
+
+struct rs_threads {
+	const struct rs_describe *describe;
+	void *unknown; /* a tree of them (tsearch), by class and tid */
+	uint32_t n_unknown;
+};
+
+struct rs_error *rs_threads_create(const struct rs_describe *describe, struct rs_threads **out)
+{
+	struct rs_threads *threads = calloc(1, sizeof(*threads));
+
+	if (!threads)
+		return rs_error_no_memory();
+	threads->describe = describe;
+	*out = threads;
+	return NULL;
+}
+
+void rs_threads_destroy(struct rs_threads *threads)
+{
+	if (!threads)
+		return;
+	tdestroy(threads->unknown, free);
+	free(threads);
+}
+
+/* The first entry of a class, or of one behind it. */
+static uint32_t first_of(const struct rs_describe *describe, uint32_t class_index)
+{
+	uint32_t low = 0, high = describe->n_threads;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (describe->threads[middle]->class->index < class_index)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void rs_threads_of_class(struct rs_threads *threads, const struct rs_class *class,
+			 struct rs_threads_class *of_class)
+{
+	const struct rs_describe *describe = threads->describe;
+	uint32_t first = first_of(describe, class->index);
+	uint32_t end = first_of(describe, class->index + 1);
+
+	*of_class = (struct rs_threads_class){ .threads = threads,
+					       .class = class,
+					       /* without any there is no array to point into */
+					       .entries = end > first ? describe->threads + first
+								      : NULL,
+					       .n = end - first };
+}
+
+/* How many entries are of lower tids, or of this one from this stamp on or before. */
+static uint32_t place(const struct rs_threads_class *c, int tid, uint64_t stamp)
+{
+	uint32_t low = 0, high = c->n;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct rs_thread *thread = &c->entries[middle]->thread;
+
+		if (thread->tid < tid || (thread->tid == tid && thread->from <= stamp))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_of(const struct rs_threads_class *c, uint32_t at, int tid)
+{
+	return at < c->n && c->entries[at]->thread.tid == tid;
+}
+
+static int by_class_and_tid(const void *a, const void *b)
+{
+	const struct unknown *x = a, *y = b;
+
+	if (x->class != y->class)
+		return x->class->index < y->class->index ? -1 : 1;
+	return (x->stream.tid > y->stream.tid) - (x->stream.tid < y->stream.tid);
+}
+
+/* The stream of a tid that no line tells of; NULL where there is no memory, or too many. */
+static const struct rs_stream *unknown_stream(const struct rs_threads_class *c, int tid)
+{
+	struct rs_threads *threads = c->threads;
+	const struct rs_describe *describe = threads->describe;
+	struct unknown key = { .class = c->class, .stream = { .tid = tid } };
+	struct unknown *const *found = tfind(&key, &threads->unknown, by_class_and_tid);
+	struct unknown *made;
+
+	if (found)
+		return &(*found)->stream;
+	made = threads->n_unknown < UNKNOWN_MAX ? malloc(sizeof(*made)) : NULL;
+	if (!made)
+		return NULL;
+	*made = key;
+	made->stream = (struct rs_stream){
+		.index = describe->n_streams + describe->n_threads + threads->n_unknown,
+		.vcpu = RS_UNKNOWN,
+		.cpu = RS_UNKNOWN,
+		.tid = tid,
+		.schema = c->class->schema,
+		.clock = c->class->clock,
+	};
+	if (!tsearch(made, &threads->unknown, by_class_and_tid)) {
+		free(made);
+		return NULL;
+	}
+	threads->n_unknown++;
+	return &made->stream;
+}
+
+/* Finds a tid's stream at a stamp, and for which stamps that is it. */
+static void look_up(struct rs_threads_class *c, const struct rs_stream *file, int tid,
+		    uint64_t stamp)
+{
+	uint32_t next = place(c, tid, stamp); /* the first entry that begins later */
+	bool begun = next > 0 && is_of(c, next - 1, tid), later = is_of(c, next, tid);
+
+	c->tid = tid;
+	c->from = 0;
+	c->to = UINT64_MAX;
+	if (begun) {
+		c->stream = &c->entries[next - 1]->stream;
+		/* Before the first of them is the first's, too: no need to look again there. */
+		if (next > 1 && is_of(c, next - 2, tid))
+			c->from = c->entries[next - 1]->thread.from;
+		if (later)
+			c->to = c->entries[next]->thread.from;
+	} else if (later) {
+		c->stream = &c->entries[next]->stream;
+		c->to = c->entries[next]->thread.from;
+	} else {
+		c->stream = unknown_stream(c, tid);
+		if (!c->stream)
+			c->stream = file;
+	}
+}
+
+const struct rs_stream *rs_threads_find(struct rs_threads_class *c, const struct rs_stream *file,
+					const struct rs_event *event, const uint8_t *payload,
+					uint64_t stamp)
+{
+	const struct rs_field *field = event->fields;
+	uint32_t tid;
+
+	if (!event->n_fields || field->type != RS_TYPE_U32 || strcmp(field->name, "tid") != 0)
+		return file;
+	memcpy(&tid, payload, sizeof(tid));
+	if (!tid || tid > INT32_MAX)
+		return file;
+	if ((int)tid != c->tid || stamp < c->from || stamp >= c->to)
+		look_up(c, file, (int)tid, stamp);
+	return c->stream;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Whose events they are, where a trace's streams hold those of many threads (struct rs_thread): for
+ * each thread a stream of its own, which all its views point to, whatever
+ * file they come from. Of a tid that no line tells of, only the tid is known.
+ *
+ * One thread uses it at a time.
+ */
+#ifndef RS_SOURCE_THREADS_H
+#define RS_SOURCE_THREADS_H
+
+#include "store/describe.h"
+
+struct rs_threads; /* of a whole trace */
+
+/* describe must outlive it. */
+struct rs_error *rs_threads_create(const struct rs_describe *describe, struct rs_threads **threads);
+void rs_threads_destroy(struct rs_threads *threads); /* NULL is nothing */
+
+/* The threads of one class, for one of its streams. */
+struct rs_threads_class {
+	struct rs_threads *threads;
+	const struct rs_class *class;
+	struct rs_thread_entry *const *entries; /* by tid, from */
+	uint32_t n;				/* 0: its streams speak for themselves */
+	/* The last answer, and the stamps for which it holds. */
+	int tid;
+	uint64_t from, to; /* inclusive, exclusive */
+	const struct rs_stream *stream;
+};
+
+void rs_threads_of_class(struct rs_threads *threads, const struct rs_class *class,
+			 struct rs_threads_class *of_class);
+
+/* Whose an event is; file: the stream that holds it, which is the answer where the event tells of
+ * no thread. payload is the event's, checked. */
+const struct rs_stream *rs_threads_find(struct rs_threads_class *of_class,
+					const struct rs_stream *file, const struct rs_event *event,
+					const uint8_t *payload, uint64_t stamp);
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/xentrace_survey.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ITEMS_MAX (1u << 17)
+#define CPUS_MAX  256u /* beyond, skew is not looked for */
+#define PASSES	  16u  /* how far out of order a vCPU's changes are found again */
+/* A run so long may be of more than 4.29 s, which 32 bits of ns do not hold: at 5 GHz it is not. */
+#define RUN_CYCLES_MAX UINT64_C(2000000000)
+#define RUN_DELAY_NS   100000  /* until a run is traced */
+#define RUNS_NS_MIN    1000000 /* of less nothing can be said */
+#define NONE	       INT64_MIN
+#define RUNNING	       0 /* RUNSTATE_running */
+
+/* A change of runstate. */
+struct item {
+	uint64_t tsc;
+	uint32_t whose; /* domain << 16 | vcpu */
+	uint32_t pcpu;
+	uint8_t old, new;
+};
+
+/* Runs one after the other on a CPU, by the TSC and by Xen. */
+struct runs {
+	uint64_t cycles, ns;
+	uint32_t n;
+};
+
+struct making {
+	struct rs_xen_survey *survey;
+	struct item *items;
+	struct runs *runs; /* the last is being added to */
+	uint32_t n, n_runs;
+	/* Where Xen last told on this CPU how long its vCPU had run. */
+	uint32_t told_pcpu, told_ns;
+	uint64_t told_tsc; /* 0: it has not, or records were lost since */
+};
+
+/* Runs that are to be added together: the small delays until each is traced add up to nothing, for
+ * one run ends where the next begins. */
+static void runs_break(struct making *m)
+{
+	m->told_tsc = 0;
+	if (m->runs[m->n_runs].n && m->n_runs + 1 < ITEMS_MAX)
+		m->n_runs++;
+	m->runs[m->n_runs] = (struct runs){ 0 };
+}
+
+/* Whether so many cycles can be so many ns: 100 MHz to 10 GHz, and short ones whatever. */
+static bool can_be(uint64_t cycles, uint32_t ns)
+{
+	return cycles <= RUN_CYCLES_MAX && cycles >= ns / 10 && cycles / 10 <= ns + RUN_DELAY_NS;
+}
+
+/* After a switch (ends) the next vCPU's run begins. */
+static void see_run(struct making *m, uint32_t run_ns, bool ends, uint64_t tsc, uint32_t pcpu)
+{
+	uint64_t cycles = tsc - m->told_tsc;
+	uint32_t ns = run_ns - m->told_ns;
+	struct runs *runs;
+
+	if (m->told_tsc && (m->told_pcpu != pcpu || !can_be(cycles, ns)))
+		runs_break(m);
+	runs = &m->runs[m->n_runs];
+	if (m->told_tsc) {
+		runs->cycles += cycles;
+		runs->ns += ns;
+		runs->n++;
+	}
+	m->told_pcpu = pcpu;
+	m->told_tsc = tsc;
+	m->told_ns = ends ? 0 : run_ns;
+}
+
+static void see(void *ctx, const struct rs_xen_record *record, uint64_t tsc, uint32_t pcpu)
+{
+	struct making *m = ctx;
+	struct rs_xen_survey *survey = m->survey;
+	struct item item = { .tsc = tsc, .pcpu = pcpu };
+
+	if (tsc && (!survey->first_tsc || tsc < survey->first_tsc))
+		survey->first_tsc = tsc;
+	if ((record->event & ~(RS_XEN_64 | RS_XEN_NESTED | 1)) == RS_XEN_VMEXIT && record->n) {
+		bool is_svm = record->event & 1 || rs_xen_is_svm_code(record->words[0]);
+
+		survey->any_exit = true;
+		if (is_svm)
+			survey->isa = RS_XEN_SVM;
+		return;
+	}
+	if ((record->event & ~0x330u) == RS_XEN_RUNSTATES && record->n == 1) {
+		item.whose = record->words[0] >> 16 << 16 | (record->words[0] & 0xffff);
+		item.old = record->event >> 8 & 3;
+		item.new = record->event >> 4 & 3;
+	} else {
+		if (rs_xen_number(record->event) == RS_XEN_SWITCH_PREV && record->n >= 2)
+			see_run(m, record->words[record->n - 1], true, tsc, pcpu);
+		else if (record->event == RS_XEN_SWITCH_CONTINUE && record->n == 4)
+			see_run(m, record->words[2], false, tsc, pcpu);
+		else if (record->event == RS_XEN_LOST_RECORDS)
+			runs_break(m);
+		return;
+	}
+	if (m->n < ITEMS_MAX && record->stamped)
+		m->items[m->n++] = item;
+}
+
+static int by_vcpu(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	if (x->whose != y->whose)
+		return x->whose < y->whose ? -1 : 1;
+	return (x->tsc > y->tsc) - (x->tsc < y->tsc);
+}
+
+/* ---- frequency ------------------------------------------------------------------------------ */
+
+/* Of those that agree with the longest, to 2 %. */
+static void frequency(struct rs_xen_survey *survey, const struct runs *runs, uint32_t n)
+{
+	unsigned __int128 cycles = 0, ns = 0;
+	const struct runs *longest = &runs[0];
+
+	for (uint32_t i = 1; i < n; i++)
+		longest = runs[i].ns > longest->ns ? &runs[i] : longest;
+	for (uint32_t i = 0; i < n; i++) {
+		unsigned __int128 is = (unsigned __int128)runs[i].cycles * longest->ns;
+		unsigned __int128 should = (unsigned __int128)longest->cycles * runs[i].ns;
+
+		if (is * 100 < should * 98 || is * 100 > should * 102)
+			continue;
+		cycles += runs[i].cycles;
+		ns += runs[i].ns;
+		survey->freq_runs += runs[i].n;
+	}
+	if (ns >= RUNS_NS_MIN)
+		survey->freq_hz = (uint64_t)(cycles * 1000000000 / ns);
+}
+
+/* ---- skew ----------------------------------------------------------------------------------- */
+
+/*
+ * least[p * n + q]: what q's stamps must be moved forward against p's, so that all that went from p
+ * to q came after; below zero that is room to move back.
+ */
+struct constraints {
+	int64_t *least;
+	uint32_t n;
+};
+
+static void demand(struct constraints *c, const struct item *first, const struct item *second)
+{
+	int64_t lag = (int64_t)(first->tsc - second->tsc);
+	int64_t *least = &c->least[first->pcpu * c->n + second->pcpu];
+
+	if (first->pcpu != second->pcpu && lag > *least)
+		*least = lag;
+}
+
+/* Whether b can come next after a, for one vCPU: it leaves a CPU where it came on it. */
+static bool follows(const struct item *a, const struct item *b)
+{
+	return a->new == b->old && (b->old != RUNNING || a->pcpu == b->pcpu);
+}
+
+/* Puts two neighbours the other way round where only that makes the vCPU's states fit. */
+static bool turn(struct item *a, struct item *b, const struct item *before)
+{
+	struct item swap = *a;
+
+	if (a->pcpu == b->pcpu || follows(a, b) || !follows(b, a))
+		return false;
+	if (before && before->whose == a->whose && !follows(before, b))
+		return false;
+	*a = *b;
+	*b = swap;
+	return true;
+}
+
+static void find_constraints(struct making *m, struct constraints *c)
+{
+	bool turned = true;
+
+	for (uint32_t pass = 0; turned && pass < PASSES; pass++) {
+		turned = false;
+		for (uint32_t i = 1; i < m->n; i++) {
+			if (m->items[i].whose == m->items[i - 1].whose)
+				turned |= turn(&m->items[i - 1], &m->items[i],
+					       i > 1 ? &m->items[i - 2] : NULL);
+		}
+	}
+	for (uint32_t i = 1; i < m->n; i++) {
+		const struct item *a = &m->items[i - 1], *b = &m->items[i];
+
+		/* Only where the states follow each other is it known that nothing was lost. */
+		if (a->whose == b->whose && follows(a, b))
+			demand(c, a, b);
+	}
+}
+
+/* Longest paths between all CPUs; false: they contradict each other. */
+static bool close_constraints(struct constraints *c)
+{
+	uint32_t n = c->n;
+
+	for (uint32_t k = 0; k < n; k++) {
+		for (uint32_t i = 0; i < n; i++) {
+			for (uint32_t j = 0; j < n; j++) {
+				int64_t a = c->least[i * n + k], b = c->least[k * n + j];
+
+				if (a != NONE && b != NONE && a + b > c->least[i * n + j])
+					c->least[i * n + j] = a + b;
+			}
+		}
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		if (c->least[i * n + i] > 0)
+			return false;
+	}
+	return true;
+}
+
+/* Each CPU against the first: the middle of what is possible, or the least that is enough. */
+static void place(struct rs_xen_survey *survey, const struct constraints *c, uint64_t skew_max)
+{
+	uint32_t n = c->n;
+
+	for (uint32_t q = 1; q < n; q++) {
+		int64_t low = c->least[q], high = c->least[q * n], skew = 0;
+
+		if (low != NONE && high != NONE) {
+			skew = low + (-high - low) / 2;
+			if ((uint64_t)(-high - low) / 2 > survey->skew_error)
+				survey->skew_error = (uint64_t)(-high - low) / 2;
+		} else if (low != NONE && low > 0) {
+			skew = low;
+		} else if (high != NONE && high > 0) {
+			skew = -high;
+		}
+		survey->skews[q] = skew;
+		if ((uint64_t)llabs(skew) > survey->skew_most)
+			survey->skew_most = (uint64_t)llabs(skew);
+	}
+	if (survey->skew_most > skew_max)
+		survey->skew_impossible = true;
+}
+
+/* Whether the skews that were chosen satisfy all; each one's middle need not. */
+static bool satisfied(const struct rs_xen_survey *survey, const struct constraints *c)
+{
+	for (uint32_t p = 0; p < c->n; p++) {
+		for (uint32_t q = 0; q < c->n; q++) {
+			int64_t least = c->least[p * c->n + q];
+
+			if (p != q && least != NONE && survey->skews[q] - survey->skews[p] < least)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* The least that is enough for all, from nothing: the constraints are closed. */
+static void place_least(struct rs_xen_survey *survey, const struct constraints *c)
+{
+	survey->skew_most = 0;
+	for (uint32_t q = 0; q < c->n; q++) {
+		survey->skews[q] = 0;
+		for (uint32_t p = 0; p < c->n; p++) {
+			if (c->least[p * c->n + q] > survey->skews[q])
+				survey->skews[q] = c->least[p * c->n + q];
+		}
+		if ((uint64_t)survey->skews[q] > survey->skew_most)
+			survey->skew_most = (uint64_t)survey->skews[q];
+	}
+}
+
+static bool any_wrong(const struct constraints *c)
+{
+	for (uint32_t i = 0; i < c->n * c->n; i++) {
+		if (c->least[i] > 0)
+			return true;
+	}
+	return false;
+}
+
+static struct rs_error *find_skew(struct making *m, uint32_t n, uint64_t skew_max)
+{
+	struct rs_xen_survey *survey = m->survey;
+	struct constraints c = { .n = n };
+
+	if (n > CPUS_MAX || n < 2)
+		return NULL;
+	c.least = malloc(n * n * sizeof(*c.least));
+	if (!c.least)
+		return rs_error_no_memory();
+	for (uint32_t i = 0; i < n * n; i++)
+		c.least[i] = NONE;
+	find_constraints(m, &c);
+	if (any_wrong(&c)) {
+		survey->skew_impossible = !close_constraints(&c);
+		if (!survey->skew_impossible)
+			place(survey, &c, skew_max);
+		if (!survey->skew_impossible && !satisfied(survey, &c))
+			place_least(survey, &c);
+		if (survey->skew_impossible) {
+			memset(survey->skews, 0, n * sizeof(*survey->skews));
+			survey->skew_most = 0;
+		}
+	}
+	free(c.least);
+	return NULL;
+}
+
+struct rs_error *rs_xen_survey_make(const struct rs_xen_file *file, uint64_t skew_max,
+				    struct rs_xen_survey *survey)
+{
+	struct making m = { .survey = survey };
+	struct rs_error *err;
+
+	*survey = (struct rs_xen_survey){ 0 };
+	m.items = malloc(ITEMS_MAX * sizeof(*m.items));
+	m.runs = malloc(ITEMS_MAX * sizeof(*m.runs));
+	survey->skews = calloc(file->n_pcpus + 1, sizeof(*survey->skews));
+	if (!m.items || !m.runs || !survey->skews) {
+		free(m.items);
+		free(m.runs);
+		rs_xen_survey_deinit(survey);
+		return rs_error_no_memory();
+	}
+	m.runs[0] = (struct runs){ 0 };
+	rs_xen_file_survey(file, see, &m);
+	qsort(m.items, m.n, sizeof(*m.items), by_vcpu);
+	runs_break(&m);
+	frequency(survey, m.runs, m.n_runs);
+	err = find_skew(&m, file->n_pcpus, skew_max);
+	free(m.items);
+	free(m.runs);
+	if (err)
+		rs_xen_survey_deinit(survey);
+	return err;
+}
+
+void rs_xen_survey_deinit(struct rs_xen_survey *survey)
+{
+	free(survey->skews);
+	*survey = (struct rs_xen_survey){ 0 };
+}

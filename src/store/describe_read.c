@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reading a description: a file that may be damaged, cut or hostile. Each line is parsed by
+ * jansson; each number is checked before it is an index.
+ */
+#include "store/describe.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "store/check.h"
+
+#define LINE_BYTES_MAX (1u << 20)
+
+static struct rs_error *unexpected(const char *what)
+{
+	return rs_error_create(RS_DAMAGED, "not a description of %s that makes sense", what);
+}
+
+static const char *keep(struct rs_describe *describe, const char *text)
+{
+	return text ? rs_arena_text(&describe->arena, text, strlen(text)) : NULL;
+}
+
+static struct rs_error *read_head(struct rs_describe *describe, json_t *json)
+{
+	const char *uuid, *hostname = NULL, *command = NULL;
+	int version;
+
+	if (json_unpack(json, "{s:i, s:s, s?s, s?s}", "version", &version, "uuid", &uuid,
+			"hostname", &hostname, "command", &command) &&
+	    json_unpack(json, "{s:i, s:s}", "version", &version, "uuid", &uuid))
+		return unexpected("a trace");
+	if (version != RS_DESCRIBE_VERSION)
+		return rs_error_create(RS_DAMAGED,
+				       "a trace of format version %d; this build reads %d", version,
+				       RS_DESCRIBE_VERSION);
+	if (strlen(uuid) != 36)
+		return unexpected("a trace: its uuid");
+	strcpy(describe->uuid, uuid);
+	describe->hostname = keep(describe, json_string_value(json_object_get(json, "hostname")));
+	describe->command = keep(describe, json_string_value(json_object_get(json, "command")));
+	return NULL;
+}
+
+static bool is_identifier(const char *text)
+{
+	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+
+	return n > 0 && !text[n] && (text[0] < '0' || text[0] > '9');
+}
+
+static struct rs_error *read_clock(struct rs_describe *describe, json_t *json)
+{
+	json_int_t index, freq, origin, wall, offset, error;
+	const char *name, *from;
+	struct rs_clock clock = { 0 };
+	struct rs_error *err;
+	int invariant;
+
+	if (json_unpack(json, "{s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:s}", "index", &index,
+			"name", &name, "freq_hz", &freq, "origin", &origin, "wall_ns", &wall,
+			"offset", &offset, "error_cycles", &error, "invariant", &invariant,
+			"freq_from", &from) ||
+	    !is_identifier(name))
+		return unexpected("a clock");
+	snprintf(clock.name, sizeof(clock.name), "%s", name);
+	snprintf(clock.freq_from, sizeof(clock.freq_from), "%s", from);
+	rs_utf8_mend(clock.freq_from, strlen(clock.freq_from));
+	clock.monotonic = !strcmp(clock.freq_from, "monotonic");
+	clock.freq_hz = (uint64_t)freq;
+	clock.origin = (uint64_t)origin;
+	clock.wall_ns = wall;
+	clock.offset = offset;
+	clock.error_cycles = (uint64_t)error;
+	clock.invariant = invariant;
+	err = rs_clock_init(&clock);
+	if (err)
+		return err;
+	if (index >= 0 && index < describe->n_clocks) { /* told again, and better */
+		*describe->clocks[index] = clock;
+		return NULL;
+	}
+	if (index != describe->n_clocks || describe->n_clocks >= RS_CLASSES_MAX)
+		return unexpected("a clock: its index");
+	return rs_describe_add_clock(describe, &clock);
+}
+
+static struct rs_error *read_class(struct rs_describe *describe, json_t *json)
+{
+	json_int_t index, clock;
+	const char *provider;
+	struct rs_schema *schema;
+	struct rs_error *err;
+
+	if (json_unpack(json, "{s:I, s:s, s:I}", "index", &index, "provider", &provider, "clock",
+			&clock))
+		return unexpected("a class");
+	if (index != describe->n_classes || index >= RS_CLASSES_MAX || clock < 0 ||
+	    clock >= describe->n_clocks || strlen(provider) > 63)
+		return unexpected("a class: its index or clock");
+	err = rs_schema_create(provider, &schema);
+	if (err)
+		return err;
+	err = rs_describe_add_class(describe, schema, (uint32_t)clock);
+	if (err)
+		rs_schema_destroy(schema);
+	return err;
+}
+
+static struct rs_error *class_of(const struct rs_describe *describe, json_int_t index,
+				 struct rs_class **class)
+{
+	if (index < 0 || index >= describe->n_classes)
+		return rs_error_create(RS_DAMAGED, "there is no class %lld before this line",
+				       (long long)index);
+	*class = describe->classes[index];
+	return NULL;
+}
+
+static struct rs_error *read_values(struct rs_describe *describe, json_t *json,
+				    struct rs_field *field)
+{
+	json_t *list = json_object_get(json, "values");
+	size_t n = json_array_size(list);
+	struct rs_enum *values;
+
+	if (!n)
+		return NULL;
+	values = rs_arena_alloc(&describe->arena, (n + 1) * sizeof(*values));
+	if (!values)
+		return rs_error_no_memory();
+	for (size_t i = 0; i < n; i++) {
+		const char *name;
+		json_int_t value;
+
+		if (json_unpack(json_array_get(list, i), "[s, I]", &name, &value))
+			return unexpected("an enumeration");
+		values[i].name = keep(describe, name);
+		values[i].value = (uint64_t)value;
+		if (!values[i].name)
+			return rs_error_no_memory();
+	}
+	field->values = values;
+	field->values_name = json_string_value(json_object_get(json, "enum"));
+	return NULL;
+}
+
+static struct rs_error *read_fields(struct rs_describe *describe, json_t *list,
+				    struct rs_field *fields, uint16_t *n)
+{
+	if (!json_is_array(list) || json_array_size(list) > RS_FIELDS_MAX)
+		return unexpected("an event: its fields");
+	for (*n = 0; *n < json_array_size(list); (*n)++) {
+		json_t *json = json_array_get(list, *n);
+		struct rs_field *field = &fields[*n];
+		struct rs_error *err;
+		int type, show;
+
+		*field = (struct rs_field){ 0 };
+		if (json_unpack(json, "{s:s, s:i, s:i, s:s}", "name", &field->name, "type", &type,
+				"show", &show, "unit", &field->unit) ||
+		    type < RS_TYPE_U8 || type > RS_TYPE_TEXT || show < RS_SHOW_DEC ||
+		    show > RS_SHOW_TSC || !is_identifier(field->name))
+			return unexpected("a field");
+		field->type = (enum rs_type)type;
+		field->show = (enum rs_show)show;
+		err = read_values(describe, json, field);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static struct rs_error *read_event(struct rs_describe *describe, json_t *json)
+{
+	struct rs_field fields[RS_FIELDS_MAX];
+	struct rs_event event = { .fields = fields };
+	struct rs_class *class;
+	struct rs_error *err;
+	json_int_t index, id;
+	int kind;
+
+	if (json_unpack(json, "{s:I, s:I, s:s, s:s, s:s, s:s, s:i}", "class", &index, "id", &id,
+			"class_name", &event.class_name, "function", &event.function, "name",
+			&event.name, "help", &event.help, "kind", &kind) ||
+	    id < 0 || (uint64_t)id > RS_ID_MASK || kind < RS_KIND_PLAIN || kind > RS_KIND_SPAN_END)
+		return unexpected("an event");
+	event.id = (uint64_t)id;
+	event.kind = (enum rs_kind)kind;
+	err = class_of(describe, index, &class);
+	if (!err)
+		err = read_fields(describe, json_object_get(json, "fields"), fields,
+				  &event.n_fields);
+	return err ? err : rs_schema_add(class->schema, &event);
+}
+
+static struct rs_error *read_name(struct rs_describe *describe, json_t *json)
+{
+	struct rs_class *class;
+	struct rs_error *err;
+	json_int_t index, id;
+	const char *text;
+
+	if (json_unpack(json, "{s:I, s:I, s:s}", "class", &index, "id", &id, "text", &text) ||
+	    id < 0 || id > UINT32_MAX)
+		return unexpected("a name");
+	err = class_of(describe, index, &class);
+	return err ? err : rs_schema_set_name(class->schema, (uint32_t)id, text, strlen(text));
+}
+
+static struct rs_error *read_stream(struct rs_describe *describe, json_t *json)
+{
+	struct rs_stream stream = { 0 };
+	struct rs_class *class;
+	struct rs_error *err;
+	json_int_t index, class_index;
+
+	if (json_unpack(json, "{s:I, s:I, s:i, s:i, s:i}", "index", &index, "class", &class_index,
+			"vcpu", &stream.vcpu, "cpu", &stream.cpu, "tid", &stream.tid))
+		return unexpected("a stream");
+	if (index != describe->n_streams || index >= RS_STREAMS_MAX)
+		return unexpected("a stream: its index");
+	err = class_of(describe, class_index, &class);
+	if (err)
+		return err;
+	stream.vm = json_string_value(json_object_get(json, "vm"));
+	stream.thread = json_string_value(json_object_get(json, "thread"));
+	return rs_describe_add_stream(describe, class->index, &stream);
+}
+
+static struct rs_error *read_thread(struct rs_describe *describe, json_t *json)
+{
+	struct rs_thread thread = { 0 };
+	struct rs_class *class;
+	struct rs_error *err;
+	json_int_t class_index, from;
+
+	if (json_unpack(json, "{s:I, s:i, s:i, s:i, s:I}", "class", &class_index, "tid",
+			&thread.tid, "pid", &thread.pid, "vcpu", &thread.vcpu, "from", &from) ||
+	    thread.tid <= 0 || thread.pid < 0 || thread.vcpu < RS_UNKNOWN)
+		return unexpected("a thread");
+	if (describe->n_threads >= RS_THREADS_MAX)
+		return rs_error_create(RS_DAMAGED, "more than %u threads", RS_THREADS_MAX);
+	err = class_of(describe, class_index, &class);
+	if (err)
+		return err;
+	thread.vm = json_string_value(json_object_get(json, "vm"));
+	thread.from = (uint64_t)from;
+	return rs_describe_add_thread(describe, class->index, &thread);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct rs_thread_entry *x = *(struct rs_thread_entry *const *)a;
+	const struct rs_thread_entry *y = *(struct rs_thread_entry *const *)b;
+
+	if (x->class != y->class)
+		return x->class->index < y->class->index ? -1 : 1;
+	if (x->thread.tid != y->thread.tid)
+		return x->thread.tid < y->thread.tid ? -1 : 1;
+	if (x->thread.from != y->thread.from)
+		return x->thread.from < y->thread.from ? -1 : 1;
+	return x->number < y->number ? -1 : 1;
+}
+
+/* Sorts the threads, and makes the streams that their events are of: numbered behind those that
+ * have files. */
+static void threads_finish(struct rs_describe *describe)
+{
+	if (describe->n_threads)
+		qsort(describe->threads, describe->n_threads, sizeof(describe->threads[0]),
+		      by_place);
+	for (uint32_t i = 0; i < describe->n_streams; i++)
+		describe->streams[i]->mixed = describe->stream_class[i]->has_threads;
+	for (uint32_t i = 0; i < describe->n_threads; i++) {
+		struct rs_thread_entry *entry = describe->threads[i];
+
+		entry->stream = (struct rs_stream){ .index = describe->n_streams + i,
+						    .vm = entry->thread.vm,
+						    .vcpu = entry->thread.vcpu,
+						    .cpu = RS_UNKNOWN,
+						    .tid = entry->thread.tid,
+						    .pid = entry->thread.pid,
+						    .schema = entry->class->schema,
+						    .clock = entry->class->clock };
+	}
+}
+
+static struct rs_error *read_flight(struct rs_describe *describe, json_t *json)
+{
+	struct rs_trace_flight flight = { .whole_from_ns = INT64_MIN };
+	json_t *from = json_object_get(json, "whole_from_ns");
+	json_int_t at;
+
+	if (json_unpack(json, "{s:I, s:s}", "at_ns", &at, "why", &flight.why) || !from ||
+	    (!json_is_null(from) && !json_is_integer(from)))
+		return unexpected("a flight recorder's trace");
+	if (json_is_integer(from))
+		flight.whole_from_ns = json_integer_value(from);
+	flight.at_ns = at;
+	return rs_describe_set_flight(describe, &flight);
+}
+
+static struct rs_error *read_end(struct rs_describe *describe, json_t *json)
+{
+	json_int_t stream, bytes, records, lost;
+
+	if (json_unpack(json, "{s:I, s:I, s:I, s:I}", "stream", &stream, "bytes", &bytes, "records",
+			&records, "lost", &lost) ||
+	    stream < 0 || stream >= describe->n_streams)
+		return unexpected("a stream's end");
+	*describe->stream_end[stream] = (struct rs_stream_end){
+		.known = true,
+		.bytes = (uint64_t)bytes,
+		.records = (uint64_t)records,
+		.lost = (uint64_t)lost,
+	};
+	return NULL;
+}
+
+static struct rs_error *read_binary(struct rs_describe *describe, json_t *json)
+{
+	struct rs_trace_binary binary = { 0 };
+
+	if (json_unpack(json, "{s:s, s:s, s:s, s:s}", "role", &binary.role, "path", &binary.path,
+			"hash_name", &binary.hash_name, "hash", &binary.hash))
+		return unexpected("a binary");
+	binary.build_id = json_string_value(json_object_get(json, "build_id"));
+	return rs_describe_add_binary(describe, &binary);
+}
+
+static const struct {
+	const char *key;
+	struct rs_error *(*read)(struct rs_describe *, json_t *);
+} lines[] = {
+	{ "ringside", read_head }, { "clock", read_clock }, { "class", read_class },
+	{ "event", read_event },   { "name", read_name },   { "stream", read_stream },
+	{ "binary", read_binary }, { "end", read_end },	    { "thread", read_thread },
+	{ "flight", read_flight },
+};
+
+static struct rs_error *read_line(struct rs_describe *describe, const char *text, size_t len)
+{
+	json_error_t at;
+	json_t *json = json_loadb(text, len, JSON_REJECT_DUPLICATES, &at);
+	struct rs_error *err = NULL;
+	const char *key;
+	json_t *value;
+
+	if (!json)
+		return rs_error_create(RS_DAMAGED, "column %d: %s", at.column, at.text);
+	if (!describe->uuid[0] && !json_object_get(json, "ringside"))
+		err = rs_error_create(RS_DAMAGED, "the first line does not describe a trace");
+	json_object_foreach(json, key, value)
+	{
+		for (size_t i = 0; !err && i < sizeof(lines) / sizeof(lines[0]); i++) {
+			/* What a later version adds is passed over. */
+			if (!strcmp(key, lines[i].key))
+				err = lines[i].read(describe, value);
+		}
+	}
+	json_decref(json);
+	return err;
+}
+
+struct rs_error *rs_describe_read(const char *path, struct rs_describe *describe)
+{
+	FILE *file = fopen(path, "re");
+	struct rs_error *err = NULL;
+	char *text = NULL;
+	size_t room = 0, number = 0;
+	ssize_t len;
+
+	if (!file)
+		return rs_error_errno(errno, "%s", path);
+	*describe = (struct rs_describe){ .owns_schemas = true };
+	while (!err && (len = getline(&text, &room, file)) > 0) {
+		number++;
+		describe->check = rs_describe_check(describe->check, text, (size_t)len);
+		if (text[len - 1] != '\n')
+			break; /* cut in the middle of a line: no packet needs it */
+		if ((size_t)len > LINE_BYTES_MAX)
+			err = rs_error_create(RS_DAMAGED, "longer than %u bytes", LINE_BYTES_MAX);
+		else
+			err = read_line(describe, text, (size_t)len - 1);
+	}
+	err = rs_error_wrap(err, "%s, line %zu", path, number);
+	if (!err && ferror(file))
+		err = rs_error_errno(errno, "%s", path);
+	if (!err && (!describe->uuid[0] || !describe->n_clocks))
+		err = rs_error_create(RS_DAMAGED, "%s: it describes no trace", path);
+	free(text);
+	fclose(file);
+	if (err)
+		rs_describe_deinit(describe);
+	else
+		threads_finish(describe);
+	return err;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Finished packets in memory, the newest of all streams, bounded by age and by bytes.
+ *
+ *	add -->  [oldest] ... [newest]  --> what is too old, or too much, is dropped
+ *	              \ held by whoever writes them to a directory meanwhile
+ *
+ * Any thread may call.
+ */
+#ifndef RS_STORE_KEEP_H
+#define RS_STORE_KEEP_H
+
+#include <pthread.h>
+
+#include "store/writer.h"
+
+struct rs_kept_packet {
+	struct rs_kept_packet *next;
+	uint32_t refs;	 /* under the lock: the list's, and those who hold it */
+	uint32_t stream; /* index */
+	uint64_t at_ns;	 /* when it was finished; CLOCK_MONOTONIC */
+	int64_t end_ns;	 /* its last record's, on the trace's timeline */
+	struct rs_drained what;
+	uint8_t content[]; /* what.bytes of records */
+};
+
+struct rs_keep {
+	struct rs_store_keep limits;
+	pthread_mutex_t lock;
+	struct rs_kept_packet *oldest, **newest;
+	uint32_t n;
+	uint64_t bytes;
+	int64_t dropped_to_ns;	 /* the latest end of those dropped; INT64_MIN: none */
+	int64_t squeezed_out_ns; /* of those that were not too old */
+};
+
+void rs_keep_init(struct rs_keep *keep, const struct rs_store_keep *limits);
+void rs_keep_deinit(struct rs_keep *keep);
+
+/* Copies a packet's content; false: no memory. */
+bool rs_keep_add(struct rs_keep *keep, uint32_t stream, const struct rs_drained *what,
+		 const void *content, int64_t end_ns);
+
+/* Those there are, the oldest first, held until they are given back; false: no memory. */
+struct rs_kept {
+	struct rs_kept_packet **packets;
+	uint32_t n;
+	int64_t dropped_to_ns, squeezed_out_ns;
+};
+bool rs_keep_hold(struct rs_keep *keep, struct rs_kept *kept);
+void rs_keep_give_back(struct rs_keep *keep, struct rs_kept *kept);
+
+#endif

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/check.h"
+
+/* ---- the directory ------------------------------------------------------------------------ */
+
+static const struct {
+	const char *word;
+	enum rs_trace_end end;
+} ends[] = {
+	{ "closed", RS_TRACE_CLOSED },
+	{ "cut", RS_TRACE_CUT },
+	{ "recording", RS_TRACE_CUT }, /* unless its lock is held */
+	{ "repaired", RS_TRACE_REPAIRED },
+};
+
+static void read_state(struct rs_trace *trace, int fd)
+{
+	char block[RS_STATE_BYTES];
+	ssize_t n = pread(fd, block, sizeof(block), 0);
+	json_t *state = n > 0 ? json_loadb(block, (size_t)n, 0, NULL) : NULL;
+	const char *word = json_string_value(json_object_get(state, "state"));
+	const char *error = json_string_value(json_object_get(state, "error"));
+	json_int_t unsaid = json_integer_value(json_object_get(state, "unsaid"));
+	const char *check = json_string_value(json_object_get(state, "describe"));
+
+	for (size_t i = 0; word && i < sizeof(ends) / sizeof(ends[0]); i++) {
+		if (!strcmp(word, ends[i].word))
+			trace->end = ends[i].end;
+	}
+	if (error)
+		trace->end_error = strdup(error);
+	trace->unsaid = unsaid > 0 ? (uint64_t)unsaid : 0;
+	trace->check_known = check != NULL;
+	trace->check = check ? strtoull(check, NULL, 16) : 0;
+	json_decref(state);
+}
+
+static struct rs_error *state_open(struct rs_trace *trace)
+{
+	char *path;
+	int fd;
+
+	if (asprintf(&path, "%s/ringside/state", trace->directory) < 0)
+		return rs_error_no_memory();
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	free(path);
+	trace->end = RS_TRACE_CUT;
+	if (fd < 0)
+		return NULL;
+	read_state(trace, fd);
+	/* The recorder holds the lock as long as it lives. */
+	if (flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK)
+		trace->end = RS_TRACE_RECORDING;
+	close(fd);
+	return NULL;
+}
+
+struct rs_error *rs_trace_open(const char *directory, struct rs_trace **out)
+{
+	struct rs_trace *trace;
+	struct rs_error *err;
+	struct stat st;
+	char *path;
+
+	if (stat(directory, &st))
+		return errno == ENOENT || errno == ENOTDIR
+			       ? rs_error_create(RS_USAGE, "%s: there is no such directory",
+						 directory)
+			       : rs_error_errno(errno, "%s", directory);
+	if (!S_ISDIR(st.st_mode))
+		return rs_error_create(RS_USAGE, "%s is a file: name a trace's directory",
+				       directory);
+	trace = calloc(1, sizeof(*trace));
+	if (!trace)
+		return rs_error_no_memory();
+	trace->directory = strdup(directory);
+	if (!trace->directory || asprintf(&path, "%s/ringside/describe", directory) < 0) {
+		free(trace->directory);
+		free(trace);
+		return rs_error_no_memory();
+	}
+	if (access(path, F_OK))
+		err = rs_error_create(RS_USAGE,
+				      "%s is no trace of Ringside's: it has no ringside/describe",
+				      directory);
+	else
+		err = rs_describe_read(path, &trace->describe);
+	free(path);
+	if (!err)
+		err = state_open(trace);
+	if (err)
+		rs_trace_close(trace);
+	else
+		*out = trace;
+	return err;
+}
+
+void rs_trace_close(struct rs_trace *trace)
+{
+	if (!trace)
+		return;
+	rs_describe_deinit(&trace->describe);
+	free(trace->end_error);
+	free(trace->directory);
+	free(trace);
+}
+
+const char *rs_trace_directory(const struct rs_trace *trace)
+{
+	return trace->directory;
+}
+
+enum rs_trace_end rs_trace_end_state(const struct rs_trace *trace)
+{
+	return trace->end;
+}
+
+const struct rs_clock *rs_trace_clock(const struct rs_trace *trace)
+{
+	return trace->describe.clocks[0];
+}
+
+const struct rs_trace_binary *rs_trace_binary(const struct rs_trace *trace, uint32_t index)
+{
+	return index < trace->describe.n_binaries ? trace->describe.binaries[index] : NULL;
+}
+
+const struct rs_trace_flight *rs_trace_flight(const struct rs_trace *trace)
+{
+	return trace->describe.has_flight ? &trace->describe.flight : NULL;
+}
+
+uint32_t rs_trace_stream_count(const struct rs_trace *trace)
+{
+	return trace->describe.n_streams + trace->describe.n_threads;
+}
+
+const struct rs_stream *rs_trace_stream(const struct rs_trace *trace, uint32_t index)
+{
+	const struct rs_describe *describe = &trace->describe;
+
+	return index < describe->n_streams
+		       ? describe->streams[index]
+		       : &describe->threads[index - describe->n_streams]->stream;
+}
+
+/* ---- packets ------------------------------------------------------------------------------ */
+
+struct rs_error *rs_packets_open(const struct rs_trace *trace, uint32_t stream,
+				 struct rs_packets *packets)
+{
+	struct rs_packets p = { .trace = trace, .stream = trace->describe.streams[stream] };
+	struct stat st;
+
+	p.class_index = trace->describe.stream_class[stream]->index;
+	p.end = trace->describe.stream_end[stream];
+	if (asprintf(&p.path, "%s/stream_%u", trace->directory, stream) < 0)
+		return rs_error_no_memory();
+	p.fd = open(p.path, O_RDONLY | O_CLOEXEC);
+	if (p.fd < 0 || fstat(p.fd, &st)) {
+		struct rs_error *err = rs_error_errno(errno, "%s", p.path);
+
+		rs_packets_close(&p);
+		return err;
+	}
+	p.size = (uint64_t)st.st_size;
+	*packets = p;
+	return NULL;
+}
+
+void rs_packets_close(struct rs_packets *packets)
+{
+	if (packets->fd >= 0)
+		close(packets->fd);
+	free(packets->buffer);
+	free(packets->path);
+	*packets = (struct rs_packets){ .fd = -1 };
+}
+
+static struct rs_error *damage(const struct rs_packets *p, const char *what)
+{
+	return rs_error_create(RS_DAMAGED, "%s: packet %llu at 0x%llx: %s", p->path,
+			       (unsigned long long)p->number, (unsigned long long)p->offset, what);
+}
+
+static struct rs_error *read_at(const struct rs_packets *p, uint64_t offset, void *to,
+				uint64_t bytes)
+{
+	uint64_t done = 0;
+
+	while (done < bytes) {
+		ssize_t n =
+			pread(p->fd, (uint8_t *)to + done, bytes - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return rs_error_errno(errno, "%s, offset 0x%llx", p->path,
+					      (unsigned long long)(offset + done));
+		if (!n)
+			return rs_error_create(RS_DAMAGED, "%s: it became shorter while read",
+					       p->path);
+		done += (uint64_t)n;
+	}
+	return NULL;
+}
+
+static struct rs_error *check_head(const struct rs_packets *p, const struct rs_packet_head *head)
+{
+	uint64_t bytes = head->packet_bits / 8;
+
+	if (head->magic != RS_CTF_MAGIC)
+		return damage(p, "no packet begins here (its magic is missing)");
+	if (head->class_index != p->class_index || head->stream_index != p->stream->index)
+		return damage(p, "it belongs to another stream");
+	if (head->packet_bits % (RS_SLOT_BYTES * 8) || bytes < sizeof(*head) ||
+	    bytes > RS_PACKET_BYTES_MAX || head->content_bits > head->packet_bits ||
+	    head->packet_bits - head->content_bits >= RS_SLOT_BYTES * 8)
+		return damage(p, "its size is impossible");
+	if (head->ts_begin > head->ts_end)
+		return damage(p, "it ends before it begins");
+	return NULL;
+}
+
+static struct rs_error *buffer_grow(struct rs_packets *p, size_t bytes)
+{
+	uint8_t *buffer;
+
+	if (bytes <= p->room)
+		return NULL;
+	buffer = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
+	if (!buffer)
+		return rs_error_no_memory();
+	free(p->buffer);
+	p->buffer = buffer;
+	p->room = bytes;
+	return NULL;
+}
+
+struct rs_error *rs_packets_next(struct rs_packets *p, struct rs_packet *packet, bool *more)
+{
+	struct rs_packet next = { .offset = p->offset };
+	uint64_t left = p->size - p->offset, bytes;
+	struct rs_error *err;
+
+	*more = false;
+	if (!left)
+		return NULL;
+	if (left < sizeof(next.head))
+		return damage(p, "the file ends in its header");
+	err = read_at(p, p->offset, &next.head, sizeof(next.head));
+	if (!err)
+		err = check_head(p, &next.head);
+	if (err)
+		return err;
+	bytes = next.head.packet_bits / 8;
+	next.cut = bytes > left;
+	if (next.cut)
+		bytes = left;
+	next.bytes = (uint32_t)(bytes - sizeof(next.head));
+	err = buffer_grow(p, next.bytes);
+	if (!err)
+		err = read_at(p, p->offset + sizeof(next.head), p->buffer, next.bytes);
+	if (err)
+		return err;
+	next.at = p->buffer;
+	next.mismatch =
+		!next.cut && rs_packet_check(&next.head, next.at, next.bytes) != next.head.check;
+	p->offset += bytes;
+	p->number++;
+	*packet = next;
+	*more = true;
+	return NULL;
+}
+
+struct rs_error *rs_packets_check_end(const struct rs_packets *p)
+{
+	enum rs_trace_end end = p->trace->end;
+
+	if (end != RS_TRACE_CLOSED && end != RS_TRACE_REPAIRED)
+		return NULL; /* where it ends is told for the whole trace */
+	if (!p->end->known)
+		return rs_error_create(RS_DAMAGED,
+				       "%s/ringside/describe: it is cut: the end of stream %u is "
+				       "not in it",
+				       p->trace->directory, p->stream->index);
+	if (p->end->bytes != p->size)
+		return rs_error_create(RS_DAMAGED, "%s: it has %llu bytes, and %llu were written",
+				       p->path, (unsigned long long)p->size,
+				       (unsigned long long)p->end->bytes);
+	return NULL;
+}
+
+/* Whether the last packet to be skipped is where the index says, and ends before the stamp: then
+ * all before it do. */
+static bool seek_confirmed(const struct rs_packets *p, const struct rs_index_entry *entry,
+			   uint64_t number, uint64_t stamp)
+{
+	struct rs_packet_head head;
+	struct rs_error *err = read_at(p, entry->offset, &head, sizeof(head));
+
+	if (!err)
+		err = check_head(p, &head);
+	if (err) {
+		rs_error_free(err);
+		return false;
+	}
+	return head.packet_bits / 8 == entry->bytes && head.sequence == number &&
+	       head.ts_end < stamp;
+}
+
+void rs_packets_seek(struct rs_packets *p, uint64_t stamp)
+{
+	struct rs_index_entry entry, last = { 0 };
+	uint64_t offset = 0, number = 0;
+	char *path;
+	FILE *file;
+
+	if (asprintf(&path, "%s/ringside/index", p->trace->directory) < 0)
+		return;
+	file = fopen(path, "re");
+	free(path);
+	if (!file)
+		return;
+	/* Entries of a stream follow its packets without a gap, or the index is not believed. */
+	while (fread(&entry, sizeof(entry), 1, file) == 1) {
+		if (entry.stream != p->stream->index)
+			continue;
+		if (entry.offset != offset || entry.ts_end >= stamp || entry.bytes > p->size ||
+		    offset > p->size - entry.bytes)
+			break;
+		offset += entry.bytes;
+		number++;
+		last = entry;
+	}
+	fclose(file);
+	if (!number || !seek_confirmed(p, &last, number - 1, stamp))
+		return;
+	p->offset = offset;
+	p->number = number;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reading a trace directory, packet by packet. The packets' own headers are the truth; the index
+ * only helps to skip. Everything is checked: a trace may be damaged, cut, or made to hurt.
+ */
+#ifndef RS_STORE_READER_H
+#define RS_STORE_READER_H
+
+#include "event/layout.h"
+#include "store/describe.h"
+
+struct rs_trace {
+	char *directory;
+	struct rs_describe describe;
+	enum rs_trace_end end;
+	char *end_error; /* why it was cut, or NULL */
+	uint64_t unsaid; /* records lost at the end that no stream tells of */
+	/* The description's check, as it was when the trace was closed. */
+	bool check_known;
+	uint64_t check;
+};
+
+/* One packet in memory, its header checked. */
+struct rs_packet {
+	struct rs_packet_head head;
+	uint64_t offset;   /* in the file */
+	const uint8_t *at; /* content */
+	uint32_t bytes;	   /* of content that is there */
+	bool cut;	   /* the file ends before the packet does */
+	bool mismatch;	   /* the content is not what was written */
+};
+
+struct rs_packets {
+	const struct rs_trace *trace;
+	const struct rs_stream *stream;
+	uint32_t class_index;
+	char *path;
+	int fd; /* -1: the stream has no file */
+	uint64_t offset, size;
+	uint64_t number;
+	const struct rs_stream_end *end;
+	uint8_t *buffer;
+	size_t room;
+};
+
+struct rs_error *rs_packets_open(const struct rs_trace *trace, uint32_t stream,
+				 struct rs_packets *packets);
+void rs_packets_close(struct rs_packets *packets);
+
+/*
+ * The next packet; *more false at the end. RS_DAMAGED: its header makes no sense, and nothing
+ * behind it can be found.
+ */
+struct rs_error *rs_packets_next(struct rs_packets *packets, struct rs_packet *packet, bool *more);
+
+/* After the last packet: whether the file is what it was when the recorder closed it. RS_DAMAGED:
+ * it is shorter or longer, or the description does not say. */
+struct rs_error *rs_packets_check_end(const struct rs_packets *packets);
+
+/* Goes to the first packet that ends at or after stamp, by the index; where that does not help,
+ * to the first. Before the first next. */
+void rs_packets_seek(struct rs_packets *packets, uint64_t stamp);
+
+#endif

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/repair.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/check.h"
+#include "store/reader.h"
+#include "store/replace.h"
+
+/* One stream on its way from the old file to the new. */
+struct mend {
+	struct rs_packets packets;
+	struct rs_layouts layouts;
+	uint64_t last_tsc;
+	FILE *file, *index; /* NULL: only looking */
+	uint64_t offset, sequence, records, discarded_more;
+	uint64_t told, lost;	    /* by the loss records that were there; in all, up to here */
+	uint64_t pending;	    /* records of packets that can't be believed, to be told */
+	struct rs_packet_head head; /* of a packet that is made here */
+	struct rs_stream_end end;   /* what the recorder said of the stream */
+	struct rs_repair_result *result;
+	enum rs_lost_why why;
+	bool storage; /* the recorder could not write all */
+	bool changed;
+};
+
+/* How many bytes of a packet's content are records in order, and how many records that is; how many
+ * others its loss records tell of. */
+static uint32_t valid_bytes(struct mend *m, const struct rs_packet *packet, uint32_t *records,
+			    uint64_t *told, uint64_t *last, uint32_t *padding)
+{
+	const struct rs_slot *slot = (const struct rs_slot *)(const void *)packet->at;
+	uint32_t left = packet->bytes / RS_SLOT_BYTES;
+
+	*records = 0;
+	*told = 0;
+	*last = m->last_tsc;
+	while (left) {
+		const struct rs_layout *layout;
+		uint32_t slots = rs_layouts_check(&m->layouts, slot, left, &layout);
+
+		if (!slots || !rs_stamp_follows(m->packets.stream->clock, *last, slot->tsc))
+			break;
+		if (layout->event->kind == RS_KIND_LOSS)
+			*told += rs_lost_count(slot);
+		*records += layout->event->kind != RS_KIND_LOSS && layout->id != RS_ID_CLOCK_BACK;
+		*last = slot->tsc;
+		*padding = rs_layout_padding(layout->event, slot);
+		slot += slots;
+		left -= slots;
+	}
+	return packet->bytes / RS_SLOT_BYTES * RS_SLOT_BYTES - left * RS_SLOT_BYTES;
+}
+
+static void put(struct mend *m, struct rs_packet_head head, const void *content, uint32_t bytes,
+		uint32_t padding)
+{
+	struct rs_index_entry entry;
+
+	head.packet_bits = (sizeof(head) + (uint64_t)bytes) * 8;
+	head.content_bits = head.packet_bits - padding * UINT64_C(8);
+	head.sequence = m->sequence++;
+	head.events_discarded += m->discarded_more;
+	m->lost = head.events_discarded;
+	head.check = rs_packet_check(&head, content, bytes);
+	entry = (struct rs_index_entry){
+		.stream = (uint32_t)head.stream_index,
+		.records = head.records,
+		.offset = m->offset,
+		.bytes = sizeof(head) + bytes,
+		.ts_begin = head.ts_begin,
+		.ts_end = head.ts_end,
+		.events_discarded = head.events_discarded,
+	};
+	if (m->file) {
+		fwrite(&head, sizeof(head), 1, m->file);
+		fwrite(content, bytes, 1, m->file);
+	}
+	if (m->index)
+		fwrite(&entry, sizeof(entry), 1, m->index);
+	m->offset += entry.bytes;
+	m->last_tsc = head.ts_end;
+	m->result->packets++;
+	m->result->records += head.records;
+	m->records += head.records;
+}
+
+/* What packets that can't be believed have cost, as a packet of its own that ends at stamp. */
+static void put_loss(struct mend *m, uint64_t stamp)
+{
+	struct rs_slot slots[RS_LOST_SLOTS];
+	struct rs_lost lost = { .count = m->pending,
+				.from = m->last_tsc ? m->last_tsc : stamp,
+				.to = stamp,
+				.why = m->why };
+	struct rs_packet_head head = m->head;
+
+	if (!m->pending)
+		return;
+	rs_record_write_lost(slots, (uint64_t)RS_CPU_UNKNOWN << RS_CPU_SHIFT, &lost, stamp);
+	head.ts_begin = head.ts_end = stamp;
+	head.records = 0;
+	m->discarded_more += m->pending;
+	m->result->lost += m->pending;
+	m->pending = 0;
+	put(m, head, slots, sizeof(slots), RS_LOST_PADDING);
+}
+
+static void mend_packet(struct mend *m, const struct rs_packet *packet)
+{
+	struct rs_packet_head head = packet->head;
+	uint64_t most = (head.packet_bits / 8 - sizeof(head)) / RS_SLOT_BYTES;
+	uint32_t records, bytes, padding = 0;
+	uint64_t told, last;
+
+	if (head.records > most) /* then it has no check that holds */
+		head.records = (uint32_t)most;
+	if (packet->mismatch) {
+		m->changed = true;
+		m->result->bytes_dropped += packet->bytes;
+		m->pending += head.records;
+		return;
+	}
+	bytes = valid_bytes(m, packet, &records, &told, &last, &padding);
+	m->told += told;
+	if (bytes)
+		put_loss(m, ((const struct rs_slot *)(const void *)packet->at)->tsc);
+	if (bytes && bytes == packet->bytes && !packet->cut) {
+		uint64_t first = ((const struct rs_slot *)(const void *)packet->at)->tsc;
+
+		/* A header whose check holds may still not be that of its records. */
+		m->changed |=
+			head.ts_begin != first || head.ts_end != last || head.records != records;
+		head.ts_begin = first;
+		head.ts_end = last;
+		head.records = records;
+		m->head.events_discarded = head.events_discarded;
+		put(m, head, packet->at, bytes, padding);
+		return;
+	}
+	m->changed = true;
+	m->result->bytes_dropped += packet->bytes - bytes;
+	m->pending += head.records > records ? head.records - records : 0;
+	if (!bytes)
+		return;
+	/* The header of a packet that is cut can't be checked: one of our own. */
+	head = m->head;
+	head.ts_begin = ((const struct rs_slot *)(const void *)packet->at)->tsc;
+	head.ts_end = last;
+	head.records = records;
+	head.events_discarded = m->head.events_discarded += told;
+	put(m, head, packet->at, bytes, padding);
+}
+
+/* Where the recorder said how many records there were, what is neither kept nor told is missing. */
+static void pend_missing(struct mend *m)
+{
+	uint64_t emitted = m->end.records + m->end.lost;
+	uint64_t told = m->told + m->discarded_more + m->pending;
+
+	if (!m->end.known || emitted <= m->records + told)
+		return;
+	m->pending += emitted - m->records - told;
+	m->result->missing += emitted - m->records - told;
+	if (m->storage)
+		m->why = RS_LOST_STORAGE;
+	m->head.events_discarded = m->told;
+	m->changed = true;
+}
+
+/* A packet's header for a stream that may have no packet to take it from. */
+static struct rs_packet_head head_of(const struct rs_trace *trace, uint32_t index)
+{
+	const struct rs_stream *stream = trace->describe.streams[index];
+	struct rs_packet_head head = {
+		.magic = RS_CTF_MAGIC,
+		.class_index = trace->describe.stream_class[index]->index,
+		.stream_index = index,
+		.cpu_id = stream->cpu < 0 ? RS_PACKET_CPU_UNKNOWN : (uint32_t)stream->cpu,
+	};
+	const char *hex = trace->describe.uuid;
+
+	for (size_t i = 0; i < sizeof(head.uuid) && *hex; i++, hex += 2) {
+		char byte[3];
+
+		hex += *hex == '-';
+		snprintf(byte, sizeof(byte), "%.2s", hex);
+		head.uuid[i] = (uint8_t)strtoul(byte, NULL, 16);
+	}
+	return head;
+}
+
+static struct rs_error *mend_all(struct mend *m)
+{
+	struct rs_packet packet;
+	struct rs_error *err;
+	bool more;
+
+	do {
+		uint64_t size = m->packets.size;
+
+		err = rs_packets_next(&m->packets, &packet, &more);
+		if (!err && more) {
+			mend_packet(m, &packet);
+		} else if (err && rs_error_code(err) == RS_DAMAGED) {
+			/* Nothing behind this can be found. */
+			m->result->bytes_dropped += size - m->packets.offset;
+			m->changed = true;
+			rs_error_free(err);
+			err = NULL;
+			more = false;
+		}
+	} while (!err && more);
+	if (!err) {
+		pend_missing(m);
+		put_loss(m, m->last_tsc ? m->last_tsc : rs_stamp_begin(m->packets.stream->clock));
+	}
+	return err;
+}
+
+/* Goes through a stream once, from its beginning. *changed: it is not as it should be. */
+static struct rs_error *pass(const struct rs_trace *trace, uint32_t index, FILE *file,
+			     FILE *index_file, struct rs_repair_result *result, bool *changed)
+{
+	struct mend m = { .file = file,
+			  .index = index_file,
+			  .head = head_of(trace, index),
+			  .end = *trace->describe.stream_end[index],
+			  .why = RS_LOST_DAMAGED,
+			  .storage = trace->unsaid > 0,
+			  .result = result };
+	struct rs_error *err = rs_packets_open(trace, index, &m.packets);
+
+	if (err)
+		return err;
+	rs_layouts_init(&m.layouts, trace->describe.streams[index]->schema);
+	err = mend_all(&m);
+	rs_packets_close(&m.packets);
+	*changed = m.changed;
+	if (index_file)
+		*trace->describe.stream_end[index] = (struct rs_stream_end){
+			.known = true,
+			.bytes = m.offset,
+			.records = m.records,
+			.lost = m.lost,
+		};
+	return err;
+}
+
+/* Writes a stream anew beside the old one, and puts it in its place. */
+static struct rs_error *write_anew(const struct rs_trace *trace, uint32_t index, FILE *index_file,
+				   struct rs_repair_result *result)
+{
+	char *path = NULL, *new_path = NULL;
+	struct rs_error *err = NULL;
+	bool changed, bad;
+	FILE *file;
+
+	if (asprintf(&path, "%s/stream_%u", trace->directory, index) < 0 ||
+	    asprintf(&new_path, "%s/ringside/new", trace->directory) < 0)
+		return rs_error_no_memory();
+	file = fopen(new_path, "we");
+	if (!file) {
+		err = rs_error_errno(errno, "%s", new_path);
+	} else {
+		err = pass(trace, index, file, index_file, result, &changed);
+		bad = ferror(file);
+		bad |= fclose(file) != 0;
+		if (!err && (bad || rename(new_path, path)))
+			err = rs_error_errno(errno, "%s", path);
+		if (err)
+			unlink(new_path);
+	}
+	free(path);
+	free(new_path);
+	return err;
+}
+
+/* A stream whose file is gone gets an empty one. */
+static struct rs_error *make_if_gone(const struct rs_trace *trace, uint32_t index, bool *made)
+{
+	struct rs_error *err = NULL;
+	char *path;
+	int fd;
+
+	if (asprintf(&path, "%s/stream_%u", trace->directory, index) < 0)
+		return rs_error_no_memory();
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	*made = fd >= 0;
+	if (fd >= 0)
+		close(fd);
+	else if (errno != EEXIST)
+		err = rs_error_errno(errno, "%s", path);
+	free(path);
+	return err;
+}
+
+/* A stream that is whole is left as it is, and only goes into the index. */
+static struct rs_error *mend_stream(const struct rs_trace *trace, uint32_t index, FILE *index_file,
+				    struct rs_repair_result *result)
+{
+	struct rs_repair_result look = { 0 };
+	struct rs_error *err;
+	bool changed, made;
+
+	err = make_if_gone(trace, index, &made);
+	if (!err)
+		err = pass(trace, index, NULL, NULL, &look, &changed);
+	if (err)
+		return err;
+	result->streams_changed += changed || made;
+	if (changed)
+		return write_anew(trace, index, index_file, result);
+	return pass(trace, index, NULL, index_file, result, &changed);
+}
+
+/* As the recorder said them, or the last repair. */
+static struct rs_stream_end *ends_copy(const struct rs_trace *trace)
+{
+	uint32_t n = trace->describe.n_streams;
+	struct rs_stream_end *ends = calloc(n ? n : 1, sizeof(*ends));
+
+	for (uint32_t i = 0; ends && i < n; i++)
+		ends[i] = *trace->describe.stream_end[i];
+	return ends;
+}
+
+static bool ends_changed(const struct rs_trace *trace, const struct rs_stream_end *before)
+{
+	for (uint32_t i = 0; i < trace->describe.n_streams; i++) {
+		const struct rs_stream_end *end = trace->describe.stream_end[i];
+
+		if (end->known != before[i].known || end->bytes != before[i].bytes ||
+		    end->records != before[i].records || end->lost != before[i].lost)
+			return true;
+	}
+	return false;
+}
+
+/* Adds to the description what the streams have come to. Half a line at its end, where the
+ * recorder was killed, goes. */
+static struct rs_error *write_ends(const struct rs_trace *trace)
+{
+	struct rs_error *err = NULL;
+	char *path, *text = NULL;
+	size_t room = 0, whole = 0;
+	ssize_t len;
+	FILE *file;
+	bool bad;
+
+	if (asprintf(&path, "%s/ringside/describe", trace->directory) < 0)
+		return rs_error_no_memory();
+	file = fopen(path, "r+e");
+	if (!file) {
+		err = rs_error_errno(errno, "%s", path);
+		free(path);
+		return err;
+	}
+	while ((len = getline(&text, &room, file)) > 0 && text[len - 1] == '\n')
+		whole += (size_t)len;
+	bad = ftruncate(fileno(file), (off_t)whole) || fseek(file, (long)whole, SEEK_SET);
+	for (uint32_t i = 0; !bad && i < trace->describe.n_streams; i++) {
+		if (trace->describe.stream_end[i]->known)
+			rs_describe_write_end(file, i, trace->describe.stream_end[i]);
+	}
+	bad |= ferror(file);
+	bad |= fclose(file) != 0;
+	if (bad)
+		err = rs_error_errno(errno, "%s", path);
+	free(text);
+	free(path);
+	return err;
+}
+
+/* The check of the description as it is now. */
+static struct rs_error *check_anew(struct rs_trace *trace)
+{
+	struct rs_describe again;
+	struct rs_error *err;
+	char *path;
+
+	if (asprintf(&path, "%s/ringside/describe", trace->directory) < 0)
+		return rs_error_no_memory();
+	err = rs_describe_read(path, &again);
+	free(path);
+	if (err)
+		return err;
+	trace->check_known = true;
+	trace->check = again.check;
+	rs_describe_deinit(&again);
+	return NULL;
+}
+
+static void write_metadata(FILE *file, const void *ctx)
+{
+	const struct rs_trace *trace = ctx;
+
+	rs_metadata_write(file, &trace->describe);
+}
+
+static void write_state(FILE *file, const void *ctx)
+{
+	const struct rs_trace *trace = ctx;
+	json_t *state = json_pack("{s:s}", "state", "repaired");
+	char check[20];
+
+	snprintf(check, sizeof(check), "%016" PRIx64, trace->check);
+	json_object_set_new(state, "describe", json_string(check));
+	/* What no stream tells of stays told here. */
+	if (trace->unsaid)
+		json_object_set_new(state, "unsaid", json_integer((json_int_t)trace->unsaid));
+	if (trace->unsaid && trace->end_error)
+		json_object_set_new(state, "error", json_string(trace->end_error));
+	json_dumpf(state, file, JSON_INDENT(1));
+	fprintf(file, "%*s\n", RS_STATE_BYTES / 2, "");
+	json_decref(state);
+}
+
+struct rs_error *rs_trace_repair(const char *directory, struct rs_repair_result *out)
+{
+	struct rs_repair_result result = { 0 };
+	struct rs_trace *trace;
+	struct rs_error *err = rs_trace_open(directory, &trace);
+	struct rs_stream_end *ends;
+	char *index_path = NULL;
+	FILE *index;
+
+	if (err)
+		return err;
+	if (trace->end == RS_TRACE_RECORDING) {
+		rs_trace_close(trace);
+		return rs_error_create(RS_USAGE, "%s is still being recorded", directory);
+	}
+	ends = ends_copy(trace);
+	if (!ends || asprintf(&index_path, "%s/ringside/index", directory) < 0) {
+		free(ends);
+		rs_trace_close(trace);
+		return rs_error_no_memory();
+	}
+	index = fopen(index_path, "we");
+	if (!index)
+		err = rs_error_errno(errno, "%s", index_path);
+	for (uint32_t i = 0; !err && i < trace->describe.n_streams; i++)
+		err = mend_stream(trace, i, index, &result);
+	if (index && fclose(index) && !err)
+		err = rs_error_errno(errno, "%s", index_path);
+	if (!err)
+		err = ends_changed(trace, ends) ? write_ends(trace) : NULL;
+	result.description_damaged = trace->check_known && trace->check != trace->describe.check;
+	if (!err && !result.description_damaged)
+		err = check_anew(trace);
+	/* The streams tell it now. */
+	trace->unsaid -= trace->unsaid < result.missing ? trace->unsaid : result.missing;
+	if (!err)
+		err = rs_store_replace(directory, "metadata", write_metadata, trace);
+	if (!err)
+		err = rs_store_replace(directory, "ringside/state", write_state, trace);
+	free(index_path);
+	free(ends);
+	rs_trace_close(trace);
+	if (!err)
+		*out = result;
+	return err;
+}

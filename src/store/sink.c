@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/sink.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CPUS_MAX    65536 /* host CPUs with a stream of their own; above, one for all */
+#define SOURCES_MIN 64	  /* entries of the table of streams, a power of two */
+
+/* A stream of the new trace. */
+struct out {
+	struct rs_store_stream *stream;
+	uint64_t last_tsc;
+};
+
+/* A producer: a schema with a clock. */
+struct class
+{
+	struct class *next;
+	const struct rs_schema *schema;
+	const struct rs_clock *clock;
+	uint32_t index;
+	struct out **by_cpu; /* those of many threads, by host CPU + 1; 0: unknown */
+	uint32_t n_by_cpu;
+};
+
+/* What is known of a source's stream. */
+struct origin {
+	const struct rs_stream *stream; /* NULL: free */
+	struct class *class;
+	struct out *out;     /* its own; NULL until it has a record that is of no thread */
+	bool is_thread_told; /* as a thread's */
+};
+
+struct store_sink {
+	struct rs_sink sink;
+	struct rs_store *store;
+	struct class *classes;
+	struct rs_clock *clocks; /* as written: names are unique */
+	uint32_t n_clocks;
+	struct origin *origins; /* a hash table by stream, linear probing */
+	uint32_t origins_mask, n_origins;
+	struct out **outs;
+	uint32_t n_outs;
+	struct origin *last;
+};
+
+/* ---- clocks and classes ------------------------------------------------------------------- */
+
+/* Whether two clocks give every stamp the same time. */
+static bool same_clock(const struct rs_clock *a, const struct rs_clock *b)
+{
+	return a->freq_hz == b->freq_hz && a->origin == b->origin && a->offset == b->offset &&
+	       a->wall_ns == b->wall_ns && a->error_cycles == b->error_cycles &&
+	       a->invariant == b->invariant && a->monotonic == b->monotonic;
+}
+
+static bool name_taken(const struct store_sink *s, const char *name)
+{
+	for (uint32_t i = 0; i < s->n_clocks; i++) {
+		if (!strcmp(s->clocks[i].name, name))
+			return true;
+	}
+	return false;
+}
+
+/* A clock as the trace has it: under its name, or another if two sources' clocks share one. */
+static struct rs_error *clock_add(struct store_sink *s, const struct rs_clock *clock,
+				  struct rs_clock *written)
+{
+	struct rs_clock *more;
+
+	*written = *clock;
+	for (uint32_t i = 0; i < s->n_clocks; i++) {
+		if (!strncmp(s->clocks[i].name, clock->name, strlen(clock->name)) &&
+		    same_clock(&s->clocks[i], clock)) {
+			*written = s->clocks[i];
+			return NULL;
+		}
+	}
+	for (uint32_t n = 2; name_taken(s, written->name); n++)
+		snprintf(written->name, sizeof(written->name), "%.48s_%u", clock->name, n);
+	more = reallocarray(s->clocks, s->n_clocks + 1, sizeof(*more));
+	if (!more)
+		return rs_error_no_memory();
+	s->clocks = more;
+	s->clocks[s->n_clocks++] = *written;
+	return NULL;
+}
+
+static struct rs_error *class_of(struct store_sink *s, const struct rs_stream *stream,
+				 struct class **out)
+{
+	struct rs_clock clock;
+	struct class *class;
+	struct rs_error *err;
+
+	for (class = s->classes; class; class = class->next) {
+		if (class->schema == stream->schema && class->clock == stream->clock) {
+			*out = class;
+			return NULL;
+		}
+	}
+	class = calloc(1, sizeof(*class));
+	if (!class)
+		return rs_error_no_memory();
+	class->schema = stream->schema;
+	class->clock = stream->clock;
+	err = clock_add(s, stream->clock, &clock);
+	if (!err) /* the store only looks at schemas; that it may not is for recorders, who add */
+		err = rs_store_add_class(s->store, (struct rs_schema *)stream->schema, &clock,
+					 &class->index);
+	if (err) {
+		free(class);
+		return err;
+	}
+	class->next = s->classes;
+	s->classes = class;
+	*out = class;
+	return NULL;
+}
+
+/* ---- streams ------------------------------------------------------------------------------ */
+
+static struct rs_error *out_add(struct store_sink *s, const struct class *class,
+				const struct rs_stream *identity, struct out **result)
+{
+	struct out **more = reallocarray(s->outs, s->n_outs + 1, sizeof(*more));
+	struct out *out = calloc(1, sizeof(*out));
+	struct rs_error *err;
+
+	if (more)
+		s->outs = more;
+	if (!more || !out) {
+		free(out);
+		return rs_error_no_memory();
+	}
+	err = rs_store_add_stream(s->store, class->index, identity, &out->stream);
+	if (err) {
+		free(out);
+		return err;
+	}
+	s->outs[s->n_outs++] = out;
+	*result = out;
+	return NULL;
+}
+
+/* The stream of many threads on a host CPU. */
+static struct rs_error *cpu_out(struct store_sink *s, struct class *class, int cpu,
+				struct out **result)
+{
+	uint32_t at = cpu >= 0 && cpu < CPUS_MAX ? (uint32_t)cpu + 1 : 0;
+	struct rs_stream identity = {
+		.cpu = at ? cpu : RS_UNKNOWN, .vcpu = RS_UNKNOWN, .tid = RS_UNKNOWN, .mixed = true
+	};
+
+	if (at >= class->n_by_cpu) {
+		struct out **more = reallocarray(class->by_cpu, at + 1, sizeof(*more));
+
+		if (!more)
+			return rs_error_no_memory();
+		memset(more + class->n_by_cpu, 0, (at + 1 - class->n_by_cpu) * sizeof(*more));
+		class->by_cpu = more;
+		class->n_by_cpu = at + 1;
+	}
+	if (!class->by_cpu[at]) {
+		struct rs_error *err = out_add(s, class, &identity, &class->by_cpu[at]);
+
+		if (err)
+			return err;
+	}
+	*result = class->by_cpu[at];
+	return NULL;
+}
+
+static uint32_t hash(const struct rs_stream *stream)
+{
+	return (uint32_t)((uintptr_t)stream * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+static struct origin *origin_at(struct origin *origins, uint32_t mask,
+				const struct rs_stream *stream)
+{
+	uint32_t i = hash(stream);
+
+	while (origins[i & mask].stream && origins[i & mask].stream != stream)
+		i++;
+	return &origins[i & mask];
+}
+
+static bool origins_grow(struct store_sink *s)
+{
+	uint32_t size = s->origins ? (s->origins_mask + 1) * 2 : SOURCES_MIN;
+	struct origin *more = calloc(size, sizeof(*more));
+
+	if (!more)
+		return false;
+	for (uint32_t i = 0; s->origins && i <= s->origins_mask; i++) {
+		if (s->origins[i].stream)
+			*origin_at(more, size - 1, s->origins[i].stream) = s->origins[i];
+	}
+	free(s->origins);
+	s->origins = more;
+	s->origins_mask = size - 1;
+	s->last = NULL;
+	return true;
+}
+
+static struct rs_error *origin_find(struct store_sink *s, const struct rs_stream *stream,
+				    struct origin **result)
+{
+	struct origin *origin;
+	struct rs_error *err;
+
+	if (s->last && s->last->stream == stream) {
+		*result = s->last;
+		return NULL;
+	}
+	if ((!s->origins || s->n_origins * 2 > s->origins_mask) && !origins_grow(s))
+		return rs_error_no_memory();
+	origin = origin_at(s->origins, s->origins_mask, stream);
+	if (!origin->stream) {
+		err = class_of(s, stream, &origin->class);
+		if (err)
+			return err;
+		origin->stream = stream;
+		s->n_origins++;
+	}
+	*result = s->last = origin;
+	return NULL;
+}
+
+/* Whether a view is a thread's whose events stand among those of others: its stream is its own, and
+ * the event says the same tid. */
+static bool is_of_thread(const struct rs_view *view)
+{
+	const struct rs_field *field = view->event->fields;
+	const struct rs_stream *stream = view->stream;
+
+	return stream->cpu < 0 && stream->tid > 0 && !stream->mixed && view->event->n_fields &&
+	       field->type == RS_TYPE_U32 && !strcmp(field->name, "tid") &&
+	       rs_field_value(field, view->payload) == (uint64_t)stream->tid;
+}
+
+static struct rs_error *thread_tell(struct store_sink *s, struct origin *origin, uint64_t tsc)
+{
+	const struct rs_stream *stream = origin->stream;
+	struct rs_thread thread = { .tid = stream->tid,
+				    .pid = stream->pid,
+				    .vm = stream->vm,
+				    .vcpu = stream->vcpu,
+				    .from = tsc };
+
+	origin->is_thread_told = true;
+	return rs_store_add_thread(s->store, origin->class->index, &thread);
+}
+
+/* Where a view's record goes. */
+static struct rs_error *out_of(struct store_sink *s, const struct rs_view *view, struct out **out)
+{
+	struct rs_error *err;
+	struct origin *o;
+
+	err = origin_find(s, view->stream, &o);
+	if (err)
+		return err;
+	if (is_of_thread(view)) {
+		if (!o->is_thread_told)
+			err = thread_tell(s, o, view->tsc);
+		return err ? err : cpu_out(s, o->class, view->cpu, out);
+	}
+	if (!o->out && view->stream->mixed)
+		err = cpu_out(s, o->class, view->stream->cpu, &o->out);
+	else if (!o->out)
+		err = out_add(s, o->class, view->stream, &o->out);
+	*out = o->out;
+	return err;
+}
+
+/* ---- records ------------------------------------------------------------------------------ */
+
+/* A slot's 8 bits: the host CPU or, in a guest's stream, its vCPU. */
+static uint64_t cpu_bits(const struct rs_view *view)
+{
+	int cpu = view->cpu;
+
+	if (cpu < 0 && view->stream->cpu == RS_UNKNOWN)
+		cpu = view->stream->vcpu;
+	if (cpu < 0 || cpu >= (int)RS_CPU_UNKNOWN)
+		cpu = RS_CPU_UNKNOWN;
+	return (uint64_t)cpu << RS_CPU_SHIFT;
+}
+
+/* The bytes that a view's event has: what a source may have behind them is no part of it. */
+static uint32_t payload_bytes(const struct rs_view *view)
+{
+	const struct rs_event *event = view->event;
+	size_t len = 0;
+
+	if (event->has_text)
+		rs_view_text(view, &event->fields[event->n_fields - 1], &len);
+	if (event->fixed_bytes + len > RS_RECORD_PAYLOAD_MAX)
+		len = RS_RECORD_PAYLOAD_MAX - event->fixed_bytes;
+	return event->fixed_bytes + (uint32_t)len;
+}
+
+/* A record at `at`, zeroes behind it to its slot's end; its bytes. */
+static uint32_t record_write(uint8_t *at, const struct rs_view *view, uint64_t tsc)
+{
+	uint32_t payload = payload_bytes(view), slots = RS_RECORD_SLOTS(payload);
+	uint32_t fixed = view->event->fixed_bytes;
+	uint64_t head = rs_record_head(view->event->id, slots) | cpu_bits(view);
+	uint16_t len = (uint16_t)(payload - fixed);
+
+	memcpy(at, &tsc, sizeof(tsc));
+	memcpy(at + sizeof(tsc), &head, sizeof(head));
+	memcpy(at + RS_RECORD_HEAD, view->payload, payload);
+	memset(at + RS_RECORD_HEAD + payload, 0, slots * RS_SLOT_BYTES - RS_RECORD_HEAD - payload);
+	if (view->event->has_text) /* as it was, or cut */
+		memcpy(at + RS_RECORD_HEAD + fixed - sizeof(len), &len, sizeof(len));
+	return slots * RS_SLOT_BYTES;
+}
+
+/* The record before one whose stamp would go back: what that said. */
+static uint32_t clock_back_write(uint8_t *at, uint64_t tsc, uint64_t said)
+{
+	struct rs_slot slot = {
+		.tsc = tsc,
+		.head = rs_record_head(RS_ID_CLOCK_BACK, 1) | (uint64_t)RS_CPU_UNKNOWN
+								      << RS_CPU_SHIFT,
+	};
+
+	memcpy(slot.payload, &said, sizeof(said));
+	memcpy(at, &slot, sizeof(slot));
+	return sizeof(slot);
+}
+
+static struct rs_error *view_write(struct store_sink *s, const struct rs_view *view)
+{
+	struct rs_drained put = { 0 };
+	struct rs_error *err;
+	struct out *out;
+	uint64_t tsc = view->tsc;
+	uint32_t room;
+	uint8_t *at;
+
+	err = out_of(s, view, &out);
+	if (err)
+		return err;
+	err = rs_store_room(out->stream, &at, &room);
+	if (err)
+		return err;
+	if (tsc < out->last_tsc) {
+		tsc = out->last_tsc;
+		put.bytes = clock_back_write(at, tsc, view->tsc);
+	}
+	put.bytes += record_write(at + put.bytes, view, tsc);
+	put.first_tsc = put.last_tsc = out->last_tsc = tsc;
+	put.padding = (0u - RS_RECORD_HEAD - payload_bytes(view)) % RS_SLOT_BYTES;
+	if (view->event->kind == RS_KIND_LOSS)
+		put.lost = rs_view_loss(view).count;
+	else if (view->event->id != RS_ID_CLOCK_BACK)
+		put.records = 1;
+	rs_store_take(out->stream, &put);
+	return NULL;
+}
+
+/* ---- as a sink ---------------------------------------------------------------------------- */
+
+static struct rs_error *store_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
+{
+	struct store_sink *s = (struct store_sink *)sink;
+	struct rs_error *err = NULL;
+
+	for (size_t i = 0; !err && i < n; i++)
+		err = view_write(s, &views[i]);
+	return err;
+}
+
+static const struct rs_sink_ops ops = { .name = "store", .events = store_events };
+
+static void sink_free(struct store_sink *s)
+{
+	struct class *class, *next;
+
+	for (class = s->classes; class; class = next) {
+		next = class->next;
+		free(class->by_cpu);
+		free(class);
+	}
+	for (uint32_t i = 0; i < s->n_outs; i++)
+		free(s->outs[i]);
+	free(s->outs);
+	free(s->origins);
+	free(s->clocks);
+	free(s);
+}
+
+struct rs_error *rs_store_sink_create(const char *directory, const struct rs_clock *clock,
+				      const char *command, struct rs_sink **sink)
+{
+	struct store_sink *s = calloc(1, sizeof(*s));
+	struct rs_clock written;
+	struct rs_error *err;
+
+	if (!s)
+		return rs_error_no_memory();
+	s->sink.ops = &ops;
+	err = clock_add(s, clock, &written);
+	if (!err)
+		err = rs_store_create(directory, &written, command, &s->store);
+	if (err)
+		sink_free(s);
+	else
+		*sink = &s->sink;
+	return err;
+}
+
+struct rs_error *rs_store_sink_add(struct rs_sink *sink, const struct rs_stream *stream)
+{
+	struct store_sink *s = (struct store_sink *)sink;
+	struct origin *origin;
+	struct rs_error *err = origin_find(s, stream, &origin);
+
+	if (err || origin->out)
+		return err;
+	if (stream->mixed)
+		return cpu_out(s, origin->class, stream->cpu, &origin->out);
+	return out_add(s, origin->class, stream, &origin->out);
+}
+
+struct rs_error *rs_store_sink_close(struct rs_sink *sink, const struct rs_error *damage,
+				     struct rs_store_summary *summary)
+{
+	struct store_sink *s = (struct store_sink *)sink;
+	struct rs_error *err;
+
+	if (damage)
+		rs_store_note(s->store, damage);
+	err = rs_store_close(s->store, NULL, summary);
+	sink_free(s);
+	if (err && damage && !strcmp(rs_error_text(err), rs_error_text(damage))) {
+		rs_error_free(err); /* the caller's own, noted */
+		err = NULL;
+	}
+	return err;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The trace directory as a sink: views of any source become records of a new trace.
+ *
+ *	view --> the stream it goes to --> record: id, payload, stamp of its clock --> packet
+ *
+ * A source's stream becomes a stream; a thread's, whose events begin with its `tid`, becomes a line
+ * `thread` (describe.h), and its records go to one stream for each class and host CPU. Schemas and
+ * clocks are the streams' own, so that times and losses read back as they were. A stamp before its
+ * predecessor's in the file becomes that, with a clock-back before it, as in a drain.
+ *
+ * Memory: a packet for each stream that is written. One thread.
+ */
+#ifndef RS_STORE_SINK_H
+#define RS_STORE_SINK_H
+
+#include "store/writer.h"
+
+/* Makes the directory. clock: the trace's own, which its time zero is told by. RS_USAGE: the
+ * directory exists and is not empty. */
+struct rs_error *rs_store_sink_create(const char *directory, const struct rs_clock *clock,
+				      const char *command, struct rs_sink **sink);
+
+/* Makes room for a stream before its first event: a trace's streams that have none stay streams,
+ * and all keep their order. Not for threads' streams. */
+struct rs_error *rs_store_sink_add(struct rs_sink *sink, const struct rs_stream *stream);
+
+/*
+ * Closes the trace, and the sink with it; before the source goes, whose schemas are used. damage:
+ * why the source did not give all, or NULL; readers of the trace are told. The error is the first
+ * of any write.
+ */
+struct rs_error *rs_store_sink_close(struct rs_sink *sink, const struct rs_error *damage,
+				     struct rs_store_summary *summary);
+
+#endif

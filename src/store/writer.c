@@ -1,0 +1,860 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The store's writer. Threads: a stream's packet is its thread's; the description, metadata,
+ * index and list of streams are under the store's lock, which is taken once a packet.
+ */
+#include "store/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/check.h"
+#include "store/describe.h"
+#include "store/hash.h"
+#include "store/keep.h"
+#include "store/replace.h"
+
+struct rs_store_stream {
+	struct rs_store *store;
+	struct rs_store_stream *next;
+	const struct rs_stream *identity;
+	struct rs_class *class;
+	int fd;
+	uint64_t offset; /* where the next packet goes */
+	uint64_t sequence;
+	/* The packet in the making. */
+	uint8_t *packet;  /* RS_PACKET_BYTES, header first */
+	uint32_t used;	  /* bytes, header included */
+	uint32_t padding; /* of them behind the last record's last field */
+	uint32_t records;
+	uint64_t ts_begin, ts_end;
+	uint64_t packet_lost; /* by the loss records in it */
+	bool waiting;	      /* since since_ns */
+	uint64_t since_ns;
+	/* Since the start. */
+	uint64_t total_records, total_lost;
+	/* Lost by us, not told in band yet. */
+	uint64_t unsaid, unsaid_from;
+	uint64_t said; /* told by the packet in the making */
+};
+
+struct rs_store {
+	char *directory;      /* NULL: it keeps packets in memory */
+	struct rs_keep *keep; /* then */
+	struct rs_describe describe;
+	pthread_mutex_t lock;
+	struct rs_store_stream *streams;
+	uint8_t uuid[16];
+	/* The description so far; on disk up to describe_done. */
+	FILE *describe_file;
+	char *describe_text;
+	size_t describe_bytes, describe_done;
+	int describe_fd;
+	bool metadata_stale;
+	FILE *index_file;
+	int state_fd;
+	struct rs_error *error; /* the first of any write, for the state and close */
+	struct rs_store_summary progress;
+};
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+static struct rs_error *path_of(const struct rs_store *store, const char *name, char **path)
+{
+	if (asprintf(path, "%s/%s", store->directory, name) < 0)
+		return rs_error_no_memory();
+	return NULL;
+}
+
+static struct rs_error *open_file(const struct rs_store *store, const char *name, int flags,
+				  int *fd)
+{
+	char *path;
+	struct rs_error *err = path_of(store, name, &path);
+
+	if (err)
+		return err;
+	*fd = open(path, flags | O_CLOEXEC, 0644);
+	if (*fd < 0)
+		err = rs_error_errno(errno, "%s", path);
+	free(path);
+	return err;
+}
+
+static struct rs_error *open_stream(const struct rs_store *store, const char *name, FILE **file)
+{
+	int fd;
+	struct rs_error *err = open_file(store, name, O_WRONLY | O_CREAT | O_EXCL, &fd);
+
+	if (err)
+		return err;
+	*file = fdopen(fd, "w");
+	if (!*file) {
+		close(fd);
+		return rs_error_no_memory();
+	}
+	return NULL;
+}
+
+/* Overwrites the state's block in place: it is allocated, so a full disk does not matter. */
+static struct rs_error *write_state(struct rs_store *store, json_t *state)
+{
+	char block[RS_STATE_BYTES];
+	size_t len = json_dumpb(state, block, sizeof(block) - 1, JSON_INDENT(1));
+
+	json_decref(state);
+	if (!len || len >= sizeof(block))
+		return rs_error_create(RS_FAILED, "%s: no state written", store->directory);
+	memset(block + len, ' ', sizeof(block) - len);
+	block[sizeof(block) - 1] = '\n';
+	if (pwrite(store->state_fd, block, sizeof(block), 0) != (ssize_t)sizeof(block))
+		return rs_error_errno(errno, "%s/ringside/state", store->directory);
+	return NULL;
+}
+
+static struct rs_error *make_directory(const char *path)
+{
+	if (!mkdir(path, 0755))
+		return NULL;
+	if (errno != EEXIST)
+		return rs_error_errno(errno, "%s", path);
+	if (rmdir(path)) /* fails unless it is empty */
+		return rs_error_create(
+			RS_USAGE, "%s exists already and is not empty: name a new directory", path);
+	return mkdir(path, 0755) ? rs_error_errno(errno, "%s", path) : NULL;
+}
+
+static struct rs_error *make_uuid(struct rs_store *store)
+{
+	uint8_t *u = store->uuid;
+
+	if (getrandom(u, sizeof(store->uuid), 0) != (ssize_t)sizeof(store->uuid))
+		return rs_error_errno(errno, "getrandom");
+	u[6] = (u[6] & 0x0f) | 0x40; /* RFC 4122: random */
+	u[8] = (u[8] & 0x3f) | 0x80;
+	snprintf(store->describe.uuid, sizeof(store->describe.uuid),
+		 "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
+		 u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
+		 u[15]);
+	return NULL;
+}
+
+static void write_metadata(FILE *file, const void *describe)
+{
+	rs_metadata_write(file, describe);
+}
+
+/* Brings the description's text to the disk. Where the disk is full the rest stays in hand, and the
+ * next call goes on from there: never a line with a hole in it. */
+static struct rs_error *describe_flush(struct rs_store *store)
+{
+	if (fflush(store->describe_file) || ferror(store->describe_file))
+		return rs_error_no_memory();
+	if (store->keep)
+		return NULL;
+	while (store->describe_done < store->describe_bytes) {
+		ssize_t n = pwrite(store->describe_fd, store->describe_text + store->describe_done,
+				   store->describe_bytes - store->describe_done,
+				   (off_t)store->describe_done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return rs_error_errno(n ? errno : ENOSPC, "%s/ringside/describe",
+					      store->directory);
+		store->describe_done += (size_t)n;
+	}
+	return NULL;
+}
+
+/* Writes what is new in the description, and the metadata if that is anything. Under the lock. */
+static struct rs_error *describe_sync(struct rs_store *store, bool changed)
+{
+	struct rs_error *err;
+
+	if (store->keep) /* told when it is written */
+		return NULL;
+	for (uint32_t i = 0; i < store->describe.n_classes; i++)
+		changed |= rs_describe_write_new(store->describe_file, store->describe.classes[i]);
+	store->metadata_stale |= changed;
+	err = describe_flush(store);
+	if (err || !store->metadata_stale)
+		return err;
+	err = rs_store_replace(store->directory, "metadata", write_metadata, &store->describe);
+	store->metadata_stale = err != NULL;
+	return err;
+}
+
+/* Keeps a copy of the first error; gives it back. */
+static struct rs_error *keep_error(struct rs_store *store, struct rs_error *err)
+{
+	if (err && !store->error)
+		store->error = rs_error_create(rs_error_code(err), "%s", rs_error_text(err));
+	return err;
+}
+
+/* ---- opening ------------------------------------------------------------------------------ */
+
+static struct rs_error *describe_open(struct rs_store *store)
+{
+	store->describe_file = open_memstream(&store->describe_text, &store->describe_bytes);
+	return store->describe_file ? NULL : rs_error_no_memory();
+}
+
+static struct rs_error *open_all(struct rs_store *store)
+{
+	struct rs_error *err;
+	char *path;
+
+	if (store->keep)
+		return describe_open(store);
+	err = make_directory(store->directory);
+	if (!err)
+		err = path_of(store, "ringside", &path);
+	if (err)
+		return err;
+	if (mkdir(path, 0755))
+		err = rs_error_errno(errno, "%s", path);
+	free(path);
+	if (!err)
+		err = open_file(store, "ringside/state", O_RDWR | O_CREAT | O_EXCL,
+				&store->state_fd);
+	if (!err) /* held while we live: says that the trace is still being recorded */
+		flock(store->state_fd, LOCK_EX);
+	if (!err)
+		err = write_state(
+			store, json_pack("{s:s, s:i}", "state", "recording", "pid", (int)getpid()));
+	if (!err)
+		err = open_file(store, "ringside/describe", O_WRONLY | O_CREAT | O_EXCL,
+				&store->describe_fd);
+	if (!err)
+		err = describe_open(store);
+	if (!err)
+		err = open_stream(store, "ringside/index", &store->index_file);
+	return err;
+}
+
+static void store_free(struct rs_store *store)
+{
+	struct rs_store_stream *stream, *next;
+
+	for (stream = store->streams; stream; stream = next) {
+		next = stream->next;
+		if (stream->fd >= 0)
+			close(stream->fd);
+		free(stream->packet);
+		free(stream);
+	}
+	if (store->describe_file)
+		fclose(store->describe_file);
+	free(store->describe_text);
+	if (store->describe_fd >= 0)
+		close(store->describe_fd);
+	if (store->index_file)
+		fclose(store->index_file);
+	if (store->state_fd >= 0)
+		close(store->state_fd);
+	rs_describe_deinit(&store->describe);
+	pthread_mutex_destroy(&store->lock);
+	rs_error_free(store->error);
+	if (store->keep)
+		rs_keep_deinit(store->keep);
+	free(store->keep);
+	free(store->directory);
+	free(store);
+}
+
+/* In a directory or, where that is NULL, in memory. */
+static struct rs_error *store_create(const char *directory, const struct rs_store_keep *keep,
+				     const struct rs_clock *clock, const char *command,
+				     struct rs_store **out)
+{
+	struct rs_store *store = calloc(1, sizeof(*store));
+	char hostname[256] = "";
+	struct rs_error *err;
+
+	if (!store)
+		return rs_error_no_memory();
+	store->state_fd = store->describe_fd = -1;
+	pthread_mutex_init(&store->lock, NULL);
+	store->directory = directory ? strdup(directory) : NULL;
+	store->keep = directory ? NULL : malloc(sizeof(*store->keep));
+	if (store->keep)
+		rs_keep_init(store->keep, keep);
+	gethostname(hostname, sizeof(hostname) - 1);
+	store->describe.hostname =
+		rs_arena_text(&store->describe.arena, hostname, strlen(hostname));
+	store->describe.command = rs_arena_text(&store->describe.arena, command ? command : "",
+						command ? strlen(command) : 0);
+	err = store->directory || store->keep ? make_uuid(store) : rs_error_no_memory();
+	if (!err)
+		err = rs_describe_add_clock(&store->describe, clock);
+	if (!err)
+		err = open_all(store);
+	if (!err) {
+		rs_describe_write_head(store->describe_file, &store->describe);
+		rs_describe_write_clock(store->describe_file, 0, store->describe.clocks[0]);
+		err = describe_sync(store, true);
+	}
+	if (err)
+		store_free(store);
+	else
+		*out = store;
+	return err;
+}
+
+struct rs_error *rs_store_create(const char *directory, const struct rs_clock *clock,
+				 const char *command, struct rs_store **store)
+{
+	return store_create(directory, NULL, clock, command, store);
+}
+
+struct rs_error *rs_store_create_keeping(const struct rs_store_keep *keep,
+					 const struct rs_clock *clock, const char *command,
+					 struct rs_store **store)
+{
+	return store_create(NULL, keep, clock, command, store);
+}
+
+/* The index of an equal clock, added if there is none. */
+static struct rs_error *clock_index(struct rs_store *store, const struct rs_clock *clock,
+				    uint32_t *index)
+{
+	struct rs_error *err;
+
+	for (*index = 0; *index < store->describe.n_clocks; (*index)++) {
+		if (!strcmp(store->describe.clocks[*index]->name, clock->name))
+			return NULL;
+	}
+	err = rs_describe_add_clock(&store->describe, clock);
+	if (!err)
+		rs_describe_write_clock(store->describe_file, *index, clock);
+	return err;
+}
+
+struct rs_error *rs_store_add_class(struct rs_store *store, struct rs_schema *schema,
+				    const struct rs_clock *clock, uint32_t *class_index)
+{
+	struct rs_error *err;
+	uint32_t index, n;
+
+	pthread_mutex_lock(&store->lock);
+	n = store->describe.n_classes;
+	err = n < RS_CLASSES_MAX ? clock_index(store, clock, &index)
+				 : rs_error_create(RS_FAILED, "more than %u producers", n);
+	if (!err)
+		err = rs_describe_add_class(&store->describe, schema, index);
+	if (!err) {
+		rs_describe_write_class(store->describe_file, store->describe.classes[n]);
+		err = describe_sync(store, true);
+		*class_index = n;
+	}
+	pthread_mutex_unlock(&store->lock);
+	return err;
+}
+
+/* *fd is -1 where packets are kept in memory. */
+static struct rs_error *open_stream_file(const struct rs_store *store, uint32_t n, int *fd)
+{
+	char name[32];
+
+	*fd = -1;
+	if (n >= RS_STREAMS_MAX)
+		return rs_error_create(RS_FAILED, "more than %u streams", n);
+	if (store->keep)
+		return NULL;
+	snprintf(name, sizeof(name), "stream_%u", n);
+	return open_file(store, name, O_WRONLY | O_CREAT | O_EXCL, fd);
+}
+
+struct rs_error *rs_store_add_stream(struct rs_store *store, uint32_t class_index,
+				     const struct rs_stream *identity, struct rs_store_stream **out)
+{
+	struct rs_store_stream *stream = calloc(1, sizeof(*stream));
+	uint8_t *packet = aligned_alloc(64, RS_PACKET_BYTES);
+	struct rs_error *err = NULL;
+	uint32_t n;
+
+	if (!stream || !packet) {
+		free(stream);
+		free(packet);
+		return rs_error_no_memory();
+	}
+	pthread_mutex_lock(&store->lock);
+	n = store->describe.n_streams;
+	err = open_stream_file(store, n, &stream->fd);
+	if (!err) {
+		err = rs_describe_add_stream(&store->describe, class_index, identity);
+		if (err && stream->fd >= 0)
+			close(stream->fd);
+	}
+	if (!err) {
+		stream->store = store;
+		stream->identity = store->describe.streams[n];
+		stream->class = store->describe.stream_class[n];
+		stream->packet = packet;
+		stream->used = sizeof(struct rs_packet_head);
+		stream->next = store->streams;
+		store->streams = stream;
+		rs_describe_write_stream(store->describe_file, stream->identity, class_index);
+		/* Where it fails, the first packet tries again, and is what is lost. */
+		rs_error_free(keep_error(store, describe_flush(store)));
+		*out = stream;
+	} else {
+		free(stream);
+		free(packet);
+	}
+	pthread_mutex_unlock(&store->lock);
+	return err;
+}
+
+struct rs_error *rs_store_add_thread(struct rs_store *store, uint32_t class_index,
+				     const struct rs_thread *thread)
+{
+	struct rs_error *err;
+	uint32_t n;
+
+	pthread_mutex_lock(&store->lock);
+	n = store->describe.n_threads;
+	err = rs_describe_add_thread(&store->describe, class_index, thread);
+	if (!err) {
+		rs_describe_write_thread(store->describe_file, store->describe.threads[n]);
+		/* As with a stream: where it fails, the next packet tries again. */
+		rs_error_free(keep_error(store, describe_flush(store)));
+	}
+	pthread_mutex_unlock(&store->lock);
+	return err;
+}
+
+struct rs_error *rs_store_set_clock(struct rs_store *store, const struct rs_clock *clock)
+{
+	struct rs_error *err = NULL;
+
+	pthread_mutex_lock(&store->lock);
+	for (uint32_t i = 0; i < store->describe.n_clocks; i++) {
+		if (strcmp(store->describe.clocks[i]->name, clock->name) != 0)
+			continue;
+		*store->describe.clocks[i] = *clock;
+		rs_describe_write_clock(store->describe_file, i, clock);
+		err = describe_sync(store, true);
+	}
+	pthread_mutex_unlock(&store->lock);
+	return err;
+}
+
+struct rs_error *rs_store_add_binary(struct rs_store *store, const char *role, const char *path)
+{
+	char hash[RS_HASH_TEXT_BYTES], build_id[RS_HASH_TEXT_BYTES];
+	struct rs_trace_binary binary = {
+		.role = role, .path = path, .hash_name = rs_hash_name, .hash = hash
+	};
+	struct rs_error *err = rs_hash_file(path, hash);
+
+	if (err)
+		return err;
+	rs_build_id(path, build_id);
+	binary.build_id = build_id[0] ? build_id : NULL;
+	pthread_mutex_lock(&store->lock);
+	err = rs_describe_add_binary(&store->describe, &binary);
+	if (!err) {
+		rs_describe_write_binary(store->describe_file, &binary);
+		err = describe_sync(store, true);
+	}
+	pthread_mutex_unlock(&store->lock);
+	return err;
+}
+
+/* ---- packets ------------------------------------------------------------------------------ */
+
+static struct rs_error *write_all(const struct rs_store_stream *stream)
+{
+	uint32_t done = 0;
+
+	while (done < stream->used) {
+		ssize_t n = pwrite(stream->fd, stream->packet + done, stream->used - done,
+				   (off_t)(stream->offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return rs_error_errno(n ? errno : ENOSPC, "%s/stream_%u, offset 0x%llx",
+					      stream->store->directory, stream->identity->index,
+					      (unsigned long long)(stream->offset + done));
+		done += (uint32_t)n;
+	}
+	return NULL;
+}
+
+/* Into memory, instead of the file. */
+static struct rs_error *keep_packet(const struct rs_store_stream *stream)
+{
+	const uint32_t head = sizeof(struct rs_packet_head);
+	struct rs_drained what = { .bytes = stream->used - head,
+				   .records = stream->records,
+				   .first_tsc = stream->ts_begin,
+				   .last_tsc = stream->ts_end,
+				   .lost = stream->packet_lost,
+				   .padding = stream->padding };
+
+	if (rs_keep_add(stream->store->keep, stream->identity->index, &what, stream->packet + head,
+			rs_clock_ns(stream->class->clock, stream->ts_end)))
+		return NULL;
+	return rs_error_no_memory();
+}
+
+static void head_fill(const struct rs_store_stream *stream, struct rs_packet_head *head)
+{
+	int cpu = stream->identity->cpu;
+
+	*head = (struct rs_packet_head){
+		.magic = RS_CTF_MAGIC,
+		.class_index = stream->class->index,
+		.stream_index = stream->identity->index,
+		.ts_begin = stream->ts_begin,
+		.ts_end = stream->ts_end,
+		.content_bits = (uint64_t)(stream->used - stream->padding) * 8,
+		.packet_bits = (uint64_t)stream->used * 8,
+		.events_discarded = stream->total_lost,
+		.sequence = stream->sequence,
+		.cpu_id = cpu < 0 ? RS_PACKET_CPU_UNKNOWN : (uint32_t)cpu,
+		.records = stream->records,
+	};
+	memcpy(head->uuid, stream->store->uuid, sizeof(head->uuid));
+	head->check =
+		rs_packet_check(head, stream->packet + sizeof(*head), stream->used - sizeof(*head));
+}
+
+/* After a write that failed: what the packet held is lost, and what it told of losses unsaid. */
+static void packet_lost(struct rs_store_stream *stream)
+{
+	if (!stream->unsaid && !stream->said)
+		stream->unsaid_from = stream->ts_begin;
+	stream->unsaid += stream->records + stream->packet_lost + stream->said;
+	stream->total_lost += stream->records;
+	/* Half a packet must not stay in front of the next one. */
+	if (stream->fd >= 0 && ftruncate(stream->fd, (off_t)stream->offset))
+		return; /* the reader finds the half packet, and says so */
+}
+
+static struct rs_error *packet_write(struct rs_store_stream *stream)
+{
+	struct rs_store *store = stream->store;
+	struct rs_packet_head head;
+	struct rs_index_entry entry;
+	struct rs_error *err;
+
+	stream->total_lost += stream->packet_lost;
+	if (!store->keep) {
+		head_fill(stream, &head);
+		memcpy(stream->packet, &head, sizeof(head));
+	}
+	entry = (struct rs_index_entry){
+		.stream = stream->identity->index,
+		.records = stream->records,
+		.offset = stream->offset,
+		.bytes = stream->used,
+		.ts_begin = stream->ts_begin,
+		.ts_end = stream->ts_end,
+		.events_discarded = stream->total_lost,
+	};
+	pthread_mutex_lock(&store->lock);
+	err = describe_sync(store, false);
+	pthread_mutex_unlock(&store->lock);
+	if (!err)
+		err = store->keep ? keep_packet(stream) : write_all(stream);
+	if (err) {
+		packet_lost(stream);
+	} else {
+		stream->offset += stream->used;
+		stream->sequence++;
+		stream->total_records += stream->records;
+	}
+	pthread_mutex_lock(&store->lock);
+	if (!err && store->index_file)
+		fwrite(&entry, sizeof(entry), 1, store->index_file);
+	keep_error(store, err);
+	store->progress.records += err ? 0 : stream->records;
+	store->progress.bytes += err ? 0 : stream->used;
+	store->progress.lost += stream->packet_lost + (err ? stream->records : 0);
+	pthread_mutex_unlock(&store->lock);
+	stream->used = sizeof(struct rs_packet_head);
+	stream->records = 0;
+	stream->packet_lost = 0;
+	stream->said = 0;
+	stream->waiting = false;
+	return err;
+}
+
+/* A packet after lost ones begins with the loss. */
+static void say_unsaid(struct rs_store_stream *stream)
+{
+	struct rs_lost lost = { .count = stream->unsaid,
+				.from = stream->unsaid_from,
+				.to = stream->ts_end,
+				.why = RS_LOST_STORAGE };
+	struct rs_drained told = { .bytes = RS_LOST_SLOTS * RS_SLOT_BYTES,
+				   .first_tsc = stream->ts_end,
+				   .last_tsc = stream->ts_end,
+				   .padding = RS_LOST_PADDING };
+
+	rs_record_write_lost(stream->packet + stream->used,
+			     (uint64_t)RS_CPU_UNKNOWN << RS_CPU_SHIFT, &lost, stream->ts_end);
+	stream->said = stream->unsaid;
+	stream->unsaid = 0;
+	rs_store_take(stream, &told); /* its count went into total_lost when it was lost */
+}
+
+/* A packet that is kept in memory is to be written behind a loss that is yet to be told. */
+static uint32_t packet_bytes(const struct rs_store_stream *stream)
+{
+	return RS_PACKET_BYTES - (stream->store->keep ? RS_LOST_SLOTS * RS_SLOT_BYTES : 0);
+}
+
+struct rs_error *rs_store_room(struct rs_store_stream *stream, uint8_t **at, uint32_t *bytes)
+{
+	struct rs_error *err = NULL;
+
+	if (packet_bytes(stream) - stream->used < RS_DRAIN_ROOM_MIN)
+		err = packet_write(stream);
+	if (stream->used == sizeof(struct rs_packet_head) && stream->unsaid)
+		say_unsaid(stream);
+	*at = stream->packet + stream->used;
+	*bytes = packet_bytes(stream) - stream->used;
+	return err;
+}
+
+void rs_store_take(struct rs_store_stream *stream, const struct rs_drained *drained)
+{
+	if (!drained->bytes)
+		return;
+	if (stream->used == sizeof(struct rs_packet_head))
+		stream->ts_begin = drained->first_tsc;
+	stream->ts_end = drained->last_tsc;
+	stream->used += drained->bytes;
+	stream->padding = drained->padding;
+	stream->records += drained->records;
+	stream->packet_lost += drained->lost;
+}
+
+struct rs_error *rs_store_flush(struct rs_store_stream *stream, uint64_t now_ns, uint64_t age_ns)
+{
+	if (stream->used == sizeof(struct rs_packet_head))
+		return NULL;
+	if (!stream->waiting) {
+		stream->waiting = true;
+		stream->since_ns = now_ns;
+	}
+	if (age_ns && now_ns - stream->since_ns < age_ns)
+		return NULL;
+	return packet_write(stream);
+}
+
+void rs_store_progress(struct rs_store *store, struct rs_store_summary *summary)
+{
+	pthread_mutex_lock(&store->lock);
+	*summary = store->progress;
+	summary->streams = store->describe.n_streams;
+	pthread_mutex_unlock(&store->lock);
+}
+
+struct rs_error *rs_store_end_stream(struct rs_store_stream *stream)
+{
+	struct rs_error *err = rs_store_flush(stream, 0, 0);
+
+	if (!stream->unsaid) { /* else rs_store_close() tries once more */
+		free(stream->packet);
+		stream->packet = NULL;
+		if (stream->fd >= 0)
+			close(stream->fd);
+		stream->fd = -1;
+	}
+	return err;
+}
+
+void rs_store_note(struct rs_store *store, const struct rs_error *err)
+{
+	pthread_mutex_lock(&store->lock);
+	if (!store->error)
+		store->error = rs_error_create(rs_error_code(err), "%s", rs_error_text(err));
+	pthread_mutex_unlock(&store->lock);
+}
+
+/* ---- what is kept in memory, written ------------------------------------------------------- */
+
+/* The description of one store into another: the same classes, streams, threads and binaries by the
+ * same numbers. streams: made here, one for each. */
+static struct rs_error *describe_copy(struct rs_store *from, struct rs_store *to,
+				      struct rs_store_stream **streams, uint32_t n_streams)
+{
+	const struct rs_describe *d = &from->describe;
+	struct rs_error *err = NULL;
+	uint32_t n;
+
+	for (uint32_t i = 0; !err && i < d->n_classes; i++)
+		err = rs_store_add_class(to, d->classes[i]->schema, d->classes[i]->clock, &n);
+	for (uint32_t i = 0; !err && i < n_streams; i++)
+		err = rs_store_add_stream(to, d->stream_class[i]->index, d->streams[i],
+					  &streams[i]);
+	for (uint32_t i = 0; !err && i < d->n_threads; i++)
+		err = rs_store_add_thread(to, d->threads[i]->class->index, &d->threads[i]->thread);
+	for (uint32_t i = 0; !err && i < d->n_binaries; i++) {
+		err = rs_describe_add_binary(&to->describe, d->binaries[i]);
+		if (!err)
+			rs_describe_write_binary(to->describe_file, d->binaries[i]);
+	}
+	return err;
+}
+
+static void put_kept(struct rs_store_stream *stream, const struct rs_kept_packet *packet)
+{
+	uint32_t room;
+	uint8_t *at;
+
+	/* Empty, but for a loss to tell: packet_bytes() has left room for that. */
+	rs_error_free(rs_store_room(stream, &at, &room));
+	memcpy(at, packet->content, packet->what.bytes);
+	rs_store_take(stream, &packet->what);
+	rs_error_free(rs_store_flush(stream, 0, 0)); /* kept by keep_error() */
+}
+
+static struct rs_error *write_kept(struct rs_store *store, const struct rs_kept *kept,
+				   struct rs_store *to, const struct rs_trace_flight *flight)
+{
+	struct rs_store_stream **streams;
+	struct rs_error *err;
+	uint32_t n;
+
+	pthread_mutex_lock(&store->lock);
+	n = store->describe.n_streams;
+	streams = calloc(n ? n : 1, sizeof(struct rs_store_stream *));
+	err = streams ? describe_copy(store, to, streams, n) : rs_error_no_memory();
+	pthread_mutex_unlock(&store->lock);
+	if (!err)
+		err = rs_describe_set_flight(&to->describe, flight);
+	if (!err)
+		rs_describe_write_flight(to->describe_file, &to->describe.flight);
+	/* What can't be written is lost, and is counted and said as anywhere: go on. */
+	for (uint32_t i = 0; !err && i < kept->n; i++)
+		put_kept(streams[kept->packets[i]->stream], kept->packets[i]);
+	free(streams);
+	return err;
+}
+
+struct rs_error *rs_store_write_kept(struct rs_store *store, const char *directory, const char *why,
+				     int64_t at_ns, const struct rs_clock *clock,
+				     struct rs_store_kept *out)
+{
+	struct rs_trace_flight flight = { .at_ns = at_ns, .why = why };
+	struct rs_store_kept result = { 0 };
+	struct rs_store *to = NULL;
+	struct rs_error *err, *close_err;
+	struct rs_kept kept;
+
+	if (!rs_keep_hold(store->keep, &kept))
+		return rs_error_no_memory();
+	result.short_of_bytes = kept.squeezed_out_ns > kept.dropped_to_ns;
+	result.whole_from_ns = result.short_of_bytes ? kept.squeezed_out_ns : kept.dropped_to_ns;
+	flight.whole_from_ns = result.whole_from_ns;
+	err = rs_store_create(directory, store->describe.clocks[0], store->describe.command, &to);
+	if (!err) {
+		err = write_kept(store, &kept, to, &flight);
+		if (err)
+			rs_store_note(to, err);
+		close_err = rs_store_close(to, clock, &result.sum);
+		if (!err)
+			err = close_err;
+		else
+			rs_error_free(close_err);
+	}
+	rs_keep_give_back(store->keep, &kept);
+	if (!err)
+		*out = result;
+	return err;
+}
+
+/* ---- closing ------------------------------------------------------------------------------ */
+
+static uint64_t describe_check(const struct rs_store *store)
+{
+	const char *at = store->describe_text, *end = at + store->describe_bytes;
+	uint64_t check = 0;
+
+	while (at < end) {
+		const char *next = (const char *)memchr(at, '\n', (size_t)(end - at)) + 1;
+
+		check = rs_describe_check(check, at, (size_t)(next - at));
+		at = next;
+	}
+	return check;
+}
+
+static struct rs_error *write_final_state(struct rs_store *store, uint64_t unsaid)
+{
+	json_t *state = json_pack("{s:s}", "state", store->error || unsaid ? "cut" : "closed");
+	char check[20];
+
+	if (store->describe_done == store->describe_bytes) {
+		snprintf(check, sizeof(check), "%016" PRIx64, describe_check(store));
+		json_object_set_new(state, "describe", json_string(check));
+	}
+
+	if (unsaid)
+		json_object_set_new(state, "unsaid", json_integer((json_int_t)unsaid));
+	if (store->error)
+		json_object_set_new(state, "error", json_string(rs_error_text(store->error)));
+	return write_state(store, state);
+}
+
+struct rs_error *rs_store_close(struct rs_store *store, const struct rs_clock *clock,
+				struct rs_store_summary *summary)
+{
+	struct rs_store_summary sum = { 0 };
+	struct rs_store_stream *stream;
+	struct rs_error *err;
+	uint64_t unsaid = 0;
+
+	for (stream = store->streams; stream; stream = stream->next) {
+		if (stream->unsaid && stream->used == sizeof(struct rs_packet_head))
+			say_unsaid(stream);
+		rs_error_free(rs_store_flush(stream, 0, 0)); /* kept by keep_error() */
+		unsaid += stream->unsaid;
+		sum.records += stream->total_records;
+		sum.lost += stream->total_lost;
+		sum.bytes += stream->offset;
+		sum.streams++;
+	}
+	for (stream = store->streams; stream; stream = stream->next)
+		rs_describe_write_end(store->describe_file, stream->identity->index,
+				      &(struct rs_stream_end){ .bytes = stream->offset,
+							       .records = stream->total_records,
+							       .lost = stream->total_lost });
+	for (uint32_t i = 0; clock && i < store->describe.n_clocks; i++) {
+		struct rs_clock *ours = store->describe.clocks[i];
+
+		if (ours->monotonic) /* its ns are its own */
+			continue;
+		ours->freq_hz = clock->freq_hz;
+		ours->ns_mult = clock->ns_mult;
+		rs_describe_write_clock(store->describe_file, i, ours);
+	}
+	rs_error_free(keep_error(store, describe_sync(store, clock != NULL)));
+	if (store->index_file && fflush(store->index_file))
+		clearerr(store->index_file); /* only a hint */
+	if (!store->keep)
+		rs_error_free(write_final_state(store, unsaid));
+	if (summary)
+		*summary = sum;
+	err = store->error;
+	store->error = NULL;
+	store_free(store);
+	return err;
+}

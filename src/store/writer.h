@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Writing a trace directory. A stream's packet is filled in memory, by whoever has the stream,
+ * and written with one call when it is full, old enough, or at the end. Before a packet goes
+ * out, what its records need of the description is on disk.
+ *
+ * A stream belongs to one thread at a time; different streams may be written at once. A packet
+ * that can't be written is counted as lost, said, and the next one tried in its place.
+ */
+#ifndef RS_STORE_WRITER_H
+#define RS_STORE_WRITER_H
+
+#include "event/drain.h"
+
+struct rs_store;
+struct rs_store_stream;
+
+struct rs_store_summary {
+	uint64_t records, lost, bytes, streams;
+};
+
+/* Makes the directory. RS_USAGE: it exists and is not empty. */
+struct rs_error *rs_store_create(const char *directory, const struct rs_clock *clock,
+				 const char *command, struct rs_store **store);
+
+/* A producer: its schema, which stays the caller's, and the clock of its stamps. */
+struct rs_error *rs_store_add_class(struct rs_store *store, struct rs_schema *schema,
+				    const struct rs_clock *clock, uint32_t *class_index);
+
+struct rs_error *rs_store_add_stream(struct rs_store *store, uint32_t class_index,
+				     const struct rs_stream *identity,
+				     struct rs_store_stream **stream);
+
+/* A thread that this class's streams tell of; to be told before the packets with its
+ * events are written. Any thread may call. What it says is copied. */
+struct rs_error *rs_store_add_thread(struct rs_store *store, uint32_t class_index,
+				     const struct rs_thread *thread);
+
+/* A clock that is known better than before, by its name: its error, its frequency. Any thread may
+ * call. */
+struct rs_error *rs_store_set_clock(struct rs_store *store, const struct rs_clock *clock);
+
+struct rs_error *rs_store_add_binary(struct rs_store *store, const char *role, const char *path);
+
+/* Where the next records go: at least RS_DRAIN_ROOM_MIN bytes. Writes a full packet first; the
+ * error is that packet's, and there is room all the same. */
+struct rs_error *rs_store_room(struct rs_store_stream *stream, uint8_t **at, uint32_t *bytes);
+
+/* Takes over what was put there. */
+void rs_store_take(struct rs_store_stream *stream, const struct rs_drained *drained);
+
+/* Writes what there is, if it has waited for as long as age_ns by now_ns (any clock, the same in
+ * all calls), or if age_ns is 0. */
+struct rs_error *rs_store_flush(struct rs_store_stream *stream, uint64_t now_ns, uint64_t age_ns);
+
+/* What has become packets so far. Any thread may call. */
+void rs_store_progress(struct rs_store *store, struct rs_store_summary *summary);
+
+/* The stream's producer is gone: writes what is left, and gives its memory back. Not to be used
+ * any more. */
+struct rs_error *rs_store_end_stream(struct rs_store_stream *stream);
+
+/* ---- the newest, in memory ----------------------------------------------------------------- */
+
+/*
+ * A flight recorder's store: it has no directory, and keeps finished packets in memory until they
+ * are older than age_ns or more than bytes, the oldest first. What it drops so is no loss; what it
+ * has no memory for, is. For all else it is as any store.
+ */
+struct rs_store_keep {
+	uint64_t age_ns; /* CLOCK_MONOTONIC, from when a packet was finished */
+	uint64_t bytes;	 /* of packets, and what they take beside their content */
+};
+
+struct rs_error *rs_store_create_keeping(const struct rs_store_keep *keep,
+					 const struct rs_clock *clock, const char *command,
+					 struct rs_store **store);
+
+struct rs_store_kept {
+	struct rs_store_summary sum;
+	int64_t whole_from_ns; /* INT64_MIN: nothing was dropped yet */
+	bool short_of_bytes;   /* that is not for age alone */
+};
+
+/*
+ * Writes what is kept as a trace directory of its own, which says from when on it is whole, and
+ * why it was written at at_ns. What is kept stays kept. Any thread may call; packets that are
+ * finished meanwhile are the next one's. clock: refined, or NULL.
+ */
+struct rs_error *rs_store_write_kept(struct rs_store *store, const char *directory, const char *why,
+				     int64_t at_ns, const struct rs_clock *clock,
+				     struct rs_store_kept *kept);
+
+/* Notes that not everything could be recorded; readers of the trace are told. Does not take err. */
+void rs_store_note(struct rs_store *store, const struct rs_error *err);
+
+/* Writes what is left and closes the directory. clock: refined, or NULL. The first error of any
+ * write. The schemas may go afterwards. */
+struct rs_error *rs_store_close(struct rs_store *store, const struct rs_clock *clock,
+				struct rs_store_summary *summary);
+
+#endif

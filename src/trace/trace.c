@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tracing in a program of the host: a ring per thread, made at the thread's first event, also
+ * when that is in a signal handler; definitions numbered for the whole program.
+ *
+ *	threads --put--> their rings --list--> the collector (recorder or ring source)
+ */
+#include "trace/trace.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define RING_BYTES_DEFAULT (1u << 20)
+#define DEFINITIONS_MAX	   65536u
+
+uint32_t rs_trace_mask;
+
+static bool thread_attach(struct rs_sbuf_producer *p);
+
+/* full() makes the ring when there is none yet, so that the fast path need not ask. */
+__thread struct rs_sbuf_producer rs_trace_self = { .full = thread_attach };
+
+/* What rs_trace_thread() said, until there is a ring to say it of. */
+static __thread struct {
+	char vm[64];
+	int vcpu;
+} own_vcpu = { .vcpu = -1 };
+
+/* This thread's ring, for its end. */
+static __thread struct rs_trace_ring *own_ring;
+
+static struct {
+	pthread_mutex_t lock; /* start, stop, definitions */
+	pthread_once_t once;
+	pthread_key_t key;
+	struct rs_trace_ring *rings; /* pushed by threads, shortened by the collector */
+	char provider[64];
+	uint32_t ring_bytes;
+	bool started, collecting;
+} self = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
+
+/* ---- rings -------------------------------------------------------------------------------- */
+
+static void thread_detach(void *ring)
+{
+	struct rs_trace_ring *own = ring;
+
+	/* An event after this, of a later destructor, makes a new ring. */
+	rs_trace_self = (struct rs_sbuf_producer){ .full = thread_attach };
+	own_ring = NULL;
+	/* Pairs with the collector's acquire: our last puts come before it. */
+	__atomic_store_n(&own->ended, true, __ATOMIC_RELEASE);
+}
+
+/* The child has the parent's rings mapped: it must not put into them. */
+static void after_fork_in_child(void)
+{
+	__atomic_store_n(&rs_trace_mask, 0, __ATOMIC_RELAXED);
+	rs_trace_self = (struct rs_sbuf_producer){ 0 };
+	own_ring = NULL;
+}
+
+static void prepare_once(void)
+{
+	pthread_key_create(&self.key, thread_detach);
+	pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+
+static struct rs_trace_ring *ring_create(void)
+{
+	struct rs_trace_ring *ring;
+	size_t bytes = self.ring_bytes;
+
+	/* mmap and not malloc: we may be in a signal handler that interrupted malloc. */
+	ring = mmap(NULL, sizeof(*ring), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0);
+	if (ring == MAP_FAILED)
+		return NULL;
+	ring->memory = (struct rs_ring_memory){ .bytes = bytes, .fd = -1 };
+	ring->memory.mem =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (ring->memory.mem == MAP_FAILED ||
+	    rs_sbuf_create(ring->memory.mem, bytes, RS_SLOT_BYTES) != RS_SBUF_OK) {
+		if (ring->memory.mem != MAP_FAILED)
+			munmap(ring->memory.mem, bytes);
+		munmap(ring, sizeof(*ring));
+		return NULL;
+	}
+	ring->tid = (int)syscall(SYS_gettid);
+	pthread_getname_np(pthread_self(), ring->thread, sizeof(ring->thread));
+	memcpy(ring->vm, own_vcpu.vm, sizeof(ring->vm));
+	ring->vcpu = own_vcpu.vcpu;
+	return ring;
+}
+
+static void ring_publish(struct rs_trace_ring *ring)
+{
+	struct rs_trace_ring *head = __atomic_load_n(&self.rings, __ATOMIC_RELAXED);
+
+	do {
+		ring->next = head;
+		/* Pairs with the acquire in rs_trace_rings(). */
+	} while (!__atomic_compare_exchange_n(&self.rings, &head, ring, true, __ATOMIC_RELEASE,
+					      __ATOMIC_RELAXED));
+}
+
+/*
+ * The hook of a thread without a ring. Signals are held off: two attachments of one thread, one
+ * inside the other, would give it two rings. A full ring stays full: that is for the counter.
+ */
+static bool thread_attach(struct rs_sbuf_producer *p)
+{
+	sigset_t all, before;
+	bool attached;
+
+	if (p->ring || !__atomic_load_n(&rs_trace_mask, __ATOMIC_RELAXED))
+		return false;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (!p->ring && !own_ring) {
+		own_ring = ring_create();
+		if (own_ring) {
+			p->cpu_bits = (uint64_t)RS_CPU_UNKNOWN << RS_CPU_SHIFT;
+			rs_sbuf_producer_init(p, own_ring->memory.mem, own_ring->memory.bytes);
+			pthread_setspecific(self.key, own_ring);
+			ring_publish(own_ring);
+		}
+	}
+	attached = p->ring != NULL;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return attached;
+}
+
+void rs_trace_thread(const char *vm, int vcpu)
+{
+	snprintf(own_vcpu.vm, sizeof(own_vcpu.vm), "%s", vm);
+	own_vcpu.vcpu = vcpu;
+}
+
+struct rs_trace_ring *rs_trace_rings(void)
+{
+	return __atomic_load_n(&self.rings, __ATOMIC_ACQUIRE);
+}
+
+void rs_trace_ring_free(struct rs_trace_ring *ring)
+{
+	struct rs_trace_ring *head = ring, *at;
+
+	/* At the front it competes with threads that push; further back it is the collector's. */
+	if (!__atomic_compare_exchange_n(&self.rings, &head, ring->next, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE)) {
+		for (at = head; at->next != ring; at = at->next)
+			;
+		at->next = ring->next;
+	}
+	munmap(ring->memory.mem, ring->memory.bytes);
+	munmap(ring, sizeof(*ring));
+}
+
+bool rs_trace_collect(bool on)
+{
+	bool done;
+
+	pthread_mutex_lock(&self.lock);
+	done = !on || !self.collecting;
+	if (done)
+		self.collecting = on;
+	if (done && !on) {
+		for (struct rs_trace_ring *ring = rs_trace_rings(); ring; ring = ring->next)
+			ring->taken = false;
+	}
+	pthread_mutex_unlock(&self.lock);
+	return done;
+}
+
+/* ---- start and stop ----------------------------------------------------------------------- */
+
+struct rs_error *rs_trace_start(const struct rs_trace_options *options)
+{
+	const char *provider = options->provider ? options->provider : "app";
+	struct rs_error *err = NULL;
+
+	if (strlen(provider) >= sizeof(self.provider) || !provider[0] ||
+	    provider[strspn(provider, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_.-")])
+		return rs_error_create(RS_USAGE,
+				       "provider '%s': expected 1 to 63 letters, digits, _ . -",
+				       provider);
+	pthread_once(&self.once, prepare_once);
+	pthread_mutex_lock(&self.lock);
+	if (self.started) {
+		err = rs_error_create(RS_USAGE, "tracing is on already, as '%s'", self.provider);
+	} else {
+		strcpy(self.provider, provider);
+		self.ring_bytes = options->ring_bytes ? options->ring_bytes : RING_BYTES_DEFAULT;
+		if (self.ring_bytes < rs_sbuf_bytes(RS_RECORD_SLOTS_MAX * 2, RS_SLOT_BYTES))
+			self.ring_bytes =
+				(uint32_t)rs_sbuf_bytes(RS_RECORD_SLOTS_MAX * 2, RS_SLOT_BYTES);
+		self.started = true;
+		rs_trace_set_mask(options->mask ? options->mask : RS_CLASS_ALL);
+	}
+	pthread_mutex_unlock(&self.lock);
+	return err;
+}
+
+void rs_trace_set_mask(uint32_t mask)
+{
+	__atomic_store_n(&rs_trace_mask, mask, __ATOMIC_RELAXED);
+}
+
+void rs_trace_stop(void)
+{
+	pthread_mutex_lock(&self.lock);
+	rs_trace_set_mask(0);
+	self.started = false;
+	pthread_mutex_unlock(&self.lock);
+}
+
+const char *rs_trace_provider(void)
+{
+	return self.provider[0] ? self.provider : "app";
+}
+
+/* ---- definitions -------------------------------------------------------------------------- */
+
+struct definition {
+	const char *text;
+	uint32_t len, kind;
+};
+
+/* Ids are indices from 1. Chunks never move, so that learners need no lock. */
+#define CHUNK 1024u
+static struct definition *definitions[DEFINITIONS_MAX / CHUNK];
+static uint32_t n_definitions; /* written under the lock, release; pairs with rs_trace_learn() */
+
+/* Under the lock. 0: too many, or no memory. */
+static uint32_t define(const char *text, uint32_t len, uint32_t kind)
+{
+	uint32_t n = n_definitions;
+	struct definition **chunk = &definitions[n / CHUNK];
+
+	if (n >= DEFINITIONS_MAX)
+		return 0;
+	if (!*chunk)
+		*chunk = calloc(CHUNK, sizeof(**chunk));
+	if (!*chunk)
+		return 0;
+	(*chunk)[n % CHUNK] = (struct definition){ text, len, kind };
+	__atomic_store_n(&n_definitions, n + 1, __ATOMIC_RELEASE);
+	return n + 1;
+}
+
+void rs_trace_register_sites(struct rs_site *begin, struct rs_site *end)
+{
+	pthread_mutex_lock(&self.lock);
+	for (struct rs_site *site = begin; site < end; site++) {
+		uint32_t n = site->id ? 0 : define(site->text, site->len, site->kind);
+
+		if (n)
+			site->id = rs_site_id(site->kind, n);
+	}
+	pthread_mutex_unlock(&self.lock);
+}
+
+uint32_t rs_trace_name(const char *text)
+{
+	size_t len = strlen(text);
+	char *copy = strdup(text);
+	uint32_t id = 0;
+
+	if (!copy)
+		return 0;
+	pthread_mutex_lock(&self.lock);
+	id = define(copy, (uint32_t)len, RS_SITE_NAME);
+	pthread_mutex_unlock(&self.lock);
+	if (!id)
+		free(copy);
+	return id;
+}
+
+bool rs_trace_learn(struct rs_schema *schema, uint32_t *seen)
+{
+	/* Pairs with the release in define(). */
+	uint32_t n = __atomic_load_n(&n_definitions, __ATOMIC_ACQUIRE);
+	bool any = *seen < n;
+
+	for (; *seen < n; (*seen)++) {
+		const struct definition *d = &definitions[*seen / CHUNK][*seen % CHUNK];
+		uint32_t id = *seen + 1;
+		struct rs_error *err;
+
+		if (d->kind == RS_SITE_EVENT)
+			err = rs_schema_declare(schema, RS_ID(RS_IDS_USER, id), d->text, d->len);
+		else
+			err = rs_schema_set_name(schema, id, d->text, d->len);
+		rs_error_free(err);
+	}
+	return any;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the recorder asks of this program's own tracing: its rings and its definitions.
+ *
+ * A ring is made at a thread's first event and put at the front of a list that only the
+ * collector shortens. When its thread ends, the ring is marked; the collector drains it once
+ * more and frees it. One collector at a time.
+ */
+#ifndef RS_TRACE_TRACE_H
+#define RS_TRACE_TRACE_H
+
+#include <ringside/ring.h>
+#include <ringside/schema.h>
+#include <ringside/trace.h>
+
+struct rs_trace_ring {
+	struct rs_trace_ring *next; /* set before it is published, then changed by the collector */
+	struct rs_ring_memory memory;
+	int tid;
+	char thread[16];
+	char vm[64]; /* rs_trace_thread(); empty: none */
+	int vcpu;    /* -1: none */
+	bool ended;  /* its thread is gone; read with acquire */
+	bool taken;  /* the collector's: it has seen this one */
+	/* The collectors': of the ring's refusals, how many are in a trace (drain.h). */
+	uint64_t told_lost, told_ahead;
+};
+
+/* Becomes the collector, or gives that up; false: there is one already. */
+bool rs_trace_collect(bool on);
+
+/* The newest ring; acquire, pairs with the release of the thread that made it. */
+struct rs_trace_ring *rs_trace_rings(void);
+
+/* Takes an ended ring off the list and frees it. */
+void rs_trace_ring_free(struct rs_trace_ring *ring);
+
+const char *rs_trace_provider(void);
+
+/*
+ * Adds to schema what was defined since *seen definitions; false: nothing new. Errors of single
+ * definitions are dropped: their events will be counted as damaged.
+ */
+bool rs_trace_learn(struct rs_schema *schema, uint32_t *seen);
+
+#endif

@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "view/acrn.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "source/acrn.h"
+
+#define FORMATS_MAX   4096u
+#define FILE_MAX      (4u << 20) /* bytes of a formats file */
+#define PIECES_MAX    256u	 /* of a line */
+#define WIDTH_MAX     255u
+#define PRECISION_MAX 60u
+#define NUMBER_MAX                                                                                 \
+	400u /* bytes of the longest number without width: 1.8e19 as %f, and its tail              \
+	      */
+#define BUCKETS	 256u
+#define TEXT_MAX 4096u /* bytes between two conversions */
+_Static_assert(TEXT_MAX + 1 + WIDTH_MAX + PRECISION_MAX + NUMBER_MAX < RS_OUT_LINE,
+	       "rs_out_line() makes room for a piece");
+
+/* What a %(name) stands for. */
+enum key { KEY_CPU, KEY_TSC, KEY_EVENT, KEY_D1, KEYS = KEY_D1 + 16 };
+
+/* A conversion of Python's % and what stands before it; conversion 0: the line's end. */
+struct piece {
+	const char *text;
+	size_t len;
+	uint8_t key;
+	char conversion;
+	bool left, plus, blank, alt, zero, has_precision;
+	uint32_t width, precision;
+};
+
+struct format {
+	uint64_t id;
+	struct format *next;
+	uint32_t n_pieces;
+	struct piece pieces[];
+};
+
+struct value {
+	uint64_t magnitude;
+	bool negative;
+};
+
+struct acrn_view {
+	struct rs_view_sink base;
+	bool by_file;
+	char *text; /* the formats file */
+	struct format *buckets[BUCKETS];
+	/* What a clock-back said: the next record of the stream is shown as it was. */
+	const struct rs_stream *back_stream;
+	uint64_t back_tsc;
+};
+
+/* ---- reading formats ------------------------------------------------------------------------ */
+
+struct place {
+	const char *path;
+	unsigned int line;
+};
+
+__attribute__((format(printf, 2, 3))) static struct rs_error *bad(const struct place *place,
+								  const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return rs_error_create(RS_USAGE, "%s:%u: %s", place->path, place->line, text);
+}
+
+static bool key_of(const char *name, size_t len, uint8_t *key)
+{
+	static const char *const names[] = { "cpu", "tsc", "event" };
+	char text[8] = { 0 };
+	char *end;
+	unsigned long n;
+
+	if (!len || len >= sizeof(text))
+		return false;
+	memcpy(text, name, len);
+	for (uint8_t i = 0; i < KEY_D1; i++) {
+		if (!strcmp(text, names[i])) {
+			*key = i;
+			return true;
+		}
+	}
+	n = strtoul(text, &end, 10);
+	if (text[0] < '1' || text[0] > '9' || *end || n > KEYS - KEY_D1)
+		return false;
+	*key = (uint8_t)(KEY_D1 + n - 1);
+	return true;
+}
+
+static bool number_at(const char **at, uint32_t most, uint32_t *n)
+{
+	for (*n = 0; isdigit((unsigned char)**at) && *n <= most; (*at)++)
+		*n = *n * 10 + (uint32_t)(**at - '0');
+	return *n <= most;
+}
+
+/* Flags, width, precision, conversion, as Python's % takes them. */
+static struct rs_error *piece_tail(const struct place *place, const char **at, struct piece *p)
+{
+	for (;; (*at)++) {
+		if (**at == '-')
+			p->left = true;
+		else if (**at == '+')
+			p->plus = true;
+		else if (**at == ' ')
+			p->blank = true;
+		else if (**at == '#')
+			p->alt = true;
+		else if (**at == '0')
+			p->zero = true;
+		else
+			break;
+	}
+	if (!number_at(at, WIDTH_MAX, &p->width))
+		return bad(place, "a width above %u", WIDTH_MAX);
+	if (**at == '.') {
+		(*at)++;
+		p->has_precision = true;
+		if (!number_at(at, PRECISION_MAX, &p->precision))
+			return bad(place, "a precision above %u", PRECISION_MAX);
+	}
+	if (**at == 'h' || **at == 'l' || **at == 'L')
+		(*at)++;
+	if (!**at || !strchr("diuoxXeEfFgGcrsa", **at))
+		return bad(place, "'%%(...)%.1s': no conversion of Python's", *at);
+	p->conversion = *(*at)++;
+	return NULL;
+}
+
+static struct rs_error *piece_name(const struct place *place, const char **at, struct piece *p)
+{
+	const char *end;
+
+	if (**at != '(')
+		return bad(place, "a %% without a name: expected %%(cpu)d, %%(1)x, ... or %%%%");
+	end = strchr(*at, ')');
+	if (!end)
+		return bad(place, "a %%( without its )");
+	if (!key_of(*at + 1, (size_t)(end - *at - 1), &p->key))
+		return bad(place, "there is no %%%.*s: expected cpu, tsc, event, 1 to 16",
+			   (int)(end + 1 - *at < 64 ? end + 1 - *at : 64), *at);
+	*at = end + 1;
+	return NULL;
+}
+
+/* Takes a line's text apart. */
+static struct rs_error *pieces_of(const struct place *place, const char *at, struct piece *pieces,
+				  uint32_t *n_pieces)
+{
+	struct rs_error *err = NULL;
+
+	for (uint32_t n = 0; !err && n < PIECES_MAX; n++) {
+		struct piece *p = &pieces[n];
+
+		*p = (struct piece){ .text = at, .len = strcspn(at, "%") };
+		at += p->len;
+		if (p->len > TEXT_MAX)
+			return bad(place, "a text of more than %u bytes", TEXT_MAX);
+		if (!*at) {
+			*n_pieces = n + 1;
+			return NULL;
+		}
+		at++;
+		if (*at == '%') { /* stands for itself */
+			p->len++;
+			at++;
+			continue;
+		}
+		err = piece_name(place, &at, p);
+		if (!err)
+			err = piece_tail(place, &at, p);
+	}
+	return err ? err : bad(place, "more than %u conversions", PIECES_MAX);
+}
+
+/* A number as Python writes it: 10, 0x10, 0o10, 0b10. */
+static bool id_of(const char *text, uint64_t *id)
+{
+	int base = 10;
+	char *end;
+
+	if (text[0] == '0' && text[1]) {
+		int kind = tolower((unsigned char)text[1]);
+
+		base = kind == 'x' ? 16 : kind == 'o' ? 8 : kind == 'b' ? 2 : 0;
+		text += 2;
+	}
+	if (!base || !isxdigit((unsigned char)text[0]))
+		return false;
+	errno = 0;
+	*id = strtoull(text, &end, base);
+	return !*end && !errno;
+}
+
+static struct format **place_of(struct acrn_view *v, uint64_t id)
+{
+	struct format **at = &v->buckets[(id ^ id >> 12) % BUCKETS];
+
+	while (*at && (*at)->id != id)
+		at = &(*at)->next;
+	return at;
+}
+
+/* As re.match("(\S+)\s+(\S.*)"); the last line of an id counts. */
+static struct rs_error *line_add(struct acrn_view *v, const struct place *place, char *line)
+{
+	static struct piece pieces[PIECES_MAX];
+	size_t word = strcspn(line, " \t\v\f"), gap = strspn(line + word, " \t\v\f");
+	struct format **at, *format;
+	struct rs_error *err;
+	uint32_t n = 0;
+	uint64_t id;
+
+	if (!word || !gap || !line[word + gap])
+		return bad(place, "expected an id, blanks, and a text");
+	line[word] = '\0';
+	if (!id_of(line, &id))
+		return bad(place, "'%.32s' is no event's number", line);
+	err = pieces_of(place, line + word + gap, pieces, &n);
+	if (err)
+		return err;
+	format = malloc(sizeof(*format) + n * sizeof(format->pieces[0]));
+	if (!format)
+		return rs_error_no_memory();
+	at = place_of(v, id);
+	*format = (struct format){ .id = id, .next = *at ? (*at)->next : NULL, .n_pieces = n };
+	memcpy(format->pieces, pieces, n * sizeof(pieces[0]));
+	free(*at);
+	*at = format;
+	return NULL;
+}
+
+static struct rs_error *file_read(const char *path, char **text)
+{
+	FILE *file = fopen(path, "re");
+	size_t n;
+
+	if (!file)
+		return rs_error_create(RS_USAGE, "%s: %s", path, strerror(errno));
+	*text = malloc(FILE_MAX + 1);
+	n = *text ? fread(*text, 1, FILE_MAX + 1, file) : 0;
+	fclose(file);
+	if (!*text)
+		return rs_error_no_memory();
+	if (n > FILE_MAX || memchr(*text, '\0', n))
+		return rs_error_create(RS_USAGE, "%s: it is no text, or longer than %u bytes", path,
+				       FILE_MAX);
+	(*text)[n] = '\0';
+	return NULL;
+}
+
+static struct rs_error *formats_read(struct acrn_view *v, const char *path)
+{
+	struct place place = { path, 0 };
+	struct rs_error *err = file_read(path, &v->text);
+	char *line = v->text, *next;
+
+	for (; !err && line && *line; line = next) {
+		size_t len = strcspn(line, "\n");
+
+		next = line[len] ? line + len + 1 : NULL;
+		line[len] = '\0';
+		if (len && line[len - 1] == '\r') /* as Python's text files have it */
+			line[--len] = '\0';
+		if (++place.line > FORMATS_MAX)
+			err = bad(&place, "more than %u lines", FORMATS_MAX);
+		else if (len && line[0] != '#')
+			err = line_add(v, &place, line);
+	}
+	return err;
+}
+
+/* ---- Python's % ----------------------------------------------------------------------------- */
+
+static void pad(struct rs_out *out, char with, size_t n)
+{
+	while (n--)
+		rs_out_char(out, with);
+}
+
+static void put_padded(struct rs_out *out, const struct piece *p, const char *text, size_t len)
+{
+	size_t fill = p->width > len ? p->width - len : 0;
+
+	pad(out, ' ', p->left ? 0 : fill);
+	rs_out_bytes(out, text, len);
+	pad(out, ' ', p->left ? fill : 0);
+}
+
+/* sign, prefix, zeros of the width, zeros of the precision, digits */
+static void put_number(struct rs_out *out, const struct piece *p, struct value value)
+{
+	static const char lower[] = "0123456789abcdef", upper[] = "0123456789ABCDEF";
+	bool hex = p->conversion == 'x' || p->conversion == 'X', octal = p->conversion == 'o';
+	uint32_t base = hex ? 16 : octal ? 8 : 10;
+	const char *digits = p->conversion == 'X' ? upper : lower;
+	char text[24], head[4];
+	size_t n = sizeof(text), n_head = 0, len, zeros, fill;
+
+	do {
+		text[--n] = digits[value.magnitude % base];
+		value.magnitude /= base;
+	} while (value.magnitude);
+	if (value.negative || p->plus || p->blank)
+		head[n_head++] = value.negative ? '-' : p->plus ? '+' : ' ';
+	if (p->alt && base != 10) {
+		head[n_head++] = '0';
+		head[n_head++] = octal ? 'o' : p->conversion;
+	}
+	len = sizeof(text) - n;
+	zeros = p->has_precision && p->precision > len ? p->precision - len : 0;
+	len += n_head + zeros;
+	fill = p->width > len ? p->width - len : 0;
+	pad(out, ' ', p->left || p->zero ? 0 : fill);
+	rs_out_bytes(out, head, n_head);
+	pad(out, '0', zeros + (p->zero && !p->left ? fill : 0));
+	rs_out_bytes(out, text + n, sizeof(text) - n);
+	pad(out, ' ', p->left ? fill : 0);
+}
+
+/* %s, %r and %a of a number: its digits, cut at the precision. */
+static void put_as_text(struct rs_out *out, const struct piece *p, struct value value)
+{
+	char text[32];
+	int len = snprintf(text, sizeof(text), "%s%llu", value.negative ? "-" : "",
+			   (unsigned long long)value.magnitude);
+	size_t n = p->has_precision && p->precision < (size_t)len ? p->precision : (size_t)len;
+
+	put_padded(out, p, text, n);
+}
+
+/* A character by its number, in UTF-8; what is none, and stops Python, is '?'. */
+static void put_character(struct rs_out *out, const struct piece *p, struct value value)
+{
+	uint32_t c = value.negative || value.magnitude > 0x10ffff ||
+				     (value.magnitude >= 0xd800 && value.magnitude <= 0xdfff)
+			     ? '?'
+			     : (uint32_t)value.magnitude;
+	char text[4];
+	size_t n = 0, fill = p->width > 1 ? p->width - 1 : 0;
+
+	if (c < 0x80) {
+		text[n++] = (char)c;
+	} else {
+		if (c >= 0x10000)
+			text[n++] = (char)(0xf0 | c >> 18);
+		if (c >= 0x800)
+			text[n++] = (char)((c >= 0x10000 ? 0x80 : 0xe0) |
+					   (c >> 12 & (c >= 0x10000 ? 0x3f : 0xf)));
+		text[n] =
+			(char)((c >= 0x800 ? 0x80 : 0xc0) | (c >> 6 & (c >= 0x800 ? 0x3f : 0x1f)));
+		n++;
+		text[n++] = (char)(0x80 | (c & 0x3f));
+	}
+	pad(out, ' ', p->left ? 0 : fill);
+	rs_out_bytes(out, text, n);
+	pad(out, ' ', p->left ? fill : 0);
+}
+
+static void put_real(struct rs_out *out, const struct piece *p, struct value value)
+{
+	char format[32], text[WIDTH_MAX + PRECISION_MAX + NUMBER_MAX];
+	double real = value.negative ? -(double)value.magnitude : (double)value.magnitude;
+	int len;
+
+	snprintf(format, sizeof(format), "%%%s%s%s%s%s*.*%c", p->left ? "-" : "",
+		 p->plus ? "+" : "", p->blank ? " " : "", p->alt ? "#" : "", p->zero ? "0" : "",
+		 p->conversion);
+	len = snprintf(text, sizeof(text), format, (int)p->width,
+		       p->has_precision ? (int)p->precision : 6, real);
+	rs_out_bytes(out, text, (size_t)len);
+}
+
+static void put(struct rs_out *out, const struct piece *p, struct value value)
+{
+	switch (p->conversion) {
+	case 'c':
+		put_character(out, p, value);
+		break;
+	case 'r':
+	case 's':
+	case 'a':
+		put_as_text(out, p, value);
+		break;
+	case 'd':
+	case 'i':
+	case 'u':
+	case 'o':
+	case 'x':
+	case 'X':
+		put_number(out, p, value);
+		break;
+	default:
+		put_real(out, p, value);
+		break;
+	}
+}
+
+/* ---- lines ---------------------------------------------------------------------------------- */
+
+/* Data number n (from 0) of a record, as its n_data says. */
+static struct value data_of(const uint8_t payload[16], uint32_t n_data, uint32_t n)
+{
+	uint64_t whole = 0;
+	int8_t byte;
+
+	switch (n_data) {
+	case 2:
+		if (n < 2)
+			memcpy(&whole, payload + n * 8, 8);
+		break;
+	case 4:
+		if (n < 4)
+			memcpy(&whole, payload + n * 4, 4);
+		break;
+	case 8:
+		whole = payload[n];
+		break;
+	default:
+		byte = (int8_t)payload[n];
+		return (struct value){ (uint64_t)(byte < 0 ? -(int)byte : byte), byte < 0 };
+	}
+	return (struct value){ whole, false };
+}
+
+static void line_by_file(struct acrn_view *v, const struct rs_view *view,
+			 const struct format *format, uint64_t tsc)
+{
+	struct rs_out *out = &v->base.out;
+	uint32_t n_data = rs_acrn_n_data(view->event);
+	uint8_t payload[16] = { 0 };
+
+	memcpy(payload, view->payload, view->payload_bytes < 16 ? view->payload_bytes : 16);
+	for (uint32_t i = 0; i < format->n_pieces; i++) {
+		const struct piece *p = &format->pieces[i];
+		struct value value = { 0 };
+
+		rs_out_line(out);
+		rs_out_bytes(out, p->text, p->len);
+		if (!p->conversion)
+			continue;
+		if (p->key == KEY_CPU)
+			value.magnitude = (uint64_t)(view->cpu < 0 ? 0xff : view->cpu & 0xff);
+		else if (p->key == KEY_TSC)
+			value.magnitude = tsc;
+		else if (p->key == KEY_EVENT)
+			value.magnitude = view->event->id;
+		else
+			value = data_of(payload, n_data, p->key - (uint32_t)KEY_D1);
+		put(out, p, value);
+	}
+	rs_out_char(out, '\n');
+}
+
+/* "CPU0 0x0000000000000010 123 " */
+static void line_head(struct acrn_view *v, const struct rs_view *view, uint64_t tsc)
+{
+	static const struct piece id = { .conversion = 'x', .width = 16, .zero = true };
+	struct rs_out *out = &v->base.out;
+
+	rs_out_line(out);
+	rs_out_text(out, "CPU");
+	if (view->cpu < 0)
+		rs_out_char(out, '-');
+	else
+		rs_out_dec(out, (uint64_t)view->cpu);
+	rs_out_text(out, " 0x");
+	put_number(out, &id, (struct value){ view->event->id, false });
+	rs_out_char(out, ' ');
+	rs_out_dec(out, tsc);
+	rs_out_char(out, ' ');
+}
+
+static void field(struct rs_out *out, const struct rs_view *view, const struct rs_field *f)
+{
+	static const struct piece hex = { .conversion = 'x', .width = 8, .zero = true };
+	uint64_t value = rs_field_value(f, view->payload);
+	const char *name = f->show == RS_SHOW_ENUM ? rs_enum_name(f->values, value) : NULL;
+
+	rs_out_text(out, f->name);
+	rs_out_text(out, " = ");
+	if (name) {
+		rs_out_text(out, name);
+	} else if (f->show == RS_SHOW_HEX) {
+		rs_out_text(out, "0x");
+		put_number(out, &hex, (struct value){ value, false });
+	} else {
+		rs_out_dec(out, value);
+	}
+}
+
+static void line_by_catalogue(struct acrn_view *v, const struct rs_view *view, uint64_t tsc)
+{
+	struct rs_out *out = &v->base.out;
+
+	line_head(v, view, tsc);
+	rs_out_text(out, view->event->class_name);
+	rs_out_char(out, ' ');
+	rs_out_text(out, view->event->name);
+	for (uint16_t i = 0; i < view->event->n_fields; i++) {
+		rs_out_text(out, i ? ", " : " [");
+		field(out, view, &view->event->fields[i]);
+	}
+	rs_out_text(out, view->event->n_fields ? "]\n" : "\n");
+}
+
+static void event(struct acrn_view *v, const struct rs_view *view)
+{
+	uint64_t tsc = view->tsc;
+	const struct format *format;
+
+	if (view->event->id == RS_ID_CLOCK_BACK) {
+		v->back_stream = view->stream;
+		v->back_tsc = rs_field_value(&view->event->fields[0], view->payload);
+		return;
+	}
+	if (view->event->kind == RS_KIND_LOSS) {
+		line_by_catalogue(v, view, tsc);
+		return;
+	}
+	if (RS_ID_PROVIDER(view->event->id) != RS_IDS_ACRN)
+		return;
+	if (v->back_stream == view->stream) {
+		tsc = v->back_tsc;
+		v->back_stream = NULL;
+	}
+	if (!v->by_file) {
+		line_by_catalogue(v, view, tsc);
+		return;
+	}
+	format = *place_of(v, view->event->id);
+	if (format)
+		line_by_file(v, view, format, tsc);
+}
+
+static struct rs_error *acrn_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
+{
+	struct acrn_view *v = (struct acrn_view *)sink;
+
+	n = rs_view_sink_allow(&v->base, n);
+	for (size_t i = 0; i < n; i++)
+		event(v, &views[i]);
+	return v->base.out.error ? rs_out_flush(&v->base.out) : NULL;
+}
+
+static struct rs_error *acrn_end(struct rs_sink *sink)
+{
+	struct acrn_view *v = (struct acrn_view *)sink;
+
+	for (uint32_t i = 0; i < BUCKETS; i++) {
+		struct format *format = v->buckets[i], *next;
+
+		for (; format; format = next) {
+			next = format->next;
+			free(format);
+		}
+		v->buckets[i] = NULL;
+	}
+	free(v->text);
+	v->text = NULL;
+	return rs_out_flush(&v->base.out);
+}
+
+static const struct rs_sink_ops acrn_ops = {
+	.name = "acrn",
+	.events = acrn_events,
+	.end = acrn_end,
+};
+
+struct rs_error *rs_acrn_sink_create(const struct rs_view_options *options, const char *formats,
+				     struct rs_sink **out)
+{
+	struct rs_sink *sink = NULL;
+	struct rs_error *err =
+		rs_view_sink_create(sizeof(struct acrn_view), &acrn_ops, options, &sink);
+	struct acrn_view *v = (struct acrn_view *)sink;
+
+	if (err)
+		return err;
+	v->by_file = formats != NULL;
+	if (formats)
+		err = formats_read(v, formats);
+	if (err) {
+		rs_error_free(acrn_end(sink));
+		rs_view_sink_destroy(sink);
+	} else {
+		*out = sink;
+	}
+	return err;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sinks that a person or a program reads. Each writes to a file descriptor. */
+#ifndef RS_VIEW_VIEW_H
+#define RS_VIEW_VIEW_H
+
+#include "base/out.h"
+#include <ringside/source.h>
+
+enum rs_time_show {
+	RS_TIME_START, /* since the trace's start */
+	RS_TIME_WALL,  /* Unix time, UTC */
+	RS_TIME_TSC,   /* raw stamps, of the stream's own clock */
+};
+
+struct rs_view_options {
+	int fd;
+	enum rs_time_show time;
+	const struct rs_clock *clock; /* the host's, for wall time */
+	bool streams;		      /* tree: say whose line it is */
+	uint64_t limit;		      /* events; 0: all */
+	volatile bool *stop;	      /* set when the limit is reached */
+};
+
+/* One line an event: TIME [CPU] VM/vV PROBE arg=value ... */
+struct rs_error *rs_text_sink_create(const struct rs_view_options *options, struct rs_sink **sink);
+
+/* JSON Lines. */
+struct rs_error *rs_json_sink_create(const struct rs_view_options *options, struct rs_sink **sink);
+
+/* Spans as a tree, other events as leaves. */
+struct rs_error *rs_tree_sink_create(const struct rs_view_options *options, struct rs_sink **sink);
+
+/* An integer of JSON; a text where a double could not hold it. */
+struct json_t *rs_json_unsigned(uint64_t value);
+struct json_t *rs_json_signed(int64_t value);
+
+struct rs_aggregate;
+struct rs_partial;
+
+/* The rows of an aggregate as a table, or as JSON Lines. */
+struct rs_error *rs_rows_print(int fd, bool json, const struct rs_aggregate *aggregate,
+			       const struct rs_partial *rows, size_t n);
+
+void rs_view_sink_destroy(struct rs_sink *sink);
+
+/* What the sinks have in common; first member of each. */
+struct rs_view_sink {
+	struct rs_sink sink;
+	struct rs_view_options options;
+	struct rs_out out;
+	uint64_t shown;
+};
+/* Makes one of bytes, the rest of which is zero. */
+struct rs_error *rs_view_sink_create(size_t bytes, const struct rs_sink_ops *ops,
+				     const struct rs_view_options *options, struct rs_sink **sink);
+
+/* How many of n events may still be shown; sets *stop at the limit. */
+size_t rs_view_sink_allow(struct rs_view_sink *view_sink, size_t n);
+
+/* "hello/v0", "hello", "qemu/v?"... or the thread's name; "-" where nothing is known. */
+void rs_words_who(struct rs_out *out, const struct rs_stream *stream);
+
+/* A time as the options have it. tsc: the same moment's raw stamp. */
+void rs_words_time(struct rs_out *out, const struct rs_view_options *options, int64_t ns,
+		   uint64_t tsc);
+
+/* " name=value" of every field. */
+void rs_words_args(struct rs_out *out, const struct rs_view_options *options,
+		   const struct rs_view *view);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The Xen analysis as reports: tables for people, JSON and CSV for programs. A report is some
+ * tables; a table is the rows of some kind, and its columns. In JSON and CSV each row says which
+ * table it is of.
+ */
+#ifndef RS_VIEW_XEN_H
+#define RS_VIEW_XEN_H
+
+#include "analyze/xen.h"
+#include "view/view.h"
+
+enum rs_xen_form { RS_XEN_TEXT, RS_XEN_JSON, RS_XEN_CSV };
+
+struct rs_xen_show {
+	int fd;
+	enum rs_xen_form form;
+	const char *report; /* its name; "summary" has all tables */
+	uint32_t kinds;	    /* of the tables to be shown */
+	const char *trace;
+};
+
+/* The kinds that a report is of; 0: there is no such report. */
+uint32_t rs_xen_report_kinds(const char *report);
+
+struct rs_error *rs_xen_print(const struct rs_xen_show *show, const struct rs_xen_result *result);
+
+#endif

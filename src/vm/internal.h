@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the micro-VM's files share.
+ *
+ *	kvm.c   the VM and its vCPUs as KVM has them     boot.c  memory layout, first registers
+ *	elf.c   the guest's image                        run.c   the exit loop, threads
+ *	call.c  functions of guest and host              memory.c  access to guest memory
+ *
+ * Guest memory, identity-mapped, page 0 not at all:
+ *
+ *	0x1000   page tables, GDT                        the host's
+ *	0x100000 and up   the image                      where its program headers say
+ *	after it, per vCPU: struct rs_kit_boot | stack | ring
+ */
+#ifndef RS_VM_INTERNAL_H
+#define RS_VM_INTERNAL_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <linux/kvm.h>
+#include "vm/vm.h"
+
+#define RS_VM_PAGE_BYTES UINT64_C(0x1000)
+#define RS_VM_TABLES_GPA UINT64_C(0x1000)
+#define RS_VM_IMAGE_GPA	 UINT64_C(0x100000) /* lowest address of an image */
+#define RS_VM_LARGE_PAGE UINT64_C(0x200000)
+
+/* Sent to a vCPU's thread, which blocks it but within KVM_RUN, to end that. */
+#define RS_VM_KICK SIGRTMIN
+
+struct rs_vm_export {
+	char name[RS_KIT_NAME_MAX];
+	uint32_t index; /* in the guest's table, whose order is the linker's */
+	uint32_t n_args;
+};
+
+struct rs_vm_image {
+	char *path;
+	uint64_t entry;
+	uint64_t end;	     /* first free gpa behind it */
+	uint64_t bytes;	     /* of memory that it takes */
+	uint64_t trace_area; /* gpa of rs_guest_area; 0: the guest has none */
+	struct rs_vm_export *exports; /* by name */
+	uint32_t n_exports;
+};
+
+enum rs_vm_job {
+	RS_VM_JOB_NONE, /* the vCPU's thread waits */
+	RS_VM_JOB_RUN,
+	RS_VM_JOB_QUIT,
+};
+
+struct rs_vm_vcpu {
+	struct rs_vm *vm;
+	uint32_t index;
+	int fd;
+	struct kvm_run *run;
+	int64_t tsc_offset; /* guest's TSC minus the host's */
+	uint64_t tsc_error;
+	uint64_t tsc_moved; /* the most that the offset was found apart from it later */
+	uint64_t boot_gpa;  /* struct rs_kit_boot */
+
+	pthread_t thread;
+	bool has_thread;
+	pthread_cond_t wake;
+	enum rs_vm_job job; /* under vm->lock */
+
+	/* The thread's while it runs, the owner's else. */
+	const char *function; /* that is called; NULL: it boots */
+	struct rs_vm_outcome outcome;
+	struct rs_vm_counts counts;
+};
+
+struct rs_vm {
+	struct rs_vm_options options;
+	int kvm, fd;
+	size_t run_bytes; /* of a vCPU's struct kvm_run */
+	uint8_t *memory;
+	struct rs_vm_image image;
+	struct rs_vm_host_function functions[RS_VM_HOST_FUNCTIONS_MAX];
+	uint32_t n_functions;
+	struct rs_host_guest *trace; /* NULL: the guest's trace is not collected */
+
+	pthread_mutex_t lock;
+	pthread_cond_t done;	      /* a vCPU's job is done */
+	struct rs_error *trace_error; /* under lock */
+	/* enum rs_vm_end that interrupted vCPUs end with; RS_VM_NOT_RUN: go on. Stored by
+	 * rs_vm_stop_as(), loaded before and after KVM_RUN. */
+	int stop;
+	bool booted;
+	struct rs_vm_vcpu vcpus[RS_VM_VCPUS_MAX];
+};
+
+/* kvm.c */
+void rs_vm_tsc_look(struct rs_vm_vcpu *vcpu);
+struct rs_error *rs_vm_vcpu_registers(struct rs_vm_vcpu *vcpu, struct kvm_regs *regs);
+
+/* boot.c: page tables and GDT; the vCPUs' blocks, stacks and rings; their registers. */
+struct rs_error *rs_vm_boot_prepare(struct rs_vm *vm);
+
+/* elf.c */
+struct rs_error *rs_vm_image_load(struct rs_vm *vm, const char *path, struct rs_vm_image *image);
+void rs_vm_image_deinit(struct rs_vm_image *image);
+
+/* memory.c: NULL if any byte of the range is not RAM. */
+uint8_t *rs_vm_hva(const struct rs_vm *vm, uint64_t gpa, uint64_t bytes);
+bool rs_vm_read(const struct rs_vm *vm, uint64_t gpa, void *to, size_t bytes);
+bool rs_vm_write(struct rs_vm *vm, uint64_t gpa, const void *from, size_t bytes);
+/* Up to max - 1 bytes, made printable, NUL-terminated. False: not all of it is RAM. */
+bool rs_vm_read_text(const struct rs_vm *vm, uint64_t gpa, uint64_t bytes, char *to, size_t max);
+
+/* call.c: the guest's requests by OUT; false ends the vCPU's run, with its outcome set. */
+bool rs_vm_serve_call(struct rs_vm_vcpu *vcpu, uint64_t block_gpa);
+void rs_vm_serve_abort(struct rs_vm_vcpu *vcpu, uint64_t block_gpa);
+
+/* run.c: a condition variable on CLOCK_MONOTONIC. */
+void rs_vm_condition_init(pthread_cond_t *condition);
+struct rs_error *rs_vm_threads_start(struct rs_vm *vm);
+void rs_vm_threads_end(struct rs_vm *vm);
+/* Runs vCPUs [first, last) until each has halted or ended. */
+void rs_vm_run(struct rs_vm *vm, uint32_t first, uint32_t last, const char *function,
+	       uint32_t timeout_ms);
+/* Sets the outcome of a run that does not return; rip is read from the vCPU. */
+void rs_vm_crash(struct rs_vm_vcpu *vcpu, enum rs_vm_end end, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "xen/layout.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ringside/record.h>
+
+_Static_assert(RS_IDS_XDT == 5 && RS_IDS_XEN == 6, "enum rs_xen_symbol has these");
+
+#define SOURCES_MAX  10
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- the table ---------------------------------------------------------------------------- */
+
+enum from { FROM_WORD, FROM_SIGNED, FROM_PAIR, FROM_CONST, FROM_CYCLES, FROM_STAMP };
+
+/* Which event a layout makes, where it is not always the same. */
+enum how { BY_LAYOUT, BY_IDLE, BY_SHUTDOWN, BY_ISA, BY_HYPERCALL };
+
+struct source {
+	uint8_t from;
+	uint8_t word; /* from 0 */
+	uint8_t shift, bits;
+	int32_t value; /* FROM_CONST */
+};
+
+struct rs_xen_layout {
+	uint32_t event;
+	uint8_t words, how, n;
+	uint32_t symbol;
+	struct source sources[SOURCES_MAX];
+};
+
+#define W(i)                                                                                       \
+	{                                                                                          \
+		FROM_WORD, (i)-1, 0, 32, 0                                                         \
+	}
+#define S(i)                                                                                       \
+	{                                                                                          \
+		FROM_SIGNED, (i)-1, 0, 32, 0                                                       \
+	}
+#define Q(i)                                                                                       \
+	{                                                                                          \
+		FROM_PAIR, (i)-1, 0, 64, 0                                                         \
+	}
+#define B(i, at, width)                                                                            \
+	{                                                                                          \
+		FROM_WORD, (i)-1, at, width, 0                                                     \
+	}
+#define LO(i)                                                                                      \
+	{                                                                                          \
+		FROM_WORD, (i)-1, 0, 16, 0                                                         \
+	}
+#define HI(i)                                                                                      \
+	{                                                                                          \
+		FROM_WORD, (i)-1, 16, 16, 0                                                        \
+	}
+#define SLO(i)                                                                                     \
+	{                                                                                          \
+		FROM_SIGNED, (i)-1, 0, 16, 0                                                       \
+	}
+#define SHI(i)                                                                                     \
+	{                                                                                          \
+		FROM_SIGNED, (i)-1, 16, 16, 0                                                      \
+	}
+#define NS(i)                                                                                      \
+	{                                                                                          \
+		FROM_CYCLES, (i)-1, 0, 64, 0                                                       \
+	}
+#define K(constant)                                                                                \
+	{                                                                                          \
+		FROM_CONST, 0, 0, 32, (constant)                                                   \
+	}
+#define NOW                                                                                        \
+	{                                                                                          \
+		FROM_STAMP, 0, 0, 64, 0                                                            \
+	}
+
+#define N_SOURCES(...) (sizeof((struct source[]){ __VA_ARGS__ }) / sizeof(struct source))
+#define RS_XEN_BY(by, number, n_words, name, ...)                                                  \
+	{ .event = (number),                                                                       \
+	  .words = (n_words),                                                                      \
+	  .how = BY_##by,                                                                          \
+	  .n = N_SOURCES(__VA_ARGS__),                                                             \
+	  .symbol = RS_XEN_##name,                                                                 \
+	  .sources = { __VA_ARGS__ } },
+#define RS_XEN(...) RS_XEN_BY(LAYOUT, __VA_ARGS__)
+
+static const struct rs_xen_layout layouts[] = {
+#include "xen/layouts.def"
+};
+
+#undef W
+#undef S
+#undef Q
+#undef B
+#undef K
+
+/* ---- finding one ---------------------------------------------------------------------------- */
+
+#define BUCKETS 2048u /* a power of two, several times the layouts */
+_Static_assert(COUNT(layouts) * 4 < BUCKETS, "collisions are few");
+
+struct rs_xen_bucket {
+	uint32_t key; /* event << 3 | words; the highest bit tells it from a free one */
+	const struct rs_xen_layout *layout;
+	const struct rs_event *event;
+	const struct rs_event *other; /* idle, SVM, or without arguments */
+	bool plain;		      /* the payload is the words as they are */
+	uint8_t offsets[SOURCES_MAX]; /* of the fields */
+};
+
+static uint32_t key_of(uint32_t event, uint32_t words)
+{
+	return 1u << 31 | event << 3 | words;
+}
+
+static struct rs_xen_bucket *bucket_of(struct rs_xen_bucket *buckets, uint32_t key)
+{
+	uint32_t at = key * 0x9e3779b1u >> 21;
+
+	while (buckets[at].key && buckets[at].key != key)
+		at = (at + 1) & (BUCKETS - 1);
+	return &buckets[at];
+}
+_Static_assert(BUCKETS == 1u << (32 - 21), "the hash's shift");
+
+const struct rs_event *rs_xen_event(const struct rs_xen_decoder *d, enum rs_xen_symbol symbol)
+{
+	return rs_schema_find(RS_ID_PROVIDER(symbol) == RS_IDS_XDT ? d->xdt : d->xen, symbol);
+}
+
+static const struct rs_event *other_of(const struct rs_xen_decoder *d, uint32_t symbol)
+{
+	switch (symbol) {
+	case RS_XEN_xdt_off_cpu:
+		return rs_xen_event(d, RS_XEN_xdt_idle_off_cpu);
+	case RS_XEN_xdt_on_cpu:
+		return rs_xen_event(d, RS_XEN_xdt_idle_on_cpu);
+	case RS_XEN_xdt_vmexit_vmx:
+		return rs_xen_event(d, RS_XEN_xdt_vmexit_svm);
+	case RS_XEN_xdt_hypercall:
+		return rs_xen_event(d, RS_XEN_xdt_hypercall_nr);
+	case RS_XEN_xen_pv_subcall:
+		return rs_xen_event(d, RS_XEN_xen_pv_subcall_nr);
+	case RS_XEN_xen_hvm_nested_vmexit_vmx:
+		return rs_xen_event(d, RS_XEN_xen_hvm_nested_vmexit_svm);
+	default:
+		return NULL;
+	}
+}
+
+/* A hole in the table is our own mistake, not the input's. */
+static bool fits(const struct rs_xen_layout *layout, const struct rs_event *event)
+{
+	/* A field is written with 8 bytes, which the next one writes over. */
+	if (!event || event->fixed_bytes + 4u > RS_XEN_PAYLOAD_MAX)
+		return false;
+	if (layout->how != BY_HYPERCALL && layout->n != event->n_fields)
+		return false;
+	for (uint32_t i = 0; i < layout->n; i++) {
+		const struct source *source = &layout->sources[i];
+		uint32_t words = source->from == FROM_PAIR || source->from == FROM_CYCLES ? 2 : 1;
+
+		if (source->from < FROM_CONST && source->word + words > layout->words)
+			return false;
+	}
+	return true;
+}
+
+/* Whether the fields are the words, one after the other. */
+static bool is_plain(const struct rs_xen_layout *layout, const struct rs_event *event)
+{
+	uint32_t word = 0;
+
+	for (uint32_t i = 0; i < layout->n; i++) {
+		const struct source *source = &layout->sources[i];
+		bool is_pair = source->from == FROM_PAIR;
+
+		if ((!is_pair && source->from != FROM_WORD && source->from != FROM_SIGNED) ||
+		    (!is_pair && source->bits != 32) || source->word != word ||
+		    rs_type_bytes(event->fields[i].type) != (is_pair ? 8 : 4))
+			return false;
+		word += is_pair ? 2 : 1;
+	}
+	return true;
+}
+
+static struct rs_error *index_layouts(struct rs_xen_decoder *d)
+{
+	for (size_t i = 0; i < COUNT(layouts); i++) {
+		const struct rs_xen_layout *layout = &layouts[i];
+		uint32_t key = key_of(layout->event, layout->words);
+		struct rs_xen_bucket *bucket = bucket_of(d->buckets, key);
+		const struct rs_event *event = rs_xen_event(d, layout->symbol);
+
+		if (bucket->key || !fits(layout, event))
+			return rs_error_create(RS_FAILED, "layouts.def: event 0x%x of %u words",
+					       layout->event, layout->words);
+		*bucket = (struct rs_xen_bucket){ .key = key,
+						  .layout = layout,
+						  .event = event,
+						  .other = other_of(d, layout->symbol),
+						  .plain = is_plain(layout, event) };
+		for (uint32_t j = 0; j < layout->n; j++)
+			bucket->offsets[j] = (uint8_t)event->fields[j].offset;
+	}
+	return NULL;
+}
+
+bool rs_xen_is_known(uint32_t event, uint32_t words)
+{
+	for (size_t i = 0; i < COUNT(layouts); i++) {
+		if (layouts[i].event == event && layouts[i].words == words)
+			return true;
+	}
+	return false;
+}
+
+/* ---- records that no layout fits ------------------------------------------------------------ */
+
+static const char raw_text[] = "raw::%s(x32 event, u32 words, x32 w1, x32 w2, x32 w3, x32 w4, "
+			       "x32 w5, x32 w6, x32 w7)";
+
+static struct rs_error *declare_raw(struct rs_xen_decoder *d, uint32_t id, const char *name)
+{
+	char text[sizeof(raw_text) + 32];
+	int len = snprintf(text, sizeof(text), raw_text, name);
+
+	return rs_schema_declare(d->xen, id, text, (size_t)len);
+}
+
+/* The event of a number that is not known; few traces have any. */
+static const struct rs_event *raw_event(struct rs_xen_decoder *d, uint32_t number)
+{
+	uint32_t id = (uint32_t)RS_ID_XEN_RAW(number);
+	const struct rs_event *event = rs_schema_find(d->xen, id);
+	char name[16];
+
+	if (event)
+		return event;
+	if (!number || d->n_raw >= RS_XEN_RAW_MAX)
+		return d->raw_other;
+	snprintf(name, sizeof(name), "0x%05x", number);
+	d->n_raw++;
+	rs_error_free(declare_raw(d, id, name)); /* without memory, the shared one does */
+	event = rs_schema_find(d->xen, id);
+	return event ? event : d->raw_other;
+}
+
+static const struct rs_event *decode_raw(struct rs_xen_decoder *d,
+					 const struct rs_xen_record *record, uint8_t *payload)
+{
+	const uint32_t head[] = { record->event, record->n };
+
+	d->unknown++;
+	memcpy(payload, head, sizeof(head));
+	memset(payload + sizeof(head), 0, sizeof(record->words));
+	memcpy(payload + sizeof(head), record->words, record->n * sizeof(uint32_t));
+	return raw_event(d, record->event);
+}
+
+/* ---- decoding ------------------------------------------------------------------------------- */
+
+static uint64_t value_of(const struct rs_xen_decoder *d, const struct source *source,
+			 const uint32_t *words, uint64_t tsc)
+{
+	const uint32_t *word = words + source->word;
+	uint32_t above = 32u - source->shift - source->bits;
+
+	switch ((enum from)source->from) {
+	case FROM_WORD:
+		return word[0] << above >> (32u - source->bits);
+	case FROM_SIGNED:
+		return (uint64_t)(int64_t)((int32_t)(word[0] << above) >> (32u - source->bits));
+	case FROM_PAIR:
+		return word[0] | (uint64_t)word[1] << 32;
+	case FROM_CONST:
+		return (uint64_t)(int64_t)source->value;
+	case FROM_CYCLES: /* of the low halves of two stamps */
+		return (uint64_t)((unsigned __int128)(uint32_t)(word[1] - word[0]) *
+					  d->clock.ns_mult >>
+				  RS_CLOCK_SHIFT);
+	case FROM_STAMP:
+		return tsc;
+	}
+	return 0;
+}
+
+/*
+ * TRC_PV_HYPERCALL_V2: the number in bits 0-19, and from bit 20 on two bits for each of six
+ * arguments: 0 not told, 1 a word, 2 two words. The arguments that are told follow.
+ */
+static void decode_hypercall(const struct rs_xen_record *record, uint8_t *payload)
+{
+	uint32_t head[2] = { record->words[0] & 0xfffff, 0 };
+	uint64_t args[6] = { 0 };
+	uint32_t at = 1;
+
+	for (uint32_t i = 0; i < 6; i++) {
+		uint32_t words = record->words[0] >> (20 + 2 * i) & 3;
+
+		if (!words || words > 2 || at + words > record->n)
+			continue;
+		args[i] = record->words[at];
+		if (words == 2)
+			args[i] |= (uint64_t)record->words[at + 1] << 32;
+		head[1] |= 1u << i;
+		at += words;
+	}
+	memcpy(payload, head, sizeof(head));
+	memcpy(payload + sizeof(head), args, sizeof(args));
+}
+
+/* SHUTDOWN_*: xdt has probes for four of them, without the reason. */
+static const struct rs_event *shutdown_event(const struct rs_xen_decoder *d, uint32_t reason,
+					     const struct rs_event *event)
+{
+	static const enum rs_xen_symbol symbols[] = {
+		RS_XEN_xdt_shutdown_poweroff,
+		RS_XEN_xdt_shutdown_reboot,
+		RS_XEN_xdt_shutdown_suspend,
+		RS_XEN_xdt_shutdown_crash,
+	};
+
+	return reason < COUNT(symbols) ? rs_xen_event(d, symbols[reason]) : event;
+}
+
+static const struct rs_event *event_of(const struct rs_xen_decoder *d,
+				       const struct rs_xen_bucket *bucket, const uint32_t *words)
+{
+	switch ((enum how)bucket->layout->how) {
+	case BY_LAYOUT:
+		break;
+	case BY_HYPERCALL: /* bits 20 and up: which arguments it tells */
+		return words[0] >> 20 ? bucket->event : bucket->other;
+	case BY_IDLE:
+		return words[0] == RS_XEN_DOM_IDLE ? bucket->other : bucket->event;
+	case BY_SHUTDOWN:
+		return shutdown_event(d, words[2], bucket->event);
+	case BY_ISA:
+		return d->isa == RS_XEN_SVM ? bucket->other : bucket->event;
+	}
+	return bucket->event;
+}
+
+const struct rs_event *rs_xen_decode(struct rs_xen_decoder *d, const struct rs_xen_record *record,
+				     uint64_t tsc, uint8_t *payload)
+{
+	const struct rs_xen_bucket *bucket =
+		bucket_of(d->buckets, key_of(record->event, record->n));
+	const struct rs_event *event = bucket->event;
+	const struct rs_xen_layout *layout = bucket->layout;
+
+	if (!event)
+		return decode_raw(d, record, payload);
+	if (bucket->plain) {
+		memcpy(payload, record->words, sizeof(record->words));
+	} else {
+		for (uint32_t i = 0; i < layout->n; i++) {
+			uint64_t value = value_of(d, &layout->sources[i], record->words, tsc);
+
+			memcpy(payload + bucket->offsets[i], &value, sizeof(value));
+		}
+	}
+	if (layout->how == BY_HYPERCALL)
+		decode_hypercall(record, payload);
+	return layout->how ? event_of(d, bucket, record->words) : event;
+}
+
+/* ---- making one ----------------------------------------------------------------------------- */
+
+struct rs_error *rs_xen_decoder_init(struct rs_xen_decoder *d)
+{
+	struct rs_error *err;
+
+	*d = (struct rs_xen_decoder){ .clock = { .name = "tsc" } };
+	d->buckets = calloc(BUCKETS, sizeof(*d->buckets));
+	err = d->buckets ? rs_schema_create("xdt", &d->xdt) : rs_error_no_memory();
+	if (!err)
+		err = rs_schema_add_catalogue(d->xdt, "xdt");
+	if (!err)
+		err = rs_schema_create("xen", &d->xen);
+	if (!err)
+		err = rs_schema_add_catalogue(d->xen, "xen");
+	if (!err)
+		err = declare_raw(d, (uint32_t)RS_ID_XEN_RAW(0), "other");
+	if (!err)
+		err = index_layouts(d);
+	if (err) {
+		rs_xen_decoder_deinit(d);
+		return err;
+	}
+	d->raw_other = rs_schema_find(d->xen, RS_ID_XEN_RAW(0));
+	d->lost = rs_xen_event(d, RS_XEN_xdt_records_lost);
+	return NULL;
+}
+
+void rs_xen_decoder_deinit(struct rs_xen_decoder *d)
+{
+	rs_schema_destroy(d->xdt);
+	rs_schema_destroy(d->xen);
+	free(d->buckets);
+	*d = (struct rs_xen_decoder){ 0 };
+}

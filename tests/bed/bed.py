@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Machines for tests: a Debian kernel, unpacked and not installed, with an initramfs that we make,
+under an emulator that has what this machine may lack. What runs inside writes its results to a
+disk, as a tar archive, or to the serial console.
+
+Packages come from `apt-get download`, once, and stay below the build directory. What can't be
+fetched or booted raises Missing, which a test makes a skip of.
+"""
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+                                "house"))
+import tap  # noqa: E402
+
+BUILD = os.path.abspath(tap.BUILD)
+BED = os.path.join(BUILD, "testbed")
+CLOUD_KERNEL = "linux-image-cloud-amd64"
+DISK_BYTES = 64 << 20
+LIMIT_S = 600  # no test times anything; this ends a machine that hangs
+DONE = "testbed: done"  # what each machine says before it powers itself off
+SAID_BYTES = 4000  # of a console, in an error
+
+# KVM for AMD, as QEMU emulates it. tsc=reliable: without an invariant TSC the kernel inside would
+# move the guests' TSC at will.
+AMD = ["qemu-system-x86_64", "-M", "q35", "-cpu", "EPYC,+svm", "-m", "1G", "-display", "none",
+       "-nodefaults", "-no-reboot", "-serial", "stdio"]
+APPEND = "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable"
+AMD_MODULES = ("irqbypass", "kvm", "kvm-amd")
+
+
+class Missing(Exception):
+    """What the testbed lacks here."""
+
+
+class Hung(RuntimeError):
+    """The machine did not power itself off."""
+
+
+def fetch(package):
+    """Unpacks a Debian package below the testbed's directory, once; where it is."""
+    to = os.path.join(BED, package)
+    if os.path.isdir(to):
+        return to
+    os.makedirs(BED, exist_ok=True)
+    try:
+        done = subprocess.run(["apt-get", "-q", "download", package], cwd=BED,
+                              capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise Missing("no apt-get to fetch packages with") from error
+    files = glob.glob(os.path.join(BED, package + "_*.deb"))
+    if done.returncode or not files:
+        raise Missing(f"apt-get download {package} failed (apt-get update?)")
+    subprocess.run(["dpkg", "-x", files[0], to + ".new"], check=True)
+    os.rename(to + ".new", to)
+    os.remove(files[0])
+    return to
+
+
+def fetch_all(name, packages):
+    """Unpacks packages, and what they depend on and is not installed, into one place, once."""
+    to = os.path.join(BED, name)
+    if os.path.isdir(to):
+        return to
+    debs = to + ".debs"
+    os.makedirs(debs, exist_ok=True)
+    try:
+        said = subprocess.run(["apt-get", "install", "-s", "-qq", "--no-install-recommends",
+                               *packages], capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise Missing("no apt-get to fetch packages with") from error
+    # "Inst NAME (VERSION ...": what an installation would add; nothing is installed here.
+    names = {line.split()[1] for line in said.stdout.splitlines()
+             if line.startswith("Inst ")} | set(packages)
+    done = subprocess.run(["apt-get", "-q", "download", *sorted(names)], cwd=debs,
+                          capture_output=True, text=True, check=False)
+    if said.returncode or done.returncode:
+        raise Missing(f"apt-get download of {', '.join(packages)} failed (apt-get update?)")
+    for deb in glob.glob(os.path.join(debs, "*.deb")):
+        subprocess.run(["dpkg", "-x", deb, to + ".new"], check=True)
+    shutil.rmtree(debs)
+    os.rename(to + ".new", to)
+    return to
+
+
+def kernel_package(meta=CLOUD_KERNEL):
+    """The newest kernel that a meta package stands for."""
+    try:
+        done = subprocess.run(["apt-cache", "depends", meta], capture_output=True, text=True,
+                              check=False)
+    except FileNotFoundError as error:
+        raise Missing("no apt-cache to find a kernel with") from error
+    for line in done.stdout.splitlines():
+        if "Depends: linux-image-" in line:
+            return line.split()[-1]
+    raise Missing(f"apt-cache knows no {meta} (apt-get update?)")
+
+
+def one(pattern, *where):
+    found = glob.glob(os.path.join(*where, pattern), recursive=True)
+    if not found:
+        raise Missing(f"no {pattern} in {os.path.join(*where)}")
+    return found[0]
+
+
+def need(program, package):
+    """The path of a program that has to be installed."""
+    found = shutil.which(program)
+    if not found:
+        raise Missing(f"no {program} (package {package})")
+    return found
+
+
+def libraries(*programs):
+    """The shared objects that programs are started with, as files of an initramfs."""
+    found = {}
+    for program in programs:
+        done = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
+        found |= {word.lstrip("/"): word for line in done.stdout.splitlines()
+                  for word in line.split() if word.startswith("/")}
+    return found
+
+
+def modules(kernel, names):
+    return {f"modules/{name}.ko": one(f"**/{name}.ko", kernel) for name in names}
+
+
+def busybox():
+    return {"bin/busybox": one("bin/busybox", fetch("busybox-static"))}
+
+
+def initramfs(files, path):
+    """Writes files (name inside: path or bytes) as a newc cpio archive, with their folders."""
+    folders = {"/".join(name.split("/")[:depth]) for name in files
+               for depth in range(1, name.count("/") + 1)} | {"proc", "sys", "dev", "tmp"}
+    with open(path, "wb") as archive:
+        def entry(number, name, mode, data):
+            fields = [number, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name) + 1, 0]
+            head = b"070701" + b"".join(b"%08X" % field for field in fields)
+            for part in (head + name.encode() + b"\0", data):
+                archive.write(part + b"\0" * (-len(part) % 4))
+
+        number = 0
+        for number, name in enumerate(sorted(folders), 1):
+            entry(number, name, 0o040755, b"")
+        for number, (name, source) in enumerate(sorted(files.items()), number + 1):
+            if not isinstance(source, bytes):
+                with open(source, "rb") as file:
+                    source = file.read()
+            entry(number, name, 0o100755, source)
+        entry(0, "TRAILER!!!", 0, b"")
+
+
+def boot(command, limit_s=LIMIT_S, env=None):
+    """Runs a machine until it powers itself off, having said that it is done; its console."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, errors="replace", env=env)
+    try:
+        said, _ = process.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        said, _ = process.communicate()
+    if DONE not in said:
+        raise Hung(f"the testbed did not end; its console: {said[-SAID_BYTES:]}")
+    return said
+
+
+def boot_amd(files, directory, cpus=1, limit_s=LIMIT_S, disks=()):
+    """
+    Boots an initramfs of these files, and a busybox, on a machine with AMD's SVM. /init loads
+    /modules/*.ko (AMD_MODULES, in order) and writes its results as a tar archive to /dev/nvme0n1;
+    `disks`, read-only, follow as nvme1n1 and so on. Where the results are, unpacked.
+    """
+    qemu = need(AMD[0], "qemu-system-x86")
+    kernel = fetch(kernel_package())
+    image, disk = os.path.join(directory, "initramfs"), os.path.join(directory, "disk")
+    initramfs({**busybox(), **modules(kernel, AMD_MODULES), **files}, image)
+    with open(disk, "wb") as file:
+        file.truncate(DISK_BYTES)
+    command = [qemu, *AMD[1:], "-accel", "tcg" if cpus == 1 else "tcg,thread=multi",
+               "-smp", str(cpus), "-kernel", one("boot/vmlinuz-*", kernel), "-initrd", image,
+               "-append", APPEND]
+    for number, path in enumerate([disk, *disks]):
+        command += ["-drive", f"file={path},format=raw,if=none,id=disk{number}"
+                    + (",readonly=on" if number else ""),
+                    "-device", f"nvme,drive=disk{number},serial={number}"]
+    boot(command, limit_s)
+    return results(disk, os.path.join(directory, "out"))
+
+
+# Intel's VMX, as Bochs has it; on one CPU, for it has no other. Only the serial port comes out.
+BOCHS = ("bochs", "bochs-term", "bochsbios", "vgabios", "isolinux", "syslinux-common", "xorriso")
+BOCHSRC = """
+config_interface: textconfig
+display_library: rfb, options="timeout=0"
+cpu: model=corei7_skylake_x, count=1, ips=100000000, reset_on_triple_fault=0
+memory: guest=1024, host=1024
+romimage: file=$BXSHARE/BIOS-bochs-latest
+vgaromimage: file=$BXSHARE/VGABIOS-lgpl-latest
+ata0-master: type=cdrom, path={iso}, status=inserted
+boot: cdrom
+clock: sync=none
+com1: enabled=1, mode=file, dev={serial}
+log: {log}
+panic: action=fatal
+error: action=report
+info: action=ignore
+debug: action=ignore
+"""
+ISOLINUX = """
+default bed
+prompt 0
+label bed
+  kernel vmlinuz
+  append initrd=initramfs {append}
+"""
+INTEL_APPEND = "console=ttyS0 quiet panic=-1 mitigations=off"
+INTEL_MODULES = ("irqbypass", "kvm", "kvm-intel")
+# Bochs drops what its serial port has not written yet when the machine is powered off.
+SERIAL_PAD_BYTES = 10240
+
+
+def boot_intel(files, directory, limit_s=LIMIT_S):
+    """
+    Boots an initramfs of these files, and a busybox, on a machine with Intel's VMX. /init loads
+    /modules/*.ko (INTEL_MODULES, in order); what it prints on the serial port is given back.
+    """
+    root = fetch_all("bochs", BOCHS)
+    kernel = fetch(kernel_package())
+    share, lib = os.path.join(root, "usr/share/bochs"), os.path.join(root, "usr/lib")
+    tree, iso = os.path.join(directory, "iso"), os.path.join(directory, "bed.iso")
+    serial, log = os.path.join(directory, "serial"), os.path.join(directory, "bochs.log")
+    os.makedirs(tree)
+    initramfs({**busybox(), **modules(kernel, INTEL_MODULES), **files},
+              os.path.join(tree, "initramfs"))
+    shutil.copy(one("boot/vmlinuz-*", kernel), os.path.join(tree, "vmlinuz"))
+    shutil.copy(os.path.join(lib, "ISOLINUX/isolinux.bin"), tree)
+    shutil.copy(os.path.join(lib, "syslinux/modules/bios/ldlinux.c32"), tree)
+    for name, text in (("iso/isolinux.cfg", ISOLINUX.format(append=INTEL_APPEND)),
+                       ("bochsrc", BOCHSRC.format(iso=iso, serial=serial, log=log)),
+                       ("commands", "continue\n")):
+        with open(os.path.join(directory, name), "w") as file:
+            file.write(text)
+    env = {**os.environ, "BXSHARE": share, "LD_LIBRARY_PATH": os.path.join(lib, "x86_64-linux-gnu"),
+           "LTDL_LIBRARY_PATH": os.path.join(lib, "x86_64-linux-gnu/bochs/plugins")}
+    done = subprocess.run([os.path.join(root, "usr/bin/xorriso"), "-as", "mkisofs", "-quiet",
+                           "-o", iso, "-b", "isolinux.bin", "-c", "boot.cat", "-no-emul-boot",
+                           "-boot-load-size", "4", "-boot-info-table", tree],
+                          capture_output=True, text=True, check=False, env=env)
+    if done.returncode:
+        raise Missing(f"xorriso made no ISO: {done.stderr[-SAID_BYTES:]}")
+    try:
+        done = subprocess.run([os.path.join(root, "usr/bin/bochs-bin"), "-q", "-f",
+                               os.path.join(directory, "bochsrc"), "-rc",
+                               os.path.join(directory, "commands")], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, errors="replace", env=env,
+                              check=False, timeout=limit_s)
+        ended = f"exit {done.returncode}: {done.stdout[-SAID_BYTES:]}{done.stderr[-SAID_BYTES:]}"
+    except subprocess.TimeoutExpired:
+        ended = f"no end after {limit_s} s"
+    said = ""
+    if os.path.exists(serial):
+        with open(serial, errors="replace") as file:
+            said = file.read()
+    if DONE not in said:
+        raise Hung(f"the testbed did not end; its console: {said[-SAID_BYTES:]}; Bochs: {ended}")
+    return said
+
+
+def results(disk, to):
+    with tarfile.open(disk) as tar:
+        tar.extractall(to)
+    return to

@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The cases of the testbeds: what runs inside (a script over inside.sh), and what must come of it."""
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bed"))
+import bed  # noqa: E402
+import oracle  # noqa: E402
+from oracle import Case, vcpus, workload_faults  # noqa: E402
+
+RINGSIDE = os.path.join(bed.BUILD, "ringside")
+WORKLOAD = os.path.join(bed.BUILD, "tests", "kvm", "workload")
+INSIDE = os.path.join(bed.tap.TOP, "tests", "kvm", "inside.sh")
+COMPARE = os.path.join(bed.tap.TOP, "tests", "trace", "compare_bt2.py")
+
+HEAD = """#!/bin/busybox sh
+MODULES='{modules}'
+. /inside.sh
+"""
+
+
+def files(modules, cases, foot, programs=()):
+    """The initramfs of a bed that runs these cases. A program: where it is inside, and here."""
+    programs = {"bin/ringside": RINGSIDE, "bin/workload": WORKLOAD, **dict(programs)}
+    for path in programs.values():
+        if not os.path.exists(path):
+            raise bed.Missing(f"no {path} (make)")
+    script = HEAD.format(modules=" ".join(modules)) + "".join(
+        f"begin {case.__name__}\n{case.script}\nend\n" for case in cases) + foot
+    return {"init": script.encode(), "inside.sh": INSIDE, **programs,
+            **bed.libraries(*programs.values())}
+
+
+def script(text):
+    """What runs inside, for the function that looks at what came of it."""
+    def bind(function):
+        function.script = text.strip()
+        return function
+    return bind
+
+
+def check_all(cases, out, isa, where):
+    for each in cases:
+        case = Case(os.path.join(out, each.__name__), isa)
+        faults = [f"a wait came to its end: {line}" for line in case.hung()]
+        try:
+            faults += list(each(case))
+        except (OSError, KeyError, ValueError, RuntimeError) as error:
+            faults.append(f"{type(error).__name__}: {error}")
+        bed.tap.check(f"{where}: {each.__doc__.splitlines()[0]}",
+                      [*faults, *case.all_said()] if faults else [])
+
+
+def differ(what, got, expected):
+    if got != expected:
+        yield f"{what}: {got!r}, expected {expected!r}"
+
+
+def same_counts(what, got, expected):
+    """Two tables of counts, key by key."""
+    for key in sorted(set(got) | set(expected)):
+        if got.get(key) != expected.get(key):
+            yield f"{what}: {key}: {got.get(key)}, expected {expected.get(key)}"
+
+
+# ---- the workload and the kernel alone --------------------------------------------------------
+
+@script("prepare vms --vms 2 --vcpus 2; go vms")
+def guests(case):
+    """the kernel counts the exits that the guests make; HLT in user space"""
+    yield from workload_faults(case)
+
+
+@script("prepare vms --vms 2 --vcpus 2 --irqchip --move --yield; go vms")
+def sleepers(case):
+    """the same, with HLT in the kernel, and threads that move"""
+    yield from workload_faults(case)
+
+
+# ---- exits ------------------------------------------------------------------------------------
+
+def by_reason(table, chosen=lambda tid, vcpu: True):
+    """A table of the kernel's, its threads added together."""
+    sums = {}
+    for (tid, vcpu, reason), count in table.items():
+        if chosen(tid, vcpu):
+            sums[reason] = sums.get(reason, 0) + count
+    return sums
+
+
+def rows_of(report, case, sums=False):
+    """The rows of a report as such a table; what is dropped or lost is a fault of its own."""
+    table = {}
+    for row in report["rows"]:
+        key = row["code"] if sums else (row["tid"], row["vcpu"], row["code"])
+        if row["isa"] != case.isa or row["nested"]:
+            raise ValueError(f"not a row of {case.isa}: {row}")
+        table[key] = table.get(key, 0) + row["count"]
+    return table
+
+
+def report_faults(case, name, expected=None, sums=False):
+    """A report that a tool printed as JSON: is it the kernel's table?"""
+    yield from differ(f"exit status of {name}", case.status(name), 0)
+    report = case.json(name)
+    yield from differ(f"dropped or lost by {name}", (report["dropped"], report["lost"]), (0, 0))
+    yield from same_counts(name, rows_of(report, case, sums),
+                           case.hist() if expected is None else expected)
+
+
+@script("""
+prepare vms --vms 2 --vcpus 2 --irqchip; . vms/ids
+start all /bin/ringside exits --json
+start pid /bin/ringside exits --json -p $pid0
+start vcpu /bin/ringside exits --json -p $pid1 -v 1
+start alltids /bin/ringside exits --json -p $pid1 -a
+start tid /bin/ringside exits --json -t $tid0_1
+start tids /bin/ringside exits --json -T $tid0_0,$tid1_1
+start vm /bin/ringside exits --json --vm bed-vm1
+start text /bin/ringside exits -p $pid0
+start timed /bin/ringside exits --json --tids $tid1_0 20
+run no_vcpu /bin/ringside exits -p $pid0 -v 4
+go vms
+stop all pid vcpu alltids tid tids vm text
+finish timed
+""")
+def forms(case):
+    """exits: -p, -v, -a, -t, -T, --vm and a duration, each equal to the kernel's count"""
+    yield from workload_faults(case)
+    (one, two), hist = case.vms(), case.hist()
+    tids = [[vcpu["tid"] for vcpu in vm["vcpus"]] for vm in (one, two)]
+
+    def only(*chosen):
+        return {key: count for key, count in hist.items() if key[0] in chosen}
+
+    yield from report_faults(case, "all")
+    yield from report_faults(case, "pid", by_reason(only(*tids[0])), sums=True)
+    yield from report_faults(case, "vcpu", by_reason(only(tids[1][1])), sums=True)
+    yield from report_faults(case, "alltids", only(*tids[1]))
+    yield from report_faults(case, "tid", by_reason(only(tids[0][1])), sums=True)
+    yield from report_faults(case, "tids", only(tids[0][0], tids[1][1]))
+    yield from report_faults(case, "vm", by_reason(only(*tids[1])), sums=True)
+    yield from report_faults(case, "timed", only(tids[1][0]))
+    yield from text_faults(case, "text", by_reason(only(*tids[0])))
+    yield from differ("status for a vCPU that is not there", case.status("no_vcpu"), 1)
+    yield from differ("said of it", case.read("no_vcpu.err"),
+                      f"ringside exits: There's no vCPU 4 for PID {one['pid']}.\n")
+
+
+def text_faults(case, name, expected):
+    """kvmexit's table of one process: KVM_EXIT_REASON COUNT, the largest first."""
+    numbers, got, counts = oracle.reason_numbers(case.isa), {}, []
+    lines = case.read(name + ".out").splitlines()
+    head = [at for at, line in enumerate(lines) if line.split() == ["KVM_EXIT_REASON", "COUNT"]]
+    if not head:
+        yield f"no head of a table in {name}"
+        return
+    for line in lines[head[0] + 1:]:
+        reason, count = line.split()
+        got[numbers.get(reason.split("EXIT_REASON_")[-1], reason)] = int(count)
+        counts.append(int(count))
+    yield from same_counts(name, got, expected)
+    yield from differ(f"order of {name}", counts, sorted(counts, reverse=True))
+
+
+@script("""
+prepare vms --vms 1 --vcpus 11; . vms/ids
+start one /bin/ringside exits --json -p $pid0 -v 1
+start ten /bin/ringside exits --json -p $pid0 -v 10
+go vms
+stop one ten
+""")
+def eleven(case):
+    """exits: vCPU 1 is not vCPU 10"""
+    yield from workload_faults(case)
+    for name, number in (("one", 1), ("ten", 10)):
+        yield from report_faults(case, name, by_reason(
+            case.hist(), lambda tid, vcpu, number=number: vcpu == number), sums=True)
+
+
+@script("""
+prepare vms --vms 2 --vcpus 2 --irqchip --move
+start exits /bin/ringside exits --json --latency --detail
+go vms
+stop exits
+""")
+def latency(case):
+    """exits --latency --detail: times add up, causes are those of the guests"""
+    yield from workload_faults(case)
+    yield from report_faults(case, "exits")
+    report = case.json("exits")
+    for vm, vcpu in vcpus(case.vms()):
+        who = f"{vm['name']} vCPU {vcpu['vcpu']}"
+        rows = [row for row in report["rows"] if row["tid"] == vcpu["tid"]]
+        yield from differ(f"{who}: VM of its rows", {row["vm"] for row in rows}, {vm["name"]})
+        # The last exit is not entered again.
+        yield from differ(f"{who}: exits that an entry ended", sum(r["entered"] for r in rows),
+                          sum(r["count"] for r in rows) - 1)
+        for row in rows:
+            parts = sum(row[part + "_ns"] for part in ("kernel", "user", "poll", "off"))
+            yield from differ(f"{who}: parts of {row['reason']}", parts, row["total_ns"])
+        yield from time_faults(who, [v for v in report["vcpus"] if v["tid"] == vcpu["tid"]])
+        got = {(c["kind"], c["key"]): c["count"] for c in report["causes"]
+               if c["tid"] == vcpu["tid"] and c["kind"] not in ("interrupt", "page fault")}
+        yield from same_counts(f"{who}: causes", got, {(kind, key): count
+                                                       for kind, key, count in vcpu["causes"]})
+
+
+STATES = ("unknown", "guest", "kernel", "user", "poll", "halted", "blocked", "wait")
+ON_CPU = ("guest", "kernel", "user", "poll")
+SLACK_NS = 50_000_000
+UNKNOWN_MAX = 0.01
+
+
+def time_faults(who, found):
+    """Conservation: a vCPU's states are the time it was watched, and the scheduler says the same.
+    Run and wait are looked at together: the scheduler ends a preempted thread's run at the wake-up
+    that preempts it (rq_clock_skip_update in kernel/sched/), which an emulator makes long."""
+    if len(found) != 1:
+        yield f"{who}: {len(found)} rows of its time"
+        return
+    v = {key[:-3]: value for key, value in found[0].items() if key.endswith("_ns")}
+    yield from differ(f"{who}: sum of its states", sum(v[state] for state in STATES), v["wall"])
+    if v["unknown"] > UNKNOWN_MAX * v["wall"]:
+        yield f"{who}: {v['unknown']} ns of {v['wall']} are unknown"
+    ours = sum(v[state] for state in (*ON_CPU, "wait"))
+    theirs = v.get("sched_run", 0) + v.get("sched_wait", 0)
+    if abs(ours - theirs) > SLACK_NS + max(ours, theirs) // 100 + v["unknown"]:
+        yield f"{who}: {ours} ns on CPUs or waiting, by schedstat {theirs}"
+
+
+@script("""
+prepare early --vms 1 --vcpus 2 --dies 1; . early/ids
+start exits /bin/ringside exits --json --latency
+go early
+prepare late --vms 1 --vcpus 2
+go late
+quit early
+prepare again --vms 1 --vcpus 3 --last-pid $((pid0 - 1))
+go again
+stop exits
+""")
+def comings(case):
+    """exits: a vCPU thread that dies, a VM that starts meanwhile, pids that are used again"""
+    yield from workload_faults(case, "early", "late", "again")
+    yield from report_faults(case, "exits")
+    early, late, again = case.vms("early", "late", "again")
+    yield from differ("pid of the third VM, which was to be the first's", again["pid"],
+                      early["pid"])
+    if not {v["tid"] for v in early["vcpus"]} & {v["tid"] for v in again["vcpus"]}:
+        yield "no tid was used again"
+    report = case.json("exits")
+    for vm in (early, late, again):
+        for vcpu in vm["vcpus"]:
+            rows = [v for v in report["vcpus"] if v["tid"] == vcpu["tid"]]
+            times = sum(vcpu["tid"] == v["tid"] for each in (early, late, again)
+                        for v in each["vcpus"])
+            yield from differ(f"threads that had tid {vcpu['tid']}", len(rows), times)
+            yield from differ("VM of their rows", {v["vm"] for v in rows}, {"bed-vm0"})
+    for vcpu in early["vcpus"]:
+        if not any(v["ended"] for v in report["vcpus"] if v["tid"] == vcpu["tid"]):
+            yield f"thread {vcpu['tid']} ended, and the report does not say so"
+
+
+# ---- record -----------------------------------------------------------------------------------
+
+@script("""
+prepare vms --vms 2 --vcpus 2 --irqchip --move
+start record /bin/ringside record --kvm --exits --json --buffer 4M -o trace
+start exits /bin/ringside exits --json
+go vms
+stop record exits
+""")
+def record(case):
+    """record --kvm: the events of the trace are the exits that the kernel counted"""
+    yield from workload_faults(case)
+    yield from differ("record's exit status", case.status("record"), 0)
+    yield from report_faults(case, "exits")
+    beside = [line for line in map(json.loads, case.read("record.out").splitlines())
+              if line.get("report") == "exits"]
+    yield from differ("reports of record --exits", len(beside), 1)
+    for report in beside:
+        yield from same_counts("record --exits", rows_of(report, case), case.hist())
+    yield from trace_faults(case, "trace")
+    exits, entries, numbers = {}, {}, oracle.reason_numbers(case.isa)
+    for event in case.events("trace"):
+        args = event["args"]
+        if event["probe"] == f"kvm:{case.isa}::exit":
+            reason = args["reason"]
+            key = (args["tid"], event["vcpu"], numbers.get(reason, reason))
+            exits[key] = exits.get(key, 0) + 1
+        elif event["probe"] == "kvm:vcpu::entry":
+            entries[args["tid"]] = entries.get(args["tid"], 0) + 1
+    yield from same_counts("exits in the trace", exits, case.hist())
+    for vm, vcpu in vcpus(case.vms()):
+        total = sum(count for key, count in exits.items() if key[0] == vcpu["tid"])
+        # The first entry, after the gate opened, and no entry after the last exit.
+        yield from differ(f"entries of {vm['name']} vCPU {vcpu['vcpu']}",
+                          entries.get(vcpu["tid"]), total)
+    yield from bt2_faults(case.path("trace"))
+
+
+def trace_faults(case, trace):
+    """Does report exits count in a trace what the kernel counted?"""
+    done = subprocess.run([RINGSIDE, "report", "exits", "--json", case.path(trace)],
+                          capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        yield f"report exits: exit {done.returncode}: {done.stderr}"
+        return
+    report = json.loads(done.stdout)
+    yield from differ("lost in the trace", report["lost"], 0)
+    yield from same_counts("report exits", rows_of(report, case), case.hist())
+
+
+@script("""
+prepare vms --vms 2 --vcpus 2 --irqchip --move
+echo trace-cmd >trace-cmd.command
+/bin/trace-cmd record -b 8192 -e kvm -e sched:sched_switch -e sched:sched_waking \\
+	-o trace.dat >trace-cmd.out 2>trace-cmd.err </dev/null &
+echo $! >trace-cmd.pid
+until_true grep -q '^1' $KVM_EXIT/enable; usleep 1000000
+go vms
+stop trace-cmd
+""")
+def imported(case):
+    """import: trace-cmd's trace.dat has the exits that the kernel counted"""
+    yield from workload_faults(case)
+    yield from differ("trace-cmd's exit status", case.status("trace-cmd"), 0)
+    done = subprocess.run([RINGSIDE, "import", "-o", case.path("trace"), case.path("trace.dat")],
+                          capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        yield f"import: exit {done.returncode}: {done.stderr}"
+        return
+    yield from trace_faults(case, "trace")
+    yield from bt2_faults(case.path("trace"))
+
+
+@script("""
+prepare vms --vms 1 --vcpus 2 --irqchip
+start flight /bin/ringside record --kvm -o kept --once --flight 60s --when 'exit IOIO > 1us'
+go vms
+finish flight
+run printed /bin/ringside print --json --probe kvm:::exit --probe kvm:::entry kept
+""")
+def flight(case):
+    """record --flight --when: what led to an exit that took long, that exit in it"""
+    yield from differ("exit status of record", case.status("flight"), 0)
+    yield from differ("exit status of print", case.status("printed"), 0)
+    events = [json.loads(line) for line in case.read("printed.out").splitlines()]
+    begun, longest = {}, 0
+    for event in events:
+        tid, is_exit = event["tid"], event["probe"].endswith(":exit")
+        if not is_exit and tid in begun:
+            longest = max(longest, event["ts"] - begun.pop(tid))
+        elif is_exit and event["args"]["reason"] == "IOIO":
+            begun[tid] = event["ts"]
+    if longest <= 1000:
+        yield f"the longest of {len(events)} exits and entries is {longest} ns"
+
+
+def bt2_faults(trace):
+    """Does babeltrace2 read the same, where there is one?"""
+    done = subprocess.run([sys.executable, COMPARE, RINGSIDE, trace], capture_output=True,
+                          text=True, errors="replace", check=False, timeout=bed.LIMIT_S)
+    if done.returncode not in (0, 77):
+        yield done.stdout + done.stderr
+

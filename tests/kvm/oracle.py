@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the testbeds of KVM exits know without Ringside: what the workload said that it would do, and
+what the kernel counted, in a histogram of the tracepoint kvm_exit."""
+import json
+import os
+import re
+import subprocess
+
+RINGSIDE = os.path.join(os.environ.get("BUILD") or "build", "ringside")
+
+# By kind of the workload: the reasons' numbers. A page of no memory may fault more often than it is
+# touched; the others are exact.
+REASONS = {
+    "svm": {"io": [0x7b], "cpuid": [0x72], "msr": [0x7c], "hlt": [0x78], "hypercall": [0x81],
+            "mmio": [0x400]},
+    "vmx": {"io": [30], "cpuid": [10], "rdmsr": [31], "wrmsr": [32], "hlt": [12],
+            "hypercall": [18], "mmio": [48, 49]},
+}
+AT_LEAST = ("mmio",)
+SAID_BYTES = 1500  # of each output of a tool, where a case failed
+HIST_ROW = re.compile(r"\{ *common_pid: *(\d+), *vcpu_id: *(\d+), *exit_reason: *(\d+) *\}"
+                      r" *hitcount: *(\d+)")
+EXITS_DEF = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "include",
+                         "ringside", "event", "exits.def")
+EXITS_ROW = re.compile(r'^RS_EXIT\((\w+), (\w+)(?: \+ (\w+))?, (\w+), "([^"]*)"')
+
+
+def exit_rows(isa, name):
+    """{the group of EXITS_ROW that is a name: number} of the exit reasons."""
+    with open(EXITS_DEF) as file:
+        return {row.group(name): int(row.group(2), 0) + int(row.group(3) or "0", 0)
+                for row in filter(None, map(EXITS_ROW.match, file)) if row.group(1) == isa}
+
+
+def reason_numbers(isa):
+    """By our names; exits.test compares them with the kernel's."""
+    return exit_rows(isa, 4)
+
+
+def kernel_names(isa):
+    """By the kernel's names, which perf has too."""
+    return exit_rows(isa, 5)
+
+
+class Case:
+    """A case's folder of results."""
+
+    def __init__(self, directory, isa):
+        self.directory, self.isa = directory, isa
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def read(self, name):
+        with open(self.path(name), errors="replace") as file:
+            return file.read()
+
+    def has(self, name):
+        return os.path.exists(self.path(name))
+
+    def status(self, name):
+        return int(self.read(name + ".status"))
+
+    def said(self, name):
+        command, status, out, err = (self.read(f"{name}.{part}") for part in
+                                     ("command", "status", "out", "err"))
+        return (f"{command.strip()}: exit {status.strip()}\n{out[-SAID_BYTES:]}"
+                f"{err[-SAID_BYTES:]}")
+
+    def all_said(self):
+        """Of every tool, for a case that failed."""
+        return [self.said(name[:-len(".status")]) for name in sorted(os.listdir(self.directory))
+                if name.endswith(".status")]
+
+    def hung(self):
+        return self.read("hung").splitlines() if self.has("hung") else []
+
+    def json(self, name):
+        return json.loads(self.read(name + ".out"))
+
+    def events(self, trace):
+        """Of a trace directory, as print has them."""
+        done = subprocess.run([RINGSIDE, "print", "--json", self.path(trace)], check=False,
+                              capture_output=True, text=True, errors="replace")
+        if done.returncode:
+            raise RuntimeError(f"print {trace}: exit {done.returncode}: {done.stderr[-1000:]}")
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def hist(self, name="hist"):
+        """{(tid, vcpu, reason): exits}, of the kernel."""
+        text = self.read(name)
+        dropped = re.search(r"Dropped: (\d+)", text)
+        if not dropped or int(dropped.group(1)):
+            raise RuntimeError(f"the histogram has no end, or dropped some: {text[-300:]}")
+        rows = [tuple(map(int, row)) for row in HIST_ROW.findall(text)]
+        if text.count("} hitcount:") != len(rows):
+            raise RuntimeError(f"the histogram can't be read: {text[:1000]}")
+        return {row[:3]: row[3] for row in rows}
+
+    def vms(self, *names):
+        """What the workloads did: their VMs."""
+        return [vm for name in names or ("vms",)
+                for vm in json.loads(self.read(f"{name}/workload.json"))["vms"]]
+
+
+def vcpus(vms):
+    """Each vCPU with its VM."""
+    return [(vm, vcpu) for vm in vms for vcpu in vm["vcpus"]]
+
+
+def kinds(counts, isa):
+    """A vCPU's expected exits as this architecture tells them apart."""
+    counts = dict(counts)
+    if isa == "svm":
+        counts["msr"] = counts.pop("rdmsr") + counts.pop("wrmsr")
+    return counts
+
+
+def of_kind(rows, isa, kind):
+    """The exits of a kind among rows {reason: count}."""
+    return sum(rows.get(reason, 0) for reason in REASONS[isa][kind])
+
+
+def workload_faults(case, *names):
+    """Did the kernel count what the workload did?"""
+    hist, vms, counts = case.hist(), case.vms(*names), {}
+    for _, vcpu in vcpus(vms):  # the kernel's table adds up threads that had the same tid
+        of_tid = counts.setdefault((vcpu["tid"], vcpu["vcpu"]), {})
+        for kind, count in kinds(vcpu["counts"], case.isa).items():
+            of_tid[kind] = of_tid.get(kind, 0) + count
+    for (tid, number), of_tid in counts.items():
+        rows = {key[2]: count for key, count in hist.items() if key[:2] == (tid, number)}
+        for kind, count in of_tid.items():
+            got = of_kind(rows, case.isa, kind)
+            if got < count or (got > count and kind not in AT_LEAST):
+                yield (f"thread {tid}, vCPU {number}: {got} exits of kind {kind}, "
+                       f"the guest made {count}")
+    for tid, vcpu, reason in hist:
+        if (tid, vcpu) not in counts:
+            yield f"exits {reason:#x} of thread {tid}, vCPU {vcpu}, which the workload has not"

@@ -1,0 +1,2 @@
+// args: -e -s {}
+kvm:::exit { @[stringof(args.reason), args.tid] = count(); }

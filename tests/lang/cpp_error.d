@@ -1,0 +1,5 @@
+// args: -q -C -s {}
+#include "cpp.h"
+BEGIN {
+x = nothing;
+}

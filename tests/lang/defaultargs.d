@@ -1,0 +1,2 @@
+// args: -q -x defaultargs -s {}
+BEGIN { printf("%d [%s]\n", $1, $$2); }

@@ -1,0 +1,2 @@
+// args: -s {} --on examples/traces/hello
+vmm:vm::destroy

@@ -1,0 +1,1 @@
+BEGIN { @a = sum(1); @a = avg(1); }

@@ -1,0 +1,2 @@
+// args: -s {}
+vmm:vcpu::exit { x = args[3]; } // at 2:22

@@ -1,0 +1,1 @@
+BEGIN { x = args[0]; } // at 1:13

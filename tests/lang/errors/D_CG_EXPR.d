@@ -1,0 +1,1 @@
+BEGIN { x = printf("a"); } // at 1:13

@@ -1,0 +1,1 @@
+int x[5]; BEGIN { }

@@ -1,0 +1,1 @@
+unsigned short long x; BEGIN { }

@@ -1,0 +1,1 @@
+enum { A = timestamp }; BEGIN { }

@@ -1,0 +1,1 @@
+inline foo x = 5; BEGIN { }

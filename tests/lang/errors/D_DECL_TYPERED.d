@@ -1,0 +1,1 @@
+typedef int uint8_t; BEGIN { }

@@ -1,0 +1,1 @@
+BEGIN { x = count(); } // at 1:13

@@ -1,0 +1,1 @@
+BEGIN { strlne("a"); } // at 1:9

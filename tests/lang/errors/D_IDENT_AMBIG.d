@@ -1,0 +1,2 @@
+// args: -e -s {}
+kvm:*::exit { x = HLT; } // at 2:19

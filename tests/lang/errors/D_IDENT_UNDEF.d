@@ -1,0 +1,1 @@
+BEGIN { x = timestmap; } // at 1:13

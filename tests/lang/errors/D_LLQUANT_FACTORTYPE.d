@@ -1,0 +1,1 @@
+BEGIN { @ = llquantize(1, timestamp, 0, 6, 10); }

@@ -1,0 +1,1 @@
+BEGIN { normalize(5, 5); }

@@ -1,0 +1,1 @@
+BEGIN { timestamp = 1; } // at 1:9

@@ -1,0 +1,2 @@
+// args: -s {}
+vmm:vcpu::exi { } // at 2:1

@@ -1,0 +1,1 @@
+BEGIN { @ = p(timestamp, 5); }

@@ -1,0 +1,1 @@
+BEGIN { printf("a", 1); } // at 1:21

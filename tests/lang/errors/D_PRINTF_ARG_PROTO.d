@@ -1,0 +1,1 @@
+BEGIN { printf("%d"); } // at 1:9

@@ -1,0 +1,1 @@
+BEGIN { x = strlen("a", "b"); } // at 1:13

@@ -1,0 +1,1 @@
+BEGIN { x = stringof(5); }

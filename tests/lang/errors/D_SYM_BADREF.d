@@ -1,0 +1,1 @@
+BEGIN { x = `kmem_flags; } // at 1:13

@@ -1,0 +1,1 @@
+inline int a = b; inline int b = a; BEGIN { x = a; }

@@ -1,0 +1,2 @@
+// args: -s {}
+vmm:vcpu::exit { x = args.raeson; } // at 2:22

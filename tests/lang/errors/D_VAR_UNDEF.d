@@ -1,0 +1,1 @@
+BEGIN { x = self->y; } // at 1:13

@@ -1,0 +1,1 @@
+BEGIN { x = pid; } // at 1:13

@@ -1,0 +1,2 @@
+// args: -s {}
+kvm:::exit { }

@@ -1,0 +1,7 @@
+#pragma D option aggsortpos=1
+BEGIN
+{
+	@a["x", 3] = sum(1); @a["y", 1] = sum(3); @a["z", 2] = sum(1);
+	@b["x", 3] = sum(9); @b["y", 1] = sum(7); @b["z", 2] = sum(8);
+	printa("%s %d %@d %@d\n", @a, @b);
+}

@@ -1,0 +1,1 @@
+BEGIN { trace(`xdt_curdom); }

@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""compare_bt2.py RINGSIDE DIR...: does babeltrace2 read the same out of a trace as we do?
+
+Reads each trace directory with babeltrace2's own decoder and with `RINGSIDE print --json`, and
+compares event by event, stream by stream: how many, in which order, names, every field, the clock
+in cycles. Then our times in nanoseconds with exact arithmetic, and babeltrace2's losses with ours.
+
+Only CTF has the `X_length` that stands before a text X. A name or an enumeration is a label in
+both, or where there is none a number. A label or a text that is no UTF-8 is compared after what JSON
+demands: each bad byte is a '?'. babeltrace2 ends a text at a NUL.
+
+Exit status: 0 they agree, 1 they don't (or one can't read it), 2 wrong usage, 77 there is no
+babeltrace2 for Python here. print may exit 3: a trace that was repaired may still have its losses told.
+"""
+import json
+import os
+import subprocess
+import sys
+from fractions import Fraction
+
+DEBIANS = "/usr/bin/python3"
+REPORTS_MAX = 20
+# babeltrace2 converts cycles to ns in double: this many ns off at 2e18.
+DOUBLE_NS = 512
+
+try:
+    import bt2
+except ImportError:
+    # Debian's package belongs to Debian's interpreter.
+    if os.path.realpath(sys.executable) != os.path.realpath(DEBIANS) and os.path.exists(DEBIANS):
+        os.execv(DEBIANS, [DEBIANS, *sys.argv])
+    print("there is no babeltrace2 for Python (Debian: python3-bt2)")
+    sys.exit(77)
+
+
+class Differ(Exception):
+    """What the two do not agree on."""
+
+
+def number(value):
+    """A JSON number, or the string that stands for one a double can't hold."""
+    return int(value) if isinstance(value, str) else value
+
+
+def mended(data):
+    """Bytes as our JSON has them: what is no UTF-8 becomes '?', byte by byte."""
+    out, at = "", 0
+    while at < len(data):
+        for length in (1, 2, 3, 4):
+            try:
+                out += data[at:at + length].decode("utf-8")
+                at += length
+                break
+            except UnicodeDecodeError:
+                continue
+        else:
+            out += "?"
+            at += 1
+    return out
+
+
+def raw(text):
+    """The bytes that babeltrace2's bindings made a str of."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+# ---- the two readers -----------------------------------------------------------------------
+
+
+class Description:
+    """ringside/describe, as far as it is needed to tell streams apart."""
+
+    def __init__(self, directory):
+        self.clocks, self.classes, self.streams = {}, {}, {}
+        self.threads = {}  # by provider and tid: (from, number of the line, vm, vcpu)
+        with open(os.path.join(directory, "ringside", "describe"), encoding="utf-8") as file:
+            for line in file:
+                if not line.endswith("\n"):
+                    break
+                for kind, what in json.loads(line).items():
+                    table = {"clock": self.clocks, "class": self.classes,
+                             "stream": self.streams}.get(kind)
+                    if table is not None:
+                        table[what["index"]] = what
+                    if kind == "thread":
+                        provider = self.classes[what["class"]]["provider"]
+                        of_tid = self.threads.setdefault(provider, {}).setdefault(what["tid"], [])
+                        of_tid.append((what["from"], len(of_tid), what["vm"], what["vcpu"]))
+
+    def clock(self, stream):
+        return self.clocks[self.classes[self.streams[stream]["class"]]["clock"]]
+
+    def identity(self, stream):
+        """As far as a line of print --json tells of it."""
+        s = self.streams[stream]
+        provider = self.classes[s["class"]]["provider"]
+        if provider in self.threads:
+            return (provider, "cpu", None if s["cpu"] < 0 else s["cpu"])
+        return (provider, s["vm"], *(None if s[key] < 0 else s[key] for key in ("vcpu", "tid")))
+
+    def line_identity(self, line, tsc):
+        """The same of a line of print --json. Where a stream holds many threads' events, each line must
+        have its own thread's VM and vCPU."""
+        provider = line["probe"].split(":")[0]
+        if provider not in self.threads:
+            return (provider, line["vm"], line["vcpu"], line["tid"])
+        tid = line["args"].get("tid") if next(iter(line["args"]), None) == "tid" else None
+        known = sorted(self.threads[provider].get(tid, []))
+        known = [one for one in known if one[0] <= tsc][-1:] or known[:1]
+        vm, vcpu = known[0][2:] if known else (None, -1)
+        if (line["vm"], line["vcpu"], line["tid"]) != (vm, None if vcpu < 0 else vcpu, tid or None):
+            raise Differ(f"{line}: by the description it is {vm}'s vCPU {vcpu}")
+        return (provider, "cpu", line["cpu"])
+
+
+class Event:
+    """One event of either reader."""
+
+    def __init__(self, tsc, probe, args, **more):
+        self.tsc, self.probe, self.args = tsc, probe, args
+        self.more = more
+
+    def __str__(self):
+        return f"{self.tsc} {self.probe} {self.args}"
+
+
+def ours(ringside, directory, description):
+    """By identity: the events, in order; and the time in ns of each."""
+    runs = []
+    for options in ((), ("--tsc",)):
+        done = subprocess.run([ringside, "print", "--json", "--quiet", *options, directory],
+                              capture_output=True, check=False)
+        if done.returncode not in (0, 3):
+            raise Differ(f"print ends with {done.returncode}: {done.stderr.decode()}")
+        runs.append([json.loads(line) for line in done.stdout.splitlines()])
+    if len(runs[0]) != len(runs[1]):
+        raise Differ("print --json gives another number of events with --tsc")
+    found, last = {}, None
+    for in_ns, line in zip(*runs):
+        identity = description.line_identity(line, number(line["ts"]))
+        ns = number(in_ns["ts"])
+        if last is not None and ns < last:
+            raise Differ(f"print goes back in time: {ns} after {last}")
+        last = ns
+        found.setdefault(identity, []).append(
+            Event(number(line["ts"]), line["probe"], line["args"], ns=ns, cpu=line["cpu"]))
+    return found
+
+
+def theirs(directory):
+    """By stream: the events, in order; and how many babeltrace2 says were discarded."""
+    found, discarded = {}, {}
+    for message in bt2.TraceCollectionMessageIterator(directory):
+        if isinstance(message, bt2._EventMessageConst):
+            event, snapshot = message.event, message.default_clock_snapshot
+            context = event.packet.context_field
+            found.setdefault(event.stream.id, []).append(
+                Event(snapshot.value, event.name, fields_of(event),
+                      cpu=int(context["cpu_id"]), wall_ns=snapshot.ns_from_origin))
+        elif isinstance(message, bt2._DiscardedEventsMessageConst):
+            at = message.stream.id
+            discarded[at] = discarded.get(at, 0) + (message.count or 0)
+        elif isinstance(message, bt2._StreamBeginningMessageConst):
+            found.setdefault(message.stream.id, [])
+    return found, discarded
+
+
+def labels_of(field):
+    try:
+        return field.labels
+    except AssertionError:  # of bt2 2.0.4's, where there is none
+        return []
+
+
+def fields_of(event):
+    """Name to the labels it may have, or its text, or its number."""
+    payload, out = event.payload_field or {}, {}
+    for name, field in payload.items():
+        base = name.removesuffix("_length")
+        if base != name and base in payload and isinstance(payload[base], bt2._StringFieldConst):
+            continue
+        if isinstance(field, bt2._StringFieldConst):
+            out[name] = raw(str(field))
+        elif isinstance(field, (bt2._UnsignedEnumerationFieldConst,
+                                bt2._SignedEnumerationFieldConst)):
+            out[name] = [mended(raw(label)) for label in labels_of(field)] or int(field)
+        else:
+            out[name] = int(field)
+    return out
+
+
+# ---- comparing -----------------------------------------------------------------------------
+
+
+def same_value(our, their):
+    if isinstance(their, bytes):
+        return isinstance(our, str) and our.split("\0")[0] == mended(their)
+    if isinstance(their, list):
+        return our in their
+    return not isinstance(our, bool) and (isinstance(our, int) or our.lstrip("-").isdigit()) \
+        and number(our) == their
+
+
+def same_event(our, their):
+    return (our.tsc == their.tsc and our.probe == their.probe
+            and list(our.args) == list(their.args)
+            and all(same_value(our.args[name], their.args[name]) for name in our.args)
+            and (our.more["cpu"] is None or their.more["cpu"] in (0xffffffff, our.more["cpu"])))
+
+
+def check_times(event, clock, wall):
+    """Ours exactly, but for the one ns that a rounded factor may cost; theirs in double."""
+    cycles = event.tsc - clock["offset"] - clock["origin"]
+    exact = Fraction(cycles * 10**9, clock["freq_hz"])
+    if not exact - 2 < event.more["ns"] <= exact + 1:
+        raise Differ(f"{event}: {event.more['ns']} ns, exactly {float(exact)}")
+    if abs(clock["wall_ns"] + exact - wall) > DOUBLE_NS:
+        raise Differ(f"{event}: babeltrace2 puts it at {wall} ns of Unix time,"
+                     f" we at {clock['wall_ns'] + float(exact)}")
+
+
+def compare_lists(where, our, their, clock):
+    wrong = []
+    for at, (mine, other) in enumerate(zip(our, their)):
+        if not same_event(mine, other):
+            wrong.append(f"{where}, event {at}:\n  ringside    {mine}\n  babeltrace2 {other}")
+        else:
+            check_times(mine, clock, other.more["wall_ns"])
+    if len(our) != len(their):
+        wrong.append(f"{where}: ringside has {len(our)} events, babeltrace2 {len(their)}")
+    if wrong:
+        raise Differ("\n".join(wrong[:REPORTS_MAX]))
+
+
+def order_key(event):
+    return (event.tsc, event.probe)
+
+
+def compare_losses(where, events, said):
+    """babeltrace2 learns of a loss between two packets; what came before the first it can't say."""
+    told = sum(number(event.args["count"]) for event in events
+               if event.probe.endswith(":trace::records-lost"))
+    if said > told:
+        raise Differ(f"{where}: babeltrace2 says {said} were discarded, our records {told}")
+
+
+def compare(ringside, directory):
+    description = Description(directory)
+    mine = ours(ringside, directory, description)
+    other, discarded = theirs(directory)
+    by_identity = {}
+    for stream in sorted(other):
+        by_identity.setdefault(description.identity(stream), []).append(stream)
+    for identity in set(mine) - set(by_identity):
+        raise Differ(f"babeltrace2 has no stream of {identity}")
+    count = 0
+    for identity, streams in by_identity.items():
+        our = mine.get(identity, [])
+        their = [event for stream in streams for event in other[stream]]
+        if len(streams) > 1:  # print does not tell them apart, but each was checked for order
+            our, their = sorted(our, key=order_key), sorted(their, key=order_key)
+        where = f"stream {', '.join(map(str, streams))}"
+        compare_lists(where, our, their, description.clock(streams[0]))
+        compare_losses(where, our, sum(discarded.get(stream, 0) for stream in streams))
+        count += len(our)
+    return count, len(other)
+
+
+def main():
+    if len(sys.argv) < 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    ringside, *directories = sys.argv[1:]
+    if len(directories) > 1:  # babeltrace2 aborts when it is used again after an error
+        ends = [subprocess.run([sys.executable, __file__, ringside, directory], check=False)
+                for directory in directories]
+        return max(end.returncode != 0 for end in ends)
+    try:
+        count, streams = compare(ringside, directories[0])
+    except Differ as why:
+        print(f"{directories[0]}: {why}")
+        return 1
+    except bt2._Error as why:
+        print(f"{directories[0]}: babeltrace2 can't read it:", *str(why).splitlines()[-8:],
+              sep="\n  ")
+        return 1
+    print(f"{directories[0]}: {count} events of {streams} streams agree")
+    return 0
+
+
+sys.exit(main())

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Aggregates, against rows that are written down, or counted in an array beside. Sources that
+ * push aggregates down are played here by their partial rows.
+ */
+#include "event_kit.h"
+
+#include "analyze/aggregate.h"
+
+/* ---- events to be counted ------------------------------------------------------------------- */
+
+static const struct rs_enum doors[] = { { "front", 1 }, { "back", 70000 }, { NULL, 0 } };
+
+enum { NUMBERS = 1, OTHER, TEXTUAL };
+
+static struct rs_schema *schema_new(void)
+{
+	static const struct rs_field fields[] = {
+		{ .name = "u", .type = RS_TYPE_U64 },
+		{ .name = "s", .type = RS_TYPE_S16 },
+		{ .name = "x", .type = RS_TYPE_U32, .show = RS_SHOW_HEX },
+		{ .name = "who", .type = RS_TYPE_U32, .show = RS_SHOW_NAME },
+		{ .name = "door",
+		  .type = RS_TYPE_U32,
+		  .show = RS_SHOW_ENUM,
+		  .values = doors,
+		  .values_name = "door" },
+	};
+	struct rs_event numbers = { .id = USER(NUMBERS),
+				    .class_name = "c",
+				    .name = "numbers",
+				    .fields = fields,
+				    .n_fields = 5 };
+	struct rs_schema *schema = NULL;
+
+	CHECK_OK(rs_schema_create("app", &schema));
+	CHECK_OK(rs_schema_add(schema, &numbers));
+	CHECK_OK(rs_schema_declare(schema, USER(OTHER), "c::other(u64 v, u16 u)", 22));
+	CHECK_OK(rs_schema_declare(schema, USER(TEXTUAL), "c::said(u32 cpu, text u)", 24));
+	return schema;
+}
+
+struct numbers {
+	uint64_t u;
+	int16_t s;
+	uint32_t x, who, door;
+} __attribute__((packed));
+
+struct counted {
+	struct rs_query query;
+	struct rs_aggregate aggregates[32];
+	struct rs_schema *schema;
+	struct rs_stream streams[4];
+	struct rs_sink *sink;
+	const struct rs_partial *rows;
+	size_t n;
+	uint64_t dropped;
+};
+
+/* The spec of an aggregate: "key,key" or "key,key:value". */
+static void aggregate_of(struct counted *c, char *spec)
+{
+	struct rs_aggregate *a = &c->aggregates[c->query.n_aggregates++];
+	char *value = strchr(spec, ':'), *save = NULL;
+
+	if (value) {
+		*value = '\0';
+		a->value = value + 1;
+	}
+	for (char *key = strtok_r(spec, ",", &save); key; key = strtok_r(NULL, ",", &save))
+		a->keys[a->n_keys++] = key;
+}
+
+/* Streams: VM a's vCPUs 0 and 1, a thread of tid 77, one of which nothing is known. */
+static void counted_init(struct counted *c, char *const *specs, size_t n)
+{
+	*c = (struct counted){ .schema = schema_new() };
+	rs_query_init(&c->query);
+	c->query.aggregates = c->aggregates;
+	for (size_t i = 0; i < n; i++)
+		aggregate_of(c, specs[i]);
+	for (uint32_t i = 0; i < 4; i++)
+		c->streams[i] = (struct rs_stream){ .index = i,
+						    .vm = i < 2 ? "a" : NULL,
+						    .vcpu = i < 2 ? (int)i : RS_UNKNOWN,
+						    .cpu = RS_UNKNOWN,
+						    .tid = i == 2 ? 77 : RS_UNKNOWN,
+						    .schema = c->schema };
+	CHECK_OK(rs_aggregate_sink_create(&c->query, &c->sink));
+}
+
+static void counted_free(struct counted *c)
+{
+	rs_aggregate_sink_destroy(c->sink);
+	rs_schema_destroy(c->schema);
+}
+
+static void count(struct counted *c, uint32_t stream, int cpu, uint64_t id, const void *payload,
+		  uint32_t bytes)
+{
+	struct rs_view view = { .event = rs_schema_find(c->schema, id),
+				.stream = &c->streams[stream],
+				.payload = payload,
+				.payload_bytes = bytes,
+				.cpu = cpu };
+
+	CHECK_OK(c->sink->ops->events(c->sink, &view, 1));
+}
+
+static void count_numbers(struct counted *c, uint32_t stream, struct numbers numbers)
+{
+	count(c, stream, RS_UNKNOWN, USER(NUMBERS), &numbers, sizeof(numbers));
+}
+
+static void count_other(struct counted *c, uint32_t stream, int cpu, uint64_t v)
+{
+	uint8_t payload[10];
+
+	memcpy(payload, &v, 8);
+	memset(payload + 8, 0, 2);
+	count(c, stream, cpu, USER(OTHER), payload, sizeof(payload));
+}
+
+static void partial(struct counted *c, struct rs_partial row)
+{
+	CHECK_OK(c->sink->ops->partial(c->sink, &row));
+}
+
+static void finish(struct counted *c)
+{
+	CHECK_OK(c->sink->ops->end(c->sink));
+}
+
+static bool rows_are(struct counted *c, uint32_t aggregate, const struct rs_partial *expected,
+		     size_t n)
+{
+	bool good;
+
+	if (!CHECK_OK(rs_aggregate_rows(c->sink, aggregate, &c->rows, &c->n, &c->dropped)))
+		return false;
+	good = CHECK_EQ_U64(c->dropped, 0) && CHECK_EQ_U64(c->n, n);
+	for (size_t i = 0; i < n && i < c->n; i++) {
+		good &= CHECK_EQ_U64(c->rows[i].aggregate, aggregate);
+		for (uint32_t k = 0; k < c->aggregates[aggregate].n_keys; k++)
+			good &= CHECK_STR(c->rows[i].keys[k], expected[i].keys[k]);
+		good &= CHECK_EQ_U64(c->rows[i].count, expected[i].count);
+		if (!c->aggregates[aggregate].value)
+			continue;
+		good &= CHECK_EQ_S64(c->rows[i].sum, expected[i].sum);
+		good &= CHECK_EQ_S64(c->rows[i].min, expected[i].min);
+		good &= CHECK_EQ_S64(c->rows[i].max, expected[i].max);
+	}
+	return good;
+}
+
+#define ROWS(c, aggregate, ...)                                                                    \
+	CHECK(rows_are(c, aggregate, (const struct rs_partial[]){ __VA_ARGS__ },                   \
+		       sizeof((const struct rs_partial[]){ __VA_ARGS__ }) /                        \
+			       sizeof(struct rs_partial)))
+#define KEYS(...) .keys = { __VA_ARGS__ }
+
+#define SPECS(c, ...)                                                                              \
+	counted_init(c, (char *[]){ __VA_ARGS__ },                                                 \
+		     sizeof((char *[]){ __VA_ARGS__ }) / sizeof(char *))
+#define SPEC(text) ((char[]){ text })
+
+/* ---- keys ----------------------------------------------------------------------------------- */
+
+TEST(each_context_key)
+{
+	struct counted c;
+
+	SPECS(&c, SPEC("probe"), SPEC("vm"), SPEC("vcpu"), SPEC("cpu"), SPEC("tid"));
+	for (uint64_t i = 0; i < 7; i++)
+		count_other(&c, 0, 3, i);
+	for (uint64_t i = 0; i < 3; i++)
+		count_other(&c, 1, RS_UNKNOWN, i);
+	count_other(&c, 2, 11, 1);
+	count_other(&c, 2, 11, 1);
+	count_numbers(&c, 3, (struct numbers){ 0 });
+	finish(&c);
+	ROWS(&c, 0, { KEYS("app:c::other"), .count = 12 }, { KEYS("app:c::numbers"), .count = 1 });
+	ROWS(&c, 1, { KEYS("a"), .count = 10 }, { KEYS("-"), .count = 3 });
+	ROWS(&c, 2, { KEYS("0"), .count = 7 }, { KEYS("-"), .count = 3 },
+	     { KEYS("1"), .count = 3 });
+	ROWS(&c, 3, { KEYS("3"), .count = 7 }, { KEYS("-"), .count = 4 },
+	     { KEYS("11"), .count = 2 });
+	ROWS(&c, 4, { KEYS("-"), .count = 11 }, { KEYS("77"), .count = 2 });
+	counted_free(&c);
+}
+
+/* An event that lacks the argument is not counted: `other` has no x, s, who or door. */
+TEST(arguments_as_print_shows_them)
+{
+	struct counted c;
+
+	SPECS(&c, SPEC("u"), SPEC("s"), SPEC("x"), SPEC("who"), SPEC("door"));
+	CHECK_OK(rs_schema_set_name(c.schema, 5, "five", 4));
+	count_numbers(&c, 0, (struct numbers){ UINT64_MAX, -32768, 0xdeadbeef, 5, 1 });
+	count_numbers(&c, 0, (struct numbers){ UINT64_MAX, -1, 0xdeadbeef, 5, 70000 });
+	count_numbers(&c, 0, (struct numbers){ UINT64_MAX, -1, 0, 6, 2 });
+	count_other(&c, 0, 1, 9);
+	finish(&c);
+	ROWS(&c, 0, { KEYS("18446744073709551615"), .count = 3 }, { KEYS("0"), .count = 1 });
+	ROWS(&c, 1, { KEYS("-1"), .count = 2 }, { KEYS("-32768"), .count = 1 });
+	ROWS(&c, 2, { KEYS("0xdeadbeef"), .count = 2 }, { KEYS("0x0"), .count = 1 });
+	ROWS(&c, 3, { KEYS("five"), .count = 2 }, { KEYS("#6"), .count = 1 });
+	ROWS(&c, 4, { KEYS("2"), .count = 1 }, { KEYS("back"), .count = 1 },
+	     { KEYS("front"), .count = 1 });
+	counted_free(&c);
+}
+
+/* A number that stands for no name is not the name that looks like it. */
+TEST(a_missing_name_is_not_a_name_of_digits)
+{
+	struct counted c;
+
+	SPECS(&c, SPEC("who"));
+	CHECK_OK(rs_schema_set_name(c.schema, 5, "6", 1));
+	count_numbers(&c, 0, (struct numbers){ .who = 5 });
+	count_numbers(&c, 0, (struct numbers){ .who = 6 });
+	finish(&c);
+	ROWS(&c, 0, { KEYS("#6"), .count = 1 }, { KEYS("6"), .count = 1 });
+	counted_free(&c);
+}
+
+/* Names that differ only late stay apart, and are not cut within a character. */
+TEST(long_names_stay_apart)
+{
+	static char first[3001], second[3001];
+	struct counted c;
+
+	for (size_t i = 0; i < 3000; i += 2) {
+		memcpy(first + i, "\xc3\xbc", 2);
+		memcpy(second + i, "\xc3\xbc", 2);
+	}
+	first[2999] = '\xbd';
+	SPECS(&c, SPEC("who"));
+	CHECK_OK(rs_schema_set_name(c.schema, 1, first, 3000));
+	CHECK_OK(rs_schema_set_name(c.schema, 2, second, 3000));
+	count_numbers(&c, 0, (struct numbers){ .who = 1 });
+	count_numbers(&c, 0, (struct numbers){ .who = 2 });
+	finish(&c);
+	ROWS(&c, 0, { KEYS(second), .count = 1 }, { KEYS(first), .count = 1 });
+	counted_free(&c);
+}
+
+/* Streams of two schemas: the same name under two ids is one row, two names under one id two. */
+TEST(names_of_two_schemas_meet_by_their_text)
+{
+	struct rs_schema *other = schema_new();
+	struct counted c;
+
+	SPECS(&c, SPEC("who"));
+	c.streams[1].schema = other;
+	CHECK_OK(rs_schema_set_name(c.schema, 1, "same", 4));
+	CHECK_OK(rs_schema_set_name(other, 2, "same", 4));
+	CHECK_OK(rs_schema_set_name(c.schema, 3, "mine", 4));
+	CHECK_OK(rs_schema_set_name(other, 3, "theirs", 6));
+	for (uint32_t stream = 0; stream < 2; stream++) {
+		count_numbers(&c, stream, (struct numbers){ .who = stream + 1 });
+		count_numbers(&c, stream, (struct numbers){ .who = 3 });
+	}
+	finish(&c);
+	ROWS(&c, 0, { KEYS("same"), .count = 2 }, { KEYS("mine"), .count = 1 },
+	     { KEYS("theirs"), .count = 1 });
+	counted_free(&c);
+	rs_schema_destroy(other);
+}
+
+TEST(several_keys_at_once)
+{
+	struct counted c;
+
+	SPECS(&c, SPEC("vcpu,door,probe"), SPEC(""));
+	for (int i = 0; i < 5; i++)
+		count_numbers(&c, i % 2, (struct numbers){ .door = 1 });
+	count_numbers(&c, 1, (struct numbers){ .door = 70000 });
+	count_other(&c, 1, 0, 0);
+	finish(&c);
+	ROWS(&c, 0, { KEYS("0", "front", "app:c::numbers"), .count = 3 },
+	     { KEYS("1", "front", "app:c::numbers"), .count = 2 },
+	     { KEYS("1", "back", "app:c::numbers"), .count = 1 });
+	ROWS(&c, 1, { .count = 7 }); /* no keys: all in one */
+	counted_free(&c);
+}
+
+/* An argument comes before a context of the same name; a text is no key. */
+TEST(an_argument_that_is_called_cpu)
+{
+	struct {
+		uint32_t cpu;
+		uint16_t len;
+		char text[2];
+	} __attribute__((packed)) said = { 4, 2, "hi" };
+	struct counted c;
+
+	SPECS(&c, SPEC("cpu"), SPEC("u"));
+	count(&c, 0, 9, USER(TEXTUAL), &said, sizeof(said));
+	count_other(&c, 0, 9, 0);
+	count_other(&c, 0, 9, 0);
+	finish(&c);
+	ROWS(&c, 0, { KEYS("9"), .count = 2 }, { KEYS("4"), .count = 1 });
+	ROWS(&c, 1, { KEYS("0"), .count = 2 });
+	counted_free(&c);
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+TEST(sum_least_and_greatest)
+{
+	static const int16_t values[] = { 5, -32768, 7, 32767, 0 };
+	struct counted c;
+
+	SPECS(&c, SPEC("vm:s"), SPEC("vcpu:v"), SPEC(":u"));
+	for (size_t i = 0; i < 5; i++)
+		count_numbers(&c, 0, (struct numbers){ .s = values[i], .u = i });
+	count_numbers(&c, 3, (struct numbers){ .s = -3, .u = 40 });
+	count_other(&c, 1, 0, 19);
+	count_other(&c, 1, 0, 23);
+	finish(&c);
+	ROWS(&c, 0, { KEYS("a"), .count = 5, .sum = 11, .min = -32768, .max = 32767 },
+	     { KEYS("-"), .count = 1, .sum = -3, .min = -3, .max = -3 });
+	ROWS(&c, 1, { KEYS("1"), .count = 2, .sum = 42, .min = 19, .max = 23 });
+	ROWS(&c, 2, { .count = 8, .sum = 50, .min = 0, .max = 40 });
+	counted_free(&c);
+}
+
+TEST(a_sum_that_overflows_wraps)
+{
+	struct counted c;
+
+	SPECS(&c, SPEC(":v"));
+	count_other(&c, 0, 0, INT64_MAX);
+	count_other(&c, 0, 0, INT64_MAX);
+	partial(&c, (struct rs_partial){ .count = 1, .sum = 3, .min = 3, .max = 3 });
+	finish(&c);
+	ROWS(&c, 0, { .count = 3, .sum = 1, .min = 3, .max = INT64_MAX });
+	counted_free(&c);
+}
+
+/* ---- partial rows --------------------------------------------------------------------------- */
+
+/* The events that a source pushed down, as its own code might count them. */
+static void push_down(struct counted *c, const uint64_t *values, size_t n)
+{
+	struct rs_partial row = {
+		.aggregate = 0, KEYS("a", "1"), .min = INT64_MAX, .max = INT64_MIN
+	};
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t value = (int64_t)values[i];
+
+		row.count++;
+		row.sum += value;
+		row.min = value < row.min ? value : row.min;
+		row.max = value > row.max ? value : row.max;
+	}
+	partial(c, row);
+}
+
+TEST(rows_that_were_pushed_down_equal_those_made_above)
+{
+	static const uint64_t values[] = { 3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9 };
+	const size_t n = sizeof(values) / sizeof(values[0]);
+
+	/* The first `pushed` of them by the source, in rows of two at most; the rest above. */
+	for (size_t pushed = 0; pushed <= n; pushed++) {
+		struct counted c;
+
+		SPECS(&c, SPEC("vm,vcpu:v"), SPEC("probe"));
+		for (size_t i = 0; i < pushed; i += 2) {
+			char first[] = "a", second[] = "1";
+			struct rs_partial row = { .aggregate = 1, KEYS("app:c::other") };
+
+			push_down(&c, values + i, pushed - i < 2 ? 1 : 2);
+			row.count = pushed - i < 2 ? 1 : 2;
+			partial(&c, row);
+			/* Texts are the source's, and gone after the call. */
+			partial(&c,
+				(struct rs_partial){
+					.aggregate = 0, KEYS(first, second), .min = 5, .max = 5 });
+			memset(first, 'z', 1);
+			memset(second, 'z', 1);
+		}
+		for (size_t i = pushed; i < n; i++)
+			count_other(&c, 1, 0, values[i]);
+		count_other(&c, 0, 0, 100);
+		finish(&c);
+		ROWS(&c, 0, { KEYS("a", "1"), .count = 15, .sum = 77, .min = 1, .max = 9 },
+		     { KEYS("a", "0"), .count = 1, .sum = 100, .min = 100, .max = 100 });
+		ROWS(&c, 1, { KEYS("app:c::other"), .count = 16 });
+		counted_free(&c);
+	}
+}
+
+/* ---- many ----------------------------------------------------------------------------------- */
+
+#define MANY 100003u
+
+TEST(many_distinct_keys)
+{
+	struct counted c;
+
+	SPECS(&c, SPEC("v:v"));
+	for (uint64_t i = 0; i < MANY; i++) {
+		count_other(&c, 0, 0, i * 0x10001);
+		if (i % 7 == 0)
+			count_other(&c, 1, 0, i * 0x10001);
+	}
+	finish(&c);
+	REQUIRE_OK(rs_aggregate_rows(c.sink, 0, &c.rows, &c.n, &c.dropped));
+	CHECK_EQ_U64(c.n, MANY);
+	CHECK_EQ_U64(c.dropped, 0);
+	for (size_t i = 0; i < c.n; i++) {
+		uint64_t v = strtoull(c.rows[i].keys[0], NULL, 10), n = v / 0x10001;
+		uint64_t expected = n % 7 == 0 ? 2 : 1;
+
+		if (!CHECK_EQ_U64(v % 0x10001, 0) || !CHECK(n < MANY) ||
+		    !CHECK_EQ_U64(c.rows[i].count, expected) ||
+		    !CHECK_EQ_U64(c.rows[i].sum, v * expected))
+			break;
+		if (!i)
+			continue;
+		/* Most counted first, then by keys: so each comes once. */
+		if (!CHECK(c.rows[i - 1].count > c.rows[i].count ||
+			   (c.rows[i - 1].count == c.rows[i].count &&
+			    strcmp(c.rows[i - 1].keys[0], c.rows[i].keys[0]) < 0)))
+			break;
+	}
+	counted_free(&c);
+}
+
+/* Above the limit rows are refused, and what they would have counted is told; rows that are
+ * there count on. */
+TEST(rows_above_the_limit_are_refused_and_counted)
+{
+	struct counted c;
+
+	SPECS(&c, SPEC("v"));
+	for (uint64_t i = 0; i < RS_AGGREGATE_ROWS_MAX + 5; i++)
+		count_other(&c, 0, 0, i);
+	count_other(&c, 0, 0, RS_AGGREGATE_ROWS_MAX + 4);
+	count_other(&c, 0, 0, 1);
+	finish(&c);
+	partial(&c, (struct rs_partial){ KEYS("nobody"), .count = 30 });
+	partial(&c, (struct rs_partial){ KEYS("1"), .count = 1 });
+	REQUIRE_OK(rs_aggregate_rows(c.sink, 0, &c.rows, &c.n, &c.dropped));
+	CHECK_EQ_U64(c.n, RS_AGGREGATE_ROWS_MAX);
+	CHECK_EQ_U64(c.dropped, 36);
+	CHECK_STR(c.rows[0].keys[0], "1");
+	CHECK_EQ_U64(c.rows[0].count, 3);
+	counted_free(&c);
+}
+
+TEST(as_many_aggregates_as_there_may_be)
+{
+	static char specs[32][8];
+	struct counted c, too_many = { 0 };
+	struct rs_sink *sink;
+
+	SPECS(&c, SPEC("vm"));
+	rs_aggregate_sink_destroy(c.sink);
+	for (int i = 1; i < 32; i++)
+		aggregate_of(&c, strcpy(specs[i], i % 2 ? "probe" : "vcpu"));
+	REQUIRE_OK(rs_aggregate_sink_create(&c.query, &c.sink));
+	count_other(&c, 1, 0, 0);
+	finish(&c);
+	ROWS(&c, 0, { KEYS("a"), .count = 1 });
+	for (uint32_t i = 1; i < 32; i += 2) {
+		ROWS(&c, i, { KEYS("app:c::other"), .count = 1 });
+		if (i < 31)
+			ROWS(&c, i + 1, { KEYS("1"), .count = 1 });
+	}
+	too_many.query = c.query;
+	too_many.query.n_aggregates = 33;
+	CHECK_ERR(rs_aggregate_sink_create(&too_many.query, &sink), RS_USAGE, "more than 32");
+	counted_free(&c);
+	rs_aggregate_sink_destroy(NULL);
+}
+
+TEST(nothing_counted)
+{
+	struct counted c;
+
+	SPECS(&c, SPEC("vm"), SPEC("nothing-is-called-this"));
+	count_other(&c, 0, 0, 0);
+	finish(&c);
+	ROWS(&c, 0, { KEYS("a"), .count = 1 });
+	CHECK_OK(rs_aggregate_rows(c.sink, 1, &c.rows, &c.n, &c.dropped));
+	CHECK_EQ_U64(c.n, 0);
+	CHECK_EQ_U64(c.dropped, 0);
+	counted_free(&c);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Durations: how they read, and what is taken for one. */
+#include "../test.h"
+
+#include "base/duration.h"
+
+TEST(a_duration_reads)
+{
+	static const struct {
+		uint64_t ns;
+		const char *text;
+	} cases[] = {
+		{ 0, "0" },
+		{ 1, "1ns" },
+		{ 999, "999ns" },
+		{ 1000, "1.00us" },
+		{ 9994, "9.99us" },
+		{ 9996, "10.0us" },
+		{ 99960, "100us" },
+		{ 999499, "999us" },
+		{ 999500, "1.00ms" },
+		{ 45600000, "45.6ms" },
+		{ 999500000, "1.00s" },
+		{ 12345000000000, "12345s" },
+	};
+	char text[RS_DURATION_TEXT_MAX];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CHECK_STR(rs_duration_text(cases[i].ns, text), cases[i].text);
+	CHECK(strlen(rs_duration_text(UINT64_MAX, text)) < RS_DURATION_TEXT_MAX);
+}
+
+TEST(a_duration_is_read)
+{
+	static const struct {
+		const char *text;
+		uint64_t ns;
+	} cases[] = {
+		{ "0", 0 },
+		{ "1", 1000000000 },
+		{ "1.5", 1500000000 },
+		{ "500us", 500000 },
+		{ "1ms", 1000000 },
+		{ "0.25ms", 250000 },
+		{ "17ns", 17 },
+		{ "10s", 10000000000 },
+		{ "2m", 120000000000 },
+		{ "1h", 3600000000000 },
+		{ "1e3us", 1000000 },
+	};
+	uint64_t ns;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CHECK_OK(rs_duration_parse(cases[i].text, 1000000000, &ns));
+		CHECK_EQ_U64(ns, cases[i].ns);
+	}
+}
+
+TEST(what_is_no_duration_is_said)
+{
+	static const char *const cases[] = { "",    "ms",  "-1ms",  "+1s",  " 1s",    "1 s", "1x",
+					     "inf", "nan", "0x10s", "1mss", "1e300s", "1,5s" };
+	uint64_t ns = 7;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rs_error *err = rs_duration_parse(cases[i], 1, &ns);
+
+		CHECK(err && rs_error_code(err) == RS_USAGE);
+		rs_error_free(err);
+	}
+	CHECK_EQ_U64(ns, 7);
+}

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What each example guest is known to do, and what a trace of it must hold: functions that yield
+what is wrong. The numbers are written down here again, not taken from the guests' sources."""
+from machine import LOST, differ, lost, named, number, of_vcpu, unsorted
+
+# The kit's own records: on a vCPU's way up (init_idt on vCPU 0 alone), and around one call.
+BOOT_RECORDS = 2 + 2 + 2 + 1 + 1  # entrypoint, load_gdt, load_idt, guest-main, halt
+INIT_IDT_RECORDS = 2
+CALL_RECORDS = 2 + 2 + 1 + 2 + 1  # three spans, calling-guest-function, halt
+
+
+def kit_records(vcpu):
+    return BOOT_RECORDS + (INIT_IDT_RECORDS if vcpu == 0 else 0) + CALL_RECORDS
+
+
+# ---- hello ----------------------------------------------------------------------------------
+
+# Spans by name with what is in them; "=x" is an event.
+HELLO_TREE = [
+    ("entrypoint", [("load_gdt", []), ("load_idt", [("init_idt", [])]),
+                    "=guest:boot::guest-main"]),
+    "=guest:boot::halt",
+    ("dispatch_function", [
+        ("internal_dispatch_function", [
+            "=guest:call::calling-guest-function",
+            ("call_guest_function", [
+                ("hello", [
+                    ("call_host_function", [("out32", [])]),
+                    "=guest:greeting::greeted"])])])]),
+    "=guest:boot::halt",
+]
+
+
+def tree(events):
+    """The guest's spans, nested; depths and ends are checked on the way."""
+    root = []
+    open_spans = [(None, root)]
+    for event in events:
+        name = event["args"].get("name")
+        if event["probe"] == "guest:span::begin":
+            inner = []
+            open_spans[-1][1].append((name, inner))
+            assert event["args"]["depth"] == len(open_spans) - 1, event
+            open_spans.append((name, inner))
+        elif event["probe"] == "guest:span::end":
+            assert open_spans.pop()[0] == name, event
+            assert event["args"]["depth"] == len(open_spans) - 1, event
+        else:
+            open_spans[-1][1].append("=" + event["probe"])
+    assert len(open_spans) == 1, open_spans
+    return root
+
+
+def timeline(events):
+    """On one vCPU, each guest event is between a run of it and the exit that follows; the VM is
+    there before, and gone after."""
+    inside = False
+    for event in events:
+        if event["probe"] == "vmm:vcpu::run":
+            inside = True
+        elif event["probe"] == "vmm:vcpu::exit":
+            inside = False
+        elif event["probe"].startswith("guest:") and not inside:
+            yield f"outside of its vCPU's runs: {event}"
+    if events[0]["ts"] < 0:
+        yield f"before time zero: {events[0]}"
+    order = [event["probe"] for event in events if event["probe"].startswith("vmm:vm::")]
+    yield from differ("the VM's life", order, [
+        "vmm:vm::create", "vmm:vm::vcpu-create", "vmm:vm::load", "vmm:vm::destroy"])
+    if events[-1]["probe"] != "vmm:vm::destroy":
+        yield f"after the VM's end: {events[-1]}"
+
+
+def hello_calls(events):
+    """The VMM's side of the call to print, and of the call to main."""
+    for probe, args in (("vmm:call::host-begin", {"vcpu": 0, "function": "print"}),
+                        ("vmm:call::host-end", {"vcpu": 0, "result": 21}),
+                        ("vmm:call::guest-begin", {"vcpu": 0, "function": "main"}),
+                        ("vmm:call::guest-end", {"vcpu": 0, "result": 0})):
+        yield from differ(probe, [event["args"] for event in named(events, probe)], [args])
+
+
+# ---- primes ---------------------------------------------------------------------------------
+
+SPANS = [97, 101]
+TICKS = [1009, 1013]
+WORD = 2 ** 64 - 1
+
+
+def checksum(sequence, vcpu):
+    return ((sequence + 1) * 0x9e3779b97f4a7c15 & WORD) ^ ((vcpu + 1) * 0xc2b2ae3d27d4eb4f & WORD)
+
+
+def ticks(events, vcpu, expected):
+    got = [(number(e["args"]["sequence"]), number(e["args"]["checksum"]))
+           for e in named(events, "guest:work::tick")]
+    yield from differ("number of ticks", len(got), expected)
+    for sequence, one in enumerate(got):
+        if one != (sequence, checksum(sequence, vcpu)):
+            yield f"tick {sequence} of vCPU {vcpu} is {one}"
+            return
+
+
+def laps(events, vcpu):
+    """Begin and end in turn, with the lap's number at the begin."""
+    got = [(e["probe"], e["args"]["arg"]) for e in events if e["args"].get("name") == "lap"]
+    expected = [record for lap in range(SPANS[vcpu])
+                for record in (("guest:span::begin", lap), ("guest:span::end", 0))]
+    yield from differ("laps", got, expected)
+
+
+def primes(events, vcpu, result):
+    """Each of the vCPU's records once, in order, intact."""
+    of_this = of_vcpu(events, vcpu)
+    made = 2 * SPANS[vcpu] + TICKS[vcpu]
+    yield from differ("result", result, made)
+    yield from ticks(of_this, vcpu, TICKS[vcpu])
+    yield from laps(of_this, vcpu)
+    yield from unsorted(of_this)
+    yield from differ("records", len(of_this), made + kit_records(vcpu))
+    yield from differ("losses", named(of_this, LOST), [])
+
+
+def gaps(events):
+    """Between two ticks that were kept: as many lost as numbers are missing. (Before the first
+    one the kit's own records may have been lost too.)"""
+    last, missing = None, 0
+    for event in events:
+        if event["probe"] == LOST:
+            missing += number(event["args"]["count"])
+        elif event["probe"] == "guest:work::tick":
+            sequence = number(event["args"]["sequence"])
+            if last is not None and sequence - last - 1 != missing:
+                yield f"{missing} lost between ticks {last} and {sequence}"
+            last, missing = sequence, 0
+
+
+def partial(events, vcpu, flooded):
+    """Kept and counted lost are what was emitted, and both were."""
+    of_this = of_vcpu(events, vcpu)
+    kept = len(of_this) - len(named(of_this, LOST))
+    yield from differ("kept + lost", kept + lost(of_this), flooded + kit_records(vcpu))
+    yield from gaps(of_this)
+    yield from unsorted(of_this)
+    if kept == 0 or lost(of_this) == 0:
+        yield f"kept {kept}, lost {lost(of_this)}"
+
+
+# ---- crash ----------------------------------------------------------------------------------
+
+STEPS, HALF_WAY = 29, 13
+FIRST, SECOND = 0x1111111111111111, 0x2222222222222222
+INVALID_OPCODE, PAGE_FAULT = 6, 14
+
+# Function: what is said, and the vector of the guest's own exception event (None: none).
+CRASHES = {
+    "main": ("triple fault", None),
+    "wild_write": ("write to 0xd0000000, where there is no memory", None),
+    "null_write": ("exception 14 (page fault), error 0x2, address 0x0", PAGE_FAULT),
+    "wild_out": ("output to port 0x5eed, which is nobody's", None),
+    "halts": ("it halted half-way", None),
+    "panics": ("panic: out of patience", None),
+    "fault_in_put": ("exception 6 (invalid opcode), error 0x0, address 0x0", INVALID_OPCODE),
+    "fault_after_handler": ("exception 14 (page fault), error 0x2, address 0x0", PAGE_FAULT),
+}
+# Puts that exceptions interrupt for good: the one record that can't be kept.
+GIVEN_UP = {"fault_in_put": 1, "fault_after_handler": 1}
+# Records of handlers that returned, in the middle of such a put.
+HANDLED = {"fault_after_handler": 1}
+
+
+def steps(events, expected):
+    got = [e["args"] for e in named(events, "guest:step::step")]
+    yield from differ("steps", got, [{"number": i, "of": STEPS} for i in range(expected)])
+
+
+def crash_event(events, why):
+    crashes = named(events, "vmm:vm::crash")
+    yield from differ("crash", [e["args"]["why"] for e in crashes], [why])
+    yield from differ("its vCPU", [e["args"]["vcpu"] for e in crashes], [0])
+
+
+def crash(events, function):
+    """All that was done before it, and the crash itself."""
+    why, vector = CRASHES[function]
+    guest = of_vcpu(events, 0)
+    yield from steps(guest, HALF_WAY)
+    yield from crash_event(events, why)
+    yield from differ("exceptions", [e["args"]["vector"] for e in
+                                     named(guest, "guest:irq::exception")],
+                      [] if vector is None else [vector])
+    yield from differ("handled", len(named(guest, "guest:step::handled")),
+                      HANDLED.get(function, 0))
+    yield from differ("panics", len(named(guest, "guest:boot::panic")),
+                      1 if vector or function == "panics" else 0)
+    yield from unsorted(events)
+    yield from differ("lost", lost(events), GIVEN_UP.get(function, 0))
+
+
+def resumed(events):
+    """In each round: the put, the handler that came in its middle, and the step after both."""
+    rest = [e for e in of_vcpu(events, 0) if e["probe"].startswith("guest:step:") or
+            e["args"].get("name") == "handle"]
+    expected = []
+    for i in range(STEPS):
+        expected += [("interrupted", {"first": FIRST, "second": SECOND}), ("begin", None),
+                     ("handled", INVALID_OPCODE), ("end", None),
+                     ("step", {"number": i, "of": STEPS})]
+    for event, (name, args) in zip(rest, expected):
+        got = event["args"]
+        if name == "handled":
+            got = got["vector"]
+        elif name == "interrupted":
+            got = {key: number(value) for key, value in got.items()}
+        if event["probe"].rsplit(":", 1)[1] != name or (args is not None and got != args):
+            yield f"{event}, expected {name} {args}"
+            return
+    yield from differ("records", len(rest), len(expected))
+    yield from unsorted(events)
+    yield from differ("lost", lost(events), 0)

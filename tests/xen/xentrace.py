@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A reader of xentrace's files that shares nothing with Ringside's, the captures in the corpus, and
+what the tests of them share."""
+import json
+import lzma
+import os
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+                                "house"))
+import tap  # noqa: E402
+
+CORPUS = os.path.join(tap.TOP, "tests", "corpus", "xen")
+RINGSIDE = os.path.join(os.path.abspath(tap.BUILD), "ringside")
+HZ = 2596125000
+CPU_CHANGE, WRAP = 0x1f003, 0x1f002
+CAPTURES = ("P1-credit1-4s", "L2-lost-tbuf1-credit", "S0-dom0-all-4s-lostatstart",
+            "N-hvm-steady-4s", "4cpu-E-pvh-pv-dom0-5s")
+
+
+def unpacked(name):
+    """The bytes of a file of the corpus."""
+    with lzma.open(os.path.join(CORPUS, name + ".xz")) as file:
+        return file.read()
+
+
+def windows(data):
+    """(cpu, offset, bytes) of each window, without its head."""
+    at = 0
+    while at < len(data):
+        head, cpu, size = struct.unpack_from("<III", data, at)
+        if head != 0x20000000 | CPU_CHANGE:
+            raise ValueError(f"no window at {at:#x}")
+        yield cpu, at + 12, data[at + 12:at + 12 + size]
+        at += 12 + size
+
+
+def records(data):
+    """(cpu, event, words, TSC or None) of each record, in the file's order; of WRAP no words."""
+    for cpu, _, window in windows(data):
+        yield cpu, CPU_CHANGE, (cpu, len(window)), None
+        at = 0
+        while at < len(window):
+            head, = struct.unpack_from("<I", window, at)
+            n, stamped, event = head >> 28 & 7, head >> 31, head & 0x0fffffff
+            at += 4
+            tsc = struct.unpack_from("<Q", window, at)[0] if stamped else None
+            at += 8 * stamped
+            words = struct.unpack_from(f"<{n}I", window, at)
+            at += 4 * n
+            yield cpu, event, words if event != WRAP else (0,) * n, tsc
+
+
+def printed(path, *options, stdin=None):
+    """Status, events and remarks of ringside print --json."""
+    done = subprocess.run([RINGSIDE, "print", "--json", *options, path], input=stdin,
+                          capture_output=True, check=False)
+    return (done.returncode, [json.loads(line) for line in done.stdout.splitlines()],
+            done.stderr.decode())
+
+
+def number(value):
+    """An integer of JSON, which is a text where a double can't hold it."""
+    return int(value)
