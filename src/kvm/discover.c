@@ -52,6 +52,7 @@ static bool list_room(struct list *list, size_t item_bytes)
 struct finder {
 	int proc;
 	int only;	  /* process; 0: all */
+	bool past;	  /* also vCPUs whose threads have ended */
 	struct list vcpu; /* struct rs_kvm_vcpu */
 	int holder;	  /* the process looked at last: whether it holds vCPUs */
 	bool holds;
@@ -149,6 +150,21 @@ static bool holds(struct finder *f, int pid)
 
 /* ---- debugfs: kvm/PID-FD/vcpuN/pid ---------------------------------------------------------- */
 
+/* The process of the thread that ran a vCPU last; 0: of none that we want. vm: the folder. */
+static int runner_of(struct finder *f, const char *vm, int tid)
+{
+	int pid = rs_kvm_process_of(f->proc, tid), maker;
+
+	/* The thread may have ended, and its number be another's now. */
+	if (pid && holds(f, pid))
+		return pid;
+	/* Its process is still that of the thread that made the VM, whose number the folder has. */
+	if (!f->past || sscanf(vm, "%9d-", &maker) != 1)
+		return 0;
+	pid = rs_kvm_process_of(f->proc, maker);
+	return pid && holds(f, pid) ? pid : 0;
+}
+
 /* One VM's folder. False: it does not tell of all vCPUs. */
 static bool find_in_vm(struct finder *f, int kvm, const char *vm)
 {
@@ -174,9 +190,8 @@ static bool find_in_vm(struct finder *f, int kvm, const char *vm)
 			all = false;
 			continue;
 		}
-		/* The thread may have ended, and its number be another's now. */
-		pid = rs_kvm_process_of(f->proc, tid);
-		if (pid && (!f->only || f->only == pid) && holds(f, pid))
+		pid = runner_of(f, vm, tid);
+		if (pid && (!f->only || f->only == pid))
 			add(f, pid, tid, vcpu);
 	}
 	closedir(dir);
@@ -374,7 +389,7 @@ static void name_all(struct finder *f)
 struct rs_error *rs_kvm_discover_in(const struct rs_kvm_roots *roots, int pid,
 				    struct rs_kvm_vcpu **vcpus, uint32_t *n)
 {
-	struct finder f = { .only = pid };
+	struct finder f = { .only = pid, .past = roots->past };
 	struct rs_error *err = NULL;
 
 	f.proc = open(roots->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -398,11 +413,19 @@ struct rs_error *rs_kvm_discover_in(const struct rs_kvm_roots *roots, int pid,
 	return NULL;
 }
 
-static const struct rs_kvm_roots machine = { "/proc", "/sys/kernel/debug" };
+static const struct rs_kvm_roots machine = { "/proc", "/sys/kernel/debug", .past = false };
 
 struct rs_error *rs_kvm_discover(struct rs_kvm_vcpu **vcpus, uint32_t *n)
 {
 	return rs_kvm_discover_in(&machine, 0, vcpus, n);
+}
+
+struct rs_error *rs_kvm_discover_past(struct rs_kvm_vcpu **vcpus, uint32_t *n)
+{
+	struct rs_kvm_roots past = machine;
+
+	past.past = true;
+	return rs_kvm_discover_in(&past, 0, vcpus, n);
 }
 
 int rs_kvm_find_vcpu(int pid, int vcpu)

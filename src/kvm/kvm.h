@@ -154,6 +154,10 @@ struct rs_kvm_vcpu {
  */
 struct rs_error *rs_kvm_discover(struct rs_kvm_vcpu **vcpus, uint32_t *n);
 
+/* The same, and vCPUs whose thread has ended while their VM has not, where debugfs tells: their tid
+ * is no thread, or by now another's. */
+struct rs_error *rs_kvm_discover_past(struct rs_kvm_vcpu **vcpus, uint32_t *n);
+
 /* A process's VM: QEMU's -name (guest=NAME, too), libvirt's domain, else its comm. */
 void rs_kvm_vm_name(int pid, char vm[RS_KVM_VM_MAX]);
 

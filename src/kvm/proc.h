@@ -13,6 +13,7 @@
 struct rs_kvm_roots {
 	const char *proc;    /* "/proc" */
 	const char *debugfs; /* "/sys/kernel/debug" */
+	bool past;	     /* as rs_kvm_discover_past() */
 };
 
 /* ---- texts ---------------------------------------------------------------------------------- */

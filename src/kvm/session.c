@@ -317,26 +317,38 @@ static bool is_unnumbered(const struct rs_kvm_session *s, const struct rs_kvm_kn
 {
 	const struct rs_kvm_slot *slot = rs_kvm_slot(s, known->slot);
 
-	return known->vcpu < 0 && slot->vcpu < 0 && !slot->ended;
+	return known->vcpu < 0 && slot->vcpu < 0;
+}
+
+/* The vCPU that a thread ran, of these; -1: none, or one cannot tell which. */
+static int vcpu_of(const struct rs_kvm_slot *slot, const struct rs_kvm_vcpu *vcpus, uint32_t n)
+{
+	int vcpu = -1;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if ((uint32_t)vcpus[i].tid != slot->tid || (uint32_t)vcpus[i].pid != slot->tgid)
+			continue;
+		if (vcpu >= 0)
+			return -1;
+		vcpu = vcpus[i].vcpu;
+	}
+	return vcpu;
 }
 
 /* vCPU numbers that no record told: kernels without, or sessions on kvm_userspace_exit. A thread
- * that has just begun may not be found yet, and is asked for again. */
+ * that has just begun may not be found yet, and is asked for again; one that has ended is told as
+ * long as its VM is there. */
 static struct rs_error *number(struct rs_kvm_session *s)
 {
 	struct rs_kvm_vcpu *vcpus = NULL;
 	uint32_t n = 0;
-	struct rs_error *err = rs_kvm_discover(&vcpus, &n);
+	struct rs_error *err = rs_kvm_discover_past(&vcpus, &n);
 
 	for (uint32_t i = 0; !err && i < s->n_known; i++) {
-		const struct rs_kvm_slot *slot = rs_kvm_slot(s, s->known[i].slot);
+		struct rs_kvm_known *known = &s->known[i];
 
-		if (!is_unnumbered(s, &s->known[i]))
-			continue;
-		for (uint32_t j = 0; j < n; j++)
-			if ((uint32_t)vcpus[j].tid == slot->tid &&
-			    (uint32_t)vcpus[j].pid == slot->tgid)
-				s->known[i].vcpu = vcpus[j].vcpu;
+		if (is_unnumbered(s, known))
+			known->vcpu = vcpu_of(rs_kvm_slot(s, known->slot), vcpus, n);
 	}
 	free(vcpus);
 	return err;

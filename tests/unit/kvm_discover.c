@@ -239,11 +239,11 @@ static void put_thread(int pid, int tid, const char *comm, const char *syscall_t
 }
 
 /* "PID/TID:VCPU=NAME" for each, with spaces between. */
-static const char *found(int pid)
+static const char *found_of(int pid, bool past)
 {
 	static char text[1024];
 	char proc[96], debugfs[96];
-	struct rs_kvm_roots roots = { proc, debugfs };
+	struct rs_kvm_roots roots = { proc, debugfs, past };
 	struct rs_kvm_vcpu *vcpus = NULL;
 	uint32_t n = 0;
 
@@ -260,6 +260,11 @@ static const char *found(int pid)
 	}
 	free(vcpus);
 	return text;
+}
+
+static const char *found(int pid)
+{
+	return found_of(pid, false);
 }
 
 static const char running[] = "running\n";
@@ -288,6 +293,24 @@ TEST(debugfs_tells)
 	CHECK_STR(found(100), "100/103:1=web 100/102:10=web");
 	CHECK_STR(found(200), "");
 	CHECK_STR(found(12345), "");
+	folders_remove();
+}
+
+TEST(threads_that_have_ended)
+{
+	folders_make();
+	put_text("debug/kvm/100-9/vcpu0/pid", "101\n");
+	put_text("debug/kvm/100-9/vcpu1/pid", "102\n"); /* ended */
+	put_text("debug/kvm/100-9/vcpu2/pid", "200\n"); /* ended; the number is another's now */
+	put_text("debug/kvm/300-9/vcpu3/pid", "103\n"); /* its VM's process has ended, too */
+	put_text("debug/kvm/200-9/vcpu4/pid", "104\n"); /* of a number that is another's now */
+	put_thread(100, 100, "qemu", running);
+	put_thread(100, 101, "CPU 0/KVM", running);
+	put_thread(200, 200, "cat", running);
+	put_link(100, 20, "anon_inode:kvm-vcpu:0");
+	put_link(200, 0, "/dev/null");
+	CHECK_STR(found(0), "100/101:0=qemu");
+	CHECK_STR(found_of(0, true), "100/101:0=qemu 100/102:1=qemu 100/200:2=qemu");
 	folders_remove();
 }
 
