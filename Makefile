@@ -32,7 +32,7 @@ check: ## set up, then every test; ends in `N passed, N failed, N skipped`
 check-quick: all ## the tests that boot no machine, in under a minute
 	@BUILD='$(BUILD)' tests/run quick
 
-check-vm: ## set up, then the tests that boot machines: guests, real KVM exits on AMD and Intel
+check-vm: ## set up, then the tests that boot machines: guests, real KVM exits on AMD, Intel, arm64
 	@scripts/setup build check
 	@$(MAKE) --no-print-directory all QUIET=--quiet
 	@BUILD='$(BUILD)' tests/run full kvm/ vm/

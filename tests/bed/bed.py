@@ -4,7 +4,8 @@ under an emulator that has what this machine may lack. What runs inside writes i
 disk, as a tar archive, or to the serial console.
 
 Packages come from `apt-get download`, once, and stay below the build directory. What can't be
-fetched or booted raises Missing, which a test makes a skip of.
+fetched or booted raises Missing, which a test makes a skip of. Those of another architecture come
+by an apt state of our own, also there: the host's knows nothing of it.
 """
 import glob
 import os
@@ -32,6 +33,14 @@ AMD = ["qemu-system-x86_64", "-M", "q35", "-cpu", "EPYC,+svm", "-m", "1G", "-dis
 APPEND = "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable"
 AMD_MODULES = ("irqbypass", "kvm", "kvm-amd")
 
+# KVM for arm64, as QEMU emulates EL2 (virtualization=on); no GICv2, of which a guest of KVM's could
+# not be given a part.
+ARM64 = ["qemu-system-aarch64", "-M", "virt,virtualization=on,gic-version=3", "-cpu", "cortex-a72",
+         "-m", "512", "-smp", "1", "-display", "none", "-nic", "none", "-no-reboot", "-serial",
+         "stdio"]
+ARM64_APPEND = "console=ttyAMA0 rdinit=/init quiet panic=-1"
+ARM64_KERNEL = "linux-image-cloud-arm64"
+
 
 def tsc_khz():
     """
@@ -55,45 +64,113 @@ class Hung(RuntimeError):
     """The machine did not power itself off."""
 
 
-def fetch(package):
+class Apt:
+    """Debian's packages of the host's architecture, by the host's own apt."""
+
+    def __init__(self, directory=BED):
+        self.directory = directory  # where they are unpacked
+
+    def ask(self, *words, good=lambda done: not done.returncode, cwd=None):
+        """What apt-get or apt-cache says; None where that is not good."""
+        done = self.run(*words, cwd=cwd)
+        if not good(done) and self.refresh():
+            done = self.run(*words, cwd=cwd)
+        return done.stdout if good(done) else None
+
+    def run(self, command, *words, cwd=None):
+        try:
+            return subprocess.run([command, *self.options(), *words], cwd=cwd, text=True,
+                                  capture_output=True, check=False, timeout=LIMIT_S)
+        except FileNotFoundError as error:
+            raise Missing(f"no {command} to fetch packages with") from error
+        except subprocess.TimeoutExpired as error:
+            raise Missing(f"{command} did not end in {LIMIT_S} s") from error
+
+    def options(self):
+        return []
+
+    def refresh(self):
+        """Is there more to know? The host's state is not ours to change."""
+        return False
+
+    def download(self, packages, to):
+        """Their .deb files, in `to`."""
+        os.makedirs(to, exist_ok=True)
+        if self.ask("apt-get", "-q", "download", *packages, cwd=to) is None:
+            raise Missing(f"apt-get download of {', '.join(packages)} failed (apt-get update?)")
+
+
+class ForeignApt(Apt):
+    """
+    Those of another architecture. The state is ours, and says that nothing is installed: what
+    packages depend on is all that they depend on. Where packages come from is the host's to say.
+    """
+
+    def __init__(self, architecture):
+        super().__init__(os.path.join(BED, architecture))
+        self.architecture, self.refreshed = architecture, False
+        self.state = os.path.join(self.directory, "apt")
+
+    def options(self):
+        config = os.path.join(self.state, "apt.conf")
+        for inner in ("lists", "archives"):
+            os.makedirs(os.path.join(self.state, inner, "partial"), exist_ok=True)
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(FOREIGN_APT.format(state=self.state, architecture=self.architecture))
+        return ["-c", config]
+
+    def refresh(self):
+        """Where there are no lists yet, or they have grown old and name what is gone: once."""
+        if self.refreshed:
+            return False
+        self.refreshed = True
+        # A source that has nothing for this architecture does not matter; what is asked next does.
+        self.run("apt-get", "-q", "update")
+        return True
+
+
+# A host's hooks after an update are about the host's caches.
+FOREIGN_APT = """
+Dir::State "{state}";
+Dir::State::Lists "{state}/lists";
+Dir::State::status "/dev/null";
+Dir::Cache "{state}";
+APT::Architecture "{architecture}";
+#clear APT::Architectures;
+APT::Architectures {{ "{architecture}"; }};
+#clear APT::Update;
+Acquire::Languages "none";
+"""
+HOST = Apt()
+ARM64_APT = ForeignApt("arm64")
+
+
+def fetch(package, apt=HOST):
     """Unpacks a Debian package below the testbed's directory, once; where it is."""
-    to = os.path.join(BED, package)
+    to = os.path.join(apt.directory, package)
     if os.path.isdir(to):
         return to
-    os.makedirs(BED, exist_ok=True)
-    try:
-        done = subprocess.run(["apt-get", "-q", "download", package], cwd=BED,
-                              capture_output=True, text=True, check=False)
-    except FileNotFoundError as error:
-        raise Missing("no apt-get to fetch packages with") from error
-    files = glob.glob(os.path.join(BED, package + "_*.deb"))
-    if done.returncode or not files:
-        raise Missing(f"apt-get download {package} failed (apt-get update?)")
+    apt.download([package], apt.directory)
+    files = glob.glob(os.path.join(apt.directory, package + "_*.deb"))
     subprocess.run(["dpkg", "-x", files[0], to + ".new"], check=True)
     os.rename(to + ".new", to)
     os.remove(files[0])
     return to
 
 
-def fetch_all(name, packages):
+def fetch_all(name, packages, apt=HOST):
     """Unpacks packages, and what they depend on and is not installed, into one place, once."""
-    to = os.path.join(BED, name)
+    to = os.path.join(apt.directory, name)
     if os.path.isdir(to):
         return to
     debs = to + ".debs"
-    os.makedirs(debs, exist_ok=True)
-    try:
-        said = subprocess.run(["apt-get", "install", "-s", "-qq", "--no-install-recommends",
-                               *packages], capture_output=True, text=True, check=False)
-    except FileNotFoundError as error:
-        raise Missing("no apt-get to fetch packages with") from error
+    said = apt.ask("apt-get", "install", "-s", "-qq", "--no-install-recommends", *packages)
+    if said is None:
+        raise Missing(f"apt-get knows no {', '.join(packages)} (apt-get update?)")
     # "Inst NAME (VERSION ...": what an installation would add; nothing is installed here.
-    names = {line.split()[1] for line in said.stdout.splitlines()
+    names = {line.split()[1] for line in said.splitlines()
              if line.startswith("Inst ")} | set(packages)
-    done = subprocess.run(["apt-get", "-q", "download", *sorted(names)], cwd=debs,
-                          capture_output=True, text=True, check=False)
-    if said.returncode or done.returncode:
-        raise Missing(f"apt-get download of {', '.join(packages)} failed (apt-get update?)")
+    apt.download(sorted(names), debs)
     for deb in glob.glob(os.path.join(debs, "*.deb")):
         subprocess.run(["dpkg", "-x", deb, to + ".new"], check=True)
     shutil.rmtree(debs)
@@ -101,15 +178,12 @@ def fetch_all(name, packages):
     return to
 
 
-def kernel_package(meta=CLOUD_KERNEL):
+def kernel_package(meta=CLOUD_KERNEL, apt=HOST):
     """The newest kernel that a meta package stands for."""
-    try:
-        done = subprocess.run(["apt-cache", "depends", meta], capture_output=True, text=True,
-                              check=False)
-    except FileNotFoundError as error:
-        raise Missing("no apt-cache to find a kernel with") from error
-    for line in done.stdout.splitlines():
-        if "Depends: linux-image-" in line:
+    needs = "Depends: linux-image-"
+    said = apt.ask("apt-cache", "depends", meta, good=lambda done: needs in done.stdout)
+    for line in (said or "").splitlines():
+        if needs in line:
             return line.split()[-1]
     raise Missing(f"apt-cache knows no {meta} (apt-get update?)")
 
@@ -143,8 +217,8 @@ def modules(kernel, names):
     return {f"modules/{name}.ko": one(f"**/{name}.ko", kernel) for name in names}
 
 
-def busybox():
-    return {"bin/busybox": one("bin/busybox", fetch("busybox-static"))}
+def busybox(apt=HOST):
+    return {"bin/busybox": one("bin/busybox", fetch("busybox-static", apt))}
 
 
 def initramfs(files, path):
@@ -191,13 +265,29 @@ def boot_amd(files, directory, cpus=1, limit_s=LIMIT_S, disks=()):
     """
     qemu = need(AMD[0], "qemu-system-x86")
     kernel = fetch(kernel_package())
+    return boot_qemu([qemu, *AMD[1:], "-accel", "tcg" if cpus == 1 else "tcg,thread=multi",
+                      "-smp", str(cpus), "-append", APPEND], kernel,
+                     {**busybox(), **modules(kernel, AMD_MODULES), **files}, directory, limit_s,
+                     disks)
+
+
+def boot_arm64(files, directory, limit_s=LIMIT_S):
+    """
+    The same on a machine with arm64's EL2, where KVM is in the kernel: no modules. What is in
+    `files` is for arm64; a busybox comes along.
+    """
+    qemu = need(ARM64[0], "qemu-system-arm")
+    kernel = fetch(kernel_package(ARM64_KERNEL, ARM64_APT), ARM64_APT)
+    return boot_qemu([qemu, *ARM64[1:], "-append", ARM64_APPEND], kernel,
+                     {**busybox(ARM64_APT), **files}, directory, limit_s)
+
+
+def boot_qemu(command, kernel, files, directory, limit_s, disks=()):
     image, disk = os.path.join(directory, "initramfs"), os.path.join(directory, "disk")
-    initramfs({**busybox(), **modules(kernel, AMD_MODULES), **files}, image)
+    initramfs(files, image)
     with open(disk, "wb") as file:
         file.truncate(DISK_BYTES)
-    command = [qemu, *AMD[1:], "-accel", "tcg" if cpus == 1 else "tcg,thread=multi",
-               "-smp", str(cpus), "-kernel", one("boot/vmlinuz-*", kernel), "-initrd", image,
-               "-append", APPEND + tsc_khz()]
+    command = [*command, "-kernel", one("boot/vmlinuz-*", kernel), "-initrd", image]
     for number, path in enumerate([disk, *disks]):
         command += ["-drive", f"file={path},format=raw,if=none,id=disk{number}"
                     + (",readonly=on" if number else ""),
