@@ -119,7 +119,7 @@ static void formats_read(void)
 		rs_tracedat_plan(&events[i], format, kvm);
 	}
 	MUST(events[0].n_plans == 2 && events[1].n_plans == 1 && events[2].n_plans == 2);
-	MUST(events[3].n_texts == 4);
+	MUST(events[3].own.n_texts == 4);
 }
 
 static void record(struct fuzz_input *in)
@@ -140,8 +140,8 @@ static void record(struct fuzz_input *in)
 
 		MUST(!n || n == event->plans[i].event->fixed_bytes);
 	}
-	MUST(rs_tracedat_own(event, tep, data, bytes, payload) <= sizeof(payload));
-	MUST(rs_tracedat_declare(event, text, sizeof(text)) < sizeof(text));
+	MUST(rs_ftrace_payload(&event->own, tep, data, bytes, payload) <= sizeof(payload));
+	MUST(rs_ftrace_declare(&event->own, text, sizeof(text)) < sizeof(text));
 	free(data);
 }
 

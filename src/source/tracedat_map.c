@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/tracedat_map.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "event/exit_reason.h"
@@ -13,8 +12,6 @@ enum {
 #include <ringside/event/kvm.def>
 };
 #undef RS_EVENT
-
-#define TEXT_MAX 1024 /* bytes of a record's texts together */
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
@@ -114,67 +111,13 @@ static const struct row {
 };
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* ---- fields of the file ------------------------------------------------------------------- */
-
-static bool is_integer(const struct tep_format_field *field)
-{
-	return !(field->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC)) &&
-	       field->offset >= 0 &&
-	       (field->size == 1 || field->size == 2 || field->size == 4 || field->size == 8);
-}
-
-/* An array is told as text: of char as it is, of others its bytes in hexadecimal. */
-static bool is_array(const struct tep_format_field *field)
-{
-	return (field->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC)) && field->offset >= 0 &&
-	       field->size > 0;
-}
-
-static bool is_char(const struct tep_format_field *field)
-{
-	return (field->flags & TEP_FIELD_IS_STRING) && field->type && strstr(field->type, "char");
-}
-
-/* Where a field stands; nowhere, if the format has none of this name. */
-static struct rs_tracedat_copy copy_of(struct tep_event *format, const char *name)
-{
-	const struct tep_format_field *field = name ? tep_find_any_field(format, name) : NULL;
-
-	if (!field || !is_integer(field))
-		return (struct rs_tracedat_copy){ 0 };
-	return (struct rs_tracedat_copy){ .from = (uint32_t)field->offset,
-					  .from_bytes = (uint32_t)field->size,
-					  .is_signed = field->flags & TEP_FIELD_IS_SIGNED };
-}
-
-bool rs_tracedat_get(const struct rs_tracedat_copy *copy, struct tep_handle *tep,
-		     const uint8_t *data, uint32_t bytes, uint64_t *value)
-{
-	uint64_t raw;
-
-	*value = copy->constant;
-	if (!copy->from_bytes)
-		return true;
-	if (copy->from > bytes || copy->from_bytes > bytes - copy->from)
-		return false;
-	raw = tep_read_number(tep, data + copy->from, (int)copy->from_bytes);
-	if (copy->is_signed && copy->from_bytes < sizeof(raw)) {
-		uint64_t sign = UINT64_C(1) << (copy->from_bytes * 8 - 1);
-
-		raw = (raw ^ sign) - sign;
-	}
-	raw >>= copy->shift;
-	*value = copy->mask ? raw & copy->mask : raw;
-	return true;
-}
-
 /* ---- plans -------------------------------------------------------------------------------- */
 
 /* What a field of ours is copied from. */
-static struct rs_tracedat_copy source_of(const struct row *row, struct tep_event *format,
-					 const struct rs_field *field)
+static struct rs_ftrace_copy source_of(const struct row *row, struct tep_event *format,
+				       const struct rs_field *field)
 {
-	struct rs_tracedat_copy copy = { 0 };
+	struct rs_ftrace_copy copy = { 0 };
 	bool named = false;
 
 	for (uint32_t i = 0; i < ALIASES_MAX && row->aliases[i].ours && !copy.from_bytes; i++) {
@@ -185,14 +128,14 @@ static struct rs_tracedat_copy source_of(const struct row *row, struct tep_event
 			copy.constant = row->aliases[i].mask;
 			continue;
 		}
-		copy = copy_of(format, row->aliases[i].theirs);
+		copy = rs_ftrace_copy_of(format, row->aliases[i].theirs);
 		copy.shift = row->aliases[i].shift;
 		copy.mask = row->aliases[i].mask;
 	}
 	if (!named && !strcmp(field->name, "tid"))
-		copy = copy_of(format, "common_pid");
+		copy = rs_ftrace_copy_of(format, "common_pid");
 	else if (!copy.from_bytes && !copy.constant)
-		copy = copy_of(format, field->name);
+		copy = rs_ftrace_copy_of(format, field->name);
 	copy.to = field->offset;
 	copy.to_bytes = rs_type_bytes(field->type);
 	return copy;
@@ -205,10 +148,11 @@ static void plan_row(struct rs_tracedat_plan *plan, const struct row *row, struc
 					   .of_scheduler = row->of_scheduler,
 					   .ends = row->ends,
 					   .isa = row->isa,
-					   .isa_from = copy_of(format, "isa"),
+					   .isa_from = rs_ftrace_copy_of(format, "isa"),
 					   .reason = row->reason,
-					   .reason_from = copy_of(format, row->reason_of),
-					   .other_from = copy_of(format, row->reason_other) };
+					   .reason_from = rs_ftrace_copy_of(format, row->reason_of),
+					   .other_from =
+						   rs_ftrace_copy_of(format, row->reason_other) };
 	for (uint16_t i = 0; i < event->n_fields; i++) {
 		const struct rs_field *field = &event->fields[i];
 
@@ -242,56 +186,18 @@ static void plan_known(struct rs_tracedat_event *event, const struct rs_schema *
 	}
 }
 
-/* As an event of its own: the thread, the integers, then the texts as one. */
-static void plan_own(struct rs_tracedat_event *event)
-{
-	struct rs_tracedat_copy *tid = &event->copies[event->n++];
-
-	*tid = event->tid_from;
-	tid->to_bytes = sizeof(uint32_t);
-	event->fixed_bytes = tid->to_bytes;
-	for (struct tep_format_field *f = event->format->format.fields; f; f = f->next) {
-		if (is_array(f) && event->n_texts < RS_FIELDS_MAX) {
-			event->texts[event->n_texts++] = f;
-		} else if (is_integer(f) && event->n < RS_FIELDS_MAX - 1) { /* one for the text */
-			struct rs_tracedat_copy *copy = &event->copies[event->n++];
-
-			*copy = copy_of(event->format, f->name);
-			copy->to = event->fixed_bytes;
-			copy->to_bytes = (uint32_t)f->size;
-			event->fixed_bytes += copy->to_bytes;
-		} else {
-			event->left_out++;
-		}
-	}
-}
-
 void rs_tracedat_plan(struct rs_tracedat_event *event, struct tep_event *format,
 		      const struct rs_schema *kvm)
 {
 	*event = (struct rs_tracedat_event){ .format = format,
-					     .tid_from = copy_of(format, "common_pid") };
+					     .tid_from = rs_ftrace_copy_of(format, "common_pid") };
 	plan_known(event, kvm);
 	if (event->is_kvm)
-		event->vcpu_from = copy_of(format, "vcpu_id");
-	plan_own(event);
+		event->vcpu_from = rs_ftrace_copy_of(format, "vcpu_id");
+	rs_ftrace_plan(&event->own, format);
 }
 
 /* ---- payloads ----------------------------------------------------------------------------- */
-
-/* Integers into a payload. All are little endian there, whatever they were. */
-static bool copy_all(const struct rs_tracedat_copy *copies, uint32_t n, struct tep_handle *tep,
-		     const uint8_t *data, uint32_t bytes, uint8_t *payload)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t value;
-
-		if (!rs_tracedat_get(&copies[i], tep, data, bytes, &value))
-			return false;
-		memcpy(payload + copies[i].to, &value, copies[i].to_bytes);
-	}
-	return true;
-}
 
 uint32_t rs_tracedat_known(const struct rs_tracedat_plan *plan, struct tep_handle *tep,
 			   const uint8_t *data, uint32_t bytes, uint8_t *payload)
@@ -299,131 +205,14 @@ uint32_t rs_tracedat_known(const struct rs_tracedat_plan *plan, struct tep_handl
 	uint64_t value, other;
 	uint32_t reason;
 
-	if (!copy_all(plan->copies, plan->n, tep, data, bytes, payload))
+	if (!rs_ftrace_copy_all(plan->copies, plan->n, tep, data, bytes, payload))
 		return 0;
 	if (plan->reason) {
-		if (!rs_tracedat_get(&plan->reason_from, tep, data, bytes, &value) ||
-		    !rs_tracedat_get(&plan->other_from, tep, data, bytes, &other))
+		if (!rs_ftrace_get(&plan->reason_from, tep, data, bytes, &value) ||
+		    !rs_ftrace_get(&plan->other_from, tep, data, bytes, &other))
 			return 0;
 		reason = (uint32_t)plan->reason(value, other, plan->reason_from.from_bytes);
 		memcpy(payload + plan->reason_to, &reason, sizeof(reason));
 	}
 	return plan->event->fixed_bytes;
-}
-
-/* An array's bytes in a record: its own, or those that it says where they are. */
-static bool bytes_of(const struct tep_format_field *field, struct tep_handle *tep,
-		     const uint8_t *data, uint32_t bytes, const uint8_t **array, uint32_t *len)
-{
-	uint32_t at = (uint32_t)field->offset, size = (uint32_t)field->size;
-
-	if (at > bytes || size > bytes - at)
-		return false;
-	if (field->flags & TEP_FIELD_IS_DYNAMIC) { /* __data_loc: offset, and length above */
-		uint32_t loc = (uint32_t)tep_read_number(tep, data + at, 4);
-
-		if (size != sizeof(loc))
-			return false;
-		at = (loc & 0xffff) + (field->flags & TEP_FIELD_IS_RELATIVE ? at + size : 0);
-		size = loc >> 16;
-		if (at > bytes || size > bytes - at)
-			return false;
-	}
-	*array = data + at;
-	*len = size;
-	return true;
-}
-
-/* The texts of a record as one; what has no room is cut. */
-struct text {
-	char at[TEXT_MAX];
-	uint32_t len;
-};
-
-static void text_add(struct text *text, const char *more, size_t len)
-{
-	if (len > TEXT_MAX - text->len)
-		len = TEXT_MAX - text->len;
-	memcpy(text->at + text->len, more, len);
-	text->len += (uint32_t)len;
-}
-
-static void text_add_array(struct text *text, const struct tep_format_field *field,
-			   const uint8_t *array, uint32_t len)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	if (is_char(field)) {
-		text_add(text, (const char *)array, strnlen((const char *)array, len));
-		return;
-	}
-	for (uint32_t i = 0; i < len && text->len < TEXT_MAX; i++)
-		text_add(text, (const char[]){ digits[array[i] >> 4], digits[array[i] & 15] }, 2);
-}
-
-uint32_t rs_tracedat_own(const struct rs_tracedat_event *event, struct tep_handle *tep,
-			 const uint8_t *data, uint32_t bytes, uint8_t *payload)
-{
-	struct text text = { .len = 0 };
-	uint16_t len16;
-
-	if (!copy_all(event->copies, event->n, tep, data, bytes, payload))
-		return 0;
-	if (!event->n_texts)
-		return event->fixed_bytes;
-	for (uint32_t i = 0; i < event->n_texts; i++) {
-		const struct tep_format_field *field = event->texts[i];
-		const uint8_t *array;
-		uint32_t len;
-
-		if (!bytes_of(field, tep, data, bytes, &array, &len))
-			return 0;
-		if (event->n_texts > 1) {
-			text_add(&text, " ", i > 0);
-			text_add(&text, field->name, strlen(field->name));
-			text_add(&text, "=", 1);
-		}
-		text_add_array(&text, field, array, len);
-	}
-	len16 = (uint16_t)text.len;
-	memcpy(payload + event->fixed_bytes, &len16, sizeof(len16));
-	memcpy(payload + event->fixed_bytes + sizeof(len16), text.at, len16);
-	return event->fixed_bytes + (uint32_t)sizeof(len16) + len16;
-}
-
-/* ---- declarations ------------------------------------------------------------------------- */
-
-/* "u32", "s64", "x64": addresses and flags in hexadecimal. */
-static char letter(const struct tep_format_field *field)
-{
-	if (field->flags & (TEP_FIELD_IS_POINTER | TEP_FIELD_IS_FLAG))
-		return 'x';
-	return field->flags & TEP_FIELD_IS_SIGNED ? 's' : 'u';
-}
-
-uint32_t rs_tracedat_declare(const struct rs_tracedat_event *event, char *text, uint32_t room)
-{
-	uint32_t i = 1; /* the thread comes first */
-	size_t used;
-	FILE *out = fmemopen(text, room, "w");
-
-	if (!out)
-		return 0;
-	setvbuf(out, NULL, _IONBF, 0);
-	fprintf(out, "%s::%s(u32 tid", event->format->system, event->format->name);
-	for (struct tep_format_field *f = event->format->format.fields; f && i < event->n;
-	     f = f->next) {
-		if (!is_integer(f) || is_array(f))
-			continue;
-		/* An event may have a tid of its own. */
-		fprintf(out, ", %c%d %s%s", letter(f), f->size * 8, f->name,
-			strcmp(f->name, "tid") ? "" : "_");
-		i++;
-	}
-	if (event->n_texts)
-		fprintf(out, ", text %s", event->n_texts == 1 ? event->texts[0]->name : "texts");
-	fputc(')', out);
-	used = (size_t)ftell(out);
-	fclose(out);
-	return (uint32_t)(used < room ? used : room);
 }

@@ -292,7 +292,7 @@ static bool is_vcpu(struct reader *r, uint64_t tid)
 }
 
 /* A vCPU's thread has ended, or its tid is a vCPU's again. */
-static void set_ended(struct reader *r, const struct rs_tracedat_copy *tid_from,
+static void set_ended(struct reader *r, const struct rs_ftrace_copy *tid_from,
 		      const struct tep_record *record, bool ended)
 {
 	struct thread *thread;
@@ -301,7 +301,7 @@ static void set_ended(struct reader *r, const struct rs_tracedat_copy *tid_from,
 	if (ended)
 		r->any_ended = true;
 	if (!r->any_ended ||
-	    !rs_tracedat_get(tid_from, r->tep, record->data, (uint32_t)record->size, &tid))
+	    !rs_ftrace_get(tid_from, r->tep, record->data, (uint32_t)record->size, &tid))
 		return;
 	thread = thread_at(r, (int)tid);
 	if (thread && thread->used)
@@ -333,14 +333,14 @@ static void learn(struct reader *r)
 		struct thread *thread;
 		uint64_t tid, vcpu;
 
-		if (!event || !rs_tracedat_get(&event->tid_from, r->tep, record->data, bytes, &tid))
+		if (!event || !rs_ftrace_get(&event->tid_from, r->tep, record->data, bytes, &tid))
 			continue;
 		thread = (int)tid > 0 ? thread_seen(r, (int)tid) : NULL;
 		if (!thread || !event->is_kvm)
 			continue;
 		thread->told.is_vcpu = true;
 		if (event->vcpu_from.from_bytes && thread->told.vcpu < 0 &&
-		    rs_tracedat_get(&event->vcpu_from, r->tep, record->data, bytes, &vcpu) &&
+		    rs_ftrace_get(&event->vcpu_from, r->tep, record->data, bytes, &vcpu) &&
 		    vcpu <= INT32_MAX)
 			thread->told.vcpu = (int32_t)vcpu;
 	}
@@ -371,14 +371,15 @@ static void tell_own(struct reader *r, struct rs_tracedat_event *event, const st
 
 	if (!event->declared) {
 		char text[4096];
-		uint32_t len = rs_tracedat_declare(event, text, sizeof(text));
+		uint32_t len = rs_ftrace_declare(&event->own, text, sizeof(text));
 
 		event->declared = true;
-		r->end.fields += event->left_out;
+		r->end.fields += event->own.left_out;
 		tell(r, RS_TRACEDAT_EVENT, RS_TRACEDAT_FTRACE, (uint32_t)event->format->id, NULL, 0,
 		     text, len);
 	}
-	bytes = rs_tracedat_own(event, r->tep, record->data, (uint32_t)record->size, payload);
+	bytes = rs_ftrace_payload(&event->own, r->tep, record->data, (uint32_t)record->size,
+				  payload);
 	if (!bytes)
 		r->end.short_ones++;
 	else
@@ -393,11 +394,11 @@ static bool applies(struct reader *r, const struct rs_tracedat_plan *plan,
 	uint32_t bytes = (uint32_t)record->size;
 	uint64_t value;
 
-	if (plan->isa && (!rs_tracedat_get(&plan->isa_from, r->tep, record->data, bytes, &value) ||
+	if (plan->isa && (!rs_ftrace_get(&plan->isa_from, r->tep, record->data, bytes, &value) ||
 			  value != plan->isa))
 		return false;
 	return !plan->of_scheduler ||
-	       (rs_tracedat_get(&plan->tid_from, r->tep, record->data, bytes, &value) && value &&
+	       (rs_ftrace_get(&plan->tid_from, r->tep, record->data, bytes, &value) && value &&
 		is_vcpu(r, value));
 }
 

@@ -168,7 +168,10 @@ static void field(FILE *file, const struct rs_class *class, const struct rs_fiel
 		fprintf(file, "\t\tenum : %s { ", rs_field_type_text(f));
 		for (const struct rs_enum *v = f->values; v->name; v++) {
 			quoted(file, v->name);
-			fprintf(file, " = %" PRIu64 ", ", v->value);
+			if (f->type >= RS_TYPE_S8)
+				fprintf(file, " = %" PRId64 ", ", (int64_t)v->value);
+			else
+				fprintf(file, " = %" PRIu64 ", ", v->value);
 		}
 		fprintf(file, "} _%s;\n", f->name);
 	} else {

@@ -514,17 +514,18 @@ TEST(arrays_are_a_text)
 	CHECK(!tep_parse_format(tep, &parsed, format, strlen(format), "any"));
 	rs_tracedat_plan(&event, parsed, kvm);
 	CHECK_EQ_U64(event.n_plans, 0);
-	n = rs_tracedat_declare(&event, declared, sizeof(declared));
+	n = rs_ftrace_declare(&event.own, declared, sizeof(declared));
 	declared[n] = '\0';
 	CHECK_STR(declared, "any::odd(u32 tid, s16 n, text texts)");
-	n = rs_tracedat_own(&event, tep, (const uint8_t *)&data, sizeof(data), payload);
+	n = rs_ftrace_payload(&event.own, tep, (const uint8_t *)&data, sizeof(data), payload);
 	REQUIRE_EQ_U64(n, 4 + 2 + 2 + strlen(text));
 	CHECK_EQ_U64(payload[0], 13);
 	CHECK_EQ_U64(payload[4], 0xfe);
 	CHECK(!memcmp(payload + 8, text, strlen(text)));
 	data.loc = 22 | 4 << 16; /* behind the record's end */
-	CHECK_EQ_U64(rs_tracedat_own(&event, tep, (const uint8_t *)&data, sizeof(data), payload),
-		     0);
+	CHECK_EQ_U64(
+		rs_ftrace_payload(&event.own, tep, (const uint8_t *)&data, sizeof(data), payload),
+		0);
 	rs_schema_destroy(kvm);
 	tep_free(tep);
 }
