@@ -314,7 +314,7 @@ static struct rs_error *find_skew(struct making *m, uint32_t n, uint64_t skew_ma
 	return NULL;
 }
 
-struct rs_error *rs_xen_survey_make(const struct rs_xen_file *file, uint64_t skew_max,
+struct rs_error *rs_xen_survey_make(const struct rs_xen_records *records, uint64_t skew_max,
 				    struct rs_xen_survey *survey)
 {
 	struct making m = { .survey = survey };
@@ -323,7 +323,7 @@ struct rs_error *rs_xen_survey_make(const struct rs_xen_file *file, uint64_t ske
 	*survey = (struct rs_xen_survey){ 0 };
 	m.items = malloc(ITEMS_MAX * sizeof(*m.items));
 	m.runs = malloc(ITEMS_MAX * sizeof(*m.runs));
-	survey->skews = calloc(file->n_pcpus + 1, sizeof(*survey->skews));
+	survey->skews = calloc(records->n_pcpus + 1, sizeof(*survey->skews));
 	if (!m.items || !m.runs || !survey->skews) {
 		free(m.items);
 		free(m.runs);
@@ -331,11 +331,11 @@ struct rs_error *rs_xen_survey_make(const struct rs_xen_file *file, uint64_t ske
 		return rs_error_no_memory();
 	}
 	m.runs[0] = (struct runs){ 0 };
-	rs_xen_file_survey(file, see, &m);
+	rs_xen_records_survey(records, see, &m);
 	qsort(m.items, m.n, sizeof(*m.items), by_vcpu);
 	runs_break(&m);
 	frequency(survey, m.runs, m.n_runs);
-	err = find_skew(&m, file->n_pcpus, skew_max);
+	err = find_skew(&m, records->n_pcpus, skew_max);
 	free(m.items);
 	free(m.runs);
 	if (err)

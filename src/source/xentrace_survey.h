@@ -7,7 +7,7 @@
 #ifndef RS_SOURCE_XENTRACE_SURVEY_H
 #define RS_SOURCE_XENTRACE_SURVEY_H
 
-#include "source/xentrace_file.h"
+#include "source/xen_records.h"
 
 struct rs_xen_survey {
 	uint64_t first_tsc;
@@ -21,8 +21,8 @@ struct rs_xen_survey {
 	bool skew_impossible; /* no correction makes all of it possible */
 };
 
-/* Of what was read of a file. skew_max: a greater one is not believed. */
-struct rs_error *rs_xen_survey_make(const struct rs_xen_file *file, uint64_t skew_max,
+/* Of what was read and not taken. skew_max: a greater one is not believed. */
+struct rs_error *rs_xen_survey_make(const struct rs_xen_records *records, uint64_t skew_max,
 				    struct rs_xen_survey *survey);
 void rs_xen_survey_deinit(struct rs_xen_survey *survey);
 

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/xen_records.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Read ahead of what is taken, at most. */
+#define AHEAD_MAX (256u << 20)
+/* A stamp so many cycles after the one before is none: hours, at any frequency. */
+#define JUMP_MAX (UINT64_C(1) << 46)
+
+static uint32_t word_at(const uint8_t *at)
+{
+	uint32_t word;
+
+	memcpy(&word, at, sizeof(word));
+	return word;
+}
+
+static uint64_t stamp_at(const uint8_t *at)
+{
+	uint64_t stamp;
+
+	memcpy(&stamp, at, sizeof(stamp));
+	return stamp;
+}
+
+#define EVENT(head)   RS_XEN_HEAD_EVENT(head)
+#define WORDS(head)   RS_XEN_HEAD_WORDS(head)
+#define STAMPED(head) RS_XEN_HEAD_STAMPED(head)
+#define BYTES(head)   RS_XEN_HEAD_BYTES(head)
+
+/* ---- the heap: CPUs that have records in hand, by the stamp of the next --------------------- */
+
+static bool before(const struct rs_xen_records *r, uint32_t a, uint32_t b)
+{
+	uint64_t x = r->pcpus[a]->next_tsc, y = r->pcpus[b]->next_tsc;
+
+	return x < y || (x == y && r->pcpus[a]->cpu < r->pcpus[b]->cpu);
+}
+
+static void sift_down(struct rs_xen_records *r)
+{
+	uint32_t item = r->heap[0], at = 0, child;
+
+	while ((child = at * 2 + 1) < r->n_heap) {
+		if (child + 1 < r->n_heap && before(r, r->heap[child + 1], r->heap[child]))
+			child++;
+		if (!before(r, r->heap[child], item))
+			break;
+		r->heap[at] = r->heap[child];
+		at = child;
+	}
+	r->heap[at] = item;
+}
+
+static void push(struct rs_xen_records *r, uint32_t item)
+{
+	uint32_t at = r->n_heap++;
+
+	while (at && before(r, item, r->heap[(at - 1) / 2])) {
+		r->heap[at] = r->heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	r->heap[at] = item;
+}
+
+static void heap_make(struct rs_xen_records *r)
+{
+	r->n_heap = 0;
+	for (uint32_t i = 0; i < r->n_pcpus; i++) {
+		if (r->pcpus[i]->in_heap)
+			push(r, i);
+	}
+}
+
+/* ---- what is read is checked ------------------------------------------------------------------
+ */
+
+/* The class of an event is one bit of 16-27, its subclass is not nothing. */
+static bool is_event(uint32_t event)
+{
+	uint32_t class = event >> 16;
+
+	return class && !(class & (class - 1)) && (event >> 12 & 0xf);
+}
+
+/*
+ * Up to where the records of a block can be believed, of which the one at `end` makes no sense:
+ * what made it so may lie before it, and be no record either.
+ */
+uint32_t rs_xen_block_believed(const struct rs_xen_block *block, uint32_t end)
+{
+	uint32_t good = 0, at = 0;
+
+	while (at < end) {
+		uint32_t head = word_at(block->data + at);
+
+		at += BYTES(head);
+		if (rs_xen_is_known(EVENT(head), WORDS(head)))
+			good = at;
+	}
+	return good;
+}
+
+/* What the walk over a block has seen of stamps. */
+struct walk {
+	uint32_t last_at; /* of the last stamped record */
+	uint64_t before;  /* the stamp before that */
+	bool any;
+};
+
+/* Whether a stamp can be; *wrong: the record that is not right, this or the one before. */
+static const char *stamp_check(struct rs_xen_pcpu *pcpu, struct walk *walk, uint32_t at,
+			       uint64_t tsc, uint32_t *wrong)
+{
+	*wrong = at;
+	if (pcpu->has_tsc && tsc < pcpu->read_tsc) {
+		/* One that leapt ahead is the one that is wrong. */
+		if (walk->any && tsc >= walk->before)
+			*wrong = walk->last_at;
+		return "time goes backward";
+	}
+	if (pcpu->has_tsc && tsc - pcpu->read_tsc > JUMP_MAX)
+		return "time leaps ahead";
+	walk->before = pcpu->has_tsc ? pcpu->read_tsc : tsc;
+	walk->any = true;
+	walk->last_at = at;
+	pcpu->has_tsc = true;
+	pcpu->read_tsc = tsc;
+	return NULL;
+}
+
+/* Walks over a block's records; *end: where the last whole one ends. NULL: nothing wrong. */
+const char *rs_xen_block_check(struct rs_xen_pcpu *pcpu, struct rs_xen_block *block, bool has_head,
+			       uint32_t *end, uint64_t *records)
+{
+	const char *what = NULL;
+	struct walk walk = { 0 };
+	uint32_t at = 0;
+
+	while (block->bytes - at >= 4) {
+		uint32_t head = word_at(block->data + at);
+
+		if (BYTES(head) > block->bytes - at)
+			break;
+		if (at || !has_head) {
+			if (!is_event(EVENT(head)) || EVENT(head) == RS_XEN_CPU_CHANGE)
+				what = "this is no record";
+			else if (STAMPED(head))
+				what = stamp_check(pcpu, &walk, at, stamp_at(block->data + at + 4),
+						   &at);
+			if (what)
+				break;
+		}
+		if (STAMPED(head) && !block->first_tsc)
+			block->first_tsc = stamp_at(block->data + at + 4);
+		at += BYTES(head);
+		(*records)++;
+	}
+	*end = at;
+	return what;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------
+ */
+
+static void head_look(struct rs_xen_pcpu *pcpu)
+{
+	uint32_t head = word_at(pcpu->at);
+
+	pcpu->next_tsc = pcpu->tsc;
+	if (STAMPED(head))
+		pcpu->next_tsc = stamp_at(pcpu->at + 4) + (uint64_t)pcpu->skew;
+}
+
+void rs_xen_records_add(struct rs_xen_records *r, struct rs_xen_pcpu *pcpu,
+			struct rs_xen_block *block)
+{
+	if (pcpu->read_tsc + (uint64_t)pcpu->skew > r->round_max[0])
+		r->round_max[0] = pcpu->read_tsc + (uint64_t)pcpu->skew;
+	if (!pcpu->tsc) /* records without a stamp before the first that has one */
+		pcpu->tsc = block->first_tsc ? block->first_tsc + (uint64_t)pcpu->skew : 0;
+	r->held += sizeof(*block) + block->bytes;
+	if (pcpu->first)
+		pcpu->last->next = block;
+	else
+		pcpu->first = block;
+	pcpu->last = block;
+	if (pcpu->in_heap)
+		return;
+	pcpu->at = block->data;
+	pcpu->in_heap = true;
+	head_look(pcpu);
+	for (uint32_t i = 0; i < r->n_pcpus; i++) {
+		if (r->pcpus[i] == pcpu)
+			push(r, i);
+	}
+}
+
+struct rs_error *rs_xen_records_pcpu(struct rs_xen_records *r, uint32_t cpu,
+				     struct rs_xen_pcpu **out)
+{
+	struct rs_xen_pcpu *pcpu = r->by_cpu[cpu];
+
+	if (!pcpu) {
+		struct rs_xen_pcpu **more =
+			realloc(r->pcpus, (r->n_pcpus + 1) * sizeof(struct rs_xen_pcpu *));
+		uint32_t *heap = realloc(r->heap, (r->n_pcpus + 1) * sizeof(*heap));
+
+		r->pcpus = more ? more : r->pcpus;
+		r->heap = heap ? heap : r->heap;
+		pcpu = calloc(1, sizeof(*pcpu));
+		if (!more || !heap || !pcpu) {
+			free(pcpu);
+			return rs_error_no_memory();
+		}
+		pcpu->cpu = cpu;
+		r->pcpus[r->n_pcpus++] = r->by_cpu[cpu] = pcpu;
+	}
+	*out = pcpu;
+	return NULL;
+}
+
+void rs_xen_records_round(struct rs_xen_records *r, uint32_t cpu)
+{
+	if (r->any_round && cpu <= r->round_cpu) {
+		if (r->round_max[1] > r->round_max[2])
+			r->round_max[2] = r->round_max[1];
+		r->round_max[1] = r->round_max[0];
+		r->round_max[0] = 0;
+	}
+	r->any_round = true;
+	r->round_cpu = cpu;
+}
+
+/* ---- taking ------------------------------------------------------------------------------------
+ */
+
+static uint64_t limit_of(const struct rs_xen_records *r)
+{
+	return r->ended || r->held >= AHEAD_MAX ? UINT64_MAX : r->round_max[2];
+}
+
+bool rs_xen_records_ready(const struct rs_xen_records *r)
+{
+	return r->n_heap && r->pcpus[r->heap[0]]->next_tsc <= limit_of(r);
+}
+
+/* Goes on to the CPU's next record. */
+static void head_next(struct rs_xen_records *r, struct rs_xen_pcpu *pcpu, uint32_t bytes)
+{
+	struct rs_xen_block *block = pcpu->first;
+
+	pcpu->at += bytes;
+	if (pcpu->at == block->data + block->bytes) {
+		r->held -= sizeof(*block) + block->bytes;
+		pcpu->first = block->next;
+		free(block);
+		if (!pcpu->first) {
+			pcpu->in_heap = false;
+			r->heap[0] = r->heap[--r->n_heap];
+			if (r->n_heap)
+				sift_down(r);
+			return;
+		}
+		pcpu->at = pcpu->first->data;
+	}
+	head_look(pcpu);
+	sift_down(r);
+}
+
+/* Few words: a loop is faster than a call. */
+static inline void words_copy(uint32_t *to, const uint8_t *from, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		to[i] = word_at(from + 4 * i);
+}
+
+static void record_read(const uint8_t *at, struct rs_xen_record *record)
+{
+	uint32_t head = word_at(at), stamped = STAMPED(head);
+
+	record->event = EVENT(head);
+	record->n = (uint16_t)WORDS(head);
+	record->stamped = (uint16_t)stamped;
+	if (record->event == RS_XEN_WRAP_BUFFER)
+		memset(record->words, 0, sizeof(record->words));
+	else
+		words_copy(record->words, at + 4 + 8 * stamped, WORDS(head));
+}
+
+bool rs_xen_records_take(struct rs_xen_records *r, struct rs_xen_record *record, uint64_t *tsc,
+			 struct rs_xen_pcpu **out)
+{
+	struct rs_xen_pcpu *pcpu;
+	uint32_t head;
+
+	if (!r->n_heap)
+		return false;
+	pcpu = r->pcpus[r->heap[0]];
+	if (pcpu->next_tsc > limit_of(r))
+		return false;
+	head = word_at(pcpu->at);
+	record_read(pcpu->at, record);
+	*out = pcpu;
+	*tsc = pcpu->tsc = pcpu->next_tsc;
+	/* A record without a stamp can be anywhere up to the next with one: from a pipe, what other
+	 * CPUs did since its predecessor may have been taken. */
+	if (*tsc < r->taken_tsc && !record->stamped)
+		*tsc = r->taken_tsc;
+	if (*tsc < r->taken_tsc)
+		r->late++;
+	else
+		r->taken_tsc = *tsc;
+	head_next(r, pcpu, BYTES(head));
+	return true;
+}
+
+bool rs_xen_records_done(const struct rs_xen_records *r)
+{
+	return r->ended && !r->n_heap;
+}
+
+/* ---- the survey --------------------------------------------------------------------------------
+ */
+
+void rs_xen_records_survey(const struct rs_xen_records *r,
+			   void (*see)(void *ctx, const struct rs_xen_record *record, uint64_t tsc,
+				       uint32_t pcpu),
+			   void *ctx)
+{
+	struct rs_xen_record record;
+
+	for (uint32_t i = 0; i < r->n_pcpus; i++) {
+		const struct rs_xen_block *block = r->pcpus[i]->first;
+		uint64_t tsc = r->pcpus[i]->tsc;
+
+		for (; block; block = block->next) {
+			for (uint32_t at = 0; at < block->bytes;) {
+				uint32_t head = word_at(block->data + at);
+
+				if (STAMPED(head))
+					tsc = stamp_at(block->data + at + 4);
+				record_read(block->data + at, &record);
+				see(ctx, &record, tsc, i);
+				at += BYTES(head);
+			}
+		}
+	}
+}
+
+void rs_xen_records_correct(struct rs_xen_records *r, const int64_t *skews)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < r->n_pcpus; i++) {
+		struct rs_xen_pcpu *pcpu = r->pcpus[i];
+		uint64_t size = (uint64_t)(skews[i] < 0 ? -skews[i] : skews[i]);
+
+		most = size > most ? size : most;
+		pcpu->skew = skews[i];
+		pcpu->tsc += (uint64_t)skews[i];
+		if (pcpu->in_heap)
+			head_look(pcpu);
+	}
+	/* What is known of the rounds so far was of stamps that were not corrected. */
+	for (uint32_t i = 0; i < 3; i++)
+		r->round_max[i] -= r->round_max[i] < most ? r->round_max[i] : most;
+	heap_make(r);
+}
+
+void rs_xen_records_deinit(struct rs_xen_records *r)
+{
+	for (uint32_t i = 0; i < r->n_pcpus; i++) {
+		struct rs_xen_block *block = r->pcpus[i]->first, *next;
+
+		for (; block; block = next) {
+			next = block->next;
+			free(block);
+		}
+		free(r->pcpus[i]->owner);
+		free(r->pcpus[i]);
+	}
+	free(r->pcpus);
+	free(r->heap);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Records of Xen's trace by time: blocks of them come in, from a file's windows or from the
+ * hypervisor's buffers, are checked, and wait in a queue for each physical CPU.
+ *
+ *	block (checked) --> queue of its CPU --\
+ *	                    queue ...        ---> heap by TSC --> record
+ *
+ * Blocks come in rounds, over the CPUs in the order of their numbers. What is in a round was traced
+ * after all of the round before the last was read: so much may be taken.
+ */
+#ifndef RS_SOURCE_XEN_RECORDS_H
+#define RS_SOURCE_XEN_RECORDS_H
+
+#include "xen/layout.h"
+
+#define RS_XEN_CPUS_MAX 4096u /* the most that Xen can be built for; numbers stay below */
+
+/* A record's header: event 0-27, number of words 28-30, a stamp follows 31. */
+#define RS_XEN_HEAD_EVENT(head)	  ((head)&0x0fffffffu)
+#define RS_XEN_HEAD_WORDS(head)	  ((head) >> 28 & 7)
+#define RS_XEN_HEAD_STAMPED(head) ((head) >> 31)
+#define RS_XEN_HEAD_BYTES(head)	  (4 + 8 * RS_XEN_HEAD_STAMPED(head) + 4 * RS_XEN_HEAD_WORDS(head))
+
+/* Whole records, one after the other, of one CPU. */
+struct rs_xen_block {
+	struct rs_xen_block *next;
+	uint64_t offset; /* in the file, of data */
+	uint32_t bytes;
+	uint64_t first_tsc; /* the first stamp in it; 0: none */
+	uint8_t data[];
+};
+
+struct rs_xen_pcpu {
+	uint32_t cpu;
+	struct rs_xen_block *first, *last; /* what was read and not taken */
+	const uint8_t *at;		   /* the next record in the first */
+	uint64_t tsc;			   /* of the record taken last, corrected */
+	uint64_t next_tsc;		   /* of the one at `at` */
+	uint64_t read_tsc;		   /* the last stamp that was read, as it was */
+	bool has_tsc, in_heap;
+	int64_t skew; /* to be added to its stamps */
+	void *owner;  /* what the source keeps of it */
+};
+
+struct rs_xen_records {
+	bool ended;  /* no more blocks come: all may be taken */
+	size_t held; /* bytes in blocks */
+	/* The rounds: what may be taken is what is not after the round before the last. */
+	uint32_t round_cpu;    /* of the last window */
+	uint64_t round_max[3]; /* of this round, the last, and all before */
+	bool any_round;
+	struct rs_xen_pcpu **pcpus; /* in the order of their first windows */
+	uint32_t n_pcpus;
+	struct rs_xen_pcpu *by_cpu[RS_XEN_CPUS_MAX];
+	uint32_t *heap;
+	uint32_t n_heap;
+	uint64_t taken_tsc; /* of the last record taken */
+	uint64_t late;	    /* records that came too late for their place */
+};
+
+/* Of one of zero bytes. Frees what pcpus' owner points to, too. */
+void rs_xen_records_deinit(struct rs_xen_records *records);
+
+/* A CPU's queue, made when it is first asked for. cpu: below RS_XEN_CPUS_MAX. */
+struct rs_error *rs_xen_records_pcpu(struct rs_xen_records *records, uint32_t cpu,
+				     struct rs_xen_pcpu **pcpu);
+
+/* The next blocks are of this CPU. */
+void rs_xen_records_round(struct rs_xen_records *records, uint32_t cpu);
+
+/*
+ * Checks a block's records. *end: where the last one ends that is whole and makes sense; *records:
+ * how many are added to it. NULL: nothing wrong, but that less than a record may be left. has_head:
+ * the first is a window's head.
+ */
+const char *rs_xen_block_check(struct rs_xen_pcpu *pcpu, struct rs_xen_block *block, bool has_head,
+			       uint32_t *end, uint64_t *records);
+
+/*
+ * Up to where the records of a block can be believed, of which the one at `end` makes no sense:
+ * what made it so may lie before it, and be no record either.
+ */
+uint32_t rs_xen_block_believed(const struct rs_xen_block *block, uint32_t end);
+
+/* Takes over a block that was checked; it is not empty. */
+void rs_xen_records_add(struct rs_xen_records *records, struct rs_xen_pcpu *pcpu,
+			struct rs_xen_block *block);
+
+/* Whether there is one to take. */
+bool rs_xen_records_ready(const struct rs_xen_records *records);
+
+/* The next record, its stamp, corrected, and where it was; false: not before more come. */
+bool rs_xen_records_take(struct rs_xen_records *records, struct rs_xen_record *record,
+			 uint64_t *tsc, struct rs_xen_pcpu **pcpu);
+
+/* Whether all has been taken. */
+bool rs_xen_records_done(const struct rs_xen_records *records);
+
+/* Calls back for every record that was read and not taken, by CPU, with stamps as they are. */
+void rs_xen_records_survey(const struct rs_xen_records *records,
+			   void (*see)(void *ctx, const struct rs_xen_record *record, uint64_t tsc,
+				       uint32_t pcpu),
+			   void *ctx);
+
+/* Sets the skews after a survey: before anything is taken. */
+void rs_xen_records_correct(struct rs_xen_records *records, const int64_t *skews);
+
+#endif
