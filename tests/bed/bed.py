@@ -44,9 +44,9 @@ ARM64_KERNEL = "linux-image-cloud-arm64"
 
 def tsc_khz():
     """
-    A kernel's argument: this machine's rate, which is that of the TSC inside, too. A kernel under
-    emulation measures it against timers, which a busy machine delays until it finds none; then its
-    KVM gives each guest a TSC offset of 0.
+    A kernel's argument: this machine's rate, which is that of the TSC inside, too. A kernel on a busy
+    machine measures it badly at first and again a second later; if KVM was loaded in between, by more
+    than 250 ppm apart, its vCPUs have a scaling ratio and so a TSC offset of 0 (kvm_set_tsc_khz()).
     """
     try:
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
