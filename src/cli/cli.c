@@ -73,16 +73,6 @@ char *rs_cli_command(int argc, char **argv)
 	return command;
 }
 
-int64_t rs_cli_seconds(const struct argp_state *state, const char *text)
-{
-	char *end;
-	double value = strtod(text, &end);
-
-	if (end == text || *end || !(value > -9e9 && value < 9e9))
-		argp_error(state, "'%s': expected a time in seconds, as in 1.25", text);
-	return (int64_t)(value * 1e9 + (value < 0 ? -0.5 : 0.5));
-}
-
 uint64_t rs_cli_frequency(struct argp_state *state, const char *text)
 {
 	char *end;

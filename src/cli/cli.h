@@ -50,9 +50,6 @@ char *rs_cli_command(int argc, char **argv);
 /* argp_parse() with our exit code for wrong usage. argv[0] becomes "ringside VERB". */
 int rs_cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
-/* A time in seconds, as in 1.25, in ns. */
-int64_t rs_cli_seconds(const struct argp_state *state, const char *text);
-
 /* That there are a process (0: none was given) and threads of these numbers. */
 struct rs_error *rs_cli_check_ids(int pid, const int *tids, size_t n_tids);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analyze/aggregate.h"
+#include "cli/numbers.h"
 #include "source/acrn.h"
 #include "source/open.h"
 #include "view/acrn.h"

@@ -1,60 +1,83 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What `ringside record` records: live sources, each a row of a table in cmd_record.c and a file
- * record_<name>.c. In the order in which they are called:
+ * What `ringside record` records: kinds of live sources.
  *
+ * A kind is one file, record_<name>.c, with a struct rs_record_kind, and one row of the table in
+ * cmd_record.c. Its file has all of it: the option that asks for it (--<name>), options that are
+ * its own, what these come to, and the operations below. Options that several kinds have a use for
+ * are common; a kind says which of them it uses, and those that no chosen kind uses are refused.
+ * Beside it: doc/man/ringside-record.1, completions/ringside.bash.
+ *
+ * The operations, in the order in which they are called; all from one thread. NULL where optional:
+ * nothing to do.
+ *
+ *	argp	its options
+ *	check	what goes with what, whether or not it was asked for
  *	open	rights, and what the machine has: before anything is made
  *	attach	its rings become the recorder's
  *	gate	recording begins; and ends, after which nothing more comes
  *	look	now and then, while it is open
- *	report	after the recorder is closed: what else it was asked for
+ *	sum	what is said of it when the recorder is closed,
+ *	report	and what else it was asked for
  *	close	its memory goes
  */
 #ifndef RS_CLI_RECORD_H
 #define RS_CLI_RECORD_H
 
+#include <argp.h>
 #include <jansson.h>
+#include <stdbool.h>
 
-#include "record/when.h"
+#include "event/query.h"
 #include <ringside/recorder.h>
 
-#define RS_RECORD_TIDS_MAX 4096u
-#define RS_RECORD_WHY_MAX  256
+#define RS_RECORD_KINDS_MAX 8
+#define RS_RECORD_WHY_MAX   256
 
-struct rs_record_arguments {
+/* Common options that a kind may have a use for. */
+#define RS_RECORD_BUFFER (1u << 0)
+#define RS_RECORD_POLL	 (1u << 1)
+#define RS_RECORD_CPUS	 (1u << 2)
+
+/* What was said to all kinds. */
+struct rs_record_common {
 	const char *directory;
-	uint64_t duration_ns; /* 0: until it is stopped */
-	uint32_t buffer_bytes;
+	uint64_t duration_ns;	/* 0: until it is stopped */
+	uint32_t buffer_bytes;	/* --buffer, each ring; 0: as the kind has it */
+	uint64_t poll_ns;	/* --poll, between two looks at rings; 0: as the recorder has it */
+	struct rs_cpu_set cpus; /* --cpus; all of them where `some` is false */
 	bool quiet, json;
-	/* kvm */
-	bool kvm, exits;
-	int pid;
-	int tids[RS_RECORD_TIDS_MAX];
-	uint32_t n_tids;
-	const char *vm; /* glob */
 	/* The flight recorder; 0: none. */
 	uint64_t flight_ns, memory_bytes;
-	const char *when_text;
-	struct rs_when when;
 	bool once;
 };
 
 struct rs_record_kind {
-	const char *name;
-	bool (*is_wanted)(const struct rs_record_arguments *arguments);
-	struct rs_error *(*open)(const struct rs_record_arguments *arguments, void **state);
+	const char *name; /* without the dashes */
+	/* Its arguments and what it records with, zero at first: the input of argp, and what each
+	 * operation gets. A command records once. */
+	void *state;
+	const struct argp *argp;
+	uint32_t uses; /* RS_RECORD_BUFFER, ... */
+	bool (*is_wanted)(const void *state);
+	/* Tells wrong use, and ends. Optional. */
+	void (*check)(const void *state, const struct argp_state *argp,
+		      const struct rs_record_common *common);
+	/* What failed has left nothing behind; the others are called after it has succeeded. */
+	struct rs_error *(*open)(void *state, const struct rs_record_common *common);
 	struct rs_error *(*attach)(void *state, struct rs_recorder *recorder,
 				   const struct rs_clock *host);
 	struct rs_error *(*gate)(void *state, bool open);
-	struct rs_error *(*look)(void *state);
-	/* Of a flight recorder: whether it was triggered, and why; before memory is written; and
-	 * from now on again. */
+	struct rs_error *(*look)(void *state); /* optional */
+	/* Of a flight recorder, optional: whether it was triggered, and why; before memory is
+	 * written; and from now on again. */
 	bool (*triggered)(void *state, char why[RS_RECORD_WHY_MAX]);
 	struct rs_error *(*tell)(void *state);
 	void (*rearm)(void *state);
-	/* What the summary says of it, before the rest; or its members of the summary's object. */
+	/* "4 vCPU threads", as in "records of 4 vCPU threads"; its members of the summary's object.
+	 * After attach, whether or not the gate was opened. */
 	void (*sum)(const void *state, char text[RS_RECORD_WHY_MAX], json_t *json);
-	/* True in *partial: not all that happened was seen. */
+	/* True in *partial: not all that happened was seen. Optional. */
 	struct rs_error *(*report)(void *state, bool *partial);
 	void (*close)(void *state);
 };

@@ -10,32 +10,133 @@
 #include <unistd.h>
 
 #include "base/duration.h"
+#include "cli/numbers.h"
 #include "event/exit_reason.h"
 #include "record/kvm.h"
+#include "record/when.h"
 #include "source/kvm.h"
 #include "view/exits.h"
 
-struct kvm_state {
-	const struct rs_record_arguments *a;
+#define TIDS_MAX 4096u
+
+/* The one, of this command: zero at first. */
+static struct kvm {
+	/* What was asked for. */
+	bool wanted, exits;
+	int pid;
+	int tids[TIDS_MAX];
+	uint32_t n_tids;
+	const char *vm; /* glob */
+	const char *when_text;
+	struct rs_when when;
+	bool json;
+	/* What it records with. */
 	struct rs_kvm_session *session;
 	struct rs_kvm_recording *recording;
 	bool user; /* kvm_exit never fires here: returns to the VMM are counted */
+} the_kvm;
+
+/* ---- arguments ---------------------------------------------------------------------------- */
+
+enum { KEY_KVM = 512, KEY_EXITS, KEY_VM, KEY_WHEN };
+
+static const struct argp_option options[] = {
+	{ "kvm", KEY_KVM, NULL, 0,
+	  "The host's KVM: exits and entries, what they were about, and when vCPUs' threads were "
+	  "off "
+	  "the CPU",
+	  1 },
+	{ "exits", KEY_EXITS, NULL, 0,
+	  "With --kvm: count exits beside it, from the same moment to the same moment, and show "
+	  "the "
+	  "table at the end",
+	  1 },
+	{ "pid", 'p', "PID", 0, "With --kvm: only this process's vCPUs", 3 },
+	{ "tid", 't', "TID", 0, "With --kvm: only this thread", 3 },
+	{ "tids", 'T', "TID,...", 0, "With --kvm: only these threads", 3 },
+	{ "vm", KEY_VM, "GLOB", 0, "With --kvm: only VMs that run and whose name matches", 3 },
+	{ "when", KEY_WHEN, "COND", 0,
+	  "With --flight and --kvm: write when an exit takes longer: 'exit > 1ms', 'exit HLT > "
+	  "5ms'; "
+	  "at most once in TIME",
+	  4 },
+	{ 0 },
 };
 
-static bool is_wanted(const struct rs_record_arguments *a)
+static void set_when(const struct argp_state *state, struct kvm *k, const char *text)
 {
-	return a->kvm;
+	struct rs_error *err = rs_when_parse(text, rs_when_host_isa(), &k->when);
+
+	if (err)
+		argp_error(state, "--when: %s", rs_error_text(err));
+	k->when_text = text;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct kvm *k = state->input;
+
+	switch (key) {
+	case KEY_KVM:
+		k->wanted = true;
+		break;
+	case KEY_EXITS:
+		k->exits = true;
+		break;
+	case 'p':
+		k->pid = rs_cli_int(state, "a pid", text, 1);
+		break;
+	case 't':
+		k->n_tids = rs_cli_tids(state, "--tid", text, k->tids, k->n_tids, TIDS_MAX);
+		break;
+	case 'T':
+		k->n_tids = rs_cli_tids(state, "--tids", text, k->tids, k->n_tids, TIDS_MAX);
+		break;
+	case KEY_VM:
+		k->vm = text;
+		break;
+	case KEY_WHEN:
+		set_when(state, k, text);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+
+static bool is_wanted(const void *state)
+{
+	const struct kvm *k = state;
+
+	return k->wanted;
+}
+
+static void check(const void *state, const struct argp_state *argp_state,
+		  const struct rs_record_common *common)
+{
+	const struct kvm *k = state;
+
+	if (k->exits && !k->wanted)
+		argp_error(argp_state, "--exits goes with --kvm");
+	if (!k->wanted && (k->pid || k->n_tids || k->vm || k->when_text))
+		argp_error(argp_state, "-p, -t, -T, --vm and --when go with --kvm");
+	if (k->when_text && !common->flight_ns)
+		argp_error(argp_state, "--when goes with --flight");
+	if (k->vm && (k->pid || k->n_tids))
+		argp_error(argp_state, "--vm goes without -p, -t and -T");
 }
 
 /* ---- which threads ------------------------------------------------------------------------ */
 
-static struct rs_error *check_given(const struct rs_record_arguments *a)
+static struct rs_error *check_given(const struct kvm *k)
 {
-	if (a->when_text && rs_kvm_only_user_exits())
+	if (k->when_text && rs_kvm_only_user_exits())
 		return rs_error_create(RS_ABSENT,
 				       "--when: kvm_exit never fires on this host (its KVM works "
 				       "without VMX and SVM); SIGUSR1 writes");
-	return rs_cli_check_ids(a->pid, a->tids, a->n_tids);
+	return rs_cli_check_ids(k->pid, k->tids, k->n_tids);
 }
 
 /* The threads of VMs whose names match: of one process, all that it has and will have; else those
@@ -48,7 +149,7 @@ static struct rs_error *choose_vm(const char *glob, struct rs_kvm_options *optio
 	bool one = true;
 
 	err = rs_kvm_discover(&vcpus, &n);
-	for (uint32_t i = 0; !err && i < n && found < RS_RECORD_TIDS_MAX; i++) {
+	for (uint32_t i = 0; !err && i < n && found < TIDS_MAX; i++) {
 		if (fnmatch(glob, vcpus[i].vm, 0))
 			continue;
 		one &= !found || vcpus[i].pid == options->pid;
@@ -66,72 +167,60 @@ static struct rs_error *choose_vm(const char *glob, struct rs_kvm_options *optio
 	return err;
 }
 
-static struct rs_error *kvm_open(const struct rs_record_arguments *a, void **state)
+static struct rs_error *kvm_open(void *state, const struct rs_record_common *common)
 {
-	struct rs_kvm_options options = { .latency = true,
-					  .events = true,
-					  .user = a->exits && rs_kvm_only_user_exits(),
-					  .trigger_ns = a->when.than_ns,
-					  .trigger_isa = a->when.isa,
-					  .trigger_code = a->when.code,
-					  .pid = a->pid,
-					  .tids = a->tids,
-					  .n_tids = a->n_tids,
-					  .ring_bytes = a->buffer_bytes };
-	struct kvm_state *s = calloc(1, sizeof(*s));
-	int *tids = a->vm ? calloc(RS_RECORD_TIDS_MAX, sizeof(*tids)) : NULL;
+	struct kvm *k = state;
+	struct rs_kvm_options o = { .latency = true,
+				    .events = true,
+				    .user = k->exits && rs_kvm_only_user_exits(),
+				    .trigger_ns = k->when.than_ns,
+				    .trigger_isa = k->when.isa,
+				    .trigger_code = k->when.code,
+				    .pid = k->pid,
+				    .tids = k->tids,
+				    .n_tids = k->n_tids,
+				    .ring_bytes = common->buffer_bytes };
 	struct rs_error *err;
 
-	if (!s || (a->vm && !tids)) {
-		free(s);
-		return rs_error_no_memory();
-	}
-	s->a = a;
-	s->user = options.user;
-	err = check_given(a);
-	if (!err && a->vm)
-		err = choose_vm(a->vm, &options, tids);
-	if (!err)
-		err = rs_kvm_open(&options, &s->session);
-	free(tids);
-	if (err)
-		free(s);
-	else
-		*state = s;
-	return err;
+	k->user = o.user;
+	k->json = common->json;
+	err = check_given(k);
+	if (!err && k->vm)
+		err = choose_vm(k->vm, &o, k->tids);
+	return err ? err : rs_kvm_open(&o, &k->session);
 }
 
 static struct rs_error *kvm_attach(void *state, struct rs_recorder *recorder,
 				   const struct rs_clock *host)
 {
-	struct kvm_state *s = state;
+	struct kvm *k = state;
 	struct rs_error *err;
 
-	err = rs_kvm_recording_create(s->session, recorder, host, &s->recording);
-	return err ? err : rs_kvm_recording_attach(s->recording);
+	err = rs_kvm_recording_create(k->session, recorder, host, &k->recording);
+	return err ? err : rs_kvm_recording_attach(k->recording);
 }
 
 static struct rs_error *kvm_gate(void *state, bool open)
 {
-	struct kvm_state *s = state;
+	struct kvm *k = state;
 
-	return rs_kvm_recording_gate(s->recording, open);
+	return rs_kvm_recording_gate(k->recording, open);
 }
 
 static struct rs_error *kvm_look(void *state)
 {
-	struct kvm_state *s = state;
+	struct kvm *k = state;
 
-	return rs_kvm_recording_look(s->recording);
+	return rs_kvm_recording_look(k->recording);
 }
 
 /* ---- the flight recorder ------------------------------------------------------------------- */
 
 /* " of vm/v0", where that is known. */
-static void whose(struct kvm_state *s, int tid, char *text, size_t bytes)
+static void whose(struct kvm *k, int tid, char *text, size_t bytes)
 {
 	struct rs_kvm_snapshot snapshot;
-	struct rs_error *err = rs_kvm_snapshot(s->session, &snapshot);
+	struct rs_error *err = rs_kvm_snapshot(k->session, &snapshot);
 
 	text[0] = '\0';
 	for (uint32_t i = 0; !err && i < snapshot.n_threads; i++) {
@@ -145,13 +234,13 @@ static void whose(struct kvm_state *s, int tid, char *text, size_t bytes)
 
 static bool kvm_triggered(void *state, char why[RS_RECORD_WHY_MAX])
 {
-	struct kvm_state *s = state;
+	struct kvm *k = state;
 	char took[RS_DURATION_TEXT_MAX], reason[RS_EXIT_TEXT_MAX], who[RS_KVM_VM_MAX + 32];
 	struct rs_kvm_trigger trigger;
 
-	if (!rs_kvm_triggered(s->session, &trigger))
+	if (!k->when_text || !rs_kvm_triggered(k->session, &trigger))
 		return false;
-	whose(s, trigger.tid, who, sizeof(who));
+	whose(k, trigger.tid, who, sizeof(who));
 	snprintf(why, RS_RECORD_WHY_MAX, "exit %s%s, thread %d, took %s",
 		 rs_exit_text(trigger.isa, trigger.code, reason), who, trigger.tid,
 		 rs_duration_text(trigger.cost_ns, took));
@@ -160,25 +249,25 @@ static bool kvm_triggered(void *state, char why[RS_RECORD_WHY_MAX])
 
 static struct rs_error *kvm_tell(void *state)
 {
-	struct kvm_state *s = state;
+	struct kvm *k = state;
 
-	return rs_kvm_recording_tell(s->recording);
+	return rs_kvm_recording_tell(k->recording);
 }
 
 static void kvm_rearm(void *state)
 {
-	struct kvm_state *s = state;
+	struct kvm *k = state;
 
-	rs_kvm_rearm(s->session);
+	rs_kvm_rearm(k->session);
 }
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
 static void kvm_sum(const void *state, char text[RS_RECORD_WHY_MAX], json_t *json)
 {
-	const struct kvm_state *s = state;
+	const struct kvm *k = state;
 	uint64_t dropped;
-	uint32_t threads = rs_kvm_recording_threads(s->recording, &dropped);
+	uint32_t threads = rs_kvm_recording_threads(k->recording, &dropped);
 
 	if (dropped)
 		snprintf(text, RS_RECORD_WHY_MAX,
@@ -192,12 +281,12 @@ static void kvm_sum(const void *state, char text[RS_RECORD_WHY_MAX], json_t *jso
 }
 
 /* What the session has counted; its events were the trace's. */
-static struct rs_error *counts_take(struct kvm_state *s, struct rs_sink *sink)
+static struct rs_error *counts_take(struct kvm *k, struct rs_sink *sink)
 {
 	struct rs_batch batch = { .kind = RS_NEXT_IDLE };
 	struct rs_source *source = NULL;
 	uint32_t pushed;
-	struct rs_error *err = rs_kvm_source_create(s->session, &source);
+	struct rs_error *err = rs_kvm_source_create(k->session, &source);
 
 	if (!err)
 		err = source->ops->open(source, rs_exits_query(sink), &pushed);
@@ -210,18 +299,18 @@ static struct rs_error *counts_take(struct kvm_state *s, struct rs_sink *sink)
 	return err;
 }
 
-static struct rs_error *show_exits(struct kvm_state *s)
+static struct rs_error *show_exits(struct kvm *k)
 {
 	struct rs_exits_show show = { .fd = STDOUT_FILENO,
-				      .form = s->a->json ? RS_EXITS_JSON : RS_EXITS_TEXT };
-	struct rs_exits_options options = { .user = s->user };
+				      .form = k->json ? RS_EXITS_JSON : RS_EXITS_TEXT };
+	struct rs_exits_options options = { .user = k->user };
 	struct rs_exits exits;
 	struct rs_sink *sink;
 	struct rs_error *err = rs_exits_sink_create(&options, &sink);
 
 	if (err)
 		return err;
-	err = counts_take(s, sink);
+	err = counts_take(k, sink);
 	if (!err)
 		err = rs_exits_take(sink, true, 0, &exits);
 	if (!err)
@@ -232,26 +321,29 @@ static struct rs_error *show_exits(struct kvm_state *s)
 
 static struct rs_error *kvm_report(void *state, bool *partial)
 {
-	struct kvm_state *s = state;
+	struct kvm *k = state;
 	uint64_t dropped;
 
-	rs_kvm_recording_threads(s->recording, &dropped);
+	rs_kvm_recording_threads(k->recording, &dropped);
 	*partial |= dropped != 0;
-	return s->a->exits ? show_exits(s) : NULL;
+	return k->exits ? show_exits(k) : NULL;
 }
 
 static void kvm_close(void *state)
 {
-	struct kvm_state *s = state;
+	struct kvm *k = state;
 
-	rs_kvm_recording_destroy(s->recording);
-	rs_kvm_close(s->session);
-	free(s);
+	rs_kvm_recording_destroy(k->recording);
+	rs_kvm_close(k->session);
 }
 
 const struct rs_record_kind rs_record_kvm = {
 	.name = "kvm",
+	.state = &the_kvm,
+	.argp = &argp,
+	.uses = RS_RECORD_BUFFER | RS_RECORD_POLL,
 	.is_wanted = is_wanted,
+	.check = check,
 	.open = kvm_open,
 	.attach = kvm_attach,
 	.gate = kvm_gate,

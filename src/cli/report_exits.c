@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/exits.h"
+#include "cli/numbers.h"
 #include "cli/report.h"
 #include "source/open.h"
 

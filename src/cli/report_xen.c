@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "analyze/xen.h"
+#include "cli/numbers.h"
 #include "cli/report.h"
 #include "event/query.h"
 #include "source/open.h"

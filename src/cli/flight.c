@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The flight recorder of `ringside record`: when it writes, where to, and what is said then. */
+#include "cli/recording.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+/* Set by SIGUSR1. */
+static volatile sig_atomic_t asked;
+
+static void on_asked(int signal_number)
+{
+	(void)signal_number;
+	asked = 1;
+}
+
+void rs_flight_listen(void)
+{
+	signal(SIGUSR1, on_asked);
+}
+
+/* A directory of the flight recorder, by number. */
+static char *directory_of(const struct rs_recording *r, uint32_t number)
+{
+	char *path;
+
+	if (r->common->once)
+		return strdup(r->common->directory);
+	return asprintf(&path, "%s.%u", r->common->directory, number) < 0 ? NULL : path;
+}
+
+struct rs_error *rs_flight_check(const struct rs_recording *r)
+{
+	char *path = directory_of(r, 1);
+	struct rs_error *err = NULL;
+
+	if (!path)
+		return rs_error_no_memory();
+	if (!access(path, F_OK) && rmdir(path))
+		err = rs_error_create(
+			RS_USAGE, "%s exists already and is not empty: name another with -o", path);
+	free(path);
+	return err;
+}
+
+static bool triggered(struct rs_recording *r, uint64_t now, char why[RS_RECORD_WHY_MAX])
+{
+	if (asked) {
+		asked = 0;
+		snprintf(why, RS_RECORD_WHY_MAX, "SIGUSR1");
+		return true;
+	}
+	if (now < r->quiet_until_ns)
+		return false;
+	for (uint32_t i = 0; i < r->n_kinds; i++) {
+		if (r->kinds[i]->triggered && r->kinds[i]->triggered(r->kinds[i]->state, why))
+			return true;
+	}
+	return false;
+}
+
+static void tell_written(struct rs_recording *r, const char *path, const char *why,
+			 const struct rs_recorder_kept *kept)
+{
+	bool whole = kept->from_ns == INT64_MIN;
+	double seconds = (double)(kept->at_ns - (whole ? 0 : kept->from_ns)) / 1e9;
+
+	r->partial |= kept->sum.lost != 0;
+	rs_recording_remark(r, "%s: %s: %llu records of %.3f s%s, %llu lost", path, why,
+			    (unsigned long long)kept->sum.records, seconds,
+			    kept->short_of_bytes ? " (more does not fit: --memory)" : "",
+			    (unsigned long long)kept->sum.lost);
+	if (!r->common->json)
+		return;
+	rs_recording_print_json(json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:b}", "trace", path,
+					  "why", why, "records", (json_int_t)kept->sum.records,
+					  "lost", (json_int_t)kept->sum.lost, "bytes",
+					  (json_int_t)kept->sum.bytes, "seconds", seconds,
+					  "short_of_memory", (int)kept->short_of_bytes));
+}
+
+static struct rs_error *write_kept(struct rs_recording *r, const char *path, const char *why)
+{
+	struct rs_recorder_kept kept;
+	struct rs_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < r->n_kinds; i++) {
+		if (r->kinds[i]->tell)
+			err = r->kinds[i]->tell(r->kinds[i]->state);
+	}
+	if (!err)
+		err = rs_recorder_write_kept(r->recorder, path, why, &kept);
+	if (err)
+		return err;
+	tell_written(r, path, why, &kept);
+	r->n_written++;
+	rs_cli_stop |= r->common->once;
+	return NULL;
+}
+
+struct rs_error *rs_flight_look(struct rs_recording *r, uint64_t now)
+{
+	char why[RS_RECORD_WHY_MAX];
+	struct rs_error *err;
+	char *path;
+
+	if (!triggered(r, now, why))
+		return NULL;
+	path = directory_of(r, r->n_written + 1);
+	if (!path)
+		return rs_error_no_memory();
+	err = write_kept(r, path, why);
+	r->quiet_until_ns = rs_recording_now_ns() + r->common->flight_ns;
+	for (uint32_t i = 0; i < r->n_kinds; i++) {
+		if (r->kinds[i]->rearm)
+			r->kinds[i]->rearm(r->kinds[i]->state);
+	}
+	free(path);
+	return err;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/numbers.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/duration.h"
+
+/* The digits that text opens with; behind them is *end. strtoull() takes more: blanks, signs. */
+static bool digits(const char *text, uint64_t *number, char **end)
+{
+	bool hex = !strncasecmp(text, "0x", 2) && isxdigit((unsigned char)text[2]);
+
+	if (!isdigit((unsigned char)text[0]))
+		return false;
+	errno = 0;
+	*number = strtoull(text, end, hex ? 16 : 10);
+	return !errno;
+}
+
+bool rs_cli_read_number(const char *text, uint64_t min, uint64_t max, uint64_t *number)
+{
+	uint64_t n;
+	char *end;
+
+	if (!digits(text, &n, &end) || *end || n < min || n > max)
+		return false;
+	*number = n;
+	return true;
+}
+
+bool rs_cli_read_size(const char *text, uint64_t min, uint64_t max, uint64_t *bytes)
+{
+	static const char suffixes[] = "KMG";
+	unsigned int shift = 0;
+	const char *suffix;
+	uint64_t n;
+	char *end;
+
+	if (!digits(text, &n, &end))
+		return false;
+	suffix = *end ? strchr(suffixes, toupper((unsigned char)*end)) : NULL;
+	if (suffix) {
+		shift = 10 + 10 * (unsigned int)(suffix - suffixes);
+		end++;
+	}
+	if (*end || n > max >> shift || n << shift < min)
+		return false;
+	*bytes = n << shift;
+	return true;
+}
+
+int rs_cli_int(const struct argp_state *state, const char *what, const char *text, int min)
+{
+	uint64_t n = 0;
+
+	if (!rs_cli_read_number(text, (uint64_t)min, INT_MAX, &n))
+		argp_error(state, "%s is a number, %d or more, not '%s'", what, min, text);
+	return (int)n;
+}
+
+uint64_t rs_cli_time(const struct argp_state *state, const char *what, const char *text,
+		     uint64_t unit_ns)
+{
+	uint64_t ns = 0;
+	struct rs_error *err = rs_duration_parse(text, unit_ns, &ns);
+
+	if (err)
+		argp_error(state, "%s: %s", what, rs_error_text(err));
+	if (!ns)
+		argp_error(state, "%s: more than 0, please", what);
+	return ns;
+}
+
+int64_t rs_cli_seconds(const struct argp_state *state, const char *text)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || !(value > -9e9 && value < 9e9))
+		argp_error(state, "'%s': expected a time in seconds, as in 1.25", text);
+	return (int64_t)(value * 1e9 + (value < 0 ? -0.5 : 0.5));
+}
+
+uint32_t rs_cli_tids(const struct argp_state *state, const char *what, char *list, int *tids,
+		     uint32_t n, uint32_t max)
+{
+	char *rest = NULL;
+
+	for (char *tid = strtok_r(list, ", ", &rest); tid; tid = strtok_r(NULL, ", ", &rest)) {
+		if (n == max)
+			argp_error(state, "more than %u threads", max);
+		tids[n++] = rs_cli_int(state, "a tid", tid, 1);
+	}
+	if (!n)
+		argp_error(state, "%s: which threads?", what);
+	return n;
+}

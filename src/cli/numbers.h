@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Numbers, sizes and times on the command line. Those that take a parser's state tell wrong use and
+ * end; `what` is how an error calls the argument: "--interval", "a pid".
+ */
+#ifndef RS_CLI_NUMBERS_H
+#define RS_CLI_NUMBERS_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Digits, hexadecimal behind 0x, and nothing else. False, and *number untouched, if it is not that
+ * or not from min to max. */
+bool rs_cli_read_number(const char *text, uint64_t min, uint64_t max, uint64_t *number);
+
+/* The same with K, M or G behind it, or none: bytes. */
+bool rs_cli_read_size(const char *text, uint64_t min, uint64_t max, uint64_t *bytes);
+
+/* From min up. */
+int rs_cli_int(const struct argp_state *state, const char *what, const char *text, int min);
+
+/* A time above 0, as in 500us or 1.5s, in ns; without a unit it is of unit_ns. */
+uint64_t rs_cli_time(const struct argp_state *state, const char *what, const char *text,
+		     uint64_t unit_ns);
+
+/* A moment in seconds from a trace's start, as in 1.25, in ns. */
+int64_t rs_cli_seconds(const struct argp_state *state, const char *text);
+
+/* Adds the threads of a list, "7,8", to the n that tids has; how many there are then: 1 to max. */
+uint32_t rs_cli_tids(const struct argp_state *state, const char *what, char *list, int *tids,
+		     uint32_t n, uint32_t max);
+
+#endif

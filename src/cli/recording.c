@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/recording.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define NS_PER_SEC     UINT64_C(1000000000)
+#define NS_PER_US      1000u
+#define TICK_NS	       20000000	  /* between two looks at the trigger, the clock, signals */
+#define LOOK_NS	       500000000u /* for new threads, and to show how it goes */
+#define MEMORY_DEFAULT (UINT64_C(256) << 20)
+#define WORKERS_MAX    4
+#define WHOSE_MAX      (RS_RECORD_KINDS_MAX * (RS_RECORD_WHY_MAX + sizeof(", ")))
+
+uint64_t rs_recording_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+void rs_recording_remark(const struct rs_recording *r, const char *format, ...)
+{
+	va_list args;
+
+	if (r->common->quiet)
+		return;
+	fputs(r->shows ? "\r\033[K" : "", stderr);
+	fputs("ringside record: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+void rs_recording_print_json(json_t *json)
+{
+	json_dumpf(json, stdout, 0);
+	putchar('\n');
+	fflush(stdout);
+	json_decref(json);
+}
+
+/* ---- the beginning ------------------------------------------------------------------------ */
+
+static struct rs_error *kinds_open(struct rs_recording *r)
+{
+	struct rs_error *err = NULL;
+
+	while (!err && r->n_open < r->n_kinds) {
+		err = r->kinds[r->n_open]->open(r->kinds[r->n_open]->state, r->common);
+		r->n_open += !err;
+	}
+	return err;
+}
+
+static struct rs_error *gates_open(struct rs_recording *r)
+{
+	struct rs_error *err = NULL;
+
+	/* One that failed may be half open, and is shut like the others. */
+	while (!err && r->n_gates < r->n_kinds) {
+		err = r->kinds[r->n_gates]->gate(r->kinds[r->n_gates]->state, true);
+		r->n_gates++;
+	}
+	return err;
+}
+
+static struct rs_error *gates_shut(struct rs_recording *r)
+{
+	struct rs_error *err = NULL, *next;
+
+	for (uint32_t i = 0; i < r->n_gates; i++) {
+		next = r->kinds[i]->gate(r->kinds[i]->state, false);
+		if (err)
+			rs_error_free(next);
+		else
+			err = next;
+	}
+	r->n_gates = 0;
+	return err;
+}
+
+static struct rs_error *begin(struct rs_recording *r)
+{
+	const struct rs_record_common *c = r->common;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct rs_recorder_options recorder = {
+		.directory = c->flight_ns ? NULL : c->directory,
+		.poll_us = (uint32_t)(c->poll_ns / NS_PER_US),
+		.threads = (uint32_t)(cpus < 1		   ? 1
+				      : cpus > WORKERS_MAX ? WORKERS_MAX
+							   : cpus),
+		.command = r->command,
+		.keep_ns = c->flight_ns,
+		.keep_bytes = c->memory_bytes ? c->memory_bytes : MEMORY_DEFAULT,
+	};
+	struct rs_error *err = c->flight_ns ? rs_flight_check(r) : NULL;
+
+	if (!err)
+		err = kinds_open(r);
+	if (!err)
+		err = rs_clock_host(&r->clock);
+	recorder.clock = r->clock;
+	if (!err)
+		err = rs_recorder_create(&recorder, &r->recorder);
+	for (uint32_t i = 0; !err && i < r->n_kinds; i++)
+		err = r->kinds[i]->attach(r->kinds[i]->state, r->recorder, &r->clock);
+	if (!err)
+		err = gates_open(r);
+	if (!err)
+		r->began_ns = r->look_ns = rs_recording_now_ns();
+	return err;
+}
+
+/* ---- while it goes on --------------------------------------------------------------------- */
+
+static void show_progress(const struct rs_recording *r, uint64_t now)
+{
+	struct rs_recorder_summary sum;
+
+	if (!r->shows)
+		return;
+	rs_recorder_progress(r->recorder, &sum);
+	fprintf(stderr, "\r\033[K%.1f s: %llu records, %.1f MB, %llu lost",
+		(double)(now - r->began_ns) / 1e9, (unsigned long long)sum.records,
+		(double)sum.bytes / 1e6, (unsigned long long)sum.lost);
+}
+
+static struct rs_error *look(struct rs_recording *r, uint64_t now)
+{
+	struct rs_error *err = NULL;
+
+	if (now - r->look_ns < LOOK_NS)
+		return NULL;
+	r->look_ns = now;
+	for (uint32_t i = 0; !err && i < r->n_kinds; i++) {
+		if (r->kinds[i]->look)
+			err = r->kinds[i]->look(r->kinds[i]->state);
+	}
+	show_progress(r, now);
+	return err;
+}
+
+static struct rs_error *wait_for_end(struct rs_recording *r)
+{
+	const struct timespec tick = { .tv_nsec = TICK_NS };
+	struct rs_error *err = NULL;
+
+	while (!err && !rs_cli_stop) {
+		uint64_t now = rs_recording_now_ns();
+
+		if (r->common->duration_ns && now - r->began_ns >= r->common->duration_ns)
+			break;
+		err = look(r, now);
+		if (!err && r->common->flight_ns)
+			err = rs_flight_look(r, now);
+		nanosleep(&tick, NULL); /* a signal ends it */
+	}
+	return err;
+}
+
+/* ---- the end ------------------------------------------------------------------------------ */
+
+/* Of whom the records are, as each kind says it. */
+static void whose(const struct rs_recording *r, char text[WHOSE_MAX], json_t *json)
+{
+	char *at = text;
+
+	text[0] = '\0';
+	for (uint32_t i = 0; i < r->n_kinds; i++) {
+		char one[RS_RECORD_WHY_MAX] = "";
+
+		r->kinds[i]->sum(r->kinds[i]->state, one, json);
+		at += snprintf(at, (size_t)(text + WHOSE_MAX - at), "%s%s", i ? ", " : "", one);
+	}
+}
+
+static void summary(struct rs_recording *r, const struct rs_recorder_summary *sum, double seconds)
+{
+	char text[WHOSE_MAX];
+	json_t *json = json_pack("{s:I, s:I, s:I, s:I, s:f}", "records", (json_int_t)sum->records,
+				 "lost", (json_int_t)sum->lost, "bytes", (json_int_t)sum->bytes,
+				 "streams", (json_int_t)sum->streams, "seconds", seconds);
+
+	whose(r, text, json);
+	if (r->common->flight_ns) {
+		rs_recording_remark(r,
+				    "%u written; %llu records of %s went by in %.1f s, %llu lost",
+				    r->n_written, (unsigned long long)sum->records, text, seconds,
+				    (unsigned long long)sum->lost);
+		json_object_set_new(json, "written", json_integer(r->n_written));
+	} else {
+		rs_recording_remark(r, "%s: %llu records of %s in %.1f s, %.1f MB, %llu lost",
+				    r->common->directory, (unsigned long long)sum->records, text,
+				    seconds, (double)sum->bytes / 1e6,
+				    (unsigned long long)sum->lost);
+		json_object_set_new(json, "trace", json_string(r->common->directory));
+	}
+	if (r->common->json)
+		rs_recording_print_json(json);
+	else
+		json_decref(json);
+}
+
+/* The first of two errors; the other is freed. */
+static struct rs_error *first_of(struct rs_error *err, struct rs_error *next)
+{
+	if (!err)
+		return next;
+	rs_error_free(next);
+	return err;
+}
+
+/* Whatever has begun ends here, whether or not it went well: err is what went wrong before. */
+static struct rs_error *end(struct rs_recording *r, struct rs_error *err)
+{
+	struct rs_recorder_summary sum = { 0 };
+	double seconds;
+
+	err = first_of(err, gates_shut(r));
+	seconds = (double)(rs_recording_now_ns() - r->began_ns) / 1e9;
+	err = first_of(err, rs_recorder_close(r->recorder, &sum));
+	if (r->began_ns)
+		summary(r, &sum, seconds);
+	/* A flight recorder's loss counts where it was written. */
+	if (!r->common->flight_ns)
+		r->partial |= sum.lost != 0;
+	for (uint32_t i = 0; i < r->n_open; i++) {
+		const struct rs_record_kind *kind = r->kinds[i];
+
+		if (!err && kind->report)
+			err = kind->report(kind->state, &r->partial);
+		kind->close(kind->state);
+	}
+	return err;
+}
+
+struct rs_error *rs_recording_run(struct rs_recording *r)
+{
+	struct rs_error *err = begin(r);
+
+	if (r->common->flight_ns)
+		rs_flight_listen();
+	if (!err)
+		err = wait_for_end(r);
+	return end(r, err);
+}
