@@ -125,7 +125,7 @@ static bool may_learn(const struct rs_drain *drain, const struct rs_slot *slot)
 {
 	uint64_t id = rs_slot_id(slot->head);
 
-	return drain->learn && RS_ID_PROVIDER(id) == RS_IDS_USER &&
+	return (drain->learn_id || (drain->learn && RS_ID_PROVIDER(id) == RS_IDS_USER)) &&
 	       !rs_schema_find(drain->layouts.schema, id);
 }
 
@@ -209,7 +209,9 @@ static void scan(struct rs_drain *drain, uint8_t *run, uint32_t n, bool whole_ru
 /* Learns; whether the slot's id is known now. */
 static bool learnt(struct rs_drain *drain, const struct rs_slot *slot)
 {
-	return may_learn(drain, slot) && drain->learn(drain->learn_ctx) &&
+	return may_learn(drain, slot) &&
+	       (drain->learn_id ? drain->learn_id(drain->learn_ctx, slot->head)
+				: drain->learn(drain->learn_ctx)) &&
 	       rs_schema_find(drain->layouts.schema, rs_slot_id(slot->head));
 }
 

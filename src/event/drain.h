@@ -44,6 +44,8 @@ struct rs_drain {
 	uint32_t chunk; /* bytes to copy next */
 	/* Called for an id the schema lacks: it may have been defined since. May be NULL. */
 	bool (*learn)(void *ctx);
+	/* The same for ids of any provider, which the slot's header word tells. May be NULL. */
+	bool (*learn_id)(void *ctx, uint64_t head);
 	void *learn_ctx;
 	/* The ring's. Each read asks it for the present after it has seen the tail: what was put
 	 * until then is not of the future, however long we did not run. May be NULL. */

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "record/port.h"
 #include "source/guest.h"
 #include "store/writer.h"
 #include "trace/trace.h"
@@ -498,6 +499,27 @@ struct rs_error *rs_recorder_add_ring(struct rs_recorder *r, const struct rs_rec
 	rs_drain_init(&feed->own_drain, &port, ring->schema);
 	feed->drain = &feed->own_drain;
 	feed->clock = ring->clock;
+	feed->poll = true;
+	feed_publish(r, feed);
+	return NULL;
+}
+
+struct rs_error *rs_recorder_add_port(struct rs_recorder *r, const struct rs_recorder_port *port)
+{
+	uint32_t class_index;
+	struct feed *feed;
+	struct rs_error *err = producer_of(r, port->schema, port->clock, &class_index);
+
+	if (!err)
+		err = feed_create(r, class_index, port->stream, &feed);
+	if (err)
+		return err;
+	ring_words(port->stream, feed->what);
+	rs_drain_init(&feed->own_drain, &port->port, port->schema);
+	feed->own_drain.learn_id = port->learn_id;
+	feed->own_drain.learn_ctx = port->learn_ctx;
+	feed->drain = &feed->own_drain;
+	feed->clock = port->clock;
 	feed->poll = true;
 	feed_publish(r, feed);
 	return NULL;

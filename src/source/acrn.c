@@ -19,7 +19,6 @@
 #define VIEWS_RECORD 3	   /* the most that one record makes: loss, clock-back, itself */
 #define FILES_MAX    1024u /* of a directory: physical CPUs */
 #define SLOTS	     2048u /* of a file in memory */
-#define RAW_MAX	     256u  /* ids that the catalogue lacks; more are taken for damage */
 #define FREQ_CYCLES  UINT64_C(1000000000) /* a cycle is shown as a ns */
 #define SCHED_NEXT   UINT64_C(0x20)	  /* acrn_sched_next */
 
@@ -74,8 +73,7 @@ static uint32_t n_data_of(uint64_t head)
 	return (uint8_t)(head >> RS_N_DATA_SHIFT);
 }
 
-/* An event for an id that the catalogue lacks; NULL: there is no room for it. */
-static const struct rs_event *raw_event(struct acrn *a, uint64_t id, uint32_t n_data)
+const struct rs_event *rs_acrn_declare_raw(struct rs_schema *schema, uint64_t head)
 {
 	static const char *const fields[] = {
 		[N_2L] = "x64 a, x64 b",
@@ -84,21 +82,38 @@ static const struct rs_event *raw_event(struct acrn *a, uint64_t id, uint32_t n_
 		[N_16STR] = "x8 a, x8 b, x8 c, x8 d, x8 e, x8 f, x8 g, x8 h, x8 i, x8 j, x8 k, "
 			    "x8 l, x8 m, x8 n, x8 o, x8 p",
 	};
-	char text[256];
+	uint64_t id = rs_slot_id(head);
 	struct rs_error *err;
+	char text[256];
 	int len;
 
-	if (a->n_raw == RAW_MAX)
-		return NULL;
 	len = snprintf(text, sizeof(text), "raw::id-%llx(%s)", (unsigned long long)id,
-		       fields[n_data]);
-	err = rs_schema_declare(a->schema, id, text, (size_t)len);
+		       fields[n_data_of(head)]);
+	err = rs_schema_declare(schema, id, text, (size_t)len);
 	if (err) {
 		rs_error_free(err);
 		return NULL;
 	}
-	a->n_raw++;
-	return rs_schema_find(a->schema, id);
+	return rs_schema_find(schema, id);
+}
+
+/* An event for an id that the catalogue lacks; NULL: there is no room for it. */
+static const struct rs_event *raw_event(struct acrn *a, uint64_t head)
+{
+	const struct rs_event *event =
+		a->n_raw < RS_ACRN_RAW_MAX ? rs_acrn_declare_raw(a->schema, head) : NULL;
+
+	a->n_raw += event != NULL;
+	return event;
+}
+
+bool rs_acrn_is_record(uint64_t head)
+{
+	uint32_t n_data = n_data_of(head);
+	uint64_t id = rs_slot_id(head);
+
+	return (n_data == N_2L || n_data == N_4I || n_data == N_6C || n_data == N_16STR) &&
+	       RS_ID_PROVIDER(id) == RS_IDS_ACRN && id;
 }
 
 /* The event of a record; NULL: it makes no sense. */
@@ -108,12 +123,11 @@ static const struct rs_event *event_of(struct acrn *a, uint64_t head)
 	uint32_t n_data = n_data_of(head);
 	const struct rs_event *event;
 
-	if ((n_data != N_2L && n_data != N_4I && n_data != N_6C && n_data != N_16STR) ||
-	    RS_ID_PROVIDER(id) != RS_IDS_ACRN || !id)
+	if (!rs_acrn_is_record(head))
 		return NULL;
 	event = rs_schema_find(a->schema, id);
 	if (!event)
-		return raw_event(a, id, n_data);
+		return raw_event(a, head);
 	if (strcmp(event->class_name, "raw") != 0 && rs_acrn_n_data(event) != n_data)
 		a->odd++;
 	return event;

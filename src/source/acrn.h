@@ -35,6 +35,13 @@ struct rs_error *rs_acrn_open_fd(int fd, const char *path, const void *head, siz
 struct rs_error *rs_acrn_open_directory(const char *path, const struct rs_foreign_options *options,
 					struct rs_foreign **foreign);
 
+/* Whether a record with this header word can be ACRN's at all. */
+bool rs_acrn_is_record(uint64_t head);
+
+/* Declares raw::id-N for an id that the catalogue lacks, of such a record; NULL: it can't be. */
+#define RS_ACRN_RAW_MAX 256u /* such ids in a trace; more are taken for damage */
+const struct rs_event *rs_acrn_declare_raw(struct rs_schema *schema, uint64_t head);
+
 /* n_data of an event of the catalogue's, as acrn.def says. */
 uint32_t rs_acrn_n_data(const struct rs_event *event);
 

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "record/sbuf.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/live_ring.h"
+#include "record/port.h"
+#include "source/acrn.h"
+
+#define PATIENCE_MS 1000 /* for borrowers that are within a put */
+
+/* One of a path's rings, and the stream that it becomes. */
+struct ring {
+	struct ring *before;
+	struct rs_live_ring *live;
+	struct rs_stream stream;
+};
+
+struct place {
+	char *path, *name; /* name: its last part */
+	struct ring *ring; /* the newest; NULL: none yet */
+	uint32_t rings;
+	uint64_t skipped;
+	struct rs_error *error; /* of the last look */
+};
+
+struct rs_sbuf_recording {
+	struct place *places;
+	uint32_t n;
+	bool keep, attached;
+	struct rs_lender *lender; /* NULL: nothing is lent */
+	struct rs_recorder *recorder;
+	const struct rs_clock *clock;
+	struct rs_schema *schema;
+	pthread_mutex_t learn; /* the recorder's threads may meet new ids at once */
+	uint32_t learnt;
+};
+
+/* ---- making one ----------------------------------------------------------------------------- */
+
+static struct rs_error *places_fill(struct rs_sbuf_recording *r,
+				    const struct rs_sbuf_options *options)
+{
+	uint32_t n = options->create ? options->create : options->n_paths;
+
+	r->places = calloc(n + 1, sizeof(*r->places));
+	if (!r->places)
+		return rs_error_no_memory();
+	for (; r->n < n; r->n++) {
+		struct place *place = &r->places[r->n];
+		const char *path =
+			options->create ? rs_lender_path(r->lender, r->n) : options->paths[r->n];
+		const char *slash = strrchr(path, '/');
+
+		for (uint32_t i = 0; i < r->n; i++) {
+			if (!strcmp(path, r->places[i].path))
+				return rs_error_create(RS_USAGE, "%s is given twice", path);
+		}
+		place->path = strdup(path);
+		place->name = strdup(slash && slash[1] ? slash + 1 : path);
+		if (!place->path || !place->name) {
+			r->n++; /* half of it is there */
+			return rs_error_no_memory();
+		}
+	}
+	return NULL;
+}
+
+struct rs_error *rs_sbuf_recording_create(const struct rs_sbuf_options *options,
+					  struct rs_sbuf_recording **out)
+{
+	struct rs_sbuf_recording *r = calloc(1, sizeof(*r));
+	struct rs_error *err;
+
+	if (!r)
+		return rs_error_no_memory();
+	r->keep = options->keep;
+	pthread_mutex_init(&r->learn, NULL);
+	err = rs_schema_create("acrn", &r->schema);
+	if (!err)
+		err = rs_schema_add_catalogue(r->schema, "acrn");
+	if (!err && options->create)
+		err = rs_lender_create(&(struct rs_lend_options){ .path = options->paths[0],
+								  .n = options->create,
+								  .ring_bytes = options->ring_bytes,
+								  .keep = options->keep },
+				       &r->lender);
+	if (!err)
+		err = places_fill(r, options);
+	if (err)
+		rs_sbuf_recording_destroy(r);
+	else
+		*out = r;
+	return err;
+}
+
+void rs_sbuf_recording_destroy(struct rs_sbuf_recording *r)
+{
+	if (!r)
+		return;
+	for (uint32_t i = 0; i < r->n; i++) {
+		struct place *place = &r->places[i];
+
+		while (place->ring) {
+			struct ring *before = place->ring->before;
+
+			rs_live_ring_close(place->ring->live);
+			free(place->ring);
+			place->ring = before;
+		}
+		rs_error_free(place->error);
+		free(place->path);
+		free(place->name);
+	}
+	rs_lender_destroy(r->lender);
+	free(r->places);
+	rs_schema_destroy(r->schema);
+	pthread_mutex_destroy(&r->learn);
+	free(r);
+}
+
+/* ---- rings that come ------------------------------------------------------------------------ */
+
+/* An id that the catalogue lacks: as in ACRN's files. */
+static bool learn_id(void *ctx, uint64_t head)
+{
+	struct rs_sbuf_recording *r = ctx;
+	bool known = true;
+
+	if (!rs_acrn_is_record(head))
+		return false;
+	pthread_mutex_lock(&r->learn);
+	if (!rs_schema_find(r->schema, rs_slot_id(head))) {
+		known = r->learnt < RS_ACRN_RAW_MAX && rs_acrn_declare_raw(r->schema, head);
+		r->learnt += known;
+	}
+	pthread_mutex_unlock(&r->learn);
+	return known;
+}
+
+static struct rs_error *add(struct rs_sbuf_recording *r, struct place *place,
+			    struct rs_live_ring *live)
+{
+	struct ring *ring = calloc(1, sizeof(*ring));
+	struct rs_error *err;
+
+	if (!ring)
+		return rs_error_no_memory();
+	*ring = (struct ring){ .before = place->ring,
+			       .live = live,
+			       .stream = { .thread = place->name,
+					   .vcpu = RS_UNKNOWN,
+					   .cpu = RS_UNKNOWN,
+					   .tid = RS_UNKNOWN,
+					   .dom = RS_UNKNOWN,
+					   .schema = r->schema,
+					   .clock = r->clock } };
+	err = rs_recorder_add_port(r->recorder,
+				   &(struct rs_recorder_port){ .port = rs_live_ring_port(live),
+							       .schema = r->schema,
+							       .clock = r->clock,
+							       .stream = &ring->stream,
+							       .learn_id = learn_id,
+							       .learn_ctx = r });
+	if (err) {
+		free(ring);
+		return err;
+	}
+	if (!place->rings++)
+		place->skipped = rs_live_ring_skipped(live);
+	place->ring = ring;
+	return NULL;
+}
+
+/* What stood there before is not looked for any more, once it is not what we read. */
+static bool is_sound(const struct place *place)
+{
+	return place->ring && rs_live_ring_state(place->ring->live) == RS_LIVE_RUNS &&
+	       !rs_live_ring_is_replaced(place->ring->live, place->path);
+}
+
+static struct rs_error *place_look(struct rs_sbuf_recording *r, struct place *place)
+{
+	struct rs_live_ring *live = NULL;
+	struct rs_error *err;
+
+	if (is_sound(place))
+		return NULL;
+	rs_error_free(place->error);
+	place->error = NULL;
+	if (place->rings == RS_SBUF_RESTARTS_MAX) {
+		place->error = rs_error_create(RS_DAMAGED,
+					       "%s: its ring was begun anew %u times: it is left",
+					       place->path, RS_SBUF_RESTARTS_MAX);
+		return NULL;
+	}
+	/* Only what was there when we came can be of before. */
+	place->error = rs_live_ring_open(place->path, r->keep || r->attached, &live);
+	if (!live)
+		return NULL;
+	err = add(r, place, live);
+	if (err)
+		rs_live_ring_close(live);
+	return err;
+}
+
+struct rs_error *rs_sbuf_recording_look(struct rs_sbuf_recording *r)
+{
+	struct rs_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < r->n; i++)
+		err = place_look(r, &r->places[i]);
+	return err;
+}
+
+struct rs_error *rs_sbuf_recording_attach(struct rs_sbuf_recording *r, struct rs_recorder *recorder,
+					  const struct rs_clock *host)
+{
+	struct rs_error *err;
+
+	r->recorder = recorder;
+	r->clock = host;
+	err = rs_sbuf_recording_look(r);
+	r->attached = true;
+	return err;
+}
+
+struct rs_error *rs_sbuf_recording_gate(struct rs_sbuf_recording *r, bool open)
+{
+	if (!r->lender)
+		return NULL;
+	return open ? rs_lender_lend(r->lender) : rs_lender_take_back(r->lender, PATIENCE_MS);
+}
+
+/* ---- what became of them -------------------------------------------------------------------- */
+
+static const char *state_text(const struct place *place)
+{
+	if (!place->ring)
+		return NULL;
+	switch (rs_live_ring_state(place->ring->live)) {
+	case RS_LIVE_RUNS:
+		return NULL;
+	case RS_LIVE_ANEW:
+		return "its header is no ring's any more, or another reader took from it";
+	case RS_LIVE_CUT:
+		return "the file was cut short";
+	}
+	return NULL;
+}
+
+bool rs_sbuf_recording_told(const struct rs_sbuf_recording *r, uint32_t i,
+			    struct rs_sbuf_told *told)
+{
+	const struct place *place;
+
+	if (i >= r->n)
+		return false;
+	place = &r->places[i];
+	*told = (struct rs_sbuf_told){
+		.path = place->path,
+		.runs = place->ring && rs_live_ring_state(place->ring->live) == RS_LIVE_RUNS,
+		.rings = place->rings,
+		.skipped = place->skipped,
+		.error = place->error ? rs_error_text(place->error) : state_text(place)
+	};
+	return true;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ring/guard.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stddef.h>
+
+/* Where this thread goes on after a SIGBUS; NULL: it is not within rs_guard(). */
+static __thread sigjmp_buf *volatile way_out;
+static struct sigaction before;
+
+static void on_bus_error(int number, siginfo_t *info, void *context)
+{
+	if (way_out)
+		siglongjmp(*way_out, 1);
+	if (before.sa_flags & SA_SIGINFO) {
+		before.sa_sigaction(number, info, context);
+	} else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+		before.sa_handler(number);
+	} else {
+		/* The access comes again, and ends the process as it would have. */
+		signal(number, SIG_DFL);
+	}
+}
+
+static void install(void)
+{
+	/* Not blocked within it: siglongjmp() restores no mask here. */
+	struct sigaction action = { .sa_sigaction = on_bus_error,
+				    .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK };
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGBUS, &action, &before);
+}
+
+bool rs_guard(void (*access)(void *ctx), void *ctx)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	sigjmp_buf here;
+
+	pthread_once(&once, install);
+	if (sigsetjmp(here, 0)) {
+		way_out = NULL;
+		return false;
+	}
+	way_out = &here;
+	access(ctx);
+	way_out = NULL;
+	return true;
+}

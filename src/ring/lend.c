@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rings that are lent; the protocol is told in lend.h. */
+#include <ringside/lend.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ring/guard.h"
+#include <ringside/ring.h>
+
+#define BOARD_MAGIC  UINT64_C(0x31646e656c2d7372) /* "rs-lend1" */
+#define BUSY_TICK_NS 200000
+
+/* ---- the board ------------------------------------------------------------------------------ */
+
+/* A whole board under another name, which then gets its own: nobody sees half of one. */
+static struct rs_error *board_make(const char *path)
+{
+	struct rs_lend_board board = { .magic = BOARD_MAGIC };
+	struct rs_error *err = NULL;
+	char *temp;
+	int fd;
+
+	if (asprintf(&temp, "%s.XXXXXX", path) < 0)
+		return rs_error_no_memory();
+	fd = mkostemp(temp, O_CLOEXEC);
+	if (fd < 0) {
+		err = rs_error_errno(errno, "%s: can't create it", path);
+		free(temp);
+		return err;
+	}
+	if (write(fd, &board, sizeof(board)) != (ssize_t)sizeof(board))
+		err = rs_error_errno(errno ? errno : ENOSPC, "%s", temp);
+	else if (link(temp, path) && errno != EEXIST)
+		err = rs_error_errno(errno, "%s: can't create it", path);
+	unlink(temp);
+	close(fd);
+	free(temp);
+	return err;
+}
+
+static struct rs_error *board_map(int fd, const char *path, struct rs_lend_board **board)
+{
+	struct stat st;
+	uint64_t magic = 0;
+	void *mem;
+
+	if (fstat(fd, &st))
+		return rs_error_errno(errno, "%s", path);
+	if (!S_ISREG(st.st_mode) || st.st_size != (off_t)sizeof(**board) ||
+	    pread(fd, &magic, sizeof(magic), 0) != (ssize_t)sizeof(magic) || magic != BOARD_MAGIC)
+		return rs_error_create(RS_USAGE, "%s: it is there, and no board of lent rings",
+				       path);
+	mem = mmap(NULL, sizeof(**board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (mem == MAP_FAILED)
+		return rs_error_errno(errno, "%s: can't map it", path);
+	*board = mem;
+	return NULL;
+}
+
+/* Opens and maps the board, which is made if there is none. */
+static struct rs_error *board_open(const char *path, int *fd, struct rs_lend_board **board)
+{
+	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+	struct rs_error *err;
+
+	*fd = open(path, flags);
+	if (*fd < 0 && errno == ENOENT) {
+		err = board_make(path);
+		if (err)
+			return err;
+		*fd = open(path, flags);
+	}
+	if (*fd < 0)
+		return rs_error_errno(errno, "%s", path);
+	err = board_map(*fd, path, board);
+	if (err)
+		close(*fd);
+	return err;
+}
+
+static char *ring_path(const char *board, uint32_t id)
+{
+	char *path;
+
+	return asprintf(&path, "%s.%u", board, id) < 0 ? NULL : path;
+}
+
+/* ---- the borrower --------------------------------------------------------------------------- */
+
+static bool lives(uint32_t pid)
+{
+	return pid && pid <= INT32_MAX && (!kill((pid_t)pid, 0) || errno == EPERM);
+}
+
+/* Two that come at once: one of them gets it. Within a process, ids are the caller's business. */
+static struct rs_error *place_take(struct rs_lent *lent)
+{
+	uint32_t pid = (uint32_t)getpid(), had = 0;
+
+	for (;;) {
+		if (__atomic_compare_exchange_n(&lent->place->pid, &had, pid, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			break;
+		if (had == pid || lives(had))
+			return rs_error_create(RS_USAGE, "%s: id %u is taken by process %u",
+					       lent->path, lent->id, had);
+	}
+	__atomic_store_n(&lent->place->busy, 0, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+struct rs_error *rs_lent_open(const char *path, uint32_t id, struct rs_lent **out)
+{
+	struct rs_lent *lent;
+	struct rs_error *err;
+	int fd;
+
+	if (id >= RS_LEND_IDS_MAX)
+		return rs_error_create(RS_USAGE, "id %u: it can be 0 to %u", id,
+				       RS_LEND_IDS_MAX - 1);
+	lent = calloc(1, sizeof(*lent));
+	if (!lent)
+		return rs_error_no_memory();
+	lent->path = strdup(path);
+	if (!lent->path) {
+		free(lent);
+		return rs_error_no_memory();
+	}
+	lent->id = id;
+	err = board_open(path, &fd, &lent->board);
+	if (!err) {
+		close(fd);
+		lent->place = &lent->board->places[id];
+		err = place_take(lent);
+		if (err)
+			munmap(lent->board, sizeof(*lent->board));
+	}
+	if (err) {
+		free(lent->path);
+		free(lent);
+		return err;
+	}
+	*out = lent;
+	return NULL;
+}
+
+static void ring_drop(struct rs_lent *lent)
+{
+	if (lent->mem)
+		munmap(lent->mem, lent->bytes);
+	lent->mem = NULL;
+	lent->producer = (struct rs_sbuf_producer){ 0 };
+}
+
+static void ring_take(struct rs_lent *lent)
+{
+	char *path = ring_path(lent->path, lent->id);
+	int fd = path ? open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+	struct stat st;
+	void *mem;
+
+	free(path);
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
+		lent->bytes = (size_t)st.st_size;
+		mem = mmap(NULL, lent->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		lent->mem = mem == MAP_FAILED ? NULL : mem;
+	}
+	close(fd);
+	if (lent->mem &&
+	    (rs_sbuf_producer_init(&lent->producer, lent->mem, lent->bytes) != RS_SBUF_OK ||
+	     lent->producer.ele_size != RS_SLOT_BYTES))
+		ring_drop(lent);
+}
+
+void rs_lent_look(struct rs_lent *lent, uint32_t now)
+{
+	int error = errno; /* a put changes nothing of its caller's */
+
+	ring_drop(lent);
+	if (now % 2)
+		ring_take(lent);
+	lent->seen = now;
+	errno = error;
+}
+
+void rs_lent_close(struct rs_lent *lent)
+{
+	if (!lent)
+		return;
+	ring_drop(lent);
+	__atomic_store_n(&lent->place->busy, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&lent->place->pid, 0, __ATOMIC_RELEASE);
+	munmap(lent->board, sizeof(*lent->board));
+	free(lent->path);
+	free(lent);
+}
+
+/* ---- the lender ----------------------------------------------------------------------------- */
+
+struct rs_lender {
+	char *path;
+	int fd; /* locked while we live */
+	struct rs_lend_board *board;
+	uint32_t n;
+	bool is_lent;
+	char *paths[RS_LEND_IDS_MAX]; /* of rings that there are */
+	/* Of an access to the board, which others can cut short. */
+	bool lends;
+	uint32_t id;
+	uint32_t read;
+};
+
+static void access_begin(void *ctx)
+{
+	const struct rs_lender *lender = ctx;
+
+	for (uint32_t i = 0; i < lender->n; i++) {
+		struct rs_lend_place *place = &lender->board->places[i];
+		uint32_t was = __atomic_load_n(&place->lent, __ATOMIC_RELAXED);
+		/* Another number than any borrower has seen: one that died may have left an odd
+		 * one. */
+		uint32_t is = lender->lends ? (was | 1) + 2 : (was + 1) & ~1u;
+
+		/* Pairs with the acquire in rs_lent_put(). */
+		__atomic_store_n(&place->lent, is, __ATOMIC_RELEASE);
+	}
+}
+
+static void access_busy(void *ctx)
+{
+	struct rs_lender *lender = ctx;
+	const struct rs_lend_place *place = &lender->board->places[lender->id];
+
+	/* Pairs with the release in rs_lent_put(). */
+	lender->read = __atomic_load_n(&place->busy, __ATOMIC_ACQUIRE);
+	if (lender->read)
+		lender->read = __atomic_load_n(&place->pid, __ATOMIC_RELAXED);
+}
+
+static struct rs_error *board_gone(const struct rs_lender *lender)
+{
+	return rs_error_create(RS_FAILED,
+			       "%s: somebody has cut it short: the rings can't be lent "
+			       "or taken back",
+			       lender->path);
+}
+
+/* A ring that a lender who died has left, if it is one: it stays as it is. */
+static bool ring_is_there(const char *path)
+{
+	struct rs_ring_memory memory;
+	struct rs_sbuf_consumer consumer;
+	struct rs_error *err = rs_ring_map_existing(path, 0, &memory);
+	bool is = !err && rs_sbuf_attach(&consumer, memory.mem, memory.bytes) == RS_SBUF_OK;
+
+	if (!err)
+		rs_ring_unmap(&memory);
+	rs_error_free(err);
+	return is;
+}
+
+static struct rs_error *ring_make(const struct rs_lend_options *options, const char *path)
+{
+	struct rs_ring_memory memory;
+	struct rs_error *err;
+	enum rs_sbuf_status status;
+
+	if (options->keep && ring_is_there(path))
+		return NULL;
+	if (unlink(path) && errno != ENOENT)
+		return rs_error_errno(errno, "%s", path);
+	err = rs_ring_map_create(path, options->ring_bytes, &memory);
+	if (err)
+		return err;
+	status = rs_sbuf_create(memory.mem, memory.bytes, RS_SLOT_BYTES);
+	if (status != RS_SBUF_OK)
+		err = rs_error_create(RS_USAGE, "%s: a ring of %zu bytes: %s", path,
+				      options->ring_bytes, rs_sbuf_status_text(status));
+	if (!err) {
+		free(memory.path); /* it outlives this mapping */
+		memory.path = NULL;
+	}
+	rs_ring_unmap(&memory);
+	return err;
+}
+
+struct rs_error *rs_lender_create(const struct rs_lend_options *options, struct rs_lender **out)
+{
+	struct rs_lender *lender = calloc(1, sizeof(*lender));
+	struct rs_error *err = NULL;
+
+	if (!lender)
+		return rs_error_no_memory();
+	lender->fd = -1;
+	lender->path = strdup(options->path);
+	if (!lender->path)
+		err = rs_error_no_memory();
+	else if (!options->n || options->n > RS_LEND_IDS_MAX)
+		err = rs_error_create(RS_USAGE, "%u rings; it can be 1 to %u", options->n,
+				      RS_LEND_IDS_MAX);
+	if (!err)
+		err = board_open(options->path, &lender->fd, &lender->board);
+	if (err) {
+		lender->fd = -1;
+	} else if (flock(lender->fd, LOCK_EX | LOCK_NB)) {
+		err = rs_error_create(RS_USAGE, "%s: another recorder lends its rings there",
+				      options->path);
+	}
+	for (uint32_t i = 0; !err && i < options->n; i++) {
+		char *path = ring_path(options->path, i);
+
+		err = path ? ring_make(options, path) : rs_error_no_memory();
+		if (err)
+			free(path);
+		else
+			lender->paths[lender->n++] = path;
+	}
+	if (err)
+		rs_lender_destroy(lender);
+	else
+		*out = lender;
+	return err;
+}
+
+const char *rs_lender_path(const struct rs_lender *lender, uint32_t i)
+{
+	return i < lender->n ? lender->paths[i] : NULL;
+}
+
+struct rs_error *rs_lender_lend(struct rs_lender *lender)
+{
+	lender->lends = lender->is_lent = true;
+	return rs_guard(access_begin, lender) ? NULL : board_gone(lender);
+}
+
+/* Whether the id's borrower has ended its put; *pid: who has not. */
+static struct rs_error *wait_idle(struct rs_lender *lender, uint32_t id, uint64_t *patience_ns)
+{
+	const struct timespec tick = { .tv_nsec = BUSY_TICK_NS };
+
+	lender->id = id;
+	for (;;) {
+		if (!rs_guard(access_busy, lender))
+			return board_gone(lender);
+		/* One that died within a put will not end it. */
+		if (!lender->read || !lives(lender->read))
+			return NULL;
+		if (*patience_ns < BUSY_TICK_NS)
+			return rs_error_create(
+				RS_FAILED,
+				"%s: process %u is within a put and does not end it; "
+				"what it puts still is lost",
+				lender->paths[id], lender->read);
+		*patience_ns -= BUSY_TICK_NS;
+		nanosleep(&tick, NULL);
+	}
+}
+
+struct rs_error *rs_lender_take_back(struct rs_lender *lender, uint32_t patience_ms)
+{
+	uint64_t patience_ns = (uint64_t)patience_ms * 1000000;
+	struct rs_error *err = NULL, *next;
+
+	if (!lender->is_lent)
+		return NULL;
+	lender->is_lent = lender->lends = false;
+	if (!rs_guard(access_begin, lender))
+		return board_gone(lender);
+	/* Between a borrower's store of busy and its load of lent: membarrier(2). */
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		err = rs_error_errno(errno, "membarrier");
+	for (uint32_t i = 0; i < lender->n; i++) {
+		next = wait_idle(lender, i, &patience_ns);
+		if (!err)
+			err = next;
+		else
+			rs_error_free(next);
+	}
+	return err;
+}
+
+void rs_lender_destroy(struct rs_lender *lender)
+{
+	if (!lender)
+		return;
+	rs_error_free(rs_lender_take_back(lender, 0));
+	for (uint32_t i = 0; i < lender->n; i++) {
+		unlink(lender->paths[i]);
+		free(lender->paths[i]);
+	}
+	if (lender->board)
+		munmap(lender->board, sizeof(*lender->board));
+	if (lender->fd >= 0)
+		close(lender->fd);
+	free(lender->path);
+	free(lender);
+}
