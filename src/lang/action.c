@@ -18,7 +18,7 @@ static const struct {
 } absent[] = {
 	{ " stack ustack jstack stackdepth ustackdepth caller ucaller ",
 	  "events of a trace carry no stacks" },
-	{ " copyin copyinstr copyinto copyout copyoutstr alloca bcopy tracemem memref "
+	{ " copyin copyinstr copyinto copyout copyoutstr memref "
 	  "mutex_owned mutex_owner mutex_type_adaptive mutex_type_spin rw_iswriter "
 	  "rw_read_held rw_write_held progenyof getmajor getminor cleanpath ddi_pathname "
 	  "msgdsize msgsize d_path ",
@@ -131,6 +131,17 @@ static void no_function(struct checker *c, const struct node *call)
 	     *near ? "; did you mean " : "", near, *near ? "()?" : "");
 }
 
+/* A string, an argument that may have a name, characters in memory. */
+static bool has_text(const struct node *node)
+{
+	const struct type *type = &node->type;
+
+	if (type->kind == TYPE_POINTER || type->kind == TYPE_ARRAY)
+		return (type->to->kind == TYPE_INT && type->to->bytes == 1) ||
+		       (type->kind == TYPE_POINTER && type->to->kind == TYPE_VOID);
+	return type->kind == TYPE_STRING || (type->kind == TYPE_INT && node->refers == REFERS_ARG);
+}
+
 /* stringof(args.reason): the name that the enumeration has for it. */
 static void check_stringof(struct checker *c, struct node *call)
 {
@@ -139,10 +150,20 @@ static void check_stringof(struct checker *c, struct node *call)
 		return;
 	}
 	check_node(c, call->args);
-	if (!c->err && call->args->type.kind == TYPE_INT && call->args->refers != REFERS_ARG)
+	if (!c->err && !has_text(call->args))
 		FAIL(c, call->at, "D_STRINGOF_TYPE",
-		     "stringof() is for arguments and strings; lltostr() writes a number");
+		     "stringof() is for arguments, strings and where characters are; lltostr() "
+		     "writes a number");
 	call->type = TYPE_OF_STRING;
+}
+
+/* Where an address is wanted, a pointer, an array and a string are one. */
+static bool takes(const struct type *want, const struct type *have)
+{
+	if (want->kind == TYPE_POINTER)
+		return have->kind == TYPE_POINTER || have->kind == TYPE_ARRAY ||
+		       have->kind == TYPE_STRING;
+	return have->kind == want->kind;
 }
 
 void check_call(struct checker *c, struct node *call)
@@ -179,7 +200,7 @@ void check_call(struct checker *c, struct node *call)
 	n = 0;
 	for (struct node *arg = call->args; arg && !c->err; arg = arg->next, n++) {
 		check_node(c, arg);
-		if (!c->err && arg->type.kind != prototype.args[n].kind)
+		if (!c->err && !takes(&prototype.args[n], &arg->type))
 			FAIL(c, arg->at, "D_PROTO_ARG", "argument %u is of the wrong type: %s",
 			     n + 1, functions[i].prototype);
 	}
@@ -722,6 +743,7 @@ static void check_action(struct checker *c, struct node *call, const struct acti
 	if (!c->err)
 		row->check(c, call, &action);
 	call->type = TYPE_OF_VOID;
+	call->is_action = true;
 	action_new(c, call, &action);
 }
 

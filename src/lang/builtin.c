@@ -124,6 +124,8 @@ const uint32_t n_builtins = sizeof(builtins) / sizeof(builtins[0]);
 
 /* ---- prototypes --------------------------------------------------------------------------- */
 
+static const struct type nothing = { .kind = TYPE_VOID };
+
 /* The type at the text's beginning, of one word or two; where it ends. */
 static const char *type_at(const char *text, struct type *type)
 {
@@ -136,7 +138,12 @@ static const char *type_at(const char *text, struct type *type)
 	words[len] = '\0';
 	type_named(words, type);
 	text += len;
-	return *text ? text + 1 : text;
+	if (*text)
+		text++;
+	if (*text != '*')
+		return text;
+	*type = (struct type){ .kind = TYPE_POINTER, .bytes = 8, .to = &nothing };
+	return text + 1;
 }
 
 void prototype_read(const char *text, struct prototype *prototype)

@@ -170,31 +170,31 @@ static bool builtin_find(const char *name, uint32_t *index, struct type *type)
 /* The expression of an inline, in the place of its name. */
 static void expand(struct checker *c, struct node *node, struct variable *variable)
 {
-	struct node *next = node->next;
+	struct node *next = node->next, *value;
 	struct type type = variable->type;
+	struct place at = node->at;
 
 	if (variable->busy || ++c->script->expansions > INLINES_MAX) {
 		FAIL(c, node->at, "D_SYNTAX", "inline '%s' leads back to itself, or to too much",
 		     variable->name);
 		return;
 	}
+	value = node_clone(c, variable->inlined);
+	if (!value)
+		return;
 	variable->busy = true;
-	check_node(c, variable->inlined);
+	check_node(c, value);
 	variable->busy = false;
-	if (variable->inlined->type.kind != type.kind) {
+	if (!c->err && value->type.kind != type.kind) {
 		FAIL(c, node->at, "D_OP_INCOMPAT", "inline '%s' is not of the type it says",
 		     variable->name);
 		return;
 	}
-	if (type.kind == TYPE_INT) {
-		struct place at = node->at;
-
-		*node = (struct node){
-			.kind = N_CAST, .at = at, .a = variable->inlined, .type = type
-		};
+	if (type_is_scalar(&type)) {
+		*node = (struct node){ .kind = N_CAST, .at = at, .a = value, .type = type };
 		fold(node);
 	} else {
-		*node = *variable->inlined;
+		*node = *value;
 	}
 	node->next = next;
 }
@@ -341,7 +341,9 @@ uint8_t check_keys(struct checker *c, struct node *args, struct type *keys)
 		if (arg->kind == N_AGG)
 			FAIL(c, arg->at, "D_KEY_TYPE", "a key must be a number or a string");
 		check_node(c, arg);
-		keys[n++] = arg->type;
+		if (!c->err && !type_is_scalar(&arg->type) && arg->type.kind != TYPE_STRING)
+			FAIL(c, arg->at, "D_KEY_TYPE", "a key must be a number or a string");
+		keys[n++] = arg->type.kind == TYPE_POINTER ? TYPE_OF_UINT64 : arg->type;
 	}
 	return n;
 }
@@ -413,10 +415,27 @@ static bool is_args(const struct node *node)
 	return node->kind == N_NAME && !strcmp(node->text, "args");
 }
 
+/* A name that has keys, or is not known: x[1] then is of an associative array. */
+static bool is_associative(const struct checker *c, const struct node *base)
+{
+	const struct variable *variable;
+
+	if (base->kind != N_NAME && base->kind != N_SCOPED)
+		return false;
+	variable = variable_find(c->script, base->kind == N_SCOPED ? base->scope : SCOPE_GLOBAL,
+				 base->text);
+	return !variable || variable->is_array ||
+	       (!variable->inlined && !type_is_object(&variable->type) &&
+		variable->type.kind != TYPE_POINTER);
+}
+
 static void check_index(struct checker *c, struct node *node)
 {
 	if (!is_args(node->a)) {
-		check_array(c, node, NULL);
+		if (is_associative(c, node->a))
+			check_array(c, node, NULL);
+		else
+			check_element(c, node);
 		return;
 	}
 	if (!node->args || node->args->next) {
@@ -434,11 +453,10 @@ static void check_index(struct checker *c, struct node *node)
 
 static void check_member(struct checker *c, struct node *node)
 {
-	if (is_args(node->a)) {
+	if (is_args(node->a))
 		check_arg(c, node, (struct arg_ref){ .name = node->text });
-		return;
-	}
-	FAIL(c, node->at, "D_OP_SOU", "only args has members here: args.%s", node->text);
+	else
+		check_object_member(c, node);
 }
 
 /* ---- assignments -------------------------------------------------------------------------- */
@@ -460,7 +478,10 @@ struct variable *variable_make(struct checker *c, const char *name, enum scope s
 	variable->next = c->script->variables;
 	c->script->variables = variable;
 	if (!variable_place(c->script, variable) && !c->err)
-		c->err = rs_error_create(RS_USAGE, "more than %d variables", LANG_SLOTS_MAX);
+		c->err = rs_error_create(RS_USAGE,
+					 "%s: more variables than fit: %d of a scope, or "
+					 "their bytes",
+					 c->script->file, LANG_SLOTS_MAX);
 	return variable;
 }
 
@@ -489,15 +510,28 @@ static void check_target(struct checker *c, struct node *node, const struct type
 	case N_INDEX:
 		if (is_args(node->a))
 			FAIL(c, node->at, "D_OP_WRITE", "args can't be assigned");
-		else
+		else if (is_associative(c, node->a))
 			check_array(c, node, made);
+		else
+			check_element(c, node);
+		break;
+	case N_MEMBER:
+		if (is_args(node->a))
+			FAIL(c, node->at, "D_OP_WRITE", "args can't be assigned");
+		else
+			check_object_member(c, node);
+		break;
+	case N_DEREF:
+		check_deref(c, node);
 		break;
 	default:
 		FAIL(c, node->at, "D_OP_LVAL", "what stands left of = is no variable");
 		return;
 	}
-	if (!c->err && node->refers != REFERS_VARIABLE)
+	if (!c->err && node->refers != REFERS_VARIABLE && node->refers != REFERS_MEMORY)
 		FAIL(c, node->at, "D_OP_LVAL", "what stands left of = is no variable");
+	if (!c->err && node->type.kind == TYPE_ARRAY)
+		FAIL(c, node->at, "D_OP_ARRFUN", "an array is assigned element by element");
 }
 
 /* A constant 0 where a string is meant is the empty string. */
@@ -511,6 +545,53 @@ static void null_text(struct node *node)
 	}
 }
 
+/* A constant 0 is the null pointer, and where a struct is meant, no struct. */
+static bool is_null(const struct node *node)
+{
+	return node->kind == N_INT && !node->value;
+}
+
+static bool assignable(const struct node *left, const struct node *right)
+{
+	const struct type *to = &left->type, *from = &right->type;
+
+	if (to->kind == TYPE_POINTER && from->kind == TYPE_POINTER)
+		return to->to->kind == TYPE_VOID || from->to->kind == TYPE_VOID ||
+		       type_same(to, from);
+	if (to->kind == TYPE_POINTER && from->kind == TYPE_ARRAY)
+		return type_same(to->to, from->to);
+	if (to->kind == TYPE_POINTER)
+		return is_null(right);
+	if (to->kind == TYPE_RECORD)
+		return type_same(to, from) ||
+		       (is_null(right) && left->refers == REFERS_VARIABLE &&
+			(left->variable->is_array || left->variable->scope == SCOPE_SELF));
+	return to->kind == from->kind;
+}
+
+/* What an array is where its value is asked for: a pointer to its first element. */
+static struct type decayed(struct type type)
+{
+	if (type.kind == TYPE_ARRAY)
+		return (struct type){ .kind = TYPE_POINTER, .bytes = 8, .to = type.to };
+	return type;
+}
+
+static void check_compound(struct checker *c, const struct node *node)
+{
+	const struct type *to = &node->a->type;
+	bool adds = node->op == OP_ADD || node->op == OP_SUB;
+	char left[TYPE_TEXT_MAX];
+
+	if (to->kind == TYPE_POINTER && adds && node->b->type.kind == TYPE_INT)
+		return;
+	if (to->kind != TYPE_INT || node->b->type.kind != TYPE_INT)
+		FAIL(c, node->at, "D_OP_INCOMPAT", "'%s=' is for numbers, and this is of type %s",
+		     op_text(node->op), type_text(*to, left));
+	if ((node->op == OP_DIV || node->op == OP_MOD) && node->b->kind == N_INT && !node->b->value)
+		FAIL(c, node->b->at, "D_DIV_ZERO", "division by zero");
+}
+
 static void check_assign(struct checker *c, struct node *node)
 {
 	char left[TYPE_TEXT_MAX], right[TYPE_TEXT_MAX];
@@ -520,20 +601,21 @@ static void check_assign(struct checker *c, struct node *node)
 	if (node->b->kind == N_AGG)
 		FAIL(c, node->b->at, "D_OP_VFPTR", "an aggregation has no value to assign");
 	check_node(c, node->b);
-	made = node->b->type;
+	made = decayed(node->b->type);
 	if (!plain) /* x += 1 where x is new: it was 0, of 64 bits */
 		made = TYPE_OF_INT64;
+	if (!c->err && made.kind == TYPE_VOID)
+		FAIL(c, node->b->at, "D_OP_VFPTR", "that has no value to assign");
 	check_target(c, node->a, &made);
 	if (c->err)
 		return;
 	if (plain && node->a->type.kind == TYPE_STRING)
 		null_text(node->b); /* self->name = 0 gives its memory back */
-	if (node->a->type.kind != node->b->type.kind || (!plain && node->a->type.kind != TYPE_INT))
+	if (!plain)
+		check_compound(c, node);
+	else if (!assignable(node->a, node->b))
 		FAIL(c, node->at, "D_OP_INCOMPAT", "%s is assigned to %s",
 		     type_text(node->b->type, right), type_text(node->a->type, left));
-	if (!plain && (node->op == OP_DIV || node->op == OP_MOD) && node->b->kind == N_INT &&
-	    !node->b->value)
-		FAIL(c, node->b->at, "D_DIV_ZERO", "division by zero");
 	node->type = node->a->type;
 }
 
@@ -542,7 +624,7 @@ static void check_post(struct checker *c, struct node *node)
 	struct type made = TYPE_OF_INT64;
 
 	check_target(c, node->a, &made);
-	if (!c->err && node->a->type.kind != TYPE_INT)
+	if (!c->err && !type_is_scalar(&node->a->type))
 		FAIL(c, node->at, "D_OP_INT", "++ and -- are for numbers");
 	node->type = node->a->type;
 }
@@ -588,6 +670,36 @@ static void check_enum_operand(struct checker *c, struct node *arg, struct node 
 	name->type = TYPE_OF_INT64;
 }
 
+/* p + 1, p - q, p == NULL, p && x: true where that settles the matter. */
+static bool check_pointers(struct checker *c, struct node *node)
+{
+	struct type a = decayed(node->a->type), b = decayed(node->b->type);
+	bool left = a.kind == TYPE_POINTER, right = b.kind == TYPE_POINTER;
+	const struct type *to = left ? a.to : b.to;
+
+	if ((!left && !right) || (!left && a.kind != TYPE_INT) || (!right && b.kind != TYPE_INT))
+		return false;
+	node->type = TYPE_OF_INT;
+	if (is_logical(node->op))
+		return true;
+	if (is_comparison(node->op)) {
+		if (left != right && !is_null(left ? node->b : node->a))
+			FAIL(c, node->at, "D_OP_INCOMPAT",
+			     "a pointer is compared with a number: cast one of them");
+		return true;
+	}
+	if (node->op != OP_ADD && (node->op != OP_SUB || !left)) {
+		FAIL(c, node->at, "D_OP_ARITH", "'%s' is for numbers", op_text(node->op));
+		return true;
+	}
+	if (left && right && (node->op == OP_ADD || !type_same(&a, &b)))
+		FAIL(c, node->at, "D_OP_INCOMPAT", "only pointers of one type are subtracted");
+	else if (!type_bytes(c->script, to) && to->kind != TYPE_VOID)
+		FAIL(c, node->at, "D_OP_INCOMPLETE", "the pointer's type is not known whole");
+	node->type = left && right ? TYPE_OF_INT64 : left ? a : b;
+	return true;
+}
+
 static void check_binary(struct checker *c, struct node *node)
 {
 	bool compares = is_comparison(node->op);
@@ -607,9 +719,15 @@ static void check_binary(struct checker *c, struct node *node)
 	if (c->err)
 		return;
 	node->type = TYPE_OF_INT;
-	if ((node->op == OP_EQ || node->op == OP_NE) && a->type.kind != b->type.kind)
-		null_text(a->type.kind == TYPE_INT ? a : b);
+	if (node->op == OP_EQ || node->op == OP_NE) {
+		if (b->type.kind == TYPE_STRING)
+			null_text(a);
+		else if (a->type.kind == TYPE_STRING)
+			null_text(b);
+	}
 	if (compares && a->type.kind == TYPE_STRING && b->type.kind == TYPE_STRING)
+		return;
+	if (check_pointers(c, node))
 		return;
 	if (a->type.kind != TYPE_INT || b->type.kind != TYPE_INT) {
 		if (a->type.kind != b->type.kind)
@@ -632,7 +750,8 @@ static void check_binary(struct checker *c, struct node *node)
 static void check_unary(struct checker *c, struct node *node)
 {
 	check_node(c, node->a);
-	if (!c->err && node->a->type.kind != TYPE_INT)
+	if (!c->err && node->a->type.kind != TYPE_INT &&
+	    (node->op != OP_NOT || !type_is_scalar(&node->a->type)))
 		FAIL(c, node->at, node->op == OP_NOT ? "D_OP_SCALAR" : "D_OP_INT",
 		     "'%s' is for numbers", op_text(node->op));
 	node->type = node->op == OP_NOT ? TYPE_OF_INT : type_promote(node->a->type);
@@ -646,9 +765,14 @@ static void check_cond(struct checker *c, struct node *node)
 	check_node(c, node->c);
 	if (c->err)
 		return;
-	if (node->a->type.kind != TYPE_INT)
+	if (!type_is_scalar(&node->a->type))
 		FAIL(c, node->a->at, "D_OP_SCALAR", "the condition of '?' must be a number");
-	if (node->b->type.kind != node->c->type.kind || node->b->type.kind == TYPE_VOID)
+	if (node->b->type.kind == TYPE_POINTER && is_null(node->c))
+		node->c->type = node->b->type;
+	if (node->c->type.kind == TYPE_POINTER && is_null(node->b))
+		node->b->type = node->c->type;
+	if (node->b->type.kind != node->c->type.kind || node->b->type.kind == TYPE_VOID ||
+	    (node->b->type.kind != TYPE_INT && !type_same(&node->b->type, &node->c->type)))
 		FAIL(c, node->at, "D_OP_INCOMPAT", "the two answers of '?' are of different types");
 	node->type = node->b->type.kind == TYPE_INT ? type_common(node->b->type, node->c->type)
 						    : node->b->type;
@@ -658,9 +782,12 @@ static void check_cond(struct checker *c, struct node *node)
 static void check_cast(struct checker *c, struct node *node)
 {
 	char from[TYPE_TEXT_MAX], to[TYPE_TEXT_MAX];
+	struct type have;
 
 	check_node(c, node->a);
-	if (!c->err && node->a->type.kind != node->type.kind)
+	have = decayed(node->a->type);
+	if (!c->err && !(type_is_scalar(&have) && type_is_scalar(&node->type)) &&
+	    !(have.kind == TYPE_STRING && node->type.kind == TYPE_STRING))
 		FAIL(c, node->at, "D_CAST_INVAL", "%s can't be cast to %s%s",
 		     type_text(node->a->type, from), type_text(node->type, to),
 		     node->type.kind == TYPE_STRING ? "; stringof() or lltostr() make a string"
@@ -676,12 +803,39 @@ static void check_sizeof(struct checker *c, struct node *node)
 		check_node(c, node->a);
 		type = node->a->type;
 	}
-	if (!c->err && type.kind != TYPE_INT && type.kind != TYPE_STRING)
+	if (!c->err && node->a && node->a->kind == N_MEMBER && node->a->member &&
+	    node->a->member->bits)
+		FAIL(c, node->at, "D_SIZEOF_BITFIELD", "a bit-field has no size in bytes");
+	else if (!c->err && !type_bytes(c->script, &type))
 		FAIL(c, node->at, "D_SIZEOF_TYPE", "sizeof: that has no size");
 	node->kind = N_INT;
-	node->value = type.kind == TYPE_INT ? type.bytes : c->script->options[OPT_STRSIZE];
+	node->value = c->err ? 0 : type_bytes(c->script, &type);
 	node->type = TYPE_OF_UINT64;
 	node->a = NULL;
+}
+
+static void check_in_memory(struct checker *c, struct node *node)
+{
+	switch (node->kind) {
+	case N_SIZEOF:
+		check_sizeof(c, node);
+		break;
+	case N_OFFSETOF:
+		check_offsetof(c, node);
+		break;
+	case N_DEREF:
+		check_deref(c, node);
+		break;
+	case N_ADDRESS:
+		check_address(c, node);
+		break;
+	case N_XLATE:
+		check_xlate(c, node);
+		break;
+	default:
+		FAIL(c, node->at, "D_SYNTAX", "that must be a statement of its own");
+		break;
+	}
 }
 
 void check_node(struct checker *c, struct node *node)
@@ -742,15 +896,11 @@ void check_node(struct checker *c, struct node *node)
 	case N_CAST:
 		check_cast(c, node);
 		break;
-	case N_SIZEOF:
-		check_sizeof(c, node);
-		break;
 	case N_AGG:
 		FAIL(c, node->at, "D_OP_ACT", "an aggregation has no value: print it by printa()");
 		break;
-	case N_AGGREGATE:
-	case N_IF:
-		FAIL(c, node->at, "D_SYNTAX", "that must be a statement of its own");
+	default:
+		check_in_memory(c, node);
 		break;
 	}
 }

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the two halves of the check share: expressions (check.c) and statements (action.c). */
+/* What the parts of the check share: expressions (check.c), what lies in memory (check_object.c),
+ * statements (action.c). */
 #ifndef RS_LANG_CHECK_H
 #define RS_LANG_CHECK_H
 
 #include "lang/internal.h"
 
 #define INLINES_MAX 10000 /* places where an inline's expression is put */
+#define XLATES_MAX  32	  /* translators within each other */
 
 struct checker {
 	struct rs_script *script;
 	struct clause *clause;
 	struct rs_error *err;
 	bool speculates, commits;
+	uint32_t xlates; /* translators within translators */
 };
 
 #define FAIL(c, at, ...)                                                                           \
@@ -25,6 +28,16 @@ void check_call(struct checker *c, struct node *node);
 uint8_t check_keys(struct checker *c, struct node *args, struct type *keys);
 void check_same_keys(struct checker *c, const struct node *node, const struct type *have,
 		     uint8_t n_have, const struct type *want, uint8_t n_want);
+
+/* What lies in memory (check_object.c). */
+struct node *node_clone(struct checker *c, const struct node *from);
+void check_object_member(struct checker *c, struct node *node);
+void check_element(struct checker *c, struct node *node);
+void check_deref(struct checker *c, struct node *node);
+void check_address(struct checker *c, struct node *node);
+void check_offsetof(struct checker *c, struct node *node);
+void check_xlate(struct checker *c, struct node *node);
+void check_xlate_member(struct checker *c, struct node *node);
 
 struct variable *variable_find(const struct rs_script *script, enum scope scope, const char *name);
 struct variable *variable_make(struct checker *c, const char *name, enum scope scope,

@@ -2,7 +2,8 @@
 /*
  * Tokens to a tree: a program is declarations and clauses.
  *
- *	inline int LIMIT = 1000;		typedef, enum, int x; self string s; int a[string];
+ *	inline int LIMIT = 1000;	typedef, struct, enum; int x; self string s; int a[string];
+ *	translator to < from x > { member = expression; };
  *	probes, probes / expression / { statement; statement; }
  */
 #include "lang/parse.h"
@@ -240,14 +241,6 @@ static void clause(struct parser *p)
 
 /* ---- declarations ------------------------------------------------------------------------- */
 
-static struct token declared_name(struct parser *p)
-{
-	if (peek(p)->kind != T_NAME)
-		FAIL(p, peek(p)->at, "D_DECL_IDENT", "expected a name, not '%s'",
-		     token_text(peek(p)));
-	return next(p);
-}
-
 static struct variable *variable_new(struct parser *p, const struct token *token, enum scope scope,
 				     struct type type)
 {
@@ -276,26 +269,48 @@ static void key_types(struct parser *p, struct variable *variable)
 		FAIL(p, peek(p)->at, "D_DECL_LOCASSC", "this->%s[]: arrays are global or self->",
 		     variable->name);
 	do {
+		struct place at = peek(p)->at;
+		struct type type;
+
 		if (variable->n_keys == LANG_KEYS_MAX) {
-			FAIL(p, peek(p)->at, "D_PROTO_LEN", "more than %d keys", LANG_KEYS_MAX);
+			FAIL(p, at, "D_PROTO_LEN", "more than %d keys", LANG_KEYS_MAX);
 			return;
 		}
-		if (peek(p)->kind == T_INT) {
-			FAIL(p, peek(p)->at, "D_DECL_ARRSUB",
-			     "arrays of a fixed size are not in this compiler: name the keys' "
-			     "types, as in [int]");
-			return;
-		}
-		variable->keys[variable->n_keys++] = type_read(p);
+		type = type_read(p);
+		if (type.kind == TYPE_POINTER)
+			type = TYPE_OF_UINT64;
+		if (!p->err && type.kind != TYPE_INT && type.kind != TYPE_STRING)
+			FAIL(p, at, "D_KEY_TYPE", "a key must be a number or a string");
+		variable->keys[variable->n_keys++] = type;
 	} while (accept(p, OP_COMMA));
 	expect(p, OP_RBRACKET, "after the keys' types");
 }
 
+static void declare_variable(struct parser *p, enum scope scope, struct type base)
+{
+	struct variable *variable;
+	struct token token;
+	struct type type;
+
+	p->keys = false;
+	type = declarator(p, base, &token);
+	if (p->err)
+		return;
+	if (type.kind == TYPE_VOID)
+		FAIL(p, token.at, "D_DECL_VOIDOBJ", "a variable can't be void");
+	else if (!type_bytes(p->script, &type))
+		FAIL(p, token.at, "D_DECL_INCOMPLETE", "'%s' is of a type that is not known whole",
+		     token.text);
+	variable = p->err ? NULL : variable_new(p, &token, scope, type);
+	if (variable && p->keys)
+		key_types(p, variable);
+}
+
+/* int x; self string s; this struct x y; int a[string]; struct x { ... }; */
 static void variable_declaration(struct parser *p)
 {
 	enum scope scope = SCOPE_GLOBAL;
-	struct variable *variable;
-	struct token token;
+	bool tagged;
 	struct type type;
 
 	if (!strcmp(peek(p)->text, "self"))
@@ -304,15 +319,19 @@ static void variable_declaration(struct parser *p)
 		scope = SCOPE_THIS;
 	if (scope != SCOPE_GLOBAL)
 		next(p);
-	type = type_read(p);
-	do {
-		token = declared_name(p);
-		if (type.kind == TYPE_VOID)
-			FAIL(p, token.at, "D_DECL_VOIDOBJ", "a variable can't be void");
-		variable = p->err ? NULL : variable_new(p, &token, scope, type);
-		if (variable && accept(p, OP_LBRACKET))
-			key_types(p, variable);
-	} while (!p->err && accept(p, OP_COMMA));
+	tagged = peek(p)->kind == T_NAME &&
+		 (!strcmp(peek(p)->text, "struct") || !strcmp(peek(p)->text, "union") ||
+		  !strcmp(peek(p)->text, "enum"));
+	type = type_specifier(p);
+	if (accept(p, OP_SEMI)) {
+		if (!tagged)
+			FAIL(p, peek(p)->at, "D_DECL_USELESS",
+			     "a declaration that declares nothing");
+		return;
+	}
+	do
+		declare_variable(p, scope, type);
+	while (!p->err && accept(p, OP_COMMA));
 	expect(p, OP_SEMI, "after a declaration");
 }
 
@@ -323,8 +342,7 @@ static void inline_declaration(struct parser *p)
 	struct type type;
 
 	next(p);
-	type = type_read(p);
-	token = declared_name(p);
+	type = declarator(p, type_specifier(p), &token);
 	expect(p, OP_ASSIGN, "after an inline's name");
 	variable = p->err ? NULL : variable_new(p, &token, SCOPE_GLOBAL, type);
 	if (!variable)
@@ -340,8 +358,11 @@ static void typedef_declaration(struct parser *p)
 	struct type type;
 
 	next(p);
-	type = type_read(p);
-	token = declared_name(p);
+	type = type_specifier(p);
+	p->keys = false;
+	type = declarator(p, type, &token);
+	if (p->keys)
+		FAIL(p, token.at, "D_DECL_DYNOBJ", "an associative array is no type");
 	if (!p->err && begins_type(p, token.text))
 		FAIL(p, token.at, "D_DECL_TYPERED", "the type '%s' is there already", token.text);
 	name = parse_memory(p, sizeof(*name));
@@ -352,38 +373,62 @@ static void typedef_declaration(struct parser *p)
 	expect(p, OP_SEMI, "after a declaration");
 }
 
-/* enum x { A, B = 5 }; */
-static void enum_declaration(struct parser *p)
+/* member = expression; */
+static void translation(struct parser *p, struct translator *translator, struct translation ***end)
 {
-	int64_t value = 0;
+	struct token name = declared_name(p);
+	struct translation *translation = parse_memory(p, sizeof(*translation));
+	uint32_t n = 0;
 
-	next(p);
-	if (peek(p)->kind == T_NAME)
-		next(p);
-	expect(p, OP_LBRACE, "after enum");
-	while (!p->err && !is_op(p, OP_RBRACE)) {
-		struct token token = declared_name(p);
-		struct enum_name *name = parse_memory(p, sizeof(*name));
-
-		if (!name)
-			return;
-		if (accept(p, OP_ASSIGN)) {
-			struct node *given = parse_conditional(p);
-
-			if (!p->err && (!fold(given) || given->kind != N_INT))
-				FAIL(p, given->at, "D_DECL_ENCONST",
-				     "an enumerator's value must be a constant");
-			value = (int64_t)given->value;
-		}
-		if (value > INT32_MAX || value < INT32_MIN)
-			FAIL(p, token.at, "D_DECL_ENOFLOW", "%s does not fit an int", token.text);
-		*name = (struct enum_name){ token.text, value++, p->script->enum_names };
-		p->script->enum_names = name;
-		if (!accept(p, OP_COMMA))
-			break;
+	if (!translation)
+		return;
+	translation->member = member_find(translator->to, name.text);
+	if (!translation->member)
+		FAIL(p, name.at, "D_XLATE_MEMB", "'%s' has no member '%s'", translator->to->tag,
+		     name.text);
+	for (const struct translation *t = translator->translations; t; t = t->next) {
+		if (++n == LANG_DEPTH_MAX)
+			FAIL(p, name.at, "D_SYNTAX", "more than %d members", LANG_DEPTH_MAX);
+		if (t->member == translation->member)
+			FAIL(p, name.at, "D_XLATE_MEMB", "'%s' is translated twice", name.text);
 	}
-	expect(p, OP_RBRACE, "after the enumerators");
-	expect(p, OP_SEMI, "after a declaration");
+	expect(p, OP_ASSIGN, "after a member's name");
+	translation->value = parse_expression(p);
+	expect(p, OP_SEMI, "after a member's translation");
+	**end = translation;
+	*end = &translation->next;
+}
+
+/* translator to < from input > { member = expression; ... }; */
+static void translator_declaration(struct parser *p)
+{
+	struct translator *translator = parse_memory(p, sizeof(*translator));
+	struct translation **end = translator ? &translator->translations : NULL;
+	struct token token;
+	struct place at = next(p).at;
+	struct type to;
+
+	if (!translator)
+		return;
+	to = type_read(p);
+	if (!p->err && (to.kind != TYPE_RECORD || !to.record->complete))
+		FAIL(p, at, "D_XLATE_SOU", "a translator makes a struct or a union");
+	expect(p, OP_LT, "after the type that is made");
+	translator->from = declarator(p, type_specifier(p), &token);
+	translator->input = token.text;
+	expect(p, OP_GT, "after the name of what is translated");
+	expect(p, OP_LBRACE, "before the members");
+	translator->to = to.record;
+	for (const struct translator *t = p->script->translators; t && !p->err; t = t->next) {
+		if (t->to == to.record && type_same(&t->from, &translator->from))
+			FAIL(p, at, "D_XLATE_REDECL", "this translator is there already");
+	}
+	while (!p->err && !is_op(p, OP_RBRACE))
+		translation(p, translator, &end);
+	expect(p, OP_RBRACE, "after the members");
+	expect(p, OP_SEMI, "after a translator");
+	translator->next = p->script->translators;
+	p->script->translators = translator;
 }
 
 /* The word at the lexer, which stays; "" where there is none. */
@@ -414,11 +459,11 @@ static void declaration_or_clause(struct parser *p)
 		inline_declaration(p);
 	else if (!strcmp(word, "typedef"))
 		typedef_declaration(p);
-	else if (!strcmp(word, "enum"))
-		enum_declaration(p);
-	else if (!strcmp(word, "translator") || !strcmp(word, "provider") ||
-		 !strcmp(word, "struct") || !strcmp(word, "union"))
-		no_structs(p, &token);
+	else if (!strcmp(word, "translator"))
+		translator_declaration(p);
+	else if (!strcmp(word, "provider"))
+		FAIL(p, token.at, "D_DECL_BADCLASS",
+		     "providers are declared where events are: ringside list shows them");
 	else if (!strcmp(word, "extern") || !strcmp(word, "static") || !strcmp(word, "auto") ||
 		 !strcmp(word, "register"))
 		FAIL(p, token.at, "D_DECL_BADCLASS", "D has no '%s'", word);

@@ -3,7 +3,7 @@
  * The checked tree to code for a stack machine: a clause's predicate, then its statements, each of
  * which leaves the stack as it was. There are no jumps backward, so a clause comes to its end.
  */
-#include "lang/internal.h"
+#include "lang/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +139,98 @@ static void load(struct compiler *c, const struct node *node)
 	emit(c, text ? I_LOADS : I_LOADI, variable->scope, variable->slot, node->at);
 }
 
+/* ---- memory ------------------------------------------------------------------------------- */
+
+static void scale(struct compiler *c, const struct type *to, struct place at)
+{
+	uint64_t bytes = type_bytes(c->script, to);
+
+	if (bytes > 1) {
+		emit_int(c, bytes, at);
+		emit(c, I_MUL, 0, 0, at);
+	}
+}
+
+/* Where a struct or an array is; with `makes`, what is not there comes to be. */
+static void variable_address(struct compiler *c, const struct node *node, bool makes)
+{
+	const struct variable *variable = node->variable;
+	uint64_t region = variable->scope == SCOPE_THIS ? MEMORY_THIS : MEMORY_GLOBALS;
+
+	c->clause->pure = false;
+	if (!is_dynamic(variable)) {
+		emit_int(c, region | variable->at, node->at);
+		return;
+	}
+	key(c, node->kind == N_INDEX ? node->args : NULL, key_flags(variable), node->at);
+	emit(c, I_DADDR, makes, (uint32_t)type_bytes(c->script, &variable->type), node->at);
+}
+
+/* The address of what has one. */
+static void address(struct compiler *c, const struct node *node, bool makes)
+{
+	c->clause->pure = false;
+	if (node->refers == REFERS_VARIABLE && type_is_object(&node->variable->type)) {
+		variable_address(c, node, makes);
+	} else if (node->refers != REFERS_MEMORY) {
+		expression(c, node); /* a pointer's value, an object that a function gave */
+	} else if (node->kind == N_DEREF) {
+		expression(c, node->a); /* of an array its address */
+	} else if (node->kind == N_MEMBER) {
+		bool through = node->op == OP_ARROW && node->a->type.kind == TYPE_POINTER;
+
+		if (through)
+			expression(c, node->a);
+		else
+			address(c, node->a, makes);
+		if (node->member->offset) {
+			emit_int(c, node->member->offset, node->at);
+			emit(c, I_ADD, 0, 0, node->at);
+		}
+	} else { /* a[i] */
+		if (node->a->type.kind == TYPE_ARRAY)
+			address(c, node->a, makes);
+		else
+			expression(c, node->a);
+		expression(c, node->args);
+		if (node->a->type.kind == TYPE_ARRAY)
+			emit(c, I_BOUND, 0, node->a->type.n, node->args->at);
+		scale(c, &node->type, node->at);
+		emit(c, I_ADD, 0, 0, node->at);
+	}
+}
+
+static uint32_t width(const struct type *type)
+{
+	return type->bytes | (type->is_signed ? 0x80u : 0);
+}
+
+/* Of a bit-field: its bits << 8 | at. */
+static uint32_t bits_of(const struct node *node)
+{
+	if (node->kind != N_MEMBER || !node->member->bits)
+		return 0;
+	return (uint32_t)node->member->bits << 8 | node->member->at;
+}
+
+/* What lies there: a number, a string; of a struct or an array, where. */
+static void load_memory(struct compiler *c, const struct node *node)
+{
+	address(c, node, false);
+	if (node->type.kind == TYPE_STRING)
+		emit(c, I_MLOADS, 0, (uint32_t)c->script->options[OPT_STRSIZE], node->at);
+	else if (!type_is_object(&node->type))
+		emit(c, I_MLOADI, width(&node->type), bits_of(node), node->at);
+}
+
+static void store_memory(struct compiler *c, const struct node *node)
+{
+	if (node->type.kind == TYPE_STRING)
+		emit(c, I_MSTORES, 0, (uint32_t)c->script->options[OPT_STRSIZE], node->at);
+	else
+		emit(c, I_MSTOREI, width(&node->type), bits_of(node), node->at);
+}
+
 static enum opcode arithmetic(enum op op, bool is_signed)
 {
 	switch (op) {
@@ -177,42 +269,95 @@ static enum opcode arithmetic(enum op op, bool is_signed)
 	}
 }
 
-/* a = b, a += b, a++: leaves the new value, of a++ the old one. */
-static void assign(struct compiler *c, const struct node *node)
+/* What += or ++ adds, in the units of what it is added to. */
+static void operate(struct compiler *c, const struct node *node)
 {
-	const struct variable *variable = node->a->variable;
-	bool text = variable->type.kind == TYPE_STRING, dynamic = is_dynamic(variable);
-	enum op op = node->op;
-	struct type type = variable->type;
+	struct type type = node->a->type;
 
-	if (dynamic)
-		key(c, node->a->kind == N_INDEX ? node->a->args : NULL, key_flags(variable),
-		    node->at);
-	if (op != OP_NONE && dynamic) {
-		emit(c, I_DUPK, 0, 0, node->at);
-		emit(c, I_DLOADI, 0, variable->slot, node->at);
-	} else if (op != OP_NONE) {
-		load(c, node->a);
-	}
 	if (node->kind == N_POST)
 		emit_int(c, 1, node->at);
 	else
 		expression(c, node->b);
-	if (op != OP_NONE) {
-		if (node->kind != N_POST && op != OP_SHL && op != OP_SHR)
-			type = type_common(type, node->b->type);
-		emit(c, arithmetic(op, type.is_signed), 0, 0, node->at);
+	if (type.kind == TYPE_POINTER)
+		scale(c, type.to, node->at);
+	else if (node->kind != N_POST && node->op != OP_SHL && node->op != OP_SHR)
+		type = type_common(type, node->b->type);
+	emit(c, arithmetic(node->op, type.is_signed), 0, 0, node->at);
+}
+
+/* A struct: its bytes are copied; 0 takes a dynamic one away. */
+static void assign_object(struct compiler *c, const struct node *node)
+{
+	const struct node *to = node->a;
+
+	if (node->b->type.kind == TYPE_INT) {
+		key(c, to->kind == N_INDEX ? to->args : NULL, key_flags(to->variable), node->at);
+		emit(c, I_DFREE, 0, (uint32_t)type_bytes(c->script, &to->type), node->at);
+		emit_int(c, MEMORY_ZEROS, node->at);
+		return;
 	}
+	address(c, to, true);
+	address(c, node->b, false);
+	emit(c, I_COPY, 0, (uint32_t)type_bytes(c->script, &to->type), node->at);
+}
+
+static void assign_memory(struct compiler *c, const struct node *node)
+{
+	address(c, node->a, true);
+	if (node->op != OP_NONE) {
+		emit(c, I_DUPI, 0, 0, node->at);
+		emit(c, I_MLOADI, width(&node->a->type), bits_of(node->a), node->at);
+		operate(c, node);
+	} else {
+		expression(c, node->b);
+	}
+	cut(c, node->a->type, node->at);
+	store_memory(c, node->a);
+}
+
+static void assign_variable(struct compiler *c, const struct node *node)
+{
+	const struct variable *variable = node->a->variable;
+	bool text = variable->type.kind == TYPE_STRING, dynamic = is_dynamic(variable);
+
+	if (dynamic)
+		key(c, node->a->kind == N_INDEX ? node->a->args : NULL, key_flags(variable),
+		    node->at);
+	if (node->op != OP_NONE && dynamic) {
+		emit(c, I_DUPK, 0, 0, node->at);
+		emit(c, I_DLOADI, 0, variable->slot, node->at);
+	} else if (node->op != OP_NONE) {
+		load(c, node->a);
+	}
+	if (node->op != OP_NONE)
+		operate(c, node);
+	else
+		expression(c, node->b);
 	cut(c, variable->type, node->at);
 	if (dynamic)
 		emit(c, text ? I_DSTORES : I_DSTOREI, 0, variable->slot, node->at);
 	else
 		emit(c, text ? I_STORES : I_STOREI, variable->scope, variable->slot, node->at);
-	if (node->kind == N_POST) {
-		emit_int(c, 1, node->at);
-		emit(c, op == OP_ADD ? I_SUB : I_ADD, 0, 0, node->at);
-		cut(c, variable->type, node->at);
-	}
+}
+
+/* a = b, a += b, a++: leaves the new value, of a++ the old one. */
+static void assign(struct compiler *c, const struct node *node)
+{
+	const struct type *type = &node->a->type;
+
+	if (type_is_object(type))
+		assign_object(c, node);
+	else if (node->a->refers == REFERS_MEMORY)
+		assign_memory(c, node);
+	else
+		assign_variable(c, node);
+	if (node->kind != N_POST)
+		return;
+	emit_int(c, 1, node->at);
+	if (type->kind == TYPE_POINTER)
+		scale(c, type->to, node->at);
+	emit(c, node->op == OP_ADD ? I_SUB : I_ADD, 0, 0, node->at);
+	cut(c, *type, node->at);
 }
 
 /* ---- expressions -------------------------------------------------------------------------- */
@@ -235,6 +380,35 @@ static void logical(struct compiler *c, const struct node *node)
 	land(c, end);
 }
 
+/* What a pointer or an array points to; NULL: it is neither. */
+static const struct type *pointee(const struct type *type)
+{
+	return type->kind == TYPE_POINTER || type->kind == TYPE_ARRAY ? type->to : NULL;
+}
+
+/* p + 1, 1 + p, p - 1, p - q, p < q: false, it is not of pointers. */
+static bool pointer_arithmetic(struct compiler *c, const struct node *node)
+{
+	const struct type *left = pointee(&node->a->type), *right = pointee(&node->b->type);
+	uint64_t bytes;
+
+	if (!left && !right)
+		return false;
+	expression(c, node->a);
+	if (!left && node->op == OP_ADD)
+		scale(c, right, node->at);
+	expression(c, node->b);
+	if (left && !right && (node->op == OP_ADD || node->op == OP_SUB))
+		scale(c, left, node->at);
+	emit(c, arithmetic(node->op, false), 0, 0, node->at);
+	bytes = left ? type_bytes(c->script, left) : 1;
+	if (left && right && node->op == OP_SUB && bytes > 1) {
+		emit_int(c, bytes, node->at);
+		emit(c, I_DIVS, 0, 0, node->at);
+	}
+	return true;
+}
+
 static void binary(struct compiler *c, const struct node *node)
 {
 	struct type type;
@@ -243,6 +417,8 @@ static void binary(struct compiler *c, const struct node *node)
 		logical(c, node);
 		return;
 	}
+	if (node->op != OP_LXOR && pointer_arithmetic(c, node))
+		return;
 	expression(c, node->a);
 	if (node->op == OP_LXOR)
 		emit(c, I_NOT, 0, 0, node->at);
@@ -276,19 +452,33 @@ static void conditional(struct compiler *c, const struct node *node)
 	land(c, end);
 }
 
+/* stringof(p), stringof(a.name): up to a NUL, or the array's end. */
+static void stringof_memory(struct compiler *c, const struct node *node)
+{
+	expression(c, node);
+	emit(c, I_MLOADS, 0, node->type.kind == TYPE_ARRAY ? node->type.n : 0, node->at);
+}
+
 static void call(struct compiler *c, const struct node *node)
 {
+	struct prototype prototype;
 	uint32_t n = 0;
 
 	if (!strcmp(node->text, "stringof")) {
 		if (node->args->type.kind == TYPE_STRING)
 			expression(c, node->args);
+		else if (pointee(&node->args->type))
+			stringof_memory(c, node->args);
 		else
 			emit(c, I_ARGENUM, 0, node->args->index, node->at);
 		return;
 	}
-	for (const struct node *arg = node->args; arg; arg = arg->next, n++)
+	prototype_read(functions[node->index].prototype, &prototype);
+	for (const struct node *arg = node->args; arg; arg = arg->next, n++) {
 		expression(c, arg);
+		if (prototype.args[n].kind == TYPE_POINTER && arg->type.kind == TYPE_STRING)
+			emit(c, I_TEXTAT, 0, 0, arg->at);
+	}
 	emit(c, I_CALL, n, node->index, node->at);
 	c->clause->pure = false;
 }
@@ -300,7 +490,13 @@ static void reference(struct compiler *c, const struct node *node)
 	switch (node->refers) {
 	case REFERS_VARIABLE:
 		c->clause->pure = false;
-		load(c, node);
+		if (type_is_object(&node->type))
+			address(c, node, false);
+		else
+			load(c, node);
+		break;
+	case REFERS_MEMORY:
+		load_memory(c, node);
 		break;
 	case REFERS_BUILTIN:
 		c->clause->pure &= builtins[node->index].pure;
@@ -371,6 +567,9 @@ static void expression(struct compiler *c, const struct node *node)
 	case N_CALL:
 		call(c, node);
 		break;
+	case N_ADDRESS:
+		address(c, node->a, false);
+		break;
 	default:
 		reference(c, node);
 		break;
@@ -416,7 +615,7 @@ static void statement(struct compiler *c, const struct node *node)
 		if (node->a->args)
 			key(c, node->a->args, LANG_KEY_AGGREGATION, node->a->at);
 		action(c, node, node->b->args);
-	} else if (node->kind == N_CALL && node->type.kind == TYPE_VOID) {
+	} else if (node->kind == N_CALL && node->is_action) {
 		action(c, node, node->args);
 	} else {
 		expression(c, node);

@@ -18,8 +18,8 @@ struct dynamic {
 		uint64_t number;
 		uint32_t len;
 	};
-	uint32_t key_bytes;
-	char bytes[]; /* the key's, then a string's */
+	uint32_t key_bytes, object_bytes; /* of an object: number is its handle */
+	char bytes[];			  /* the key's, then a string's or an object's */
 };
 
 static size_t find(const struct dynamics *d, const struct value *key, uint64_t hash)
@@ -143,10 +143,98 @@ void dynamic_store(struct dynamics *d, const struct value *key, const struct val
 	memmove(have->bytes + have->key_bytes, value->s, have->len);
 }
 
+/* ---- objects ------------------------------------------------------------------------------ */
+
+/* A handle that no object has; of those that were given back the last. */
+static bool handle_new(struct dynamics *d, struct dynamic *object)
+{
+	if (d->n_free) {
+		object->number = d->free[--d->n_free];
+	} else {
+		if (d->n_handles == d->handles_room) {
+			size_t room = d->handles_room ? d->handles_room * 2 : TABLE_MIN;
+			struct dynamic **handles = realloc(d->handles, room * sizeof(*handles));
+			uint32_t *free_ones = realloc(d->free, room * sizeof(*free_ones));
+
+			d->handles = handles ? handles : d->handles;
+			d->free = free_ones ? free_ones : d->free;
+			if (!handles || !free_ones)
+				return false;
+			d->handles_room = room;
+		}
+		object->number = d->n_handles++;
+	}
+	d->handles[object->number] = object;
+	return true;
+}
+
+char *dynamic_object(const struct dynamics *d, uint64_t handle, uint64_t *room)
+{
+	struct dynamic *object = handle < d->n_handles ? d->handles[handle] : NULL;
+
+	*room = object ? object->object_bytes : 0;
+	return object ? object->bytes + object->key_bytes : NULL;
+}
+
+bool dynamic_object_find(struct dynamics *d, const struct value *key, uint32_t bytes, bool makes,
+			 uint64_t *handle)
+{
+	uint64_t hash = XXH3_64bits(key->s, key->len);
+	size_t size = sizeof(struct dynamic) + key->len + bytes, at;
+	struct dynamic *object;
+
+	if (makes && !grow(d)) {
+		d->drops++;
+		return false;
+	}
+	if (!d->at)
+		return false;
+	at = find(d, key, hash);
+	if (d->at[at]) {
+		*handle = d->at[at]->number;
+		return true;
+	}
+	if (!makes)
+		return false;
+	object = d->bytes + size + sizeof(object) > d->most ? NULL : calloc(1, size);
+	if (!object || !handle_new(d, object)) {
+		free(object);
+		d->drops++;
+		return false;
+	}
+	object->hash = hash;
+	object->key_bytes = key->len;
+	object->object_bytes = bytes;
+	memcpy(object->bytes, key->s, key->len);
+	d->at[at] = object;
+	d->bytes += size + sizeof(object);
+	d->used++;
+	*handle = object->number;
+	return true;
+}
+
+void dynamic_object_free(struct dynamics *d, const struct value *key)
+{
+	struct dynamic *object;
+	size_t at;
+
+	if (!d->at)
+		return;
+	at = find(d, key, XXH3_64bits(key->s, key->len));
+	object = d->at[at];
+	if (!object)
+		return;
+	d->handles[object->number] = NULL;
+	d->free[d->n_free++] = (uint32_t)object->number;
+	erase(d, at, true, object->object_bytes);
+}
+
 void dynamics_deinit(struct dynamics *d)
 {
 	for (size_t i = 0; d->at && i <= d->mask; i++)
 		free(d->at[i]);
 	free(d->at);
+	free(d->handles);
+	free(d->free);
 	*d = (struct dynamics){ 0 };
 }

@@ -3,7 +3,7 @@
  * D's functions, a row each. A string that is part of another is not copied; one that is made is
  * cut to strsize, and lies in the firing's scratch.
  */
-#include "lang/runtime.h"
+#include "lang/memory.h"
 
 #include <ctype.h>
 #include <endian.h>
@@ -348,8 +348,30 @@ FUNCTION(speculation)
 	return number(0, result);
 }
 
+FUNCTION(alloca)
+{
+	UNUSED;
+	result->i = memory_alloca(f, args[0].i);
+	return !f->fault;
+}
+
+FUNCTION(bcopy)
+{
+	const char *from = memory_at(f, args[0].i, args[2].i, false);
+	char *to = from ? memory_at(f, args[1].i, args[2].i, true) : NULL;
+
+	UNUSED;
+	(void)result;
+	if (to)
+		memmove(to, from, args[2].i);
+	return to;
+}
+
 const struct function functions[] = {
+	{ "void *alloca(size_t bytes)", "memory of zeros, for this firing", call_alloca },
 	{ "string basename(string path)", "what is behind the last slash", call_basename },
+	{ "void bcopy(void *from, void *to, size_t bytes)", "copies from one address to another",
+	  call_bcopy },
 	{ "string dirname(string path)", "what is before it", call_dirname },
 	{ "unsigned int htonl(unsigned int x)", "to network byte order", call_htonl },
 	{ "uint64_t htonll(uint64_t x)", "to network byte order", call_htonll },

@@ -29,21 +29,53 @@
 #define LANG_BINS_MAX	 4096	     /* of lquantize and llquantize */
 #define LANG_TICKS_MAX	 65536	     /* of one probe in a gap between two events */
 #define LANG_TICK_NS_MIN 1000
+#define LANG_OBJECT_MAX	 16384u	    /* bytes of a struct or an array */
+#define LANG_OBJECTS_MAX (1u << 20) /* of all of a scope */
 
 /* ---- types -------------------------------------------------------------------------------- */
 
-enum type_kind { TYPE_NONE, TYPE_INT, TYPE_STRING, TYPE_VOID, TYPE_AGGREGATION };
+enum type_kind {
+	TYPE_NONE,
+	TYPE_INT,
+	TYPE_STRING,
+	TYPE_VOID,
+	TYPE_AGGREGATION,
+	TYPE_POINTER, /* 8 bytes: an address (memory.h) */
+	TYPE_RECORD,  /* struct, union: its value is where it lies */
+	TYPE_ARRAY,   /* of a fixed size: the same */
+};
 
+struct record;
 struct type {
 	enum type_kind kind;
-	uint8_t bytes; /* of an integer */
+	uint8_t bytes; /* of an integer or a pointer */
 	bool is_signed;
+	uint32_t n;	       /* of an array's elements */
+	const struct type *to; /* what a pointer points to, what an array is of */
+	struct record *record;
+};
+
+struct member {
+	const char *name;
+	struct type type;
+	uint32_t offset;  /* bytes; of a bit-field's unit */
+	uint8_t bits, at; /* of a bit-field: how many, from which bit of its unit on; else 0 */
+	struct member *next;
+};
+
+struct record {
+	const char *tag; /* "" where it has none */
+	bool is_union, complete;
+	bool busy; /* its members are being read */
+	struct member *members;
+	uint32_t bytes, align;
+	struct record *next;
 };
 
 #define INT_OF(n, sign)                                                                            \
 	(struct type)                                                                              \
 	{                                                                                          \
-		TYPE_INT, n, sign                                                                  \
+		.kind = TYPE_INT, .bytes = n, .is_signed = sign                                    \
 	}
 #define TYPE_OF_INT    INT_OF(4, true)
 #define TYPE_OF_INT64  INT_OF(8, true)
@@ -59,7 +91,7 @@ struct type {
 		TYPE_VOID                                                                          \
 	}
 
-#define TYPE_TEXT_MAX 32
+#define TYPE_TEXT_MAX 96
 const char *type_text(struct type type, char text[TYPE_TEXT_MAX]);
 /* Of two operands, by C's rules. */
 struct type type_promote(struct type type);
@@ -67,6 +99,15 @@ struct type type_common(struct type a, struct type b);
 uint64_t type_cut(struct type type, uint64_t value);
 /* A type's name ("uint8_t"), of one word or, as "unsigned long", of several with single blanks. */
 bool type_named(const char *name, struct type *type);
+bool type_same(const struct type *a, const struct type *b);
+/* A number or a pointer: what fits a register. */
+bool type_is_scalar(const struct type *type);
+/* A struct, union or array: what lies in memory. */
+bool type_is_object(const struct type *type);
+/* Bytes in memory, a string's being strsize; 0: it has no size. */
+uint64_t type_bytes(const struct rs_script *script, const struct type *type);
+uint32_t type_align(const struct type *type);
+const struct member *member_find(const struct record *record, const char *name);
 
 /* ---- text and tokens ---------------------------------------------------------------------- */
 
@@ -168,7 +209,7 @@ enum node_kind {
 	N_NAME,	     /* x: text; after check: variable, or N_INT */
 	N_SCOPED,    /* self->x, this->x: text, scope */
 	N_INDEX,     /* x[1, 2]: a is x, args the keys */
-	N_MEMBER,    /* args.x: text */
+	N_MEMBER,    /* args.x, a.x, a->x: text; op is OP_DOT or OP_ARROW */
 	N_KERNEL,    /* `x: text */
 	N_CALL,	     /* f(1, 2): text, args */
 	N_UNARY,     /* -a: op, a */
@@ -179,6 +220,10 @@ enum node_kind {
 	N_COMMA,     /* a, b */
 	N_CAST,	     /* (int)a: type */
 	N_SIZEOF,    /* sizeof (a), sizeof (int): a or type */
+	N_OFFSETOF,  /* offsetof (type, text) */
+	N_DEREF,     /* *a */
+	N_ADDRESS,   /* &a */
+	N_XLATE,     /* xlate <type> (a) */
 	N_AGG,	     /* @a[1, 2]: text, args */
 	N_AGGREGATE, /* @a[1] = count(): a is N_AGG, b N_CALL */
 	N_IF,	     /* if (a) { b } else { c }: a; b and c are lists */
@@ -198,14 +243,24 @@ struct node {
 	uint64_t value;
 	const char *text;
 	size_t len;
-	struct type type;	   /* given by check */
-	struct variable *variable; /* of a name that is a variable of the program */
-	uint32_t index;		   /* of a table's row or a program's reference, by kind */
-	uint8_t refers;		   /* enum refers */
+	struct type type;	     /* given by check */
+	struct variable *variable;   /* of a name that is a variable of the program */
+	uint32_t index;		     /* of a table's row or a program's reference, by kind */
+	uint8_t refers;		     /* enum refers */
+	const struct member *member; /* of N_MEMBER, after check */
+	bool is_action;		     /* of N_CALL: index is of the actions */
 };
 
 /* What a name came to. */
-enum refers { REFERS_NONE, REFERS_VARIABLE, REFERS_BUILTIN, REFERS_ARG, REFERS_ENUM, REFERS_ERROR };
+enum refers {
+	REFERS_NONE,
+	REFERS_VARIABLE,
+	REFERS_BUILTIN,
+	REFERS_ARG,
+	REFERS_ENUM,
+	REFERS_ERROR,
+	REFERS_MEMORY, /* what lies at an address: a member, an element, *p */
+};
 
 struct pattern {
 	const char *text; /* the description as it was written, macros expanded */
@@ -256,6 +311,7 @@ struct variable {
 	uint8_t n_keys;
 	struct type keys[LANG_KEYS_MAX];
 	uint32_t slot;	      /* of its scope; of dynamic ones, its number */
+	uint32_t at;	      /* of a struct or array that is not dynamic: where in its region */
 	struct node *inlined; /* inline int x = ...: in its place */
 	bool busy;	      /* its inlined expression is being looked at */
 	struct variable *next;
@@ -407,6 +463,10 @@ struct rs_script {
 	uint32_t n_aggregations;
 	struct type_name *type_names;
 	struct enum_name *enum_names;
+	struct record *records;
+	struct translator *translators;
+	uint32_t object_bytes[2]; /* of global and this-> structs and arrays */
+	uint32_t n_hidden;	  /* variables that the compiler made for itself */
 
 	VECTOR(uint64_t) ints;
 	VECTOR(struct text_constant) texts;
@@ -437,6 +497,21 @@ struct type_name {
 	const char *name;
 	struct type type;
 	struct type_name *next;
+};
+
+/* translator to < from input > { member = expression; ... }; */
+struct translation {
+	const struct member *member;
+	struct node *value;
+	struct translation *next;
+};
+
+struct translator {
+	struct record *to;
+	struct type from;
+	const char *input;
+	struct translation *translations;
+	struct translator *next;
 };
 
 struct enum_name {

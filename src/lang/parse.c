@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tokens to a tree: types and expressions. The tree's depth is bounded here, for those who walk it.
+ * Tokens to a tree: expressions. The tree's depth is bounded here, for those who walk it.
  */
 #include "lang/parse.h"
 
@@ -92,95 +92,6 @@ struct node *parse_node(struct parser *p, enum node_kind kind, struct place at)
 	return node;
 }
 
-/* ---- types -------------------------------------------------------------------------------- */
-
-static bool is_adjective(const char *word)
-{
-	return !strcmp(word, "unsigned") || !strcmp(word, "signed") || !strcmp(word, "long") ||
-	       !strcmp(word, "short") || !strcmp(word, "int") || !strcmp(word, "char");
-}
-
-static bool is_qualifier(const char *word)
-{
-	return !strcmp(word, "const") || !strcmp(word, "volatile");
-}
-
-static const struct type_name *user_type(const struct rs_script *script, const char *name)
-{
-	const struct type_name *type = script->type_names;
-
-	while (type && strcmp(type->name, name))
-		type = type->next;
-	return type;
-}
-
-bool begins_type(const struct parser *p, const char *word)
-{
-	struct type type;
-
-	return is_qualifier(word) || is_adjective(word) || !strcmp(word, "enum") ||
-	       !strcmp(word, "struct") || !strcmp(word, "union") || type_named(word, &type) ||
-	       user_type(p->script, word);
-}
-
-static bool at_type(struct parser *p)
-{
-	return peek(p)->kind == T_NAME && begins_type(p, peek(p)->text);
-}
-
-void no_structs(struct parser *p, const struct token *word)
-{
-	FAIL(p, word->at, "D_DECL_DYNOBJ",
-	     "'%s' is not in this compiler yet: use an associative array for each member",
-	     word->text);
-}
-
-/* unsigned long, uint8_t, enum x, a typedef's name. */
-struct type type_read(struct parser *p)
-{
-	struct place at = peek(p)->at;
-	const struct type_name *named;
-	struct type type = TYPE_OF_INT;
-	char words[64] = "";
-
-	while (peek(p)->kind == T_NAME && is_qualifier(peek(p)->text))
-		next(p);
-	while (peek(p)->kind == T_NAME && is_adjective(peek(p)->text)) {
-		size_t len = strlen(words);
-
-		if (len + peek(p)->len + 2 > sizeof(words)) {
-			FAIL(p, at, "D_DECL_COMBO", "'%s ...' is no type", words);
-			return type;
-		}
-		snprintf(words + len, sizeof(words) - len, "%s%s", len ? " " : "", peek(p)->text);
-		next(p);
-	}
-	if (*words) {
-		if (!type_named(words, &type))
-			FAIL(p, at, "D_DECL_COMBO", "'%s' is no type", words);
-		return type;
-	}
-	if (peek(p)->kind != T_NAME) {
-		FAIL(p, at, "D_SYNTAX", "expected a type, not '%s'", token_text(peek(p)));
-		return type;
-	}
-	if (!strcmp(peek(p)->text, "struct") || !strcmp(peek(p)->text, "union")) {
-		no_structs(p, peek(p));
-		return type;
-	}
-	if (!strcmp(peek(p)->text, "enum"))
-		next(p); /* its tag is next; all are int */
-	else if ((named = user_type(p->script, peek(p)->text)))
-		type = named->type;
-	else if (!type_named(peek(p)->text, &type))
-		FAIL(p, at, "D_DECL_IDENT", "'%s' is no type", peek(p)->text);
-	next(p);
-	if (is_op(p, OP_MUL))
-		FAIL(p, peek(p)->at, "D_DECL_DYNOBJ",
-		     "pointers are not in this compiler: a trace has no memory to point into");
-	return type;
-}
-
 /* ---- expressions -------------------------------------------------------------------------- */
 
 static struct node *assignment(struct parser *p);
@@ -268,6 +179,35 @@ static struct node *sizeof_node(struct parser *p, struct place at)
 	return node;
 }
 
+/* offsetof (struct x, member) */
+static struct node *offsetof_node(struct parser *p, struct place at)
+{
+	struct node *node = parse_node(p, N_OFFSETOF, at);
+
+	expect(p, OP_LPAREN, "after offsetof");
+	node->type = type_read(p);
+	expect(p, OP_COMMA, "after the type");
+	if (peek(p)->kind != T_NAME)
+		FAIL(p, peek(p)->at, "D_SYNTAX", "expected a member's name");
+	node->text = next(p).text;
+	expect(p, OP_RPAREN, "after the member");
+	return node;
+}
+
+/* xlate <type> (a) */
+static struct node *xlate_node(struct parser *p, struct place at)
+{
+	struct node *node = parse_node(p, N_XLATE, at);
+
+	expect(p, OP_LT, "after xlate");
+	node->type = type_read(p);
+	expect(p, OP_GT, "after the type");
+	expect(p, OP_LPAREN, "before what is translated");
+	node->a = parse_expression(p);
+	expect(p, OP_RPAREN, "after what is translated");
+	return node;
+}
+
 /* x, f(1), self->x, this->x */
 static struct node *name(struct parser *p, const struct token *token)
 {
@@ -276,10 +216,10 @@ static struct node *name(struct parser *p, const struct token *token)
 
 	if (!strcmp(token->text, "sizeof"))
 		return sizeof_node(p, token->at);
-	if (!strcmp(token->text, "offsetof") || !strcmp(token->text, "xlate")) {
-		no_structs(p, token);
-		return parse_node(p, N_INT, token->at);
-	}
+	if (!strcmp(token->text, "offsetof"))
+		return offsetof_node(p, token->at);
+	if (!strcmp(token->text, "xlate"))
+		return xlate_node(p, token->at);
 	if (scoped) {
 		expect(p, OP_ARROW, "after self or this");
 		node = parse_node(p, N_SCOPED, token->at);
@@ -363,8 +303,10 @@ static struct node *postfix(struct parser *p, struct node *node)
 			outer = parse_node(p, N_INDEX, at);
 			outer->args = arguments(p, OP_RBRACKET);
 		} else if (is_op(p, OP_DOT) || is_op(p, OP_ARROW)) {
-			next(p);
+			enum op op = next(p).op;
+
 			outer = parse_node(p, N_MEMBER, at);
+			outer->op = op;
 			if (peek(p)->kind != T_NAME)
 				FAIL(p, peek(p)->at, "D_SYNTAX", "expected a name after '.'");
 			outer->text = next(p).text;
@@ -429,9 +371,9 @@ static struct node *unary_inner(struct parser *p)
 		return node;
 	case OP_MUL:
 	case OP_BAND:
-		FAIL(p, at, "D_DEREF_NONPTR",
-		     "pointers are not in this compiler: a trace has no memory to point into");
-		return parse_node(p, N_INT, at);
+		node = parse_node(p, next(p).op == OP_MUL ? N_DEREF : N_ADDRESS, at);
+		node->a = unary(p);
+		return node;
 	default:
 		return postfix(p, primary(p));
 	}

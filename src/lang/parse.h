@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the two halves of the parser share: expressions (parse.c) and what stands around them
- * (clause.c). The first error stays in the parser and makes every further token the end, so that no
- * caller needs to look.
+ * What the parts of the parser share: expressions (parse.c), types (declare.c) and what stands
+ * around them (clause.c). The first error stays in the parser and makes every further token the
+ * end, so that no caller needs to look.
  */
 #ifndef RS_LANG_PARSE_H
 #define RS_LANG_PARSE_H
@@ -16,6 +16,7 @@ struct parser {
 	bool ahead;
 	struct rs_error *err;
 	uint32_t depth;
+	bool keys; /* after declarator(): [ is behind us, and keys' types ahead */
 };
 
 #define FAIL(p, at, ...)                                                                           \
@@ -36,9 +37,15 @@ void expect(struct parser *p, enum op op, const char *where);
 bool enter(struct parser *p); /* one deeper; false: too deep */
 const char *token_text(const struct token *token);
 
+/* Types (declare.c): unsigned long; struct x *, with what stands around it in a declaration. */
 bool begins_type(const struct parser *p, const char *word);
-struct type type_read(struct parser *p);
-void no_structs(struct parser *p, const struct token *word);
+bool at_type(struct parser *p);
+struct type type_read(struct parser *p); /* without a name */
+struct type type_specifier(struct parser *p);
+/* What a name is declared as: *name[4]. An associative array's keys are left where they stand. */
+struct type declarator(struct parser *p, struct type type, struct token *name);
+int64_t parse_constant(struct parser *p, const char *tag, const char *what);
+struct token declared_name(struct parser *p);
 struct node *parse_macro(struct parser *p, const struct token *token);
 struct node *parse_expression(struct parser *p);
 struct node *parse_conditional(struct parser *p);

@@ -3,7 +3,7 @@
  * The machine. It trusts the verifier for everything about the code, and nothing about the events:
  * what an event gives is cut to what a value may be.
  */
-#include "lang/runtime.h"
+#include "lang/memory.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -227,6 +227,63 @@ static uint64_t cut(uint8_t n, uint64_t value)
 	return type_cut(INT_OF(n & 0x7f, n & 0x80), value);
 }
 
+static bool load_memory(struct firing *firing, const struct insn *insn, struct value *value)
+{
+	uint32_t bits = insn->k >> 8, at = insn->k & 0xff;
+	uint64_t unit;
+
+	if (!memory_load(firing, value->i, bits ? insn->n & 0x7f : insn->n, &unit))
+		return false;
+	if (bits) { /* to the unit's top, and down again */
+		unit <<= 64 - bits - at;
+		unit = insn->n & 0x80 ? (uint64_t)((int64_t)unit >> (64 - bits))
+				      : unit >> (64 - bits);
+	}
+	*value = (struct value){ .i = unit };
+	return true;
+}
+
+/* at[0] is where, at[1] what; which it leaves in at[0]. */
+static bool store_memory(struct firing *firing, const struct insn *insn, struct value *at)
+{
+	uint32_t bits = insn->k >> 8, shift = insn->k & 0xff;
+	uint64_t unit = at[1].i, mask, value = unit;
+
+	if (bits) {
+		mask = (bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1) << shift;
+		value = insn->n & 0x80 ? (uint64_t)((int64_t)(unit << (64 - bits)) >> (64 - bits))
+				       : unit << (64 - bits) >> (64 - bits);
+		if (!memory_load(firing, at[0].i, insn->n & 0x7f, &unit))
+			return false;
+		unit = (unit & ~mask) | (value << shift & mask);
+	}
+	if (!memory_store(firing, at[0].i, insn->n & 0x7f, unit))
+		return false;
+	at[0] = (struct value){ .i = value };
+	return true;
+}
+
+static bool copy_memory(struct firing *firing, uint64_t to, uint64_t from, uint64_t bytes)
+{
+	const char *source = memory_at(firing, from, bytes, false);
+	char *target = source ? memory_at(firing, to, bytes, true) : NULL;
+
+	if (target)
+		memmove(target, source, bytes);
+	return target;
+}
+
+/* Where a dynamic object is. What finds no room is written to scratch, which is forgotten. */
+static uint64_t object_address(struct firing *firing, const struct insn *insn,
+			       const struct value *key)
+{
+	uint64_t handle;
+
+	if (dynamic_object_find(&firing->rt->dynamics, key, insn->k, insn->n, &handle))
+		return MEMORY_DYNAMIC | handle << MEMORY_HANDLE;
+	return insn->n ? memory_alloca(firing, insn->k) : MEMORY_ZEROS;
+}
+
 static bool call(struct firing *firing, const struct insn *insn, struct value *args)
 {
 	struct value result = { .i = 0 };
@@ -325,6 +382,51 @@ static bool run(struct firing *firing, const struct clause *clause, uint32_t fro
 			at[-2] = at[-1];
 			at--;
 			break;
+		case I_DADDR:
+			at[-1].i = object_address(firing, insn, &at[-1]);
+			if (firing->fault)
+				return false;
+			break;
+		case I_DFREE:
+			dynamic_object_free(&firing->rt->dynamics, --at);
+			break;
+		case I_MLOADI:
+			if (!load_memory(firing, insn, &at[-1]))
+				return false;
+			break;
+		case I_MSTOREI:
+			if (!store_memory(firing, insn, &at[-2]))
+				return false;
+			at--;
+			break;
+		case I_MLOADS:
+			if (!memory_load_text(firing, at[-1].i, insn->k, &at[-1]))
+				return false;
+			break;
+		case I_MSTORES:
+			if (!memory_store_text(firing, at[-2].i, insn->k, &at[-1]))
+				return false;
+			at[-2] = at[-1];
+			at--;
+			break;
+		case I_COPY:
+			if (!copy_memory(firing, at[-2].i, at[-1].i, insn->k))
+				return false;
+			at--;
+			break;
+		case I_BOUND:
+			if (at[-1].i >= insn->k) {
+				firing->fault = FAULT_BADADDR;
+				firing->fault_value = at[-1].i;
+				return false;
+			}
+			break;
+		case I_TEXTAT:
+			at[-1].i = memory_of_text(firing, &at[-1]);
+			if (firing->fault)
+				return false;
+			break;
+		case I_DUPI:
 		case I_DUPK:
 			at[0] = at[-1];
 			at++;

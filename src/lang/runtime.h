@@ -85,6 +85,10 @@ struct dynamics {
 	size_t mask, used;
 	uint64_t bytes, most;
 	uint64_t drops;
+	/* Structs and arrays have an address: by handle, so that what is gone is not found. */
+	struct dynamic **handles;
+	uint32_t *free; /* handles that are given back */
+	size_t n_handles, n_free, handles_room;
 };
 
 /* The variable of this key; *text is its string. 0 and "" where there is none. */
@@ -92,6 +96,11 @@ struct value dynamic_load(const struct dynamics *dynamics, const struct value *k
 /* 0 and "" give its memory back. */
 void dynamic_store(struct dynamics *dynamics, const struct value *key, const struct value *value,
 		   bool text, size_t text_most);
+/* The object of this key; it is made, of zeros, or it is not there, or there is no room: false. */
+bool dynamic_object_find(struct dynamics *dynamics, const struct value *key, uint32_t bytes,
+			 bool makes, uint64_t *handle);
+char *dynamic_object(const struct dynamics *dynamics, uint64_t handle, uint64_t *room);
+void dynamic_object_free(struct dynamics *dynamics, const struct value *key);
 void dynamics_deinit(struct dynamics *dynamics);
 
 /* ---- aggregations ------------------------------------------------------------------------- */
@@ -162,6 +171,7 @@ struct runtime {
 	struct value *locals; /* this->; for one firing */
 	char *scratch;
 	size_t scratch_used;
+	char *object_globals, *object_locals; /* structs and arrays: memory.h */
 	struct dynamics dynamics;
 	struct agg_table aggs;
 	struct speculation *speculations;

@@ -122,9 +122,16 @@ bool variable_place(struct rs_script *script, struct variable *variable)
 {
 	bool dynamic = variable->is_array || variable->scope == SCOPE_SELF;
 	uint32_t *slots = &script->n_slots[dynamic ? SCOPE_SELF : variable->scope];
+	uint32_t *bytes = &script->object_bytes[variable->scope == SCOPE_THIS];
 
 	if (*slots == LANG_SLOTS_MAX)
 		return false;
+	if (!dynamic && type_is_object(&variable->type)) {
+		if (*bytes > LANG_OBJECTS_MAX - LANG_OBJECT_MAX)
+			return false;
+		variable->at = *bytes;
+		*bytes += ((uint32_t)type_bytes(script, &variable->type) + 15) & ~15u;
+	}
 	variable->slot = (*slots)++;
 	return true;
 }

@@ -279,6 +279,8 @@ void fire(struct firing *f, const struct bound *bound, uint32_t n)
 		rt->scratch_used = scratch_before = 0;
 		for (uint32_t i = 0; i < n_locals; i++) /* "" of a string, and 0 */
 			rt->locals[i] = (struct value){ .s = NULL, .len = 0 };
+		if (f->script->object_bytes[1])
+			memset(rt->object_locals, 0, f->script->object_bytes[1]);
 	}
 	for (uint32_t i = 0; i < n && (!rt->exiting || rt->ended); i++) {
 		const struct clause *clause = bound[i].clause;
@@ -490,8 +492,11 @@ static struct rs_error *runtime_create(struct rs_script *script)
 	rt->globals = calloc(n_globals + 1, sizeof(*rt->globals));
 	rt->locals = calloc(script->n_slots[SCOPE_THIS] + 1, sizeof(*rt->locals));
 	rt->scratch = malloc(LANG_SCRATCH);
+	rt->object_globals = calloc(1, script->object_bytes[0] + 1);
+	rt->object_locals = calloc(1, script->object_bytes[1] + 1);
 	rt->speculations = calloc(options[OPT_NSPEC] + 1, sizeof(*rt->speculations));
-	if (!rt->globals || !rt->locals || !rt->scratch || !rt->speculations)
+	if (!rt->globals || !rt->locals || !rt->scratch || !rt->speculations ||
+	    !rt->object_globals || !rt->object_locals)
 		return rs_error_no_memory();
 	for (const struct variable *v = script->variables; v; v = v->next) {
 		struct global *global = &rt->globals[v->slot];
@@ -525,6 +530,8 @@ void runtime_destroy(struct rs_script *script)
 	text_deinit(&rt->text);
 	free(rt->speculations);
 	free(rt->scratch);
+	free(rt->object_globals);
+	free(rt->object_locals);
 	free(rt->locals);
 	free(rt->globals);
 	rs_error_free(rt->err);

@@ -77,19 +77,99 @@ bool type_named(const char *name, struct type *type)
 	return false;
 }
 
+bool type_is_scalar(const struct type *type)
+{
+	return type->kind == TYPE_INT || type->kind == TYPE_POINTER;
+}
+
+bool type_is_object(const struct type *type)
+{
+	return type->kind == TYPE_RECORD || type->kind == TYPE_ARRAY;
+}
+
+bool type_same(const struct type *a, const struct type *b)
+{
+	for (; a && b && a->kind == b->kind; a = a->to, b = b->to) {
+		if (a->bytes != b->bytes || a->is_signed != b->is_signed || a->n != b->n ||
+		    a->record != b->record)
+			return false;
+	}
+	return !a && !b;
+}
+
+uint64_t type_bytes(const struct rs_script *script, const struct type *type)
+{
+	uint64_t n = 1;
+
+	for (; type->kind == TYPE_ARRAY; type = type->to)
+		n *= type->n; /* no array is larger than LANG_OBJECT_MAX: see array_of() */
+	switch (type->kind) {
+	case TYPE_INT:
+	case TYPE_POINTER:
+		return n * type->bytes;
+	case TYPE_STRING:
+		return n * script->options[OPT_STRSIZE];
+	case TYPE_RECORD:
+		return type->record->complete ? n * type->record->bytes : 0;
+	default:
+		return 0;
+	}
+}
+
+uint32_t type_align(const struct type *type)
+{
+	while (type->kind == TYPE_ARRAY)
+		type = type->to;
+	if (type->kind == TYPE_RECORD)
+		return type->record->align;
+	return type_is_scalar(type) ? type->bytes : 1;
+}
+
+const struct member *member_find(const struct record *record, const char *name)
+{
+	const struct member *member = record->members;
+
+	while (member && strcmp(member->name, name))
+		member = member->next;
+	return member;
+}
+
+static const char *int_text(const struct type *type)
+{
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (names[i].bytes == type->bytes && names[i].is_signed == type->is_signed)
+			return names[i].name;
+	}
+	return "int";
+}
+
+/* int, struct foo *, char [8] */
 const char *type_text(struct type type, char text[TYPE_TEXT_MAX])
 {
-	const char *name = type.kind == TYPE_STRING	   ? "string"
-			   : type.kind == TYPE_AGGREGATION ? "aggregation"
-							   : "void";
+	const struct type *inner = &type;
+	char suffix[TYPE_TEXT_MAX / 2] = "", name[TYPE_TEXT_MAX / 2];
+	size_t at = 0;
 
-	for (size_t i = 0; type.kind == TYPE_INT && i < sizeof(names) / sizeof(names[0]); i++) {
-		if (names[i].bytes == type.bytes && names[i].is_signed == type.is_signed) {
-			name = names[i].name;
-			break;
-		}
+	for (; inner->kind == TYPE_POINTER || inner->kind == TYPE_ARRAY; inner = inner->to) {
+		if (at + 16 > sizeof(suffix))
+			continue;
+		if (inner->kind == TYPE_POINTER)
+			at += (size_t)snprintf(suffix + at, sizeof(suffix) - at, "%s*",
+					       at ? "" : " ");
+		else
+			at += (size_t)snprintf(suffix + at, sizeof(suffix) - at, " [%u]", inner->n);
 	}
-	snprintf(text, TYPE_TEXT_MAX, "%s", name);
+	if (inner->kind == TYPE_RECORD)
+		snprintf(name, sizeof(name), "%s %.30s",
+			 inner->record->is_union ? "union" : "struct",
+			 *inner->record->tag ? inner->record->tag : "{}");
+	else
+		snprintf(name, sizeof(name), "%s",
+			 inner->kind == TYPE_INT	   ? int_text(inner)
+			 : inner->kind == TYPE_STRING	   ? "string"
+			 : inner->kind == TYPE_AGGREGATION ? "aggregation"
+							   : "void");
+	snprintf(text, TYPE_TEXT_MAX, "%s%s", name, suffix);
 	return text;
 }
 

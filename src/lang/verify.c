@@ -61,6 +61,12 @@ static char letter(struct type type)
 	return type.kind == TYPE_STRING ? 's' : 'i';
 }
 
+static bool width_is_good(uint8_t n)
+{
+	n &= 0x7f;
+	return n == 1 || n == 2 || n == 4 || n == 8;
+}
+
 /* Whether the operands are within the tables they point into. */
 static bool operands(const struct verifier *v, const struct insn *insn)
 {
@@ -102,6 +108,16 @@ static bool operands(const struct verifier *v, const struct insn *insn)
 		return k < n_functions;
 	case I_DO:
 		return k < script->actions.n;
+	case I_MLOADI:
+	case I_MSTOREI:
+		return width_is_good(insn->n) &&
+		       (insn->k & 0xff) + (insn->k >> 8) <= (insn->n & 0x7fu) * 8;
+	case I_MSTORES:
+		return k && k <= LANG_OBJECT_MAX;
+	case I_COPY:
+	case I_DADDR:
+	case I_DFREE:
+		return k <= LANG_OBJECT_MAX;
 	case I_CUT:
 		return (insn->n & 0x7f) == 1 || (insn->n & 0x7f) == 2 || (insn->n & 0x7f) == 4;
 	default:

@@ -1,1 +1,3 @@
-int x[5]; BEGIN { }
+int a[0];
+BEGIN { a[0] = 1; }
+// at 1:7

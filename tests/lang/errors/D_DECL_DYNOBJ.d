@@ -1,1 +1,2 @@
-struct s { int x; }; BEGIN { }
+typedef int many[string];
+BEGIN { trace(1); }

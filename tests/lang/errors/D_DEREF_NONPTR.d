@@ -1,1 +1,2 @@
-BEGIN { x = *(5); }
+BEGIN { x = 5; trace(*x); }
+// at 1:22

@@ -1,1 +1,2 @@
-BEGIN { x = 1; y = x.z; }
+BEGIN { x = 5; trace(x.a); }
+// at 1:22

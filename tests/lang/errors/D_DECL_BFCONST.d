@@ -1,0 +1,3 @@
+struct s { int a : x; };
+BEGIN { trace(sizeof (struct s)); }
+// at 1:20

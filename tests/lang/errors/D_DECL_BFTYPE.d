@@ -1,0 +1,3 @@
+struct s { string a : 9; };
+BEGIN { trace(sizeof (struct s)); }
+// at 1:19

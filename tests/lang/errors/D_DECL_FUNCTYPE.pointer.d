@@ -1,0 +1,3 @@
+struct s { int (*f)(int); };
+BEGIN { trace(1); }
+// at 1:16

@@ -1,0 +1,3 @@
+struct s { int a; struct s inner; };
+BEGIN { trace(1); }
+// at 1:28

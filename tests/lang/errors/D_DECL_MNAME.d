@@ -1,0 +1,3 @@
+struct s { int a; char a; };
+BEGIN { trace(1); }
+// at 1:24

@@ -1,0 +1,3 @@
+struct s { int; };
+BEGIN { trace(1); }
+// at 1:12

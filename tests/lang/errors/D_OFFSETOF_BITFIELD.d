@@ -1,0 +1,3 @@
+struct s { int a : 3; };
+BEGIN { trace(offsetof(struct s, a)); }
+// at 2:15

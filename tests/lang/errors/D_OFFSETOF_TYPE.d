@@ -1,0 +1,2 @@
+BEGIN { trace(offsetof(int, a)); }
+// at 1:15

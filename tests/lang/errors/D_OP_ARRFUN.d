@@ -1,0 +1,3 @@
+int a[4];
+int b[4];
+BEGIN { a = b; }

@@ -1,0 +1,3 @@
+int *p;
+BEGIN { trace(p == 5); }
+// at 2:17

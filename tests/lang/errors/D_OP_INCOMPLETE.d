@@ -1,0 +1,4 @@
+struct s;
+struct s *p;
+BEGIN { trace(p->a); }
+// at 3:15

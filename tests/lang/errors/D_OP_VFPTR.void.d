@@ -1,0 +1,1 @@
+BEGIN { x = bcopy("a", "b", 1); }

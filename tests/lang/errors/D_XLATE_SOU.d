@@ -1,0 +1,2 @@
+translator int < int N > { pid = N; };
+BEGIN { trace(1); }
