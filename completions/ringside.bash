@@ -13,7 +13,7 @@ _ringside_options()
 			--freq --xen-log --format --quiet --help
 		;;
 	script)
-		echo --program --script --on --freq --xen-log --output --quiet --option --cpp --define --include --list \
+		echo --program --script --on --freq --xen-log --format --output --quiet --option --cpp --define --include --list \
 			--compile --disassemble --help
 		;;
 	list) echo --json --trace --help ;;
@@ -24,7 +24,7 @@ _ringside_options()
 		;;
 	report)
 		echo --pid --vcpu --alltids --tid --tids --vm --latency --hist --detail --time --top --than \
-			--user --json --csv --from --to --freq --xen-log --quiet --help
+			--user --json --csv --from --to --freq --xen-log --format --quiet --help
 		;;
 	repair) echo --help ;;
 	top) echo --pid --vm --interval --count --batch --user --help ;;
@@ -51,8 +51,8 @@ _ringside()
 		mapfile -t COMPREPLY < <(compgen -W "doorbell shared" -- "$current")
 		return
 		;;
-	--format)
-		mapfile -t COMPREPLY < <(compgen -W "trace.dat xentrace" -- "$current")
+	--format | -f)
+		mapfile -t COMPREPLY < <(compgen -W "trace.dat xentrace acrn" -- "$current")
 		return
 		;;
 	--record | --trace | --output | -o)

@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "source/foreign.h"
+#define NS_PER_SEC UINT64_C(1000000000)
 
 volatile bool rs_cli_stop;
 
@@ -39,12 +40,6 @@ int rs_cli_fail(const char *verb, struct rs_error *err)
 	return code;
 }
 
-void rs_cli_remarks(const char *verb, const char *file, const struct rs_foreign_tally *tally)
-{
-	for (uint32_t i = 0; i < tally->n_remarks; i++)
-		fprintf(stderr, "ringside %s: %s: %s\n", verb, file, tally->remarks[i]);
-}
-
 int rs_cli_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
 	static char name[64];
@@ -73,14 +68,12 @@ char *rs_cli_command(int argc, char **argv)
 	return command;
 }
 
-uint64_t rs_cli_frequency(struct argp_state *state, const char *text)
+uint64_t rs_cli_now_ns(void)
 {
-	char *end;
-	unsigned long long hz = strtoull(text, &end, 10);
+	struct timespec now;
 
-	if (text[0] < '0' || text[0] > '9' || *end || hz < 1000000 || hz > 1000000000000)
-		argp_error(state, "'%s': expected a frequency in Hz, 1 MHz to 1 THz", text);
-	return hz;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
 static void on_stop(int signal_number)

@@ -39,11 +39,6 @@ const char *rs_cli_verb(size_t at);
  * RS_EXIT_OK for NULL. */
 int rs_cli_fail(const char *verb, struct rs_error *err);
 
-struct rs_foreign_tally;
-
-/* What a reader should know of another tool's file: "ringside VERB: FILE: remark" for each. */
-void rs_cli_remarks(const char *verb, const char *file, const struct rs_foreign_tally *tally);
-
 /* The command as it was typed, for a trace; the caller's to free. NULL: no memory. */
 char *rs_cli_command(int argc, char **argv);
 
@@ -53,8 +48,8 @@ int rs_cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 /* That there are a process (0: none was given) and threads of these numbers. */
 struct rs_error *rs_cli_check_ids(int pid, const int *tids, size_t n_tids);
 
-/* The argument of --freq, in Hz; wrong use is told and ends. */
-uint64_t rs_cli_frequency(struct argp_state *state, const char *text);
+/* CLOCK_MONOTONIC. */
+uint64_t rs_cli_now_ns(void);
 
 /* Set by SIGINT and SIGTERM after rs_cli_catch_stop(); a second signal ends at once. */
 extern volatile bool rs_cli_stop;

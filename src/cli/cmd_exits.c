@@ -9,15 +9,14 @@
  */
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/duration.h"
 #include "cli/exits.h"
+#include "cli/numbers.h"
 #include "source/kvm.h"
 
 #define NS_PER_SEC	UINT64_C(1000000000)
@@ -67,18 +66,6 @@ struct run {
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
-static uint64_t seconds(struct argp_state *state, const char *what, const char *text)
-{
-	uint64_t ns = 0;
-	struct rs_error *err = rs_duration_parse(text, NS_PER_SEC, &ns);
-
-	if (err)
-		argp_error(state, "%s: %s", what, rs_error_text(err));
-	if (!ns)
-		argp_error(state, "%s: more than 0, please", what);
-	return ns;
-}
-
 static void check(struct argp_state *state, const struct arguments *a)
 {
 	if (a->interval_ns && a->duration_ns && a->interval_ns > a->duration_ns)
@@ -94,7 +81,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		state->child_inputs[0] = &a->exits;
 		break;
 	case OPT_INTERVAL:
-		a->interval_ns = seconds(state, "--interval", text);
+		a->interval_ns = rs_cli_time(state, "--interval", text, NS_PER_SEC);
 		if (a->interval_ns < INTERVAL_MIN_NS)
 			argp_error(state, "--interval: at least 10ms");
 		break;
@@ -107,7 +94,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		if (a->duration_ns)
 			argp_error(state, "one duration, please; '%s' is the second", text);
-		a->duration_ns = seconds(state, "the duration", text);
+		a->duration_ns = rs_cli_time(state, "the duration", text, NS_PER_SEC);
 		break;
 	case ARGP_KEY_END:
 		check(state, a);
@@ -129,14 +116,6 @@ static struct rs_error *check_vcpu(const struct rs_exits_choice *choice)
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
-}
 
 /* An exit that took long, as it comes. */
 static struct rs_error *show_long(void *ctx, const struct rs_exits_long *exit)
@@ -213,8 +192,8 @@ static struct rs_error *show_table(struct run *run)
 {
 	struct rs_exits_show *show = &run->a->exits.show;
 	struct rs_exits exits;
-	struct rs_error *err =
-		rs_exits_take(run->sink, false, (int64_t)(now_ns() - run->opened_ns), &exits);
+	struct rs_error *err = rs_exits_take(run->sink, false,
+					     (int64_t)(rs_cli_now_ns() - run->opened_ns), &exits);
 
 	if (err)
 		return err;
@@ -237,7 +216,7 @@ static struct rs_error *one_round(struct run *run)
 /* Until `until`, or a signal; not longer than a tick. */
 static void sleep_until(uint64_t until)
 {
-	uint64_t now = now_ns(), ns = until > now ? until - now : 0;
+	uint64_t now = rs_cli_now_ns(), ns = until > now ? until - now : 0;
 	struct timespec tick = { .tv_nsec = (long)(ns < TICK_NS ? ns : TICK_NS) };
 
 	nanosleep(&tick, NULL);
@@ -252,7 +231,7 @@ static struct rs_error *wait_and_show(struct run *run)
 	struct rs_error *err = NULL;
 
 	while (!err && !rs_cli_stop) {
-		uint64_t next = end < table ? end : table, now = now_ns();
+		uint64_t next = end < table ? end : table, now = rs_cli_now_ns();
 
 		if (now >= end)
 			break;
@@ -260,7 +239,7 @@ static struct rs_error *wait_and_show(struct run *run)
 			err = one_round(run);
 			if (!err)
 				err = show_table(run);
-			table += (now_ns() - table) / a->interval_ns * a->interval_ns +
+			table += (rs_cli_now_ns() - table) / a->interval_ns * a->interval_ns +
 				 a->interval_ns;
 		} else if (now >= look || a->exits.than_ns) {
 			err = one_round(run);
@@ -309,7 +288,7 @@ static struct rs_error *judge(struct run *run, int *code)
 	const struct arguments *a = run->a;
 	struct rs_exits all;
 	struct rs_error *err =
-		rs_exits_take(run->sink, true, (int64_t)(now_ns() - run->opened_ns), &all);
+		rs_exits_take(run->sink, true, (int64_t)(rs_cli_now_ns() - run->opened_ns), &all);
 
 	if (err)
 		return err;
@@ -338,7 +317,7 @@ static struct rs_error *run_all(struct run *run, int *code)
 		err = rs_exits_head(show);
 	if (!err)
 		err = rs_kvm_gate(run->session, true);
-	run->opened_ns = now_ns();
+	run->opened_ns = rs_cli_now_ns();
 	if (err)
 		return err;
 	err = wait_and_show(run);

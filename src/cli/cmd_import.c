@@ -6,26 +6,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "source/open.h"
+#include "cli/input.h"
 #include "store/sink.h"
 
 struct arguments {
-	const char *file, *directory, *format;
+	struct rs_cli_input input;
+	const char *directory;
 	bool quiet;
-	struct rs_foreign_options foreign;
 };
-
-enum { KEY_FREQ = 256, KEY_XEN_LOG };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "DIR", 0, "The trace directory to make", 1 },
-	{ "format", 'f', "NAME", 0,
-	  "What the file is, where its first bytes do not say: trace.dat (of trace-cmd), xentrace",
-	  1 },
-	{ "freq", KEY_FREQ, "HZ", 0,
-	  "The TSC's frequency, for files that do not say it (xentrace's)", 1 },
-	{ "xen-log", KEY_XEN_LOG, "FILE", 0, "Take it from Xen's boot messages in this file", 1 },
-	{ "quiet", 'q', NULL, 0, "No summary on standard error", 2 },
+	{ "quiet", 'q', NULL, 0, "No summary on standard error", 4 },
 	{ 0 },
 };
 
@@ -46,29 +38,16 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->input;
+		break;
 	case 'o':
 		a->directory = text;
-		break;
-	case 'f':
-		a->format = text;
-		break;
-	case KEY_FREQ:
-		a->foreign.freq_hz = rs_cli_frequency(state, text);
-		break;
-	case KEY_XEN_LOG:
-		a->foreign.xen_log = text;
 		break;
 	case 'q':
 		a->quiet = true;
 		break;
-	case ARGP_KEY_ARG:
-		if (a->file)
-			argp_error(state, "one file, please; '%s' is the second", text);
-		a->file = text;
-		break;
 	case ARGP_KEY_END:
-		if (!a->file)
-			argp_error(state, "which file?");
 		if (!a->directory)
 			argp_error(state, "into which directory? -o DIR");
 		break;
@@ -87,7 +66,7 @@ static struct rs_error *convert(const struct arguments *a, struct rs_input *inpu
 	struct rs_sink *sink;
 	char command[512];
 
-	snprintf(command, sizeof(command), "ringside import %.400s", a->file);
+	snprintf(command, sizeof(command), "ringside import %.400s", a->input.path);
 	err = rs_store_sink_create(a->directory, input->clock, command, &sink);
 	if (err)
 		return err;
@@ -109,7 +88,7 @@ static void summary(const struct arguments *a, const struct rs_input *input,
 {
 	const struct rs_foreign_tally *tally = &input->foreign->tally;
 
-	fprintf(stderr, "ringside import: %s (%s): ", a->file, input->importer->name);
+	fprintf(stderr, "ringside import: %s (%s): ", a->input.path, input->importer->name);
 	if (tally->records || !failed)
 		fprintf(stderr, "%" PRIu64 " records of the file read, %" PRIu64 " left out; ",
 			tally->records, tally->left_out);
@@ -117,24 +96,27 @@ static void summary(const struct arguments *a, const struct rs_input *input,
 		fputs("not read to its end; ", stderr);
 	fprintf(stderr, "%s: %" PRIu64 " events, %" PRIu64 " lost\n", a->directory, sum->records,
 		sum->lost);
-	rs_cli_remarks("import", a->file, tally);
+	rs_cli_input_remarks("import", &a->input, input);
 }
 
 int cmd_import(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, "FILE -o DIR", doc, NULL, NULL, NULL };
+	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = {
+		options, parse, "FILE -o DIR", doc, children, NULL, NULL
+	};
 	struct rs_store_summary sum = { 0 };
 	struct rs_input input = { 0 };
-	struct arguments a = { 0 };
+	struct arguments a = { .input.what = "file" };
 	struct rs_error *err;
 	bool in_part;
 
 	if (rs_cli_parse(&argp, argc, argv, &a))
 		return RS_EXIT_USAGE;
 	rs_cli_catch_stop();
-	err = rs_open_with(a.file, a.format, &a.foreign, &input);
+	err = rs_cli_input_open(&a.input, &input);
 	if (!err && input.trace)
-		err = rs_error_create(RS_USAGE, "%s is a trace directory already", a.file);
+		err = rs_error_create(RS_USAGE, "%s is a trace directory already", a.input.path);
 	if (!err)
 		err = convert(&a, &input, &sum);
 	if (!a.quiet && input.foreign && sum.streams)

@@ -2,16 +2,15 @@
 /* ringside print: a trace as text, JSON Lines, or a tree of spans. */
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "analyze/aggregate.h"
+#include "cli/input.h"
 #include "cli/numbers.h"
 #include "source/acrn.h"
-#include "source/open.h"
 #include "view/acrn.h"
 #include "view/view.h"
 
@@ -28,14 +27,13 @@ static const struct form_row {
 };
 
 struct arguments {
-	const char *trace, *format;
+	struct rs_cli_input input;
 	const char *acrn_formats; /* NULL: ACRN's form from the catalogue */
 	enum form form;
 	enum rs_time_show time;
 	uint64_t limit;
 	bool quiet;
 	struct rs_query query;
-	struct rs_foreign_options foreign;
 	/* Instead of the events: how many there are. */
 	bool counting;
 	struct rs_aggregate aggregate;
@@ -53,9 +51,6 @@ enum {
 	KEY_LIMIT,
 	KEY_COUNT,
 	KEY_SUM,
-	KEY_FREQ,
-	KEY_XEN_LOG,
-	KEY_FORMAT,
 	KEY_ACRN,
 };
 
@@ -86,11 +81,6 @@ static const struct argp_option options[] = {
 	{ "limit", KEY_LIMIT, "N", 0, "Stop after N events", 2 },
 	{ "wall", KEY_WALL, NULL, 0, "Times as UTC", 3 },
 	{ "tsc", KEY_TSC, NULL, 0, "Times as raw stamps of the stream's clock", 3 },
-	{ "freq", KEY_FREQ, "HZ", 0,
-	  "The TSC's frequency, for files that do not say it (xentrace's, ACRN's)", 3 },
-	{ "xen-log", KEY_XEN_LOG, "FILE", 0, "Take it from Xen's boot messages in this file", 3 },
-	{ "format", KEY_FORMAT, "NAME", 0,
-	  "What the file is, where its first bytes do not say: trace.dat, xentrace, acrn", 3 },
 	{ "quiet", 'q', NULL, 0, "No remarks on standard error", 4 },
 	{ 0 },
 };
@@ -140,23 +130,14 @@ static void add_keys(struct argp_state *state, struct rs_aggregate *aggregate, c
 		argp_error(state, "--count: by which keys?");
 }
 
-static uint64_t count(struct argp_state *state, const char *text)
-{
-	char *end;
-	unsigned long long n;
-
-	errno = 0;
-	n = strtoull(text, &end, 10);
-	if (end == text || *end || errno || !n || text[0] == '-')
-		argp_error(state, "'%s': expected a count of at least 1", text);
-	return n;
-}
-
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->input;
+		break;
 	case 'j':
 		a->form = FORM_JSON;
 		break;
@@ -186,7 +167,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		a->query.vm = text;
 		break;
 	case KEY_LIMIT:
-		a->limit = count(state, text);
+		if (!rs_cli_read_number(text, 1, UINT64_MAX, &a->limit))
+			argp_error(state, "'%s': expected a count of at least 1", text);
 		break;
 	case KEY_WALL:
 		a->time = RS_TIME_WALL;
@@ -201,25 +183,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case KEY_SUM:
 		a->aggregate.value = text;
 		break;
-	case KEY_FREQ:
-		a->foreign.freq_hz = rs_cli_frequency(state, text);
-		break;
-	case KEY_XEN_LOG:
-		a->foreign.xen_log = text;
-		break;
-	case KEY_FORMAT:
-		a->format = text;
-		break;
 	case 'q':
 		a->quiet = true;
-		break;
-	case ARGP_KEY_ARG:
-		if (a->trace)
-			argp_error(state, "one trace, please; '%s' is the second", text);
-		a->trace = text;
-		break;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which trace?");
 		break;
 	case ARGP_KEY_END:
 		if (a->aggregate.value && !a->counting)
@@ -358,8 +323,9 @@ static bool cycles_only(const struct rs_input *input)
 
 int cmd_print(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, "TRACE", doc, NULL, NULL, NULL };
-	struct arguments a = { 0 };
+	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = { options, parse, "TRACE", doc, children, NULL, NULL };
+	struct arguments a = { .input.what = "trace" };
 	struct rs_input input = { 0 };
 	struct rs_error *err;
 
@@ -367,7 +333,7 @@ int cmd_print(int argc, char **argv)
 	if (rs_cli_parse(&argp, argc, argv, &a))
 		return RS_EXIT_USAGE;
 	rs_cli_catch_stop();
-	err = rs_open_with(a.trace, a.format, &a.foreign, &input);
+	err = rs_cli_input_open(&a.input, &input);
 	if (err)
 		return rs_cli_fail("print", err);
 	if (cycles_only(&input) && a.time == RS_TIME_START)
@@ -375,10 +341,8 @@ int cmd_print(int argc, char **argv)
 	if (!a.quiet && input.trace)
 		remarks(input.trace);
 	err = a.counting ? count_events(&a, input.source) : show(&a, &input);
-	if (!a.quiet && input.foreign) {
-		fflush(stdout);
-		rs_cli_remarks("print", a.trace, &input.foreign->tally);
-	}
+	if (!a.quiet)
+		rs_cli_input_remarks("print", &a.input, &input);
 	rs_input_close(&input);
 	return rs_cli_fail("print", err);
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "cli/input.h"
 #include "store/repair.h"
 
 static const char doc[] =
@@ -22,9 +23,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_ARG:
-		if (*directory)
-			argp_error(state, "one trace, please; '%s' is the second", text);
-		*directory = text;
+		rs_cli_one(state, "trace", text, directory);
 		break;
 	case ARGP_KEY_NO_ARGS:
 		argp_error(state, "which trace?");

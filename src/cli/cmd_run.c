@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/numbers.h"
 #include "view/view.h"
 #include "vm/vm.h"
 #include <ringside/recorder.h>
@@ -99,12 +100,9 @@ static const char doc[] =
 static uint64_t number(struct argp_state *state, const char *what, const char *text, uint64_t min,
 		       uint64_t max)
 {
-	char *end;
-	unsigned long long n;
+	uint64_t n = 0;
 
-	errno = 0;
-	n = strtoull(text, &end, 0);
-	if (end == text || *end || errno || text[0] == '-' || n < min || n > max)
+	if (!rs_cli_read_number(text, min, max, &n))
 		argp_error(state, "%s '%s': expected a number from %llu to %llu", what, text,
 			   (unsigned long long)min, (unsigned long long)max);
 	return n;
@@ -112,21 +110,12 @@ static uint64_t number(struct argp_state *state, const char *what, const char *t
 
 static uint64_t ring_bytes(struct argp_state *state, const char *text)
 {
-	char *end;
-	unsigned long long n = strtoull(text, &end, 0);
-	unsigned int shift = 0;
+	uint64_t bytes = 0;
 
-	if (end != text && (*end == 'K' || *end == 'k'))
-		shift = 10;
-	else if (end != text && (*end == 'M' || *end == 'm'))
-		shift = 20;
-	if (shift)
-		end++;
-	if (end == text || *end || text[0] == '-' || n > RING_BYTES_MAX >> shift ||
-	    n << shift < RING_BYTES_MIN)
+	if (!rs_cli_read_size(text, RING_BYTES_MIN, RING_BYTES_MAX, &bytes))
 		argp_error(state, "--ring '%s': expected %zu bytes to %lluM", text,
 			   (size_t)RING_BYTES_MIN, (unsigned long long)(RING_BYTES_MAX >> 20));
-	return n << shift;
+	return bytes;
 }
 
 /* A timeout in seconds, perhaps with a fraction, as ms. */

@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/input.h"
 #include "lang/lang.h"
-#include "source/open.h"
 
 #define NS_PER_SEC	INT64_C(1000000000)
 #define WAIT_NS_MAX	(NS_PER_SEC / 10) /* between two looks at Ctrl-C */
@@ -31,30 +31,27 @@ struct words {
 };
 
 struct arguments {
-	const char *program, *file, *trace, *output;
+	const char *program, *file, *output;
+	struct rs_cli_input input;
 	struct words args, options, cpp;
-	struct rs_foreign_options foreign;
 	bool list, compile, disassemble, preprocess;
 };
 
-enum { KEY_ON = 256, KEY_FREQ, KEY_XEN_LOG };
+enum { KEY_ON = 256 };
 
 static const struct argp_option options[] = {
 	{ "program", 'n', "PROGRAM", 0, "The program itself", 1 },
 	{ "script", 's', "FILE", 0, "The program is in this file; - is standard input", 1 },
 	{ "on", KEY_ON, "TRACE", 0, "Run it on this trace, or another tool's file", 1 },
-	{ "freq", KEY_FREQ, "HZ", 0,
-	  "The TSC's frequency, for files that do not say it (xentrace's)", 1 },
-	{ "xen-log", KEY_XEN_LOG, "FILE", 0, "Take it from Xen's boot messages in this file", 1 },
 	{ "output", 'o', "FILE", 0, "Append to this file instead of standard output", 2 },
 	{ "quiet", 'q', NULL, 0, "Only what the program itself prints, as -x quiet", 2 },
 	{ "option", 'x', "NAME[=VALUE]", 0, "Set an option of D; may be given again", 2 },
-	{ "cpp", 'C', NULL, 0, "Run the program through the C preprocessor, cpp, first", 3 },
-	{ "define", 'D', "NAME[=VALUE]", 0, "Define a macro for -C", 3 },
-	{ "include", 'I', "DIR", 0, "Look for files that are included here, with -C", 3 },
-	{ "list", 'l', NULL, 0, "List the probes that it matches, with their arguments", 4 },
-	{ "compile", 'e', NULL, 0, "Compile it, and no more", 4 },
-	{ "disassemble", 'S', NULL, 0, "Show the code it is compiled to", 4 },
+	{ "cpp", 'C', NULL, 0, "Run the program through the C preprocessor, cpp, first", 4 },
+	{ "define", 'D', "NAME[=VALUE]", 0, "Define a macro for -C", 4 },
+	{ "include", 'I', "DIR", 0, "Look for files that are included here, with -C", 4 },
+	{ "list", 'l', NULL, 0, "List the probes that it matches, with their arguments", 5 },
+	{ "compile", 'e', NULL, 0, "Compile it, and no more", 5 },
+	{ "disassemble", 'S', NULL, 0, "Show the code it is compiled to", 5 },
 	{ 0 },
 };
 
@@ -83,21 +80,14 @@ static void add_cpp(struct argp_state *state, struct words *words, const char *f
 	add(state, words, word);
 }
 
-static uint64_t frequency(struct argp_state *state, const char *text)
-{
-	char *end;
-	unsigned long long hz = strtoull(text, &end, 10);
-
-	if (end == text || *end || hz < 1000000 || hz > 1000000000000)
-		argp_error(state, "'%s': expected a frequency in Hz, 1 MHz to 1 THz", text);
-	return hz;
-}
-
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->input;
+		break;
 	case 'n':
 		a->program = text;
 		break;
@@ -105,15 +95,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		a->file = text;
 		break;
 	case KEY_ON:
-		if (a->trace)
-			argp_error(state, "one trace, please; '%s' is the second", text);
-		a->trace = text;
-		break;
-	case KEY_FREQ:
-		a->foreign.freq_hz = frequency(state, text);
-		break;
-	case KEY_XEN_LOG:
-		a->foreign.xen_log = text;
+		rs_cli_one(state, "trace", text, &a->input.path);
 		break;
 	case 'o':
 		a->output = text;
@@ -508,18 +490,19 @@ static void find_trace(struct arguments *a)
 {
 	struct stat stat_of;
 
-	if (a->trace || !a->args.n || stat(a->args.at[0], &stat_of) || !S_ISDIR(stat_of.st_mode))
+	if (a->input.path || !a->args.n || stat(a->args.at[0], &stat_of) ||
+	    !S_ISDIR(stat_of.st_mode))
 		return;
-	a->trace = a->args.at[0];
+	a->input.path = a->args.at[0];
 	a->args.n--;
 	memmove(a->args.at, a->args.at + 1, a->args.n * sizeof(a->args.at[0]));
 }
 
 int cmd_script(int argc, char **argv)
 {
-	static const struct argp argp = {
-		options, parse, "[TRACE] [ARG...]", doc, NULL, NULL, NULL
-	};
+	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = { options, parse, "[TRACE] [ARG...]", doc, children,
+					  NULL,	   NULL };
 	struct arguments a = { 0 };
 	struct rs_input input = { 0 };
 	struct rs_error *err;
@@ -534,14 +517,12 @@ int cmd_script(int argc, char **argv)
 	err = read_program(&a, &text, &len);
 	if (!err && a.preprocess)
 		err = preprocess(&a, &text, &len);
-	if (!err && a.trace)
-		err = rs_open_with(a.trace, NULL, &a.foreign, &input);
+	if (!err && a.input.path)
+		err = rs_cli_input_open(&a.input, &input);
 	if (!err)
 		err = compile_and_run(&a, &input, text, len, &status);
-	if (input.foreign && !a.list && !a.compile && !a.disassemble) {
-		fflush(stdout);
-		rs_cli_remarks("script", a.trace, &input.foreign->tally);
-	}
+	if (!a.list && !a.compile && !a.disassemble)
+		rs_cli_input_remarks("script", &a.input, &input);
 	rs_input_close(&input);
 	free(text);
 	failed = rs_cli_fail("script", err);

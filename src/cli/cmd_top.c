@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "analyze/exits.h"
-#include "base/duration.h"
+#include "cli/numbers.h"
 #include "source/kvm.h"
 #include "view/top.h"
 
@@ -19,6 +19,8 @@
 #define BATCH_LINES	60
 #define BATCH_POLL_NS	50000000 /* how soon an interrupt is seen */
 #define NS_PER_SEC	UINT64_C(1000000000)
+#define PID_MAX		(1u << 22)
+#define COUNT_MAX	(1u << 30)
 
 static const char doc[] =
 	"A screen of the VMs on this host: exits per second, where each vCPU's time goes, and why "
@@ -52,7 +54,7 @@ struct arguments {
 	struct rs_top top;
 	int pid;
 	uint64_t interval_ns;
-	unsigned long count;
+	uint32_t count;
 	bool batch, user;
 };
 
@@ -68,25 +70,23 @@ struct run {
 	const char *note;
 };
 
-static unsigned long number(struct argp_state *state, const char *text, const char *what,
-			    unsigned long most)
+static uint32_t number(const struct argp_state *state, const char *text, const char *what,
+		       uint32_t max)
 {
-	char *end;
-	unsigned long n = strtoul(text, &end, 10);
+	uint64_t n = 0;
 
-	if (*text < '0' || *text > '9' || *end || !n || n > most)
-		argp_error(state, "%s is a number from 1 to %lu, not '%s'", what, most, text);
-	return n;
+	if (!rs_cli_read_number(text, 1, max, &n))
+		argp_error(state, "%s is a number from 1 to %u, not '%s'", what, max, text);
+	return (uint32_t)n;
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct arguments *a = state->input;
-	struct rs_error *err;
 
 	switch (key) {
 	case 'p':
-		a->pid = (int)number(state, text, "a pid", 1u << 22);
+		a->pid = (int)number(state, text, "a pid", PID_MAX);
 		break;
 	case OPT_VM:
 		if (strlen(text) >= sizeof(a->top.filter))
@@ -94,15 +94,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		snprintf(a->top.filter, sizeof(a->top.filter), "%s", text);
 		break;
 	case OPT_INTERVAL:
-		err = rs_duration_parse(text, NS_PER_SEC, &a->interval_ns);
-		if (err)
-			argp_error(state, "--interval: %s", rs_error_text(err));
-		rs_error_free(err);
+		a->interval_ns = rs_cli_time(state, "--interval", text, NS_PER_SEC);
 		if (a->interval_ns < INTERVAL_MIN_NS)
 			argp_error(state, "--interval: at least 50ms");
 		break;
 	case OPT_COUNT:
-		a->count = number(state, text, "--count", 1u << 30);
+		a->count = number(state, text, "--count", COUNT_MAX);
 		break;
 	case OPT_BATCH:
 		a->batch = true;
@@ -117,14 +114,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return ARGP_ERR_UNKNOWN;
 	}
 	return 0;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */
@@ -154,7 +143,7 @@ static struct rs_error *run_open(struct run *run)
 		err = run->source->ops->open(run->source, rs_exits_query(run->sink), &pushed);
 	if (!err)
 		err = rs_kvm_gate(run->session, true);
-	run->opened_ns = now_ns();
+	run->opened_ns = rs_cli_now_ns();
 	return err;
 }
 
@@ -174,7 +163,8 @@ static struct rs_error *run_round(struct run *run)
 	err = rs_kvm_source_round(run->source, run->sink, &more);
 	if (err || run->a->top.paused)
 		return err;
-	return rs_exits_take(run->sink, false, (int64_t)(now_ns() - run->opened_ns), &run->exits);
+	return rs_exits_take(run->sink, false, (int64_t)(rs_cli_now_ns() - run->opened_ns),
+			     &run->exits);
 }
 
 static struct rs_error *run_page(struct run *run, int columns, int lines, struct rs_top_page *page)
@@ -209,12 +199,12 @@ static struct rs_error *screen_show(struct run *run, struct rs_top_page *page)
 
 static struct rs_error *screen_loop(struct run *run, struct rs_top_page *page)
 {
-	uint64_t next = now_ns() + FIRST_NS;
+	uint64_t next = rs_cli_now_ns() + FIRST_NS;
 	struct rs_error *err = screen_show(run, page);
 	unsigned long shown = 0;
 
 	while (!err && !rs_cli_stop && (!run->a->count || shown < run->a->count)) {
-		uint64_t now = now_ns();
+		uint64_t now = rs_cli_now_ns();
 		int key;
 
 		if (now >= next) {
@@ -263,10 +253,10 @@ static struct rs_error *batch(struct run *run, struct rs_top_page *page)
 	const struct timespec nap = { .tv_nsec = BATCH_POLL_NS };
 	struct rs_error *err = NULL;
 
-	for (unsigned long n = 0; !err && (!run->a->count || n < run->a->count); n++) {
-		uint64_t next = now_ns() + run->a->interval_ns;
+	for (uint32_t n = 0; !err && (!run->a->count || n < run->a->count); n++) {
+		uint64_t next = rs_cli_now_ns() + run->a->interval_ns;
 
-		while (!rs_cli_stop && now_ns() < next)
+		while (!rs_cli_stop && rs_cli_now_ns() < next)
 			nanosleep(&nap, NULL);
 		err = run_round(run);
 		if (!err)

@@ -3,11 +3,9 @@
 #include "cli/exits.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/duration.h"
+#include "cli/numbers.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define TIDS_MAX  65536u
@@ -48,38 +46,14 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-/* A number, alone or in a list, from the least up; what: as an error calls it. */
-static int number(const struct argp_state *state, const char *text, const char *what, int least)
+static void add_tids(const struct argp_state *state, struct rs_cli_exits *e, char *list)
 {
-	char *end;
-	long value;
-
-	errno = 0;
-	value = strtol(text, &end, 10);
-	if (end == text || *end || errno || value < least || value > INT_MAX)
-		argp_error(state, "%s is a number, %d or more, not '%s'", what, least, text);
-	return (int)value;
-}
-
-static void add_tids(const struct argp_state *state, struct rs_cli_exits *e, const char *list)
-{
-	char *copy = strdup(list), *rest = NULL;
-	size_t n = 0;
-
 	free(e->tids);
-	e->tids = calloc(strlen(list) / 2 + 1, sizeof(*e->tids));
-	if (!copy || !e->tids)
+	e->tids = calloc(TIDS_MAX, sizeof(*e->tids));
+	if (!e->tids)
 		argp_failure(state, 1, ENOMEM, "--tids");
-	for (char *tid = strtok_r(copy, ", ", &rest); tid; tid = strtok_r(NULL, ", ", &rest)) {
-		if (n == TIDS_MAX)
-			argp_error(state, "more than %u threads", TIDS_MAX);
-		e->tids[n++] = number(state, tid, "a tid", 1);
-	}
-	free(copy);
-	if (!n)
-		argp_error(state, "--tids: which threads?");
+	e->show.choice.n_tids = rs_cli_tids(state, "--tids", list, e->tids, 0, TIDS_MAX);
 	e->show.choice.tids = e->tids;
-	e->show.choice.n_tids = n;
 }
 
 /* What the choices come to; those that exclude each other are refused. */
@@ -118,7 +92,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct rs_cli_exits *e = state->input;
 	struct rs_exits_choice *choice = &e->show.choice;
-	struct rs_error *err;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -126,16 +99,16 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		choice->vcpu = -1;
 		break;
 	case 'p':
-		choice->pid = number(state, text, "a pid", 1);
+		choice->pid = rs_cli_int(state, "a pid", text, 1);
 		break;
 	case 'v':
-		choice->vcpu = number(state, text, "a vCPU", 0);
+		choice->vcpu = rs_cli_int(state, "a vCPU", text, 0);
 		break;
 	case 'a':
 		e->all_tids = true;
 		break;
 	case 't':
-		choice->tid = number(state, text, "a tid", 1);
+		choice->tid = rs_cli_int(state, "a tid", text, 1);
 		break;
 	case 'T':
 		add_tids(state, e, text);
@@ -156,14 +129,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		e->show.shares = true;
 		break;
 	case OPT_TOP:
-		e->show.top = (uint32_t)number(state, text, "--top", 0);
+		e->show.top = (uint32_t)rs_cli_int(state, "--top", text, 0);
 		break;
 	case OPT_THAN:
-		err = rs_duration_parse(text, NS_PER_MS, &e->than_ns);
-		if (err)
-			argp_error(state, "--than: %s", rs_error_text(err));
-		if (!e->than_ns)
-			argp_error(state, "--than: more than 0, please");
+		e->than_ns = rs_cli_time(state, "--than", text, NS_PER_MS);
 		break;
 	case OPT_USER:
 		e->user = true;

@@ -115,7 +115,7 @@ struct rs_error *rs_flight_look(struct rs_recording *r, uint64_t now)
 	if (!path)
 		return rs_error_no_memory();
 	err = write_kept(r, path, why);
-	r->quiet_until_ns = rs_recording_now_ns() + r->common->flight_ns;
+	r->quiet_until_ns = rs_cli_now_ns() + r->common->flight_ns;
 	for (uint32_t i = 0; i < r->n_kinds; i++) {
 		if (r->kinds[i]->rearm)
 			r->kinds[i]->rearm(r->kinds[i]->state);

@@ -8,21 +8,12 @@
 
 #include "cli/cli.h"
 
-#define NS_PER_SEC     UINT64_C(1000000000)
 #define NS_PER_US      1000u
 #define TICK_NS	       20000000	  /* between two looks at the trigger, the clock, signals */
 #define LOOK_NS	       500000000u /* for new threads, and to show how it goes */
 #define MEMORY_DEFAULT (UINT64_C(256) << 20)
 #define WORKERS_MAX    4
 #define WHOSE_MAX      (RS_RECORD_KINDS_MAX * (RS_RECORD_WHY_MAX + sizeof(", ")))
-
-uint64_t rs_recording_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
-}
 
 void rs_recording_remark(const struct rs_recording *r, const char *format, ...)
 {
@@ -114,7 +105,7 @@ static struct rs_error *begin(struct rs_recording *r)
 	if (!err)
 		err = gates_open(r);
 	if (!err)
-		r->began_ns = r->look_ns = rs_recording_now_ns();
+		r->began_ns = r->look_ns = rs_cli_now_ns();
 	return err;
 }
 
@@ -153,7 +144,7 @@ static struct rs_error *wait_for_end(struct rs_recording *r)
 	struct rs_error *err = NULL;
 
 	while (!err && !rs_cli_stop) {
-		uint64_t now = rs_recording_now_ns();
+		uint64_t now = rs_cli_now_ns();
 
 		if (r->common->duration_ns && now - r->began_ns >= r->common->duration_ns)
 			break;
@@ -224,7 +215,7 @@ static struct rs_error *end(struct rs_recording *r, struct rs_error *err)
 	double seconds;
 
 	err = first_of(err, gates_shut(r));
-	seconds = (double)(rs_recording_now_ns() - r->began_ns) / 1e9;
+	seconds = (double)(rs_cli_now_ns() - r->began_ns) / 1e9;
 	err = first_of(err, rs_recorder_close(r->recorder, &sum));
 	if (r->began_ns)
 		summary(r, &sum, seconds);

@@ -39,8 +39,6 @@ __attribute__((format(printf, 2, 3))) void rs_recording_remark(const struct rs_r
 /* Prints an object in a line of standard output, and gives it back. */
 void rs_recording_print_json(json_t *json);
 
-uint64_t rs_recording_now_ns(void);
-
 /* ---- the flight recorder: flight.c -------------------------------------------------------- */
 
 /* That its first directory can be made: said before hours have passed. */

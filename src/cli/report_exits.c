@@ -10,21 +10,19 @@
 #include <unistd.h>
 
 #include "cli/exits.h"
+#include "cli/input.h"
 #include "cli/numbers.h"
 #include "cli/report.h"
-#include "source/open.h"
 
 #define VERB "report exits"
 
-enum { OPT_FROM = 256, OPT_TO, OPT_FREQ, OPT_XEN_LOG };
+enum { OPT_FROM = 256, OPT_TO };
 
 static const struct argp_option options[] = {
 	{ "from", OPT_FROM, "SEC", 0,
 	  "Only from this time on, in seconds from the trace's start: what was before is not known",
 	  1 },
 	{ "to", OPT_TO, "SEC", 0, "Only before this time", 1 },
-	{ "freq", OPT_FREQ, "HZ", 0, "The TSC's frequency, which xentrace's files do not say", 3 },
-	{ "xen-log", OPT_XEN_LOG, "FILE", 0, "Xen's boot messages, which say it", 3 },
 	{ "quiet", 'q', NULL, 0, "No remarks on standard error, but errors and losses", 4 },
 	{ 0 },
 };
@@ -44,9 +42,8 @@ static const char doc[] =
 
 struct arguments {
 	struct rs_cli_exits exits;
-	const char *trace;
+	struct rs_cli_input input;
 	int64_t from_ns, to_ns;
-	struct rs_foreign_options foreign;
 	bool quiet;
 };
 
@@ -57,6 +54,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &a->exits;
+		state->child_inputs[1] = &a->input;
 		break;
 	case OPT_FROM:
 		a->from_ns = rs_cli_seconds(state, text);
@@ -64,22 +62,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case OPT_TO:
 		a->to_ns = rs_cli_seconds(state, text);
 		break;
-	case OPT_FREQ:
-		a->foreign.freq_hz = rs_cli_frequency(state, text);
-		break;
-	case OPT_XEN_LOG:
-		a->foreign.xen_log = text;
-		break;
 	case 'q':
 		a->quiet = true;
-		break;
-	case ARGP_KEY_ARG:
-		if (a->trace)
-			argp_error(state, "one trace, please; '%s' is the second", text);
-		a->trace = text;
-		break;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which trace?");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -139,9 +123,9 @@ static void remark_nothing(const struct arguments *a, const struct rs_exits *exi
 		fprintf(stderr,
 			"ringside " VERB ": %s has events of %zu vCPUs, but no exits from guests: "
 			"--user counts the returns to the VMM\n",
-			a->trace, exits->n_vcpus);
+			a->input.path, exits->n_vcpus);
 	else
-		fprintf(stderr, "ringside " VERB ": %s has no exits\n", a->trace);
+		fprintf(stderr, "ringside " VERB ": %s has no exits\n", a->input.path);
 }
 
 /* What came before damage is shown, and then the damage is told. */
@@ -193,14 +177,14 @@ static struct rs_error *run_xen(const struct arguments *a, struct rs_input *inpu
 					  .form = forms[a->exits.show.form],
 					  .report = "exits",
 					  .kinds = rs_xen_report_kinds("exits"),
-					  .trace = a->trace };
+					  .trace = a->input.path };
 	struct rs_query query;
 
 	if (kvm_options(&a->exits))
 		return rs_error_create(RS_USAGE,
 				       "%s: of a Xen trace, exits are shown by domain and vCPU, "
 				       "with --from, --to, --json or --csv",
-				       a->trace);
+				       a->input.path);
 	rs_query_init(&query);
 	query.from_ns = a->from_ns;
 	query.to_ns = a->to_ns;
@@ -236,22 +220,24 @@ static struct rs_error *run_kvm(struct arguments *a, struct rs_input *input, int
 static struct rs_error *run(struct arguments *a, int *code)
 {
 	struct rs_input input = { 0 };
-	struct rs_error *err = rs_open_with(a->trace, NULL, &a->foreign, &input);
+	struct rs_error *err = rs_cli_input_open(&a->input, &input);
 
 	if (err)
 		return err;
 	err = rs_report_is_xen(&input) ? run_xen(a, &input, code) : run_kvm(a, &input, code);
-	if (!a->quiet && input.foreign)
-		rs_cli_remarks(VERB, a->trace, &input.foreign->tally);
+	if (!a->quiet)
+		rs_cli_input_remarks(VERB, &a->input, &input);
 	rs_input_close(&input);
 	return err;
 }
 
 int report_exits(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &rs_cli_exits_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp_child children[] = { { &rs_cli_exits_argp, 0, NULL, 0 },
+						      { &rs_cli_input_argp, 0, NULL, 0 },
+						      { 0 } };
 	static const struct argp argp = { options, parse, "TRACE", doc, children, NULL, NULL };
-	struct arguments a = { .exits.show.fd = STDOUT_FILENO };
+	struct arguments a = { .exits.show.fd = STDOUT_FILENO, .input.what = "trace" };
 	int code = RS_EXIT_OK;
 	struct rs_query all;
 	struct rs_error *err;
@@ -261,7 +247,7 @@ int report_exits(int argc, char **argv)
 	a.to_ns = all.to_ns;
 	if (rs_cli_parse(&argp, argc, argv, &a))
 		return RS_EXIT_USAGE;
-	a.exits.show.trace = a.trace;
+	a.exits.show.trace = a.input.path;
 	rs_cli_catch_stop();
 	err = run(&a, &code);
 	rs_cli_exits_deinit(&a.exits);

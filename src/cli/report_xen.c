@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "analyze/xen.h"
+#include "cli/input.h"
 #include "cli/numbers.h"
 #include "cli/report.h"
 #include "event/query.h"
-#include "source/open.h"
 
-enum { OPT_FROM = 256, OPT_TO, OPT_CSV, OPT_FREQ, OPT_XEN_LOG };
+enum { OPT_FROM = 256, OPT_TO, OPT_CSV };
 
 static const struct argp_option options[] = {
 	{ "from", OPT_FROM, "SEC", 0,
@@ -26,8 +26,6 @@ static const struct argp_option options[] = {
 	{ "to", OPT_TO, "SEC", 0, "Only before this time", 1 },
 	{ "json", 'j', NULL, 0, "One object of JSON", 2 },
 	{ "csv", OPT_CSV, NULL, 0, "Tables of CSV, each below a head", 2 },
-	{ "freq", OPT_FREQ, "HZ", 0, "The TSC's frequency, which xentrace's files do not say", 3 },
-	{ "xen-log", OPT_XEN_LOG, "FILE", 0, "Xen's boot messages, which say it", 3 },
 	{ "quiet", 'q', NULL, 0, "No remarks on standard error, but errors and losses", 4 },
 	{ 0 },
 };
@@ -43,7 +41,7 @@ static const char doc[] =
 
 struct arguments {
 	struct rs_xen_show show;
-	struct rs_foreign_options foreign;
+	struct rs_cli_input input;
 	int64_t from_ns, to_ns;
 	const char *verb; /* report NAME */
 	bool quiet;
@@ -54,6 +52,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->input;
+		break;
 	case OPT_FROM:
 		a->from_ns = rs_cli_seconds(state, text);
 		break;
@@ -66,22 +67,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case OPT_CSV:
 		a->show.form = RS_XEN_CSV;
 		break;
-	case OPT_FREQ:
-		a->foreign.freq_hz = rs_cli_frequency(state, text);
-		break;
-	case OPT_XEN_LOG:
-		a->foreign.xen_log = text;
-		break;
 	case 'q':
 		a->quiet = true;
-		break;
-	case ARGP_KEY_ARG:
-		if (a->show.trace)
-			argp_error(state, "one trace, please; '%s' is the second", text);
-		a->show.trace = text;
-		break;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which trace?");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -151,7 +138,7 @@ static struct rs_error *run(struct arguments *a, int *code)
 	struct rs_query query;
 	struct rs_error *err;
 
-	err = rs_open_with(a->show.trace, NULL, &a->foreign, &input);
+	err = rs_cli_input_open(&a->input, &input);
 	if (err)
 		return err;
 	if (!rs_report_is_xen(&input)) {
@@ -163,16 +150,17 @@ static struct rs_error *run(struct arguments *a, int *code)
 	query.to_ns = a->to_ns;
 	err = rs_report_xen(&input, &query, &a->show, code);
 	if (!a->quiet)
-		rs_cli_remarks(a->verb, a->show.trace, &input.foreign->tally);
+		rs_cli_input_remarks(a->verb, &a->input, &input);
 	rs_input_close(&input);
 	return err;
 }
 
 int report_xen(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, "TRACE", doc, NULL, NULL, NULL };
+	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = { options, parse, "TRACE", doc, children, NULL, NULL };
 	const char *verb = argv[0], *space = strchr(verb, ' ');
-	struct arguments a = { .show.fd = STDOUT_FILENO };
+	struct arguments a = { .show.fd = STDOUT_FILENO, .input.what = "trace" };
 	int code = RS_EXIT_OK;
 	struct rs_query all;
 	struct rs_error *err;
@@ -187,6 +175,7 @@ int report_xen(int argc, char **argv)
 	a.to_ns = all.to_ns;
 	if (rs_cli_parse(&argp, argc, argv, &a))
 		return RS_EXIT_USAGE;
+	a.show.trace = a.input.path;
 	rs_cli_catch_stop();
 	err = run(&a, &code);
 	return err ? rs_cli_fail(name, err) : code;
