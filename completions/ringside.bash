@@ -5,8 +5,8 @@ _ringside_options()
 {
 	case $1 in
 	run)
-		echo --vcpus --memory --timeout --record --handover --ring --poll --mask --strict-clock \
-			--json --quiet --help
+		echo --vcpus --memory --timeout --record --handover --ring --poll --mask --sbuf \
+			--strict-clock --json --quiet --help
 		;;
 	print)
 		echo --json --tree --acrn --count --sum --wall --tsc --from --to --cpus --vcpus --vm --probe --limit \
@@ -19,7 +19,7 @@ _ringside_options()
 	list) echo --json --trace --help ;;
 	import) echo --output --format --freq --xen-log --quiet --help ;;
 	record)
-		echo --kvm --exits --output --duration --buffer --poll --cpus --pid --tid --tids --vm --flight --when \
+		echo --kvm --sbuf --keep --create --exits --output --duration --buffer --poll --cpus --pid --tid --tids --vm --flight --when \
 			--memory --once --json --quiet --help
 		;;
 	report)

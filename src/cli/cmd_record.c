@@ -21,7 +21,7 @@
 #define POLL_NS_MAX (10 * NS_PER_SEC)
 #define MEMORY_MIN  (UINT64_C(1) << 20)
 
-static const struct rs_record_kind *const kinds[] = { &rs_record_kvm };
+static const struct rs_record_kind *const kinds[] = { &rs_record_kvm, &rs_record_sbuf };
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 _Static_assert(N_KINDS <= RS_RECORD_KINDS_MAX, "a recording has room for each kind");
 
@@ -66,6 +66,7 @@ static const char doc[] =
 	"  ringside record --kvm -o trace --duration 10\n"
 	"  ringside record --kvm -o trace -p 4711\n"
 	"  ringside record --kvm -o trace --flight 10s --when 'exit > 1ms'\n"
+	"  ringside record --sbuf /dev/acrn_trace_* -o trace --duration 10\n"
 	"  ringside print trace\n";
 
 static uint64_t size_bytes(struct argp_state *state, const char *option, const char *text,
@@ -202,9 +203,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case 'q':
 		c->quiet = true;
-		break;
-	case ARGP_KEY_ARG:
-		argp_error(state, "'%s': the directory goes behind -o", text);
 		break;
 	case ARGP_KEY_END:
 		check(state, &a->recording, c);

@@ -59,6 +59,7 @@ enum {
 	KEY_POLL,
 	KEY_MASK,
 	KEY_STRICT_CLOCK,
+	KEY_SBUF,
 };
 
 static const struct argp_option options[] = {
@@ -75,6 +76,10 @@ static const struct argp_option options[] = {
 	{ "mask", KEY_MASK, "CLASS,...", 0,
 	  "Record only these classes: span, func, vm, vcpu, call, boot, irq, log, and user0 to "
 	  "user15 for a program's own",
+	  2 },
+	{ "sbuf", KEY_SBUF, "PATH", 0,
+	  "Put what ACRN's hypervisor would trace of the run loop into the rings that `ringside "
+	  "record --sbuf PATH --create N` lends, whenever it does",
 	  2 },
 	{ "strict-clock", KEY_STRICT_CLOCK, NULL, 0,
 	  "Refuse to record where the TSC's rate is not invariant, rather than warn", 2 },
@@ -215,6 +220,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case KEY_MASK:
 		a->vm.mask = mask(state, text);
+		break;
+	case KEY_SBUF:
+		a->vm.sbuf = text;
 		break;
 	case KEY_STRICT_CLOCK:
 		a->strict_clock = true;

@@ -83,5 +83,6 @@ struct rs_record_kind {
 };
 
 extern const struct rs_record_kind rs_record_kvm;
+extern const struct rs_record_kind rs_record_sbuf;
 
 #endif

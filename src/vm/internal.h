@@ -5,6 +5,7 @@
  *	kvm.c   the VM and its vCPUs as KVM has them     boot.c  memory layout, first registers
  *	elf.c   the guest's image                        run.c   the exit loop, threads
  *	call.c  functions of guest and host              memory.c  access to guest memory
+ *	acrn.c  the loop's events in ACRN's layout
  *
  * Guest memory, identity-mapped, page 0 not at all:
  *
@@ -37,9 +38,9 @@ struct rs_vm_export {
 struct rs_vm_image {
 	char *path;
 	uint64_t entry;
-	uint64_t end;	     /* first free gpa behind it */
-	uint64_t bytes;	     /* of memory that it takes */
-	uint64_t trace_area; /* gpa of rs_guest_area; 0: the guest has none */
+	uint64_t end;		      /* first free gpa behind it */
+	uint64_t bytes;		      /* of memory that it takes */
+	uint64_t trace_area;	      /* gpa of rs_guest_area; 0: the guest has none */
 	struct rs_vm_export *exports; /* by name */
 	uint32_t n_exports;
 };
@@ -57,8 +58,9 @@ struct rs_vm_vcpu {
 	struct kvm_run *run;
 	int64_t tsc_offset; /* guest's TSC minus the host's */
 	uint64_t tsc_error;
-	uint64_t tsc_moved; /* the most that the offset was found apart from it later */
-	uint64_t boot_gpa;  /* struct rs_kit_boot */
+	uint64_t tsc_moved;   /* the most that the offset was found apart from it later */
+	uint64_t boot_gpa;    /* struct rs_kit_boot */
+	struct rs_lent *lent; /* NULL: no events in ACRN's layout */
 
 	pthread_t thread;
 	bool has_thread;
@@ -112,6 +114,12 @@ bool rs_vm_read_text(const struct rs_vm *vm, uint64_t gpa, uint64_t bytes, char 
 /* call.c: the guest's requests by OUT; false ends the vCPU's run, with its outcome set. */
 bool rs_vm_serve_call(struct rs_vm_vcpu *vcpu, uint64_t block_gpa);
 void rs_vm_serve_abort(struct rs_vm_vcpu *vcpu, uint64_t block_gpa);
+
+/* acrn.c: before and after KVM_RUN, on the vCPU's thread. */
+struct rs_error *rs_vm_acrn_open(struct rs_vm *vm);
+void rs_vm_acrn_close(struct rs_vm *vm);
+void rs_vm_acrn_enter(struct rs_vm_vcpu *vcpu);
+void rs_vm_acrn_exit(struct rs_vm_vcpu *vcpu, uint32_t reason);
 
 /* run.c: a condition variable on CLOCK_MONOTONIC. */
 void rs_vm_condition_init(pthread_cond_t *condition);

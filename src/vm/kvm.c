@@ -313,6 +313,8 @@ static struct rs_error *parts_create(struct rs_vm *vm)
 	struct rs_error *err = kvm_open(&vm->kvm);
 
 	if (!err)
+		err = rs_vm_acrn_open(vm);
+	if (!err)
 		err = machine_create(vm);
 	if (!err)
 		RS_EMIT_EVENT(vm_create, .vcpus = vm->options.vcpus,
@@ -377,6 +379,7 @@ void rs_vm_destroy(struct rs_vm *vm)
 	if (!vm)
 		return;
 	rs_vm_end(vm);
+	rs_vm_acrn_close(vm);
 	if (vm->kvm >= 0)
 		close(vm->kvm);
 	if (vm->memory)

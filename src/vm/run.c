@@ -255,6 +255,7 @@ static bool step(struct rs_vm_vcpu *vcpu)
 	uint32_t reason;
 
 	RS_EMIT_EVENT(vcpu_run, .vcpu = vcpu->index);
+	rs_vm_acrn_enter(vcpu);
 	if (ioctl(vcpu->fd, KVM_RUN, 0) < 0) {
 		if (errno != EINTR && errno != EAGAIN) {
 			rs_vm_crash(vcpu, RS_VM_FAILED, "KVM_RUN: %s", strerrordesc_np(errno));
@@ -264,6 +265,7 @@ static bool step(struct rs_vm_vcpu *vcpu)
 	} else {
 		reason = vcpu->run->exit_reason;
 	}
+	rs_vm_acrn_exit(vcpu, reason);
 	kind = exit_kind(reason);
 	vcpu->counts.exits++;
 	RS_EMIT_EVENT(vcpu_exit, .vcpu = vcpu->index, .reason = reason,

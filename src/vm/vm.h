@@ -40,6 +40,9 @@ struct rs_vm_options {
 	uint64_t ring_bytes;   /* per vCPU; 0 means RS_VM_RING_BYTES */
 	enum rs_kit_hand_over hand_over;
 	uint32_t mask; /* trace classes of the guest; 0 means all */
+	/* The board of lent rings (ringside/lend.h) into which the exit loop puts ACRN's events, a
+	 * ring for each vCPU; NULL: none. Outlives the VM. */
+	const char *sbuf;
 	/* What the guest prints: up to RS_KIT_TEXT_MAX bytes, any bytes. On the vCPU's thread. */
 	void (*print)(void *ctx, uint32_t vcpu, const char *text, size_t bytes);
 	void *print_ctx;

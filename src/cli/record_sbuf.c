@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ringside record --sbuf: rings of ACRN's layout that other programs write, or that are lent to
+ * them. */
+#include "cli/cli.h"
+#include "cli/record.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/numbers.h"
+#include "record/sbuf.h"
+
+#define PATHS_MAX      4096u
+#define RING_BYTES     (UINT64_C(4) << 20) /* as ACRN's own: TRACE_SBUF_SIZE */
+#define RING_BYTES_MIN (sizeof(struct rs_sbuf) + RS_SBUF_ELE_NUM_MIN * RS_SLOT_BYTES)
+
+/* The one, of this command: zero at first. */
+static struct sbuf {
+	/* What was asked for. */
+	bool wanted, keep, quiet;
+	const char *paths[PATHS_MAX];
+	uint32_t n_paths, create;
+	/* What it records with. */
+	struct rs_sbuf_recording *recording;
+} the_sbuf;
+
+/* ---- arguments ---------------------------------------------------------------------------- */
+
+enum { KEY_SBUF = 512, KEY_KEEP, KEY_CREATE };
+
+static const struct argp_option options[] = {
+	{ "sbuf", KEY_SBUF, "PATH...", 0,
+	  "Trace rings of ACRN's layout that another program writes: devices "
+	  "(/dev/acrn_trace_*), files (/dev/shm/...)",
+	  1 },
+	{ "keep", KEY_KEEP, NULL, 0,
+	  "With --sbuf: also what was in the rings before; else it is skipped", 3 },
+	{ "create", KEY_CREATE, "N", 0,
+	  "With --sbuf PATH: make N rings, PATH.0 and so on, and lend them to the programs that "
+	  "ask "
+	  "for rings at PATH, until the end",
+	  3 },
+	{ 0 },
+};
+
+static void add_path(const struct argp_state *state, struct sbuf *s, const char *path)
+{
+	if (!*path)
+		argp_error(state, "--sbuf: which ring?");
+	if (s->n_paths == PATHS_MAX)
+		argp_error(state, "more than %u rings", PATHS_MAX);
+	s->paths[s->n_paths++] = path;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct sbuf *s = state->input;
+	uint64_t n = 0;
+
+	switch (key) {
+	case KEY_SBUF:
+		s->wanted = true;
+		add_path(state, s, text);
+		break;
+	case KEY_KEEP:
+		s->keep = true;
+		break;
+	case KEY_CREATE:
+		if (!rs_cli_read_number(text, 1, RS_LEND_IDS_MAX, &n))
+			argp_error(state, "--create '%s': expected a number from 1 to %u", text,
+				   RS_LEND_IDS_MAX);
+		s->create = (uint32_t)n;
+		break;
+	case ARGP_KEY_ARG: /* what the shell has made of a glob */
+		if (!s->wanted)
+			argp_error(state, "'%s': the directory goes behind -o", text);
+		add_path(state, s, text);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+
+static bool is_wanted(const void *state)
+{
+	const struct sbuf *s = state;
+
+	return s->wanted;
+}
+
+/* The CPU whose ring a path is, by the number that its name ends in; -1: none. */
+static int cpu_of(const char *path)
+{
+	const char *end = path + strlen(path), *at = end;
+
+	while (at > path && isdigit((unsigned char)at[-1]))
+		at--;
+	return at == end || end - at > 6 ? -1 : atoi(at);
+}
+
+static void check(const void *state, const struct argp_state *argp_state,
+		  const struct rs_record_common *common)
+{
+	const struct sbuf *s = state;
+	bool any = false;
+
+	if (!s->wanted && (s->keep || s->create))
+		argp_error(argp_state, "--keep and --create go with --sbuf");
+	if (s->create && s->n_paths > 1)
+		argp_error(argp_state, "--create lends the rings of one PATH; '%s' is the second",
+			   s->paths[1]);
+	if (s->create && common->cpus.some)
+		argp_error(argp_state, "--create says how many rings; --cpus goes without");
+	if (s->create && common->buffer_bytes && common->buffer_bytes < RING_BYTES_MIN)
+		argp_error(argp_state, "--buffer: a ring takes %zu bytes or more", RING_BYTES_MIN);
+	if (s->wanted && !s->create && common->buffer_bytes)
+		argp_error(argp_state, "--buffer goes with --create: these rings are there");
+	for (uint32_t i = 0; s->wanted && common->cpus.some && i < s->n_paths; i++) {
+		if (cpu_of(s->paths[i]) < 0)
+			argp_error(argp_state, "--cpus: %s does not end in a CPU's number",
+				   s->paths[i]);
+		any |= rs_cpu_set_has(&common->cpus, cpu_of(s->paths[i]));
+	}
+	if (s->wanted && common->cpus.some && !any)
+		argp_error(argp_state, "--cpus: none of the rings is of one of these");
+}
+
+/* ---- the recording ------------------------------------------------------------------------ */
+
+static struct rs_error *sbuf_open(void *state, const struct rs_record_common *common)
+{
+	struct sbuf *s = state;
+	struct rs_sbuf_options o = { .paths = s->paths,
+				     .create = s->create,
+				     .ring_bytes = common->buffer_bytes ? common->buffer_bytes
+									: RING_BYTES,
+				     .keep = s->keep };
+
+	for (uint32_t i = 0; i < s->n_paths; i++) {
+		if (!common->cpus.some || rs_cpu_set_has(&common->cpus, cpu_of(s->paths[i])))
+			s->paths[o.n_paths++] = s->paths[i];
+	}
+	s->quiet = common->quiet;
+	return rs_sbuf_recording_create(&o, &s->recording);
+}
+
+static struct rs_error *sbuf_attach(void *state, struct rs_recorder *recorder,
+				    const struct rs_clock *host)
+{
+	struct sbuf *s = state;
+
+	return rs_sbuf_recording_attach(s->recording, recorder, host);
+}
+
+static struct rs_error *sbuf_gate(void *state, bool open)
+{
+	struct sbuf *s = state;
+
+	return rs_sbuf_recording_gate(s->recording, open);
+}
+
+static struct rs_error *sbuf_look(void *state)
+{
+	struct sbuf *s = state;
+
+	return rs_sbuf_recording_look(s->recording);
+}
+
+/* ---- the end ------------------------------------------------------------------------------ */
+
+static void sbuf_sum(const void *state, char text[RS_RECORD_WHY_MAX], json_t *json)
+{
+	const struct sbuf *s = state;
+	json_t *rings = json_array();
+	struct rs_sbuf_told told;
+	uint64_t skipped = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; rs_sbuf_recording_told(s->recording, i, &told); i++) {
+		json_array_append_new(
+			rings, json_pack("{s:s, s:I, s:b, s:I, s:s?}", "path", told.path, "rings",
+					 (json_int_t)told.rings, "sound", (int)told.runs, "skipped",
+					 (json_int_t)told.skipped, "error", told.error));
+		skipped += told.skipped;
+		n += told.rings;
+	}
+	json_object_set_new(json, "rings", rings);
+	if (skipped)
+		snprintf(text, RS_RECORD_WHY_MAX, "%u ring%s (%llu of before skipped: --keep)", n,
+			 n == 1 ? "" : "s", (unsigned long long)skipped);
+	else
+		snprintf(text, RS_RECORD_WHY_MAX, "%u ring%s", n, n == 1 ? "" : "s");
+}
+
+/* What did not come, went, or could not be read. */
+static struct rs_error *sbuf_report(void *state, bool *partial)
+{
+	struct sbuf *s = state;
+	struct rs_sbuf_told told;
+	bool any = false;
+
+	for (uint32_t i = 0; rs_sbuf_recording_told(s->recording, i, &told); i++) {
+		any |= told.rings > 0;
+		if (told.rings > 1 && !s->quiet)
+			fprintf(stderr,
+				"ringside record: %s: its writer began anew %u time%s; each ring "
+				"is a stream of its own\n",
+				told.path, told.rings - 1, told.rings == 2 ? "" : "s");
+		if (told.runs && !told.error)
+			continue;
+		*partial = true;
+		if (!told.error)
+			fprintf(stderr, "ringside record: %s: no ring came there\n", told.path);
+		else if (!strncmp(told.error, told.path, strlen(told.path)))
+			fprintf(stderr, "ringside record: %s\n", told.error);
+		else
+			fprintf(stderr, "ringside record: %s: %s\n", told.path, told.error);
+	}
+	return any ? NULL : rs_error_create(RS_FAILED, "no ring was there to be recorded");
+}
+
+static void sbuf_close(void *state)
+{
+	struct sbuf *s = state;
+
+	rs_sbuf_recording_destroy(s->recording);
+}
+
+const struct rs_record_kind rs_record_sbuf = {
+	.name = "sbuf",
+	.state = &the_sbuf,
+	.argp = &argp,
+	.uses = RS_RECORD_BUFFER | RS_RECORD_POLL | RS_RECORD_CPUS,
+	.is_wanted = is_wanted,
+	.check = check,
+	.open = sbuf_open,
+	.attach = sbuf_attach,
+	.gate = sbuf_gate,
+	.look = sbuf_look,
+	.sum = sbuf_sum,
+	.report = sbuf_report,
+	.close = sbuf_close,
+};
