@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Statements and calls: functions of the table, actions, aggregations; what each may be given, and
- * the order in which a clause may speculate, record and commit.
+ * Calls: functions of the table, actions, aggregations; what each may be given, and the order in
+ * which a clause may speculate, record and commit.
  */
 #include "lang/check.h"
 #include "base/hist.h"
@@ -16,14 +16,12 @@ static const struct {
 	const char *names; /* with blanks around each */
 	const char *why;
 } absent[] = {
-	{ " stack ustack jstack stackdepth ustackdepth caller ucaller ",
-	  "events of a trace carry no stacks" },
+	{ " jstack ", "events of a trace carry no stacks" },
 	{ " copyin copyinstr copyinto copyout copyoutstr memref "
 	  "mutex_owned mutex_owner mutex_type_adaptive mutex_type_spin rw_iswriter "
 	  "rw_read_held rw_write_held progenyof getmajor getminor cleanpath ddi_pathname "
 	  "msgdsize msgsize d_path ",
 	  "there is no memory behind a trace" },
-	{ " sym func mod usym uaddr ufunc umod ", "events of a trace carry no symbols" },
 	{ " raise stop system freopen ftruncate chill panic breakpoint ",
 	  "it would change the system that is looked at" },
 };
@@ -54,6 +52,7 @@ static const struct {
 	{ "lquantize", AGG_LQUANTIZE, 3, 5 },
 	{ "llquantize", AGG_LLQUANTIZE, 5, 6 },
 	{ "p", AGG_PERCENTILE, 2, 2 },
+	{ "topk", AGG_TOPK, 2, 2 },
 };
 #define N_AGGREGATES (sizeof(aggregates) / sizeof(aggregates[0]))
 
@@ -367,6 +366,13 @@ static void aggregate_args(struct checker *c, struct node *call, struct aggregat
 		call->args = value = by;
 		by = NULL;
 		break;
+	case AGG_TOPK: /* topk(10, x) */
+		agg->params[0] = parameter(c, value, "number of values", 1, LANG_TOP_MAX,
+					   "D_TOPK_TYPE", "D_TOPK_VAL");
+		agg->n_data = agg_top_words((uint32_t)agg->params[0]);
+		call->args = value = by;
+		by = NULL;
+		break;
 	default:
 		break;
 	}
@@ -433,7 +439,7 @@ static struct action *action_new(struct checker *c, struct node *node, const str
 }
 
 /* @a[1, 2] = quantize(x) */
-static void check_aggregate(struct checker *c, struct node *node)
+void check_aggregate(struct checker *c, struct node *node)
 {
 	struct aggregation want = { .name = node->a->text };
 	struct action action = { .kind = ACT_AGGREGATE };
@@ -444,7 +450,7 @@ static void check_aggregate(struct checker *c, struct node *node)
 	if (call->kind != N_CALL || (row = aggregate_find(call->text)) < 0) {
 		FAIL(c, node->b->at, "D_AGG_FUNC",
 		     "an aggregation is given one of count, sum, avg, min, max, stddev, quantize, "
-		     "lquantize, llquantize, p");
+		     "lquantize, llquantize, p, topk");
 		return;
 	}
 	n = count_args(call);
@@ -493,7 +499,8 @@ static void evaluated(struct checker *c, struct node *call, struct node *first,
 	call->args = first;
 	for (struct node *arg = first; arg && !c->err; arg = arg->next) {
 		check_node(c, arg);
-		if (!c->err && arg->type.kind != TYPE_INT && arg->type.kind != TYPE_STRING)
+		if (!c->err && !type_is_scalar(&arg->type) && arg->type.kind != TYPE_STRING &&
+		    !type_is_object(&arg->type))
 			FAIL(c, arg->at, "D_PROTO_ARG", "that has no value");
 		if (action->n_args < LANG_ARGS_MAX)
 			action->types[action->n_args++] = arg->type;
@@ -524,7 +531,7 @@ static void conversion_check(struct checker *c, const struct conversion *convers
 
 	if (c->err)
 		return;
-	if (text != (arg->type.kind == TYPE_STRING))
+	if (type_is_object(&arg->type) || text != (arg->type.kind == TYPE_STRING))
 		FAIL(c, arg->at, "D_PRINTF_ARG_TYPE", "conversion #%u, %%%c, is for %s%s", number,
 		     conversion->letter, text ? "strings" : "numbers",
 		     text && arg->refers == REFERS_ARG ? "; stringof() gives an argument's name"
@@ -662,9 +669,53 @@ static void check_trace(struct checker *c, struct node *call, struct action *act
 
 static void check_setopt(struct checker *c, struct node *call, struct action *action)
 {
-	(void)action;
-	FAIL(c, call->at, "D_FUNC_UNDEF",
-	     "setopt() is not here yet: write #pragma D option, or -x");
+	evaluated(c, call, call->args, action);
+	for (const struct node *arg = call->args; arg && !c->err; arg = arg->next) {
+		if (arg->type.kind != TYPE_STRING)
+			FAIL(c, arg->at, "D_PROTO_ARG", "setopt() takes strings: a name, a value");
+	}
+}
+
+/* tracemem(where, bytes [, of them]) */
+static void check_tracemem(struct checker *c, struct node *call, struct action *action)
+{
+	struct node *where = call->args, *size = where->next, *some = size->next;
+
+	check_node(c, size);
+	if (!c->err &&
+	    (!fold(size) || size->kind != N_INT || !size->value || size->value > LANG_OBJECT_MAX))
+		FAIL(c, size->at, "D_TRACEMEM_SIZE",
+		     "tracemem() takes a constant number of bytes, 1 to %u", LANG_OBJECT_MAX);
+	if (c->err)
+		return;
+	action->bytes = (uint32_t)size->value;
+	where->next = some;
+	evaluated(c, call, where, action);
+	if (!c->err && !type_is_scalar(&where->type) && !type_is_object(&where->type))
+		FAIL(c, where->at, "D_TRACEMEM_ADDR", "tracemem() of what has no address");
+	if (!c->err && some && some->type.kind != TYPE_INT)
+		FAIL(c, some->at, "D_TRACEMEM_DYNSIZE", "how many of the bytes must be a number");
+}
+
+/* stack([frames]), ustack([frames [, bytes of strings]]) */
+static void check_stack(struct checker *c, struct node *call, struct action *action)
+{
+	bool user = call->text[0] == 'u';
+	uint32_t n = 0;
+
+	for (struct node *arg = call->args; arg && !c->err; arg = arg->next, n++) {
+		check_node(c, arg);
+		if (!c->err && (!fold(arg) || arg->kind != N_INT || (int64_t)arg->value < 0 ||
+				arg->value > INT32_MAX || (!n && !arg->value)))
+			FAIL(c, arg->at,
+			     n	    ? "D_USTACK_STRSIZE"
+			     : user ? "D_USTACK_FRAMES"
+				    : "D_STACK_SIZE",
+			     "%s() takes a constant number of %s", call->text,
+			     n ? "bytes" : "frames");
+	}
+	call->args = NULL;
+	action->n_args = 0;
 }
 
 static const struct action_row actions[] = {
@@ -681,6 +732,9 @@ static const struct action_row actions[] = {
 	{ "commit", ACT_COMMIT, 1, 1, false, "D_PROTO_LEN", check_number },
 	{ "discard", ACT_DISCARD, 1, 1, false, "D_PROTO_LEN", check_number },
 	{ "setopt", ACT_SETOPT, 1, 2, true, "D_PROTO_LEN", check_setopt },
+	{ "tracemem", ACT_TRACEMEM, 2, 3, true, "D_TRACEMEM_ARGS", check_tracemem },
+	{ "stack", ACT_STACK, 0, 1, true, "D_STACK_PROTO", check_stack },
+	{ "ustack", ACT_STACK, 0, 2, true, "D_USTACK_PROTO", check_stack },
 };
 #define N_ACTIONS (sizeof(actions) / sizeof(actions[0]))
 
@@ -729,15 +783,21 @@ static void check_order(struct checker *c, const struct node *call, const struct
 	}
 }
 
-static void check_action(struct checker *c, struct node *call, const struct action_row *row)
+/* f(x) as a statement: false, it is no action. */
+bool check_action(struct checker *c, struct node *call)
 {
-	struct action action = { .kind = row->kind };
+	const struct action_row *row = action_find(call->text);
+	struct action action = { 0 };
 	uint32_t n = count_args(call);
+
+	if (!row)
+		return false;
+	action.kind = row->kind;
 
 	if (n < row->n_min || n > row->n_max) {
 		FAIL(c, call->at, row->tag, "%s() takes %u to %u arguments, not %u", call->text,
 		     row->n_min, row->n_max, n);
-		return;
+		return true;
 	}
 	check_order(c, call, row);
 	if (!c->err)
@@ -745,61 +805,5 @@ static void check_action(struct checker *c, struct node *call, const struct acti
 	call->type = TYPE_OF_VOID;
 	call->is_action = true;
 	action_new(c, call, &action);
-}
-
-/* ---- statements --------------------------------------------------------------------------- */
-
-static void check_statements(struct checker *c, struct node *first);
-
-/* Each branch is judged by itself; after it, what either may have done. */
-static void check_if(struct checker *c, struct node *node)
-{
-	struct checker before = *c, after;
-	bool recorded = c->clause->records, records;
-
-	check_node(c, node->a);
-	if (!c->err && node->a->type.kind != TYPE_INT)
-		FAIL(c, node->a->at, "D_OP_SCALAR", "the condition of if must be a number");
-	check_statements(c, node->b);
-	after = *c;
-	records = c->clause->records;
-	c->speculates = before.speculates;
-	c->commits = before.commits;
-	c->clause->records = recorded;
-	check_statements(c, node->c);
-	c->speculates |= after.speculates;
-	c->commits |= after.commits;
-	c->clause->records |= records;
-}
-
-static void check_statements(struct checker *c, struct node *first)
-{
-	for (struct node *node = first; node && !c->err; node = node->next) {
-		const struct action_row *row;
-
-		if (node->kind == N_AGGREGATE)
-			check_aggregate(c, node);
-		else if (node->kind == N_IF)
-			check_if(c, node);
-		else if (node->kind == N_AGG)
-			FAIL(c, node->at, "D_AGG_NULL", "@%s alone does nothing", node->text);
-		else if (node->kind == N_CALL && (row = action_find(node->text)))
-			check_action(c, node, row);
-		else
-			check_node(c, node);
-	}
-}
-
-struct rs_error *check_clause(struct rs_script *script, struct clause *clause)
-{
-	struct checker c = { .script = script, .clause = clause };
-
-	if (clause->predicate) {
-		check_node(&c, clause->predicate);
-		if (!c.err && clause->predicate->type.kind != TYPE_INT)
-			FAIL(&c, clause->predicate->at, "D_PRED_SCALAR",
-			     "a predicate must be a number: compare the string");
-	}
-	check_statements(&c, clause->body);
-	return c.err;
+	return true;
 }

@@ -9,6 +9,7 @@
  *	stddev		count, sum, and the sum of squares in two words
  *	p		whether there was any, min, max, a struct rs_hist
  *	*quantize	a count for each bin
+ *	topk		how many values, then slots of a value and its count
  */
 #include "base/hist.h"
 #include "lang/runtime.h"
@@ -198,6 +199,31 @@ static int64_t percentile(const struct agg_row *row)
 					   (uint64_t)data[1], (uint64_t)data[2]);
 }
 
+/*
+ * A value that has no slot takes that of the rarest, and its count: Metwally's space-saving, 2005.
+ * While there are no more values than slots, the counts are exact; else each is too high by at most
+ * the number of all, over that of the slots.
+ */
+static void add_top(const struct aggregation *agg, int64_t *data, int64_t value)
+{
+	uint32_t slots = agg_top_slots((uint32_t)agg->params[0]);
+	int64_t *slot = data + AGG_TOP_AT, *rarest = slot;
+
+	data[0]++;
+	for (uint32_t i = 0; i < slots; i++, slot += 2) {
+		if (slot[1] && slot[0] == value) {
+			slot[1]++;
+			return;
+		}
+		if (slot[1] < rarest[1])
+			rarest = slot;
+		if (!slot[1])
+			break; /* those behind it are empty too */
+	}
+	rarest[0] = value;
+	rarest[1]++;
+}
+
 static void update(struct agg_row *row, int64_t value, int64_t by)
 {
 	const struct aggregation *agg = row->agg;
@@ -240,6 +266,9 @@ static void update(struct agg_row *row, int64_t value, int64_t by)
 		break;
 	case AGG_LLQUANTIZE:
 		add_to(&data[llquantize_bin(agg, value)], by);
+		break;
+	case AGG_TOPK:
+		add_top(agg, data, value);
 		break;
 	default:
 		break;
@@ -348,7 +377,7 @@ static long double weight(const struct agg_row *row)
 
 int agg_compare(const struct agg_row *a, const struct agg_row *b)
 {
-	if (a->agg->function >= AGG_QUANTIZE) {
+	if (a->agg->function >= AGG_QUANTIZE && a->agg->function != AGG_TOPK) {
 		long double x = weight(a), y = weight(b);
 
 		return x < y ? -1 : x > y;

@@ -36,6 +36,16 @@ static struct value get_timestamp(const struct firing *f) NUMBER(f->now_ns)
 	return value_text(f->view && f->view->stream->thread ? f->view->stream->thread : "");
 }
 
+static struct value get_pid(const struct firing *f)
+	NUMBER(f->view && f->view->stream->pid ? f->view->stream->pid : RS_UNKNOWN)
+
+	/* No source has stacks: none is as deep as 0. */
+	static struct value get_stackdepth(const struct firing *f)
+{
+	(void)f;
+	return (struct value){ .i = 0 };
+}
+
 static struct value get_vm(const struct firing *f)
 {
 	return value_text(f->view && f->view->stream->vm ? f->view->stream->vm : "");
@@ -97,6 +107,10 @@ static struct value get_xdt_curpcpu(const struct firing *f)
 		{ "uint64_t walltimestamp", "ns since 1970, UTC", get_walltimestamp, true },
 		{ "int cpu", "the host CPU; -1 where it is not known", get_cpu, true },
 		{ "int tid", "the thread on the host; -1 where it is not known", get_tid, true },
+		{ "pid_t pid", "the thread's process; -1 where it is not known", get_pid, true },
+		{ "uint32_t stackdepth", "frames of stack(): 0, for no source has stacks",
+		  get_stackdepth, true },
+		{ "uint32_t ustackdepth", "frames of ustack(): 0", get_stackdepth, true },
 		{ "string execname", "the thread's name; \"\" where it is not known", get_execname,
 		  true },
 		{ "string vm", "the virtual machine's name; \"\" where it is not known", get_vm,

@@ -251,10 +251,9 @@ static bool check_enumerator(struct checker *c, struct node *node)
 
 static void undefined(struct checker *c, const struct node *node)
 {
-	static const char absent[] =
-		" pid ppid uid gid curthread curpsinfo curlwpsinfo curcpu errno "
-		"vtimestamp stackdepth caller ucaller ipl root cwd zonename "
-		"regs uregs ";
+	static const char absent[] = " ppid uid gid curthread curpsinfo curlwpsinfo curcpu errno "
+				     "vtimestamp caller ucaller ipl root cwd zonename "
+				     "regs uregs ";
 	const char *best = NULL, *known = strstr(absent, node->text);
 	uint32_t distance = NEAREST_MAX + 1;
 	struct prototype prototype;

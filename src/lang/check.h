@@ -15,6 +15,7 @@ struct checker {
 	struct rs_error *err;
 	bool speculates, commits;
 	uint32_t xlates; /* translators within translators */
+	uint64_t steps;	 /* of the walks that we are in, multiplied */
 };
 
 #define FAIL(c, at, ...)                                                                           \
@@ -24,7 +25,9 @@ struct checker {
 	} while (0)
 
 void check_node(struct checker *c, struct node *node);
-void check_call(struct checker *c, struct node *node);
+void check_call(struct checker *c, struct node *call);
+bool check_action(struct checker *c, struct node *call);
+void check_aggregate(struct checker *c, struct node *node);
 uint8_t check_keys(struct checker *c, struct node *args, struct type *keys);
 void check_same_keys(struct checker *c, const struct node *node, const struct type *have,
 		     uint8_t n_have, const struct type *want, uint8_t n_want);
@@ -37,6 +40,9 @@ void check_deref(struct checker *c, struct node *node);
 void check_address(struct checker *c, struct node *node);
 void check_offsetof(struct checker *c, struct node *node);
 void check_xlate(struct checker *c, struct node *node);
+/* A this-> variable for the compiler's own use; and what a name becomes where it stands for it. */
+const char *check_hidden(struct checker *c, struct type type);
+void check_put(struct node *node, const char *name, const char *variable);
 void check_xlate_member(struct checker *c, struct node *node);
 
 struct variable *variable_find(const struct rs_script *script, enum scope scope, const char *name);

@@ -235,10 +235,10 @@ static struct node *node_make(struct checker *c, enum node_kind kind, struct pla
 }
 
 /* A this-> variable that no program can name. */
-static const char *hidden(struct checker *c, struct type type)
+const char *check_hidden(struct checker *c, struct type type)
 {
 	char name[32];
-	int len = snprintf(name, sizeof(name), "(xlate %u)", c->script->n_hidden++);
+	int len = snprintf(name, sizeof(name), "(%u)", c->script->n_hidden++);
 	const char *kept = rs_arena_text(&c->script->arena, name, (size_t)len);
 
 	if (!kept) {
@@ -268,8 +268,7 @@ static struct node *assign_node(struct checker *c, struct node *to, struct node 
 	return node;
 }
 
-/* The input's name becomes the variable that holds it. */
-static void put_input(struct node *node, const char *input, const char *name)
+void check_put(struct node *node, const char *input, const char *name)
 {
 	for (; node; node = node->next) {
 		if (node->kind == N_NAME && !strcmp(node->text, input)) {
@@ -277,10 +276,12 @@ static void put_input(struct node *node, const char *input, const char *name)
 			node->scope = SCOPE_THIS;
 			node->text = name;
 		}
-		put_input(node->a, input, name);
-		put_input(node->b, input, name);
-		put_input(node->c, input, name);
-		put_input(node->args, input, name);
+		check_put(node->a, input, name);
+		if (node->kind == N_WALK && !strcmp(input, "it"))
+			continue; /* it has an `it` of its own */
+		check_put(node->b, input, name);
+		check_put(node->c, input, name);
+		check_put(node->args, input, name);
 	}
 }
 
@@ -328,7 +329,7 @@ static struct node *translated(struct checker *c, const struct translation *t, c
 {
 	struct node *value = node_clone(c, t->value);
 
-	put_input(value, input, name);
+	check_put(value, input, name);
 	return value;
 }
 
@@ -376,7 +377,7 @@ void check_xlate_member(struct checker *c, struct node *node)
 		     node->text);
 	if (c->err)
 		return;
-	name = hidden(c, translator->from);
+	name = check_hidden(c, translator->from);
 	keep = assign_node(c, hidden_node(c, name, node->at), xlate->a);
 	value = translated(c, t, translator->input, name);
 	check_node(c, keep);
@@ -410,8 +411,8 @@ void check_xlate(struct checker *c, struct node *node)
 	if (c->err)
 		return;
 	type.record = translator->to;
-	name = hidden(c, translator->from);
-	made = hidden(c, type);
+	name = check_hidden(c, translator->from);
+	made = check_hidden(c, type);
 	all = assign_node(c, hidden_node(c, name, node->at), node->a);
 	check_node(c, all);
 	for (const struct translation *t = translator->translations; t && !c->err; t = t->next) {

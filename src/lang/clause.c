@@ -53,6 +53,26 @@ static struct node *if_statement(struct parser *p)
 	return node;
 }
 
+/* walk (first, next, max) { ... } */
+static struct node *walk_statement(struct parser *p)
+{
+	struct node *node = parse_node(p, N_WALK, next(p).at);
+
+	if (!enter(p))
+		return node;
+	expect(p, OP_LPAREN, "after walk");
+	node->a = parse_assignment(p);
+	expect(p, OP_COMMA, "after what a walk begins with");
+	node->b = parse_assignment(p);
+	expect(p, OP_COMMA, "after what is next in a walk");
+	node->at = peek(p)->at;
+	node->value = (uint64_t)parse_constant(p, "D_WALK_MAX", "how far a walk goes");
+	expect(p, OP_RPAREN, "after how far a walk goes");
+	node->c = block(p);
+	p->depth--;
+	return node;
+}
+
 static bool at_loop(struct parser *p)
 {
 	static const char *const words[] = { "for",    "while",	 "do",	  "goto",
@@ -80,6 +100,8 @@ static struct node *statements(struct parser *p)
 		}
 		if (peek(p)->kind == T_NAME && !strcmp(peek(p)->text, "if")) {
 			*end = if_statement(p);
+		} else if (peek(p)->kind == T_NAME && !strcmp(peek(p)->text, "walk")) {
+			*end = walk_statement(p);
 		} else {
 			*end = parse_expression(p);
 			if (!is_op(p, OP_RBRACE))

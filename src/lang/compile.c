@@ -12,7 +12,7 @@ struct compiler {
 	struct rs_script *script;
 	struct clause *clause;
 	struct rs_error *err;
-	uint32_t room;
+	uint32_t room, n_walks;
 	uint16_t act; /* the statement we are in, from 1 */
 };
 
@@ -597,6 +597,28 @@ static void if_statement(struct compiler *c, const struct node *node)
 	land(c, end);
 }
 
+/* it = first; up to `value` times while it is not 0: the body, it = next. */
+static void walk(struct compiler *c, const struct node *node)
+{
+	uint32_t counter = c->n_walks++, head, done;
+	uint32_t slot = node->variable->slot;
+
+	expression(c, node->a);
+	emit(c, I_STOREI, SCOPE_THIS, slot, node->at);
+	emit(c, I_POPI, 0, 0, node->at);
+	emit(c, I_WALK, counter, (uint32_t)node->value, node->at);
+	head = emit(c, I_STEP, counter, 0, node->at);
+	emit(c, I_LOADI, SCOPE_THIS, slot, node->at);
+	done = emit(c, I_JZERO, 0, 0, node->at);
+	statements(c, node->c);
+	expression(c, node->b);
+	emit(c, I_STOREI, SCOPE_THIS, slot, node->at);
+	emit(c, I_POPI, 0, 0, node->at);
+	emit(c, I_AGAIN, counter, head, node->at);
+	land(c, head);
+	land(c, done);
+}
+
 /* The arguments that are evaluated, each as wide as its type, then the action. */
 static void action(struct compiler *c, const struct node *node, const struct node *args)
 {
@@ -611,6 +633,8 @@ static void statement(struct compiler *c, const struct node *node)
 {
 	if (node->kind == N_IF) {
 		if_statement(c, node);
+	} else if (node->kind == N_WALK) {
+		walk(c, node);
 	} else if (node->kind == N_AGGREGATE) {
 		if (node->a->args)
 			key(c, node->a->args, LANG_KEY_AGGREGATION, node->a->at);

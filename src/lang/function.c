@@ -348,6 +348,19 @@ FUNCTION(speculation)
 	return number(0, result);
 }
 
+/* As DTrace writes an address whose symbol it does not know. */
+FUNCTION(symbol)
+{
+	char text[24], *at;
+	int len = snprintf(text, sizeof(text), "0x%llx", (unsigned long long)args[0].i);
+
+	UNUSED;
+	if (!make(f, (size_t)len, result, &at))
+		return false;
+	memcpy(at, text, result->len);
+	return true;
+}
+
 FUNCTION(alloca)
 {
 	UNUSED;
@@ -373,6 +386,8 @@ const struct function functions[] = {
 	{ "void bcopy(void *from, void *to, size_t bytes)", "copies from one address to another",
 	  call_bcopy },
 	{ "string dirname(string path)", "what is before it", call_dirname },
+	{ "string func(uint64_t address)", "the address, whose function is not known",
+	  call_symbol },
 	{ "unsigned int htonl(unsigned int x)", "to network byte order", call_htonl },
 	{ "uint64_t htonll(uint64_t x)", "to network byte order", call_htonll },
 	{ "uint16_t htons(uint16_t x)", "to network byte order", call_htons },
@@ -381,6 +396,7 @@ const struct function functions[] = {
 	{ "string inet_ntoa(unsigned int address)", "an IPv4 address in network byte order",
 	  call_inet_ntoa },
 	{ "string lltostr(int64_t x [, int base])", "the number written down", call_lltostr },
+	{ "string mod(uint64_t address)", "the address, whose module is not known", call_symbol },
 	{ "unsigned int ntohl(unsigned int x)", "from network byte order", call_htonl },
 	{ "uint64_t ntohll(uint64_t x)", "from network byte order", call_htonll },
 	{ "uint16_t ntohs(uint16_t x)", "from network byte order", call_htons },
@@ -404,7 +420,12 @@ const struct function functions[] = {
 	  call_strtoll },
 	{ "string substr(string s, int from [, int len])",
 	  "a part; from the end where from is negative", call_substr },
+	{ "string sym(uint64_t address)", "the address, whose symbol is not known", call_symbol },
 	{ "string tolower(string s)", "in lower case", call_tolower },
 	{ "string toupper(string s)", "in upper case", call_toupper },
+	{ "string uaddr(uint64_t address)", "the address", call_symbol },
+	{ "string ufunc(uint64_t address)", "the address", call_symbol },
+	{ "string umod(uint64_t address)", "the address", call_symbol },
+	{ "string usym(uint64_t address)", "the address", call_symbol },
 };
 const uint32_t n_functions = sizeof(functions) / sizeof(functions[0]);

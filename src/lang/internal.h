@@ -29,6 +29,9 @@
 #define LANG_BINS_MAX	 4096	     /* of lquantize and llquantize */
 #define LANG_TICKS_MAX	 65536	     /* of one probe in a gap between two events */
 #define LANG_TICK_NS_MIN 1000
+#define LANG_WALKS_MAX	 8u	    /* loops of a clause */
+#define LANG_WALK_STEPS	 4096u	    /* of a loop, with those that it is in */
+#define LANG_TOP_MAX	 100u	    /* values that topk() shows */
 #define LANG_OBJECT_MAX	 16384u	    /* bytes of a struct or an array */
 #define LANG_OBJECTS_MAX (1u << 20) /* of all of a scope */
 
@@ -227,6 +230,7 @@ enum node_kind {
 	N_AGG,	     /* @a[1, 2]: text, args */
 	N_AGGREGATE, /* @a[1] = count(): a is N_AGG, b N_CALL */
 	N_IF,	     /* if (a) { b } else { c }: a; b and c are lists */
+	N_WALK,	     /* walk (a, b, value) { c }: text is the variable that `it` is */
 };
 
 enum scope { SCOPE_GLOBAL, SCOPE_SELF, SCOPE_THIS };
@@ -277,8 +281,9 @@ struct clause {
 	/* After the compiler. */
 	struct insn *code;
 	uint32_t n_code, test_end; /* the body begins at test_end */
-	struct place *places;	   /* of each instruction */
-	uint16_t *acts;		   /* which action each is part of, from 1; 0 the predicate */
+	uint32_t n_walks;
+	struct place *places; /* of each instruction */
+	uint16_t *acts;	      /* which action each is part of, from 1; 0 the predicate */
 	bool records, pure;
 	struct clause *next;
 };
@@ -343,6 +348,7 @@ enum agg_function {
 	AGG_QUANTIZE, /* from here on distributions */
 	AGG_LQUANTIZE,
 	AGG_LLQUANTIZE,
+	AGG_TOPK,
 };
 
 struct aggregation {
@@ -375,6 +381,19 @@ struct format {
 	uint32_t n;
 };
 
+/* topk()'s words: how many values were there, and pairs of a value and its count: several times as
+ * many as are shown, so that the counts of those are right but for what is rare. */
+#define AGG_TOP_AT 1
+static inline uint32_t agg_top_slots(uint32_t shown)
+{
+	return shown * 4 < 64 ? 64 : shown * 4;
+}
+
+static inline uint32_t agg_top_words(uint32_t shown)
+{
+	return AGG_TOP_AT + 2 * agg_top_slots(shown);
+}
+
 enum action_kind {
 	ACT_AGGREGATE,
 	ACT_PRINTF,
@@ -390,6 +409,8 @@ enum action_kind {
 	ACT_COMMIT,
 	ACT_DISCARD,
 	ACT_SETOPT,
+	ACT_TRACEMEM,
+	ACT_STACK,
 };
 
 /* A place in the program that does something: what, with arguments of which types. */
@@ -400,7 +421,8 @@ struct action {
 	struct format *format;
 	struct aggregation *aggregations[LANG_ARGS_MAX];
 	uint8_t n_aggregations;
-	bool has_key; /* ACT_AGGREGATE: a tuple is below the value */
+	bool has_key;	/* ACT_AGGREGATE: a tuple is below the value */
+	uint32_t bytes; /* ACT_TRACEMEM */
 };
 
 /* Numeric options, by -x and #pragma D option. */
@@ -541,6 +563,8 @@ void nearest_try(const char *written, const char *name, const char **best, uint3
 struct rs_error *parse_program(struct rs_script *script);
 /* Gives a variable its place; false: there are too many. */
 bool variable_place(struct rs_script *script, struct variable *variable);
+/* One that can be set while the program runs; false: it can't. */
+bool option_at_run(const char *name);
 struct rs_error *script_set_option(struct rs_script *script, struct place at, const char *text,
 				   bool outside);
 /* The probe of an event: its index, made where it is not there. */

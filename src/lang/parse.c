@@ -94,7 +94,6 @@ struct node *parse_node(struct parser *p, enum node_kind kind, struct place at)
 
 /* ---- expressions -------------------------------------------------------------------------- */
 
-static struct node *assignment(struct parser *p);
 static struct node *unary(struct parser *p);
 
 /* Up to the bracket that closes. */
@@ -109,7 +108,7 @@ static struct node *arguments(struct parser *p, enum op close)
 		if (++n > LANG_ARGS_MAX)
 			FAIL(p, peek(p)->at, "D_PROTO_LEN", "more than %d arguments",
 			     LANG_ARGS_MAX);
-		*end = assignment(p);
+		*end = parse_assignment(p);
 		if (p->err)
 			return NULL;
 		end = &(*end)->next;
@@ -480,7 +479,7 @@ static bool assigns(enum op op, enum op *inner)
 	return false;
 }
 
-static struct node *assignment(struct parser *p)
+struct node *parse_assignment(struct parser *p)
 {
 	struct node *left, *node;
 	enum op inner;
@@ -492,7 +491,7 @@ static struct node *assignment(struct parser *p)
 		node = parse_node(p, left->kind == N_AGG ? N_AGGREGATE : N_ASSIGN, next(p).at);
 		node->op = inner;
 		node->a = left;
-		node->b = assignment(p);
+		node->b = parse_assignment(p);
 		if (node->kind == N_AGGREGATE) {
 			if (inner != OP_NONE)
 				FAIL(p, node->at, "D_OP_WRITE", "an aggregation is assigned by =");
@@ -506,13 +505,13 @@ static struct node *assignment(struct parser *p)
 
 struct node *parse_expression(struct parser *p)
 {
-	struct node *left = assignment(p), *node;
+	struct node *left = parse_assignment(p), *node;
 	uint32_t links = 0;
 
 	while (is_op(p, OP_COMMA) && link(p, &links)) {
 		node = parse_node(p, N_COMMA, next(p).at);
 		node->a = left;
-		node->b = assignment(p);
+		node->b = parse_assignment(p);
 		left = node;
 	}
 	return left;

@@ -48,6 +48,7 @@ int64_t parse_constant(struct parser *p, const char *tag, const char *what);
 struct token declared_name(struct parser *p);
 struct node *parse_macro(struct parser *p, const struct token *token);
 struct node *parse_expression(struct parser *p);
+struct node *parse_assignment(struct parser *p); /* without commas */
 struct node *parse_conditional(struct parser *p);
 
 #endif

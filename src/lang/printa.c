@@ -155,6 +155,45 @@ static void bins_shown(const struct agg_row *row, uint32_t *first, uint32_t *las
 	*last += *last + 1 < n;
 }
 
+/* topk()'s slots, the most frequent first, of equal ones the least value. */
+static int by_count(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	if (x[1] != y[1])
+		return x[1] > y[1] ? -1 : 1;
+	return x[0] < y[0] ? -1 : x[0] > y[0];
+}
+
+uint32_t agg_top(const struct agg_row *row, int64_t *pairs)
+{
+	uint32_t shown = (uint32_t)row->agg->params[0], slots = agg_top_slots(shown), n = 0;
+
+	memcpy(pairs, row->data + AGG_TOP_AT, slots * 2 * sizeof(*pairs));
+	qsort(pairs, slots, 2 * sizeof(*pairs), by_count);
+	while (n < shown && pairs[n * 2 + 1])
+		n++;
+	return n;
+}
+
+static void top(struct text *text, const struct agg_row *row, uint64_t normal)
+{
+	int64_t pairs[2 * (LANG_TOP_MAX * 4 + 64)], rest = row->data[0];
+	uint32_t n = agg_top(row, pairs);
+
+	text_print(text, "\n%16s %41s %-9s\n", "value", "------------- Distribution -------------",
+		   "count");
+	for (uint32_t i = 0; i < n; i++) {
+		text_print(text, "%16lld ", (long long)pairs[i * 2]);
+		bar(text, pairs[i * 2 + 1], (long double)row->data[0], true, false, normal);
+		rest -= pairs[i * 2 + 1];
+	}
+	if (rest > 0) {
+		text_print(text, "%16s ", "others");
+		bar(text, rest, (long double)row->data[0], true, false, normal);
+	}
+}
+
 static void distribution(struct text *text, const struct agg_row *row, uint64_t normal)
 {
 	bool positives = false, negatives = false;
@@ -162,6 +201,10 @@ static void distribution(struct text *text, const struct agg_row *row, uint64_t 
 	uint32_t first, last;
 	char name[32];
 
+	if (row->agg->function == AGG_TOPK) {
+		top(text, row, normal);
+		return;
+	}
 	bins_shown(row, &first, &last);
 	for (uint32_t i = first; i <= last; i++) {
 		positives |= row->data[i] > 0;

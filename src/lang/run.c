@@ -314,6 +314,7 @@ static bool run(struct firing *firing, const struct clause *clause, uint32_t fro
 	const struct rs_script *script = firing->script;
 	struct value stack[LANG_STACK_MAX + 1];
 	struct value *at = stack; /* above the top */
+	uint32_t walks[LANG_WALKS_MAX] = { 0 };
 
 	for (uint32_t i = from; i < to; i++) {
 		const struct insn *insn = &clause->code[i];
@@ -485,6 +486,18 @@ static bool run(struct firing *firing, const struct clause *clause, uint32_t fro
 		case I_JNZERO:
 			if ((--at)->i)
 				i = insn->k - 1;
+			break;
+		case I_WALK:
+			walks[insn->n] = insn->k;
+			break;
+		case I_STEP:
+			if (!walks[insn->n])
+				i = insn->k - 1;
+			else
+				walks[insn->n]--;
+			break;
+		case I_AGAIN:
+			i = insn->k - 1;
 			break;
 		case I_CALL:
 			at -= insn->n;

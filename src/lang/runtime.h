@@ -134,6 +134,8 @@ int64_t agg_value(const struct agg_row *row, uint64_t normal);
 int agg_compare(const struct agg_row *a, const struct agg_row *b);
 int agg_compare_keys(const struct agg_row *a, const struct agg_row *b);
 int64_t agg_quantize_bound(uint32_t bin);
+/* topk()'s values and their counts, in order, into room for agg_top_slots() pairs; how many. */
+uint32_t agg_top(const struct agg_row *row, int64_t *pairs);
 
 /* printa(): of several aggregations side by side; format NULL: DTrace's own form. */
 void agg_print(struct rs_script *script, struct text *text, struct aggregation *const *aggs,
@@ -146,6 +148,10 @@ void format_value(struct text *text, const struct conversion *conversion, struct
 		  const struct value *value, int width, int precision);
 void format_values(struct text *text, const struct format *format, const struct type *types,
 		   const struct value *values);
+/* Bytes, in hexadecimal and as characters, as tracemem() does. */
+void format_bytes(struct text *text, const char *bytes, uint64_t n);
+/* print(): a value with its type, of structs and arrays all that is in them. */
+void print_value(struct firing *firing, const struct type *type, const struct value *value);
 /* As trace() does; quiet: without padding. */
 void format_trace(struct text *text, struct type type, const struct value *value, bool quiet);
 
@@ -186,7 +192,7 @@ struct runtime {
 	int64_t next_tick_ns, now_ns;
 	uint64_t random, lost;
 	uint32_t n_epids;
-	bool heading, exiting, ended, in_error;
+	bool heading, exiting, ended, in_error, told_stack;
 	int status;
 	struct rs_error *err;
 };

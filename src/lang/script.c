@@ -221,6 +221,18 @@ struct rs_error *script_set_option(struct rs_script *script, struct place at, co
 			  best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "");
 }
 
+bool option_at_run(const char *name)
+{
+	static const char names[] = " quiet aggsortkey aggsortkeypos aggsortpos aggsortrev ";
+	char word[32];
+	size_t len = strcspn(name, "=");
+
+	if (!len || len + 3 > sizeof(word))
+		return false;
+	snprintf(word, sizeof(word), " %.*s ", (int)len, name);
+	return strstr(names, word) || strstr(no_effect, word);
+}
+
 static struct rs_error *options_init(struct rs_script *script)
 {
 	struct rs_error *err = NULL;

@@ -5,7 +5,7 @@
  * clause has come to its end: then it goes out, or into its speculation, or, after a fault,
  * nowhere.
  */
-#include "lang/runtime.h"
+#include "lang/memory.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -86,20 +86,66 @@ static void quit(struct firing *f, uint64_t status)
 		*f->rt->io.stop = true;
 }
 
-/* print(): the value by itself, without trace()'s columns. */
-static void print(struct firing *f, const struct action *action, const struct value *value)
+/* setopt(): while the program runs; the command line does not win over it. */
+static void set_option(struct firing *f, const struct action *action, const struct value *args)
 {
-	char name[TYPE_TEXT_MAX];
-	struct text *text = &f->rt->text;
+	char text[128];
+	struct rs_error *err = NULL;
+	bool good;
 
-	if (action->types[0].kind == TYPE_STRING) {
-		text_print(text, "string \"");
-		text_add(text, value->s, value->len);
-		text_print(text, "\"");
+	if (action->n_args > 1)
+		snprintf(text, sizeof(text), "%.*s=%.*s", (int)args[0].len, args[0].s,
+			 (int)args[1].len, args[1].s);
+	else
+		snprintf(text, sizeof(text), "%.*s", (int)args[0].len, args[0].s);
+	good = option_at_run(text);
+	if (good)
+		err = script_set_option(f->script, (struct place){ 1, 1 }, text, true);
+	if (!good || err)
+		tell(f->script, "couldn't set option \"%.*s\" to \"%.*s\": %s", (int)args[0].len,
+		     args[0].s, action->n_args > 1 ? (int)args[1].len : 0,
+		     action->n_args > 1 ? args[1].s : "",
+		     good ? "Invalid value for specified option"
+			  : "Operation illegal when tracing is active");
+	rs_error_free(err);
+}
+
+/* A stack of no frames, as DTrace prints one. */
+static void no_stack(struct firing *f)
+{
+	if (!f->rt->told_stack)
+		tell(f->script, "stack(): no event here carries a stack");
+	f->rt->told_stack = true;
+	text_add(&f->rt->text, "\n", 1);
+}
+
+/* trace(): of a struct or an array its bytes. */
+static void trace(struct firing *f, const struct action *action, const struct value *args)
+{
+	const struct type *type = &action->types[0];
+	uint64_t bytes;
+	const char *at;
+
+	if (!type_is_object(type)) {
+		format_trace(&f->rt->text, *type, args, f->script->options[OPT_QUIET]);
 		return;
 	}
-	text_print(text, "%s 0x%llx", type_text(action->types[0], name),
-		   (unsigned long long)type_cut(INT_OF(action->types[0].bytes, false), value->i));
+	bytes = type_bytes(f->script, type);
+	at = memory_at(f, args[0].i, bytes, false);
+	if (at)
+		format_bytes(&f->rt->text, at, bytes);
+}
+
+static void trace_memory(struct firing *f, const struct action *action, const struct value *args)
+{
+	uint64_t bytes = action->bytes;
+	const char *at;
+
+	if (action->n_args > 1 && args[1].i < bytes)
+		bytes = args[1].i;
+	at = memory_at(f, args[0].i, bytes, false);
+	if (at)
+		format_bytes(&f->rt->text, at, bytes);
 }
 
 void do_action(struct firing *f, const struct action *action, const struct value *args)
@@ -119,10 +165,16 @@ void do_action(struct firing *f, const struct action *action, const struct value
 		format_values(text, action->format, action->types, args);
 		break;
 	case ACT_TRACE:
-		format_trace(text, action->types[0], args, script->options[OPT_QUIET]);
+		trace(f, action, args);
 		break;
 	case ACT_PRINT:
-		print(f, action, args);
+		print_value(f, &action->types[0], args);
+		break;
+	case ACT_TRACEMEM:
+		trace_memory(f, action, args);
+		break;
+	case ACT_STACK:
+		no_stack(f);
 		break;
 	case ACT_EXIT:
 		quit(f, args[0].i);
@@ -163,6 +215,7 @@ void do_action(struct firing *f, const struct action *action, const struct value
 			speculation_end(speculation);
 		break;
 	case ACT_SETOPT:
+		set_option(f, action, args);
 		break;
 	}
 }

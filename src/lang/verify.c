@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Proves of a clause's code what the machine relies on, whatever made the code: operands are within
- * their tables, jumps go forward to an instruction and agree on the stack there, each instruction
- * finds on the stack what it takes, the stack is never higher than its limit, and the last
- * instruction is the end.
+ * their tables, jumps go forward to an instruction and agree on the stack there, what goes back is
+ * a walk that counts down, each instruction finds on the stack what it takes, the stack is never
+ * higher than its limit, and the last instruction is the end.
  */
 #include "lang/internal.h"
 
@@ -29,7 +29,8 @@ struct verifier {
 	const struct rs_script *script;
 	const struct clause *clause;
 	struct shape now;
-	struct shape **at; /* where jumps land: made when the jump is seen */
+	struct shape **at;		    /* where jumps land: made when the jump is seen */
+	struct shape *head[LANG_WALKS_MAX]; /* of the walks, at their STEP */
 	uint32_t pc;
 };
 
@@ -112,6 +113,11 @@ static bool operands(const struct verifier *v, const struct insn *insn)
 	case I_MSTOREI:
 		return width_is_good(insn->n) &&
 		       (insn->k & 0xff) + (insn->k >> 8) <= (insn->n & 0x7fu) * 8;
+	case I_WALK:
+		return insn->n < LANG_WALKS_MAX && k && k <= LANG_WALK_STEPS;
+	case I_STEP:
+	case I_AGAIN:
+		return insn->n < LANG_WALKS_MAX;
 	case I_MSTORES:
 		return k && k <= LANG_OBJECT_MAX;
 	case I_COPY:
@@ -180,6 +186,61 @@ static struct rs_error *jump(struct verifier *v, uint32_t to)
 	return NULL;
 }
 
+/* The only way back: to a STEP whose counter is set right before it, and nowhere between the two.
+ * So each round takes one from a counter that was set once. */
+static struct rs_error *loop_begin(struct verifier *v)
+{
+	struct shape *shape = malloc(sizeof(*shape));
+
+	if (!shape)
+		return rs_error_no_memory();
+	*shape = v->now;
+	free(v->head[v->clause->code[v->pc].n]);
+	v->head[v->clause->code[v->pc].n] = shape;
+	return NULL;
+}
+
+static struct rs_error *loop_end(struct verifier *v, const struct insn *insn)
+{
+	const struct insn *code = v->clause->code;
+	const struct shape *shape = v->head[insn->n];
+
+	if (!insn->k || insn->k >= v->pc || code[insn->k].op != I_STEP ||
+	    code[insn->k].n != insn->n || code[insn->k - 1].op != I_WALK ||
+	    code[insn->k - 1].n != insn->n)
+		return refuse(v, "a way back to no walk");
+	for (uint32_t i = insn->k + 1; i < v->pc; i++) {
+		if ((code[i].op == I_WALK || code[i].op == I_STEP || code[i].op == I_AGAIN) &&
+		    code[i].n == insn->n)
+			return refuse(v, "a walk within a walk with the same counter");
+	}
+	if (!shape || shape->n != v->now.n || memcmp(shape->types, v->now.types, (size_t)v->now.n))
+		return refuse(v, "two ways to one place with different stacks");
+	return NULL;
+}
+
+/* Walks within walks multiply. */
+static struct rs_error *loops_bounded(struct verifier *v)
+{
+	const struct clause *clause = v->clause;
+
+	for (v->pc = 0; v->pc < clause->n_code; v->pc++) {
+		uint64_t steps = clause->code[v->pc].k;
+
+		if (clause->code[v->pc].op != I_WALK)
+			continue;
+		for (uint32_t i = v->pc + 1; i < clause->n_code; i++) {
+			const struct insn *insn = &clause->code[i];
+
+			if (insn->op == I_AGAIN && insn->k && insn->k <= v->pc)
+				steps *= clause->code[insn->k - 1].k;
+			if (steps > LANG_WALK_STEPS)
+				return refuse(v, "walks of too many steps");
+		}
+	}
+	return NULL;
+}
+
 static struct rs_error *step(struct verifier *v, const struct insn *insn)
 {
 	struct rs_error *err = NULL;
@@ -201,8 +262,13 @@ static struct rs_error *step(struct verifier *v, const struct insn *insn)
 		err = pop(v, takes[i]);
 	for (size_t i = 0; gives[i] && !err; i++)
 		err = push(v, gives[i]);
-	if (!err && (insn->op == I_JUMP || insn->op == I_JZERO || insn->op == I_JNZERO))
+	if (!err && (insn->op == I_JUMP || insn->op == I_JZERO || insn->op == I_JNZERO ||
+		     insn->op == I_STEP))
 		err = jump(v, insn->k);
+	if (!err && insn->op == I_STEP)
+		err = loop_begin(v);
+	if (!err && insn->op == I_AGAIN)
+		err = loop_end(v, insn);
 	return err;
 }
 
@@ -239,11 +305,15 @@ struct rs_error *verify_clause(const struct rs_script *script, const struct clau
 			err = step(&v, insn);
 		if (!err && insn->op == I_END && (v.now.n || v.pc + 1 != clause->n_code))
 			err = refuse(&v, "an end in the middle");
-		if (insn->op == I_JUMP)
+		if (insn->op == I_JUMP || insn->op == I_AGAIN)
 			v.now.n = -1;
 	}
 	if (!err && (!clause->n_code || clause->code[clause->n_code - 1].op != I_END))
 		err = refuse(&v, "no end");
+	if (!err)
+		err = loops_bounded(&v);
+	for (uint32_t i = 0; i < LANG_WALKS_MAX; i++)
+		free(v.head[i]);
 	for (uint32_t i = 0; i <= clause->n_code; i++)
 		free(v.at[i]);
 	free(v.at);

@@ -1,1 +1,1 @@
-BEGIN { x = pid; } // at 1:13
+BEGIN { x = ppid; } // at 1:13

@@ -1,0 +1,2 @@
+BEGIN { x = copyinstr(5); }
+// at 1:13

@@ -1,0 +1,2 @@
+BEGIN { @ = topk(rand(), 1); }
+// at 1:18

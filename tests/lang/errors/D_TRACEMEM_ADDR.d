@@ -1,0 +1,2 @@
+BEGIN { tracemem("a", 4); }
+// at 1:18

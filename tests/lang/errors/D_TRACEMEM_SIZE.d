@@ -1,0 +1,2 @@
+BEGIN { tracemem(alloca(4), rand()); }
+// at 1:29

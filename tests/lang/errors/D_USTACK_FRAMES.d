@@ -1,0 +1,2 @@
+BEGIN { ustack(-1); }
+// at 1:16
