@@ -37,7 +37,7 @@ struct arguments {
 	bool list, compile, disassemble, preprocess;
 };
 
-enum { KEY_ON = 256 };
+enum { KEY_ON = 256, KEY_JSON };
 
 static const struct argp_option options[] = {
 	{ "program", 'n', "PROGRAM", 0, "The program itself", 1 },
@@ -45,6 +45,7 @@ static const struct argp_option options[] = {
 	{ "on", KEY_ON, "TRACE", 0, "Run it on this trace, or another tool's file", 1 },
 	{ "output", 'o', "FILE", 0, "Append to this file instead of standard output", 2 },
 	{ "quiet", 'q', NULL, 0, "Only what the program itself prints, as -x quiet", 2 },
+	{ "json", KEY_JSON, NULL, 0, "JSON Lines: what each clause says, and the aggregations", 2 },
 	{ "option", 'x', "NAME[=VALUE]", 0, "Set an option of D; may be given again", 2 },
 	{ "cpp", 'C', NULL, 0, "Run the program through the C preprocessor, cpp, first", 4 },
 	{ "define", 'D', "NAME[=VALUE]", 0, "Define a macro for -C", 4 },
@@ -102,6 +103,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case 'q':
 		add(state, &a->options, "quiet");
+		break;
+	case KEY_JSON:
+		add(state, &a->options, "json");
 		break;
 	case 'x':
 		add(state, &a->options, text);

@@ -11,16 +11,9 @@
 
 #define BAR 40 /* characters of a distribution's bar */
 
-/* What is printed as one: a row of each aggregation, with the same keys. */
-struct bundle {
-	const struct agg_row *any;
-	const struct agg_row *rows[LANG_ARGS_MAX];
-};
-
 /* ---- keys --------------------------------------------------------------------------------- */
 
-/* The key's values; as many as the aggregation has. */
-static void key_values(const struct agg_row *row, struct value *values)
+void agg_keys(const struct agg_row *row, struct value *values)
 {
 	const char *at = row->key;
 
@@ -59,8 +52,8 @@ static int compare_keys(const struct agg_row *a, const struct agg_row *b, uint64
 	struct value x[LANG_KEYS_MAX], y[LANG_KEYS_MAX];
 	uint8_t n = a->agg->n_keys;
 
-	key_values(a, x);
-	key_values(b, y);
+	agg_keys(a, x);
+	agg_keys(b, y);
 	for (uint8_t i = 0; i < n; i++) {
 		uint32_t at = (uint32_t)((i + position) % n);
 		int order = compare_value(a->agg->keys[at], &x[at], &y[at]);
@@ -248,7 +241,7 @@ static void bundle_default(struct text *text, const struct bundle *bundle, uint3
 {
 	struct value keys[LANG_KEYS_MAX];
 
-	key_values(bundle->any, keys);
+	agg_keys(bundle->any, keys);
 	for (uint8_t i = 0; i < bundle->any->agg->n_keys; i++)
 		key_default(text, bundle->any->agg->keys[i], &keys[i]);
 	for (uint32_t i = 0; i < n; i++)
@@ -262,7 +255,7 @@ static void bundle_format(struct text *text, const struct bundle *bundle, uint32
 	struct value keys[LANG_KEYS_MAX];
 	uint32_t key = 0, agg = 0;
 
-	key_values(bundle->any, keys);
+	agg_keys(bundle->any, keys);
 	for (uint32_t i = 0; i < format->n; i++) {
 		const struct conversion *conversion = &format->conversions[i];
 
@@ -388,7 +381,9 @@ void agg_print(struct rs_script *script, struct text *text, struct aggregation *
 		text->full = true;
 	if (n_bundles)
 		qsort_r(bundles, n_bundles, sizeof(*bundles), compare_bundles, &order);
-	for (size_t i = 0; i < n_bundles; i++) {
+	if (script->options[OPT_JSON])
+		json_bundles(text, aggs, n, bundles, n_bundles);
+	for (size_t i = 0; i < n_bundles && !script->options[OPT_JSON]; i++) {
 		if (format)
 			bundle_format(text, &bundles[i], n, format);
 		else

@@ -141,6 +141,26 @@ uint32_t agg_top(const struct agg_row *row, int64_t *pairs);
 void agg_print(struct rs_script *script, struct text *text, struct aggregation *const *aggs,
 	       uint32_t n, const struct format *format);
 
+/* What is printed as one: a row of each aggregation, with the same keys. */
+struct bundle {
+	const struct agg_row *any;
+	const struct agg_row *rows[LANG_ARGS_MAX];
+};
+
+/* The key's values; as many as the aggregation has. */
+void agg_keys(const struct agg_row *row, struct value *values);
+
+/* ---- JSON --------------------------------------------------------------------------------- */
+
+void json_text(struct text *text, const char *bytes, size_t len);
+void json_number(struct text *text, struct type type, uint64_t value);
+void json_trace(struct firing *firing, const char *name, const struct type *type,
+		const struct value *value);
+void json_wrap(struct firing *firing, const char *name, size_t from);
+void json_clause(const struct firing *firing, const struct text *said, struct text *line);
+void json_bundles(struct text *text, struct aggregation *const *aggs, uint32_t n,
+		  const struct bundle *bundles, size_t n_bundles);
+
 /* ---- formats ------------------------------------------------------------------------------ */
 
 /* A value as one conversion has it. */

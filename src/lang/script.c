@@ -149,6 +149,7 @@ static const struct option_row {
 	[OPT_AGGSORTREV] = { "aggsortrev", 0, 1, 0 },
 	[OPT_DEFAULTARGS] = { "defaultargs", 0, 1, 0 },
 	[OPT_DYNVARSIZE] = { "dynvarsize", 256, UINT64_C(1) << 40, UINT64_C(64) << 20 },
+	[OPT_JSON] = { "json", 0, 1, 0 },
 	[OPT_NSPEC] = { "nspec", 0, 4096, 1 },
 	[OPT_QUIET] = { "quiet", 0, 1, 0 },
 	[OPT_SPECSIZE] = { "specsize", 64, UINT64_C(1) << 32, UINT64_C(1) << 20 },

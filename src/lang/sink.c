@@ -45,7 +45,7 @@ static void heading(struct rs_script *script)
 {
 	struct runtime *rt = script->runtime;
 
-	if (rt->heading || script->options[OPT_QUIET])
+	if (rt->heading || script->options[OPT_QUIET] || script->options[OPT_JSON])
 		return;
 	rt->heading = true;
 	rs_out_line(rt->io.out);
@@ -148,6 +148,40 @@ static void trace_memory(struct firing *f, const struct action *action, const st
 		format_bytes(&f->rt->text, at, bytes);
 }
 
+/* What is said in another form: false, it is no such action. */
+static bool do_json(struct firing *f, const struct action *action, const struct value *args)
+{
+	struct text *text = &f->rt->text;
+	size_t from = text->len;
+
+	switch (action->kind) {
+	case ACT_PRINTF:
+		format_values(text, action->format, action->types, args);
+		json_wrap(f, "printf", from);
+		return true;
+	case ACT_TRACE:
+		json_trace(f, "trace", &action->types[0], args);
+		return true;
+	case ACT_PRINT:
+		json_trace(f, "print", &action->types[0], args);
+		return true;
+	case ACT_TRACEMEM:
+		trace_memory(f, action, args);
+		json_wrap(f, "tracemem", from);
+		return true;
+	case ACT_STACK:
+		no_stack(f);
+		json_wrap(f, "stack", from);
+		return true;
+	case ACT_PRINTA:
+		agg_print(f->script, text, action->aggregations, action->n_aggregations,
+			  action->format);
+		return true;
+	default:
+		return false;
+	}
+}
+
 void do_action(struct firing *f, const struct action *action, const struct value *args)
 {
 	struct rs_script *script = f->script;
@@ -157,6 +191,8 @@ void do_action(struct firing *f, const struct action *action, const struct value
 
 	f->recorded |= action->kind != ACT_AGGREGATE && action->kind != ACT_SPECULATE &&
 		       action->kind != ACT_COMMIT && action->kind != ACT_DISCARD;
+	if (script->options[OPT_JSON] && do_json(f, action, args))
+		return;
 	switch (action->kind) {
 	case ACT_AGGREGATE:
 		aggregate(f, action, args);
@@ -243,6 +279,10 @@ static void speculate(struct firing *f, const struct text *said)
 	if (!speculation)
 		return;
 	speculation->text.most = f->script->options[OPT_SPECSIZE];
+	if (f->script->options[OPT_JSON]) {
+		json_clause(f, said, &speculation->text);
+		return;
+	}
 	if (!f->script->options[OPT_QUIET])
 		opening(f, &speculation->text);
 	text_add(&speculation->text, said->at, said->len);
@@ -259,6 +299,15 @@ static void say(struct firing *f)
 		rt->output_drops++;
 	if (f->speculation) {
 		speculate(f, said);
+		return;
+	}
+	if (f->script->options[OPT_JSON]) {
+		struct text line = { .most = 2 * LANG_OUTPUT_MAX };
+
+		if (said->len || !f->script->options[OPT_QUIET])
+			json_clause(f, said, &line);
+		rs_out_long(rt->io.out, line.at ? line.at : "", line.len);
+		text_deinit(&line);
 		return;
 	}
 	if (!f->script->options[OPT_QUIET]) {
@@ -510,7 +559,8 @@ static struct rs_error *script_end(struct rs_sink *sink)
 		return NULL;
 	rt->ended = true;
 	fire_special(script, PROBE_END);
-	rs_out_long(rt->io.out, "\n", 1);
+	if (!script->options[OPT_JSON])
+		rs_out_long(rt->io.out, "\n", 1);
 	for (struct aggregation *agg = script->aggregations; agg; agg = agg->next) {
 		if (agg->printed)
 			continue;
@@ -518,6 +568,8 @@ static struct rs_error *script_end(struct rs_sink *sink)
 		rt->text.full = false;
 		rt->text.most = SIZE_MAX / 2; /* all of it, however much */
 		agg_print(script, &rt->text, &agg, 1, NULL);
+		if (script->options[OPT_JSON])
+			text_add(&rt->text, "\n", 1);
 		rs_out_long(rt->io.out, rt->text.at, rt->text.len);
 		rt->output_drops += rt->text.full;
 	}
