@@ -16,6 +16,10 @@ _ringside_options()
 		echo --program --script --on --freq --xen-log --format --output --quiet --json --option --cpp --define --include --list \
 			--compile --disassemble --help
 		;;
+	log)
+		echo --follow --output --size --files --last --poll --level --cpus --json --quiet --console \
+			--memory --help
+		;;
 	list) echo --json --trace --help ;;
 	import) echo --output --format --freq --xen-log --quiet --help ;;
 	record)
@@ -38,7 +42,7 @@ _ringside_options()
 
 _ringside()
 {
-	local verbs="run exits top record print report script list import repair doctor help" current=${COMP_WORDS[COMP_CWORD]}
+	local verbs="run exits top record print report script log list import repair doctor help" current=${COMP_WORDS[COMP_CWORD]}
 	local verb=${COMP_WORDS[1]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 
 	COMPREPLY=()
@@ -69,6 +73,7 @@ _ringside()
 	print) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
 	report) mapfile -t COMPREPLY < <(compgen -W "exits volume sched hypercalls interrupts io cr3 pm summary" -- "$current"; compgen -f -- "$current") ;;
 	repair) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
+	log) mapfile -t COMPREPLY < <(compgen -W level -- "$current"; compgen -f -- "$current") ;;
 	run | import) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
 	esac
 }

@@ -88,6 +88,14 @@ struct rs_span {
 #define RS_ID_SPAN_BEGIN RS_ID(RS_IDS_COMMON, 3)
 #define RS_ID_SPAN_END	 RS_ID(RS_IDS_COMMON, 4)
 
+/* A line of the log (log_ring.h), before its text. */
+struct rs_log_message {
+	uint64_t seq;
+	uint32_t level;
+} __attribute__((packed));
+
+#define RS_ID_LOG RS_ID(RS_IDS_COMMON, 5)
+
 /* Slots that a payload takes. */
 #define RS_RECORD_SLOTS(payload_bytes)                                                             \
 	((uint32_t)((RS_RECORD_HEAD + (payload_bytes) + RS_SLOT_BYTES - 1) / RS_SLOT_BYTES))

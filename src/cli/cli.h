@@ -24,6 +24,7 @@ int cmd_doctor(int argc, char **argv);
 int cmd_exits(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_list(int argc, char **argv);
+int cmd_log(int argc, char **argv);
 int cmd_print(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_repair(int argc, char **argv);

@@ -6,6 +6,7 @@
  *	threads --put--> their rings --list--> the collector (recorder or ring source)
  */
 #include "trace/trace.h"
+#include "trace/survive.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -43,6 +44,9 @@ static struct {
 	char provider[64];
 	uint32_t ring_bytes;
 	bool started, collecting;
+	uint8_t *survive; /* struct rs_survive_head; NULL: rings do not survive. Acquire */
+	uint32_t places, place_bytes;
+	uint8_t taken[RS_SURVIVE_PLACES_MAX]; /* which places; exchanged */
 } self = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
 
 /* ---- rings -------------------------------------------------------------------------------- */
@@ -72,23 +76,114 @@ static void prepare_once(void)
 	pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
+/* ---- rings that survive ------------------------------------------------------------------- */
+
+static struct rs_survive_place *place_at(uint32_t n)
+{
+	uint64_t first = sizeof(struct rs_survive_head) +
+			 ((struct rs_survive_head *)(void *)self.survive)->definition_bytes;
+
+	return (void *)(self.survive + first + (uint64_t)n * self.place_bytes);
+}
+
+/* Memory for a ring in a free place; NULL: there is none. */
+static void *place_take(size_t *bytes, int *number)
+{
+	/* Pairs with the release in rs_trace_survive(). */
+	if (!__atomic_load_n(&self.survive, __ATOMIC_ACQUIRE))
+		return NULL;
+	for (uint32_t i = 0; i < self.places; i++) {
+		if (__atomic_exchange_n(&self.taken[i], 1, __ATOMIC_ACQ_REL))
+			continue;
+		*bytes = self.place_bytes - sizeof(struct rs_survive_place);
+		*number = (int)i;
+		return place_at(i) + 1;
+	}
+	return NULL;
+}
+
+/* Says whose ring is in its place; who reads after our death looks at `used` first. */
+static void place_say(const struct rs_trace_ring *ring)
+{
+	struct rs_survive_place *place;
+
+	if (ring->place < 0)
+		return;
+	place = place_at((uint32_t)ring->place);
+	place->tid = ring->tid;
+	place->vcpu = ring->vcpu;
+	memcpy(place->thread, ring->thread, sizeof(place->thread));
+	memcpy(place->vm, ring->vm, sizeof(place->vm));
+	__atomic_store_n(&place->used, 1, __ATOMIC_RELEASE);
+}
+
+/*
+ * Of a full ring that nobody collects: gives up the oldest quarter, in whole records. Handlers may
+ * come in between and do the same, which the exchange sees.
+ */
+static bool drop_oldest(struct rs_sbuf_producer *p)
+{
+	uint32_t head = __atomic_load_n(&p->ring->head, __ATOMIC_ACQUIRE);
+	uint32_t tail = (uint32_t)p->published, at = head, gone = 0;
+	const uint8_t *data = (const uint8_t *)(p->ring + 1);
+
+	if (head >= p->size || head % RS_SLOT_BYTES)
+		return false;
+	while (at != tail && gone < p->size / 4) {
+		uint32_t bytes =
+			rs_slot_count(((const struct rs_slot *)(data + at))->head) * RS_SLOT_BYTES;
+
+		if (!bytes)
+			return false;
+		gone += bytes;
+		at += bytes;
+		at = at >= p->size ? at - p->size : at;
+	}
+	/* Pairs with the acquire in claim_plan(), our own. */
+	__atomic_compare_exchange_n(&p->ring->head, &head, at, false, __ATOMIC_ACQ_REL,
+				    __ATOMIC_ACQUIRE);
+	return gone != 0;
+}
+
+/* Under the lock: a definition, for who reads after us. One that finds no room is not told. */
+static void survive_define(const char *text, uint32_t len, uint32_t kind)
+{
+	struct rs_survive_head *head = (void *)self.survive;
+	struct rs_survive_definition definition = { kind, len };
+	uint64_t at, bytes = (sizeof(definition) + len + 7) & ~UINT64_C(7);
+	uint8_t *to;
+
+	if (!head || head->definition_bytes - head->defined_bytes < bytes)
+		return;
+	at = head->defined_bytes;
+	to = (uint8_t *)(head + 1) + at;
+	memcpy(to, &definition, sizeof(definition));
+	memcpy(to + sizeof(definition), text, len);
+	__atomic_store_n(&head->defined_bytes, at + bytes, __ATOMIC_RELEASE);
+}
+
 static struct rs_trace_ring *ring_create(void)
 {
 	struct rs_trace_ring *ring;
 	size_t bytes = self.ring_bytes;
+	int place = -1;
+	void *mem;
 
 	/* mmap and not malloc: we may be in a signal handler that interrupted malloc. */
 	ring = mmap(NULL, sizeof(*ring), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		    0);
 	if (ring == MAP_FAILED)
 		return NULL;
-	ring->memory = (struct rs_ring_memory){ .bytes = bytes, .fd = -1 };
-	ring->memory.mem =
-		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (ring->memory.mem == MAP_FAILED ||
-	    rs_sbuf_create(ring->memory.mem, bytes, RS_SLOT_BYTES) != RS_SBUF_OK) {
-		if (ring->memory.mem != MAP_FAILED)
-			munmap(ring->memory.mem, bytes);
+	mem = place_take(&bytes, &place);
+	if (!mem)
+		mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ring->memory = (struct rs_ring_memory){ .mem = mem, .bytes = bytes, .fd = -1 };
+	ring->place = place;
+	if (mem == MAP_FAILED || rs_sbuf_create(mem, bytes, RS_SLOT_BYTES) != RS_SBUF_OK) {
+		if (place >= 0)
+			__atomic_store_n(&self.taken[place], 0, __ATOMIC_RELEASE);
+		else if (mem != MAP_FAILED)
+			munmap(mem, bytes);
 		munmap(ring, sizeof(*ring));
 		return NULL;
 	}
@@ -96,6 +191,7 @@ static struct rs_trace_ring *ring_create(void)
 	pthread_getname_np(pthread_self(), ring->thread, sizeof(ring->thread));
 	memcpy(ring->vm, own_vcpu.vm, sizeof(ring->vm));
 	ring->vcpu = own_vcpu.vcpu;
+	place_say(ring);
 	return ring;
 }
 
@@ -112,13 +208,17 @@ static void ring_publish(struct rs_trace_ring *ring)
 
 /*
  * The hook of a thread without a ring. Signals are held off: two attachments of one thread, one
- * inside the other, would give it two rings. A full ring stays full: that is for the counter.
+ * inside the other, would give it two rings. A full ring stays full: that is for the counter; but
+ * where it survives us, and nobody collects it, the newest is what counts.
  */
 static bool thread_attach(struct rs_sbuf_producer *p)
 {
 	sigset_t all, before;
 	bool attached;
 
+	if (p->ring && own_ring && own_ring->place >= 0 &&
+	    !__atomic_load_n(&self.collecting, __ATOMIC_RELAXED))
+		return drop_oldest(p);
 	if (p->ring || !__atomic_load_n(&rs_trace_mask, __ATOMIC_RELAXED))
 		return false;
 	sigfillset(&all);
@@ -159,7 +259,12 @@ void rs_trace_ring_free(struct rs_trace_ring *ring)
 			;
 		at->next = ring->next;
 	}
-	munmap(ring->memory.mem, ring->memory.bytes);
+	if (ring->place >= 0) {
+		__atomic_store_n(&place_at((uint32_t)ring->place)->used, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&self.taken[ring->place], 0, __ATOMIC_RELEASE);
+	} else {
+		munmap(ring->memory.mem, ring->memory.bytes);
+	}
 	munmap(ring, sizeof(*ring));
 }
 
@@ -170,7 +275,7 @@ bool rs_trace_collect(bool on)
 	pthread_mutex_lock(&self.lock);
 	done = !on || !self.collecting;
 	if (done)
-		self.collecting = on;
+		__atomic_store_n(&self.collecting, on, __ATOMIC_RELAXED);
 	if (done && !on) {
 		for (struct rs_trace_ring *ring = rs_trace_rings(); ring; ring = ring->next)
 			ring->taken = false;
@@ -203,6 +308,9 @@ struct rs_error *rs_trace_start(const struct rs_trace_options *options)
 			self.ring_bytes =
 				(uint32_t)rs_sbuf_bytes(RS_RECORD_SLOTS_MAX * 2, RS_SLOT_BYTES);
 		self.started = true;
+		if (self.survive)
+			memcpy(((struct rs_survive_head *)(void *)self.survive)->provider, provider,
+			       strlen(provider) + 1);
 		rs_trace_set_mask(options->mask ? options->mask : RS_CLASS_ALL);
 	}
 	pthread_mutex_unlock(&self.lock);
@@ -252,6 +360,7 @@ static uint32_t define(const char *text, uint32_t len, uint32_t kind)
 	if (!*chunk)
 		return 0;
 	(*chunk)[n % CHUNK] = (struct definition){ text, len, kind };
+	survive_define(text, len, kind);
 	__atomic_store_n(&n_definitions, n + 1, __ATOMIC_RELEASE);
 	return n + 1;
 }
@@ -302,4 +411,42 @@ bool rs_trace_learn(struct rs_schema *schema, uint32_t *seen)
 		rs_error_free(err);
 	}
 	return any;
+}
+
+/* ---- survival ------------------------------------------------------------------------------ */
+
+/* An eighth for definitions, and places of a power of two, at most ring_bytes, at least so many
+ * that each CPU may have some. */
+#define PLACES_WANTED	16u
+#define PLACE_BYTES_MIN (8u << 10)
+
+bool rs_trace_survive(void *mem, uint64_t bytes)
+{
+	struct rs_survive_head *head = mem;
+	uint64_t text_bytes = (bytes / 8) & ~UINT64_C(63);
+	uint64_t room = bytes - text_bytes - sizeof(*head), place = RING_BYTES_DEFAULT;
+
+	while (place > PLACE_BYTES_MIN && room / place < PLACES_WANTED)
+		place /= 2;
+	if (bytes < 2 * PLACE_BYTES_MIN || room < place)
+		return false;
+	pthread_mutex_lock(&self.lock);
+	head->place_bytes = (uint32_t)place;
+	head->places = room / place > RS_SURVIVE_PLACES_MAX ? RS_SURVIVE_PLACES_MAX
+							    : (uint32_t)(room / place);
+	head->definition_bytes = text_bytes;
+	memcpy(head->provider, self.provider, sizeof(head->provider));
+	self.place_bytes = head->place_bytes;
+	self.places = head->places;
+	memset(self.taken, 0, sizeof(self.taken));
+	__atomic_store_n(&head->magic, RS_SURVIVE_MAGIC, __ATOMIC_RELEASE);
+	/* Pairs with the acquire in place_take(). */
+	__atomic_store_n(&self.survive, mem, __ATOMIC_RELEASE);
+	for (uint32_t i = 0; i < n_definitions; i++) {
+		const struct definition *d = &definitions[i / CHUNK][i % CHUNK];
+
+		survive_define(d->text, d->len, d->kind);
+	}
+	pthread_mutex_unlock(&self.lock);
+	return true;
 }

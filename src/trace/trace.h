@@ -20,6 +20,7 @@ struct rs_trace_ring {
 	char thread[16];
 	char vm[64]; /* rs_trace_thread(); empty: none */
 	int vcpu;    /* -1: none */
+	int place;   /* where it survives us (survive.h); -1: nowhere */
 	bool ended;  /* its thread is gone; read with acquire */
 	bool taken;  /* the collector's: it has seen this one */
 	/* The collectors': of the ring's refusals, how many are in a trace (drain.h). */

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The log's memory, shared by who logs and who collects: levels, and rings of log lines, in two
+ * halves. Freestanding: the guest runtime uses it as the host's side does. log.h and guest_log.h
+ * are what a program or a guest calls.
+ *
+ *	| head, a page | half 0                                  | half 1, the same         |
+ *	               | lane 0 | lane 1 | ... | traces' region  |
+ *
+ *	lane:  | sbuf header | element 0 | ... | element n - 1 | control | tag 0 | ... | tag n - 1 |
+ *
+ * One half is in use, the other is free or keeps what the last run left. Where lanes are follows
+ * from head's `bytes`, `lanes` and `trace_bytes`; no offset is stored.
+ *
+ * A lane is ACRN's log ring (struct shared_buf, LOG_ENTRY_SIZE 80): a line of up to 320 bytes takes
+ * 1 to 4 adjacent elements, the last one padded with NULs. It is in overwrite mode, head and tail
+ * are kept for ACRN's tools, to be read at rest. What ACRN has a lock for, our tags do, one for
+ * each element:
+ *
+ *	state   63..16 number of the element, from 1   15..12 kind   7..4 part  3..1 parts-1  0 cut
+ *	check   a sum over the state and the element's ten words
+ *
+ *	put:   reserved += parts;  each tag: -> WRITING (compare-and-swap);  words;  -> DONE
+ *(release) read:  tag is DONE with the number that is due (acquire);  words;  tag again; the check
+ *
+ * Any number of threads, CPUs, and signal or exception handlers put into one lane at the same time;
+ * nobody waits. A put that finds a slot of its still being written, by one that was interrupted a
+ * whole lap ago, marks what it has claimed as VOID and reserves anew; after RS_LOG_TRIES it drops
+ * the line and counts it. So a line is torn for nobody, and a writer that is killed anywhere leaves
+ * at most one line, in WRITING, that a reader will not take.
+ *
+ * Trust: a producer trusts its private struct rs_log_lane alone; what is in shared memory can make
+ * it drop or overwrite lines, never leave its lane. A reader trusts nothing: each word is read once
+ * and checked.
+ */
+#ifndef RINGSIDE_LOG_RING_H
+#define RINGSIDE_LOG_RING_H
+
+#include <stdarg.h>
+#include <ringside/sbuf.h>
+
+/* ACRN's levels (hypervisor/include/debug/logmsg.h); a sink at level n takes 1 to n, at 0 none. */
+enum rs_log_level {
+	RS_LOG_FATAL = 1,
+	RS_LOG_ACRN = 2, /* what the hypervisor must say in any case */
+	RS_LOG_ERROR = 3,
+	RS_LOG_WARNING = 4,
+	RS_LOG_INFO = 5,
+	RS_LOG_DEBUG = 6,
+};
+
+enum rs_log_sink {
+	RS_LOG_CONSOLE,
+	RS_LOG_MEMORY,
+	RS_LOG_SINKS,
+};
+#define RS_LOG_LEVEL_CONSOLE RS_LOG_ERROR /* where nobody has said another */
+#define RS_LOG_LEVEL_MEMORY  RS_LOG_INFO
+
+#define RS_LOG_ELEMENT_BYTES 80u
+#define RS_LOG_PARTS_MAX     4u
+#define RS_LOG_LINE_MAX	     (RS_LOG_ELEMENT_BYTES * RS_LOG_PARTS_MAX)
+#define RS_LOG_CUT	     "[cut]" /* the end of a line that was longer */
+#define RS_LOG_LANES_MAX     256u
+#define RS_LOG_ELEMENTS_MIN  16u
+#define RS_LOG_ELEMENTS_MAX  (1u << 20)
+#define RS_LOG_BYTES	     (UINT64_C(4) << 20) /* both halves: ACRN's */
+#define RS_LOG_BYTES_MAX     (UINT64_C(1) << 30)
+#define RS_LOG_TRIES	     8 /* reservations of a put that finds its slots in use */
+
+#define RS_LOG_MAGIC	  UINT64_C(0x676f6c6564697372) /* "rsidelog" */
+#define RS_LOG_VERSION	  1u
+#define RS_LOG_HEAD_BYTES 4096u
+#define RS_LOG_NAME_MAX	  64u
+
+/* In sbuf.h's flags, beside RS_SBUF_OVERWRITE: control and tags follow the elements. */
+#define RS_SBUF_TAGGED (UINT64_C(1) << 33)
+
+/* What a half is. */
+enum rs_log_half_state {
+	RS_LOG_HALF_FREE = 0,
+	RS_LOG_HALF_IN_USE = 1, /* by a run that goes on; or was killed, if nobody holds the lock */
+	RS_LOG_HALF_ENDED = 2,	/* by a run that ended in order */
+	RS_LOG_HALF_LAST = 3,	/* left by a run before this one, not recovered yet */
+};
+
+/* A run: from a start of the program to its end. */
+struct rs_log_half {
+	uint32_t state;	    /* enum rs_log_half_state */
+	uint32_t recovered; /* 1 + the number of the file that it is being recovered to; 0: none */
+	uint64_t run;	    /* counts them, from 1 */
+	int64_t wall_ns;    /* Unix time at the origin */
+	uint64_t origin;    /* TSC at which µs begin */
+	uint64_t freq_hz;   /* of the TSC; 0: unknown, then lines say 0us */
+	uint64_t pid;
+	char name[RS_LOG_NAME_MAX]; /* of the program; NUL-terminated if shorter */
+	uint64_t first;		    /* the number that its lines begin with */
+	uint64_t collected;	    /* the collector's: the last sequence number it has written */
+	uint64_t reserved[2];
+};
+_Static_assert(sizeof(struct rs_log_half) == 144, "both sides");
+
+struct rs_log_head {
+	uint64_t magic; /* written last */
+	uint32_t version;
+	uint32_t lanes;	      /* of each half */
+	uint64_t bytes;	      /* of all, the head included */
+	uint64_t trace_bytes; /* of each half's traces' region */
+	uint32_t current;     /* the half in use */
+	uint32_t level[RS_LOG_SINKS];
+	uint32_t reserved;
+	struct rs_log_half half[2];
+};
+_Static_assert(offsetof(struct rs_log_head, half) == 48, "both sides");
+_Static_assert(sizeof(struct rs_log_head) <= RS_LOG_HEAD_BYTES, "a page");
+
+struct rs_log_control {
+	uint64_t taken;	  /* elements ever reserved */
+	uint64_t dropped; /* lines for which no slot was free */
+	uint64_t read;	  /* elements the collector has done with */
+	uint64_t reserved[5];
+};
+_Static_assert(sizeof(struct rs_log_control) == 64, "both sides");
+
+struct rs_log_tag {
+	uint64_t state, check;
+};
+
+enum rs_log_kind {
+	RS_LOG_EMPTY = 0,
+	RS_LOG_WRITING = 1,
+	RS_LOG_DONE = 2,
+	RS_LOG_VOID = 3,
+};
+
+/* ---- where things are ---------------------------------------------------------------------- */
+
+/* As checked; private memory of whoever uses it. */
+struct rs_log_layout {
+	uint64_t half_bytes, lane_bytes, trace_bytes;
+	uint32_t lanes, elements; /* elements of a lane: a power of two */
+};
+
+/* RS_SBUF_BAD_GEOMETRY, RS_SBUF_TOO_SMALL: no such memory can be. */
+enum rs_sbuf_status rs_log_layout_init(struct rs_log_layout *layout, uint64_t bytes, uint32_t lanes,
+				       uint64_t trace_bytes);
+
+static inline uint64_t rs_log_half_at(const struct rs_log_layout *l, uint32_t half)
+{
+	return RS_LOG_HEAD_BYTES + half * l->half_bytes;
+}
+
+static inline uint64_t rs_log_lane_at(const struct rs_log_layout *l, uint32_t half, uint32_t lane)
+{
+	return rs_log_half_at(l, half) + lane * l->lane_bytes;
+}
+
+static inline uint64_t rs_log_traces_at(const struct rs_log_layout *l, uint32_t half)
+{
+	return rs_log_half_at(l, half) + l->half_bytes - l->trace_bytes;
+}
+
+struct rs_log_lane {
+	struct rs_sbuf *ring;
+	uint64_t *words; /* of the elements */
+	struct rs_log_control *control;
+	struct rs_log_tag *tags;
+	uint32_t elements;
+};
+
+/* mem: of the lane, 8-byte aligned. */
+void rs_log_lane_init(struct rs_log_lane *lane, void *mem, uint32_t elements);
+
+/* Makes a lane empty; its magic is written last. */
+void rs_log_lane_create(struct rs_log_lane *lane, void *mem, uint32_t elements);
+
+static inline uint64_t rs_log_lane_bytes(uint32_t elements)
+{
+	return sizeof(struct rs_sbuf) + sizeof(struct rs_log_control) +
+	       (uint64_t)elements * (RS_LOG_ELEMENT_BYTES + sizeof(struct rs_log_tag));
+}
+
+/* ---- putting ------------------------------------------------------------------------------- */
+
+/* A line being made, in the maker's stack. */
+struct rs_log_line_buffer {
+	uint64_t words[RS_LOG_LINE_MAX / sizeof(uint64_t)];
+	uint32_t bytes;
+	uint32_t message; /* where it begins */
+	bool cut;
+};
+
+/*
+ * Makes a line, as ACRN's hypervisor does (hypervisor/debug/logmsg.c):
+ *
+ *	[1234us][cpu=0][main thread][sev=5][seq=17]:the message
+ *
+ * thread: printable, without brackets. The message is printf's, as far as a freestanding program
+ * needs it: %% c s p d i u x X o, flags - 0 + space #, width and precision (also *), hh h l ll z t
+ *j. What is none of these ends the message, and stands in it as it is. A newline at the end is left
+ * out. No call of libc's, so that handlers and guests can.
+ */
+struct rs_log_prefix {
+	uint64_t us, seq; /* seq 0: not in any ring */
+	const char *thread;
+	uint32_t cpu, level;
+};
+void rs_log_line_make(struct rs_log_line_buffer *line, const struct rs_log_prefix *prefix,
+		      const char *format, va_list args) __attribute__((format(printf, 3, 0)));
+
+/* Where the message begins. */
+const char *rs_log_line_message(const struct rs_log_line_buffer *line, uint32_t *bytes);
+
+/* µs of a run at a stamp. */
+static inline uint64_t rs_log_us(uint64_t tsc, uint64_t origin, uint64_t us_mult)
+{
+	return tsc > origin ? (uint64_t)(((unsigned __int128)(tsc - origin) * us_mult) >> 64) : 0;
+}
+
+/* 2^64 / cycles of a µs; 0: the frequency is not known. */
+static inline uint64_t rs_log_us_mult(uint64_t freq_hz)
+{
+	return freq_hz > 1000000 ? (uint64_t)(((unsigned __int128)1000000 << 64) / freq_hz) : 0;
+}
+
+/* Puts a line, from any thread or handler. False: no slot was free; counted. */
+bool rs_log_lane_put(const struct rs_log_lane *lane, struct rs_log_line_buffer *line);
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+enum rs_log_read {
+	RS_LOG_READ_LINE,
+	RS_LOG_READ_EMPTY, /* nothing more now */
+	RS_LOG_READ_BUSY,  /* the next one is being written, or its writer is dead */
+};
+
+struct rs_log_reader {
+	struct rs_log_lane lane;
+	uint64_t next;	  /* number of the element that is due, from 0 */
+	uint64_t lost;	  /* elements overwritten before they were read, or skipped as busy */
+	uint64_t damaged; /* elements that a check or their neighbours show to be wrong */
+	uint64_t dropped; /* lines, by the writer's account, as last seen */
+};
+
+/* A line as it was in the ring: not checked to be anything but the bytes that were put. */
+struct rs_log_raw {
+	char text[RS_LOG_LINE_MAX];
+	uint32_t bytes;
+	bool cut;
+};
+
+/* Reads on from `from`, or from the oldest line there is. */
+void rs_log_reader_init(struct rs_log_reader *r, const struct rs_log_lane *lane, uint64_t from);
+
+/* The next line. BUSY: ask again; or, after a while, skip. */
+enum rs_log_read rs_log_reader_next(struct rs_log_reader *r, struct rs_log_raw *raw);
+
+/* Goes past what is busy, to the next element that is whole, or to the end. */
+void rs_log_reader_skip(struct rs_log_reader *r);
+
+/* Tells the ring how far we are, for who collects after us. */
+void rs_log_reader_done(const struct rs_log_reader *r);
+
+/* ---- reading at rest ----------------------------------------------------------------------- */
+
+/*
+ * Whatever is whole in a lane nobody writes to any more, whatever its header says: by the tags
+ * alone. Calls found() for each line, oldest first. order: memory for `elements` words, the
+ * caller's.
+ */
+struct rs_log_salvage {
+	uint64_t lines;
+	uint64_t torn;	/* elements half-written, or whose check fails */
+	uint64_t parts; /* whole elements of lines whose other parts are gone */
+};
+void rs_log_lane_salvage(const struct rs_log_lane *lane, uint64_t *order,
+			 void (*found)(void *ctx, const struct rs_log_raw *raw), void *ctx,
+			 struct rs_log_salvage *sum);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "event/log_line.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "event/catalogue.h"
+#include <ringside/log_ring.h>
+
+struct cursor {
+	const char *at, *end;
+};
+
+static bool skip(struct cursor *c, const char *text)
+{
+	size_t n = strlen(text);
+
+	if ((size_t)(c->end - c->at) < n || memcmp(c->at, text, n) != 0)
+		return false;
+	c->at += n;
+	return true;
+}
+
+static bool number(struct cursor *c, uint64_t *value)
+{
+	const char *from = c->at;
+
+	*value = 0;
+	for (; c->at < c->end && *c->at >= '0' && *c->at <= '9'; c->at++) {
+		if (__builtin_mul_overflow(*value, 10, value) ||
+		    __builtin_add_overflow(*value, *c->at - '0', value))
+			return false;
+	}
+	return c->at > from;
+}
+
+/* "[NAME thread]": the name may have what it likes but a bracket. */
+static bool thread(struct cursor *c, struct rs_log_line *line)
+{
+	static const char tail[] = " thread";
+	size_t n = sizeof(tail) - 1;
+	const char *end;
+
+	if (!skip(c, "["))
+		return false;
+	end = memchr(c->at, ']', (size_t)(c->end - c->at));
+	if (!end || (size_t)(end - c->at) < n || memcmp(end - n, tail, n) != 0)
+		return false;
+	line->thread = c->at;
+	line->thread_bytes = (uint32_t)(end - n - c->at);
+	c->at = end + 1;
+	return true;
+}
+
+bool rs_log_line_parse(const char *text, size_t bytes, struct rs_log_line *line)
+{
+	struct cursor c = { text, text + bytes };
+	uint64_t cpu, level;
+
+	*line = (struct rs_log_line){ 0 };
+	if (!skip(&c, "[") || !number(&c, &line->us) || !skip(&c, "us][cpu=") ||
+	    !number(&c, &cpu) || !skip(&c, "]"))
+		return false;
+	if (!skip(&c, "[sev=") && (!thread(&c, line) || !skip(&c, "[sev=")))
+		return false;
+	if (!number(&c, &level) || !skip(&c, "][seq=") || !number(&c, &line->seq) ||
+	    !skip(&c, "]:") || cpu > UINT16_MAX || level > UINT8_MAX)
+		return false;
+	line->cpu = (uint32_t)cpu;
+	line->level = (uint32_t)level;
+	line->message = c.at;
+	line->message_bytes = (uint32_t)(c.end - c.at);
+	line->cut = line->message_bytes >= sizeof(RS_LOG_CUT) - 1 &&
+		    !memcmp(c.end - (sizeof(RS_LOG_CUT) - 1), RS_LOG_CUT, sizeof(RS_LOG_CUT) - 1);
+	return true;
+}
+
+const char *rs_log_level_name(uint32_t level)
+{
+	for (const struct rs_enum *v = rs_catalogue_values("log_level"); v->name; v++) {
+		if (v->value == level)
+			return v->name;
+	}
+	return "?";
+}
+
+bool rs_log_level_parse(const char *text, uint32_t *level)
+{
+	if (text[0] >= '0' && text[0] <= '0' + RS_LOG_DEBUG && !text[1]) {
+		*level = (uint32_t)(text[0] - '0');
+		return true;
+	}
+	for (const struct rs_enum *v = rs_catalogue_values("log_level"); v->name; v++) {
+		if (!strcasecmp(v->name, text)) {
+			*level = (uint32_t)v->value;
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Log files of limited size and number: DIRECTORY/NAME.N, N counting up, the newest the highest. A
+ * line that would make a file too long begins the next one; then the oldest goes. One thread.
+ */
+#ifndef RS_LOG_FILES_H
+#define RS_LOG_FILES_H
+
+#include "base/out.h"
+
+#define RS_LOG_FILE_BYTES (UINT64_C(1) << 20)
+#define RS_LOG_FILES	  4u
+
+struct rs_log_files {
+	char *directory, *name;
+	uint64_t limit_bytes; /* 0: none */
+	uint32_t limit_files; /* 0: none */
+	uint32_t number;      /* of the file that is open */
+	uint64_t bytes;	      /* in it */
+	int fd;
+	uint64_t removed; /* files, for the limit */
+};
+
+/* Makes the directory if it is not there; goes on with the number after the highest. */
+struct rs_error *rs_log_files_init(struct rs_log_files *files, const char *directory,
+				   const char *name, uint64_t limit_bytes, uint32_t limit_files);
+void rs_log_files_deinit(struct rs_log_files *files);
+
+/* Whole lines, which stay together in one file. Written at once, no buffer. */
+struct rs_error *rs_log_files_write(struct rs_log_files *files, const char *lines, size_t bytes);
+
+/* 1 + the highest number of files NAME.N there; 0: there is none. */
+struct rs_error *rs_log_files_next(const char *directory, const char *name, uint32_t *next);
+
+/* Removes NAME.N (and NAME.N.trace, a directory) but for the newest `keep` below `next`. */
+void rs_log_files_prune(const char *directory, const char *name, uint32_t next, uint32_t keep,
+			uint64_t *removed);
+
+/* Removes a trace directory, and nothing else that may be in it. */
+void rs_log_trace_remove(const char *path);
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "log/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <ringside/overwrite.h>
+
+#define WAIT_MS	  10
+#define WAITS_MAX 1000 /* for another's recovery: ten seconds */
+
+/* ---- locks --------------------------------------------------------------------------------- */
+
+static struct flock range(enum rs_log_lock lock, short type)
+{
+	return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = lock, .l_len = 1 };
+}
+
+bool rs_log_memory_lock(const struct rs_log_memory *memory, enum rs_log_lock lock, bool take)
+{
+	struct flock byte = range(lock, take ? F_WRLCK : F_UNLCK);
+
+	return !fcntl(memory->map.fd, F_OFD_SETLK, &byte);
+}
+
+bool rs_log_memory_is_locked(const struct rs_log_memory *memory, enum rs_log_lock lock)
+{
+	struct flock byte = range(lock, F_WRLCK);
+
+	return !fcntl(memory->map.fd, F_OFD_GETLK, &byte) && byte.l_type != F_UNLCK;
+}
+
+struct rs_error *rs_log_memory_lock_recovery(const struct rs_log_memory *memory)
+{
+	for (int i = 0; i < WAITS_MAX; i++) {
+		if (rs_log_memory_lock(memory, RS_LOG_LOCK_RECOVERY, true))
+			return NULL;
+		nanosleep(&(struct timespec){ .tv_nsec = WAIT_MS * 1000000 }, NULL);
+	}
+	return rs_error_create(RS_FAILED, "%s: another process is recovering it, and does not end",
+			       memory->name);
+}
+
+/* ---- the head ------------------------------------------------------------------------------ */
+
+/* Reads what says where things are, each field once. */
+static enum rs_sbuf_status head_check(const struct rs_log_head *head, size_t bytes,
+				      struct rs_log_layout *layout)
+{
+	uint64_t own;
+
+	if (bytes < RS_LOG_HEAD_BYTES)
+		return RS_SBUF_TOO_SMALL;
+	/* Pairs with the release in rs_log_memory_format(). */
+	if (__atomic_load_n(&head->magic, __ATOMIC_ACQUIRE) != RS_LOG_MAGIC)
+		return RS_SBUF_NO_MAGIC;
+	if (__atomic_load_n(&head->version, __ATOMIC_RELAXED) != RS_LOG_VERSION)
+		return RS_SBUF_BAD_GEOMETRY;
+	own = __atomic_load_n(&head->bytes, __ATOMIC_RELAXED);
+	if (own > bytes)
+		return RS_SBUF_TOO_SMALL;
+	return rs_log_layout_init(layout, own, __atomic_load_n(&head->lanes, __ATOMIC_RELAXED),
+				  __atomic_load_n(&head->trace_bytes, __ATOMIC_RELAXED));
+}
+
+/* The path's last part, fit to begin a file's name. */
+static void name_of(const char *path, char name[RS_LOG_NAME_MAX])
+{
+	const char *last = strrchr(path, '/');
+
+	last = last ? last + 1 : path;
+	if (!strncmp(last, "shm:", 4))
+		last += 4;
+	snprintf(name, RS_LOG_NAME_MAX, "%s", last);
+}
+
+/* Whether there is the header of one of our lanes anywhere: then it was a log. */
+static bool has_lane(const struct rs_log_memory *memory)
+{
+	const uint8_t *at = memory->map.mem;
+
+	for (size_t i = RS_LOG_HEAD_BYTES; i + sizeof(struct rs_sbuf) <= memory->map.bytes;
+	     i += 32) {
+		const struct rs_sbuf *ring = (const void *)(at + i);
+		uint64_t magic = __atomic_load_n(&ring->magic, __ATOMIC_RELAXED);
+
+		if ((magic == RS_SBUF_MAGIC || magic == RS_SBUF_MAGIC_LAST) &&
+		    ring->ele_size == RS_LOG_ELEMENT_BYTES && ring->flags & RS_SBUF_TAGGED)
+			return true;
+	}
+	return false;
+}
+
+static struct rs_error *look(const char *path, struct rs_log_memory *memory)
+{
+	enum rs_sbuf_status status;
+
+	name_of(path, memory->name);
+	memory->head = memory->map.mem;
+	status = head_check(memory->head, memory->map.bytes, &memory->layout);
+	memory->sound = status == RS_SBUF_OK;
+	if (memory->sound)
+		return NULL;
+	if (has_lane(memory))
+		return rs_error_create(RS_DAMAGED, "%s: the log's head makes no sense: %s", path,
+				       rs_sbuf_status_text(status));
+	return rs_error_create(RS_USAGE, "%s: it is no log of ours", path);
+}
+
+struct rs_error *rs_log_memory_open(const char *path, struct rs_log_memory *memory)
+{
+	struct rs_error *err;
+
+	*memory = (struct rs_log_memory){ .map.fd = -1 };
+	err = rs_ring_map_existing(path, 0, &memory->map);
+	if (err)
+		return err;
+	err = look(path, memory);
+	if (err && rs_error_code(err) != RS_DAMAGED)
+		rs_log_memory_close(memory);
+	return err;
+}
+
+struct rs_error *rs_log_memory_format(struct rs_log_memory *memory, uint32_t lanes,
+				      uint64_t trace_bytes)
+{
+	struct rs_log_head *head = memory->map.mem;
+	enum rs_sbuf_status status =
+		rs_log_layout_init(&memory->layout, memory->map.bytes, lanes, trace_bytes);
+
+	if (status != RS_SBUF_OK)
+		return rs_error_create(RS_USAGE,
+				       "%s: a log of %zu bytes with %u lanes, %llu bytes for "
+				       "traces in each half: %s",
+				       memory->name, memory->map.bytes, lanes,
+				       (unsigned long long)trace_bytes,
+				       rs_sbuf_status_text(status));
+	__atomic_store_n(&head->magic, 0, __ATOMIC_RELEASE);
+	memset(head, 0, RS_LOG_HEAD_BYTES);
+	head->version = RS_LOG_VERSION;
+	head->lanes = lanes;
+	head->bytes = memory->map.bytes;
+	head->trace_bytes = trace_bytes;
+	head->level[RS_LOG_CONSOLE] = RS_LOG_LEVEL_CONSOLE;
+	head->level[RS_LOG_MEMORY] = RS_LOG_LEVEL_MEMORY;
+	/* Pairs with the acquire in head_check(). */
+	__atomic_store_n(&head->magic, RS_LOG_MAGIC, __ATOMIC_RELEASE);
+	memory->head = head;
+	memory->sound = true;
+	return NULL;
+}
+
+/* Of bytes as asked for, still zeros. Another who makes it at the same time is not our business:
+ * O_EXCL lets one of us through. */
+static struct rs_error *create(const char *path, const struct rs_log_options *options,
+			       struct rs_log_memory *memory)
+{
+	struct rs_error *err;
+
+	err = rs_ring_map_create(path, options->bytes ? options->bytes : RS_LOG_BYTES,
+				 &memory->map);
+	if (err)
+		return err;
+	free(memory->map.path); /* it stays when we go */
+	memory->map.path = NULL;
+	name_of(path, memory->name);
+	return NULL;
+}
+
+static bool exists(const char *path)
+{
+	char full[4096];
+
+	if (!strncmp(path, "shm:", 4)) {
+		snprintf(full, sizeof(full), "/dev/shm/%s", path + 4);
+		path = full;
+	}
+	return !access(path, F_OK);
+}
+
+/* A file that a maker who was killed left empty, or without a head, is taken for a new one. */
+struct rs_error *rs_log_memory_make(const char *path, const struct rs_log_options *options,
+				    struct rs_log_memory *memory)
+{
+	struct rs_error *err;
+
+	*memory = (struct rs_log_memory){ .map.fd = -1 };
+	if (!exists(path))
+		return create(path, options, memory);
+	err = rs_ring_map_existing(path, 0, &memory->map);
+	if (err)
+		return err;
+	err = look(path, memory);
+	if (!err)
+		return NULL;
+	if (rs_error_code(err) == RS_USAGE) {
+		const uint64_t *words = memory->map.mem;
+		size_t n = memory->map.bytes / sizeof(*words), i = 0;
+
+		while (i < n && !words[i])
+			i++;
+		if (i < n) { /* somebody's file */
+			rs_log_memory_close(memory);
+			return err;
+		}
+	}
+	rs_error_free(err); /* damaged: the caller sees that it is not sound */
+	return NULL;
+}
+
+void rs_log_memory_close(struct rs_log_memory *memory)
+{
+	rs_ring_unmap(&memory->map);
+}
+
+/* ---- halves -------------------------------------------------------------------------------- */
+
+void rs_log_memory_lane(const struct rs_log_memory *memory, uint32_t half, uint32_t lane,
+			struct rs_log_lane *out)
+{
+	rs_log_lane_init(out,
+			 (uint8_t *)memory->map.mem + rs_log_lane_at(&memory->layout, half, lane),
+			 memory->layout.elements);
+}
+
+static void settle_half(struct rs_log_memory *memory, uint32_t at)
+{
+	struct rs_log_half *half = &memory->head->half[at];
+	uint32_t state = __atomic_load_n(&half->state, __ATOMIC_ACQUIRE);
+	bool all_collected = true;
+
+	if (state == RS_LOG_HALF_FREE || state == RS_LOG_HALF_LAST)
+		return;
+	for (uint32_t i = 0; i < memory->layout.lanes; i++) {
+		struct rs_log_lane lane;
+
+		rs_log_memory_lane(memory, at, i, &lane);
+		if (lane.control->read != lane.control->taken)
+			all_collected = false;
+		rs_sbuf_mark_last(lane.ring, memory->layout.lane_bytes);
+	}
+	/* A run that was killed is recovered whole: its lines belong together. */
+	if (state == RS_LOG_HALF_ENDED && all_collected)
+		state = RS_LOG_HALF_FREE;
+	else
+		state = RS_LOG_HALF_LAST;
+	__atomic_store_n(&half->state, state, __ATOMIC_RELEASE);
+}
+
+void rs_log_memory_settle(struct rs_log_memory *memory)
+{
+	settle_half(memory, 0);
+	settle_half(memory, 1);
+}
+
+bool rs_log_memory_oldest_last(const struct rs_log_memory *memory, uint32_t *half)
+{
+	const struct rs_log_half *halves = memory->head->half;
+	bool last[2];
+
+	for (uint32_t i = 0; i < 2; i++)
+		last[i] = __atomic_load_n(&halves[i].state, __ATOMIC_ACQUIRE) == RS_LOG_HALF_LAST;
+	if (!last[0] && !last[1])
+		return false;
+	*half = last[0] && last[1] ? halves[1].run < halves[0].run : last[1];
+	return true;
+}

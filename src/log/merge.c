@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "log/merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM_FIRST 256u
+
+struct rs_log_merge_entry {
+	uint64_t seq;
+	int64_t at_ms;
+	uint32_t lane;
+	uint16_t bytes;
+	bool cut;
+	char text[RS_LOG_TEXT_MAX];
+};
+
+struct rs_error *rs_log_merge_init(struct rs_log_merge *m, uint32_t n_lanes,
+				   const struct rs_log_taker *taker)
+{
+	*m = (struct rs_log_merge){ .taker = *taker, .n_lanes = n_lanes };
+	m->lanes = calloc(n_lanes, sizeof(*m->lanes));
+	if (!m->lanes)
+		return rs_error_no_memory();
+	for (uint32_t i = 0; i < n_lanes; i++)
+		m->lanes[i].cpu = i;
+	return NULL;
+}
+
+void rs_log_merge_deinit(struct rs_log_merge *m)
+{
+	free(m->lanes);
+	free(m->entries);
+	free(m->heap);
+	free(m->spare);
+	*m = (struct rs_log_merge){ 0 };
+}
+
+void rs_log_merge_begin(struct rs_log_merge *m, uint64_t next)
+{
+	m->next = next;
+	m->last_us = UINT64_MAX;
+	for (uint32_t i = 0; i < m->n_lanes; i++) {
+		m->lanes[i].last = 0;
+		m->lanes[i].n_losses = 0;
+	}
+}
+
+/* ---- the heap ------------------------------------------------------------------------------ */
+
+static struct rs_error *grow(struct rs_log_merge *m)
+{
+	uint32_t room = m->room ? m->room * 2 : ROOM_FIRST;
+	struct rs_log_merge_entry *entries = realloc(m->entries, room * sizeof(*entries));
+	uint32_t *heap, *spare;
+
+	if (!entries)
+		return rs_error_no_memory();
+	m->entries = entries;
+	heap = realloc(m->heap, room * sizeof(*heap));
+	if (!heap)
+		return rs_error_no_memory();
+	m->heap = heap;
+	spare = realloc(m->spare, room * sizeof(*spare));
+	if (!spare)
+		return rs_error_no_memory();
+	m->spare = spare;
+	for (uint32_t i = room; i-- > m->room;)
+		m->spare[m->n_spare++] = i;
+	m->room = room;
+	return NULL;
+}
+
+static uint64_t seq_at(const struct rs_log_merge *m, uint32_t at)
+{
+	return m->entries[m->heap[at]].seq;
+}
+
+static void push(struct rs_log_merge *m, uint32_t place)
+{
+	uint32_t at = m->n++;
+
+	m->heap[at] = place;
+	while (at && seq_at(m, (at - 1) / 2) > m->entries[place].seq) {
+		m->heap[at] = m->heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	m->heap[at] = place;
+}
+
+static void pop(struct rs_log_merge *m)
+{
+	uint32_t place, at = 0;
+
+	m->spare[m->n_spare++] = m->heap[0];
+	place = m->heap[--m->n];
+	for (;;) {
+		uint32_t child = 2 * at + 1;
+
+		if (child >= m->n)
+			break;
+		if (child + 1 < m->n && seq_at(m, child + 1) < seq_at(m, child))
+			child++;
+		if (seq_at(m, child) >= m->entries[place].seq)
+			break;
+		m->heap[at] = m->heap[child];
+		at = child;
+	}
+	m->heap[at] = place;
+}
+
+/* ---- losses -------------------------------------------------------------------------------- */
+
+void rs_log_merge_lost(struct rs_log_merge *m, uint32_t lane)
+{
+	struct rs_log_merge_lane *l = &m->lanes[lane];
+
+	if (l->n_losses && l->losses[l->n_losses - 1].before == UINT64_MAX)
+		return;
+	if (l->n_losses == RS_LOG_LOSSES) /* the last two become one */
+		l->n_losses--;
+	else
+		l->losses[l->n_losses].after = l->last;
+	l->losses[l->n_losses++].before = UINT64_MAX;
+}
+
+/* A lane gave a line: where its last loss ended is known. */
+static void loss_end(struct rs_log_merge_lane *l, uint64_t seq)
+{
+	if (l->n_losses && l->losses[l->n_losses - 1].before == UINT64_MAX)
+		l->losses[l->n_losses - 1].before = seq;
+	if (seq > l->last)
+		l->last = seq;
+}
+
+static void blame(struct rs_log_merge *m, struct rs_log_gap *gap)
+{
+	for (uint32_t i = 0; i < m->n_lanes; i++) {
+		struct rs_log_merge_lane *l = &m->lanes[i];
+		uint32_t kept = 0;
+
+		for (uint32_t k = 0; k < l->n_losses; k++) {
+			const struct rs_log_loss *loss = &l->losses[k];
+
+			if (loss->after < gap->last && loss->before > gap->first)
+				gap->cpus[l->cpu % RS_LOG_LANES_MAX / 64] |= UINT64_C(1)
+									     << l->cpu % 64;
+			if (loss->before > gap->last + 1)
+				l->losses[kept++] = *loss;
+		}
+		l->n_losses = kept;
+	}
+}
+
+/* ---- in and out ---------------------------------------------------------------------------- */
+
+struct rs_error *rs_log_merge_put(struct rs_log_merge *m, uint32_t lane, const char *text,
+				  size_t bytes, bool cut, int64_t now_ms)
+{
+	struct rs_log_merge_entry *e;
+	struct rs_log_line line;
+	struct rs_error *err;
+
+	if (bytes > RS_LOG_TEXT_MAX)
+		bytes = RS_LOG_TEXT_MAX;
+	if (!rs_log_line_parse(text, bytes, &line) || !line.seq || line.seq == UINT64_MAX) {
+		m->odd++;
+		return NULL;
+	}
+	loss_end(&m->lanes[lane], line.seq);
+	if (!m->n_spare) {
+		err = grow(m);
+		if (err)
+			return err;
+	}
+	e = &m->entries[m->spare[--m->n_spare]];
+	e->seq = line.seq;
+	e->at_ms = now_ms;
+	e->lane = lane;
+	e->bytes = (uint16_t)bytes;
+	e->cut = cut;
+	memcpy(e->text, text, bytes);
+	push(m, (uint32_t)(e - m->entries));
+	return NULL;
+}
+
+static struct rs_error *give_gap(struct rs_log_merge *m, uint64_t last, uint64_t to_us)
+{
+	struct rs_log_gap gap = {
+		.first = m->next, .last = last, .from_us = m->last_us, .to_us = to_us
+	};
+
+	blame(m, &gap);
+	m->gaps++;
+	m->missing += last - m->next + 1;
+	m->next = last + 1;
+	return m->taker.gap(m->taker.ctx, &gap);
+}
+
+static struct rs_error *give(struct rs_log_merge *m, const struct rs_log_merge_entry *e)
+{
+	struct rs_error *err = NULL;
+	struct rs_log_line line;
+
+	rs_log_line_parse(e->text, e->bytes, &line);
+	line.cut |= e->cut;
+	if (e->seq > m->next)
+		err = give_gap(m, e->seq - 1, line.us);
+	m->next = e->seq + 1;
+	m->last_us = line.us;
+	m->lines++;
+	return err ? err : m->taker.line(m->taker.ctx, &line);
+}
+
+struct rs_error *rs_log_merge_run(struct rs_log_merge *m, int64_t now_ms, uint32_t patience_ms,
+				  bool end)
+{
+	while (m->n) {
+		const struct rs_log_merge_entry *e = &m->entries[m->heap[0]];
+		bool waits = !end && !rs_log_merge_full(m) && now_ms - e->at_ms < patience_ms;
+		struct rs_error *err = NULL;
+
+		if (m->next && e->seq < m->next) {
+			m->late++;
+		} else {
+			if (waits && e->seq != m->next)
+				break;
+			if (!m->next)
+				m->next = e->seq;
+			err = give(m, e);
+		}
+		pop(m);
+		if (err)
+			return err;
+	}
+	return NULL;
+}

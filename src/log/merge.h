@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Lines of many lanes, put into the order of their sequence numbers.
+ *
+ *	lanes -> heap by number -> line, line, gap, line ...
+ *
+ * A line whose number is due goes out at once. One that comes before its due waits: the lines in
+ * between may still be written. When it has waited for `patience_ms`, or no more lines can be kept,
+ * they are given up, and a gap takes their place; should they come all the same, they are dropped
+ * and counted, for the gap has told of them. One thread.
+ */
+#ifndef RS_LOG_MERGE_H
+#define RS_LOG_MERGE_H
+
+#include "log/text.h"
+#include <ringside/error.h>
+
+#define RS_LOG_TEXT_MAX	   480u /* bytes of a line of ACRN's (acrnlog.c: LOG_MSG_SIZE) */
+#define RS_LOG_WAITING_MAX 65536u
+
+struct rs_log_taker {
+	void *ctx;
+	struct rs_error *(*line)(void *ctx, const struct rs_log_line *line);
+	struct rs_error *(*gap)(void *ctx, const struct rs_log_gap *gap);
+};
+
+/* Lines with numbers between these, of one lane, are lost. */
+struct rs_log_loss {
+	uint64_t after, before; /* UINT64_MAX: not known yet */
+};
+#define RS_LOG_LOSSES 16u
+
+struct rs_log_merge_lane {
+	uint64_t last; /* the highest number it has given */
+	uint32_t cpu;
+	uint32_t n_losses;
+	struct rs_log_loss losses[RS_LOG_LOSSES];
+};
+
+struct rs_log_merge_entry;
+
+struct rs_log_merge {
+	struct rs_log_taker taker;
+	struct rs_log_merge_lane *lanes;
+	uint32_t n_lanes;
+	uint64_t next; /* due; 0: whatever is lowest */
+	uint64_t last_us;
+	struct rs_log_merge_entry *entries;
+	uint32_t *heap, *spare; /* places in entries */
+	uint32_t n, n_spare, room;
+	uint64_t lines, missing, gaps, late, odd; /* odd: no lines at all */
+};
+
+struct rs_error *rs_log_merge_init(struct rs_log_merge *m, uint32_t n_lanes,
+				   const struct rs_log_taker *taker);
+void rs_log_merge_deinit(struct rs_log_merge *m);
+
+/* The next number that is due; 0: not known. Forgets what lanes said before. */
+void rs_log_merge_begin(struct rs_log_merge *m, uint64_t next);
+
+/* A line of a lane, at most RS_LOG_TEXT_MAX bytes of it. There must be room: rs_log_merge_full().
+ */
+struct rs_error *rs_log_merge_put(struct rs_log_merge *m, uint32_t lane, const char *text,
+				  size_t bytes, bool cut, int64_t now_ms);
+
+/* Lines of this lane are lost, between its last one and its next. */
+void rs_log_merge_lost(struct rs_log_merge *m, uint32_t lane);
+
+static inline bool rs_log_merge_full(const struct rs_log_merge *m)
+{
+	return m->n == RS_LOG_WAITING_MAX;
+}
+
+/* Gives what can be given. end: nothing more will come. */
+struct rs_error *rs_log_merge_run(struct rs_log_merge *m, int64_t now_ms, uint32_t patience_ms,
+				  bool end);
+
+#endif

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The log's rings; the protocol is told in log_ring.h. Built for the host and, without a libc, for
+ * guests: nothing here allocates, prints or waits.
+ */
+#include <ringside/log_ring.h>
+
+#define NUMBER_SHIFT 16
+#define KIND_SHIFT   12
+#define PART_SHIFT   4
+#define PARTS_SHIFT  1
+#define WORDS	     (RS_LOG_ELEMENT_BYTES / (uint32_t)sizeof(uint64_t))
+
+_Static_assert(RS_LOG_ELEMENT_BYTES % sizeof(uint64_t) == 0, "an element is words");
+
+static uint64_t state_of(uint64_t number, enum rs_log_kind kind, uint32_t part, uint32_t parts,
+			 bool cut)
+{
+	return (number + 1) << NUMBER_SHIFT | (uint64_t)kind << KIND_SHIFT |
+	       (uint64_t)part << PART_SHIFT | (uint64_t)(parts - 1) << PARTS_SHIFT | cut;
+}
+
+static uint32_t kind_of(uint64_t state)
+{
+	return (uint32_t)(state >> KIND_SHIFT) & 15;
+}
+
+static uint32_t part_of(uint64_t state)
+{
+	return (uint32_t)(state >> PART_SHIFT) & 15;
+}
+
+static uint32_t parts_of(uint64_t state)
+{
+	return ((uint32_t)(state >> PARTS_SHIFT) & 7) + 1;
+}
+
+/* Odd numbers without a pattern (of pi's digits, made odd): a word's change, or two words'
+ * exchange, changes the sum. */
+static uint64_t mix(uint64_t sum, uint64_t word, uint32_t i)
+{
+	sum += (word ^ (word >> 29)) *
+	       (UINT64_C(0x243f6a8885a308d3) + i * UINT64_C(0x13198a2e03707344));
+	return sum;
+}
+
+static uint64_t finish(uint64_t sum, uint64_t state)
+{
+	sum ^= state * UINT64_C(0x9e3779b97f4a7c15);
+	return sum ^ sum >> 31;
+}
+
+/* ---- where things are ---------------------------------------------------------------------- */
+
+enum rs_sbuf_status rs_log_layout_init(struct rs_log_layout *layout, uint64_t bytes, uint32_t lanes,
+				       uint64_t trace_bytes)
+{
+	uint64_t half, room;
+	uint32_t elements = RS_LOG_ELEMENTS_MIN;
+
+	if (!lanes || lanes > RS_LOG_LANES_MAX || bytes > RS_LOG_BYTES_MAX || trace_bytes % 64)
+		return RS_SBUF_BAD_GEOMETRY;
+	if (bytes < RS_LOG_HEAD_BYTES)
+		return RS_SBUF_TOO_SMALL;
+	half = (bytes - RS_LOG_HEAD_BYTES) / 2 & ~UINT64_C(63);
+	if (trace_bytes > half)
+		return RS_SBUF_TOO_SMALL;
+	room = (half - trace_bytes) / lanes;
+	if (rs_log_lane_bytes(elements) > room)
+		return RS_SBUF_TOO_SMALL;
+	while (elements < RS_LOG_ELEMENTS_MAX && rs_log_lane_bytes(elements * 2) <= room)
+		elements *= 2;
+	*layout = (struct rs_log_layout){ .half_bytes = half,
+					  .lane_bytes = rs_log_lane_bytes(elements),
+					  .trace_bytes = trace_bytes,
+					  .lanes = lanes,
+					  .elements = elements };
+	return RS_SBUF_OK;
+}
+
+void rs_log_lane_init(struct rs_log_lane *lane, void *mem, uint32_t elements)
+{
+	uint8_t *at = mem;
+
+	lane->ring = mem;
+	lane->words = (uint64_t *)(void *)(at + sizeof(struct rs_sbuf));
+	at += sizeof(struct rs_sbuf) + (uint64_t)elements * RS_LOG_ELEMENT_BYTES;
+	lane->control = (struct rs_log_control *)(void *)at;
+	lane->tags = (struct rs_log_tag *)(void *)(at + sizeof(struct rs_log_control));
+	lane->elements = elements;
+}
+
+void rs_log_lane_create(struct rs_log_lane *lane, void *mem, uint32_t elements)
+{
+	rs_log_lane_init(lane, mem, elements);
+	__atomic_store_n(&lane->ring->magic, 0, __ATOMIC_RELEASE);
+	__builtin_memset(lane->control, 0, sizeof(*lane->control));
+	__builtin_memset(lane->tags, 0, elements * sizeof(*lane->tags));
+	*lane->ring = (struct rs_sbuf){ .ele_num = elements,
+					.ele_size = RS_LOG_ELEMENT_BYTES,
+					.flags = RS_SBUF_OVERWRITE | RS_SBUF_TAGGED,
+					.size = elements * RS_LOG_ELEMENT_BYTES };
+	/* Pairs with the acquire of magic of who looks whether there is a ring. */
+	__atomic_store_n(&lane->ring->magic, RS_SBUF_MAGIC, __ATOMIC_RELEASE);
+}
+
+/* ---- putting ------------------------------------------------------------------------------- */
+
+static struct rs_log_tag *tag_at(const struct rs_log_lane *lane, uint64_t number)
+{
+	return &lane->tags[number & (lane->elements - 1)];
+}
+
+static uint64_t *words_at(const struct rs_log_lane *lane, uint64_t number)
+{
+	return lane->words + (number & (lane->elements - 1)) * WORDS;
+}
+
+/* False: another put is in the middle of this element, or a later one has had it. */
+static bool claim(const struct rs_log_lane *lane, uint64_t number, uint32_t part, uint32_t parts)
+{
+	struct rs_log_tag *tag = tag_at(lane, number);
+	uint64_t state = __atomic_load_n(&tag->state, __ATOMIC_RELAXED);
+	uint64_t mine = state_of(number, RS_LOG_WRITING, part, parts, false);
+
+	do {
+		if (kind_of(state) == RS_LOG_WRITING || state >> NUMBER_SHIFT > number)
+			return false;
+		/* Acquire: what we write comes after. Pairs with the release in publish(). */
+	} while (!__atomic_compare_exchange_n(&tag->state, &state, mine, true, __ATOMIC_ACQ_REL,
+					      __ATOMIC_RELAXED));
+	return true;
+}
+
+/* All parts of a line, or none. */
+static bool claim_all(const struct rs_log_lane *lane, uint64_t number, uint32_t parts)
+{
+	for (uint32_t i = 0; i < parts; i++) {
+		if (claim(lane, number + i, i, parts))
+			continue;
+		while (i--)
+			__atomic_store_n(&tag_at(lane, number + i)->state,
+					 state_of(number + i, RS_LOG_VOID, i, parts, false),
+					 __ATOMIC_RELEASE);
+		return false;
+	}
+	return true;
+}
+
+static void write_part(const struct rs_log_lane *lane, uint64_t number, uint64_t done,
+		       const uint64_t *from)
+{
+	uint64_t *to = words_at(lane, number);
+	uint64_t sum = 0;
+
+	/* Each word after the tag's WRITING: pairs with the acquires in read_element(). */
+	for (uint32_t i = 0; i < WORDS; i++) {
+		__atomic_store_n(&to[i], from[i], __ATOMIC_RELEASE);
+		sum = mix(sum, from[i], i);
+	}
+	__atomic_store_n(&tag_at(lane, number)->check, finish(sum, done), __ATOMIC_RELEASE);
+}
+
+/* For ACRN's tools; two that end at once may leave it at the earlier. */
+static void book(const struct rs_log_lane *lane, uint64_t end)
+{
+	uint64_t oldest = end - (lane->elements - 1);
+
+	if (end > lane->elements - 1)
+		__atomic_store_n(&lane->ring->head,
+				 (uint32_t)(oldest & (lane->elements - 1)) * RS_LOG_ELEMENT_BYTES,
+				 __ATOMIC_RELAXED);
+	__atomic_store_n(&lane->ring->tail,
+			 (uint32_t)(end & (lane->elements - 1)) * RS_LOG_ELEMENT_BYTES,
+			 __ATOMIC_RELEASE);
+}
+
+bool rs_log_lane_put(const struct rs_log_lane *lane, struct rs_log_line_buffer *line)
+{
+	uint32_t parts = (line->bytes + RS_LOG_ELEMENT_BYTES - 1) / RS_LOG_ELEMENT_BYTES;
+	uint64_t number;
+
+	if (!parts)
+		parts = 1;
+	__builtin_memset((char *)line->words + line->bytes, 0,
+			 parts * RS_LOG_ELEMENT_BYTES - line->bytes);
+	for (int tries = 0;; tries++) {
+		if (tries == RS_LOG_TRIES) {
+			__atomic_fetch_add(&lane->control->dropped, 1, __ATOMIC_RELAXED);
+			return false;
+		}
+		/* Pairs with the acquire of taken in a reader: a hint of where to look. */
+		number = __atomic_fetch_add(&lane->control->taken, parts, __ATOMIC_ACQ_REL);
+		if (claim_all(lane, number, parts))
+			break;
+	}
+	for (uint32_t i = 0; i < parts; i++)
+		write_part(lane, number + i, state_of(number + i, RS_LOG_DONE, i, parts, line->cut),
+			   line->words + i * WORDS);
+	for (uint32_t i = 0; i < parts; i++) /* pairs with the acquires of state */
+		__atomic_store_n(&tag_at(lane, number + i)->state,
+				 state_of(number + i, RS_LOG_DONE, i, parts, line->cut),
+				 __ATOMIC_RELEASE);
+	book(lane, number + parts);
+	return true;
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+/* One element, as its tag was before and after. */
+static bool read_element(const struct rs_log_lane *lane, uint64_t number, uint64_t state,
+			 uint64_t *to)
+{
+	const struct rs_log_tag *tag = tag_at(lane, number);
+	const uint64_t *from = words_at(lane, number);
+	uint64_t check = __atomic_load_n(&tag->check, __ATOMIC_ACQUIRE);
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < WORDS; i++) {
+		/* Before the second look at the state: pairs with write_part()'s releases. */
+		to[i] = __atomic_load_n(&from[i], __ATOMIC_ACQUIRE);
+		sum = mix(sum, to[i], i);
+	}
+	return __atomic_load_n(&tag->state, __ATOMIC_RELAXED) == state &&
+	       check == finish(sum, state);
+}
+
+static uint64_t look(const struct rs_log_lane *lane, uint64_t number)
+{
+	/* Pairs with the releases in rs_log_lane_put(). */
+	return __atomic_load_n(&tag_at(lane, number)->state, __ATOMIC_ACQUIRE);
+}
+
+void rs_log_reader_init(struct rs_log_reader *r, const struct rs_log_lane *lane, uint64_t from)
+{
+	uint64_t taken = __atomic_load_n(&lane->control->taken, __ATOMIC_ACQUIRE);
+
+	*r = (struct rs_log_reader){ .lane = *lane, .next = from <= taken ? from : 0 };
+	r->dropped = __atomic_load_n(&lane->control->dropped, __ATOMIC_RELAXED);
+}
+
+static void text_end(struct rs_log_raw *raw, uint32_t parts)
+{
+	raw->bytes = parts * RS_LOG_ELEMENT_BYTES;
+	while (raw->bytes && !raw->text[raw->bytes - 1])
+		raw->bytes--;
+}
+
+/* The line that begins at r->next, whose tag says DONE: 1 taken, 0 busy, -1 it makes no sense. */
+static int take(const struct rs_log_reader *r, uint64_t state, struct rs_log_raw *raw)
+{
+	uint32_t parts = parts_of(state);
+
+	if (part_of(state) || parts > RS_LOG_PARTS_MAX)
+		return -1;
+	for (uint32_t i = 0; i < parts; i++) {
+		uint64_t due = state_of(r->next + i, RS_LOG_DONE, i, parts, state & 1);
+		uint64_t words[WORDS];
+
+		state = look(&r->lane, r->next + i);
+		if (state != due)
+			return state >> NUMBER_SHIFT <= r->next + i + 1 &&
+					       kind_of(state) != RS_LOG_DONE
+				       ? 0
+				       : -1;
+		if (!read_element(&r->lane, r->next + i, due, words))
+			return -1;
+		__builtin_memcpy(raw->text + i * RS_LOG_ELEMENT_BYTES, words, sizeof(words));
+	}
+	raw->cut = state & 1;
+	text_end(raw, parts);
+	return 1;
+}
+
+/* What is overwritten already. */
+static void catch_up(struct rs_log_reader *r, uint64_t taken)
+{
+	if (taken - r->next <= r->lane.elements)
+		return;
+	r->lost += taken - r->lane.elements - r->next;
+	r->next = taken - r->lane.elements;
+}
+
+enum rs_log_read rs_log_reader_next(struct rs_log_reader *r, struct rs_log_raw *raw)
+{
+	/* Pairs with the reservation in rs_log_lane_put(). */
+	uint64_t taken = __atomic_load_n(&r->lane.control->taken, __ATOMIC_ACQUIRE);
+
+	r->dropped = __atomic_load_n(&r->lane.control->dropped, __ATOMIC_RELAXED);
+	if (taken < r->next) { /* it never goes back */
+		r->damaged++;
+		r->next = taken;
+	}
+	catch_up(r, taken);
+	for (; r->next < taken; r->next++) {
+		uint64_t state = look(&r->lane, r->next);
+		uint64_t number = state >> NUMBER_SHIFT;
+		int got;
+
+		if (number > r->next + 1) { /* overwritten since */
+			r->lost++;
+			continue;
+		}
+		if (number < r->next + 1 || kind_of(state) == RS_LOG_WRITING)
+			return RS_LOG_READ_BUSY;
+		if (kind_of(state) == RS_LOG_VOID)
+			continue;
+		got = kind_of(state) == RS_LOG_DONE ? take(r, state, raw) : -1;
+		if (!got)
+			return RS_LOG_READ_BUSY;
+		if (got > 0) {
+			r->next += parts_of(state);
+			return RS_LOG_READ_LINE;
+		}
+		/* Overwritten while we read; or what was lost before has taken its first part. */
+		if (look(&r->lane, r->next) != state || part_of(state))
+			r->lost++;
+		else
+			r->damaged++;
+	}
+	return RS_LOG_READ_EMPTY;
+}
+
+void rs_log_reader_skip(struct rs_log_reader *r)
+{
+	uint64_t taken = __atomic_load_n(&r->lane.control->taken, __ATOMIC_ACQUIRE);
+
+	if (r->next >= taken)
+		return;
+	catch_up(r, taken);
+	do {
+		r->lost++;
+		r->next++;
+	} while (r->next < taken && (look(&r->lane, r->next) >> NUMBER_SHIFT < r->next + 1 ||
+				     kind_of(look(&r->lane, r->next)) == RS_LOG_WRITING));
+}
+
+void rs_log_reader_done(const struct rs_log_reader *r)
+{
+	__atomic_store_n(&r->lane.control->read, r->next, __ATOMIC_RELAXED);
+}
+
+/* ---- reading at rest ----------------------------------------------------------------------- */
+
+/* A heap's sift, by number: order holds states. */
+static void sift(uint64_t *order, uint32_t at, uint32_t n)
+{
+	for (;;) {
+		uint32_t child = 2 * at + 1;
+		uint64_t moved = order[at];
+
+		if (child >= n)
+			return;
+		if (child + 1 < n && order[child + 1] > order[child])
+			child++;
+		if (order[child] <= moved)
+			return;
+		order[at] = order[child];
+		order[child] = moved;
+		at = child;
+	}
+}
+
+/* Not qsort(): there is no libc, and no recursion on what somebody else wrote. */
+static void sort(uint64_t *order, uint32_t n)
+{
+	for (uint32_t i = n / 2; i--;)
+		sift(order, i, n);
+	for (uint32_t i = n; i-- > 1;) {
+		uint64_t last = order[i];
+
+		order[i] = order[0];
+		order[0] = last;
+		sift(order, 0, i);
+	}
+}
+
+/* States of what is whole, in order of their numbers. */
+static uint32_t whole(const struct rs_log_lane *lane, uint64_t *order, struct rs_log_salvage *sum)
+{
+	uint64_t words[WORDS];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < lane->elements; i++) {
+		uint64_t state = look(lane, i);
+		uint32_t kind = kind_of(state);
+
+		if (!state || kind == RS_LOG_VOID)
+			continue;
+		if (kind == RS_LOG_DONE && parts_of(state) <= RS_LOG_PARTS_MAX &&
+		    part_of(state) < parts_of(state) &&
+		    (((state >> NUMBER_SHIFT) - 1) & (lane->elements - 1)) == i &&
+		    read_element(lane, i, state, words))
+			order[n++] = state;
+		else
+			sum->torn++;
+	}
+	sort(order, n);
+	return n;
+}
+
+void rs_log_lane_salvage(const struct rs_log_lane *lane, uint64_t *order,
+			 void (*found)(void *ctx, const struct rs_log_raw *raw), void *ctx,
+			 struct rs_log_salvage *sum)
+{
+	uint32_t n, i = 0;
+
+	*sum = (struct rs_log_salvage){ 0 };
+	n = whole(lane, order, sum);
+	while (i < n) {
+		struct rs_log_reader r = { .lane = *lane, .next = (order[i] >> NUMBER_SHIFT) - 1 };
+		struct rs_log_raw raw;
+
+		if (take(&r, order[i], &raw) > 0) {
+			sum->lines++;
+			i += parts_of(order[i]);
+			found(ctx, &raw);
+		} else {
+			sum->parts++;
+			i++;
+		}
+	}
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A log line's text: ACRN's prefix, and a printf that needs no libc, takes no lock and allocates
+ * nothing. Built for the host and for guests, which have no floating point either.
+ */
+#include <ringside/log_ring.h>
+
+struct out {
+	char *at, *end; /* end: of what a line may have */
+	bool cut;
+};
+
+/* Not strlen(): a guest has none. */
+static size_t length(const char *text)
+{
+	size_t n = 0;
+
+	while (text[n])
+		n++;
+	return n;
+}
+
+static void put_char(struct out *o, char c)
+{
+	if (o->at < o->end)
+		*o->at++ = c;
+	else
+		o->cut = true;
+}
+
+static void put_bytes(struct out *o, const char *text, size_t n)
+{
+	size_t room = (size_t)(o->end - o->at);
+
+	if (n > room) {
+		n = room;
+		o->cut = true;
+	}
+	__builtin_memcpy(o->at, text, n);
+	o->at += n;
+}
+
+static void put_fill(struct out *o, char c, int n)
+{
+	while (n-- > 0 && !o->cut)
+		put_char(o, c);
+}
+
+/* ---- numbers ------------------------------------------------------------------------------- */
+
+#define DIGITS_MAX 24 /* of 64 bits in octal, and some */
+
+static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233"
+			    "34353637383940414243444546474849505152535455565758596061626364656667"
+			    "6869707172737475767778798081828384858687888990919293949596979899";
+
+/* Two digits at a time, from the end; where they begin. */
+static char *decimal(char *end, uint64_t value)
+{
+	while (value >= 100) {
+		const char *two = &pairs[value % 100 * 2];
+
+		value /= 100;
+		*--end = two[1];
+		*--end = two[0];
+	}
+	if (value >= 10) {
+		*--end = pairs[value * 2 + 1];
+		*--end = pairs[value * 2];
+	} else {
+		*--end = (char)('0' + value);
+	}
+	return end;
+}
+
+static void put_decimal(struct out *o, uint64_t value)
+{
+	char digits[DIGITS_MAX];
+	char *from = decimal(digits + DIGITS_MAX, value);
+
+	put_bytes(o, from, (size_t)(digits + DIGITS_MAX - from));
+}
+
+static char *power_of_two(char *end, uint64_t value, uint32_t bits, bool upper)
+{
+	const char *digits = upper ? "0123456789ABCDEF" : "0123456789abcdef";
+
+	do {
+		*--end = digits[value & ((1u << bits) - 1)];
+		value >>= bits;
+	} while (value);
+	return end;
+}
+
+/* ---- a conversion -------------------------------------------------------------------------- */
+
+struct conversion {
+	bool left, zero, plus, space, alternate;
+	int width, precision; /* precision -1: none */
+	int size;	      /* of the argument: -2 hh, -1 h, 0 int, 1 long and all of its size */
+	char letter;
+};
+
+/* %[flags][width][.precision][size]letter, behind the %; what is behind it. */
+static const char *parse(const char *f, struct conversion *c, va_list *args)
+{
+	int *number = &c->width;
+
+	*c = (struct conversion){ .precision = -1 };
+	for (;; f++) {
+		if (*f == '-')
+			c->left = true;
+		else if (*f == '0')
+			c->zero = true;
+		else if (*f == '+')
+			c->plus = true;
+		else if (*f == ' ')
+			c->space = true;
+		else if (*f == '#')
+			c->alternate = true;
+		else
+			break;
+	}
+	for (;;) {
+		if (*f == '*') {
+			*number = va_arg(*args, int);
+			f++;
+		}
+		while (*f >= '0' && *f <= '9') {
+			*number =
+				*number < (int)RS_LOG_LINE_MAX ? *number * 10 + *f - '0' : *number;
+			f++;
+		}
+		if (*f != '.' || number == &c->precision)
+			break;
+		number = &c->precision;
+		*number = 0;
+		f++;
+	}
+	if (c->width < 0) {
+		c->left = true;
+		c->width = c->width < -(int)RS_LOG_LINE_MAX ? (int)RS_LOG_LINE_MAX : -c->width;
+	}
+	for (;; f++) {
+		if (*f == 'h')
+			c->size--;
+		else if (*f == 'l' || *f == 'z' || *f == 't' || *f == 'j')
+			c->size = 1;
+		else
+			break;
+	}
+	c->letter = *f;
+	return *f ? f + 1 : f;
+}
+
+static uint64_t unsigned_of(const struct conversion *c, va_list *args)
+{
+	if (c->size > 0)
+		return va_arg(*args, uint64_t);
+	if (c->size == 0)
+		return va_arg(*args, unsigned int);
+	return c->size == -1 ? (uint16_t)va_arg(*args, unsigned int)
+			     : (uint8_t)va_arg(*args, unsigned int);
+}
+
+static int64_t signed_of(const struct conversion *c, va_list *args)
+{
+	if (c->size > 0)
+		return va_arg(*args, int64_t);
+	if (c->size == 0)
+		return va_arg(*args, int);
+	return c->size == -1 ? (int16_t)va_arg(*args, int) : (int8_t)va_arg(*args, int);
+}
+
+/* Sign or 0x, zeros, digits, in a field. */
+static void put_number(struct out *o, const struct conversion *c, const char *sign,
+		       const char *digits, int n)
+{
+	int signs = (int)length(sign);
+	int zeros = c->precision > n ? c->precision - n : 0;
+	int pad = c->width - signs - zeros - n;
+
+	if (pad > 0 && c->zero && !c->left && c->precision < 0) {
+		zeros += pad;
+		pad = 0;
+	}
+	if (!c->left)
+		put_fill(o, ' ', pad);
+	put_bytes(o, sign, (size_t)signs);
+	put_fill(o, '0', zeros);
+	put_bytes(o, digits, (size_t)n);
+	if (c->left)
+		put_fill(o, ' ', pad);
+}
+
+static void convert_decimal(struct out *o, const struct conversion *c, uint64_t value,
+			    const char *sign)
+{
+	char digits[DIGITS_MAX];
+	char *end = digits + DIGITS_MAX;
+	char *from = c->precision == 0 && !value ? end : decimal(end, value);
+
+	put_number(o, c, sign, from, (int)(end - from));
+}
+
+static void convert_bits(struct out *o, struct conversion *c, uint64_t value)
+{
+	uint32_t bits = c->letter == 'o' ? 3 : 4;
+	char digits[DIGITS_MAX];
+	char *end = digits + DIGITS_MAX;
+	char *from = c->precision == 0 && !value ? end
+						 : power_of_two(end, value, bits, c->letter == 'X');
+	const char *sign = "";
+
+	if (c->alternate && bits == 3) {
+		if (from == end || *from != '0')
+			*--from = '0';
+	} else if (c->alternate && value) {
+		sign = c->letter == 'X' ? "0X" : "0x";
+	}
+	put_number(o, c, sign, from, (int)(end - from));
+}
+
+static void convert_text(struct out *o, const struct conversion *c, const char *text)
+{
+	size_t most = c->precision >= 0 ? (size_t)c->precision : RS_LOG_LINE_MAX + 1;
+	size_t n = 0;
+
+	if (!text)
+		text = "(null)";
+	while (n < most && text[n])
+		n++;
+	if (!c->left)
+		put_fill(o, ' ', c->width - (int)n);
+	put_bytes(o, text, n);
+	if (c->left)
+		put_fill(o, ' ', c->width - (int)n);
+}
+
+/* False: it is none that we know. */
+static bool convert(struct out *o, struct conversion *c, va_list *args)
+{
+	int64_t value;
+	char one[2] = { 0 };
+
+	switch (c->letter) {
+	case '%':
+		put_char(o, '%');
+		return true;
+	case 'c':
+		one[0] = (char)va_arg(*args, int);
+		convert_text(o, c, one);
+		return true;
+	case 's':
+		convert_text(o, c, va_arg(*args, const char *));
+		return true;
+	case 'd':
+	case 'i':
+		value = signed_of(c, args);
+		convert_decimal(o, c, value < 0 ? -(uint64_t)value : (uint64_t)value,
+				value < 0  ? "-"
+				: c->plus  ? "+"
+				: c->space ? " "
+					   : "");
+		return true;
+	case 'u':
+		convert_decimal(o, c, unsigned_of(c, args), "");
+		return true;
+	case 'p':
+		c->alternate = true;
+		convert_bits(o, c, (uintptr_t)va_arg(*args, void *));
+		return true;
+	case 'x':
+	case 'X':
+	case 'o':
+		convert_bits(o, c, unsigned_of(c, args));
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void put_format(struct out *o, const char *format, va_list *args)
+{
+	const char *f = format;
+
+	while (*f && !o->cut) {
+		const char *from = f;
+		struct conversion c;
+
+		while (*f && *f != '%')
+			f++;
+		put_bytes(o, from, (size_t)(f - from));
+		if (!*f)
+			break;
+		from = f;
+		f = parse(f + 1, &c, args);
+		if (convert(o, &c, args))
+			continue;
+		/* Which argument is whose is not known any more. */
+		put_bytes(o, from, length(from));
+		break;
+	}
+}
+
+/* ---- the line ------------------------------------------------------------------------------ */
+
+#define PUT_TEXT(o, text) put_bytes((o), (text), sizeof(text) - 1)
+
+/* Marks the end of a line that was longer; not within a character of several bytes. */
+static void mark_cut(struct out *o)
+{
+	char *at = o->end - (sizeof(RS_LOG_CUT) - 1);
+
+	while (((unsigned char)*at & 0xc0) == 0x80)
+		at--;
+	o->at = at;
+	PUT_TEXT(o, RS_LOG_CUT);
+}
+
+void rs_log_line_make(struct rs_log_line_buffer *line, const struct rs_log_prefix *prefix,
+		      const char *format, va_list args)
+{
+	char *text = (char *)line->words;
+	struct out o = { text, text + RS_LOG_LINE_MAX, false };
+	va_list copy;
+
+	put_char(&o, '[');
+	put_decimal(&o, prefix->us);
+	PUT_TEXT(&o, "us][cpu=");
+	put_decimal(&o, prefix->cpu);
+	PUT_TEXT(&o, "][");
+	put_bytes(&o, prefix->thread, length(prefix->thread));
+	PUT_TEXT(&o, " thread][sev=");
+	put_decimal(&o, prefix->level);
+	PUT_TEXT(&o, "][seq=");
+	put_decimal(&o, prefix->seq);
+	PUT_TEXT(&o, "]:");
+	line->message = (uint32_t)(o.at - text);
+	va_copy(copy, args);
+	put_format(&o, format, &copy);
+	va_end(copy);
+	if (o.cut)
+		mark_cut(&o);
+	else if (o.at[-1] == '\n')
+		o.at--;
+	line->bytes = (uint32_t)(o.at - text);
+	line->cut = o.cut;
+}
+
+const char *rs_log_line_message(const struct rs_log_line_buffer *line, uint32_t *bytes)
+{
+	*bytes = line->bytes - line->message;
+	return (const char *)line->words + line->message;
+}
