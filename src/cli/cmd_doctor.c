@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "kvm/kvm.h"
+#include "source/tracepoint.h"
 #include <ringside/clock.h>
 
 #define CHECKS_MAX 32
@@ -24,6 +25,7 @@
 #define OF_SESSION 1u /* KVM's tracepoints, by BPF */
 #define OF_GUEST   2u /* to run a guest ourselves */
 #define OF_CLOCK   4u /* stamps by the TSC */
+#define OF_PERF	   8u /* any of the kernel's tracepoints, by perf */
 
 static const struct need {
 	const char *verb;
@@ -31,7 +33,7 @@ static const struct need {
 } needs[] = {
 	{ "exits", OF_SESSION },
 	{ "top", OF_SESSION },
-	{ "record", OF_SESSION | OF_CLOCK },
+	{ "record", OF_SESSION | OF_CLOCK | OF_PERF },
 	{ "run", OF_GUEST | OF_CLOCK },
 };
 
@@ -113,6 +115,21 @@ static const char *no_clock(char *text, size_t size)
 	return clock.invariant ? NULL : "the CPU does not say that its TSC is invariant";
 }
 
+static const char *no_perf(char *text, size_t size)
+{
+	static const char *const any[] = { "sched:sched_switch" };
+	const struct rs_tracepoint_options options = { .globs = any, .n_globs = 1 };
+	struct rs_tracepoints *session = NULL;
+	struct rs_error *err = rs_tracepoints_open(&options, &session);
+
+	rs_tracepoints_close(session);
+	if (!err)
+		return NULL;
+	snprintf(text, size, "%s", rs_error_text(err));
+	rs_error_free(err);
+	return text;
+}
+
 static const struct own_check {
 	const char *what;
 	const char *(*missing)(char *text, size_t size);
@@ -129,6 +146,8 @@ static const struct own_check {
 	  OF_SESSION, false },
 	{ "/dev/kvm", no_guest,
 	  "load kvm_intel or kvm_amd (modprobe), and be root or in the group kvm", OF_GUEST, true },
+	{ "tracepoints, by perf", no_perf, "until then 'record --tracepoint' can't", OF_PERF,
+	  false },
 	{ "invariant TSC", no_clock,
 	  "times may drift; 'record' and 'run' say so, and refuse with --strict-clock", OF_CLOCK,
 	  false },

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * perf's ring, as if somebody else than the kernel wrote it: records come within the ring, by time,
+ * and what reads them neither leaves it nor stands still.
+ *
+ *	input: the ring, 4096 bytes; then, for each look, how far the head goes on, and until when
+ *	records are taken
+ */
+#include <linux/perf_event.h>
+
+#include "source/perf_ring.h"
+
+#include "fuzz.h"
+
+#define BYTES  4096u
+#define ROUNDS 256
+
+static struct rs_perf_ring ring;
+static _Alignas(4096) uint8_t page[4096];
+
+static void take(uint64_t until)
+{
+	static uint8_t copy[1u << 16];
+	struct rs_perf_record record;
+	uint64_t last = 0;
+
+	for (uint32_t n = 0; rs_perf_ring_next(&ring, until, &record); n++) {
+		MUST(n < RS_PERF_IN_HAND && record.time >= last && record.time <= until);
+		last = record.time;
+		if (record.lost)
+			continue;
+		MUST(record.bytes < BYTES);
+		memcpy(copy, record.raw, record.bytes);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_input in = { data, size };
+	/* Of its own, so that a read behind it is seen. */
+	uint8_t *memory = malloc(BYTES);
+
+	fuzz_take(&in, memory, BYTES);
+	memset(page, 0, sizeof(page));
+	MUST(memory && rs_perf_ring_init(&ring, page, memory, BYTES));
+	for (int i = 0; i < ROUNDS && in.left; i++) {
+		struct perf_event_mmap_page *head = (struct perf_event_mmap_page *)(void *)page;
+
+		head->data_head += fuzz_u16(&in);
+		rs_perf_ring_look(&ring);
+		MUST(head->data_tail <= ring.seen);
+		take(fuzz_u8(&in) & 1 ? UINT64_MAX : fuzz_u32(&in));
+	}
+	rs_perf_ring_deinit(&ring);
+	free(memory);
+	return 0;
+}

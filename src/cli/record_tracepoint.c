@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ringside record --tracepoint: any of the host kernel's tracepoints, through perf's rings. */
+#include "cli/cli.h"
+#include "cli/record.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "record/port.h"
+#include "source/tracepoint.h"
+
+/* The one, of this command: zero at first. */
+static struct tracepoint {
+	const char *globs[RS_TRACEPOINT_GLOBS_MAX];
+	uint32_t n_globs;
+	struct rs_tracepoints *session;
+	struct rs_clock clock;
+} the_tracepoint;
+
+enum { KEY_TRACEPOINT = 768 };
+
+static const struct argp_option options[] = {
+	{ "tracepoint", KEY_TRACEPOINT, "SYSTEM:EVENT", 0,
+	  "Tracepoints of the host's kernel, as in sched:sched_switch or 'block:*'; may be given "
+	  "again",
+	  1 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct tracepoint *t = state->input;
+
+	switch (key) {
+	case KEY_TRACEPOINT:
+		if (t->n_globs == RS_TRACEPOINT_GLOBS_MAX)
+			argp_error(state, "more than %u of --tracepoint", RS_TRACEPOINT_GLOBS_MAX);
+		t->globs[t->n_globs++] = text;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+
+static bool is_wanted(const void *state)
+{
+	const struct tracepoint *t = state;
+
+	return t->n_globs > 0;
+}
+
+static struct rs_error *tracepoint_open(void *state, const struct rs_record_common *common)
+{
+	struct tracepoint *t = state;
+	const struct rs_tracepoint_options o = { .globs = t->globs,
+						 .n_globs = t->n_globs,
+						 .cpus = &common->cpus,
+						 .ring_bytes = common->buffer_bytes };
+
+	return rs_tracepoints_open(&o, &t->session);
+}
+
+static struct rs_error *tracepoint_attach(void *state, struct rs_recorder *recorder,
+					  const struct rs_clock *host)
+{
+	struct tracepoint *t = state;
+	struct rs_error *err = rs_clock_monotonic(host, &t->clock);
+	struct rs_stream stream = { .vcpu = RS_UNKNOWN, .tid = RS_UNKNOWN };
+	struct rs_recorder_port port = { .schema = rs_tracepoints_schema(t->session),
+					 .clock = &t->clock,
+					 .stream = &stream };
+
+	for (uint32_t i = 0; !err && rs_tracepoints_port(t->session, i, &stream.cpu, &port.port);
+	     i++)
+		err = rs_recorder_add_port(recorder, &port);
+	return err;
+}
+
+static struct rs_error *tracepoint_gate(void *state, bool open)
+{
+	struct tracepoint *t = state;
+	uint64_t at_ns;
+
+	return rs_tracepoints_gate(t->session, open, &at_ns);
+}
+
+static void tracepoint_sum(const void *state, char text[RS_RECORD_WHY_MAX], json_t *json)
+{
+	const struct tracepoint *t = state;
+	uint32_t refused, n = rs_tracepoints_count(t->session, &refused);
+	int len = snprintf(text, RS_RECORD_WHY_MAX, "%u tracepoint%s", n, n == 1 ? "" : "s");
+
+	if (refused)
+		snprintf(text + len, RS_RECORD_WHY_MAX - (size_t)len,
+			 " (%u more match, which perf does not give out)", refused);
+	json_object_set_new(json, "tracepoints", json_integer(n));
+	json_object_set_new(json, "tracepoints_refused", json_integer(refused));
+}
+
+static void tracepoint_close(void *state)
+{
+	struct tracepoint *t = state;
+
+	rs_tracepoints_close(t->session);
+}
+
+const struct rs_record_kind rs_record_tracepoint = {
+	.name = "tracepoint",
+	.state = &the_tracepoint,
+	.argp = &argp,
+	.uses = RS_RECORD_BUFFER | RS_RECORD_POLL | RS_RECORD_CPUS,
+	.is_wanted = is_wanted,
+	.open = tracepoint_open,
+	.attach = tracepoint_attach,
+	.gate = tracepoint_gate,
+	.sum = tracepoint_sum,
+	.close = tracepoint_close,
+};

@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/tracepoint.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "source/ftrace.h"
+#include "source/perf_ring.h"
+#include "source/tracefs.h"
+#include <ringside/ring.h>
+
+#define RING_DEFAULT (1u << 20)
+#define RING_MAX     (1u << 30)
+#define IDS_MAX	     65536u /* common_type has 16 bits */
+
+/* How long after its stamp a sample may come to be in the ring: what interrupts its making. One
+ * that takes longer has its stamp mended by the drain, which says so. */
+#define MAKING_NS 2000000u
+
+/* The records of ours that one of the kernel's may become, with filler before each. */
+#define ROOM_BYTES (2 * (RS_RECORD_SLOTS_MAX + RS_LOST_SLOTS + 1) * RS_SLOT_BYTES)
+#define SBUF_MIN   (4 * ROOM_BYTES)
+
+struct cpu {
+	struct rs_tracepoints *session;
+	int cpu;
+	int *fds; /* one for each event; the first has the ring. -1: not given out */
+	void *map;
+	size_t map_bytes;
+	struct rs_perf_ring ring;
+	struct rs_ring_memory memory; /* of the records of ours */
+	struct rs_sbuf_producer producer;
+	struct rs_sbuf_consumer consumer;
+	struct rs_port local;
+	uint64_t last;	       /* stamp of the last record */
+	uint64_t told_lost;    /* by the kernel's records */
+	uint64_t told_damaged; /* of the ring's */
+	uint64_t lost;	       /* in all, by its counts, once the gate is shut */
+	bool told_end;
+};
+
+/* An event of the kernel's. */
+struct tracepoint {
+	int id;
+	struct rs_ftrace_event event;
+};
+
+struct rs_tracepoints {
+	struct rs_tracefs_list list;
+	struct tep_handle *tep;
+	struct rs_schema *schema;
+	struct tracepoint *events;
+	const struct tracepoint **by_id;
+	uint32_t n_events, n_refused;
+	bool counts_lost; /* the kernel says how many samples each event lost: from Linux 6.0 */
+	struct cpu *cpus;
+	uint32_t n_cpus;
+	uint32_t ring_bytes;
+	/* Written with release by the gate, read with acquire by the drains. */
+	uint64_t opened_ns, shut_ns; /* 0, UINT64_MAX: not yet */
+	bool closed;		     /* shut, and no more samples are made */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* ---- records ------------------------------------------------------------------------------ */
+
+/* Whether a record of any length, and a loss, find room. */
+static bool has_room(const struct cpu *c)
+{
+	uint32_t at = (uint32_t)c->producer.reserve, head = c->consumer.head;
+	uint32_t used = (at >= head ? at : at + c->consumer.size) - head;
+
+	return c->consumer.size - used > ROOM_BYTES;
+}
+
+static uint64_t cpu_bits(const struct cpu *c)
+{
+	uint64_t bits = c->cpu < (int)RS_CPU_UNKNOWN ? (uint64_t)c->cpu : RS_CPU_UNKNOWN;
+
+	return bits << RS_CPU_SHIFT;
+}
+
+static void put_lost(struct cpu *c, uint64_t count, uint64_t to, enum rs_lost_why why)
+{
+	struct rs_lost lost = { .count = count, .from = c->last, .to = to, .why = why };
+	struct rs_sbuf_room room;
+
+	if (to < c->last)
+		lost.to = c->last;
+	room = rs_sbuf_reserve(&c->producer, RS_LOST_SLOTS * RS_SLOT_BYTES);
+	if (!room.at) /* has_room() has said that there is */
+		return;
+	rs_record_write_lost(room.at, cpu_bits(c), &lost, lost.to);
+	rs_sbuf_commit(&c->producer);
+}
+
+static void put(struct cpu *c, uint64_t stamp, uint64_t id, const uint8_t *payload, uint32_t bytes)
+{
+	uint32_t slots = RS_RECORD_SLOTS(bytes);
+	struct rs_slot head = { .tsc = stamp, .head = rs_record_head(id, slots) | cpu_bits(c) };
+	struct rs_sbuf_room room = rs_sbuf_reserve(&c->producer, slots * RS_SLOT_BYTES);
+
+	if (!room.at)
+		return;
+	memset(room.at + (slots - 1) * RS_SLOT_BYTES, 0, RS_SLOT_BYTES);
+	memcpy(room.at, &head, RS_RECORD_HEAD);
+	memcpy(room.at + RS_RECORD_HEAD, payload, bytes);
+	rs_sbuf_commit(&c->producer);
+}
+
+static void take_sample(struct cpu *c, const struct rs_perf_record *record)
+{
+	const struct rs_tracepoints *s = c->session;
+	uint8_t payload[RS_FTRACE_PAYLOAD_MAX];
+	const struct tracepoint *event = NULL;
+	uint16_t type;
+	uint32_t bytes = 0;
+
+	if (record->bytes >= sizeof(type)) {
+		memcpy(&type, record->raw, sizeof(type));
+		event = s->by_id[type];
+	}
+	if (event)
+		bytes = rs_ftrace_payload(&event->event, s->tep, record->raw, record->bytes,
+					  payload);
+	if (bytes)
+		put(c, record->time, RS_ID(RS_IDS_USER, (uint32_t)event->id), payload, bytes);
+	else
+		put_lost(c, 1, record->time, RS_LOST_DAMAGED);
+	c->last = record->time;
+}
+
+static void take_record(struct cpu *c, const struct rs_perf_record *record, uint64_t shut_ns)
+{
+	if (record->lost) {
+		c->told_lost += record->lost;
+		if (record->time >= c->session->opened_ns)
+			put_lost(c, record->lost, record->time, RS_LOST_FULL);
+		return;
+	}
+	if (record->time >= c->session->opened_ns && record->time <= shut_ns)
+		take_sample(c, record);
+}
+
+/* What is left to say when nothing more comes. */
+static void take_end(struct cpu *c, uint64_t shut_ns)
+{
+	c->told_end = true;
+	if (c->lost > c->told_lost)
+		put_lost(c, c->lost - c->told_lost, shut_ns, RS_LOST_FULL);
+}
+
+/* Makes records of what is old enough in the kernel's ring, while there is room. */
+static void pump(struct cpu *c)
+{
+	const struct rs_tracepoints *s = c->session;
+	/* Each pairs with the gate's release. */
+	bool closed = __atomic_load_n(&s->closed, __ATOMIC_ACQUIRE);
+	uint64_t opened_ns = __atomic_load_n(&s->opened_ns, __ATOMIC_ACQUIRE);
+	uint64_t shut_ns = __atomic_load_n(&s->shut_ns, __ATOMIC_ACQUIRE);
+	uint64_t until = closed ? UINT64_MAX : now_ns() - MAKING_NS;
+	struct rs_perf_record record;
+	bool all, any = true;
+
+	if (!opened_ns)
+		return;
+	if (!c->last)
+		c->last = opened_ns;
+	while (any && has_room(c)) {
+		all = rs_perf_ring_look(&c->ring);
+		any = false;
+		while (has_room(c) &&
+		       rs_perf_ring_next(&c->ring, all ? until : UINT64_MAX, &record)) {
+			take_record(c, &record, shut_ns);
+			any = true;
+		}
+		if (c->ring.damaged > c->told_damaged && has_room(c)) {
+			put_lost(c, c->ring.damaged - c->told_damaged, c->last, RS_LOST_DAMAGED);
+			c->told_damaged = c->ring.damaged;
+		}
+	}
+	if (closed && !any && !c->told_end && has_room(c))
+		take_end(c, shut_ns);
+}
+
+/* The port of a ring of ours in this process, which is filled when it is asked. */
+static bool port_poll(void *ctx, uint32_t *tail, uint64_t *refused)
+{
+	struct cpu *c = ctx;
+
+	pump(c);
+	return c->local.poll(c->local.ctx, tail, refused);
+}
+
+static bool port_copy(void *ctx, uint32_t offset, void *to, uint32_t bytes)
+{
+	struct cpu *c = ctx;
+
+	return c->local.copy(c->local.ctx, offset, to, bytes);
+}
+
+static bool port_release(void *ctx, uint32_t head)
+{
+	struct cpu *c = ctx;
+
+	return c->local.release(c->local.ctx, head);
+}
+
+/* ---- the gate ----------------------------------------------------------------------------- */
+
+static struct rs_error *switch_all(struct rs_tracepoints *s, bool on)
+{
+	for (uint32_t i = 0; i < s->n_cpus; i++) {
+		for (uint32_t j = 0; j < s->n_events; j++) {
+			int fd = s->cpus[i].fds[j];
+
+			if (fd >= 0 &&
+			    ioctl(fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0))
+				return rs_error_errno(errno, "a tracepoint can't be turned %s",
+						      on ? "on" : "off");
+		}
+	}
+	return NULL;
+}
+
+/* How many samples each CPU's events have lost: PERF_FORMAT_LOST. */
+static void losses_read(struct rs_tracepoints *s)
+{
+	for (uint32_t i = 0; i < s->n_cpus && s->counts_lost; i++) {
+		for (uint32_t j = 0; j < s->n_events; j++) {
+			struct {
+				uint64_t value, lost;
+			} counts;
+
+			if (s->cpus[i].fds[j] >= 0 &&
+			    read(s->cpus[i].fds[j], &counts, sizeof(counts)) == sizeof(counts))
+				s->cpus[i].lost += counts.lost;
+		}
+	}
+}
+
+struct rs_error *rs_tracepoints_gate(struct rs_tracepoints *s, bool open, uint64_t *ns)
+{
+	struct rs_error *err;
+
+	if (open ? s->opened_ns != 0 : !s->opened_ns || s->shut_ns != UINT64_MAX)
+		return rs_error_create(RS_USAGE, "a gate opens once, and is shut once");
+	if (open) { /* from when all are on */
+		err = switch_all(s, true);
+		*ns = now_ns();
+		if (!err)
+			__atomic_store_n(&s->opened_ns, *ns, __ATOMIC_RELEASE);
+		return err;
+	}
+	*ns = now_ns();
+	__atomic_store_n(&s->shut_ns, *ns, __ATOMIC_RELEASE);
+	err = switch_all(s, false);
+	losses_read(s);
+	__atomic_store_n(&s->closed, true, __ATOMIC_RELEASE);
+	return err;
+}
+
+/* ---- the events --------------------------------------------------------------------------- */
+
+static struct rs_error *event_learn(struct rs_tracepoints *s, const struct rs_tracefs_event *from)
+{
+	struct tracepoint *to = &s->events[s->n_events];
+	struct tep_event *format = NULL;
+	struct rs_error *err;
+	char *text = NULL;
+	size_t len;
+
+	err = rs_tracefs_format(from, &text, &len);
+	/* What the format's text says for people may be more than libtraceevent understands. */
+	if (!err && tep_parse_format(s->tep, &format, text, len, from->system) && !format)
+		err = rs_error_create(RS_FAILED, "libtraceevent does not understand its format");
+	if (!err && (!format || format->id <= 0 || (uint32_t)format->id >= IDS_MAX))
+		err = rs_error_create(RS_FAILED, "its format has no number");
+	free(text);
+	if (!err) {
+		to->id = format->id;
+		rs_ftrace_plan(&to->event, format);
+		err = rs_ftrace_add(&to->event, s->schema, RS_ID(RS_IDS_USER, (uint32_t)to->id));
+	}
+	if (err && !from->named && rs_error_code(err) != RS_NO_MEMORY) {
+		rs_error_free(err); /* one of those that a glob matches */
+		s->n_refused++;
+		return NULL;
+	}
+	if (!err) {
+		s->by_id[to->id] = to;
+		s->n_events++;
+	}
+	return rs_error_wrap(err, "%s:%s", from->system, from->name);
+}
+
+static struct rs_error *events_learn(struct rs_tracepoints *s,
+				     const struct rs_tracepoint_options *options)
+{
+	struct rs_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < options->n_globs; i++)
+		err = rs_tracefs_match(options->globs[i], &s->list);
+	if (err)
+		return err;
+	s->tep = tep_alloc();
+	s->events = calloc(s->list.n + 1, sizeof(*s->events));
+	s->by_id = calloc(IDS_MAX, sizeof(const struct tracepoint *));
+	if (!s->tep || !s->events || !s->by_id)
+		return rs_error_no_memory();
+	tep_set_loglevel(TEP_LOG_NONE);
+	tep_set_long_size(s->tep, sizeof(long));
+	for (uint32_t i = 0; !err && i < s->list.n; i++)
+		err = event_learn(s, &s->list.events[i]);
+	if (!err && !s->n_events)
+		err = rs_error_create(RS_ABSENT, "none of these tracepoints can be read");
+	return err;
+}
+
+/* ---- the kernel's rings ------------------------------------------------------------------- */
+
+static int perf_open(const struct rs_tracepoints *s, int id, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(attr),
+		.config = (uint64_t)id,
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW,
+		.read_format = s->counts_lost ? PERF_FORMAT_LOST : 0,
+		.disabled = 1,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		/* Nobody waits: we look now and then. */
+		.watermark = 1,
+		.wakeup_watermark = UINT32_MAX,
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Linux before 6.0 does not know PERF_FORMAT_LOST. */
+static int perf_open_either(struct rs_tracepoints *s, int id, int cpu)
+{
+	int fd = perf_open(s, id, cpu);
+
+	if (fd >= 0 || errno != EINVAL || !s->counts_lost)
+		return fd;
+	s->counts_lost = false;
+	fd = perf_open(s, id, cpu);
+	if (fd < 0) /* it was not that */
+		s->counts_lost = true;
+	return fd;
+}
+
+static struct rs_error *perf_error(const struct rs_tracepoints *s, const struct tep_event *format)
+{
+	int error = errno;
+
+	if (error == EACCES || error == EPERM)
+		return rs_error_create(RS_ABSENT,
+				       "%s:%s: the kernel does not let user %u trace it: run it as "
+				       "root (sudo), or with CAP_PERFMON",
+				       format->system, format->name, (unsigned int)geteuid());
+	if (error == EMFILE || error == ENFILE)
+		return rs_error_create(RS_FAILED,
+				       "%u tracepoints on each CPU take more open files than this "
+				       "process may have: fewer of them, or a larger 'ulimit -n'",
+				       s->n_events);
+	return rs_error_errno(error, "%s:%s: perf_event_open", format->system, format->name);
+}
+
+static bool is_named(const struct rs_tracepoints *s, const struct tep_event *format)
+{
+	for (uint32_t i = 0; i < s->list.n; i++) {
+		if (!strcmp(s->list.events[i].system, format->system) &&
+		    !strcmp(s->list.events[i].name, format->name))
+			return s->list.events[i].named;
+	}
+	return false;
+}
+
+static struct rs_error *ring_map(struct cpu *c, int fd)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	c->map_bytes = page + c->session->ring_bytes;
+	c->map = mmap(NULL, c->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (c->map == MAP_FAILED) {
+		c->map = NULL;
+		return rs_error_errno(errno, "a ring of %u bytes for CPU %d (smaller: --buffer)",
+				      c->session->ring_bytes, c->cpu);
+	}
+	if (!rs_perf_ring_init(&c->ring, c->map, (const uint8_t *)c->map + page,
+			       c->session->ring_bytes))
+		return rs_error_no_memory();
+	return NULL;
+}
+
+/* An event on a CPU, into its ring. *online false: the CPU is not. */
+static struct rs_error *event_open(struct cpu *c, uint32_t at, int *with_ring, bool *online)
+{
+	struct rs_tracepoints *s = c->session;
+	const struct tep_event *format = s->events[at].event.format;
+	int fd = perf_open_either(s, s->events[at].id, c->cpu);
+
+	if (fd < 0 && errno == ENODEV) {
+		*online = false;
+		return NULL;
+	}
+	/* Some of those that a glob matches are not for perf. */
+	if (fd < 0 && (errno == EINVAL || errno == ENOENT || errno == EOPNOTSUPP) &&
+	    !is_named(s, format))
+		return NULL;
+	if (fd < 0)
+		return perf_error(s, format);
+	c->fds[at] = fd;
+	if (*with_ring < 0) {
+		*with_ring = fd;
+		return ring_map(c, fd);
+	}
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, *with_ring))
+		return rs_error_errno(errno, "%s:%s: a ring for it", format->system, format->name);
+	return NULL;
+}
+
+static struct rs_error *sbuf_make(struct cpu *c)
+{
+	uint32_t bytes = c->session->ring_bytes < SBUF_MIN ? SBUF_MIN : c->session->ring_bytes;
+	struct rs_error *err;
+
+	err = rs_ring_map_anonymous(rs_sbuf_bytes(bytes / RS_SLOT_BYTES, RS_SLOT_BYTES),
+				    &c->memory);
+	if (err)
+		return err;
+	rs_sbuf_create(c->memory.mem, c->memory.bytes, RS_SLOT_BYTES);
+	rs_sbuf_producer_init(&c->producer, c->memory.mem, c->memory.bytes);
+	rs_sbuf_attach(&c->consumer, c->memory.mem, c->memory.bytes);
+	c->local = rs_port_local(&c->consumer);
+	return NULL;
+}
+
+/* The next CPU with all its events; *online false: it was not there. */
+static struct rs_error *cpu_open(struct rs_tracepoints *s, int number, bool *online)
+{
+	struct cpu *c = &s->cpus[s->n_cpus];
+	struct rs_error *err = NULL;
+	int with_ring = -1;
+
+	*c = (struct cpu){ .session = s, .cpu = number };
+	c->fds = malloc(s->n_events * sizeof(*c->fds));
+	if (!c->fds)
+		return rs_error_no_memory();
+	for (uint32_t i = 0; i < s->n_events; i++)
+		c->fds[i] = -1;
+	s->n_cpus++; /* closed with the rest from now on */
+	*online = true;
+	for (uint32_t i = 0; !err && *online && i < s->n_events; i++)
+		err = event_open(c, i, &with_ring, online);
+	if (!err && *online && with_ring < 0)
+		err = rs_error_create(RS_ABSENT, "perf gives out none of these tracepoints");
+	return err || !*online ? err : sbuf_make(c);
+}
+
+static void cpu_close(struct cpu *c, uint32_t n_events)
+{
+	rs_perf_ring_deinit(&c->ring);
+	if (c->map)
+		munmap(c->map, c->map_bytes);
+	for (uint32_t i = 0; c->fds && i < n_events; i++) {
+		if (c->fds[i] >= 0)
+			close(c->fds[i]);
+	}
+	free(c->fds);
+	if (c->memory.mem)
+		rs_ring_unmap(&c->memory);
+}
+
+/* A file for each event on each CPU. */
+static void files_allow(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static struct rs_error *cpus_open(struct rs_tracepoints *s, const struct rs_cpu_set *only)
+{
+	long n = sysconf(_SC_NPROCESSORS_CONF);
+	struct rs_error *err = NULL;
+
+	s->cpus = calloc((size_t)(n > 0 ? n : 1), sizeof(*s->cpus));
+	if (!s->cpus)
+		return rs_error_no_memory();
+	files_allow();
+	for (int cpu = 0; !err && cpu < n; cpu++) {
+		bool online = true;
+
+		if (only && only->some && !rs_cpu_set_has(only, cpu))
+			continue;
+		err = cpu_open(s, cpu, &online);
+		if (!online)
+			cpu_close(&s->cpus[--s->n_cpus], s->n_events);
+	}
+	if (!err && !s->n_cpus)
+		err = rs_error_create(RS_USAGE, "none of these CPUs is online");
+	/* Those that no CPU gives out. */
+	for (uint32_t i = 0; !err && i < s->n_events; i++)
+		s->n_refused += s->cpus[0].fds[i] < 0;
+	return err;
+}
+
+/* ---- the session -------------------------------------------------------------------------- */
+
+static uint32_t pages_of(uint32_t bytes)
+{
+	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE), rounded = page;
+
+	while (rounded < bytes)
+		rounded *= 2;
+	return rounded;
+}
+
+struct rs_error *rs_tracepoints_open(const struct rs_tracepoint_options *options,
+				     struct rs_tracepoints **out)
+{
+	uint32_t bytes = options->ring_bytes ? options->ring_bytes : RING_DEFAULT;
+	struct rs_tracepoints *s = calloc(1, sizeof(*s));
+	struct rs_error *err = NULL;
+
+	if (!s)
+		return rs_error_no_memory();
+	if (bytes > RING_MAX)
+		err = rs_error_create(RS_USAGE, "a ring is of %u bytes at most, not %u", RING_MAX,
+				      bytes);
+	else
+		s->ring_bytes = pages_of(bytes);
+	s->counts_lost = true;
+	s->shut_ns = UINT64_MAX;
+	if (!err)
+		err = rs_schema_create("ftrace", &s->schema);
+	if (!err)
+		err = events_learn(s, options);
+	if (!err)
+		err = cpus_open(s, options->cpus);
+	if (err)
+		rs_tracepoints_close(s);
+	else
+		*out = s;
+	return err;
+}
+
+void rs_tracepoints_close(struct rs_tracepoints *s)
+{
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < s->n_cpus; i++)
+		cpu_close(&s->cpus[i], s->n_events);
+	free(s->cpus);
+	free(s->by_id);
+	free(s->events);
+	rs_schema_destroy(s->schema);
+	if (s->tep)
+		tep_free(s->tep);
+	rs_tracefs_list_deinit(&s->list);
+	free(s);
+}
+
+uint32_t rs_tracepoints_count(const struct rs_tracepoints *s, uint32_t *refused)
+{
+	*refused = s->n_refused;
+	return s->n_events;
+}
+
+struct rs_schema *rs_tracepoints_schema(const struct rs_tracepoints *s)
+{
+	return s->schema;
+}
+
+bool rs_tracepoints_port(struct rs_tracepoints *s, uint32_t index, int *cpu, struct rs_port *port)
+{
+	struct cpu *c = index < s->n_cpus ? &s->cpus[index] : NULL;
+
+	if (!c)
+		return false;
+	*cpu = c->cpu;
+	*port = c->local;
+	port->ctx = c;
+	port->poll = port_poll;
+	port->copy = port_copy;
+	port->release = port_release;
+	return true;
+}
