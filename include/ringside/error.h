@@ -31,6 +31,10 @@ struct rs_error *rs_error_wrap(struct rs_error *err, const char *format, ...)
 
 struct rs_error *rs_error_no_memory(void) __attribute__((returns_nonnull));
 
+/* The first of two, either of which may be NULL; takes both, and frees the second where there is a
+ * first. For what has to be ended though it went wrong before. */
+struct rs_error *rs_error_first(struct rs_error *first, struct rs_error *second);
+
 /* Valid until the error is freed. */
 const char *rs_error_text(const struct rs_error *err);
 enum rs_code rs_error_code(const struct rs_error *err);

@@ -84,6 +84,14 @@ struct rs_error *rs_error_wrap(struct rs_error *err, const char *format, ...)
 	return outer;
 }
 
+struct rs_error *rs_error_first(struct rs_error *first, struct rs_error *second)
+{
+	if (!first)
+		return second;
+	rs_error_free(second);
+	return first;
+}
+
 const char *rs_error_text(const struct rs_error *err)
 {
 	return err == &no_memory.head ? no_memory.text : err->text;

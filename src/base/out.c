@@ -45,6 +45,13 @@ struct rs_error *rs_out_flush(struct rs_out *out)
 	return out->error ? rs_error_errno(out->error, "writing") : NULL;
 }
 
+struct rs_error *rs_out_end(struct rs_out *out, struct rs_error *err)
+{
+	err = rs_error_first(err, rs_out_flush(out));
+	rs_out_deinit(out);
+	return err;
+}
+
 void rs_out_line(struct rs_out *out)
 {
 	if (RS_OUT_BYTES - out->used < RS_OUT_LINE)

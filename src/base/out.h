@@ -29,6 +29,9 @@ void rs_out_deinit(struct rs_out *out);
 /* Writes what there is. */
 struct rs_error *rs_out_flush(struct rs_out *out);
 
+/* Writes what there is, and frees. err, which is taken, or else what went wrong with writing. */
+struct rs_error *rs_out_end(struct rs_out *out, struct rs_error *err);
+
 /* Makes room for RS_OUT_LINE bytes, which the calls below take without asking. */
 void rs_out_line(struct rs_out *out);
 

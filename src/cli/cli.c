@@ -40,6 +40,14 @@ int rs_cli_fail(const char *verb, struct rs_error *err)
 	return code;
 }
 
+bool rs_cli_print_json(json_t *json)
+{
+	bool good = json && !json_dumpf(json, stdout, JSON_COMPACT);
+
+	json_decref(json);
+	return good && putchar('\n') != EOF && !fflush(stdout);
+}
+
 int rs_cli_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
 	static char name[64];

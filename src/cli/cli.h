@@ -7,6 +7,7 @@
 #define RS_CLI_CLI_H
 
 #include <argp.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stddef.h>
@@ -39,6 +40,10 @@ const char *rs_cli_verb(size_t at);
 /* Prints "ringside VERB: message" and frees the error; the exit code that goes with it, or
  * RS_EXIT_OK for NULL. */
 int rs_cli_fail(const char *verb, struct rs_error *err);
+
+/* A line of standard output; the object, which is taken, may be NULL for lack of memory. False: it
+ * was, or it could not be written. */
+bool rs_cli_print_json(json_t *json);
 
 /* The command as it was typed, for a trace; the caller's to free. NULL: no memory. */
 char *rs_cli_command(int argc, char **argv);

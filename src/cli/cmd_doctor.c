@@ -319,11 +319,8 @@ static bool print_json(const struct doctor *d)
 {
 	json_t *all = json_pack("{s:s, s:o, s:o}", "report", "doctor", "checks", json_checks(d),
 				"rows", json_verbs(d));
-	bool good = all && !json_dumpf(all, stdout, JSON_COMPACT);
 
-	json_decref(all);
-	putchar('\n');
-	return good;
+	return rs_cli_print_json(all);
 }
 
 /* ---- the verb ------------------------------------------------------------------------------- */

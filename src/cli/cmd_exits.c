@@ -307,7 +307,7 @@ static struct rs_error *judge(struct run *run, int *code)
 static struct rs_error *run_all(struct run *run, int *code)
 {
 	struct rs_exits_show *show = &run->a->exits.show;
-	struct rs_error *err = run_open(run), *other;
+	struct rs_error *err = run_open(run);
 
 	if (err)
 		return err;
@@ -321,12 +321,8 @@ static struct rs_error *run_all(struct run *run, int *code)
 	if (err)
 		return err;
 	err = wait_and_show(run);
-	other = finish(run);
-	if (err || other) {
-		rs_error_free(err ? other : NULL);
-		return err ? err : other;
-	}
-	return judge(run, code);
+	err = rs_error_first(err, finish(run));
+	return err ? err : judge(run, code);
 }
 
 int cmd_exits(int argc, char **argv)

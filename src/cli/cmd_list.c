@@ -77,13 +77,10 @@ static struct rs_error *print_json(const struct rs_event *event)
 {
 	json_t *line = json_pack("{s:s, s:o, s:s}", "probe", event->probe, "args", args_json(event),
 				 "help", event->help);
-	char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
 
-	if (text)
-		puts(text);
-	free(text);
-	json_decref(line);
-	return text ? NULL : rs_error_no_memory();
+	if (!line)
+		return rs_error_no_memory();
+	return rs_cli_print_json(line) ? NULL : rs_error_errno(errno, "writing");
 }
 
 static void print_text(const struct rs_event *event)

@@ -309,10 +309,7 @@ static struct rs_error *count_events(const struct arguments *a, struct rs_source
 				      "%llu events are not counted: there are more than %u rows",
 				      (unsigned long long)dropped, RS_AGGREGATE_ROWS_MAX);
 	rs_aggregate_sink_destroy(sink);
-	if (!run_err)
-		return err;
-	rs_error_free(err);
-	return run_err;
+	return rs_error_first(run_err, err);
 }
 
 /* Whether the file does not say how long a cycle is, and nobody else did. */

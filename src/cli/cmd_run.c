@@ -492,10 +492,8 @@ static void json_print(const struct run *run)
 		json_object_set_new(object, "lost", rs_json_unsigned(run->summary.lost));
 		json_object_set_new(object, "streams", rs_json_unsigned(run->summary.streams));
 	}
-	json_dumpf(object, stdout, JSON_COMPACT);
-	putchar('\n');
 	json_decref(vcpus);
-	json_decref(object);
+	rs_cli_print_json(object);
 }
 
 /* The guest's times rest on one offset per vCPU. */

@@ -77,11 +77,11 @@ static void tell_written(struct rs_recording *r, const char *path, const char *w
 			    (unsigned long long)kept->sum.lost);
 	if (!r->common->json)
 		return;
-	rs_recording_print_json(json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:b}", "trace", path,
-					  "why", why, "records", (json_int_t)kept->sum.records,
-					  "lost", (json_int_t)kept->sum.lost, "bytes",
-					  (json_int_t)kept->sum.bytes, "seconds", seconds,
-					  "short_of_memory", (int)kept->short_of_bytes));
+	rs_cli_print_json(json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:b}", "trace", path, "why",
+				    why, "records", (json_int_t)kept->sum.records, "lost",
+				    (json_int_t)kept->sum.lost, "bytes",
+				    (json_int_t)kept->sum.bytes, "seconds", seconds,
+				    "short_of_memory", (int)kept->short_of_bytes));
 }
 
 static struct rs_error *write_kept(struct rs_recording *r, const char *path, const char *why)

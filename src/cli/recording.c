@@ -29,14 +29,6 @@ void rs_recording_remark(const struct rs_recording *r, const char *format, ...)
 	fputc('\n', stderr);
 }
 
-void rs_recording_print_json(json_t *json)
-{
-	json_dumpf(json, stdout, 0);
-	putchar('\n');
-	fflush(stdout);
-	json_decref(json);
-}
-
 /* ---- the beginning ------------------------------------------------------------------------ */
 
 static struct rs_error *kinds_open(struct rs_recording *r)
@@ -64,15 +56,10 @@ static struct rs_error *gates_open(struct rs_recording *r)
 
 static struct rs_error *gates_shut(struct rs_recording *r)
 {
-	struct rs_error *err = NULL, *next;
+	struct rs_error *err = NULL;
 
-	for (uint32_t i = 0; i < r->n_gates; i++) {
-		next = r->kinds[i]->gate(r->kinds[i]->state, false);
-		if (err)
-			rs_error_free(next);
-		else
-			err = next;
-	}
+	for (uint32_t i = 0; i < r->n_gates; i++)
+		err = rs_error_first(err, r->kinds[i]->gate(r->kinds[i]->state, false));
 	r->n_gates = 0;
 	return err;
 }
@@ -194,18 +181,9 @@ static void summary(struct rs_recording *r, const struct rs_recorder_summary *su
 		json_object_set_new(json, "trace", json_string(r->common->directory));
 	}
 	if (r->common->json)
-		rs_recording_print_json(json);
+		rs_cli_print_json(json);
 	else
 		json_decref(json);
-}
-
-/* The first of two errors; the other is freed. */
-static struct rs_error *first_of(struct rs_error *err, struct rs_error *next)
-{
-	if (!err)
-		return next;
-	rs_error_free(next);
-	return err;
 }
 
 /* Whatever has begun ends here, whether or not it went well: err is what went wrong before. */
@@ -214,9 +192,9 @@ static struct rs_error *end(struct rs_recording *r, struct rs_error *err)
 	struct rs_recorder_summary sum = { 0 };
 	double seconds;
 
-	err = first_of(err, gates_shut(r));
+	err = rs_error_first(err, gates_shut(r));
 	seconds = (double)(rs_cli_now_ns() - r->began_ns) / 1e9;
-	err = first_of(err, rs_recorder_close(r->recorder, &sum));
+	err = rs_error_first(err, rs_recorder_close(r->recorder, &sum));
 	if (r->began_ns)
 		summary(r, &sum, seconds);
 	/* A flight recorder's loss counts where it was written. */

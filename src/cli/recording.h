@@ -36,9 +36,6 @@ struct rs_error *rs_recording_run(struct rs_recording *r);
 __attribute__((format(printf, 2, 3))) void rs_recording_remark(const struct rs_recording *r,
 							       const char *format, ...);
 
-/* Prints an object in a line of standard output, and gives it back. */
-void rs_recording_print_json(json_t *json);
-
 /* ---- the flight recorder: flight.c -------------------------------------------------------- */
 
 /* That its first directory can be made: said before hours have passed. */

@@ -159,15 +159,10 @@ static struct rs_error *feed_drain(struct feed *feed, bool *any)
 	while (!feed->done && total < feed->drain->port.size) {
 		enum rs_drain_status status;
 		struct rs_drained got;
-		struct rs_error *store_err;
 		uint32_t room;
 		uint8_t *at;
 
-		store_err = rs_store_room(feed->out, &at, &room);
-		if (!err)
-			err = store_err;
-		else
-			rs_error_free(store_err);
+		err = rs_error_first(err, rs_store_room(feed->out, &at, &room));
 		feed->drain->clock = feed->clock;
 		status = rs_drain_read(feed->drain, at, room, 0, &got);
 		rs_store_take(feed->out, &got);
@@ -201,23 +196,18 @@ static struct rs_error *feed_error(const struct feed *feed, struct rs_error *err
 /* All that is in the ring: more than a ring's worth comes out where stamps have to be mended. */
 static struct rs_error *feed_empty(struct feed *feed)
 {
-	struct rs_error *err = NULL, *next;
+	struct rs_error *err = NULL;
 	bool any = true;
 
-	for (int i = 0; any && !feed->done && i < FINISH_ROUNDS; i++) {
-		next = feed_drain(feed, &any);
-		if (!err)
-			err = next;
-		else
-			rs_error_free(next);
-	}
+	for (int i = 0; any && !feed->done && i < FINISH_ROUNDS; i++)
+		err = rs_error_first(err, feed_drain(feed, &any));
 	return err;
 }
 
 /* The producer is gone, or we are going: what is left, what was lost unsaid, and out. */
 static struct rs_error *feed_finish(struct feed *feed)
 {
-	struct rs_error *err = NULL, *err2;
+	struct rs_error *err = NULL;
 	struct rs_drained got;
 	uint32_t room;
 	uint8_t *at;
@@ -233,11 +223,7 @@ static struct rs_error *feed_finish(struct feed *feed)
 		feed->ring->told_lost = feed->drain->told_lost;
 		feed->ring->told_ahead = feed->drain->told_ahead;
 	}
-	err2 = rs_store_end_stream(feed->out);
-	if (!err)
-		return err2;
-	rs_error_free(err2);
-	return err;
+	return rs_error_first(err, rs_store_end_stream(feed->out));
 }
 
 /* ---- this program's threads --------------------------------------------------------------- */
@@ -832,8 +818,5 @@ struct rs_error *rs_recorder_close(struct rs_recorder *r, struct rs_recorder_sum
 		*summary = summary_of(&sum);
 	err = r->error;
 	recorder_free(r);
-	if (!err)
-		return store_err;
-	rs_error_free(store_err);
-	return err;
+	return rs_error_first(err, store_err);
 }

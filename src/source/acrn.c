@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -345,34 +344,25 @@ static void flush(struct acrn *a)
 		emit_lost(a, &a->files[i], tsc);
 }
 
-__attribute__((format(printf, 2, 3))) static void remark(struct acrn *a, const char *format, ...)
-{
-	struct rs_foreign_tally *tally = &a->foreign.tally;
-	va_list args;
-
-	if (tally->n_remarks == RS_FOREIGN_REMARKS)
-		return;
-	va_start(args, format);
-	vsnprintf(tally->remarks[tally->n_remarks++], RS_FOREIGN_REMARK_MAX, format, args);
-	va_end(args);
-}
-
 static void remarks_at_end(struct acrn *a)
 {
+	struct rs_foreign_tally *tally = &a->foreign.tally;
+
 	if (a->n_raw)
-		remark(a, "%u ids are in no catalogue: acrn:raw", a->n_raw);
+		rs_foreign_remark(tally, "%u ids are in no catalogue: acrn:raw", a->n_raw);
 	if (a->odd)
-		remark(a, "%llu records have another n_data than their event has elsewhere",
-		       (unsigned long long)a->odd);
+		rs_foreign_remark(tally,
+				  "%llu records have another n_data than their event has elsewhere",
+				  (unsigned long long)a->odd);
 	if (a->backed)
-		remark(a, "%llu stamps are before their predecessor's",
-		       (unsigned long long)a->backed);
+		rs_foreign_remark(tally, "%llu stamps are before their predecessor's",
+				  (unsigned long long)a->backed);
 	if (a->far)
-		remark(a, "%llu stamps are too far from the first to be times",
-		       (unsigned long long)a->far);
-	if (a->foreign.tally.left_out)
-		remark(a, "%llu records make no sense and are left out",
-		       (unsigned long long)a->foreign.tally.left_out);
+		rs_foreign_remark(tally, "%llu stamps are too far from the first to be times",
+				  (unsigned long long)a->far);
+	if (tally->left_out)
+		rs_foreign_remark(tally, "%llu records make no sense and are left out",
+				  (unsigned long long)tally->left_out);
 }
 
 static struct rs_error *acrn_next(struct rs_source *source, struct rs_batch *batch)
@@ -514,8 +504,9 @@ static struct rs_error *begin(struct acrn *a, const struct rs_foreign_options *o
 		any = true;
 	}
 	if (!told)
-		remark(a,
-		       "the TSC's frequency is not in these files: times are cycles; give --freq");
+		rs_foreign_remark(
+			&a->foreign.tally,
+			"the TSC's frequency is not in these files: times are cycles; give --freq");
 	return rs_clock_init(clock);
 }
 

@@ -22,6 +22,10 @@ struct rs_foreign_tally {
 	uint32_t n_remarks;
 };
 
+/* Adds a remark; those beyond RS_FOREIGN_REMARKS are left out. */
+__attribute__((format(printf, 2, 3))) void rs_foreign_remark(struct rs_foreign_tally *tally,
+							     const char *format, ...);
+
 /* Destroyed by rs_source_destroy(). */
 struct rs_foreign {
 	struct rs_source source;

@@ -383,7 +383,7 @@ struct rs_error *rs_run(struct rs_source *source, const struct rs_query *query,
 			struct rs_sink *sink, const volatile bool *stop)
 {
 	struct rs_query all;
-	struct rs_error *err = NULL, *end_err = NULL;
+	struct rs_error *err = NULL;
 	uint32_t pushed;
 	bool sink_failed = false;
 
@@ -396,9 +396,6 @@ struct rs_error *rs_run(struct rs_source *source, const struct rs_query *query,
 	if (!err)
 		err = feed(source, sink, stop, &sink_failed);
 	if (!sink_failed && sink->ops->end)
-		end_err = sink->ops->end(sink);
-	if (!err)
-		return end_err;
-	rs_error_free(end_err);
+		err = rs_error_first(err, sink->ops->end(sink));
 	return err;
 }

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,18 +253,6 @@ static struct rs_error *add_event(struct tracedat *t, const struct rs_tracedat_h
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
-__attribute__((format(printf, 2, 3))) static void remark(struct rs_foreign_tally *tally,
-							 const char *format, ...)
-{
-	va_list args;
-
-	if (tally->n_remarks == RS_FOREIGN_REMARKS)
-		return;
-	va_start(args, format);
-	vsnprintf(tally->remarks[tally->n_remarks++], RS_FOREIGN_REMARK_MAX, format, args);
-	va_end(args);
-}
-
 static void set_end(struct tracedat *t, const struct rs_tracedat_end *end)
 {
 	struct rs_foreign_tally *tally = &t->foreign.tally;
@@ -276,26 +263,30 @@ static void set_end(struct tracedat *t, const struct rs_tracedat_end *end)
 	tally->gaps = end->gaps;
 	tally->left_out = end->undescribed + end->short_ones + t->n_refused;
 	if (end->undescribed)
-		remark(tally, "%llu records left out: the file does not describe their events",
-		       (unsigned long long)end->undescribed);
+		rs_foreign_remark(tally,
+				  "%llu records left out: the file does not describe their events",
+				  (unsigned long long)end->undescribed);
 	if (end->short_ones)
-		remark(tally, "%llu records left out: they are shorter than their events",
-		       (unsigned long long)end->short_ones);
+		rs_foreign_remark(tally,
+				  "%llu records left out: they are shorter than their events",
+				  (unsigned long long)end->short_ones);
 	if (t->n_refused)
-		remark(tally, "%llu records left out: their events' descriptions make no sense",
-		       (unsigned long long)t->n_refused);
+		rs_foreign_remark(tally,
+				  "%llu records left out: their events' descriptions make no sense",
+				  (unsigned long long)t->n_refused);
 	if (end->gaps)
-		remark(tally, "%llu losses without a number in the file: each counts as one",
-		       (unsigned long long)end->gaps);
+		rs_foreign_remark(tally,
+				  "%llu losses without a number in the file: each counts as one",
+				  (unsigned long long)end->gaps);
 	if (end->fields)
-		remark(tally, "%llu fields left out of their events: those beyond %d",
-		       (unsigned long long)end->fields, RS_FIELDS_MAX - 1);
+		rs_foreign_remark(tally, "%llu fields left out of their events: those beyond %d",
+				  (unsigned long long)end->fields, RS_FIELDS_MAX - 1);
 	if (end->tids)
-		remark(tally, "more than %u threads: %llu records are of no thread", THREADS_MAX,
-		       (unsigned long long)end->tids);
+		rs_foreign_remark(tally, "more than %u threads: %llu records are of no thread",
+				  THREADS_MAX, (unsigned long long)end->tids);
 	if (!t->foreign.clock.invariant && t->ready)
-		remark(tally, "its clock counts no time: a count is shown as 1 ns; "
-			      "trace-cmd record -C mono, or tsc2nsec, has ns");
+		rs_foreign_remark(tally, "its clock counts no time: a count is shown as 1 ns; "
+					 "trace-cmd record -C mono, or tsc2nsec, has ns");
 }
 
 /* The pipe is at its end without the reader's last word. */

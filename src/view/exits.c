@@ -92,9 +92,7 @@ struct rs_error *rs_exits_banner(const struct rs_exits_show *show, uint64_t dura
 		how_long(&out, duration_ns);
 	}
 	rs_out_char(&out, '\n');
-	err = rs_out_flush(&out);
-	rs_out_deinit(&out);
-	return err;
+	return rs_out_end(&out, NULL);
 }
 
 /* ---- kvmexit's counts ----------------------------------------------------------------------- */
@@ -205,8 +203,7 @@ struct rs_error *rs_exits_head(struct rs_exits_show *show)
 		counts_head(&out, &show->choice);
 	else
 		exits_csv_head(&out, show);
-	err = rs_out_flush(&out);
-	rs_out_deinit(&out);
+	err = rs_out_end(&out, NULL);
 	show->has_head = !err;
 	return err;
 }
@@ -234,21 +231,14 @@ struct rs_error *rs_exits_print(const struct rs_exits_show *show, const struct r
 	};
 	struct rs_exits chosen;
 	struct exits_page page = { .show = show, .exits = &chosen };
-	struct rs_error *err, *flush_err;
+	struct rs_error *err;
 
 	err = rs_exits_select(exits, &show->choice, &chosen);
 	if (err)
 		return err;
 	err = rs_out_init(&page.out, show->fd);
-	if (!err) {
-		err = forms[show->form](&page);
-		flush_err = rs_out_flush(&page.out);
-		rs_out_deinit(&page.out);
-		if (err)
-			rs_error_free(flush_err);
-		else
-			err = flush_err;
-	}
+	if (!err)
+		err = rs_out_end(&page.out, forms[show->form](&page));
 	rs_exits_unselect(&chosen);
 	return err;
 }

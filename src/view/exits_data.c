@@ -416,7 +416,7 @@ static void long_text(struct rs_out *out, const struct rs_exits_long *exit)
 struct rs_error *rs_exits_print_long(const struct rs_exits_show *show,
 				     const struct rs_exits_long *exit)
 {
-	struct rs_error *err, *flush_err;
+	struct rs_error *err;
 	struct rs_out out;
 
 	err = rs_out_init(&out, show->fd);
@@ -427,10 +427,5 @@ struct rs_error *rs_exits_print_long(const struct rs_exits_show *show,
 		err = long_json(&out, exit);
 	else
 		long_text(&out, exit);
-	flush_err = rs_out_flush(&out);
-	rs_out_deinit(&out);
-	if (!err)
-		return flush_err;
-	rs_error_free(flush_err);
-	return err;
+	return rs_out_end(&out, err);
 }

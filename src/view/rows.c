@@ -100,7 +100,7 @@ static struct rs_error *print_json(struct rs_out *out, const struct rs_aggregate
 struct rs_error *rs_rows_print(int fd, bool json, const struct rs_aggregate *aggregate,
 			       const struct rs_partial *rows, size_t n)
 {
-	struct rs_error *err, *flush_err;
+	struct rs_error *err;
 	struct rs_out out;
 
 	err = rs_out_init(&out, fd);
@@ -110,10 +110,5 @@ struct rs_error *rs_rows_print(int fd, bool json, const struct rs_aggregate *agg
 		print_table(&out, aggregate, rows, n);
 	for (size_t i = 0; json && !err && i < n; i++)
 		err = print_json(&out, aggregate, &rows[i]);
-	flush_err = rs_out_flush(&out);
-	rs_out_deinit(&out);
-	if (!err)
-		return flush_err;
-	rs_error_free(flush_err);
-	return err;
+	return rs_out_end(&out, err);
 }

@@ -62,6 +62,13 @@ TEST(errors_carry_code_and_causes)
 	CHECK_EQ_U64(rs_error_code(err), RS_DAMAGED);
 	rs_error_free(err);
 	CHECK(rs_error_wrap(NULL, "nothing") == NULL);
+	CHECK(rs_error_first(NULL, NULL) == NULL);
+	err = rs_error_first(NULL, rs_error_first(rs_error_create(RS_FAILED, "first"),
+						  rs_error_create(RS_DAMAGED, "second")));
+	CHECK_STR(rs_error_text(err), "first");
+	err = rs_error_first(err, rs_error_no_memory());
+	CHECK_STR(rs_error_text(err), "first");
+	rs_error_free(rs_error_first(err, NULL));
 	rs_error_free(NULL);
 	err = rs_error_errno(ENOSPC, "writing %s", "x");
 	CHECK_STR(rs_error_text(err), "writing x: No space left on device");
