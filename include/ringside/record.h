@@ -96,6 +96,25 @@ struct rs_log_message {
 
 #define RS_ID_LOG RS_ID(RS_IDS_COMMON, 5)
 
+/*
+ * A record of Xen's as it was. It stands right before the payload that was made of it: in memory,
+ * and in the records of a schema that is of Xen's (rs_schema_set_xen()), where its last fields are
+ * the context.
+ */
+struct rs_xen_record {
+	uint32_t event;	 /* 28 bits */
+	uint8_t n;	 /* words */
+	uint8_t stamped; /* it had a TSC; else the last before it on its physical CPU stands */
+	/* Of a stored record: its physical CPU, and whose that was; where unknown all ones. */
+	uint16_t cpu;
+	/* Of WRAP_BUFFER they are stale memory. Behind the n of a file's CPU_CHANGE stand where in
+	 * the file that is, and what was added to the stamps of its CPU: 64 bits each. */
+	uint32_t words[7];
+	uint16_t dom, vcpu;
+};
+#define RS_XEN_WORDS_MAX 7
+_Static_assert(sizeof(struct rs_xen_record) == 40, "on disk");
+
 /* Slots that a payload takes. */
 #define RS_RECORD_SLOTS(payload_bytes)                                                             \
 	((uint32_t)((RS_RECORD_HEAD + (payload_bytes) + RS_SLOT_BYTES - 1) / RS_SLOT_BYTES))

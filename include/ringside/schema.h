@@ -79,6 +79,7 @@ struct rs_event {
 	const struct rs_field *fields;
 	uint16_t n_fields;
 	uint16_t fixed_bytes; /* payload without the bytes of a text */
+	uint16_t lead_bytes;  /* before the payload in each record: struct rs_xen_record, or none */
 	bool has_text;
 	enum rs_kind kind;
 	uint32_t index; /* dense, from 0, in this schema */
@@ -95,6 +96,14 @@ const char *rs_schema_provider(const struct rs_schema *schema);
 /* Adds the catalogue's events of one provider ("vmm", ...). RS_USAGE: there is no such. */
 struct rs_error *rs_schema_add_catalogue(struct rs_schema *schema, const char *provider);
 
+/* The same, under that provider's name: one stream then has events of several. */
+struct rs_error *rs_schema_add_provider(struct rs_schema *schema, const char *provider);
+
+/* The events that are added from now on are of Xen's records: each record begins with that
+ * (struct rs_xen_record, record.h), before the payload. */
+void rs_schema_set_xen(struct rs_schema *schema);
+bool rs_schema_is_xen(const struct rs_schema *schema);
+
 /*
  * Adds an event from its declaration, as programs and guests write it:
  *
@@ -108,7 +117,8 @@ struct rs_error *rs_schema_add_catalogue(struct rs_schema *schema, const char *p
 struct rs_error *rs_schema_declare(struct rs_schema *schema, uint64_t id, const char *text,
 				   size_t len);
 
-/* Adds an event whose parts are known, for sources that learn them elsewhere. Copies all. */
+/* Adds an event whose parts are known, for sources that learn them elsewhere. Copies all. Its
+ * provider may be NULL: the schema's. */
 struct rs_error *rs_schema_add(struct rs_schema *schema, const struct rs_event *event);
 
 /* Gives a name to an id, copied, up to RS_NAME_MAX bytes; those that are no printable UTF-8

@@ -35,7 +35,7 @@ struct rs_stream {
 	int pid;    /* the thread's process; 0: unknown */
 	bool mixed; /* many threads' events: each view has its own thread's stream, a loss this one
 		     */
-	bool xen;   /* its views are of Xen's records, which rs_view_xen() gives */
+	bool xen;   /* Xen's: dom is of use, rs_view_xen() gives most events' records */
 	int dom;    /* Xen's domain; RS_UNKNOWN where unknown */
 	const struct rs_schema *schema;
 	const struct rs_clock *clock;
@@ -63,19 +63,10 @@ struct rs_view {
 	int cpu;		/* host CPU or RS_UNKNOWN */
 };
 
-/* A record of Xen's as it was; stands right before the payload that was made of it. */
-struct rs_xen_record {
-	uint32_t event;	  /* 28 bits */
-	uint16_t n;	  /* words; of WRAP_BUFFER they are stale memory, and not kept */
-	uint16_t stamped; /* it had a TSC; else the last before it on its physical CPU stands */
-	uint32_t words[8];
-};
-#define RS_XEN_WORDS_MAX 7
-
-/* NULL: the view is not of Xen's records. */
+/* The record of Xen's that an event was made of; NULL: it was made of none. */
 static inline const struct rs_xen_record *rs_view_xen(const struct rs_view *view)
 {
-	if (!view->stream->xen)
+	if (!view->event->lead_bytes)
 		return NULL;
 	return (const struct rs_xen_record *)(const void *)view->payload - 1;
 }

@@ -12,8 +12,7 @@ struct rs_query;
 int report_exits(int argc, char **argv);
 int report_xen(int argc, char **argv); /* all that are of Xen alone: NAME says which */
 
-/* Whether an input is Xen's, and a report of it. */
-bool rs_report_is_xen(const struct rs_input *input);
+/* Of an input that is Xen's. */
 struct rs_error *rs_report_xen(struct rs_input *input, const struct rs_query *query,
 			       const struct rs_xen_show *what, int *code);
 

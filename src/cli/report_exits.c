@@ -145,9 +145,10 @@ static struct rs_error *show(const struct arguments *a, struct rs_sink *sink,
 		err = rs_exits_banner(view, 0);
 	if (!err)
 		err = rs_exits_print(view, &exits);
-	err = rs_error_first(err, run_err);
-	if (err)
-		return err;
+	if (err || run_err) {
+		rs_error_free(err ? run_err : NULL);
+		return err ? err : run_err;
+	}
 	remark_nothing(a, &exits);
 	if (exits.lost || exits.dropped) {
 		fprintf(stderr,
@@ -223,7 +224,7 @@ static struct rs_error *run(struct arguments *a, int *code)
 
 	if (err)
 		return err;
-	err = rs_report_is_xen(&input) ? run_xen(a, &input, code) : run_kvm(a, &input, code);
+	err = rs_input_is_xen(&input) ? run_xen(a, &input, code) : run_kvm(a, &input, code);
 	if (!a->quiet)
 		rs_cli_input_remarks(VERB, &a->input, &input);
 	rs_input_close(&input);

@@ -32,7 +32,8 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Sum a Xen trace up.\v"
-	"TRACE is a file of xentrace, or a pipe with one, as /dev/stdin.\n\n"
+	"TRACE is a file of xentrace, or a pipe with one, as /dev/stdin; or a trace directory with "
+	"Xen's events, recorded or imported.\n\n"
 	"Exit codes: 0 done; 1 failed, or times that do not add up; 2 wrong use; 3 done, but "
 	"records were lost or the trace is damaged.\n\n"
 	"Examples:\n"
@@ -78,11 +79,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-bool rs_report_is_xen(const struct rs_input *input)
-{
-	return input->importer && !strcmp(input->importer->name, "xentrace");
-}
-
 /* What came before damage is shown, and then the damage is told. */
 static struct rs_error *show(const struct rs_xen_show *show, const struct rs_xen_result *result,
 			     int *code)
@@ -126,7 +122,10 @@ struct rs_error *rs_report_xen(struct rs_input *input, const struct rs_query *qu
 	if (!err)
 		err = show(what, &result, code);
 	rs_xen_sink_destroy(sink);
-	return rs_error_first(err, run_err);
+	if (!err)
+		return run_err;
+	rs_error_free(run_err);
+	return err;
 }
 
 static struct rs_error *run(struct arguments *a, int *code)
@@ -138,9 +137,9 @@ static struct rs_error *run(struct arguments *a, int *code)
 	err = rs_cli_input_open(&a->input, &input);
 	if (err)
 		return err;
-	if (!rs_report_is_xen(&input)) {
+	if (!rs_input_is_xen(&input)) {
 		rs_input_close(&input);
-		return rs_error_create(RS_USAGE, "%s: it is no file of xentrace", a->show.trace);
+		return rs_error_create(RS_USAGE, "%s: it has no records of Xen's", a->show.trace);
 	}
 	rs_query_init(&query);
 	query.from_ns = a->from_ns;

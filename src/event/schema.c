@@ -94,6 +94,7 @@ struct name {
 
 struct rs_schema {
 	const char *provider;
+	bool xen;
 	struct rs_arena arena;
 	struct table *by_id;   /* to struct rs_event */
 	struct table *by_name; /* name id to struct name */
@@ -141,13 +142,14 @@ static char *word_copy(struct rs_arena *arena, const char *word)
 	return copy;
 }
 
-static struct rs_error *add_rows(struct rs_schema *schema, const struct rs_catalogue *catalogue)
+static struct rs_error *add_rows(struct rs_schema *schema, const struct rs_catalogue *catalogue,
+				 const char *provider)
 {
 	for (uint32_t i = 0; i < catalogue->n_rows; i++) {
 		const struct rs_catalogue_row *row = &catalogue->rows[i];
 		struct rs_event event = {
 			.id = RS_ID(catalogue->number, row->n),
-			.provider = schema->provider,
+			.provider = provider,
 			.class_name = row->class_name,
 			.function = "",
 			.name = row->name,
@@ -177,7 +179,7 @@ struct rs_error *rs_schema_create(const char *provider, struct rs_schema **out)
 		rs_schema_destroy(schema);
 		return rs_error_no_memory();
 	}
-	err = add_rows(schema, rs_catalogue_find(NULL));
+	err = add_rows(schema, rs_catalogue_find(NULL), NULL);
 	if (err) {
 		rs_schema_destroy(schema);
 		return err;
@@ -199,13 +201,34 @@ const char *rs_schema_provider(const struct rs_schema *schema)
 	return schema->provider;
 }
 
-struct rs_error *rs_schema_add_catalogue(struct rs_schema *schema, const char *provider)
+static struct rs_error *add_catalogue(struct rs_schema *schema, const char *provider,
+				      const char *name)
 {
 	const struct rs_catalogue *catalogue = rs_catalogue_find(provider);
 
 	if (!catalogue)
 		return rs_error_create(RS_USAGE, "the catalogue has no provider '%s'", provider);
-	return add_rows(schema, catalogue);
+	return add_rows(schema, catalogue, name);
+}
+
+struct rs_error *rs_schema_add_catalogue(struct rs_schema *schema, const char *provider)
+{
+	return add_catalogue(schema, provider, NULL);
+}
+
+struct rs_error *rs_schema_add_provider(struct rs_schema *schema, const char *provider)
+{
+	return add_catalogue(schema, provider, provider);
+}
+
+void rs_schema_set_xen(struct rs_schema *schema)
+{
+	schema->xen = true;
+}
+
+bool rs_schema_is_xen(const struct rs_schema *schema)
+{
+	return schema->xen;
 }
 
 static bool same_text(const char *a, const char *b)
@@ -287,8 +310,10 @@ static struct rs_error *check_word(const char *word)
 
 static struct rs_error *check_words(const struct rs_event *event)
 {
-	struct rs_error *err = check_word(event->class_name);
+	struct rs_error *err = check_word(event->provider);
 
+	if (!err)
+		err = check_word(event->class_name);
 	if (!err)
 		err = check_word(event->function);
 	if (!err)
@@ -316,7 +341,7 @@ static bool same_name(const struct rs_field *a, const struct rs_field *text)
 	return !a->name[len] || (text->type == RS_TYPE_TEXT && !strcmp(a->name + len, "_length"));
 }
 
-static struct rs_error *check_fields(const struct rs_event *event)
+static struct rs_error *check_fields(const struct rs_event *event, uint32_t room)
 {
 	uint32_t bytes = 0;
 
@@ -334,9 +359,8 @@ static struct rs_error *check_fields(const struct rs_event *event)
 						       event->fields[j].name);
 		}
 	}
-	if (bytes > RS_RECORD_PAYLOAD_MAX)
-		return rs_error_create(RS_DAMAGED, "more than %u bytes of fields",
-				       RS_RECORD_PAYLOAD_MAX);
+	if (bytes > room)
+		return rs_error_create(RS_DAMAGED, "more than %u bytes of fields", room);
 	return NULL;
 }
 
@@ -346,6 +370,10 @@ struct rs_error *rs_schema_add(struct rs_schema *schema, const struct rs_event *
 	const struct rs_event *have = rs_schema_find(schema, event->id);
 	const char *function = event->function ? event->function : "";
 	const char *help = event->help ? event->help : "";
+	const char *provider = event->provider ? event->provider : schema->provider;
+	/* Those that are common to all are no records of Xen's. */
+	bool is_xen = schema->xen && RS_ID_PROVIDER(event->id) != RS_IDS_COMMON;
+	uint16_t lead = is_xen ? sizeof(struct rs_xen_record) : 0;
 	struct rs_event *copy;
 	struct rs_error *err;
 	char probe[4 * (RS_WORD_MAX + 1)];
@@ -357,16 +385,17 @@ struct rs_error *rs_schema_add(struct rs_schema *schema, const struct rs_event *
 				       (unsigned long long)event->id, have->probe);
 	err = check_words(event);
 	if (!err)
-		err = check_fields(event);
+		err = check_fields(event, RS_RECORD_PAYLOAD_MAX - lead);
 	if (err)
 		return rs_error_wrap(err, "event '%.63s'", event->name);
 	copy = rs_arena_alloc(arena, sizeof(*copy));
 	if (!copy)
 		return rs_error_no_memory();
-	snprintf(probe, sizeof(probe), "%s:%s:%s:%s", schema->provider, event->class_name, function,
+	snprintf(probe, sizeof(probe), "%s:%s:%s:%s", provider, event->class_name, function,
 		 event->name);
 	*copy = *event;
-	copy->provider = schema->provider;
+	copy->lead_bytes = lead;
+	copy->provider = provider == schema->provider ? provider : word_copy(arena, provider);
 	copy->class_name = word_copy(arena, event->class_name);
 	copy->function = word_copy(arena, function);
 	copy->name = word_copy(arena, event->name);
@@ -374,8 +403,8 @@ struct rs_error *rs_schema_add(struct rs_schema *schema, const struct rs_event *
 	copy->probe = word_copy(arena, probe);
 	copy->fields = copy_fields(schema, event, copy);
 	copy->index = schema->n_events;
-	if (!copy->class_name || !copy->function || !copy->name || !copy->help || !copy->probe ||
-	    !copy->fields ||
+	if (!copy->provider || !copy->class_name || !copy->function || !copy->name || !copy->help ||
+	    !copy->probe || !copy->fields ||
 	    !list_add(arena, &schema->events, &schema->n_events, &schema->events_room, copy) ||
 	    !table_add(arena, &schema->by_id, copy->id, copy))
 		return rs_error_no_memory();

@@ -26,8 +26,8 @@ static inline void rs_view_fill(struct rs_view *view, const struct rs_stream *st
 	view->ts_ns = rs_clock_ns(stream->clock, slot->tsc);
 	view->event = event;
 	view->stream = stream;
-	view->payload = slot->payload;
-	view->payload_bytes = slots * RS_SLOT_BYTES - RS_RECORD_HEAD;
+	view->payload = slot->payload + event->lead_bytes;
+	view->payload_bytes = slots * RS_SLOT_BYTES - RS_RECORD_HEAD - event->lead_bytes;
 	view->cpu = rs_view_cpu(stream, slot->head);
 }
 

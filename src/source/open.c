@@ -207,6 +207,19 @@ void rs_input_close(struct rs_input *input)
 	*input = (struct rs_input){ 0 };
 }
 
+bool rs_input_is_xen(const struct rs_input *input)
+{
+	const struct rs_stream *stream;
+
+	if (input->importer)
+		return !strcmp(input->importer->name, "xentrace");
+	for (uint32_t i = 0; (stream = rs_input_stream(input, i)); i++) {
+		if (stream->xen)
+			return true;
+	}
+	return false;
+}
+
 const struct rs_stream *rs_input_stream(const struct rs_input *input, uint32_t index)
 {
 	if (input->trace)

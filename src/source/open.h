@@ -25,6 +25,9 @@ struct rs_error *rs_open_with(const char *path, const char *format,
 			      const struct rs_foreign_options *options, struct rs_input *input);
 void rs_input_close(struct rs_input *input); /* also one of zero bytes */
 
+/* Whether its events are of Xen's records. */
+bool rs_input_is_xen(const struct rs_input *input);
+
 /* The streams that are known; NULL past the last. */
 const struct rs_stream *rs_input_stream(const struct rs_input *input, uint32_t index);
 

@@ -14,6 +14,7 @@
 #include "event/query.h"
 #include "event/view.h"
 #include "source/threads.h"
+#include "source/xentrace_vcpus.h"
 #include "store/check.h"
 #include "store/reader.h"
 
@@ -24,6 +25,8 @@ struct stream_source {
 	struct rs_packets packets;
 	const struct rs_stream *stream;
 	struct rs_threads_class threads; /* whose events they are, where these tell */
+	struct rs_xen_vcpus vcpus;	 /* the same of Xen's records */
+	const struct rs_describe *describe;
 	struct rs_layouts layouts;
 	int64_t from_ns, to_ns;
 	struct rs_packet packet;
@@ -86,6 +89,31 @@ static void stop_here(struct stream_source *s, bool backward)
 				  place(s)));
 }
 
+/* What a record of Xen's has to say of its view. False: it can't be one. */
+static bool view_xen(struct stream_source *s, struct rs_view *view)
+{
+	const struct rs_xen_record *record = rs_view_xen(view);
+	const struct rs_xen_vcpu *vcpu = &s->vcpus.unknown;
+
+	if (record->n > RS_XEN_WORDS_MAX || record->stamped > 1 || record->event >> 28)
+		return false;
+	view->cpu = record->cpu == UINT16_MAX ? RS_UNKNOWN : record->cpu;
+	if (view->event->kind == RS_KIND_LOSS) /* of anybody's: the file's own */
+		return true;
+	if (record->dom != UINT16_MAX && record->vcpu != UINT16_MAX)
+		vcpu = rs_xen_vcpus_find(&s->vcpus, record->dom, record->vcpu);
+	view->stream = &vcpu->stream;
+	return true;
+}
+
+/* What a domain is called. */
+static const char *domain_name(void *ctx, uint32_t dom)
+{
+	const struct stream_source *s = ctx;
+
+	return rs_describe_domain(s->describe, s->describe->stream_class[s->stream->index], dom);
+}
+
 /* The next records of the packet as views. */
 static size_t view_packet(struct stream_source *s)
 {
@@ -114,6 +142,10 @@ static size_t view_packet(struct stream_source *s)
 		if (s->threads.n)
 			s->views[n].stream = rs_threads_find(&s->threads, s->stream, layout->event,
 							     slot->payload, slot->tsc);
+		if (layout->event->lead_bytes && !view_xen(s, &s->views[n])) {
+			stop_here(s, false);
+			break;
+		}
 		if (__builtin_expect(s->views[n].ts_ns < s->last_ns, 0)) { /* an absurd stamp */
 			stop_here(s, true);
 			break;
@@ -221,6 +253,7 @@ static void stream_destroy(struct rs_source *source)
 	struct stream_source *s = (struct stream_source *)source;
 
 	rs_packets_close(&s->packets);
+	rs_xen_vcpus_deinit(&s->vcpus);
 	rs_error_free(s->error);
 	free(s);
 }
@@ -244,7 +277,11 @@ static struct rs_error *stream_create(struct rs_trace *trace, struct rs_threads 
 	s->from_ns = s->last_ns = INT64_MIN;
 	s->to_ns = INT64_MAX;
 	s->stream = trace->describe.streams[index];
+	s->describe = &trace->describe;
 	rs_layouts_init(&s->layouts, s->stream->schema);
+	rs_xen_vcpus_init(&s->vcpus, s->stream->schema, s->stream->clock);
+	s->vcpus.name = domain_name;
+	s->vcpus.name_ctx = s;
 	rs_threads_of_class(threads, trace->describe.stream_class[index], &s->threads);
 	err = rs_packets_open(trace, index, &s->packets);
 	if (err) {

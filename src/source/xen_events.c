@@ -69,7 +69,7 @@ static void emit(struct rs_xen_events *x, const struct rs_event *event, struct r
 	*view = (struct rs_view){ .ts_ns = ns,
 				  .tsc = tsc,
 				  .event = event,
-				  .stream = rs_xen_is_xdt(event) ? &vcpu->xdt : &vcpu->xen,
+				  .stream = &vcpu->stream,
 				  .payload = x->slots[x->n].payload,
 				  .payload_bytes = event->fixed_bytes,
 				  .cpu = (int)cpu };
@@ -342,7 +342,7 @@ struct rs_error *rs_xen_events_init(struct rs_xen_events *x, struct rs_xen_recor
 	x->clock = clock;
 	x->tally = tally;
 	x->last_ns = INT64_MIN;
-	rs_xen_vcpus_init(&x->vcpus, &x->decoder, clock);
+	rs_xen_vcpus_init(&x->vcpus, x->decoder.schema, clock);
 	return NULL;
 }
 

@@ -281,13 +281,20 @@ static void record_read(const uint8_t *at, struct rs_xen_record *record)
 {
 	uint32_t head = word_at(at), stamped = STAMPED(head);
 
-	record->event = EVENT(head);
-	record->n = (uint16_t)WORDS(head);
-	record->stamped = (uint16_t)stamped;
-	if (record->event == RS_XEN_WRAP_BUFFER)
-		memset(record->words, 0, sizeof(record->words));
-	else
-		words_copy(record->words, at + 4 + 8 * stamped, WORDS(head));
+	*record = (struct rs_xen_record){ .event = EVENT(head),
+					  .n = (uint8_t)WORDS(head),
+					  .stamped = (uint8_t)stamped };
+	words_copy(record->words, at + 4 + 8 * stamped, WORDS(head));
+}
+
+/* A window's head: what else there is to know of it, to write it again as it was. */
+static void window_tell(const struct rs_xen_pcpu *pcpu, struct rs_xen_record *record)
+{
+	const struct rs_xen_block *block = pcpu->first;
+	uint64_t facts[2] = { block->offset + (uint64_t)(pcpu->at - block->data),
+			      (uint64_t)pcpu->skew };
+
+	memcpy(record->words + record->n, facts, sizeof(facts));
 }
 
 bool rs_xen_records_take(struct rs_xen_records *r, struct rs_xen_record *record, uint64_t *tsc,
@@ -303,6 +310,8 @@ bool rs_xen_records_take(struct rs_xen_records *r, struct rs_xen_record *record,
 		return false;
 	head = word_at(pcpu->at);
 	record_read(pcpu->at, record);
+	if (record->event == RS_XEN_CPU_CHANGE && record->n == 2)
+		window_tell(pcpu, record);
 	*out = pcpu;
 	*tsc = pcpu->tsc = pcpu->next_tsc;
 	/* A record without a stamp can be anywhere up to the next with one: from a pipe, what other

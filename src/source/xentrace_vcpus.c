@@ -10,32 +10,28 @@
 
 static void fill(struct rs_xen_vcpus *vcpus, struct rs_xen_vcpu *vcpu, uint32_t index)
 {
-	struct rs_stream stream = { .index = index,
-				    .vm = vcpu->name[0] ? vcpu->name : NULL,
-				    .vcpu = vcpu->vcpu,
-				    .cpu = RS_CPU_EACH,
-				    .tid = RS_UNKNOWN,
-				    .xen = true,
-				    .dom = vcpu->dom,
-				    .clock = vcpus->clock };
-
 	vcpu->on_pcpu = RS_UNKNOWN;
-	vcpu->xdt = vcpu->xen = stream;
-	vcpu->xdt.schema = vcpus->decoder->xdt;
-	vcpu->xen.schema = vcpus->decoder->xen;
-	vcpu->xen.index++;
+	vcpu->stream = (struct rs_stream){ .index = index,
+					   .vm = vcpu->name[0] ? vcpu->name : NULL,
+					   .vcpu = vcpu->vcpu,
+					   .cpu = RS_CPU_EACH,
+					   .tid = RS_UNKNOWN,
+					   .xen = true,
+					   .dom = vcpu->dom,
+					   .schema = vcpus->schema,
+					   .clock = vcpus->clock };
 }
 
-void rs_xen_vcpus_init(struct rs_xen_vcpus *vcpus, const struct rs_xen_decoder *decoder,
+void rs_xen_vcpus_init(struct rs_xen_vcpus *vcpus, const struct rs_schema *schema,
 		       const struct rs_clock *clock)
 {
-	*vcpus = (struct rs_xen_vcpus){ .decoder = decoder, .clock = clock };
+	*vcpus = (struct rs_xen_vcpus){ .schema = schema, .clock = clock };
 	vcpus->unknown.dom = vcpus->unknown.vcpu = RS_UNKNOWN;
 	vcpus->lost = vcpus->unknown;
 	fill(vcpus, &vcpus->unknown, 0);
-	fill(vcpus, &vcpus->lost, 2);
+	fill(vcpus, &vcpus->lost, 1);
 	/* What was lost may have been anybody's. */
-	vcpus->lost.xdt.mixed = vcpus->lost.xen.mixed = true;
+	vcpus->lost.stream.mixed = true;
 }
 
 void rs_xen_vcpus_deinit(struct rs_xen_vcpus *vcpus)
@@ -50,6 +46,18 @@ static int by_number(const void *a, const void *b)
 	if (x->dom != y->dom)
 		return x->dom < y->dom ? -1 : 1;
 	return (x->vcpu > y->vcpu) - (x->vcpu < y->vcpu);
+}
+
+static void name_it(const struct rs_xen_vcpus *vcpus, struct rs_xen_vcpu *vcpu, uint32_t dom)
+{
+	const char *name = vcpus->name ? vcpus->name(vcpus->name_ctx, dom) : NULL;
+
+	if (name)
+		snprintf(vcpu->name, sizeof(vcpu->name), "%s", name);
+	else if (dom == RS_XEN_DOM_IDLE)
+		snprintf(vcpu->name, sizeof(vcpu->name), "idle");
+	else
+		snprintf(vcpu->name, sizeof(vcpu->name), "d%u", dom);
 }
 
 struct rs_xen_vcpu *rs_xen_vcpus_find(struct rs_xen_vcpus *vcpus, uint32_t dom, uint32_t vcpu)
@@ -68,11 +76,8 @@ struct rs_xen_vcpu *rs_xen_vcpus_find(struct rs_xen_vcpus *vcpus, uint32_t dom, 
 		return &vcpus->unknown;
 	}
 	*made = key;
-	if (dom == RS_XEN_DOM_IDLE)
-		snprintf(made->name, sizeof(made->name), "idle");
-	else
-		snprintf(made->name, sizeof(made->name), "d%u", dom);
-	fill(vcpus, made, 4 + 2 * vcpus->n);
+	name_it(vcpus, made, dom);
+	fill(vcpus, made, 2 + vcpus->n);
 	if (!tsearch(made, &vcpus->tree, by_number)) {
 		free(made);
 		vcpus->refused++;

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The vCPUs that a trace of Xen's tells of, each with its virtual streams: one for events of xdt,
- * one for those of xen, since a stream has one schema.
- */
+/* The vCPUs that a trace of Xen's tells of, each with its virtual stream. */
 #ifndef RS_SOURCE_XENTRACE_VCPUS_H
 #define RS_SOURCE_XENTRACE_VCPUS_H
 
 #include "xen/layout.h"
 
+#define RS_XEN_VM_MAX 64 /* bytes of a domain's name; a longer one is cut */
+
 /* Whose records a CPU's are. */
 struct rs_xen_vcpu {
-	struct rs_stream xdt, xen;
-	char name[12];
+	struct rs_stream stream;
+	char name[RS_XEN_VM_MAX];
 	int dom, vcpu; /* RS_UNKNOWN */
 	/* Stamps since when it runs and since when it is runnable; 0: not known, or records were
 	 * lost since. */
@@ -20,15 +19,18 @@ struct rs_xen_vcpu {
 };
 
 struct rs_xen_vcpus {
-	const struct rs_xen_decoder *decoder;
+	const struct rs_schema *schema;
 	const struct rs_clock *clock;
+	/* A domain's name, or NULL: then it is called by its number. Called once for each vCPU. */
+	const char *(*name)(void *ctx, uint32_t dom);
+	void *name_ctx;
 	void *tree; /* by domain and vcpu */
 	uint32_t n;
 	uint64_t refused; /* records of vCPUs that got no stream: there were too many */
 	struct rs_xen_vcpu unknown, lost;
 };
 
-void rs_xen_vcpus_init(struct rs_xen_vcpus *vcpus, const struct rs_xen_decoder *decoder,
+void rs_xen_vcpus_init(struct rs_xen_vcpus *vcpus, const struct rs_schema *schema,
 		       const struct rs_clock *clock);
 void rs_xen_vcpus_deinit(struct rs_xen_vcpus *vcpus);
 

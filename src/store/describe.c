@@ -19,6 +19,7 @@ void rs_describe_deinit(struct rs_describe *describe)
 	free(describe->stream_end);
 	free(describe->binaries);
 	free(describe->threads);
+	free(describe->domains);
 	rs_arena_deinit(&describe->arena);
 	*describe = (struct rs_describe){ 0 };
 }
@@ -95,6 +96,9 @@ struct rs_error *rs_describe_add_stream(struct rs_describe *describe, uint32_t c
 		return rs_error_no_memory();
 	copy->schema = class->schema;
 	copy->clock = class->clock;
+	copy->xen = rs_schema_is_xen(class->schema);
+	if (copy->xen)
+		copy->dom = RS_UNKNOWN;
 	describe->stream_class[describe->n_streams] = class;
 	describe->stream_end[describe->n_streams] = end;
 	describe->streams[describe->n_streams++] = copy;
@@ -117,6 +121,34 @@ struct rs_error *rs_describe_add_thread(struct rs_describe *describe, uint32_t c
 		return rs_error_no_memory();
 	entry->class->has_threads = true;
 	describe->threads[describe->n_threads++] = entry;
+	return NULL;
+}
+
+struct rs_error *rs_describe_add_domain(struct rs_describe *describe, uint32_t class_index,
+					uint32_t dom, const char *vm)
+{
+	struct rs_domain *domain = rs_arena_alloc(&describe->arena, sizeof(*domain));
+
+	if (describe->n_domains >= RS_DOMAINS_MAX)
+		return rs_error_create(RS_FAILED, "more than %u domains", RS_DOMAINS_MAX);
+	if (!domain || !more(&describe->domains, describe->n_domains))
+		return rs_error_no_memory();
+	*domain = (struct rs_domain){ .class = describe->classes[class_index], .dom = dom };
+	if (!text_keep(describe, vm, &domain->vm))
+		return rs_error_no_memory();
+	describe->domains[describe->n_domains++] = domain;
+	return NULL;
+}
+
+const char *rs_describe_domain(const struct rs_describe *describe, const struct rs_class *class,
+			       uint32_t dom)
+{
+	for (uint32_t i = describe->n_domains; i-- > 0;) {
+		const struct rs_domain *domain = describe->domains[i];
+
+		if (domain->class == class && domain->dom == dom)
+			return domain->vm;
+	}
 	return NULL;
 }
 
@@ -192,10 +224,13 @@ void rs_describe_write_clock(FILE *file, uint32_t index, const struct rs_clock *
 
 void rs_describe_write_class(FILE *file, const struct rs_class *class)
 {
-	line(file, "class",
-	     json_pack("{s:I, s:s, s:I}", "index", (json_int_t) class->index, "provider",
-		       rs_schema_provider(class->schema), "clock",
-		       (json_int_t) class->clock_index));
+	json_t *json = json_pack("{s:I, s:s, s:I}", "index", (json_int_t) class->index, "provider",
+				 rs_schema_provider(class->schema), "clock",
+				 (json_int_t) class->clock_index);
+
+	if (rs_schema_is_xen(class->schema))
+		json_object_set_new(json, "xen", json_true());
+	line(file, "class", json);
 }
 
 void rs_describe_write_stream(FILE *file, const struct rs_stream *stream, uint32_t class_index)
@@ -215,6 +250,13 @@ void rs_describe_write_thread(FILE *file, const struct rs_thread_entry *entry)
 	     json_pack("{s:I, s:i, s:i, s:o, s:i, s:I}", "class", (json_int_t)entry->class->index,
 		       "tid", thread->tid, "pid", thread->pid, "vm", text_json(thread->vm), "vcpu",
 		       thread->vcpu, "from", (json_int_t)thread->from));
+}
+
+void rs_describe_write_domain(FILE *file, const struct rs_domain *domain)
+{
+	line(file, "domain",
+	     json_pack("{s:I, s:I, s:o}", "class", (json_int_t)domain->class->index, "dom",
+		       (json_int_t)domain->dom, "vm", text_json(domain->vm)));
 }
 
 void rs_describe_write_flight(FILE *file, const struct rs_trace_flight *flight)
@@ -271,6 +313,19 @@ static json_t *fields_json(const struct rs_event *event)
 	return list;
 }
 
+static json_t *event_json(const struct rs_class *class, const struct rs_event *event)
+{
+	json_t *json =
+		json_pack("{s:I, s:I, s:s, s:s, s:s, s:s, s:i, s:o}", "class",
+			  (json_int_t) class->index, "id", (json_int_t)event->id, "class_name",
+			  event->class_name, "function", event->function, "name", event->name,
+			  "help", event->help, "kind", event->kind, "fields", fields_json(event));
+
+	if (strcmp(event->provider, rs_schema_provider(class->schema)) != 0)
+		json_object_set_new(json, "provider", json_string(event->provider));
+	return json;
+}
+
 bool rs_describe_write_new(FILE *file, struct rs_class *class)
 {
 	const struct rs_schema *schema = class->schema;
@@ -278,14 +333,7 @@ bool rs_describe_write_new(FILE *file, struct rs_class *class)
 	bool any = class->events_told < events || class->names_told < names;
 
 	for (; class->events_told < events; class->events_told++) {
-		const struct rs_event *event = rs_schema_event(schema, class->events_told);
-
-		line(file, "event",
-		     json_pack("{s:I, s:I, s:s, s:s, s:s, s:s, s:i, s:o}", "class",
-			       (json_int_t) class->index, "id", (json_int_t)event->id, "class_name",
-			       event->class_name, "function", event->function, "name", event->name,
-			       "help", event->help, "kind", event->kind, "fields",
-			       fields_json(event)));
+		line(file, "event", event_json(class, rs_schema_event(schema, class->events_told)));
 	}
 	for (; class->names_told < names; class->names_told++) {
 		uint32_t id;

@@ -33,6 +33,13 @@ struct rs_thread_entry {
 	struct rs_stream stream;
 };
 
+/* A domain of Xen's: what its vCPUs' events have for a VM. */
+struct rs_domain {
+	const struct rs_class *class;
+	uint32_t dom;
+	const char *vm;
+};
+
 /* What a stream's file when it was closed. */
 struct rs_stream_end {
 	bool known;
@@ -51,7 +58,8 @@ struct rs_describe {
 	struct rs_stream_end **stream_end; /* by stream */
 	struct rs_trace_binary **binaries;
 	struct rs_thread_entry **threads; /* once read: by class, tid, from, number */
-	uint32_t n_clocks, n_classes, n_streams, n_binaries, n_threads;
+	struct rs_domain **domains;	  /* of one number the last holds */
+	uint32_t n_clocks, n_classes, n_streams, n_binaries, n_threads, n_domains;
 	struct rs_trace_flight flight;
 	bool has_flight;
 	bool owns_schemas; /* a reader's; a writer's belong to the producers */
@@ -68,6 +76,11 @@ struct rs_error *rs_describe_add_stream(struct rs_describe *describe, uint32_t c
 					const struct rs_stream *stream);
 struct rs_error *rs_describe_add_thread(struct rs_describe *describe, uint32_t class_index,
 					const struct rs_thread *thread);
+struct rs_error *rs_describe_add_domain(struct rs_describe *describe, uint32_t class_index,
+					uint32_t dom, const char *vm);
+/* What a domain is called; NULL: no line says. */
+const char *rs_describe_domain(const struct rs_describe *describe, const struct rs_class *class,
+			       uint32_t dom);
 struct rs_error *rs_describe_set_flight(struct rs_describe *describe,
 					const struct rs_trace_flight *flight);
 struct rs_error *rs_describe_add_binary(struct rs_describe *describe,
@@ -79,6 +92,7 @@ void rs_describe_write_clock(FILE *file, uint32_t index, const struct rs_clock *
 void rs_describe_write_class(FILE *file, const struct rs_class *class);
 void rs_describe_write_stream(FILE *file, const struct rs_stream *stream, uint32_t class_index);
 void rs_describe_write_thread(FILE *file, const struct rs_thread_entry *entry);
+void rs_describe_write_domain(FILE *file, const struct rs_domain *domain);
 void rs_describe_write_flight(FILE *file, const struct rs_trace_flight *flight);
 void rs_describe_write_end(FILE *file, uint32_t stream, const struct rs_stream_end *end);
 void rs_describe_write_binary(FILE *file, const struct rs_trace_binary *binary);

@@ -105,6 +105,8 @@ static struct rs_error *read_class(struct rs_describe *describe, json_t *json)
 	err = rs_schema_create(provider, &schema);
 	if (err)
 		return err;
+	if (json_is_true(json_object_get(json, "xen")))
+		rs_schema_set_xen(schema);
 	err = rs_describe_add_class(describe, schema, (uint32_t)clock);
 	if (err)
 		rs_schema_destroy(schema);
@@ -189,6 +191,7 @@ static struct rs_error *read_event(struct rs_describe *describe, json_t *json)
 			&event.name, "help", &event.help, "kind", &kind) ||
 	    id < 0 || (uint64_t)id > RS_ID_MASK || kind < RS_KIND_PLAIN || kind > RS_KIND_SPAN_END)
 		return unexpected("an event");
+	event.provider = json_string_value(json_object_get(json, "provider"));
 	event.id = (uint64_t)id;
 	event.kind = (enum rs_kind)kind;
 	err = class_of(describe, index, &class);
@@ -275,7 +278,8 @@ static void threads_finish(struct rs_describe *describe)
 		qsort(describe->threads, describe->n_threads, sizeof(describe->threads[0]),
 		      by_place);
 	for (uint32_t i = 0; i < describe->n_streams; i++)
-		describe->streams[i]->mixed = describe->stream_class[i]->has_threads;
+		describe->streams[i]->mixed =
+			describe->stream_class[i]->has_threads || describe->streams[i]->xen;
 	for (uint32_t i = 0; i < describe->n_threads; i++) {
 		struct rs_thread_entry *entry = describe->threads[i];
 
@@ -288,6 +292,22 @@ static void threads_finish(struct rs_describe *describe)
 						    .schema = entry->class->schema,
 						    .clock = entry->class->clock };
 	}
+}
+
+static struct rs_error *read_domain(struct rs_describe *describe, json_t *json)
+{
+	struct rs_class *class;
+	struct rs_error *err;
+	json_int_t index, dom;
+	const char *vm;
+
+	if (json_unpack(json, "{s:I, s:I, s:s}", "class", &index, "dom", &dom, "vm", &vm) ||
+	    dom < 0 || dom > UINT16_MAX)
+		return unexpected("a domain");
+	if (describe->n_domains >= RS_DOMAINS_MAX)
+		return rs_error_create(RS_DAMAGED, "more than %u domains", RS_DOMAINS_MAX);
+	err = class_of(describe, index, &class);
+	return err ? err : rs_describe_add_domain(describe, class->index, (uint32_t)dom, vm);
 }
 
 static struct rs_error *read_flight(struct rs_describe *describe, json_t *json)
@@ -337,10 +357,10 @@ static const struct {
 	const char *key;
 	struct rs_error *(*read)(struct rs_describe *, json_t *);
 } lines[] = {
-	{ "ringside", read_head }, { "clock", read_clock }, { "class", read_class },
-	{ "event", read_event },   { "name", read_name },   { "stream", read_stream },
-	{ "binary", read_binary }, { "end", read_end },	    { "thread", read_thread },
-	{ "flight", read_flight },
+	{ "ringside", read_head }, { "clock", read_clock },   { "class", read_class },
+	{ "event", read_event },   { "name", read_name },     { "stream", read_stream },
+	{ "binary", read_binary }, { "end", read_end },	      { "thread", read_thread },
+	{ "flight", read_flight }, { "domain", read_domain },
 };
 
 static struct rs_error *read_line(struct rs_describe *describe, const char *text, size_t len)

@@ -58,5 +58,6 @@ _Static_assert(sizeof(struct rs_index_entry) == 48, "on disk");
 #define RS_STREAMS_MAX	    65536u
 #define RS_CLASSES_MAX	    4096u
 #define RS_THREADS_MAX	    (1u << 20)
+#define RS_DOMAINS_MAX	    4096u
 
 #endif

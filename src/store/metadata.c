@@ -179,16 +179,28 @@ static void field(FILE *file, const struct rs_class *class, const struct rs_fiel
 	}
 }
 
+/* struct rs_xen_record */
+static void xen_record(FILE *file)
+{
+	fprintf(file,
+		"\t\tstruct {\n\t\t\tx32 _event;\n\t\t\tu8 _n;\n\t\t\tu8 _stamped;\n"
+		"\t\t\tu16 _cpu;\n\t\t\tx32 _words[%d];\n\t\t\tu16 _dom;\n"
+		"\t\t\tu16 _vcpu;\n\t\t} _xen;\n",
+		RS_XEN_WORDS_MAX);
+}
+
 static void event(FILE *file, const struct rs_class *class, const struct rs_event *e)
 {
 	fputs("event {\n\tname = ", file);
 	quoted(file, e->probe);
 	fprintf(file, ";\n\tid = %" PRIu64 ";\n\tstream_id = %u;\n", e->id, class->index);
-	if (e->n_fields) /* babeltrace2 2.0.4 takes no empty structure for an answer */
+	if (e->n_fields || e->lead_bytes) /* babeltrace2 2.0.4 takes no empty structure */
 		fputs("\tfields := struct {\n", file);
+	if (e->lead_bytes)
+		xen_record(file);
 	for (uint16_t i = 0; i < e->n_fields; i++)
 		field(file, class, &e->fields[i]);
-	if (e->n_fields)
+	if (e->n_fields || e->lead_bytes)
 		fputs("\t};\n", file);
 	fputs("};\n\n", file);
 }

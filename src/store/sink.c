@@ -21,6 +21,7 @@ struct class
 	const struct rs_schema *schema;
 	const struct rs_clock *clock;
 	uint32_t index;
+	struct out *xen;     /* that of Xen's records: all of them, in their order */
 	struct out **by_cpu; /* those of many threads, by host CPU + 1; 0: unknown */
 	uint32_t n_by_cpu;
 };
@@ -29,8 +30,8 @@ struct class
 struct origin {
 	const struct rs_stream *stream; /* NULL: free */
 	struct class *class;
-	struct out *out;     /* its own; NULL until it has a record that is of no thread */
-	bool is_thread_told; /* as a thread's */
+	struct out *out; /* its own; NULL until it has a record that is of no thread */
+	bool is_told;	 /* as a thread's, or a domain's */
 };
 
 struct store_sink {
@@ -252,8 +253,28 @@ static struct rs_error *thread_tell(struct store_sink *s, struct origin *origin,
 				    .vcpu = stream->vcpu,
 				    .from = tsc };
 
-	origin->is_thread_told = true;
+	origin->is_told = true;
 	return rs_store_add_thread(s->store, origin->class->index, &thread);
+}
+
+/* The stream of Xen's records; and the name of the domain, before its first. */
+static struct rs_error *xen_out(struct store_sink *s, struct origin *origin, struct out **result)
+{
+	static const struct rs_stream identity = {
+		.cpu = RS_CPU_EACH, .vcpu = RS_UNKNOWN, .tid = RS_UNKNOWN, .mixed = true
+	};
+	const struct rs_stream *stream = origin->stream;
+	struct class *class = origin->class;
+	struct rs_error *err = NULL;
+
+	if (!class->xen)
+		err = out_add(s, class, &identity, &class->xen);
+	if (!err && !origin->is_told && stream->dom >= 0 && stream->vm)
+		err = rs_store_add_domain(s->store, class->index, (uint32_t)stream->dom,
+					  stream->vm);
+	origin->is_told = true;
+	*result = class->xen;
+	return err;
 }
 
 /* Where a view's record goes. */
@@ -265,8 +286,10 @@ static struct rs_error *out_of(struct store_sink *s, const struct rs_view *view,
 	err = origin_find(s, view->stream, &o);
 	if (err)
 		return err;
+	if (view->stream->xen)
+		return xen_out(s, o, out);
 	if (is_of_thread(view)) {
-		if (!o->is_thread_told)
+		if (!o->is_told)
 			err = thread_tell(s, o, view->tsc);
 		return err ? err : cpu_out(s, o->class, view->cpu, out);
 	}
@@ -292,30 +315,46 @@ static uint64_t cpu_bits(const struct rs_view *view)
 	return (uint64_t)cpu << RS_CPU_SHIFT;
 }
 
-/* The bytes that a view's event has: what a source may have behind them is no part of it. */
+/* The bytes that a view's event has, and before them Xen's record: what a source may have behind
+ * them is no part of it. */
 static uint32_t payload_bytes(const struct rs_view *view)
 {
 	const struct rs_event *event = view->event;
+	uint32_t fixed = (uint32_t)event->lead_bytes + event->fixed_bytes;
 	size_t len = 0;
 
 	if (event->has_text)
 		rs_view_text(view, &event->fields[event->n_fields - 1], &len);
-	if (event->fixed_bytes + len > RS_RECORD_PAYLOAD_MAX)
-		len = RS_RECORD_PAYLOAD_MAX - event->fixed_bytes;
-	return event->fixed_bytes + (uint32_t)len;
+	if (fixed + len > RS_RECORD_PAYLOAD_MAX)
+		len = RS_RECORD_PAYLOAD_MAX - fixed;
+	return fixed + (uint32_t)len;
+}
+
+/* Whose Xen's record is: only the view says. */
+static void context_write(uint8_t *at, const struct rs_view *view)
+{
+	struct rs_xen_record record;
+
+	memcpy(&record, at, sizeof(record));
+	record.cpu = (uint16_t)view->cpu;
+	record.dom = (uint16_t)view->stream->dom;
+	record.vcpu = (uint16_t)view->stream->vcpu;
+	memcpy(at, &record, sizeof(record));
 }
 
 /* A record at `at`, zeroes behind it to its slot's end; its bytes. */
 static uint32_t record_write(uint8_t *at, const struct rs_view *view, uint64_t tsc)
 {
 	uint32_t payload = payload_bytes(view), slots = RS_RECORD_SLOTS(payload);
-	uint32_t fixed = view->event->fixed_bytes;
+	uint32_t fixed = (uint32_t)view->event->lead_bytes + view->event->fixed_bytes;
 	uint64_t head = rs_record_head(view->event->id, slots) | cpu_bits(view);
 	uint16_t len = (uint16_t)(payload - fixed);
 
 	memcpy(at, &tsc, sizeof(tsc));
 	memcpy(at + sizeof(tsc), &head, sizeof(head));
-	memcpy(at + RS_RECORD_HEAD, view->payload, payload);
+	memcpy(at + RS_RECORD_HEAD, view->payload - view->event->lead_bytes, payload);
+	if (view->event->lead_bytes)
+		context_write(at + RS_RECORD_HEAD, view);
 	memset(at + RS_RECORD_HEAD + payload, 0, slots * RS_SLOT_BYTES - RS_RECORD_HEAD - payload);
 	if (view->event->has_text) /* as it was, or cut */
 		memcpy(at + RS_RECORD_HEAD + fixed - sizeof(len), &len, sizeof(len));
@@ -425,6 +464,8 @@ struct rs_error *rs_store_sink_add(struct rs_sink *sink, const struct rs_stream 
 
 	if (err || origin->out)
 		return err;
+	if (stream->xen)
+		return xen_out(s, origin, &origin->out);
 	if (stream->mixed)
 		return cpu_out(s, origin->class, stream->cpu, &origin->out);
 	return out_add(s, origin->class, stream, &origin->out);

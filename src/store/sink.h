@@ -5,7 +5,8 @@
  *	view --> the stream it goes to --> record: id, payload, stamp of its clock --> packet
  *
  * A source's stream becomes a stream; a thread's, whose events begin with its `tid`, becomes a line
- * `thread` (describe.h), and its records go to one stream for each class and host CPU. Schemas and
+ * `thread` (describe.h), and its records go to one stream for each class and host CPU. Xen's
+ * records go to one stream, each with its context, so that they keep their order. Schemas and
  * clocks are the streams' own, so that times and losses read back as they were. A stamp before its
  * predecessor's in the file becomes that, with a clock-back before it, as in a drain.
  *

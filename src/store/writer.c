@@ -435,6 +435,27 @@ struct rs_error *rs_store_add_thread(struct rs_store *store, uint32_t class_inde
 	return err;
 }
 
+struct rs_error *rs_store_add_domain(struct rs_store *store, uint32_t class_index, uint32_t dom,
+				     const char *vm)
+{
+	struct rs_describe *d = &store->describe;
+	struct rs_error *err = NULL;
+	const char *have;
+
+	pthread_mutex_lock(&store->lock);
+	have = rs_describe_domain(d, d->classes[class_index], dom);
+	if (!have || strcmp(have, vm) != 0) {
+		err = rs_describe_add_domain(d, class_index, dom, vm);
+		if (!err) {
+			rs_describe_write_domain(store->describe_file,
+						 d->domains[d->n_domains - 1]);
+			rs_error_free(keep_error(store, describe_flush(store)));
+		}
+	}
+	pthread_mutex_unlock(&store->lock);
+	return err;
+}
+
 struct rs_error *rs_store_set_clock(struct rs_store *store, const struct rs_clock *clock)
 {
 	struct rs_error *err = NULL;
@@ -706,6 +727,9 @@ static struct rs_error *describe_copy(struct rs_store *from, struct rs_store *to
 					  &streams[i]);
 	for (uint32_t i = 0; !err && i < d->n_threads; i++)
 		err = rs_store_add_thread(to, d->threads[i]->class->index, &d->threads[i]->thread);
+	for (uint32_t i = 0; !err && i < d->n_domains; i++)
+		err = rs_store_add_domain(to, d->domains[i]->class->index, d->domains[i]->dom,
+					  d->domains[i]->vm);
 	for (uint32_t i = 0; !err && i < d->n_binaries; i++) {
 		err = rs_describe_add_binary(&to->describe, d->binaries[i]);
 		if (!err)
@@ -756,7 +780,7 @@ struct rs_error *rs_store_write_kept(struct rs_store *store, const char *directo
 	struct rs_trace_flight flight = { .at_ns = at_ns, .why = why };
 	struct rs_store_kept result = { 0 };
 	struct rs_store *to = NULL;
-	struct rs_error *err;
+	struct rs_error *err, *close_err;
 	struct rs_kept kept;
 
 	if (!rs_keep_hold(store->keep, &kept))
@@ -769,7 +793,11 @@ struct rs_error *rs_store_write_kept(struct rs_store *store, const char *directo
 		err = write_kept(store, &kept, to, &flight);
 		if (err)
 			rs_store_note(to, err);
-		err = rs_error_first(err, rs_store_close(to, clock, &result.sum));
+		close_err = rs_store_close(to, clock, &result.sum);
+		if (!err)
+			err = close_err;
+		else
+			rs_error_free(close_err);
 	}
 	rs_keep_give_back(store->keep, &kept);
 	if (!err)

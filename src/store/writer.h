@@ -36,6 +36,10 @@ struct rs_error *rs_store_add_stream(struct rs_store *store, uint32_t class_inde
 struct rs_error *rs_store_add_thread(struct rs_store *store, uint32_t class_index,
 				     const struct rs_thread *thread);
 
+/* What a domain of Xen's is called, as for a thread; told once if it is told again the same. */
+struct rs_error *rs_store_add_domain(struct rs_store *store, uint32_t class_index, uint32_t dom,
+				     const char *vm);
+
 /* A clock that is known better than before, by its name: its error, its frequency. Any thread may
  * call. */
 struct rs_error *rs_store_set_clock(struct rs_store *store, const struct rs_clock *clock);

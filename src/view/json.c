@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
+#include "xen/layout.h"
 #include <ringside/record.h>
 
 #define EXACT_MAX (INT64_C(1) << 53)
@@ -96,7 +97,9 @@ static void xen_json(json_t *line, const struct rs_view *view)
 	xen = json_object();
 	words = json_array();
 	for (uint32_t i = 0; i < record->n; i++)
-		json_array_append_new(words, json_integer(record->words[i]));
+		json_array_append_new(words, json_integer(record->event == RS_XEN_WRAP_BUFFER
+								  ? 0 /* stale memory */
+								  : record->words[i]));
 	json_object_set_new(xen, "id", json_integer(record->event));
 	json_object_set_new(xen, "words", words);
 	json_object_set_new(line, "dom", known_json(view->stream->dom));

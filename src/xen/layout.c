@@ -129,7 +129,7 @@ _Static_assert(BUCKETS == 1u << (32 - 21), "the hash's shift");
 
 const struct rs_event *rs_xen_event(const struct rs_xen_decoder *d, enum rs_xen_symbol symbol)
 {
-	return rs_schema_find(RS_ID_PROVIDER(symbol) == RS_IDS_XDT ? d->xdt : d->xen, symbol);
+	return rs_schema_find(d->schema, symbol);
 }
 
 static const struct rs_event *other_of(const struct rs_xen_decoder *d, uint32_t symbol)
@@ -229,14 +229,14 @@ static struct rs_error *declare_raw(struct rs_xen_decoder *d, uint32_t id, const
 	char text[sizeof(raw_text) + 32];
 	int len = snprintf(text, sizeof(text), raw_text, name);
 
-	return rs_schema_declare(d->xen, id, text, (size_t)len);
+	return rs_schema_declare(d->schema, id, text, (size_t)len);
 }
 
 /* The event of a number that is not known; few traces have any. */
 static const struct rs_event *raw_event(struct rs_xen_decoder *d, uint32_t number)
 {
 	uint32_t id = (uint32_t)RS_ID_XEN_RAW(number);
-	const struct rs_event *event = rs_schema_find(d->xen, id);
+	const struct rs_event *event = rs_schema_find(d->schema, id);
 	char name[16];
 
 	if (event)
@@ -246,7 +246,7 @@ static const struct rs_event *raw_event(struct rs_xen_decoder *d, uint32_t numbe
 	snprintf(name, sizeof(name), "0x%05x", number);
 	d->n_raw++;
 	rs_error_free(declare_raw(d, id, name)); /* without memory, the shared one does */
-	event = rs_schema_find(d->xen, id);
+	event = rs_schema_find(d->schema, id);
 	return event ? event : d->raw_other;
 }
 
@@ -378,13 +378,13 @@ struct rs_error *rs_xen_decoder_init(struct rs_xen_decoder *d)
 
 	*d = (struct rs_xen_decoder){ .clock = { .name = "tsc" } };
 	d->buckets = calloc(BUCKETS, sizeof(*d->buckets));
-	err = d->buckets ? rs_schema_create("xdt", &d->xdt) : rs_error_no_memory();
+	err = d->buckets ? rs_schema_create("xen", &d->schema) : rs_error_no_memory();
+	if (!err) {
+		rs_schema_set_xen(d->schema);
+		err = rs_schema_add_catalogue(d->schema, "xen");
+	}
 	if (!err)
-		err = rs_schema_add_catalogue(d->xdt, "xdt");
-	if (!err)
-		err = rs_schema_create("xen", &d->xen);
-	if (!err)
-		err = rs_schema_add_catalogue(d->xen, "xen");
+		err = rs_schema_add_provider(d->schema, "xdt");
 	if (!err)
 		err = declare_raw(d, (uint32_t)RS_ID_XEN_RAW(0), "other");
 	if (!err)
@@ -393,15 +393,14 @@ struct rs_error *rs_xen_decoder_init(struct rs_xen_decoder *d)
 		rs_xen_decoder_deinit(d);
 		return err;
 	}
-	d->raw_other = rs_schema_find(d->xen, RS_ID_XEN_RAW(0));
+	d->raw_other = rs_schema_find(d->schema, RS_ID_XEN_RAW(0));
 	d->lost = rs_xen_event(d, RS_XEN_xdt_records_lost);
 	return NULL;
 }
 
 void rs_xen_decoder_deinit(struct rs_xen_decoder *d)
 {
-	rs_schema_destroy(d->xdt);
-	rs_schema_destroy(d->xen);
+	rs_schema_destroy(d->schema);
 	free(d->buckets);
 	*d = (struct rs_xen_decoder){ 0 };
 }

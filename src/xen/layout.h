@@ -60,7 +60,7 @@ struct rs_xen_layout;
 struct rs_xen_bucket;
 
 struct rs_xen_decoder {
-	struct rs_schema *xdt, *xen;
+	struct rs_schema *schema; /* with the events of both, xdt and xen */
 	struct rs_clock clock; /* for cycles; the owner sets it */
 	enum rs_xen_isa isa;   /* whose exit codes they are */
 	const struct rs_event *lost, *raw_other;
@@ -86,11 +86,5 @@ bool rs_xen_is_known(uint32_t event, uint32_t words);
 /* An event of the catalogue by its symbol. */
 const struct rs_event *rs_xen_event(const struct rs_xen_decoder *decoder,
 				    enum rs_xen_symbol symbol);
-
-/* Whether an event is one of provider xdt. */
-static inline bool rs_xen_is_xdt(const struct rs_event *event)
-{
-	return event->id >> 20 == 5;
-}
 
 #endif

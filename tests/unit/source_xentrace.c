@@ -403,7 +403,7 @@ static uint64_t hash(const struct rs_xen_record *record)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325) ^ record->event ^ (uint64_t)record->n << 32;
 
-	for (uint32_t i = 0; i < record->n; i++)
+	for (uint32_t i = 0; i < record->n && record->event != RS_XEN_WRAP_BUFFER; i++)
 		h = (h ^ record->words[i]) * UINT64_C(0x100000001b3);
 	return h;
 }
