@@ -145,10 +145,9 @@ static struct rs_error *show(const struct arguments *a, struct rs_sink *sink,
 		err = rs_exits_banner(view, 0);
 	if (!err)
 		err = rs_exits_print(view, &exits);
-	if (err || run_err) {
-		rs_error_free(err ? run_err : NULL);
-		return err ? err : run_err;
-	}
+	err = rs_error_first(err, run_err);
+	if (err)
+		return err;
 	remark_nothing(a, &exits);
 	if (exits.lost || exits.dropped) {
 		fprintf(stderr,

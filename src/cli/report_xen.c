@@ -122,10 +122,7 @@ struct rs_error *rs_report_xen(struct rs_input *input, const struct rs_query *qu
 	if (!err)
 		err = show(what, &result, code);
 	rs_xen_sink_destroy(sink);
-	if (!err)
-		return run_err;
-	rs_error_free(run_err);
-	return err;
+	return rs_error_first(err, run_err);
 }
 
 static struct rs_error *run(struct arguments *a, int *code)

@@ -780,7 +780,7 @@ struct rs_error *rs_store_write_kept(struct rs_store *store, const char *directo
 	struct rs_trace_flight flight = { .at_ns = at_ns, .why = why };
 	struct rs_store_kept result = { 0 };
 	struct rs_store *to = NULL;
-	struct rs_error *err, *close_err;
+	struct rs_error *err;
 	struct rs_kept kept;
 
 	if (!rs_keep_hold(store->keep, &kept))
@@ -793,11 +793,7 @@ struct rs_error *rs_store_write_kept(struct rs_store *store, const char *directo
 		err = write_kept(store, &kept, to, &flight);
 		if (err)
 			rs_store_note(to, err);
-		close_err = rs_store_close(to, clock, &result.sum);
-		if (!err)
-			err = close_err;
-		else
-			rs_error_free(close_err);
+		err = rs_error_first(err, rs_store_close(to, clock, &result.sum));
 	}
 	rs_keep_give_back(store->keep, &kept);
 	if (!err)
