@@ -73,6 +73,15 @@ static const char *no_guest(char *text, size_t size)
 	return text;
 }
 
+#if !defined(__x86_64__)
+static const char *no_vm(char *text, size_t size)
+{
+	(void)text;
+	(void)size;
+	return "the reference micro-VM runs on x86-64 alone";
+}
+#endif
+
 static const char *no_exits(char *text, size_t size)
 {
 	(void)text;
@@ -144,6 +153,9 @@ static const struct own_check {
 	{ "schedstat", no_schedstat,
 	  "boot a kernel with CONFIG_SCHED_INFO; without, times are not compared with its own",
 	  OF_SESSION, false },
+#if !defined(__x86_64__)
+	{ "a micro-VM", no_vm, "run guests on an x86-64 machine", OF_GUEST, true },
+#endif
 	{ "/dev/kvm", no_guest,
 	  "load kvm_intel or kvm_amd (modprobe), and be root or in the group kvm", OF_GUEST, true },
 	{ "tracepoints, by perf", no_perf, "until then 'record --tracepoint' can't", OF_PERF,

@@ -2,8 +2,8 @@
 /*
  * Which threads are vCPUs, of which VM. KVM itself knows: debugfs has a folder for each VM, and in
  * it the thread that ran each vCPU last. Where debugfs is not mounted, is older (the thread is
- * told since Linux 5.19), or a vCPU has not run yet, this is put together for each process that
- * holds descriptors of vCPUs:
+ * told since Linux 5.19), has no vCPUs (arm64: kvm_create_vcpu_debugfs() in virt/kvm/kvm_main.c), or
+ * a vCPU has not run yet, this is put together for each process that holds descriptors of vCPUs:
  *
  *	a thread that sleeps in ioctl(fd, KVM_RUN)	the vCPU of that descriptor
  *	a thread named as VMMs name vCPU n's		the n-th of the descriptors, or vCPU n
@@ -170,7 +170,7 @@ static bool find_in_vm(struct finder *f, int kvm, const char *vm)
 {
 	DIR *dir = open_folder(kvm, vm);
 	struct dirent *entry;
-	bool all = true;
+	bool all = true, any = false;
 
 	if (!dir)
 		return true; /* it has just ended */
@@ -180,6 +180,7 @@ static bool find_in_vm(struct finder *f, int kvm, const char *vm)
 
 		if (strncmp(entry->d_name, "vcpu", 4) || !rs_kvm_number(entry->d_name + 4, &vcpu))
 			continue;
+		any = true;
 		snprintf(path, sizeof(path), "vcpu%d/pid", vcpu);
 		if (rs_kvm_read(dirfd(dir), path, text, sizeof(text)) < 0) {
 			all = false;
@@ -195,7 +196,7 @@ static bool find_in_vm(struct finder *f, int kvm, const char *vm)
 			add(f, pid, tid, vcpu);
 	}
 	closedir(dir);
-	return all;
+	return all && any;
 }
 
 static bool find_in_debugfs(struct finder *f, const char *debugfs)

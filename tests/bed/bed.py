@@ -9,6 +9,7 @@ by an apt state of our own, also there: the host's knows nothing of it.
 """
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,8 @@ DISK_BYTES = 64 << 20
 LIMIT_S = 600  # no test times anything; this ends a machine that hangs
 DONE = "testbed: done"  # what each machine says before it powers itself off
 SAID_BYTES = 4000  # of a console, in an error
+# readelf: what a program is started by, and the libraries that it names.
+NEEDED = re.compile(r"(?:interpreter: |\(NEEDED\).*\[)([^\]]+)\]")
 
 # KVM for AMD, as QEMU emulates it. tsc=reliable: without an invariant TSC the kernel inside would
 # move the guests' TSC at will.
@@ -213,6 +216,22 @@ def libraries(*programs):
     return found
 
 
+def libraries_in(root, *programs):
+    """The same of programs that can't be started here: `root` has their libraries, unpacked."""
+    there = {os.path.basename(path): path for folder in ("lib", "usr/lib")
+             for path in glob.glob(os.path.join(root, folder, "*-linux-gnu", "*.so*"))}
+    found, todo = {}, list(programs)
+    while todo:
+        done = subprocess.run([need("readelf", "binutils"), "-l", "-d", todo.pop()], check=True,
+                              capture_output=True, text=True)
+        for name in {os.path.basename(name) for name in NEEDED.findall(done.stdout)} - set(found):
+            if name not in there:
+                raise Missing(f"no {name} in {root}")
+            found[name] = there[name]
+            todo.append(there[name])
+    return {"lib/" + name: path for name, path in found.items()}
+
+
 def modules(kernel, names):
     return {f"modules/{name}.ko": one(f"**/{name}.ko", kernel) for name in names}
 
@@ -269,6 +288,46 @@ def boot_amd(files, directory, cpus=1, limit_s=LIMIT_S, disks=()):
                       "-smp", str(cpus), "-append", APPEND], kernel,
                      {**busybox(), **modules(kernel, AMD_MODULES), **files}, directory, limit_s,
                      disks)
+
+
+# What a program is built against here for arm64, and a file that tells meson of it.
+ARM64_LIBRARIES = ("libc6-dev", "libelf-dev", "libxxhash-dev", "libjansson-dev", "libssl-dev",
+                   "libbpf-dev", "libtraceevent-dev", "libtracefs-dev", "libtracecmd-dev",
+                   "libncurses-dev")
+ARM64_CROSS = """
+[binaries]
+c = ['aarch64-linux-gnu-gcc', '--sysroot={root}']
+ar = 'aarch64-linux-gnu-ar'
+strip = 'aarch64-linux-gnu-strip'
+pkgconfig = 'pkg-config'
+[properties]
+sys_root = '{root}'
+pkg_config_libdir = ['{root}/usr/lib/aarch64-linux-gnu/pkgconfig', '{root}/usr/share/pkgconfig']
+[host_machine]
+system = 'linux'
+cpu_family = 'aarch64'
+cpu = 'aarch64'
+endian = 'little'
+"""
+
+
+def build_arm64(*targets):
+    """Builds targets of meson for arm64: where they are, and where the libraries are."""
+    for program, package in (("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+                             ("meson", "meson"), ("ninja", "ninja-build")):
+        need(program, package)
+    root = fetch_all("sysroot", ARM64_LIBRARIES, ARM64_APT)
+    cross, to = (os.path.join(ARM64_APT.directory, name) for name in ("cross.ini", "build"))
+    with open(cross, "w", encoding="utf-8") as file:
+        file.write(ARM64_CROSS.format(root=root))
+    steps = [["ninja", "-C", to, *targets]]
+    if not os.path.exists(os.path.join(to, "build.ninja")):
+        steps.insert(0, ["meson", "setup", "--cross-file", cross, "-Doptimization=0", to, tap.TOP])
+    for step in steps:
+        faults = tap.faults_of(step)
+        if faults:
+            raise RuntimeError("\n".join(faults))
+    return to, root
 
 
 def boot_arm64(files, directory, limit_s=LIMIT_S):

@@ -11,7 +11,7 @@ import oracle  # noqa: E402
 from oracle import Case, vcpus, workload_faults  # noqa: E402
 
 RINGSIDE = os.path.join(bed.BUILD, "ringside")
-WORKLOAD = os.path.join(bed.BUILD, "tests", "kvm", "workload")
+WORKLOAD = os.path.join("tests", "kvm", "workload")  # in a build directory
 INSIDE = os.path.join(bed.tap.TOP, "tests", "kvm", "inside.sh")
 COMPARE = os.path.join(bed.tap.TOP, "tests", "trace", "compare_bt2.py")
 
@@ -21,16 +21,24 @@ MODULES='{modules}'
 """
 
 
-def files(modules, cases, foot, programs=()):
-    """The initramfs of a bed that runs these cases. A program: where it is inside, and here."""
-    programs = {"bin/ringside": RINGSIDE, "bin/workload": WORKLOAD, **dict(programs)}
+def files(modules, cases, foot, programs=(), build=bed.BUILD, libraries=bed.libraries):
+    """
+    The initramfs of a bed that runs these cases. A program: where it is inside, and here. `build`:
+    where those are that run inside, with what `libraries` finds for them.
+    """
+    programs = {"bin/ringside": os.path.join(build, "ringside"),
+                "bin/workload": os.path.join(build, WORKLOAD), **dict(programs)}
     for path in programs.values():
         if not os.path.exists(path):
             raise bed.Missing(f"no {path} (make)")
-    script = HEAD.format(modules=" ".join(modules)) + "".join(
+    return {**init(modules, cases, foot), **programs, **libraries(*programs.values())}
+
+
+def init(modules, cases, foot):
+    """What runs inside: these cases, one after the other."""
+    lines = HEAD.format(modules=" ".join(modules)) + "".join(
         f"begin {case.__name__}\n{case.script}\nend\n" for case in cases) + foot
-    return {"init": script.encode(), "inside.sh": INSIDE, **programs,
-            **bed.libraries(*programs.values())}
+    return {"init": lines.encode(), "inside.sh": INSIDE}
 
 
 def script(text):

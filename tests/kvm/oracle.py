@@ -15,11 +15,13 @@ REASONS = {
             "mmio": [0x400]},
     "vmx": {"io": [30], "cpuid": [10], "rdmsr": [31], "wrmsr": [32], "hlt": [12],
             "hypercall": [18], "mmio": [48, 49]},
+    "arm64": {"mmio": [0x24], "hypercall": [0x16], "smc": [0x17], "sysreg": [0x18]},
 }
 AT_LEAST = ("mmio",)
 SAID_BYTES = 1500  # of each output of a tool, where a case failed
-HIST_ROW = re.compile(r"\{ *common_pid: *(\d+), *vcpu_id: *(\d+), *exit_reason: *(\d+) *\}"
-                      r" *hitcount: *(\d+)")
+HIST_ROW = re.compile(r"\{ *common_pid: *(\d+), *(?:vcpu_id|ret): *(\d+), *(?:exit_reason|esr_ec): "
+                      r"*(\d+) *\} *hitcount: *(\d+)")
+ARM64_TRAP, ARM64_OTHER = 2, 0x100  # of ret, and of our code where ret is another; exit_reason.h
 EXITS_DEF = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "include",
                          "ringside", "event", "exits.def")
 EXITS_ROW = re.compile(r'^RS_EXIT\((\w+), (\w+)(?: \+ (\w+))?, (\w+), "([^"]*)"')
@@ -95,7 +97,16 @@ class Case:
         rows = [tuple(map(int, row)) for row in HIST_ROW.findall(text)]
         if text.count("} hitcount:") != len(rows):
             raise RuntimeError(f"the histogram can't be read: {text[:1000]}")
+        if self.isa == "arm64":
+            rows = self.arm64_rows(rows)
         return {row[:3]: row[3] for row in rows}
+
+    def arm64_rows(self, rows):
+        """Of (tid, ret, exception class): whose the thread is, its kvm_exit does not say."""
+        names = [name for name in os.listdir(self.directory) if self.has(f"{name}/workload.json")]
+        numbers = {vcpu["tid"]: vcpu["vcpu"] for _, vcpu in vcpus(self.vms(*names))}
+        return [(tid, numbers.get(tid), ec if ret == ARM64_TRAP else ret | ARM64_OTHER, count)
+                for tid, ret, ec, count in rows]
 
     def vms(self, *names):
         """What the workloads did: their VMs."""

@@ -328,6 +328,19 @@ TEST(a_vcpu_that_has_not_run)
 	folders_remove();
 }
 
+/* As on arm64. */
+TEST(debugfs_without_vcpus)
+{
+	folders_make();
+	put_text("debug/kvm/100-9/exits", "5\n");
+	put_thread(100, 100, "qemu", running);
+	put_thread(100, 101, "CPU 0/KVM", running);
+	put_link(100, 20, "anon_inode:kvm-vcpu:0");
+	CHECK_STR(found(0), "100/101:0=qemu");
+	CHECK_STR(found(100), "100/101:0=qemu");
+	folders_remove();
+}
+
 TEST(without_debugfs)
 {
 	char text[128];
