@@ -28,7 +28,7 @@ _ringside_options()
 		;;
 	report)
 		echo --pid --vcpu --alltids --tid --tids --vm --latency --hist --detail --time --top --than \
-			--user --json --csv --from --to --freq --xen-log --format --quiet --help
+			--user --by --cpus --json --csv --from --to --freq --xen-log --format --quiet --help
 		;;
 	repair) echo --help ;;
 	top) echo --pid --vm --interval --count --batch --user --help ;;
@@ -71,7 +71,7 @@ _ringside()
 	case $verb in
 	help) mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$current") ;;
 	print) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
-	report) mapfile -t COMPREPLY < <(compgen -W "exits volume sched hypercalls interrupts io cr3 pm summary" -- "$current"; compgen -f -- "$current") ;;
+	report) mapfile -t COMPREPLY < <(compgen -W "exits cpu volume sched hypercalls interrupts io cr3 pm summary" -- "$current"; compgen -f -- "$current") ;;
 	repair) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
 	log) mapfile -t COMPREPLY < <(compgen -W level -- "$current"; compgen -f -- "$current") ;;
 	run | import) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;

@@ -12,11 +12,12 @@ static const struct report {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } reports[] = {
-	{ "exits", "vmexit", report_exits, "KVM's or Xen's exits, by reason" },
+	{ "exits", "vmexit", report_exits, "Exits by reason: of ACRN, KVM, Xen, a VMM" },
+	{ "cpu", NULL, report_tally, "Who had the physical CPUs: of ACRN, KVM, Xen, a VMM" },
 	{ "volume", NULL, report_xen, "Xen: records and bytes by class and physical CPU" },
 	{ "sched", NULL, report_xen, "Xen: where vCPUs', domains' and physical CPUs' time went" },
 	{ "hypercalls", NULL, report_xen, "Xen: what guests called" },
-	{ "interrupts", NULL, report_xen, "Xen: interrupts, from injection on" },
+	{ "interrupts", NULL, report_tally, "Interrupts by vector: of ACRN, KVM, Xen" },
 	{ "io", NULL, report_xen, "Xen: port and memory-mapped I/O by address" },
 	{ "cr3", NULL, report_xen, "Xen: address spaces" },
 	{ "pm", NULL, report_xen, "Xen: idle states and frequencies" },

@@ -3,6 +3,9 @@
 #ifndef RS_CLI_REPORT_H
 #define RS_CLI_REPORT_H
 
+#include <argp.h>
+
+#include "view/tally.h"
 #include "view/xen.h"
 
 struct rs_input;
@@ -10,7 +13,19 @@ struct rs_query;
 
 /* argv[0] is "report NAME"; the rest is the report's own. Each returns an enum rs_exit. */
 int report_exits(int argc, char **argv);
-int report_xen(int argc, char **argv); /* all that are of Xen alone: NAME says which */
+int report_xen(int argc, char **argv);	 /* all that are of Xen alone: NAME says which */
+int report_tally(int argc, char **argv); /* cpu and interrupts, of whatever trace */
+
+/* The tally of an input, which need not be of any one kind. */
+struct rs_error *rs_report_tally(struct rs_input *input, const struct rs_query *query,
+				 struct rs_tally_show *what, const char *verb, bool quiet,
+				 int *code);
+
+/* The argument of --by: RS_TALLY_BY_. */
+uint32_t rs_report_by(const struct argp_state *state, char *list);
+
+/* Whether an input has streams of a provider's. */
+bool rs_report_has(const struct rs_input *input, const char *provider);
 
 /* Of an input that is Xen's. */
 struct rs_error *rs_report_xen(struct rs_input *input, const struct rs_query *query,

@@ -16,13 +16,18 @@
 
 #define VERB "report exits"
 
-enum { OPT_FROM = 256, OPT_TO };
+enum { OPT_FROM = 256, OPT_TO, OPT_BY };
 
 static const struct argp_option options[] = {
 	{ "from", OPT_FROM, "SEC", 0,
 	  "Only from this time on, in seconds from the trace's start: what was before is not known",
 	  1 },
 	{ "to", OPT_TO, "SEC", 0, "Only before this time", 1 },
+	{ "by", OPT_BY, "KEY,...", 0,
+	  "The table that traces of all kinds have: of each cpu, vm or vcpu by itself; 'reason': "
+	  "of "
+	  "all together",
+	  1 },
 	{ "quiet", 'q', NULL, 0, "No remarks on standard error, but errors and losses", 4 },
 	{ 0 },
 };
@@ -31,7 +36,8 @@ static const char doc[] =
 	"Count a trace's exits by reason. Of KVM the tables are those of the verb exits: with "
 	"--latency and --detail, how long they took and what they were about. Of Xen the table is "
 	"by "
-	"domain and vCPU, with times; its options are --from, --to, --json, --csv.\v"
+	"domain and vCPU, with times; its options are --from, --to, --json, --csv. Of ACRN and of "
+	"VMMs it is by reason, with times; --by gives that table of any trace.\v"
 	"TRACE is a trace directory, or a file that import knows.\n\n"
 	"Exit codes: 0 done; 1 failed, or times that do not add up; 2 wrong use; 3 done, but "
 	"records were lost or the trace is damaged.\n\n"
@@ -44,7 +50,8 @@ struct arguments {
 	struct rs_cli_exits exits;
 	struct rs_cli_input input;
 	int64_t from_ns, to_ns;
-	bool quiet;
+	uint32_t by;
+	bool is_by, quiet;
 };
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -61,6 +68,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case OPT_TO:
 		a->to_ns = rs_cli_seconds(state, text);
+		break;
+	case OPT_BY:
+		a->by = rs_report_by(state, text);
+		a->is_by = true;
 		break;
 	case 'q':
 		a->quiet = true;
@@ -190,6 +201,30 @@ static struct rs_error *run_xen(const struct arguments *a, struct rs_input *inpu
 	return rs_report_xen(input, &query, &show, code);
 }
 
+/* What is neither KVM's nor a file of Xen's, and any trace by whose. */
+static struct rs_error *run_tally(const struct arguments *a, struct rs_input *input, int *code)
+{
+	static const enum rs_tally_form forms[] = { [RS_EXITS_TEXT] = RS_TALLY_TEXT,
+						    [RS_EXITS_JSON] = RS_TALLY_JSON,
+						    [RS_EXITS_CSV] = RS_TALLY_CSV };
+	struct rs_tally_show show = { .fd = a->exits.show.fd,
+				      .form = forms[a->exits.show.form],
+				      .kind = RS_TALLY_EXITS,
+				      .by = a->by,
+				      .trace = a->input.path };
+	struct rs_query query;
+
+	if (kvm_options(&a->exits))
+		return rs_error_create(RS_USAGE,
+				       "%s: with --by, and of traces that are not KVM's, exits are "
+				       "shown with --from, --to, --json or --csv",
+				       a->input.path);
+	rs_query_init(&query);
+	query.from_ns = a->from_ns;
+	query.to_ns = a->to_ns;
+	return rs_report_tally(input, &query, &show, VERB, a->quiet, code);
+}
+
 static struct rs_error *run_kvm(struct arguments *a, struct rs_input *input, int *code)
 {
 	const struct rs_exits_options o = { .latency = rs_cli_exits_latency(&a->exits),
@@ -216,6 +251,16 @@ static struct rs_error *run_kvm(struct arguments *a, struct rs_input *input, int
 	return err;
 }
 
+/* KVM's tables are KVM's; a trace that has neither of these is said to have nothing in them. */
+static bool is_tallied(const struct arguments *a, const struct rs_input *input)
+{
+	if (a->is_by)
+		return true;
+	if (rs_report_has(input, "kvm"))
+		return false;
+	return rs_report_has(input, "acrn") || !kvm_options(&a->exits);
+}
+
 static struct rs_error *run(struct arguments *a, int *code)
 {
 	struct rs_input input = { 0 };
@@ -223,7 +268,12 @@ static struct rs_error *run(struct arguments *a, int *code)
 
 	if (err)
 		return err;
-	err = rs_input_is_xen(&input) ? run_xen(a, &input, code) : run_kvm(a, &input, code);
+	if (!a->is_by && rs_input_is_xen(&input))
+		err = run_xen(a, &input, code);
+	else if (is_tallied(a, &input))
+		err = run_tally(a, &input, code);
+	else
+		err = run_kvm(a, &input, code);
 	if (!a->quiet)
 		rs_cli_input_remarks(VERB, &a->input, &input);
 	rs_input_close(&input);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Exits, interrupts, and who had the physical CPUs: counts and times by reason, vCPU and CPU, the
+ *same of the traces of ACRN, KVM, Xen and VMMs. What acrnalyze's vm_exit, irq and cpu_usage say of
+ * ACRN's, but for its defects.
+ *
+ *	events --> sink --> rs_tally_take() --> struct rs_tally --> a view
+ *
+ * Times are ticks of the first event's clock, which need no frequency: cycles of a TSC, or ns where
+ * stamps are CLOCK_MONOTONIC's. An exit lasts until its vCPU enters its guest again; the state
+ * machine is kvm/vcpu_time.h. After a loss nothing is known until the next event tells: that time
+ * is in rows of its own.
+ *
+ * Memory grows with vCPUs and rows (both bounded, what finds no place is counted), not with the
+ * trace. One thread uses a sink at a time.
+ */
+#ifndef RS_ANALYZE_TALLY_H
+#define RS_ANALYZE_TALLY_H
+
+#include "base/hist.h"
+#include <ringside/source.h>
+
+/* What a row is about; behind each: what `sub` and `key` mean. */
+enum rs_tally_kind {
+	RS_TALLY_EXITS,	     /* sub: enum rs_isa, or RS_TALLY_LOST; key: code */
+	RS_TALLY_INTERRUPTS, /* sub: enum rs_tally_interrupt; key: vector or IRQ */
+	RS_TALLY_CPU,	     /* sub: enum rs_tally_use; a time is a turn: from switch to switch */
+	RS_TALLY_KINDS,
+};
+
+#define RS_TALLY_LOST 0xffffffffu /* of exits: time in which vCPUs did what is not known */
+
+enum rs_tally_interrupt {
+	RS_TALLY_EXTERNAL, /* came while the guest ran; its time is the exit's */
+	RS_TALLY_INJECTED, /* put into the guest */
+	RS_TALLY_HANDLED,  /* a physical one, by the hypervisor; its time is the handler's */
+};
+
+enum rs_tally_use {
+	RS_TALLY_VCPU,	 /* a vCPU had the CPU, its hypervisor on its behalf included */
+	RS_TALLY_IDLE,	 /* told to be idle */
+	RS_TALLY_OTHERS, /* whoever else: of KVM's traces, other threads and idling */
+	RS_TALLY_UNKNOWN,
+	RS_TALLY_USES,
+};
+
+/* Whose; unknown is a value. */
+#define RS_TALLY_BY_CPU	 (1u << 0)
+#define RS_TALLY_BY_VM	 (1u << 1)
+#define RS_TALLY_BY_VCPU (1u << 2) /* and by VM */
+
+struct rs_tally_row {
+	enum rs_tally_kind kind;
+	int cpu, vcpu;	/* RS_UNKNOWN: not known, or rows of several are together */
+	const char *vm; /* NULL: likewise */
+	uint32_t sub;
+	uint64_t key;
+	uint64_t count;
+	uint64_t timed;	     /* those whose begin and end were seen: what min to hist are of */
+	uint64_t total, off; /* ticks; off: of total, those in which the vCPU had no CPU */
+	uint64_t guest;	     /* of RS_TALLY_CPU: of total, those within the guest */
+	uint64_t base;	     /* of which the row is a share: the CPUs', else the vCPUs' time */
+	uint64_t min, max;
+	const struct rs_hist *hist; /* never NULL */
+};
+
+struct rs_tally {
+	uint64_t ticks;			 /* from the first event to the last */
+	uint64_t tick_hz;		 /* 0: not known */
+	bool ticks_are_ns;		 /* CLOCK_MONOTONIC's; else a TSC's cycles */
+	const struct rs_tally_row *rows; /* by kind, cpu, vm, vcpu; then the most time first */
+	size_t n_rows;
+	uint64_t lost;		 /* records, by the trace's account */
+	uint64_t contradictions; /* switches from who had not the CPU: records are missing */
+	uint64_t refused;	 /* what found no place */
+};
+
+struct rs_error *rs_tally_sink_create(struct rs_sink **sink);
+void rs_tally_sink_destroy(struct rs_sink *sink);
+
+/* All of it, once, when the events have ended: rows of those alike in `by` together. Valid until
+ * the sink is destroyed. */
+struct rs_error *rs_tally_take(struct rs_sink *sink, uint32_t by, struct rs_tally *tally);
+
+#endif

@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which event of which hypervisor tells what. A trace has its own schema, so fields are found by
+ * their names, once for each event.
+ *
+ *	ACRN	a stream is a physical CPU. Its vCPUs do not leave it, and have no name but the four
+ *		letters of sched::next; before the first one nothing but that there is one is known.
+ *	KVM	a thread is a vCPU, and goes from CPU to CPU.
+ *	Xen	events tell domain and vCPU, and the CPU.
+ *	vmm	the VMM's own; a vCPU's thread is on some CPU, always.
+ */
+#include "analyze/tally_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "event/exit_reason.h"
+
+#define XEN_IDLE	32767u	    /* DOMID_IDLE */
+#define XEN_RUNNING	0u	    /* RUNSTATE_running */
+#define ACRN_IDLE	0x656c6469u /* "idle" */
+#define INTR_INFO_VALID 0x80000000u /* Intel SDM, volume 3, 25.9.2 */
+#define NAMELESS	(UINT64_C(1) << 32)
+
+/* An event's fields, as its row below names them. */
+struct seen {
+	const struct rs_view *view;
+	const struct tally_known *known;
+	uint64_t now;
+	uint64_t arg[TALLY_FIELDS_MAX]; /* 0 where the event has no such field */
+};
+
+typedef void handler(struct tally_sink *s, const struct seen *seen);
+
+struct tally_kind {
+	const char *provider, *class_name, *name;
+	handler *run;
+	uint32_t isa;
+	const char *fields[TALLY_FIELDS_MAX];
+};
+
+static void interrupt(struct tally_sink *s, struct tally_vcpu *v, int cpu,
+		      enum rs_tally_interrupt what, uint64_t vector)
+{
+	struct tally_row *row = tally_row(s, RS_TALLY_INTERRUPTS, cpu, v, what, vector);
+
+	if (row)
+		row->row.count++;
+	if (v && v->pending && what == RS_TALLY_EXTERNAL)
+		v->interrupt = row;
+}
+
+/* ---- ACRN ----------------------------------------------------------------------------------- */
+
+static struct tally_cpu *acrn_cpu(struct tally_sink *s, const struct seen *seen)
+{
+	const struct tally_who who = { (uint64_t)(uintptr_t)seen->view->stream, 1 };
+
+	return tally_cpu(s, who, seen->view->cpu);
+}
+
+/* One that is known but by its CPU: another each time that nothing is known. */
+static struct tally_vcpu *acrn_nameless(struct tally_sink *s, struct tally_cpu *c, uint64_t since)
+{
+	const struct tally_who who = { (uint64_t)(uintptr_t)c, NAMELESS | s->n_unnamed++ };
+	struct tally_vcpu *v = tally_vcpu(s, who, since);
+
+	if (v)
+		v->home = c;
+	return v;
+}
+
+/* Whose exit or entry it is. One on a CPU that was told to be idle: a switch is missing. */
+static struct tally_vcpu *acrn_current(struct tally_sink *s, struct tally_cpu *c, uint64_t now)
+{
+	struct tally_vcpu *v;
+
+	if (c->told && c->owner)
+		return c->owner;
+	if (c->told) {
+		s->contradictions++;
+		tally_cpu_lost(s, c, now);
+	}
+	v = acrn_nameless(s, c, c->since);
+	if (v)
+		tally_had(c, RS_TALLY_VCPU, v);
+	return v;
+}
+
+static void acrn_exit(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_cpu *c = acrn_cpu(s, seen);
+	struct tally_vcpu *v = c ? acrn_current(s, c, seen->now) : NULL;
+
+	if (!v)
+		return;
+	tally_exit(s, v, c->cpu, RS_ISA_VMX, (uint32_t)seen->arg[0], seen->now);
+	c->last = seen->now;
+}
+
+static void acrn_enter(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_cpu *c = acrn_cpu(s, seen);
+	struct tally_vcpu *v = c ? acrn_current(s, c, seen->now) : NULL;
+
+	if (!v)
+		return;
+	tally_entry(s, v, c->cpu, seen->now);
+	c->last = seen->now;
+}
+
+static void acrn_interrupt(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_cpu *c = acrn_cpu(s, seen);
+
+	if (!c)
+		return;
+	interrupt(s, c->owner, c->cpu, RS_TALLY_EXTERNAL, seen->arg[0]);
+	c->last = seen->now;
+}
+
+/* The four letters of a thread, without the colon that ends a VM's number. */
+static const char *acrn_name(struct tally_sink *s, uint32_t letters)
+{
+	char text[5] = "";
+	size_t len;
+
+	memcpy(text, &letters, sizeof(letters));
+	for (len = 0; len < 4 && text[len] && text[len] != ':'; len++) {
+		if (text[len] < ' ' || text[len] > '~')
+			text[len] = '?';
+	}
+	return tally_name(s, text, len);
+}
+
+static struct tally_vcpu *acrn_named(struct tally_sink *s, struct tally_cpu *c, uint32_t letters,
+				     uint64_t now)
+{
+	const struct tally_who who = { (uint64_t)(uintptr_t)c, letters };
+	struct tally_vcpu *v = tally_vcpu(s, who, now);
+
+	if (v && !v->home) {
+		v->home = c;
+		v->vm = acrn_name(s, letters);
+	}
+	return v;
+}
+
+static bool is_named(const struct tally_vcpu *v, uint32_t letters)
+{
+	return v->who.b == letters;
+}
+
+/* What a switch says of who had the CPU before it. */
+static void acrn_before(struct tally_sink *s, struct tally_cpu *c, uint32_t prev, uint64_t now)
+{
+	struct tally_vcpu *owner = c->owner;
+
+	if (c->told && owner && owner->who.b & NAMELESS && prev != ACRN_IDLE) {
+		/* All that was of no name since, is this one's. */
+		owner->vm = acrn_name(s, prev);
+		tally_vcpu_know(s, owner, (struct tally_who){ owner->who.a, prev });
+		return;
+	}
+	if (c->told &&
+	    (prev == ACRN_IDLE ? c->use == RS_TALLY_IDLE : owner && is_named(owner, prev)))
+		return;
+	if (c->told) {
+		s->contradictions++;
+		if (owner) {
+			tally_vcpu_lost(s, owner, now);
+			rs_vcpu_off(&owner->time, now, true);
+		}
+		tally_cpu_lost(s, c, now);
+	}
+	tally_had(c, prev == ACRN_IDLE ? RS_TALLY_IDLE : RS_TALLY_VCPU,
+		  prev == ACRN_IDLE ? NULL : acrn_named(s, c, prev, c->since));
+}
+
+static void acrn_switch(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_cpu *c = acrn_cpu(s, seen);
+	uint32_t next = (uint32_t)seen->arg[1];
+	struct tally_vcpu *v;
+
+	if (!c)
+		return;
+	acrn_before(s, c, (uint32_t)seen->arg[0], seen->now);
+	if (c->owner)
+		rs_vcpu_off(&c->owner->time, seen->now, true);
+	if (next == ACRN_IDLE) {
+		tally_turn(s, c, RS_TALLY_IDLE, NULL, seen->now);
+	} else {
+		v = acrn_named(s, c, next, seen->now);
+		if (v)
+			rs_vcpu_on(&v->time, seen->now);
+		if (v && v->time.state == RS_VCPU_UNKNOWN)
+			v->time.state = RS_VCPU_KERNEL; /* who switches is the hypervisor */
+		tally_turn(s, c, RS_TALLY_VCPU, v, seen->now);
+	}
+	c->last = seen->now;
+}
+
+/* Of one CPU, and of whoever had it. */
+static void acrn_lost(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_cpu *c = acrn_cpu(s, seen);
+
+	if (!c)
+		return;
+	if (c->owner) {
+		tally_vcpu_lost(s, c->owner, seen->now);
+		rs_vcpu_off(&c->owner->time, seen->now, true);
+	}
+	tally_cpu_lost(s, c, seen->now);
+}
+
+/* ---- KVM ------------------------------------------------------------------------------------ */
+
+static struct tally_cpu *by_number(struct tally_sink *s, const struct seen *seen)
+{
+	const struct tally_who who = { (uint64_t)(uint32_t)seen->view->cpu, 0 };
+
+	return seen->view->cpu < 0 ? NULL : tally_cpu(s, who, seen->view->cpu);
+}
+
+static struct tally_vcpu *of_stream(struct tally_sink *s, const struct seen *seen, uint64_t number)
+{
+	const struct rs_stream *stream = seen->view->stream;
+	const struct tally_who who = { stream->mixed ? 0 : (uint64_t)(uintptr_t)stream,
+				       number | UINT64_C(2) << 32 };
+	struct tally_vcpu *v = tally_vcpu(s, who, seen->now);
+
+	if (v && !stream->mixed) {
+		if (!v->vm && stream->vm)
+			v->vm = tally_name(s, stream->vm, strlen(stream->vm));
+		if (v->vcpu < 0)
+			v->vcpu = stream->vcpu;
+	}
+	return v;
+}
+
+/* The thread whose event it is, which has the CPU that it comes from. */
+static struct tally_vcpu *kvm_vcpu(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_vcpu *v = seen->arg[0] ? of_stream(s, seen, seen->arg[0]) : NULL;
+	struct tally_cpu *c = by_number(s, seen);
+
+	s->kvm = true;
+	if (!v || !c)
+		return v;
+	tally_had(c, RS_TALLY_VCPU, v);
+	tally_turn(s, c, RS_TALLY_VCPU, v, seen->now);
+	c->last = seen->now;
+	return v;
+}
+
+/* tid, reason, upper bits of it, and VMX's word on an interrupt */
+static void kvm_exit(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_vcpu *v = kvm_vcpu(s, seen);
+	uint32_t code = (uint32_t)seen->arg[1], info = (uint32_t)seen->arg[3];
+	bool vmx = seen->known->kind->isa == RS_ISA_VMX;
+
+	if (!v)
+		return;
+	if (vmx)
+		code = (code & 0xffff) | (uint32_t)seen->arg[2] << 16;
+	tally_exit(s, v, seen->view->cpu, seen->known->kind->isa, code, seen->now);
+	if (vmx && code == 1 && info & INTR_INFO_VALID)
+		interrupt(s, v, seen->view->cpu, RS_TALLY_EXTERNAL, info & 0xff);
+}
+
+/* tid, vcpu_id */
+static void kvm_entry(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_vcpu *v = kvm_vcpu(s, seen);
+
+	if (!v)
+		return;
+	if (seen->known->fields[1] && (int32_t)seen->arg[1] >= 0)
+		v->vcpu = (int32_t)seen->arg[1];
+	tally_entry(s, v, seen->view->cpu, seen->now);
+}
+
+/* tid, vector, again: its delivery was cut short, and it was counted before */
+static void kvm_interrupt(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_vcpu *v = kvm_vcpu(s, seen);
+
+	if (v && !seen->arg[2])
+		interrupt(s, v, seen->view->cpu, RS_TALLY_INJECTED, seen->arg[1]);
+}
+
+static void kvm_off(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_vcpu *v = kvm_vcpu(s, seen);
+	struct tally_cpu *c = by_number(s, seen);
+
+	s->kvm_switches = true;
+	if (v)
+		rs_vcpu_off(&v->time, seen->now, !seen->arg[1]);
+	if (c)
+		tally_turn(s, c, RS_TALLY_OTHERS, NULL, seen->now);
+}
+
+static void kvm_on(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_cpu *c = by_number(s, seen);
+	struct tally_vcpu *v;
+
+	s->kvm_switches = true;
+	if (c) /* it was somebody else's */
+		tally_had(c, RS_TALLY_OTHERS, NULL);
+	v = kvm_vcpu(s, seen);
+	if (v)
+		rs_vcpu_on(&v->time, seen->now);
+}
+
+static void all_lost(struct tally_sink *s, uint64_t now)
+{
+	for (struct tally_vcpu *v = s->all_vcpus; v; v = v->all)
+		tally_vcpu_lost(s, v, now);
+}
+
+/* What was lost on a CPU may be of any vCPU. */
+static void any_lost(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_cpu *c = by_number(s, seen);
+
+	all_lost(s, seen->now);
+	if (c)
+		tally_cpu_lost(s, c, seen->now);
+	else
+		for (c = s->all_cpus; c; c = c->all)
+			tally_cpu_lost(s, c, seen->now);
+}
+
+/* ---- Xen ------------------------------------------------------------------------------------ */
+
+static struct tally_vcpu *xen_vcpu(struct tally_sink *s, uint64_t now, uint32_t dom, uint32_t vcpu)
+{
+	const struct tally_who who = { UINT64_C(3) << 60, (uint64_t)dom << 32 | vcpu };
+	struct tally_vcpu *v = tally_vcpu(s, who, now);
+	char name[16];
+
+	if (v && !v->vm) {
+		v->vm = tally_name(s, name, (size_t)snprintf(name, sizeof(name), "d%u", dom));
+		v->vcpu = (int)vcpu;
+	}
+	return v;
+}
+
+static struct tally_vcpu *xen_current(struct tally_sink *s, const struct seen *seen)
+{
+	const struct rs_stream *stream = seen->view->stream;
+
+	if (stream->dom < 0 || stream->vcpu < 0)
+		return NULL;
+	return xen_vcpu(s, seen->now, (uint32_t)stream->dom, (uint32_t)stream->vcpu);
+}
+
+static bool is_svm(const struct rs_field *field)
+{
+	return field && field->values_name && !strcmp(field->values_name, "svm_exit");
+}
+
+static void xen_exit(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_vcpu *v = xen_current(s, seen);
+
+	if (v)
+		tally_exit(s, v, seen->view->cpu,
+			   is_svm(seen->known->fields[0]) ? RS_ISA_SVM : RS_ISA_VMX,
+			   (uint32_t)seen->arg[0], seen->now);
+}
+
+static void xen_entry(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_vcpu *v = xen_current(s, seen);
+
+	if (v)
+		tally_entry(s, v, seen->view->cpu, seen->now);
+}
+
+/* vector; the records without one tell nothing */
+static void xen_external(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_vcpu *v = xen_current(s, seen);
+
+	if (v && seen->known->fields[0])
+		interrupt(s, v, seen->view->cpu, RS_TALLY_EXTERNAL, seen->arg[0]);
+}
+
+static void xen_inject(struct tally_sink *s, const struct seen *seen)
+{
+	interrupt(s, xen_current(s, seen), seen->view->cpu, RS_TALLY_INJECTED, seen->arg[0]);
+}
+
+static uint64_t ticks_of_ns(const struct tally_sink *s, uint64_t ns)
+{
+	return (uint64_t)((unsigned __int128)ns * s->clock->freq_hz / 1000000000);
+}
+
+/* irq, took */
+static void xen_handled(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_row *row = tally_row(s, RS_TALLY_INTERRUPTS, seen->view->cpu, NULL,
+					  RS_TALLY_HANDLED, seen->arg[0]);
+
+	if (row)
+		row->row.count++;
+	tally_time(s, row, ticks_of_ns(s, seen->arg[1]), 0);
+}
+
+static void xen_runs(struct tally_sink *s, const struct seen *seen, struct tally_cpu *c, bool had)
+{
+	bool idle = seen->arg[0] == XEN_IDLE;
+	struct tally_vcpu *v =
+		idle ? NULL
+		     : xen_vcpu(s, seen->now, (uint32_t)seen->arg[0], (uint32_t)seen->arg[1]);
+
+	if (had)
+		tally_had(c, idle ? RS_TALLY_IDLE : RS_TALLY_VCPU, v);
+	else
+		tally_turn(s, c, idle ? RS_TALLY_IDLE : RS_TALLY_VCPU, v, seen->now);
+	if (v && !had)
+		rs_vcpu_on(&v->time, seen->now);
+}
+
+/* domain, vcpu, old, new */
+static void xen_runstate(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_cpu *c = by_number(s, seen);
+	struct tally_vcpu *v;
+
+	if (!c)
+		return;
+	if (seen->arg[2] == XEN_RUNNING && seen->arg[3] != XEN_RUNNING) {
+		xen_runs(s, seen, c, true);
+		if (seen->arg[0] != XEN_IDLE) {
+			v = xen_vcpu(s, seen->now, (uint32_t)seen->arg[0], (uint32_t)seen->arg[1]);
+			if (v)
+				rs_vcpu_off(&v->time, seen->now, true);
+		}
+		tally_turn(s, c, RS_TALLY_OTHERS, NULL, seen->now);
+	}
+	if (seen->arg[3] == XEN_RUNNING)
+		xen_runs(s, seen, c, false);
+	c->last = seen->now;
+}
+
+static void xen_runs_on(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_cpu *c = by_number(s, seen);
+
+	if (!c)
+		return;
+	xen_runs(s, seen, c, true);
+	c->last = seen->now;
+}
+
+/* ---- a VMM ---------------------------------------------------------------------------------- */
+
+/* Its CPU is not told: one of its own, that it has all the time. */
+static struct tally_vcpu *vmm_vcpu(struct tally_sink *s, const struct seen *seen)
+{
+	const struct tally_who who = { (uint64_t)(uintptr_t)seen->view->stream,
+				       seen->arg[0] | UINT64_C(4) << 32 };
+	struct tally_cpu *c = tally_cpu(s, who, seen->view->cpu);
+	struct tally_vcpu *v = c ? of_stream(s, seen, seen->arg[0]) : NULL;
+
+	if (!v)
+		return NULL;
+	if (v->vcpu < 0 && seen->arg[0] <= INT32_MAX)
+		v->vcpu = (int)seen->arg[0];
+	if (!v->home) {
+		v->home = c;
+		c->since = seen->now;
+	}
+	tally_had(c, RS_TALLY_VCPU, v);
+	c->last = seen->now;
+	return v;
+}
+
+static void vmm_run(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_vcpu *v = vmm_vcpu(s, seen);
+
+	if (v)
+		tally_entry(s, v, v->home->cpu, seen->now);
+}
+
+/* vcpu, reason */
+static void vmm_exit(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_vcpu *v = vmm_vcpu(s, seen);
+
+	if (v)
+		tally_exit(s, v, v->home->cpu, RS_ISA_USER, (uint32_t)seen->arg[1], seen->now);
+}
+
+static void vmm_lost(struct tally_sink *s, const struct seen *seen)
+{
+	for (struct tally_vcpu *v = s->all_vcpus; v; v = v->all) {
+		if (v->who.a != (uint64_t)(uintptr_t)seen->view->stream || !v->home)
+			continue;
+		tally_vcpu_lost(s, v, seen->now);
+		tally_cpu_lost(s, v->home, seen->now);
+	}
+}
+
+/* ---- which event is which ------------------------------------------------------------------- */
+
+/* A loss is the row without a class. */
+static const struct tally_kind kinds[] = {
+	{ "acrn", NULL, NULL, acrn_lost, 0, { NULL } },
+	{ "acrn", "vcpu", "exit", acrn_exit, 0, { "reason" } },
+	{ "acrn", "vcpu", "enter", acrn_enter, 0, { NULL } },
+	{ "acrn", "sched", "next", acrn_switch, 0, { "prev", "next" } },
+	{ "acrn", "handler", "external-interrupt", acrn_interrupt, 0, { "vector" } },
+	{ "kvm", NULL, NULL, any_lost, 0, { NULL } },
+	{ "kvm", "vmx", "exit", kvm_exit, RS_ISA_VMX, { "tid", "reason", "flags", "intr_info" } },
+	{ "kvm", "svm", "exit", kvm_exit, RS_ISA_SVM, { "tid", "reason" } },
+	{ "kvm", "arm64", "exit", kvm_exit, RS_ISA_ARM64, { "tid", "reason" } },
+	{ "kvm", "riscv", "exit", kvm_exit, RS_ISA_RISCV, { "tid", "reason" } },
+	{ "kvm", "vcpu", "entry", kvm_entry, 0, { "tid", "vcpu_id" } },
+	{ "kvm", "cpu", "interrupt", kvm_interrupt, 0, { "tid", "vector", "again" } },
+	{ "kvm", "sched", "off-cpu", kvm_off, 0, { "tid", "state" } },
+	{ "kvm", "sched", "on-cpu", kvm_on, 0, { "tid" } },
+	{ "xdt", NULL, NULL, any_lost, 0, { NULL } },
+	{ "xdt", "hvm", "vmexit", xen_exit, 0, { "reason" } },
+	{ "xdt", "hvm", "vmentry", xen_entry, 0, { NULL } },
+	{ "xdt", "hvm", "intr", xen_external, 0, { "vector" } },
+	{ "xdt", "hvm", "virq-inject", xen_inject, 0, { "vector" } },
+	{ "xdt", "sched", "runstate-change", xen_runstate, 0, { "domain", "vcpu", "old", "new" } },
+	{ "xdt", "sched", "continue-running", xen_runs_on, 0, { "domain", "vcpu" } },
+	{ "xen", NULL, NULL, any_lost, 0, { NULL } },
+	{ "xen", "irq", "handled", xen_handled, 0, { "irq", "took" } },
+	{ "vmm", NULL, NULL, vmm_lost, 0, { NULL } },
+	{ "vmm", "vcpu", "run", vmm_run, 0, { "vcpu" } },
+	{ "vmm", "vcpu", "exit", vmm_exit, 0, { "vcpu", "reason" } },
+};
+
+static bool is_of(const struct tally_kind *kind, const struct rs_event *event)
+{
+	if (strcmp(kind->provider, event->provider) != 0)
+		return false;
+	if (event->kind == RS_KIND_LOSS)
+		return !kind->class_name;
+	return kind->class_name && !strcmp(kind->class_name, event->class_name) &&
+	       !strcmp(kind->name, event->name);
+}
+
+static void know(struct tally_known *known, const struct rs_event *event)
+{
+	*known = (struct tally_known){ .event = event };
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !known->kind; i++) {
+		if (is_of(&kinds[i], event))
+			known->kind = &kinds[i];
+	}
+	for (size_t i = 0; known->kind && i < TALLY_FIELDS_MAX && known->kind->fields[i]; i++) {
+		for (uint16_t f = 0; f < event->n_fields; f++) {
+			const struct rs_field *field = &event->fields[f];
+
+			if (field->type != RS_TYPE_TEXT &&
+			    !strcmp(field->name, known->kind->fields[i]))
+				known->fields[i] = field;
+		}
+	}
+}
+
+/* Stamps of the first event's clock as they are; others' by their time. */
+static uint64_t tick_of(struct tally_sink *s, const struct rs_view *view)
+{
+	const struct rs_clock *clock = view->stream->clock;
+
+	if (!s->clock)
+		s->clock = clock;
+	if (clock->freq_hz == s->clock->freq_hz && clock->monotonic == s->clock->monotonic)
+		return rs_clock_to_host(clock, view->tsc);
+	return rs_clock_to_host(s->clock, s->clock->origin) +
+	       (uint64_t)((__int128)view->ts_ns * s->clock->freq_hz / 1000000000);
+}
+
+static void on_view(struct tally_sink *s, const struct tally_known *known,
+		    const struct rs_view *view)
+{
+	struct seen seen = { .view = view, .known = known };
+
+	seen.now = tick_of(s, view) + 1; /* 0 is the state machine's "none" */
+	if (!s->any)
+		s->first = s->last = seen.now;
+	s->any = true;
+	/* Within a ns events of several streams come in any order. */
+	if (seen.now > s->last)
+		s->last = seen.now;
+	if (seen.now < s->first)
+		seen.now = s->first;
+	if (!known->kind) /* it tells when it was, and no more */
+		return;
+	for (size_t i = 0; i < TALLY_FIELDS_MAX; i++) {
+		if (known->fields[i])
+			seen.arg[i] = rs_field_value(known->fields[i], view->payload);
+	}
+	if (view->event->kind == RS_KIND_LOSS)
+		s->lost += rs_view_loss(view).count;
+	known->kind->run(s, &seen);
+}
+
+struct rs_error *tally_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
+{
+	struct tally_sink *s = (struct tally_sink *)sink;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct rs_event *event = views[i].event;
+		struct tally_known *known = &s->known[((uintptr_t)event >> 6) % TALLY_KNOWN];
+
+		if (known->event != event)
+			know(known, event);
+		on_view(s, known, &views[i]);
+	}
+	return s->no_memory ? rs_error_no_memory() : NULL;
+}

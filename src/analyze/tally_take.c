@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the tally has, as rows: those alike in what is asked for together. */
+#include "analyze/tally_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+/* What goes on still: its end is not seen. */
+static void close_all(struct tally_sink *s)
+{
+	for (struct tally_cpu *c = s->all_cpus; c; c = c->all) {
+		c->whole = false;
+		if (c->told)
+			tally_turn(s, c, RS_TALLY_USES, NULL, s->last);
+		else
+			tally_cpu_lost(s, c, s->last);
+	}
+	for (struct tally_vcpu *v = s->all_vcpus; v; v = v->all) {
+		uint64_t unknown;
+		struct tally_row *row;
+
+		tally_settle(s, v);
+		rs_vcpu_end(&v->time, s->last);
+		unknown = v->time.ns[RS_VCPU_UNKNOWN];
+		if (!unknown)
+			continue;
+		row = tally_row(s, RS_TALLY_EXITS, v->home ? v->home->cpu : RS_UNKNOWN, v,
+				RS_TALLY_LOST, 0);
+		if (row)
+			row->row.total = unknown;
+	}
+}
+
+/* A trace of KVM without its threads' switches: that a vCPU had the CPU is known of the guest's
+ * time alone. */
+static void guests_alone(struct tally_sink *s)
+{
+	struct tally_row *unknown;
+
+	for (struct tally_row *r = s->all_rows; r; r = r->all) {
+		struct rs_tally_row *row = &r->row;
+		uint64_t guest = row->guest < row->total ? row->guest : row->total;
+
+		if (row->kind != RS_TALLY_CPU || row->sub != RS_TALLY_VCPU)
+			continue;
+		unknown = tally_row(s, RS_TALLY_CPU, row->cpu, NULL, RS_TALLY_UNKNOWN, 0);
+		if (unknown)
+			unknown->row.total += row->total - guest;
+		row->total = row->guest = guest;
+		row->timed = row->min = row->max = 0;
+		r->hist = NULL;
+	}
+}
+
+/* ---- rows together -------------------------------------------------------------------------- */
+
+static int compare_texts(const char *a, const char *b)
+{
+	if (!a || !b)
+		return (a != NULL) - (b != NULL);
+	return strcmp(a, b);
+}
+
+#define COMPARE(x, y)                                                                              \
+	do {                                                                                       \
+		if ((x) != (y))                                                                    \
+			return (x) < (y) ? -1 : 1;                                                 \
+	} while (0)
+
+/* Whose they are; what was not asked for is unknown in both. */
+static int compare_whose(const struct rs_tally_row *x, const struct rs_tally_row *y)
+{
+	int vm;
+
+	COMPARE(x->kind, y->kind);
+	COMPARE(x->cpu, y->cpu);
+	vm = compare_texts(x->vm, y->vm);
+	if (vm)
+		return vm;
+	COMPARE(x->vcpu, y->vcpu);
+	return 0;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct rs_tally_row *x = &((const struct tally_row *)a)->row;
+	const struct rs_tally_row *y = &((const struct tally_row *)b)->row;
+	int whose = compare_whose(x, y);
+
+	if (whose)
+		return whose;
+	COMPARE(x->sub, y->sub);
+	COMPARE(x->key, y->key);
+	return 0;
+}
+
+static int compare_shown(const void *a, const void *b)
+{
+	const struct rs_tally_row *x = a, *y = b;
+	int whose = compare_whose(x, y);
+
+	if (whose)
+		return whose;
+	COMPARE(y->total - y->off, x->total - x->off);
+	COMPARE(y->count, x->count);
+	COMPARE(x->sub, y->sub);
+	COMPARE(x->key, y->key);
+	return 0;
+}
+
+/* A row with what is asked for of its owner. */
+static struct tally_row named(const struct tally_row *r, uint32_t by)
+{
+	struct tally_row one = *r;
+
+	/* Who had a CPU is by CPU, and by VM at least. */
+	if (one.row.kind == RS_TALLY_CPU)
+		by |= RS_TALLY_BY_CPU | RS_TALLY_BY_VM;
+	if (!(by & RS_TALLY_BY_CPU))
+		one.row.cpu = RS_UNKNOWN;
+	one.row.vm = r->owner && by & (RS_TALLY_BY_VM | RS_TALLY_BY_VCPU) ? r->owner->vm : NULL;
+	one.row.vcpu = r->owner && by & RS_TALLY_BY_VCPU ? r->owner->vcpu : RS_UNKNOWN;
+	return one;
+}
+
+static void add(struct rs_tally_row *to, struct rs_hist *hist, const struct tally_row *from)
+{
+	const struct rs_tally_row *r = &from->row;
+
+	if (r->timed && (!to->timed || r->min < to->min))
+		to->min = r->min;
+	if (r->max > to->max)
+		to->max = r->max;
+	to->count += r->count;
+	to->timed += r->timed;
+	to->total += r->total;
+	to->off += r->off;
+	to->guest += r->guest;
+	if (from->hist)
+		rs_hist_add(hist, from->hist);
+}
+
+/* ---- of what they are shares ---------------------------------------------------------------- */
+
+/* Whether a vCPU's time is of a row's whose. */
+static bool belongs(const struct tally_vcpu *v, const struct rs_tally_row *row, uint32_t by)
+{
+	if (by & RS_TALLY_BY_CPU && v->home && v->home->cpu != row->cpu)
+		return false;
+	if (by & (RS_TALLY_BY_VM | RS_TALLY_BY_VCPU) && compare_texts(v->vm, row->vm))
+		return false;
+	return !(by & RS_TALLY_BY_VCPU) || v->vcpu == row->vcpu;
+}
+
+/* How many CPUs its vCPUs are bound to, and vCPUs that are bound to none; a CPU's rows are of one.
+ */
+static uint64_t places_of(const struct tally_sink *s, const struct rs_tally_row *row, uint32_t by)
+{
+	uint64_t n = 0;
+
+	if (row->kind == RS_TALLY_CPU || (by & RS_TALLY_BY_CPU && row->cpu >= 0))
+		return 1;
+	for (const struct tally_vcpu *v = s->all_vcpus; v; v = v->all)
+		n += !v->home && belongs(v, row, by);
+	for (const struct tally_cpu *c = s->all_cpus; c; c = c->all) {
+		for (const struct tally_vcpu *v = s->all_vcpus; v; v = v->all) {
+			if (v->home == c && belongs(v, row, by)) {
+				n++;
+				break;
+			}
+		}
+	}
+	return n ? n : 1;
+}
+
+/* Rows of the same whose have the same base. */
+static void bases(const struct tally_sink *s, struct rs_tally *t, uint32_t by)
+{
+	for (size_t i = 0; i < t->n_rows; i++) {
+		struct rs_tally_row *row = &s->taken[i];
+
+		if (i && !compare_whose(row - 1, row))
+			row->base = row[-1].base;
+		else
+			row->base = t->ticks * places_of(s, row, by);
+	}
+}
+
+static void gather(struct tally_sink *s, struct tally_row *sorted, size_t n, struct rs_tally *t)
+{
+	qsort(sorted, n, sizeof(*sorted), compare_rows);
+	for (size_t i = 0; i < n; i++) {
+		bool more = i && !compare_rows(&sorted[i - 1], &sorted[i]);
+		size_t at = more ? t->n_rows - 1 : t->n_rows++;
+
+		if (!more) {
+			s->taken[at] = sorted[i].row;
+			if (sorted[i].hist)
+				s->taken_hists[at] = *sorted[i].hist;
+			s->taken[at].hist = &s->taken_hists[at];
+			continue;
+		}
+		add(&s->taken[at], &s->taken_hists[at], &sorted[i]);
+	}
+	qsort(s->taken, t->n_rows, sizeof(*s->taken), compare_shown);
+}
+
+struct rs_error *rs_tally_take(struct rs_sink *sink, uint32_t by, struct rs_tally *tally)
+{
+	struct tally_sink *s = (struct tally_sink *)sink;
+	struct rs_tally t = { 0 };
+	struct tally_row *sorted;
+	size_t n = 0;
+
+	close_all(s);
+	if (s->kvm && !s->kvm_switches)
+		guests_alone(s);
+	sorted = malloc((s->n_rows + 1) * sizeof(*sorted));
+	s->taken = calloc(s->n_rows + 1, sizeof(*s->taken));
+	s->taken_hists = calloc(s->n_rows + 1, sizeof(*s->taken_hists));
+	if (!sorted || !s->taken || !s->taken_hists || s->no_memory) {
+		free(sorted);
+		return rs_error_no_memory();
+	}
+	t.ticks = s->last - s->first;
+	t.ticks_are_ns = s->clock && s->clock->monotonic;
+	t.tick_hz = s->clock ? s->clock->freq_hz : 0;
+	for (const struct tally_row *r = s->all_rows; r; r = r->all) {
+		if (r->row.count || r->row.total)
+			sorted[n++] = named(r, by);
+	}
+	gather(s, sorted, n, &t);
+	free(sorted);
+	bases(s, &t, by);
+	t.rows = s->taken;
+	t.lost = s->lost;
+	t.contradictions = s->contradictions;
+	t.refused = s->refused;
+	*tally = t;
+	return NULL;
+}
