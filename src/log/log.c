@@ -217,19 +217,21 @@ static void put_event(const struct rs_log_line_buffer *line, const struct rs_log
 void rs_log_vput(enum rs_log_level level, const char *format, va_list args)
 {
 	const uint32_t *levels = __atomic_load_n(&rs_log_levels, __ATOMIC_ACQUIRE);
-	bool memory = __atomic_load_n(&levels[RS_LOG_MEMORY], __ATOMIC_RELAXED) >= (uint32_t)level;
+	bool memory =
+		__atomic_load_n(&levels[RS_LOG_MEMORY], __ATOMIC_RELAXED) >= (uint32_t)level &&
+		!__atomic_load_n(&self.closed, __ATOMIC_RELAXED);
 	bool console =
 		__atomic_load_n(&levels[RS_LOG_CONSOLE], __ATOMIC_RELAXED) >= (uint32_t)level;
-	int cpu = sched_getcpu(), saved = errno;
 	struct rs_log_line_buffer line;
-	struct rs_log_prefix prefix = {
-		.us = us_now(),
-		.thread = own_name(),
-		.cpu = cpu < 0 ? 0 : (uint32_t)cpu,
-		.level = level,
-	};
+	struct rs_log_prefix prefix = { .level = level };
+	int cpu, saved = errno;
 
-	memory &= !__atomic_load_n(&self.closed, __ATOMIC_RELAXED);
+	if (!memory && !console)
+		return;
+	cpu = sched_getcpu();
+	prefix.cpu = cpu < 0 ? 0 : (uint32_t)cpu;
+	prefix.us = us_now();
+	prefix.thread = own_name();
 	if (memory)
 		prefix.seq = __atomic_add_fetch(&self.number, 1, __ATOMIC_RELAXED);
 	rs_log_line_make(&line, &prefix, format, args);
@@ -410,7 +412,7 @@ static void after_fork_in_child(void)
 {
 	__atomic_store_n(&self.closed, true, __ATOMIC_RELAXED);
 	private_levels[RS_LOG_CONSOLE] = rs_log_levels[RS_LOG_CONSOLE];
-	private_levels[RS_LOG_MEMORY] = 0;
+	private_levels[RS_LOG_MEMORY] = rs_log_levels[RS_LOG_MEMORY];
 	__atomic_store_n(&rs_log_levels, private_levels, __ATOMIC_RELEASE);
 	if (owner.memory.map.fd > 0) { /* or the lock would live as long as we */
 		close(owner.memory.map.fd);

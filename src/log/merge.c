@@ -190,6 +190,11 @@ static struct rs_error *give_gap(struct rs_log_merge *m, uint64_t last, uint64_t
 		.first = m->next, .last = last, .from_us = m->last_us, .to_us = to_us
 	};
 
+	/* A line's time is taken before its number: two lines' may be the other way round. */
+	if (gap.from_us != UINT64_MAX && gap.from_us > to_us) {
+		gap.from_us = to_us;
+		gap.to_us = m->last_us;
+	}
 	blame(m, &gap);
 	m->gaps++;
 	m->missing += last - m->next + 1;

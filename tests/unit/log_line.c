@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A log line's text: our printf against the C library's, the prefix, what is cut; and the parser,
+ * on both of ACRN's forms and on what is none.
+ */
+#include "../test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "event/log_line.h"
+#include <ringside/log_ring.h>
+
+static void make(struct rs_log_line_buffer *line, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void make(struct rs_log_line_buffer *line, const char *format, ...)
+{
+	static const struct rs_log_prefix prefix = {
+		.us = 1234, .seq = 17, .thread = "main", .cpu = 3, .level = RS_LOG_INFO
+	};
+	va_list args;
+
+	va_start(args, format);
+	rs_log_line_make(line, &prefix, format, args);
+	va_end(args);
+}
+
+#define PREFIX "[1234us][cpu=3][main thread][sev=5][seq=17]:"
+
+static void same(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void same(const char *format, ...)
+{
+	static const struct rs_log_prefix prefix = { .thread = "t" };
+	struct rs_log_line_buffer line;
+	char libc[512], ours[512];
+	const char *message;
+	uint32_t bytes;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(libc, sizeof(libc), format, args);
+	va_end(args);
+	va_start(args, format);
+	rs_log_line_make(&line, &prefix, format, args);
+	va_end(args);
+	message = rs_log_line_message(&line, &bytes);
+	snprintf(ours, sizeof(ours), "%.*s", (int)bytes, message);
+	CHECK_STR(ours, libc);
+}
+
+TEST(conversions)
+{
+	static const char *const flags[] = { "", "-", "0", "+", " ", "#", "-0", "+0", "#0" };
+	static const char *const widths[] = { "", "1", "7", "25" };
+	static const char *const precisions[] = { "", ".", ".0", ".3", ".12" };
+	static const char *const sizes[] = { "hh", "h", "", "l", "ll", "z", "j", "t" };
+	static const long long values[] = { 0,	     1,		 -1,	    7,	       99,
+					    100,     255,	 256,	    65536,     -32768,
+					    1 << 30, -(1 << 30), 1LL << 40, INT64_MAX, INT64_MIN };
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat"
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+#pragma GCC diagnostic ignored "-Wformat-security"
+	for (size_t i = 0; i < 9u * 4 * 5 * 8 * 6 * 15; i++) {
+		char format[64];
+		size_t size = i / 15 / 6 % 8;
+
+		snprintf(format, sizeof(format), "%%%s%s%s%s%c", flags[i / 15 / 6 / 8 / 5 / 4],
+			 widths[i / 15 / 6 / 8 / 5 % 4], precisions[i / 15 / 6 / 8 % 5],
+			 sizes[size], "diuxXo"[i / 15 % 6]);
+		if (size < 3)
+			same(format, (int)values[i % 15]);
+		else
+			same(format, values[i % 15]);
+	}
+#pragma GCC diagnostic pop
+	same("%s|%10s|%-10s|%.3s|%.*s|%*s", "abc", "abc", "abc", "abcdef", 2, "xyz", -5, "m");
+	same("%c|%5c|%-5c|100%%|%p", 'a', 'b', 'c', (void *)0x1234);
+	same("no conversion");
+}
+
+TEST(prefix_and_end)
+{
+	struct rs_log_line_buffer line;
+
+	make(&line, "up\n");
+	CHECK_EQ_U64(line.bytes, strlen(PREFIX "up"));
+	CHECK_MEM(line.words, PREFIX "up", line.bytes);
+	CHECK(!line.cut);
+	make(&line, "%s", "");
+	CHECK_EQ_U64(line.bytes, strlen(PREFIX));
+	/* What we do not know ends the message, as it is. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat"
+	make(&line, "a %d b %f c %d", 5, 1.5, 6);
+#pragma GCC diagnostic pop
+	CHECK_EQ_U64(line.bytes, strlen(PREFIX "a 5 b %f c %d"));
+	CHECK_MEM(line.words, PREFIX "a 5 b %f c %d", line.bytes);
+}
+
+/* Exactly 320 bytes stay, one more is cut and marked; not within a character. */
+TEST(cut)
+{
+	int room = (int)(RS_LOG_LINE_MAX - strlen(PREFIX));
+	struct rs_log_line_buffer line;
+	const char *text = (const char *)line.words;
+
+	make(&line, "%0*d", room, 7);
+	CHECK(!line.cut);
+	CHECK_EQ_U64(line.bytes, RS_LOG_LINE_MAX);
+	CHECK(text[RS_LOG_LINE_MAX - 1] == '7');
+	make(&line, "%0*d", room + 1, 7);
+	CHECK(line.cut);
+	CHECK_EQ_U64(line.bytes, RS_LOG_LINE_MAX);
+	CHECK_MEM(text + RS_LOG_LINE_MAX - 5, "[cut]", 5);
+	make(&line, "%0*d\xe2\x82\xac%050d", room - 7, 7,
+	     7); /* its middle is where the mark begins */
+	CHECK(line.cut);
+	CHECK_EQ_U64(line.bytes, RS_LOG_LINE_MAX - 2);
+	CHECK_MEM(text + line.bytes - 6, "7[cut]", 6);
+}
+
+static void parses(const char *text, uint64_t us, uint32_t cpu, const char *thread, uint32_t level,
+		   uint64_t seq, const char *message)
+{
+	struct rs_log_line line;
+	char copy[64];
+
+	REQUIRE(rs_log_line_parse(text, strlen(text), &line));
+	CHECK_EQ_U64(line.us, us);
+	CHECK_EQ_U64(line.cpu, cpu);
+	CHECK_EQ_U64(line.level, level);
+	CHECK_EQ_U64(line.seq, seq);
+	CHECK((thread != NULL) == (line.thread != NULL));
+	if (thread) {
+		snprintf(copy, sizeof(copy), "%.*s", (int)line.thread_bytes, line.thread);
+		CHECK_STR(copy, thread);
+	}
+	snprintf(copy, sizeof(copy), "%.*s", (int)line.message_bytes, line.message);
+	CHECK_STR(copy, message);
+}
+
+TEST(parse)
+{
+	static const char *const none[] = {
+		"",
+		"x",
+		"[us][cpu=0][sev=1][seq=1]:",
+		"[1us][cpu=0][sev=1][seq=1]",
+		"[1us][cpu=0][sev=1][seq=]:",
+		"[1us][cpu=70000][sev=1][seq=1]:",
+		"[1us][cpu=0][sev=300][seq=1]:",
+		"[99999999999999999999us][cpu=0][sev=1][seq=1]:",
+		"[1us][cpu=0][vm0][sev=1][seq=1]:",
+		"[1us][cpu=0][ thread[sev=1][seq=1]:",
+		" [1us][cpu=0][sev=1][seq=1]:",
+		"[-1us][cpu=0][sev=1][seq=1]:",
+	};
+	static const char whole[] = "[1us][cpu=0][vm0:vcpu0 thread][sev=5][seq=9]:";
+	struct rs_log_line line;
+
+	parses("[15us][cpu=1][vm0:vcpu0 thread][sev=5][seq=42]:hello", 15, 1, "vm0:vcpu0", 5, 42,
+	       "hello");
+	parses("[15us][cpu=1][sev=5][seq=42]:a]:b", 15, 1, NULL, 5, 42, "a]:b");
+	parses("[0us][cpu=0][ thread][sev=0][seq=0]:", 0, 0, "", 0, 0, "");
+	parses("[1us][cpu=0][a thread b thread][sev=1][seq=18446744073709551615]:x", 1, 0,
+	       "a thread b", 1, UINT64_MAX, "x");
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		CHECK(!rs_log_line_parse(none[i], strlen(none[i]), &line));
+	for (size_t n = 0; n < sizeof(whole) - 1; n++) {
+		char *copy = malloc(n + 1); /* exactly as long, for a sanitizer */
+
+		memcpy(copy, whole, n);
+		CHECK(!rs_log_line_parse(copy, n, &line));
+		free(copy);
+	}
+}
+
+TEST(levels)
+{
+	uint32_t level = 99;
+
+	CHECK(rs_log_level_parse("debug", &level) && level == 6);
+	CHECK(rs_log_level_parse("FATAL", &level) && level == 1);
+	CHECK(rs_log_level_parse("off", &level) && level == 0);
+	CHECK(rs_log_level_parse("3", &level) && level == 3);
+	CHECK(!rs_log_level_parse("7", &level) && !rs_log_level_parse("", &level) &&
+	      !rs_log_level_parse("3x", &level));
+	CHECK_STR(rs_log_level_name(2), "acrn");
+	CHECK_STR(rs_log_level_name(7), "?");
+}
