@@ -8,7 +8,8 @@ int cmd_run(int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
-	fputs("ringside run: the reference micro-VM runs on x86-64 alone; the other verbs work here\n",
+	fputs("ringside run: the reference micro-VM runs on x86-64 alone; "
+	      "the other verbs work here\n",
 	      stderr);
 	return RS_EXIT_FAILED;
 }

@@ -2,8 +2,8 @@
 /*
  * Which threads are vCPUs, of which VM. KVM itself knows: debugfs has a folder for each VM, and in
  * it the thread that ran each vCPU last. Where debugfs is not mounted, is older (the thread is
- * told since Linux 5.19), has no vCPUs (arm64: kvm_create_vcpu_debugfs() in virt/kvm/kvm_main.c), or
- * a vCPU has not run yet, this is put together for each process that holds descriptors of vCPUs:
+ * told since Linux 5.19), has no vCPUs (arm64; kvm_create_vcpu_debugfs() in virt/kvm/kvm_main.c),
+ * or a vCPU has not run yet, this is put together for each process that holds descriptors of vCPUs:
  *
  *	a thread that sleeps in ioctl(fd, KVM_RUN)	the vCPU of that descriptor
  *	a thread named as VMMs name vCPU n's		the n-th of the descriptors, or vCPU n

@@ -246,7 +246,7 @@ go early
 prepare late --vms 1 --vcpus 2
 go late
 quit early
-prepare again --vms 1 --vcpus 3 --last-pid $((pid0 - 1))
+prepare again --vms 1 --vcpus 3 --last-pid $((pid0 - 1)) --last-tid $((tid0_0 - 1))
 go again
 stop exits
 """)

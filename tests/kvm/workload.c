@@ -130,11 +130,21 @@ static void run_guest(struct vcpu *vcpu)
 	}
 }
 
+/* The process or thread that comes next gets the one after `pid`, if nobody forks meanwhile. */
+static void set_last_pid(int pid)
+{
+	FILE *last = fopen("/proc/sys/kernel/ns_last_pid", "w");
+
+	if (!last || fprintf(last, "%d", pid) < 0 || fclose(last) != 0)
+		die("/proc/sys/kernel/ns_last_pid");
+}
+
 static void *vcpu_thread(void *arg)
 {
 	struct vcpu *vcpu = arg;
 	struct vm *vm = vcpu->vm;
 	char name[32]; /* of which 15 bytes count */
+	bool wanted;
 
 	snprintf(name, sizeof(name), "CPU %d/KVM", vcpu->number);
 	pthread_setname_np(pthread_self(), name);
@@ -142,11 +152,14 @@ static void *vcpu_thread(void *arg)
 		pin(options.cpu);
 	pthread_mutex_lock(&vm->lock);
 	vcpu->tid = (int)syscall(SYS_gettid);
-	vm->ready++;
+	wanted = !vcpu->wanted || vcpu->wanted == vcpu->tid;
+	vm->ready += wanted;
 	pthread_cond_broadcast(&vm->changed);
-	while (!vm->go)
+	while (wanted && !vm->go)
 		pthread_cond_wait(&vm->changed, &vm->lock);
 	pthread_mutex_unlock(&vm->lock);
+	if (!wanted)
+		return NULL;
 
 	run_guest(vcpu);
 	pthread_mutex_lock(&vm->lock);
@@ -156,6 +169,35 @@ static void *vcpu_thread(void *arg)
 	if (vcpu->number != options.dies)
 		wait_for("quit");
 	return NULL;
+}
+
+static void create_thread(pthread_t *thread, void *(*body)(void *), struct vcpu *vcpu)
+{
+	if (pthread_create(thread, NULL, body, vcpu) != 0)
+		die("pthread_create");
+}
+
+/* The vCPU's thread, which has the number that it was to get. */
+static void start_vcpu(struct vcpu *vcpu)
+{
+	struct vm *vm = vcpu->vm;
+	bool first = vm->number == 0 && vcpu->number == 0;
+
+	vcpu->wanted = first && options.last_tid > 0 ? options.last_tid + 1 : 0;
+	for (int tries = 0; vcpu->wanted && tries < PID_TRIES; tries++) {
+		vcpu->tid = 0;
+		set_last_pid(options.last_tid);
+		create_thread(&vcpu->thread, vcpu_thread, vcpu);
+		pthread_mutex_lock(&vm->lock);
+		while (!vcpu->tid)
+			pthread_cond_wait(&vm->changed, &vm->lock);
+		pthread_mutex_unlock(&vm->lock);
+		if (vcpu->tid == vcpu->wanted)
+			return;
+		pthread_join(vcpu->thread, NULL);
+	}
+	vcpu->wanted = 0;
+	create_thread(&vcpu->thread, vcpu_thread, vcpu);
 }
 
 static void create_vcpu(struct vm *vm, int number, int kvm)
@@ -176,10 +218,9 @@ static void create_vcpu(struct vm *vm, int number, int kvm)
 	arch_program(vcpu);
 	arch_vcpu(vcpu, kvm);
 	vcpu->wake_fd = check(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE), "eventfd");
-	if (options.irqchip && pthread_create(&thread, NULL, arch_waker, vcpu) != 0)
-		die("pthread_create");
-	if (pthread_create(&vcpu->thread, NULL, vcpu_thread, vcpu) != 0)
-		die("pthread_create");
+	if (options.irqchip)
+		create_thread(&thread, arch_waker, vcpu);
+	start_vcpu(vcpu);
 }
 
 static void create_vm(struct vm *vm, int number)
@@ -286,15 +327,6 @@ static void vm_main(int number, int to)
 	exit(0);
 }
 
-/* The process that comes next gets the one after `pid`, if nobody else forks meanwhile. */
-static void set_last_pid(int pid)
-{
-	FILE *last = fopen("/proc/sys/kernel/ns_last_pid", "w");
-
-	if (!last || fprintf(last, "%d", pid) < 0 || fclose(last) != 0)
-		die("/proc/sys/kernel/ns_last_pid");
-}
-
 static FILE *start_vm(int number)
 {
 	bool wanted = number == 0 && options.last_pid > 0;
@@ -340,6 +372,7 @@ static void parse(int argc, char **argv)
 		{ "cpu", required_argument, NULL, 'c' },
 		{ "dies", required_argument, NULL, 'd' },
 		{ "last-pid", required_argument, NULL, 'l' },
+		{ "last-tid", required_argument, NULL, 't' },
 		{ "irqchip", no_argument, NULL, 'i' },
 		{ "yield", no_argument, NULL, 'y' },
 		{ "move", no_argument, NULL, 'm' },
@@ -367,6 +400,9 @@ static void parse(int argc, char **argv)
 			break;
 		case 'l':
 			options.last_pid = atoi(optarg);
+			break;
+		case 't':
+			options.last_tid = atoi(optarg);
 			break;
 		case 'i':
 			options.irqchip = true;

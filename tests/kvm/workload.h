@@ -36,6 +36,7 @@ struct options {
 	int cpu;      /* all threads on this one; -1: anywhere */
 	int dies;     /* this vCPU's threads end when their guests have; -1: none */
 	int last_pid; /* the first process gets the one after it; 0: whichever */
+	int last_tid; /* its first vCPU's thread likewise */
 	bool irqchip, yield, move, no_hypercall;
 	const char *dir;
 };
@@ -44,6 +45,7 @@ struct vcpu {
 	pthread_t thread;
 	struct vm *vm;
 	int number, fd, tid, wake_fd;
+	int wanted; /* the tid that it is to have; 0: whichever */
 	uint32_t counts[ACTIONS_MAX]; /* in all rounds */
 	volatile bool over;	      /* its guest has ended */
 	struct kvm_run *run;
@@ -66,7 +68,7 @@ extern struct options options;
 void die(const char *what);
 int check(int result, const char *what);
 
-/* ---- by architecture -------------------------------------------------------------------------- */
+/* ---- by architecture ------------------------------------------------------------------------- */
 
 /* A write to `end_key` ends a guest, one to `wake_key` asks for an interrupt in a moment. */
 struct arch {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The guests of workload.c on arm64, at EL1 without an MMU, interrupts masked. They end with a write
- * to END_GPA. Numbers of instructions: Arm ARM (DDI 0487), C6.2.
+ * The guests of workload.c on arm64, at EL1 without an MMU, interrupts masked. They end with a
+ * write to END_GPA. Numbers of instructions: Arm ARM (DDI 0487), C6.2.
  */
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static const struct action actions[] = {
 #define HYPERCALL_ACTION 2
 #define WFI_ACTION	 (ACTIONS - 1)
 
-/* No "wfi": where any interrupt is pending, were it the host's, WFI does nothing and does not exit. */
+/* No "wfi": where any interrupt is pending, were it the host's, WFI does nothing, and no exit. */
 static const char *const kinds[] = { "mmio", "hypercall", "smc", "sysreg", NULL };
 
 const struct arch arch = {
@@ -111,7 +111,9 @@ enum after_exit arch_exit(const struct kvm_run *run)
 		return STRANGE;
 	if (!run->mmio.is_write)
 		return GO_ON;
-	return run->mmio.phys_addr == END_GPA ? ENDED : run->mmio.phys_addr == WAKE_GPA ? WAKE : GO_ON;
+	if (run->mmio.phys_addr == END_GPA)
+		return ENDED;
+	return run->mmio.phys_addr == WAKE_GPA ? WAKE : GO_ON;
 }
 
 static void set_line(struct vcpu *vcpu, uint32_t level)
@@ -144,8 +146,8 @@ static bool asleep(int tid)
 	return state && state[1] == ' ' && state[2] == 'S';
 }
 
-/* The vCPU shall sleep before. From the wish to be woken to there its thread sleeps in nothing else;
- * where its WFI did nothing, the next one's wish is its second. */
+/* The vCPU shall sleep before. From the wish to be woken to there its thread sleeps in nothing
+ * else; where its WFI did nothing, the next one's wish is its second. */
 void *arch_waker(void *arg)
 {
 	struct vcpu *vcpu = arg;
