@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The session's own bodies and their rivals, each looped in one run. One thread stands for one
- *vCPU, or for two that take turns on a CPU.
+ * vCPU, or for two that take turns on a CPU.
  *
  *	kvmexit	  bcc's tools/kvmexit.py, its scheme: counts of a thread in a per-CPU hash, those of
  *		  the thread that ran last in a per-CPU array, moved between the two by copying

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What an exit costs in BPF, ours and rivals', by bodies looped in one run (kvm.bpf.c); and how
- *long it takes to report 640 vCPU threads, which are real ones here.
+ * long it takes to report 640 vCPU threads, which are real ones here.
  *
  *	bench_kvm OBJECT	OBJECT: kvm.bpf.o
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A file of xentrace that is damaged, cut, or made to hurt: read as a file and through a pipe,
- *whose events must be the same, and shown as text and JSON.
+ * whose events must be the same, and shown as text and JSON.
  *
  *	input: flags; the file
  *	flags: 1: the frequency is told

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Exits, interrupts, and who had the physical CPUs: counts and times by reason, vCPU and CPU, the
- *same of the traces of ACRN, KVM, Xen and VMMs. What acrnalyze's vm_exit, irq and cpu_usage say of
+ * same of the traces of ACRN, KVM, Xen and VMMs. What acrnalyze's vm_exit, irq and cpu_usage say of
  * ACRN's, but for its defects.
  *
  *	events --> sink --> rs_tally_take() --> struct rs_tally --> a view

@@ -2,8 +2,7 @@
 /*
  * A session on the host's KVM tracepoints: BPF programs that count exits, keep vCPUs' time and, if
  * asked, put the events themselves into rings; all behind one gate. One object for every kernel
- * with module BTF (5.11 on); it needs no compiler, headers or kernel BTF to be built or loaded
- *with.
+ * with module BTF (5.11 on); no compiler, headers or kernel BTF are needed to build or load it.
  *
  *	tracepoints --> BPF: time and cell of the thread ----> mapped arrays --> rs_kvm_snapshot()
  *	                     event into this CPU's sbuf -----> mapped rings  --> a drain, per CPU

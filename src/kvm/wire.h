@@ -6,10 +6,10 @@
  *	threads: tid -> slot        the index of the thread's slot; 0 is no slot
  *	slots[]                     a thread: whose, its time, its current exit, its row
  *	  count[reason]             where exits are only counted
- *	  row[reason] -> cell       where they are timed, too; and rare reasons through the hash
- *`odd` cells[], hists[]            a reason of a thread: counts, costs, distribution causes[] a
- *cause of a thread, found through the hash `cause_index` cpus[]                      a CPU: the
- *slot that ran last, what was dropped, its ring's state
+ *	  row[reason] -> cell       where they are timed, too; rare reasons by the hash `odd`
+ *	cells[], hists[]            a reason of a thread: counts, costs, distribution
+ *	causes[]                    a cause of a thread, found by the hash `cause_index`
+ *	cpus[]                      a CPU: the slot that ran last, what was dropped, its ring
  *
  * Who writes: a slot and all that hangs on it, its own thread, on whatever CPU it runs, with
  * preemption off (but for time.wake, any CPU). A cpus[] entry, that CPU. The session writes before

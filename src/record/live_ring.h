@@ -3,14 +3,13 @@
  * A ring that another program writes, by its path: a file that can be mapped, a device. All that is
  * there is hostile: the file may be cut short (ring/guard.h), its header may change at any time.
  *
- *	open -> port, which the recorder's thread drains -> state, which anybody may ask for ->
- *close
+ *	open -> port, which the recorder's thread drains -> state, for anybody -> close
  *
  * The port never ends by itself. Where the ring is not the one any more that was opened, it gives
  * nothing more, and the state says why: the path may have to be opened anew.
  *
  * That a ring was made anew in the same memory shows by its head, which is ours and stands
- *elsewhere then; one that stands where it did is the same to us.
+ * elsewhere then; one that stands where it did is the same to us.
  */
 #ifndef RS_RECORD_LIVE_RING_H
 #define RS_RECORD_LIVE_RING_H

@@ -5,8 +5,7 @@
  *
  *	kvm_rows_see(snapshot)	any number of times
  *	kvm_rows_begin()		a round: of the snapshot seen last
- *	kvm_rows_next() ...		each row that grew, thread by thread, its end after all else
- *of it
+ *	kvm_rows_next() ...		each row that grew, thread by thread, its end last
  *
  * A state's time can shrink: a halt's polling is first taken for work of the kernel's. Its growth
  * is negative then, and the sums stay exact.

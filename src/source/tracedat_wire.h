@@ -8,7 +8,7 @@
  *
  * A pipe carries messages: a head of 16 bytes, then its body; whole messages are multiples of 8
  * bytes, so that slots in them are aligned. CPU, THREAD and CLOCK come before READY, then RECORD
- *and EVENT until END. Where the pipe ends without END the child died of the file.
+ * and EVENT until END. Where the pipe ends without END the child died of the file.
  */
 #ifndef RS_SOURCE_TRACEDAT_WIRE_H
 #define RS_SOURCE_TRACEDAT_WIRE_H
