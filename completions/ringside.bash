@@ -23,7 +23,7 @@ _ringside_options()
 	list) echo --json --trace --help ;;
 	import) echo --output --format --freq --xen-log --quiet --help ;;
 	record)
-		echo --kvm --tracepoint --sbuf --keep --create --exits --output --duration --buffer --poll --cpus --pid --tid --tids --vm --flight --when \
+		echo --kvm --tracepoint --xen --classes --sbuf --keep --create --exits --output --duration --buffer --poll --cpus --pid --tid --tids --vm --flight --when \
 			--memory --once --json --quiet --help
 		;;
 	report)

@@ -85,5 +85,6 @@ struct rs_record_kind {
 extern const struct rs_record_kind rs_record_kvm;
 extern const struct rs_record_kind rs_record_tracepoint;
 extern const struct rs_record_kind rs_record_sbuf;
+extern const struct rs_record_kind rs_record_xen;
 
 #endif

@@ -20,6 +20,7 @@
 
 #include "record/port.h"
 #include "source/guest.h"
+#include "store/sink.h"
 #include "store/writer.h"
 #include "trace/trace.h"
 
@@ -571,6 +572,17 @@ struct rs_error *rs_recorder_put(struct rs_recorder_stream *stream, uint64_t sta
 	return err;
 }
 
+struct rs_error *rs_recorder_put_view(struct rs_recorder_stream *stream, const struct rs_view *view)
+{
+	struct feed *feed = (struct feed *)stream;
+	struct rs_error *err;
+
+	pthread_mutex_lock(&feed->lock);
+	err = rs_store_put_view(feed->out, &feed->last_stamp, view);
+	pthread_mutex_unlock(&feed->lock);
+	return err;
+}
+
 struct rs_error *rs_recorder_add_thread(struct rs_recorder *r, const struct rs_schema *schema,
 					const struct rs_thread *thread)
 {
@@ -583,6 +595,19 @@ struct rs_error *rs_recorder_add_thread(struct rs_recorder *r, const struct rs_s
 		return rs_error_create(RS_USAGE, "thread %d: no ring of its events is recorded",
 				       thread->tid);
 	return rs_store_add_thread(r->store, p->class_index, thread);
+}
+
+struct rs_error *rs_recorder_add_domain(struct rs_recorder *r, const struct rs_schema *schema,
+					uint32_t dom, const char *vm)
+{
+	struct producer *p;
+
+	pthread_mutex_lock(&r->lock);
+	p = producer_find(r, schema, NULL);
+	pthread_mutex_unlock(&r->lock);
+	if (!p)
+		return rs_error_create(RS_USAGE, "domain %u: nothing of Xen's is recorded", dom);
+	return rs_store_add_domain(r->store, p->class_index, dom, vm);
 }
 
 /* How far CLOCK_MONOTONIC and the host's clock have gone apart is part of its error. */

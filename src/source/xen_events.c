@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/xentrace_survey.h"
-
 #define VIEWS_RECORD 4 /* the most that one record makes: what was held, and itself */
 
 /* rs_view_xen() counts on the order. */
@@ -41,6 +39,22 @@ static void remark_count(struct rs_xen_events *x, uint64_t n, const char *what)
 {
 	if (n)
 		rs_xen_events_remark(x, "%llu %s", (unsigned long long)n, what);
+}
+
+void rs_xen_events_tell_skew(struct rs_xen_events *x, const struct rs_xen_survey *survey)
+{
+	double ns = 1e9 / (double)x->clock->freq_hz;
+
+	if (survey->skew_impossible)
+		rs_xen_events_remark(x, "TSCs of physical CPUs are apart, but by no skew that "
+					"explains what came after what: they are left as they "
+					"are");
+	else if (survey->skew_most)
+		rs_xen_events_remark(x,
+				     "TSCs of physical CPUs are up to %.0f ns apart, which is "
+				     "corrected, to within %.0f ns",
+				     (double)survey->skew_most * ns,
+				     (double)survey->skew_error * ns);
 }
 
 void rs_xen_events_end(struct rs_xen_events *x)
@@ -196,8 +210,10 @@ static void on_lost(struct rs_xen_events *x, struct pcpu *p, struct rs_xen_slot 
 	x->tally->lost += count;
 	x->lost_tsc = tsc;
 	p->is_held[HELD_PREV] = p->is_held[HELD_NEXT] = false;
-	p->now = rs_xen_vcpus_find(&x->vcpus, slot->record.words[1] & 0xffff,
-				   slot->record.words[1] >> 16);
+	p->now = slot->record.words[1] == UINT32_MAX /* of no domain, says xen_live.c */
+			 ? &x->vcpus.unknown
+			 : rs_xen_vcpus_find(&x->vcpus, slot->record.words[1] & 0xffff,
+					     slot->record.words[1] >> 16);
 }
 
 /* Scheduler's records that say whose the CPU is. False: it is held, and no event yet. */

@@ -9,6 +9,7 @@
 
 #include "source/foreign.h"
 #include "source/xen_records.h"
+#include "source/xentrace_survey.h"
 #include "source/xentrace_vcpus.h"
 
 #define RS_XEN_EVENTS_VIEWS 256
@@ -51,6 +52,9 @@ void rs_xen_events_flush(struct rs_xen_events *events);
 
 /* What else there is to say of them, into the tally. */
 void rs_xen_events_end(struct rs_xen_events *events);
+
+/* What a survey has found of the TSCs of physical CPUs, into the tally. */
+void rs_xen_events_tell_skew(struct rs_xen_events *events, const struct rs_xen_survey *survey);
 
 __attribute__((format(printf, 2, 3))) void rs_xen_events_remark(struct rs_xen_events *events,
 								const char *format, ...);

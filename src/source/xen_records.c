@@ -123,6 +123,8 @@ static const char *stamp_check(struct rs_xen_pcpu *pcpu, struct walk *walk, uint
 	}
 	if (pcpu->has_tsc && tsc - pcpu->read_tsc > JUMP_MAX)
 		return "time leaps ahead";
+	if (pcpu->tsc_max && tsc > pcpu->tsc_max)
+		return "time is ahead of the present";
 	walk->before = pcpu->has_tsc ? pcpu->read_tsc : tsc;
 	walk->any = true;
 	walk->last_at = at;

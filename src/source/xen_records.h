@@ -38,6 +38,7 @@ struct rs_xen_pcpu {
 	uint64_t tsc;			   /* of the record taken last, corrected */
 	uint64_t next_tsc;		   /* of the one at `at` */
 	uint64_t read_tsc;		   /* the last stamp that was read, as it was */
+	uint64_t tsc_max;		   /* none can be later; 0: not known */
 	bool has_tsc, in_heap;
 	int64_t skew; /* to be added to its stamps */
 	void *owner;  /* what the source keeps of it */

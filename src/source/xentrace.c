@@ -10,7 +10,6 @@
 
 #include "source/xen_events.h"
 #include "source/xentrace_file.h"
-#include "source/xentrace_survey.h"
 
 #define FREQ_ASSUMED UINT64_C(2400000000) /* as xenalyze does */
 #define SKEW_NS_MAX  1000000000		  /* a greater one is not believed */
@@ -156,24 +155,6 @@ static struct rs_error *clock_make(struct xentrace *x, const struct rs_foreign_o
 	return rs_clock_init(clock);
 }
 
-static void skew_tell(struct xentrace *x, const struct rs_xen_survey *survey)
-{
-	const struct rs_clock *clock = &x->foreign.clock;
-	double ns = 1e9 / (double)clock->freq_hz;
-
-	if (survey->skew_impossible)
-		rs_xen_events_remark(
-			&x->events,
-			"TSCs of physical CPUs are apart, but by no skew that explains what came "
-			"after what: they are left as they are");
-	else if (survey->skew_most)
-		rs_xen_events_remark(
-			&x->events,
-			"TSCs of physical CPUs are up to %.0f ns apart, which is corrected, to "
-			"within %.0f ns",
-			(double)survey->skew_most * ns, (double)survey->skew_error * ns);
-}
-
 /* Reads the beginning, and what it says of the whole. */
 static struct rs_error *survey(struct xentrace *x, const struct rs_foreign_options *options)
 {
@@ -205,7 +186,7 @@ static struct rs_error *survey(struct xentrace *x, const struct rs_foreign_optio
 	err = clock_make(x, options, &found);
 	x->events.decoder.clock = x->foreign.clock;
 	if (!err)
-		skew_tell(x, &found);
+		rs_xen_events_tell_skew(&x->events, &found);
 	rs_xen_survey_deinit(&found);
 	return err;
 }

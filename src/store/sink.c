@@ -375,34 +375,40 @@ static uint32_t clock_back_write(uint8_t *at, uint64_t tsc, uint64_t said)
 	return sizeof(slot);
 }
 
-static struct rs_error *view_write(struct store_sink *s, const struct rs_view *view)
+struct rs_error *rs_store_put_view(struct rs_store_stream *stream, uint64_t *last_tsc,
+				   const struct rs_view *view)
 {
 	struct rs_drained put = { 0 };
-	struct rs_error *err;
-	struct out *out;
 	uint64_t tsc = view->tsc;
+	struct rs_error *err;
 	uint32_t room;
 	uint8_t *at;
 
-	err = out_of(s, view, &out);
+	err = rs_store_room(stream, &at, &room);
 	if (err)
 		return err;
-	err = rs_store_room(out->stream, &at, &room);
-	if (err)
-		return err;
-	if (tsc < out->last_tsc) {
-		tsc = out->last_tsc;
+	if (tsc < *last_tsc) {
+		tsc = *last_tsc;
 		put.bytes = clock_back_write(at, tsc, view->tsc);
 	}
 	put.bytes += record_write(at + put.bytes, view, tsc);
-	put.first_tsc = put.last_tsc = out->last_tsc = tsc;
+	put.first_tsc = put.last_tsc = *last_tsc = tsc;
 	put.padding = (0u - RS_RECORD_HEAD - payload_bytes(view)) % RS_SLOT_BYTES;
 	if (view->event->kind == RS_KIND_LOSS)
 		put.lost = rs_view_loss(view).count;
 	else if (view->event->id != RS_ID_CLOCK_BACK)
 		put.records = 1;
-	rs_store_take(out->stream, &put);
+	rs_store_take(stream, &put);
 	return NULL;
+}
+
+static struct rs_error *view_write(struct store_sink *s, const struct rs_view *view)
+{
+	struct rs_error *err;
+	struct out *out;
+
+	err = out_of(s, view, &out);
+	return err ? err : rs_store_put_view(out->stream, &out->last_tsc, view);
 }
 
 /* ---- as a sink ---------------------------------------------------------------------------- */

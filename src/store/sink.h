@@ -27,6 +27,13 @@ struct rs_error *rs_store_sink_create(const char *directory, const struct rs_clo
 struct rs_error *rs_store_sink_add(struct rs_sink *sink, const struct rs_stream *stream);
 
 /*
+ * A view as a record in a stream, for who has one without the sink. *last_tsc: the stream's, 0 at
+ * first; a stamp before it becomes it, with a clock-back before the record.
+ */
+struct rs_error *rs_store_put_view(struct rs_store_stream *stream, uint64_t *last_tsc,
+				   const struct rs_view *view);
+
+/*
  * Closes the trace, and the sink with it; before the source goes, whose schemas are used. damage:
  * why the source did not give all, or NULL; readers of the trace are told. The error is the first
  * of any write.

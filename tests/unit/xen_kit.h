@@ -140,7 +140,7 @@ static void read_bytes(const void *bytes, size_t n, const struct rs_foreign_opti
 	read_fd(fd, options, lines);
 }
 
-static void read_made(const struct maker *m, struct lines *lines)
+__attribute__((unused)) static void read_made(const struct maker *m, struct lines *lines)
 {
 	static const struct rs_foreign_options ghz = { .freq_hz = 1000000000 };
 

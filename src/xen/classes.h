@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Classes of Xen's events, by name (public/trace.h). */
+#ifndef RS_XEN_CLASSES_H
+#define RS_XEN_CLASSES_H
+
+#include <stdint.h>
+#include <ringside/error.h>
+
+#define RS_XEN_CLASSES_ALL 0x0ffff000u
+
+struct rs_xen_class {
+	const char *name, *help;
+	uint32_t mask;
+};
+
+/* The classes there are; NULL past the last. */
+const struct rs_xen_class *rs_xen_class(uint32_t index);
+
+/*
+ * An event mask from a list, as in "sched,hvm" or "0x8f000". With a name in it, changes of runstate
+ * are added, for whose the events are. RS_USAGE: no such class, or a mask of no event.
+ */
+struct rs_error *rs_xen_classes_parse(const char *list, uint32_t *mask);
+
+#endif
