@@ -312,6 +312,38 @@ static struct rs_error *count_events(const struct arguments *a, struct rs_source
 	return rs_error_first(run_err, err);
 }
 
+static bool matches_any(const char *glob, const struct rs_input *input)
+{
+	const struct rs_schema *last = NULL;
+	const struct rs_stream *stream;
+
+	for (uint32_t i = 0; (stream = rs_input_stream(input, i)); i++) {
+		if (stream->schema == last)
+			continue;
+		last = stream->schema;
+		for (uint32_t e = 0; e < rs_schema_count(last); e++) {
+			if (rs_probe_match(glob, rs_schema_event(last, e)))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Behind what was read: only then is known what another tool's file has. */
+static void probes_remark(const struct arguments *a, const struct rs_input *input)
+{
+	for (uint32_t i = 0; i < a->query.n_globs; i++) {
+		const char *glob = a->query.globs[i];
+
+		if (matches_any(glob, input))
+			continue;
+		fprintf(stderr, "ringside print: no probe of %s matches '%s'", a->input.path, glob);
+		if (input->trace)
+			fprintf(stderr, "; 'ringside list --trace %s' shows them", a->input.path);
+		fputc('\n', stderr);
+	}
+}
+
 /* Whether the file does not say how long a cycle is, and nobody else did. */
 static bool cycles_only(const struct rs_input *input)
 {
@@ -338,8 +370,10 @@ int cmd_print(int argc, char **argv)
 	if (!a.quiet && input.trace)
 		remarks(input.trace);
 	err = a.counting ? count_events(&a, input.source) : show(&a, &input);
-	if (!a.quiet)
+	if (!a.quiet) {
+		probes_remark(&a, &input);
 		rs_cli_input_remarks("print", &a.input, &input);
+	}
 	rs_input_close(&input);
 	return rs_cli_fail("print", err);
 }
