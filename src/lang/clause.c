@@ -21,7 +21,7 @@ static struct node *block(struct parser *p)
 {
 	struct node *first;
 
-	if (!accept(p, OP_LBRACE)) {
+	if (!take_op(p, OP_LBRACE)) {
 		first = parse_expression(p);
 		if (!is_op(p, OP_RBRACE))
 			expect(p, OP_SEMI, "after a statement");
@@ -91,7 +91,7 @@ static struct node *statements(struct parser *p)
 	struct node *first = NULL, **end = &first;
 
 	while (!p->err && !is_op(p, OP_RBRACE) && peek(p)->kind != T_END) {
-		if (accept(p, OP_SEMI))
+		if (take_op(p, OP_SEMI))
 			continue;
 		if (at_loop(p)) {
 			FAIL(p, peek(p)->at, "D_SYNTAX",
@@ -304,7 +304,7 @@ static void key_types(struct parser *p, struct variable *variable)
 		if (!p->err && type.kind != TYPE_INT && type.kind != TYPE_STRING)
 			FAIL(p, at, "D_KEY_TYPE", "a key must be a number or a string");
 		variable->keys[variable->n_keys++] = type;
-	} while (accept(p, OP_COMMA));
+	} while (take_op(p, OP_COMMA));
 	expect(p, OP_RBRACKET, "after the keys' types");
 }
 
@@ -345,7 +345,7 @@ static void variable_declaration(struct parser *p)
 		 (!strcmp(peek(p)->text, "struct") || !strcmp(peek(p)->text, "union") ||
 		  !strcmp(peek(p)->text, "enum"));
 	type = type_specifier(p);
-	if (accept(p, OP_SEMI)) {
+	if (take_op(p, OP_SEMI)) {
 		if (!tagged)
 			FAIL(p, peek(p)->at, "D_DECL_USELESS",
 			     "a declaration that declares nothing");
@@ -353,7 +353,7 @@ static void variable_declaration(struct parser *p)
 	}
 	do
 		declare_variable(p, scope, type);
-	while (!p->err && accept(p, OP_COMMA));
+	while (!p->err && take_op(p, OP_COMMA));
 	expect(p, OP_SEMI, "after a declaration");
 }
 

@@ -115,13 +115,13 @@ static void enumerators(struct parser *p)
 
 		if (!name)
 			return;
-		if (accept(p, OP_ASSIGN))
+		if (take_op(p, OP_ASSIGN))
 			value = parse_constant(p, "D_DECL_ENCONST", "an enumerator's value");
 		if (value > INT32_MAX || value < INT32_MIN)
 			FAIL(p, token.at, "D_DECL_ENOFLOW", "%s does not fit an int", token.text);
 		*name = (struct enum_name){ token.text, value++, p->script->enum_names };
 		p->script->enum_names = name;
-		if (!accept(p, OP_COMMA))
+		if (!take_op(p, OP_COMMA))
 			break;
 	}
 	expect(p, OP_RBRACE, "after the enumerators");
@@ -208,7 +208,7 @@ static void member_read(struct parser *p, struct record *record, struct type typ
 		return;
 	member->type = is_op(p, OP_COLON) ? type : declarator(p, type, &token);
 	member->name = token.text;
-	if (accept(p, OP_COLON) && !bit_field(p, member, token.at, bits))
+	if (take_op(p, OP_COLON) && !bit_field(p, member, token.at, bits))
 		return;
 	if (p->err)
 		return;
@@ -233,7 +233,7 @@ static void members(struct parser *p, struct record *record)
 			FAIL(p, at, "D_DECL_USELESS", "a member without a name");
 		do
 			member_read(p, record, type, &end, &bits);
-		while (accept(p, OP_COMMA));
+		while (take_op(p, OP_COMMA));
 		expect(p, OP_SEMI, "after a member");
 	}
 	expect(p, OP_RBRACE, "after the members");
@@ -347,7 +347,7 @@ static struct type pointers(struct parser *p, struct type type)
 {
 	uint32_t stars = 0;
 
-	while (accept(p, OP_MUL)) {
+	while (take_op(p, OP_MUL)) {
 		struct type *to = parse_memory(p, sizeof(*to));
 
 		if (++stars > LANG_KEYS_MAX)
@@ -393,7 +393,7 @@ static struct type dimensions(struct parser *p, struct type type)
 		FAIL(p, at, "D_DECL_ARRNULL", "an array of how many elements?");
 	n = parse_constant(p, "D_DECL_ARRSUB", "an array's size");
 	expect(p, OP_RBRACKET, "after an array's size");
-	if (accept(p, OP_LBRACKET))
+	if (take_op(p, OP_LBRACKET))
 		type = dimensions(p, type);
 	p->depth--;
 	return array_of(p, type, n, at);
@@ -421,5 +421,5 @@ struct type type_read(struct parser *p)
 {
 	struct type type = pointers(p, type_specifier(p));
 
-	return accept(p, OP_LBRACKET) ? dimensions(p, type) : type;
+	return take_op(p, OP_LBRACKET) ? dimensions(p, type) : type;
 }

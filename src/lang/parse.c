@@ -42,7 +42,7 @@ bool is_op(struct parser *p, enum op op)
 	return peek(p)->kind == T_OP && peek(p)->op == op;
 }
 
-bool accept(struct parser *p, enum op op)
+bool take_op(struct parser *p, enum op op)
 {
 	if (!is_op(p, op))
 		return false;
@@ -66,7 +66,7 @@ const char *token_text(const struct token *token)
 
 void expect(struct parser *p, enum op op, const char *where)
 {
-	if (!accept(p, op))
+	if (!take_op(p, op))
 		FAIL(p, peek(p)->at, "D_SYNTAX", "expected '%s' %s, not '%s'", op_text(op), where,
 		     token_text(peek(p)));
 }
@@ -102,7 +102,7 @@ static struct node *arguments(struct parser *p, enum op close)
 	struct node *first = NULL, **end = &first;
 	uint32_t n = 0;
 
-	if (accept(p, close))
+	if (take_op(p, close))
 		return NULL;
 	do {
 		if (++n > LANG_ARGS_MAX)
@@ -112,7 +112,7 @@ static struct node *arguments(struct parser *p, enum op close)
 		if (p->err)
 			return NULL;
 		end = &(*end)->next;
-	} while (accept(p, OP_COMMA));
+	} while (take_op(p, OP_COMMA));
 	expect(p, close, "after the last of the arguments");
 	return first;
 }
@@ -166,7 +166,7 @@ static struct node *sizeof_node(struct parser *p, struct place at)
 {
 	struct node *node = parse_node(p, N_SIZEOF, at);
 
-	if (!accept(p, OP_LPAREN)) {
+	if (!take_op(p, OP_LPAREN)) {
 		node->a = unary(p);
 		return node;
 	}
@@ -228,7 +228,7 @@ static struct node *name(struct parser *p, const struct token *token)
 		node->text = next(p).text;
 		return node;
 	}
-	if (!accept(p, OP_LPAREN)) {
+	if (!take_op(p, OP_LPAREN)) {
 		node = parse_node(p, N_NAME, token->at);
 		node->text = token->text;
 		return node;
@@ -262,7 +262,7 @@ static struct node *primary(struct parser *p)
 	case T_AGG:
 		node = parse_node(p, N_AGG, token.at);
 		node->text = token.text;
-		if (accept(p, OP_LBRACKET))
+		if (take_op(p, OP_LBRACKET))
 			node->args = arguments(p, OP_RBRACKET);
 		return node;
 	case T_OP:
@@ -298,7 +298,7 @@ static struct node *postfix(struct parser *p, struct node *node)
 	while (link(p, &links)) {
 		struct place at = node->at; /* x[1] is where x is */
 
-		if (accept(p, OP_LBRACKET)) {
+		if (take_op(p, OP_LBRACKET)) {
 			outer = parse_node(p, N_INDEX, at);
 			outer->args = arguments(p, OP_RBRACKET);
 		} else if (is_op(p, OP_DOT) || is_op(p, OP_ARROW)) {

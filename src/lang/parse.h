@@ -32,7 +32,7 @@ struct node *parse_node(struct parser *p, enum node_kind kind, struct place at);
 const struct token *peek(struct parser *p);
 struct token next(struct parser *p);
 bool is_op(struct parser *p, enum op op);
-bool accept(struct parser *p, enum op op);
+bool take_op(struct parser *p, enum op op);
 void expect(struct parser *p, enum op op, const char *where);
 bool enter(struct parser *p); /* one deeper; false: too deep */
 const char *token_text(const struct token *token);
