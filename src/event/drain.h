@@ -30,6 +30,9 @@ struct rs_port {
 	bool (*copy)(void *ctx, uint32_t offset, void *to, uint32_t bytes);
 	bool (*release)(void *ctx, uint32_t head);
 	uint32_t size; /* bytes of slots */
+	/* Bytes of slots that can wait at once, where that is more than size: the port is a window
+	 * on a larger ring. */
+	uint32_t holds;
 	uint32_t head; /* where reading begins */
 };
 

@@ -109,6 +109,7 @@ struct rs_port rs_port_overwrite(struct rs_overwrite_port *port)
 		.copy = overwrite_copy,
 		.release = overwrite_release,
 		.size = BUFFER_BYTES,
+		.holds = port->reader.size,
 		.head = port->head,
 	};
 }

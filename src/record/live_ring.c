@@ -328,6 +328,7 @@ struct rs_port rs_live_ring_port(struct rs_live_ring *ring)
 		.copy = live_copy,
 		.release = live_release,
 		.size = ring->inner.size,
+		.holds = ring->inner.holds,
 		.head = ring->inner.head,
 	};
 }

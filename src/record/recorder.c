@@ -154,10 +154,11 @@ static void feed_publish(struct rs_recorder *r, struct feed *feed)
  */
 static struct rs_error *feed_drain(struct feed *feed, bool *any)
 {
+	const struct rs_port *port = &feed->drain->port;
+	uint64_t total = 0, most = port->holds > port->size ? port->holds : port->size;
 	struct rs_error *err = NULL;
-	uint64_t total = 0;
 
-	while (!feed->done && total < feed->drain->port.size) {
+	while (!feed->done && total < most) {
 		enum rs_drain_status status;
 		struct rs_drained got;
 		uint32_t room;

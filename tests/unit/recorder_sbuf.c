@@ -18,6 +18,7 @@
 
 #define CPUID	 UINT64_C(0x10004) /* acrn_cpuid: leaf, subleaf */
 #define ELEMENTS 64u
+#define MANY	 20011u /* more than a port's buffer, many times */
 
 /* ---- a writer ------------------------------------------------------------------------------- */
 
@@ -28,10 +29,10 @@ struct writer {
 	struct rs_sbuf *ring;
 };
 
-static void writer_new(struct writer *w, const char *path, bool overwrites)
+static void writer_new_of(struct writer *w, const char *path, bool overwrites, uint32_t elements)
 {
 	*w = (struct writer){ 0 };
-	REQUIRE_OK(rs_ring_map_create(path, rs_sbuf_bytes(ELEMENTS, RS_SLOT_BYTES), &w->memory));
+	REQUIRE_OK(rs_ring_map_create(path, rs_sbuf_bytes(elements, RS_SLOT_BYTES), &w->memory));
 	w->ring = w->memory.mem;
 	if (overwrites) {
 		CHECK_EQ_U64(rs_overwrite_create(w->ring, w->memory.bytes, RS_SLOT_BYTES,
@@ -42,6 +43,11 @@ static void writer_new(struct writer *w, const char *path, bool overwrites)
 	}
 	CHECK_EQ_U64(rs_sbuf_create(w->ring, w->memory.bytes, RS_SLOT_BYTES), RS_SBUF_OK);
 	CHECK_EQ_U64(rs_sbuf_producer_init(&w->producer, w->ring, w->memory.bytes), RS_SBUF_OK);
+}
+
+static void writer_new(struct writer *w, const char *path, bool overwrites)
+{
+	writer_new_of(w, path, overwrites, ELEMENTS);
 }
 
 /* ACRN's TRACE_2L by default. */
@@ -258,6 +264,26 @@ TEST(in_overwrite_mode_kept_and_lost_are_all)
 	CHECK_EQ_U64(lost, r.sum.lost);
 	rs_ring_unmap(&w.memory);
 	deinit(&r);
+}
+
+/* The last look takes all that is there. */
+TEST(a_large_ring_is_read_to_its_end)
+{
+	for (int overwrites = 0; overwrites < 2; overwrites++) {
+		struct recording r;
+		struct writer w;
+
+		prepare(&r);
+		writer_new_of(&w, r.paths[0], overwrites, MANY);
+		for (uint64_t n = 0; n < MANY - 1; n++)
+			put(&w, 0, n);
+		REQUIRE(begin(&r, 1, true));
+		CHECK_OK(end(&r));
+		CHECK_EQ_U64(r.sum.records, MANY - 1);
+		CHECK_EQ_U64(r.sum.lost, 0);
+		rs_ring_unmap(&w.memory);
+		deinit(&r);
+	}
 }
 
 TEST(an_id_of_no_catalogue_is_raw)
