@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The cases of the testbeds: what runs inside (a script over inside.sh), and what must come of it."""
+import csv
 import json
 import os
 import subprocess
@@ -270,6 +271,105 @@ def comings(case):
     for vcpu in early["vcpus"]:
         if not any(v["ended"] for v in report["vcpus"] if v["tid"] == vcpu["tid"]):
             yield f"thread {vcpu['tid']} ended, and the report does not say so"
+
+
+# ---- exits, in other shapes --------------------------------------------------------------------
+
+CODE_RIP = range(0x1000, 0x2000)  # of two guests; workload.h, CODE_GPA
+USER_EXITS = {"io": 2, "hlt": 5, "mmio": 6}  # KVM_EXIT_ of linux/kvm.h, without an irqchip
+
+
+@script("""
+prepare vms --vms 1 --vcpus 2
+start than /bin/ringside exits --json --than 1ns
+start tables /bin/ringside exits --json --interval 500ms
+start csv /bin/ringside exits --csv --latency --interval 0.5
+start user /bin/ringside exits --json --user
+go vms
+stop than tables csv user
+""")
+def shapes(case):
+    """exits --than, --interval, --csv and --user: the same counts in other shapes"""
+    yield from workload_faults(case)
+    for name in ("than", "tables", "csv", "user"):
+        yield from differ(f"exit status of {name}", case.status(name), 0)
+    yield from long_faults(case, "than")
+    tables = [json.loads(line) for line in case.read("tables.out").splitlines()]
+    if len(tables) < 2:
+        yield f"--interval: {len(tables)} tables"
+    yield from same_counts("--interval", added(rows_of(table, case) for table in tables),
+                           case.hist())
+    yield from differ("--interval: each table begins where the one before ended",
+                      [table["from_ns"] for table in tables[1:]],
+                      [table["to_ns"] for table in tables[:-1]])
+    rows = csv.DictReader(case.read("csv.out").splitlines())
+    yield from same_counts("--csv", added(
+        {tuple(int(row[key]) for key in ("tid", "vcpu", "code")): int(row["count"])}
+        for row in rows), case.hist())
+    returns = {(row["tid"], row["vcpu"], row["code"]): row["count"]
+               for row in case.json("user")["rows"] if row["isa"] == "user"}
+    for _, vcpu in vcpus(case.vms()):
+        for kind, code in USER_EXITS.items():
+            yield from differ(f"--user: {kind} of vCPU {vcpu['vcpu']}",
+                              returns.get((vcpu["tid"], vcpu["vcpu"], code)), vcpu["counts"][kind])
+
+
+def added(tables):
+    sums = {}
+    for table in tables:
+        for key, count in table.items():
+            sums[key] = sums.get(key, 0) + count
+    return sums
+
+
+def long_lines(case, name):
+    """The lines of --than, and the report behind them."""
+    lines = [json.loads(line) for line in case.read(name + ".out").splitlines()]
+    return [line for line in lines if line["report"] == "long-exit"], lines[-1]
+
+
+def long_faults(case, name):
+    """Each exit that an entry followed was longer than 1 ns: with its time, place and cause."""
+    lines, report = long_lines(case, name)
+    yield from same_counts(name, rows_of(report, case), case.hist())
+    yield from same_counts("exits of --than", added(
+        {(line["tid"], line["vcpu"], line["code"]): 1} for line in lines), {
+            (row["tid"], row["vcpu"], row["code"]): row["entered"]
+            for row in report["rows"] if row["entered"]})
+    for line in lines:
+        parts = sum(line[part + "_ns"] for part in ("kernel", "user", "poll", "off"))
+        if parts != line["total_ns"] or parts <= 1 or line["rip"] not in CODE_RIP:
+            yield f"--than: {line}"
+    for vm, vcpu in vcpus(case.vms()):
+        got = added({(line["kind"], line["key"]): 1} for line in lines
+                    if line["tid"] == vcpu["tid"] and line.get("kind") not in
+                    (None, "interrupt", "page fault"))
+        # The first cause is the end, after which nobody enters.
+        yield from same_counts(f"--than: causes of {vm['name']} vCPU {vcpu['vcpu']}", got, {
+            (kind, key): count for kind, key, count in vcpu["causes"][1:]})
+
+
+@script("""
+prepare vms --vms 1 --vcpus 1 --rounds 7
+start exits /bin/ringside exits --json --than 1ns
+kill -STOP $(cat exits.pid)
+go vms
+kill -CONT $(cat exits.pid)
+stop exits
+""")
+def overrun(case):
+    """exits --than: what its ring had no room for is counted and said, with exit status 3"""
+    yield from workload_faults(case)
+    yield from differ("exit status", case.status("exits"), 3)
+    lines, report = long_lines(case, "exits")
+    yield from same_counts("the counts", rows_of(report, case), case.hist())
+    yield from differ("long exits and lost ones", len(lines) + report["lost"],
+                      sum(row["entered"] for row in report["rows"]))
+    if not lines or not report["lost"]:
+        yield f"{len(lines)} long exits, {report['lost']} lost"
+    yield from differ("said", case.read("exits.err"),
+                      "ringside exits: incomplete: 0 exits found no place to be counted in, "
+                      f"{report['lost']} records were lost\n")
 
 
 # ---- record -----------------------------------------------------------------------------------
