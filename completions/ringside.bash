@@ -22,6 +22,7 @@ _ringside_options()
 		;;
 	list) echo --json --trace --help ;;
 	import) echo --output --format --freq --xen-log --quiet --help ;;
+	export) echo --to --output --format --freq --xen-log --quiet --help ;;
 	record)
 		echo --kvm --tracepoint --xen --classes --sbuf --keep --create --exits --output --duration --buffer --poll --cpus --pid --tid --tids --vm --flight --when \
 			--memory --once --json --quiet --help
@@ -42,7 +43,7 @@ _ringside_options()
 
 _ringside()
 {
-	local verbs="run exits top record print report script log list import repair doctor help" current=${COMP_WORDS[COMP_CWORD]}
+	local verbs="run exits top record print report script log list import export repair doctor help" current=${COMP_WORDS[COMP_CWORD]}
 	local verb=${COMP_WORDS[1]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 
 	COMPREPLY=()
@@ -55,11 +56,17 @@ _ringside()
 		mapfile -t COMPREPLY < <(compgen -W "doorbell shared" -- "$current")
 		return
 		;;
+	--to)
+		# print's --to is a time
+		[ "$verb" != export ] || mapfile -t COMPREPLY < <(compgen -W "xentrace" -- "$current")
+		return
+		;;
 	--format | -f)
 		mapfile -t COMPREPLY < <(compgen -W "trace.dat xentrace acrn" -- "$current")
 		return
 		;;
 	--record | --trace | --output | -o)
+		[ "$verb" != export ] || { mapfile -t COMPREPLY < <(compgen -f -- "$current"); return; }
 		mapfile -t COMPREPLY < <(compgen -d -- "$current")
 		return
 		;;
@@ -70,7 +77,7 @@ _ringside()
 	fi
 	case $verb in
 	help) mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$current") ;;
-	print) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+	print | export) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
 	report) mapfile -t COMPREPLY < <(compgen -W "exits cpu volume sched hypercalls interrupts io cr3 pm summary" -- "$current"; compgen -f -- "$current") ;;
 	repair) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
 	log) mapfile -t COMPREPLY < <(compgen -W level -- "$current"; compgen -f -- "$current") ;;

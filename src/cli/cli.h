@@ -23,6 +23,7 @@ enum rs_exit {
 /* argv[0] is the verb. Each returns an enum rs_exit. */
 int cmd_doctor(int argc, char **argv);
 int cmd_exits(int argc, char **argv);
+int cmd_export(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_log(int argc, char **argv);

@@ -23,6 +23,7 @@ static const struct verb {
 	{ "log", cmd_log, "collect a hypervisor's log, and what a crash left of it" },
 	{ "list", cmd_list, "list probes with their typed arguments" },
 	{ "import", cmd_import, "write another tool's trace as a trace directory" },
+	{ "export", cmd_export, "write a trace in another tool's format" },
 	{ "repair", cmd_repair, "make a cut trace whole for other readers" },
 	{ "doctor", cmd_doctor, "what this machine has for each verb, and what is missing" },
 };

@@ -53,6 +53,22 @@ def records(data):
             yield cpu, event, words if event != WRAP else (0,) * n, tsc
 
 
+def restamped(data, stamp):
+    """The file with other stamps: stamp(cpu, TSC)."""
+    made, at = bytearray(data), 0
+    while at < len(made):
+        _, cpu, size = struct.unpack_from("<III", made, at)
+        end = at + 12 + size
+        at += 12
+        while at < end:
+            head, = struct.unpack_from("<I", made, at)
+            if head >> 31:
+                tsc, = struct.unpack_from("<Q", made, at + 4)
+                struct.pack_into("<Q", made, at + 4, stamp(cpu, tsc))
+            at += 4 + 8 * (head >> 31) + 4 * (head >> 28 & 7)
+    return bytes(made)
+
+
 def printed(path, *options, stdin=None):
     """Status, events and remarks of ringside print --json."""
     done = subprocess.run([RINGSIDE, "print", "--json", *options, path], input=stdin,

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ringside export: a trace written in another tool's format. One table of exporters feeds dispatch
+ * and help. */
+#include "cli/cli.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/input.h"
+#include "export/export.h"
+
+static const struct rs_exporter exporters[] = {
+	{ "xentrace", "Xen's records, window for window, for xenalyze and others",
+	  rs_export_xentrace_suits, rs_export_xentrace },
+};
+#define N_EXPORTERS (sizeof(exporters) / sizeof(exporters[0]))
+
+struct arguments {
+	struct rs_cli_input input;
+	const struct rs_exporter *to;
+	const char *output;
+	bool quiet;
+};
+
+enum { KEY_TO = 256 };
+
+static const struct argp_option options[] = {
+	{ "to", KEY_TO, "FORMAT", 0, "The format to write", 1 },
+	{ "output", 'o', "FILE", 0, "The file to make", 1 },
+	{ "quiet", 'q', NULL, 0, "No summary on standard error", 4 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Write a trace in another tool's format.\v"
+	"TRACE is a trace directory, or a file that ringside import knows.\n\n"
+	"Exit codes: 0 done; 1 failed; 2 wrong use; 3 done, but events were left out or lost, or "
+	"the trace is damaged.\n\n"
+	"Example:\n"
+	"  ringside export --to xentrace trace -o xen.trace && xenalyze --summary xen.trace\n";
+
+static const struct rs_exporter *find(const char *name)
+{
+	for (size_t i = 0; i < N_EXPORTERS; i++) {
+		if (!strcmp(exporters[i].name, name))
+			return &exporters[i];
+	}
+	return NULL;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->input;
+		break;
+	case KEY_TO:
+		a->to = find(text);
+		if (!a->to)
+			argp_error(state, "there is no format '%s'", text);
+		break;
+	case 'o':
+		a->output = text;
+		break;
+	case 'q':
+		a->quiet = true;
+		break;
+	case ARGP_KEY_END:
+		if (!a->to)
+			argp_error(state, "to which format? --to FORMAT");
+		if (!a->output)
+			argp_error(state, "into which file? -o FILE");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* The formats there are, before the text behind the options. argp frees what is not text. */
+static char *list_formats(int key, const char *text, void *input)
+{
+	char *listed = NULL;
+	size_t bytes;
+	FILE *file;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *)text;
+	file = open_memstream(&listed, &bytes);
+	if (!file)
+		return (char *)text;
+	fputs("Formats:\n", file);
+	for (size_t i = 0; i < N_EXPORTERS; i++)
+		fprintf(file, "  %-10s %s\n", exporters[i].name, exporters[i].help);
+	fprintf(file, "\n%s", text);
+	return fclose(file) ? (char *)text : listed;
+}
+
+static void summary(const struct arguments *a, const struct rs_input *input,
+		    const struct rs_export_tally *tally)
+{
+	fprintf(stderr,
+		"ringside export: %s: %s: %" PRIu64 " records written, %" PRIu64
+		" events left out, %" PRIu64 " lost\n",
+		a->input.path, a->output, tally->records, tally->left_out, tally->lost);
+	rs_cli_input_remarks("export", &a->input, input);
+}
+
+static struct rs_error *convert(const struct arguments *a, struct rs_input *input, int *code)
+{
+	struct rs_export *export;
+	struct rs_error *err;
+
+	if (!a->to->suits(input))
+		return rs_error_create(RS_USAGE, "%s: it has nothing that %s could hold",
+				       a->input.path, a->to->name);
+	err = a->to->create(a->output, input, &export);
+	if (err)
+		return err;
+	err = rs_run(input->source, NULL, &export->sink, &rs_cli_stop);
+	if (!err && rs_cli_stop)
+		err = rs_error_create(RS_DAMAGED, "stopped before the trace's end");
+	if (!a->quiet)
+		summary(a, input, &export->tally);
+	if (export->tally.left_out || export->tally.lost)
+		*code = RS_EXIT_PARTIAL;
+	rs_export_destroy(export);
+	return err;
+}
+
+int cmd_export(int argc, char **argv)
+{
+	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = { options,	parse, "TRACE -o FILE", doc, children,
+					  list_formats, NULL };
+	struct arguments a = { .input.what = "trace" };
+	struct rs_input input = { 0 };
+	int code = RS_EXIT_OK;
+	struct rs_error *err;
+
+	if (rs_cli_parse(&argp, argc, argv, &a))
+		return RS_EXIT_USAGE;
+	rs_cli_catch_stop();
+	err = rs_cli_input_open(&a.input, &input);
+	if (!err)
+		err = convert(&a, &input, &code);
+	rs_input_close(&input);
+	return err ? rs_cli_fail("export", err) : code;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "export/export.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void rs_export_destroy(struct rs_export *export)
+{
+	if (export)
+		export->destroy(export);
+}
+
+struct rs_error *rs_export_open(const char *path, int *fd)
+{
+	int made = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	struct stat st;
+
+	if (made < 0)
+		return rs_error_create(RS_USAGE, "%s: %s", path, strerror(errno));
+	if (!fstat(made, &st) && S_ISREG(st.st_mode) && st.st_size) {
+		close(made);
+		return rs_error_create(RS_USAGE, "%s: it is there already, and not empty", path);
+	}
+	*fd = made;
+	return NULL;
+}
+
+struct rs_error *rs_export_write(int fd, const char *path, const void *bytes, size_t n)
+{
+	const uint8_t *at = bytes;
+
+	while (n) {
+		ssize_t put = write(fd, at, n);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return rs_error_errno(errno, "%s", path);
+		at += put;
+		n -= (size_t)put;
+	}
+	return NULL;
+}
