@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "record/xen.h"
 
-#include <cpuid.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "record/port.h"
 #include "source/xen_live.h"
