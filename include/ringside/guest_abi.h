@@ -51,9 +51,11 @@ struct rs_guest_area {
 	uint32_t bytes;	  /* sizeof(struct rs_guest_area) */
 	uint32_t flags;	  /* RS_GUEST_ */
 	uint32_t n_sites;
-	uint64_t sites;	 /* gpa of struct rs_site[n_sites] (emit.h) */
-	uint64_t to_gpa; /* add to a text's address in a site to get its gpa, modulo 2^64 */
-	uint64_t reserved[3];
+	uint64_t sites;	    /* gpa of struct rs_site[n_sites] (emit.h) */
+	uint64_t to_gpa;    /* add to a text's address in a site to get its gpa, modulo 2^64 */
+	uint64_t log;	    /* gpa of a log's memory (log_ring.h) */
+	uint64_t log_bytes; /* 0: none; written last */
+	uint64_t reserved;
 	struct rs_guest_ring ring[RS_GUEST_VCPUS_MAX]; /* by vCPU */
 };
 _Static_assert(offsetof(struct rs_guest_area, ring) == 64, "both sides");

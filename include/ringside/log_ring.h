@@ -160,6 +160,23 @@ static inline uint64_t rs_log_traces_at(const struct rs_log_layout *l, uint32_t 
 	return rs_log_half_at(l, half) + l->half_bytes - l->trace_bytes;
 }
 
+/* Checks the head of bytes of memory, each field read once. */
+enum rs_sbuf_status rs_log_head_check(const struct rs_log_head *head, uint64_t bytes,
+				      struct rs_log_layout *layout);
+
+/* Makes a head in bytes of memory; both halves are free. Its magic is written last. */
+enum rs_sbuf_status rs_log_head_create(void *mem, uint64_t bytes, uint32_t lanes,
+				       uint64_t trace_bytes, struct rs_log_layout *layout);
+
+/*
+ * For who logs, or knows that nobody does: runs that are no more become last ones, or free if there
+ * is nothing in them that has not been collected.
+ */
+void rs_log_settle(struct rs_log_head *head, const struct rs_log_layout *layout);
+
+/* A free half, the one that is not `current` if both are; false: there is none. */
+bool rs_log_half_choose(const struct rs_log_head *head, uint32_t *half);
+
 struct rs_log_lane {
 	struct rs_sbuf *ring;
 	uint64_t *words; /* of the elements */
@@ -170,6 +187,10 @@ struct rs_log_lane {
 
 /* mem: of the lane, 8-byte aligned. */
 void rs_log_lane_init(struct rs_log_lane *lane, void *mem, uint32_t elements);
+
+/* The lane of a half of the memory at head. */
+void rs_log_lane_of(struct rs_log_head *head, const struct rs_log_layout *layout, uint32_t half,
+		    uint32_t number, struct rs_log_lane *lane);
 
 /* Makes a lane empty; its magic is written last. */
 void rs_log_lane_create(struct rs_log_lane *lane, void *mem, uint32_t elements);
@@ -217,10 +238,20 @@ static inline uint64_t rs_log_us(uint64_t tsc, uint64_t origin, uint64_t us_mult
 	return tsc > origin ? (uint64_t)(((unsigned __int128)(tsc - origin) * us_mult) >> 64) : 0;
 }
 
-/* 2^64 / cycles of a µs; 0: the frequency is not known. */
+/* 2^64 / cycles of a µs; 0: the frequency is not known. By hand: a guest has no 128-bit division.
+ */
 static inline uint64_t rs_log_us_mult(uint64_t freq_hz)
 {
-	return freq_hz > 1000000 ? (uint64_t)(((unsigned __int128)1000000 << 64) / freq_hz) : 0;
+	uint64_t left = 1000000, mult = 0;
+
+	if (freq_hz <= 1000000 || freq_hz > UINT64_MAX / 4)
+		return 0;
+	for (int bit = 0; bit < 64; bit++) {
+		left <<= 1;
+		mult = mult << 1 | (left >= freq_hz);
+		left -= left >= freq_hz ? freq_hz : 0;
+	}
+	return mult;
 }
 
 /* Puts a line, from any thread or handler. False: no slot was free; counted. */
@@ -260,6 +291,9 @@ void rs_log_reader_skip(struct rs_log_reader *r);
 
 /* Tells the ring how far we are, for who collects after us. */
 void rs_log_reader_done(const struct rs_log_reader *r);
+
+/* Puts all lines that are there into lanes, in turns: early lines' way to where they stay. */
+void rs_log_move(struct rs_log_reader *from, const struct rs_log_lane *lanes, uint32_t n);
 
 /* ---- reading at rest ----------------------------------------------------------------------- */
 

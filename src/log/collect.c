@@ -57,15 +57,12 @@ struct rs_log_collector {
 static struct rs_error *line_end(struct rs_log_collector *c, uint32_t at, int64_t now_ms)
 {
 	struct feed *f = &c->feeds[at];
-	struct rs_log_line line;
 	uint32_t bytes = f->bytes;
 
 	if (!bytes)
 		return NULL;
 	f->bytes = 0;
 	f->whole = false;
-	if (rs_log_line_parse(f->text, bytes, &line))
-		c->merge.lanes[at].cpu = line.cpu % RS_LOG_LANES_MAX;
 	return rs_log_merge_put(&c->merge, at, f->text, bytes, false, now_ms);
 }
 

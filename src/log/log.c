@@ -323,10 +323,7 @@ static struct rs_error *half_take(struct rs_log_memory *m, const struct rs_log_o
 		err = rs_log_memory_format(m, lanes_of(options), options->trace_bytes);
 	if (err)
 		return err;
-	*half = !m->head->current;
-	if (m->head->half[*half].state != RS_LOG_HALF_FREE)
-		*half = !*half;
-	if (m->head->half[*half].state == RS_LOG_HALF_FREE)
+	if (rs_log_half_choose(m->head, half))
 		return NULL;
 	return rs_error_create(RS_FAILED,
 			       "%s: both halves keep what earlier runs left: 'ringside log --last' "
@@ -356,21 +353,6 @@ static void half_prepare(struct rs_log_memory *m, uint32_t at, const char *name)
 	memset((uint8_t *)m->map.mem + rs_log_traces_at(&m->layout, at), 0, m->layout.trace_bytes);
 }
 
-/* What the early lane has from where the reader stands. */
-static void early_copy(struct rs_log_reader *reader, const struct target *target)
-{
-	struct rs_log_raw raw;
-	struct rs_log_line_buffer line;
-	uint32_t n = 0;
-
-	while (rs_log_reader_next(reader, &raw) == RS_LOG_READ_LINE) {
-		memcpy(line.words, raw.text, raw.bytes);
-		line.bytes = raw.bytes;
-		line.cut = raw.cut;
-		rs_log_lane_put(&target->lane[n++ % target->lanes], &line);
-	}
-}
-
 /* The switch; afterwards nobody uses the early lane, and it is gone. */
 static void early_end(const struct target *target)
 {
@@ -381,7 +363,7 @@ static void early_end(const struct target *target)
 	if (early) {
 		rs_log_lane_init(&lane, early, EARLY_ELEMENTS);
 		rs_log_reader_init(&reader, &lane, 0);
-		early_copy(&reader, target);
+		rs_log_move(&reader, target->lane, target->lanes);
 	}
 	__atomic_store_n(&self.target, target, __ATOMIC_SEQ_CST);
 	while (__atomic_load_n(&self.early_users, __ATOMIC_SEQ_CST))
@@ -393,7 +375,7 @@ static void early_end(const struct target *target)
 		rs_log_lane_init(&lane, early, EARLY_ELEMENTS);
 		rs_log_reader_init(&reader, &lane, 0);
 	}
-	early_copy(&reader, target);
+	rs_log_move(&reader, target->lane, target->lanes);
 	munmap(early, early_bytes());
 }
 

@@ -23,7 +23,7 @@ struct rs_error *rs_log_merge_init(struct rs_log_merge *m, uint32_t n_lanes,
 	if (!m->lanes)
 		return rs_error_no_memory();
 	for (uint32_t i = 0; i < n_lanes; i++)
-		m->lanes[i].cpu = i;
+		m->lanes[i].cpu = i % RS_LOG_LANES_MAX;
 	return NULL;
 }
 
@@ -120,17 +120,30 @@ void rs_log_merge_lost(struct rs_log_merge *m, uint32_t lane)
 	if (l->n_losses == RS_LOG_LOSSES) /* the last two become one */
 		l->n_losses--;
 	else
-		l->losses[l->n_losses].after = l->last;
+		l->losses[l->n_losses] =
+			(struct rs_log_loss){ .after = l->last, .cpus = { l->cpu, l->cpu } };
 	l->losses[l->n_losses++].before = UINT64_MAX;
 }
 
 /* A lane gave a line: where its last loss ended is known. */
-static void loss_end(struct rs_log_merge_lane *l, uint64_t seq)
+static void loss_end(struct rs_log_merge_lane *l, const struct rs_log_line *line)
 {
-	if (l->n_losses && l->losses[l->n_losses - 1].before == UINT64_MAX)
-		l->losses[l->n_losses - 1].before = seq;
-	if (seq > l->last)
-		l->last = seq;
+	struct rs_log_loss *loss = l->n_losses ? &l->losses[l->n_losses - 1] : NULL;
+
+	l->cpu = line->cpu % RS_LOG_LANES_MAX;
+	if (loss && loss->before == UINT64_MAX) {
+		loss->before = line->seq;
+		loss->cpus[1] = l->cpu;
+		if (!l->last) /* nothing is known of who came before */
+			loss->cpus[0] = l->cpu;
+	}
+	if (line->seq > l->last)
+		l->last = line->seq;
+}
+
+static void blame_cpu(struct rs_log_gap *gap, uint32_t cpu)
+{
+	gap->cpus[cpu / 64] |= UINT64_C(1) << cpu % 64;
 }
 
 static void blame(struct rs_log_merge *m, struct rs_log_gap *gap)
@@ -142,9 +155,10 @@ static void blame(struct rs_log_merge *m, struct rs_log_gap *gap)
 		for (uint32_t k = 0; k < l->n_losses; k++) {
 			const struct rs_log_loss *loss = &l->losses[k];
 
-			if (loss->after < gap->last && loss->before > gap->first)
-				gap->cpus[l->cpu % RS_LOG_LANES_MAX / 64] |= UINT64_C(1)
-									     << l->cpu % 64;
+			if (loss->after < gap->last && loss->before > gap->first) {
+				blame_cpu(gap, loss->cpus[0]);
+				blame_cpu(gap, loss->cpus[1]);
+			}
 			if (loss->before > gap->last + 1)
 				l->losses[kept++] = *loss;
 		}
@@ -167,7 +181,7 @@ struct rs_error *rs_log_merge_put(struct rs_log_merge *m, uint32_t lane, const c
 		m->odd++;
 		return NULL;
 	}
-	loss_end(&m->lanes[lane], line.seq);
+	loss_end(&m->lanes[lane], &line);
 	if (!m->n_spare) {
 		err = grow(m);
 		if (err)

@@ -27,12 +27,13 @@ struct rs_log_taker {
 /* Lines with numbers between these, of one lane, are lost. */
 struct rs_log_loss {
 	uint64_t after, before; /* UINT64_MAX: not known yet */
+	uint32_t cpus[2];	/* of the lane's lines before and after */
 };
 #define RS_LOG_LOSSES 16u
 
 struct rs_log_merge_lane {
 	uint64_t last; /* the highest number it has given */
-	uint32_t cpu;
+	uint32_t cpu;  /* of its last line; a lane may be several CPUs' */
 	uint32_t n_losses;
 	struct rs_log_loss losses[RS_LOG_LOSSES];
 };

@@ -4,6 +4,7 @@
  * guests: nothing here allocates, prints or waits.
  */
 #include <ringside/log_ring.h>
+#include <ringside/overwrite.h>
 
 #define NUMBER_SHIFT 16
 #define KIND_SHIFT   12
@@ -76,6 +77,91 @@ enum rs_sbuf_status rs_log_layout_init(struct rs_log_layout *layout, uint64_t by
 					  .lanes = lanes,
 					  .elements = elements };
 	return RS_SBUF_OK;
+}
+
+enum rs_sbuf_status rs_log_head_check(const struct rs_log_head *head, uint64_t bytes,
+				      struct rs_log_layout *layout)
+{
+	uint64_t own;
+
+	if (bytes < RS_LOG_HEAD_BYTES)
+		return RS_SBUF_TOO_SMALL;
+	/* Pairs with the release in rs_log_head_create(). */
+	if (__atomic_load_n(&head->magic, __ATOMIC_ACQUIRE) != RS_LOG_MAGIC)
+		return RS_SBUF_NO_MAGIC;
+	if (__atomic_load_n(&head->version, __ATOMIC_RELAXED) != RS_LOG_VERSION)
+		return RS_SBUF_BAD_GEOMETRY;
+	own = __atomic_load_n(&head->bytes, __ATOMIC_RELAXED);
+	if (own > bytes)
+		return RS_SBUF_TOO_SMALL;
+	return rs_log_layout_init(layout, own, __atomic_load_n(&head->lanes, __ATOMIC_RELAXED),
+				  __atomic_load_n(&head->trace_bytes, __ATOMIC_RELAXED));
+}
+
+enum rs_sbuf_status rs_log_head_create(void *mem, uint64_t bytes, uint32_t lanes,
+				       uint64_t trace_bytes, struct rs_log_layout *layout)
+{
+	struct rs_log_head *head = mem;
+	enum rs_sbuf_status status = rs_log_layout_init(layout, bytes, lanes, trace_bytes);
+
+	if (status != RS_SBUF_OK)
+		return status;
+	__atomic_store_n(&head->magic, 0, __ATOMIC_RELEASE);
+	__builtin_memset(head, 0, RS_LOG_HEAD_BYTES);
+	head->version = RS_LOG_VERSION;
+	head->lanes = lanes;
+	head->bytes = bytes;
+	head->trace_bytes = trace_bytes;
+	head->level[RS_LOG_CONSOLE] = RS_LOG_LEVEL_CONSOLE;
+	head->level[RS_LOG_MEMORY] = RS_LOG_LEVEL_MEMORY;
+	/* Pairs with the acquire in rs_log_head_check(). */
+	__atomic_store_n(&head->magic, RS_LOG_MAGIC, __ATOMIC_RELEASE);
+	return RS_SBUF_OK;
+}
+
+void rs_log_lane_of(struct rs_log_head *head, const struct rs_log_layout *layout, uint32_t half,
+		    uint32_t number, struct rs_log_lane *lane)
+{
+	rs_log_lane_init(lane, (uint8_t *)head + rs_log_lane_at(layout, half, number),
+			 layout->elements);
+}
+
+static void settle_half(struct rs_log_head *head, const struct rs_log_layout *layout, uint32_t at)
+{
+	struct rs_log_half *half = &head->half[at];
+	uint32_t state = __atomic_load_n(&half->state, __ATOMIC_ACQUIRE);
+	bool all_collected = true;
+
+	if (state == RS_LOG_HALF_FREE || state == RS_LOG_HALF_LAST)
+		return;
+	for (uint32_t i = 0; i < layout->lanes; i++) {
+		struct rs_log_lane lane;
+
+		rs_log_lane_of(head, layout, at, i, &lane);
+		if (lane.control->read != lane.control->taken)
+			all_collected = false;
+		rs_sbuf_mark_last(lane.ring, layout->lane_bytes);
+	}
+	/* A run that was killed is recovered whole: its lines belong together. */
+	if (state == RS_LOG_HALF_ENDED && all_collected)
+		state = RS_LOG_HALF_FREE;
+	else
+		state = RS_LOG_HALF_LAST;
+	__atomic_store_n(&half->state, state, __ATOMIC_RELEASE);
+}
+
+void rs_log_settle(struct rs_log_head *head, const struct rs_log_layout *layout)
+{
+	settle_half(head, layout, 0);
+	settle_half(head, layout, 1);
+}
+
+bool rs_log_half_choose(const struct rs_log_head *head, uint32_t *half)
+{
+	*half = !head->current;
+	if (head->half[*half].state != RS_LOG_HALF_FREE)
+		*half = !*half;
+	return head->half[*half].state == RS_LOG_HALF_FREE;
 }
 
 void rs_log_lane_init(struct rs_log_lane *lane, void *mem, uint32_t elements)
@@ -338,6 +424,20 @@ void rs_log_reader_skip(struct rs_log_reader *r)
 void rs_log_reader_done(const struct rs_log_reader *r)
 {
 	__atomic_store_n(&r->lane.control->read, r->next, __ATOMIC_RELAXED);
+}
+
+void rs_log_move(struct rs_log_reader *from, const struct rs_log_lane *lanes, uint32_t n)
+{
+	struct rs_log_line_buffer line;
+	struct rs_log_raw raw;
+	uint32_t at = 0;
+
+	while (rs_log_reader_next(from, &raw) == RS_LOG_READ_LINE) {
+		__builtin_memcpy(line.words, raw.text, raw.bytes);
+		line.bytes = raw.bytes;
+		line.cut = raw.cut;
+		rs_log_lane_put(&lanes[at++ % n], &line);
+	}
 }
 
 /* ---- reading at rest ----------------------------------------------------------------------- */
