@@ -149,6 +149,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		if (e->user && rs_cli_exits_latency(e))
 			argp_error(state, "--user counts alone: no --latency, --hist, --detail, "
 					  "--time or --than");
+		if (e->show.top != RS_EXITS_TOP && !e->show.causes)
+			argp_error(state, "--top goes with --detail");
 		choose(state, e);
 		break;
 	default:
