@@ -23,7 +23,7 @@ BUILD = os.path.abspath(tap.BUILD)
 BED = os.path.join(BUILD, "testbed")
 CLOUD_KERNEL = "linux-image-cloud-amd64"
 DISK_BYTES = 64 << 20
-LIMIT_S = 600  # no test times anything; this ends a machine that hangs
+LIMIT_S = 840  # no test times anything; this ends a machine that hangs, before tests/run would
 DONE = "testbed: done"  # what each machine says before it powers itself off
 SAID_BYTES = 4000  # of a console, in an error
 # readelf: what a program is started by, and the libraries that it names.
