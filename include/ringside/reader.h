@@ -46,6 +46,9 @@ struct rs_trace_flight {
 /* NULL: it was recorded as a whole. */
 const struct rs_trace_flight *rs_trace_flight(const struct rs_trace *trace);
 
+/* When watching ended, which may be long after the last event. False: the trace does not say. */
+bool rs_trace_closed(const struct rs_trace *trace, int64_t *at_ns);
+
 /*
  * A source of all its streams, merged. When a stream is damaged or cut, its valid part comes
  * first; the error (RS_DAMAGED, with file and offset) comes when all streams have ended.

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/input.h"
+#include "cli/script_live.h"
 #include "lang/lang.h"
 
 #define NS_PER_SEC	INT64_C(1000000000)
@@ -33,6 +34,8 @@ struct words {
 struct arguments {
 	const char *program, *file, *output;
 	struct rs_cli_input input;
+	struct rs_script_live live;
+	char *command;
 	struct words args, options, cpp;
 	bool list, compile, disassemble, preprocess;
 };
@@ -57,13 +60,14 @@ static const struct argp_option options[] = {
 };
 
 static const char doc[] =
-	"Run a program in D over a trace.\v"
+	"Run a program in D over a trace, or live.\v"
 	"ARG are the program's $1, $2, ... Without --on, a first ARG that is a directory is the "
 	"trace. A program of BEGIN, END and ticks alone needs none. ringside-d(7) is the "
 	"language.\n\n"
 	"Examples:\n"
 	"  ringside script -n 'vmm:vcpu::exit { @[stringof(args.reason)] = count(); }' trace\n"
 	"  ringside script -q -s slow.d --on trace 1000000\n"
+	"  ringside script --kvm --duration 10 -n 'kvm:::exit { @[probename] = count(); }'\n"
 	"  ringside script -l -n 'kvm:::exit'\n";
 
 static void add(struct argp_state *state, struct words *words, const char *word)
@@ -88,6 +92,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &a->input;
+		state->child_inputs[1] = &a->live;
 		break;
 	case 'n':
 		a->program = text;
@@ -136,6 +141,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 			argp_error(state, "one program, please: -n 'PROGRAM' or -s FILE");
 		if (a->cpp.n && !a->preprocess)
 			argp_error(state, "-D and -I go with -C");
+		if (a->input.path && rs_script_live_wanted(&a->live))
+			argp_error(state, "on a trace or live: not both");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -260,11 +267,20 @@ struct schemas {
 	uint32_t n, n_own;	/* n: of what the input can give */
 };
 
-static void schemas_of_input(const struct rs_input *input, struct schemas *schemas)
+/* The streams that it runs on, as far as they are known; NULL past the last. */
+static const struct rs_stream *stream_at(const struct arguments *a, const struct rs_input *input,
+					 uint32_t index)
+{
+	return input->source ? rs_input_stream(input, index)
+			     : rs_script_live_stream(&a->live, index);
+}
+
+static void schemas_of_input(const struct arguments *a, const struct rs_input *input,
+			     struct schemas *schemas)
 {
 	const struct rs_stream *stream;
 
-	for (uint32_t i = 0; (stream = rs_input_stream(input, i)); i++) {
+	for (uint32_t i = 0; (stream = stream_at(a, input, i)); i++) {
 		uint32_t have = 0;
 
 		while (have < schemas->n && schemas->at[have] != stream->schema)
@@ -291,23 +307,23 @@ static struct rs_error *schemas_of_catalogue(struct schemas *schemas, bool given
 	return err;
 }
 
-/* A trace directory says all its events before the first; another tool's file may come with any of
- * the catalogue's, and without an input that is all there is. */
-static struct rs_error *schemas_find(const struct rs_input *input, struct schemas *schemas)
+/* A trace directory says all its events before the first, and so do live sources; another tool's
+ * file may come with any of the catalogue's, and without an input that is all there is. */
+static struct rs_error *schemas_find(const struct arguments *a, const struct rs_input *input,
+				     struct schemas *schemas)
 {
 	uint32_t n = 0, n_streams = 0;
 
 	while (rs_catalogue_provider(n))
 		n++;
-	while (input->source && rs_input_stream(input, n_streams))
+	while (stream_at(a, input, n_streams))
 		n_streams++;
 	schemas->at = calloc(n + n_streams + 1, sizeof(*schemas->at));
 	schemas->own = calloc(n + 1, sizeof(*schemas->own));
 	if (!schemas->at || !schemas->own)
 		return rs_error_no_memory();
-	if (input->source)
-		schemas_of_input(input, schemas);
-	return schemas_of_catalogue(schemas, !input->trace);
+	schemas_of_input(a, input, schemas);
+	return schemas_of_catalogue(schemas, !input->trace && !rs_script_live_wanted(&a->live));
 }
 
 static void schemas_free(struct schemas *schemas)
@@ -354,24 +370,32 @@ static struct rs_error *run_alone(struct rs_script *script, struct rs_sink *sink
 	return sink->ops->end(sink);
 }
 
-static struct rs_error *run(struct rs_script *script, const struct rs_input *input,
-			    struct rs_out *out)
+static struct rs_error *run(struct arguments *a, struct rs_script *script,
+			    const struct rs_input *input, struct rs_out *out)
 {
 	struct rs_clock alone = { .wall_ns = now_ns(CLOCK_REALTIME) };
+	bool live = rs_script_live_wanted(&a->live);
 	struct rs_script_io io = { .out = out,
 				   .tell = told,
-				   .clock = input->source ? input->clock : &alone,
+				   .clock = input->source ? input->clock
+					    : live	  ? &a->live.clock
+							  : &alone,
 				   .stop = &rs_cli_stop };
 	struct rs_query query;
 	struct rs_sink *sink;
 	struct rs_error *err = rs_script_start(script, &io, &sink);
+	int64_t end_ns;
 
 	if (err)
 		return err;
+	if (live)
+		return rs_script_live_run(&a->live, script, sink, out, a->command);
 	if (!input->source)
 		return run_alone(script, sink);
 	rs_query_init(&query);
 	rs_script_narrow(script, &query);
+	if (input->trace && rs_trace_closed(input->trace, &end_ns))
+		rs_script_set_end(script, end_ns);
 	return rs_run(input->source, &query, sink, &rs_cli_stop);
 }
 
@@ -421,7 +445,7 @@ static int status_of(const struct rs_script *script)
 	return rs_script_lost(script) || rs_script_dropped(script) ? RS_EXIT_PARTIAL : RS_EXIT_OK;
 }
 
-static struct rs_error *perform(const struct arguments *a, struct rs_script *script,
+static struct rs_error *perform(struct arguments *a, struct rs_script *script,
 				const struct rs_input *input, int *status)
 {
 	struct rs_error *err;
@@ -434,7 +458,8 @@ static struct rs_error *perform(const struct arguments *a, struct rs_script *scr
 	}
 	if (a->compile && !a->disassemble)
 		return NULL;
-	if (!input->source && !a->disassemble && rs_script_has_events(script))
+	if (!input->source && !rs_script_live_wanted(&a->live) && !a->disassemble &&
+	    rs_script_has_events(script))
 		return rs_error_create(RS_USAGE,
 				       "the program asks for events: on which trace? (--on TRACE)");
 	if (a->output)
@@ -449,7 +474,7 @@ static struct rs_error *perform(const struct arguments *a, struct rs_script *scr
 		err = rs_out_flush(&out);
 	} else {
 		notice(a, script);
-		err = run(script, input, &out);
+		err = run(a, script, input, &out);
 		*status = status_of(script);
 	}
 	rs_out_deinit(&out);
@@ -458,12 +483,12 @@ static struct rs_error *perform(const struct arguments *a, struct rs_script *scr
 	return err;
 }
 
-static struct rs_error *compile_and_run(const struct arguments *a, const struct rs_input *input,
+static struct rs_error *compile_and_run(struct arguments *a, const struct rs_input *input,
 					const char *text, size_t len, int *status)
 {
 	struct schemas schemas = { 0 };
 	struct rs_script *script = NULL;
-	struct rs_error *err = schemas_find(input, &schemas);
+	struct rs_error *err = schemas_find(a, input, &schemas);
 
 	if (!err) {
 		const struct rs_script_config config = {
@@ -494,8 +519,8 @@ static void find_trace(struct arguments *a)
 {
 	struct stat stat_of;
 
-	if (a->input.path || !a->args.n || stat(a->args.at[0], &stat_of) ||
-	    !S_ISDIR(stat_of.st_mode))
+	if (a->input.path || rs_script_live_wanted(&a->live) || !a->args.n ||
+	    stat(a->args.at[0], &stat_of) || !S_ISDIR(stat_of.st_mode))
 		return;
 	a->input.path = a->args.at[0];
 	a->args.n--;
@@ -504,7 +529,9 @@ static void find_trace(struct arguments *a)
 
 int cmd_script(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 },
+						      { &rs_script_live_argp, 0, NULL, 0 },
+						      { 0 } };
 	static const struct argp argp = { options, parse, "[TRACE] [ARG...]", doc, children,
 					  NULL,	   NULL };
 	struct arguments a = { 0 };
@@ -517,17 +544,22 @@ int cmd_script(int argc, char **argv)
 	if (rs_cli_parse(&argp, argc, argv, &a))
 		return RS_EXIT_USAGE;
 	rs_cli_catch_stop();
+	a.command = rs_cli_command(argc, argv);
 	find_trace(&a);
 	err = read_program(&a, &text, &len);
 	if (!err && a.preprocess)
 		err = preprocess(&a, &text, &len);
 	if (!err && a.input.path)
 		err = rs_cli_input_open(&a.input, &input);
+	if (!err && rs_script_live_wanted(&a.live))
+		err = rs_script_live_open(&a.live);
 	if (!err)
 		err = compile_and_run(&a, &input, text, len, &status);
 	if (!a.list && !a.compile && !a.disassemble)
 		rs_cli_input_remarks("script", &a.input, &input);
 	rs_input_close(&input);
+	rs_script_live_close(&a.live);
+	free(a.command);
 	free(text);
 	failed = rs_cli_fail("script", err);
 	return failed ? failed : status;

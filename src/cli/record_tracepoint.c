@@ -14,7 +14,9 @@ static struct tracepoint {
 	const char *globs[RS_TRACEPOINT_GLOBS_MAX];
 	uint32_t n_globs;
 	struct rs_tracepoints *session;
+	struct rs_recorder *recorder;
 	struct rs_clock clock;
+	uint32_t n_told; /* of its threads */
 } the_tracepoint;
 
 enum { KEY_TRACEPOINT = 768 };
@@ -73,18 +75,34 @@ static struct rs_error *tracepoint_attach(void *state, struct rs_recorder *recor
 					 .clock = &t->clock,
 					 .stream = &stream };
 
+	t->recorder = recorder;
 	for (uint32_t i = 0; !err && rs_tracepoints_port(t->session, i, &stream.cpu, &port.port);
 	     i++)
 		err = rs_recorder_add_port(recorder, &port);
 	return err;
 }
 
+/* A line for each thread that was seen since. */
+static struct rs_error *tracepoint_look(void *state)
+{
+	struct tracepoint *t = state;
+	struct rs_error *err = NULL;
+	struct rs_thread thread;
+
+	for (; !err && rs_tracepoints_thread(t->session, t->n_told, &thread); t->n_told++)
+		err = rs_recorder_add_thread(t->recorder, rs_tracepoints_schema(t->session),
+					     &thread);
+	return err;
+}
+
 static struct rs_error *tracepoint_gate(void *state, bool open)
 {
 	struct tracepoint *t = state;
+	struct rs_error *err;
 	uint64_t at_ns;
 
-	return rs_tracepoints_gate(t->session, open, &at_ns);
+	err = rs_tracepoints_gate(t->session, open, &at_ns);
+	return err || open ? err : tracepoint_look(t);
 }
 
 static void tracepoint_sum(const void *state, char text[RS_RECORD_WHY_MAX], json_t *json)
@@ -116,6 +134,8 @@ const struct rs_record_kind rs_record_tracepoint = {
 	.open = tracepoint_open,
 	.attach = tracepoint_attach,
 	.gate = tracepoint_gate,
+	.look = tracepoint_look,
+	.tell = tracepoint_look,
 	.sum = tracepoint_sum,
 	.close = tracepoint_close,
 };

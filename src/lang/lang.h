@@ -73,8 +73,13 @@ struct rs_script_io {
 struct rs_error *rs_script_start(struct rs_script *script, const struct rs_script_io *io,
 				 struct rs_sink **sink);
 
-/* Without a source: fires the ticks that are due until then, ns from the start. */
+/* Without a source, or where a live one is quiet: fires the ticks that are due until then, ns from
+ * the start. No event before that time comes any more. */
 void rs_script_advance(struct rs_script *script, int64_t now_ns);
+
+/* When END fires: events or not, ticks go on until then. Not where exit() or *stop ended it before.
+ */
+void rs_script_set_end(struct rs_script *script, int64_t end_ns);
 int64_t rs_script_next_tick(const struct rs_script *script); /* INT64_MAX: there is none */
 
 /* What exit() said, and whether something was dropped for want of memory. */

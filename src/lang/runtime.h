@@ -210,6 +210,7 @@ struct runtime {
 	struct bound **tick_bound;
 	uint32_t *n_tick_bound;
 	int64_t next_tick_ns, now_ns;
+	int64_t end_ns; /* 0: with the last event */
 	uint64_t random, lost;
 	uint32_t n_epids;
 	bool heading, exiting, ended, in_error, told_stack;

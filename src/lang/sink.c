@@ -472,6 +472,11 @@ void rs_script_advance(struct rs_script *script, int64_t now_ns)
 	}
 }
 
+void rs_script_set_end(struct rs_script *script, int64_t end_ns)
+{
+	script->runtime->end_ns = end_ns;
+}
+
 int64_t rs_script_next_tick(const struct rs_script *script)
 {
 	return script->runtime->exiting ? INT64_MAX : script->runtime->next_tick_ns;
@@ -557,6 +562,10 @@ static struct rs_error *script_end(struct rs_sink *sink)
 
 	if (rt->ended)
 		return NULL;
+	if (rt->end_ns > rt->now_ns && !rt->exiting && !(rt->io.stop && *rt->io.stop)) {
+		rs_script_advance(script, rt->end_ns);
+		rt->now_ns = rt->exiting ? rt->now_ns : rt->end_ns;
+	}
 	rt->ended = true;
 	fire_special(script, PROBE_END);
 	if (!script->options[OPT_JSON])

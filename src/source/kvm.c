@@ -33,6 +33,7 @@ struct kvm_source {
 	struct rs_schema *schema;
 	struct rs_clock clock;
 	struct rs_query query;
+	bool merged; /* the clock is another's: its origin stands */
 	bool opened; /* the gate was, by the last snapshot */
 	bool shut;   /* and is shut again: this round is the last */
 	bool asked;  /* there are aggregates to give */
@@ -52,7 +53,7 @@ struct kvm_source {
 	struct thread_stream **by_tid;	/* by tid, then since */
 	uint32_t n_threads, threads_room;
 	struct rs_stream nobody; /* a thread that no snapshot knows */
-	bool looked;		 /* a snapshot was taken for such a one, this round */
+	uint64_t looked_ns;	 /* of the last snapshot: who came before it is in it */
 	const struct thread_stream *last;
 };
 
@@ -162,9 +163,13 @@ static struct rs_error *look(struct kvm_source *k)
 		return err;
 	if (snapshot.opened_ns && !k->opened) {
 		k->opened = true;
-		k->clock.origin = snapshot.opened_ns;
-		k->clock.wall_ns = (int64_t)(now_of(CLOCK_REALTIME) - before + snapshot.opened_ns);
+		if (!k->merged) {
+			k->clock.origin = snapshot.opened_ns;
+			k->clock.wall_ns =
+				(int64_t)(now_of(CLOCK_REALTIME) - before + snapshot.opened_ns);
+		}
 	}
+	k->looked_ns = snapshot.now_ns;
 	/* While the gate is open a snapshot is of a time within the call. */
 	k->shut = k->opened && snapshot.now_ns < before;
 	err = threads_see(k, &snapshot);
@@ -188,8 +193,8 @@ static bool ring_ended(void *ctx)
 	return ring->of->shut;
 }
 
-/* Whose an event is; a loss is its CPU's. A thread that came since the round began is looked for,
- * once a round. */
+/* Whose an event is; a loss is its CPU's. A thread that came since the last snapshot is looked for.
+ */
 static struct rs_error *stream_of(struct kvm_source *k, const struct rs_view *view,
 				  const struct rs_stream **stream)
 {
@@ -204,8 +209,7 @@ static struct rs_error *stream_of(struct kvm_source *k, const struct rs_view *vi
 	memcpy(&tid, view->payload, sizeof(tid));
 	if (!k->last || k->last->stream.tid != (int)tid || k->last->since > view->tsc)
 		k->last = find(k, (int)tid, view->tsc);
-	if (!k->last && !k->looked) {
-		k->looked = true;
+	if (!k->last && view->tsc > k->looked_ns) {
 		err = look(k);
 		if (err)
 			return err;
@@ -289,7 +293,6 @@ static struct rs_error *round_begin(struct kvm_source *k)
 
 	if (err)
 		return err;
-	k->looked = false;
 	if (!k->opened)
 		k->stage = KVM_OVER;
 	else if (k->merge)
@@ -462,6 +465,21 @@ struct rs_error *rs_kvm_source_create(struct rs_kvm_session *session, struct rs_
 					.clock = &k->clock };
 	*source = &k->source;
 	return NULL;
+}
+
+void rs_kvm_source_set_clock(struct rs_source *source, const struct rs_clock *clock)
+{
+	struct kvm_source *k = (struct kvm_source *)source;
+
+	k->clock = *clock;
+	k->merged = true;
+}
+
+const struct rs_stream *rs_kvm_source_stream(const struct rs_source *source, uint32_t index)
+{
+	const struct kvm_source *k = (const struct kvm_source *)source;
+
+	return index < k->n_rings ? &k->rings[index].stream : NULL;
 }
 
 struct rs_error *rs_kvm_source_round(struct rs_source *source, struct rs_sink *sink, bool *more)

@@ -19,6 +19,13 @@
 /* session stays the caller's, and must outlive the source. clock: of the session's events. */
 struct rs_error *rs_kvm_source_create(struct rs_kvm_session *session, struct rs_source **source);
 
+/* Its events on a timeline that it is merged on with others: CLOCK_MONOTONIC there, instead of from
+ * the gate's opening. Before it is opened. */
+void rs_kvm_source_set_clock(struct rs_source *source, const struct rs_clock *clock);
+
+/* The stream of the index-th ring's losses; NULL: there are no more. */
+const struct rs_stream *rs_kvm_source_stream(const struct rs_source *source, uint32_t index);
+
 /* One round of a live source into a sink: until it is idle, or at its end (*more false). */
 struct rs_error *rs_kvm_source_round(struct rs_source *source, struct rs_sink *sink, bool *more);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,7 @@ struct cpu {
 	struct rs_sbuf_producer producer;
 	struct rs_sbuf_consumer consumer;
 	struct rs_port local;
+	uint32_t last_tid, last_pid;
 	uint64_t last;	       /* stamp of the last record */
 	uint64_t told_lost;    /* by the kernel's records */
 	uint64_t told_damaged; /* of the ring's */
@@ -54,7 +56,17 @@ struct tracepoint {
 	struct rs_ftrace_event event;
 };
 
+/* The threads that were seen: a list, and by tid a hash table of the last of each. */
+#define SEEN_SLOTS (2 * RS_TRACEPOINT_THREADS_MAX)
+struct seen {
+	pthread_mutex_t lock;
+	struct rs_thread *list;
+	uint32_t n, room;
+	uint32_t *by_tid; /* index + 1; 0: free */
+};
+
 struct rs_tracepoints {
+	struct seen seen;
 	struct rs_tracefs_list list;
 	struct tep_handle *tep;
 	struct rs_schema *schema;
@@ -76,6 +88,74 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
+static uint32_t *seen_at(const struct seen *seen, int tid)
+{
+	uint32_t i = (uint32_t)tid * UINT32_C(0x9e3779b1);
+
+	for (;; i++) { /* there are twice as many places as threads */
+		uint32_t *at = &seen->by_tid[i & (SEEN_SLOTS - 1)];
+
+		if (!*at || seen->list[*at - 1].tid == tid)
+			return at;
+	}
+}
+
+static void seen_add(struct seen *seen, const struct rs_thread *thread)
+{
+	uint32_t *at = seen_at(seen, thread->tid);
+
+	if (*at && seen->list[*at - 1].pid == thread->pid)
+		return;
+	if (seen->n == RS_TRACEPOINT_THREADS_MAX)
+		return;
+	if (seen->n == seen->room) {
+		uint32_t room = seen->room ? seen->room * 2 : 256;
+		struct rs_thread *more = reallocarray(seen->list, room, sizeof(*more));
+
+		if (!more) /* its events say the tid all the same */
+			return;
+		seen->list = more;
+		seen->room = room;
+	}
+	seen->list[seen->n] = *thread;
+	if (!*at) /* nobody had the tid before */
+		seen->list[seen->n].from = 0;
+	*at = ++seen->n;
+}
+
+static void see(struct cpu *c, const struct rs_perf_record *record)
+{
+	struct seen *seen = &c->session->seen;
+	struct rs_thread thread = { .tid = (int)record->tid,
+				    .pid = (int)record->pid,
+				    .vcpu = RS_UNKNOWN,
+				    .from = record->time };
+
+	if (!record->tid || (record->tid == c->last_tid && record->pid == c->last_pid))
+		return;
+	c->last_tid = record->tid;
+	c->last_pid = record->pid;
+	if (thread.tid <= 0 || thread.pid <= 0) /* it has ended, and has none any more */
+		return;
+	pthread_mutex_lock(&seen->lock);
+	seen_add(seen, &thread);
+	pthread_mutex_unlock(&seen->lock);
+}
+
+bool rs_tracepoints_thread(struct rs_tracepoints *s, uint32_t index, struct rs_thread *thread)
+{
+	bool any;
+
+	pthread_mutex_lock(&s->seen.lock);
+	any = index < s->seen.n;
+	if (any)
+		*thread = s->seen.list[index];
+	pthread_mutex_unlock(&s->seen.lock);
+	return any;
 }
 
 /* ---- records ------------------------------------------------------------------------------ */
@@ -139,6 +219,8 @@ static void take_sample(struct cpu *c, const struct rs_perf_record *record)
 	if (event)
 		bytes = rs_ftrace_payload(&event->event, s->tep, record->raw, record->bytes,
 					  payload);
+	if (bytes)
+		see(c, record);
 	if (bytes)
 		put(c, record->time, RS_ID(RS_IDS_USER, (uint32_t)event->id), payload, bytes);
 	else
@@ -274,6 +356,11 @@ struct rs_error *rs_tracepoints_gate(struct rs_tracepoints *s, bool open, uint64
 	losses_read(s);
 	__atomic_store_n(&s->closed, true, __ATOMIC_RELEASE);
 	return err;
+}
+
+bool rs_tracepoints_closed(const struct rs_tracepoints *s)
+{
+	return __atomic_load_n(&s->closed, __ATOMIC_ACQUIRE); /* pairs with the gate's release */
 }
 
 /* ---- the events --------------------------------------------------------------------------- */
@@ -555,6 +642,10 @@ struct rs_error *rs_tracepoints_open(const struct rs_tracepoint_options *options
 				      bytes);
 	else
 		s->ring_bytes = pages_of(bytes);
+	pthread_mutex_init(&s->seen.lock, NULL);
+	s->seen.by_tid = calloc(SEEN_SLOTS, sizeof(*s->seen.by_tid));
+	if (!err && !s->seen.by_tid)
+		err = rs_error_no_memory();
 	s->counts_lost = true;
 	s->shut_ns = UINT64_MAX;
 	if (!err)
@@ -579,6 +670,9 @@ void rs_tracepoints_close(struct rs_tracepoints *s)
 	free(s->cpus);
 	free(s->by_id);
 	free(s->events);
+	pthread_mutex_destroy(&s->seen.lock);
+	free(s->seen.list);
+	free(s->seen.by_tid);
 	rs_schema_destroy(s->schema);
 	if (s->tep)
 		tep_free(s->tep);

@@ -40,11 +40,35 @@ uint32_t rs_tracepoints_count(const struct rs_tracepoints *session, uint32_t *re
 /* Opens once, shuts once. *ns: the moment, of CLOCK_MONOTONIC. */
 struct rs_error *rs_tracepoints_gate(struct rs_tracepoints *session, bool open, uint64_t *ns);
 
+/* Whether the gate is shut: what a port gives from then on is all there is. */
+bool rs_tracepoints_closed(const struct rs_tracepoints *session);
+
 /* The events: provider ftrace, a class for each system of the kernel's. */
 struct rs_schema *rs_tracepoints_schema(const struct rs_tracepoints *session);
 
 /* One of the CPUs' rings, for one drain. Stamps are CLOCK_MONOTONIC's. False: there are no more. */
 bool rs_tracepoints_port(struct rs_tracepoints *session, uint32_t index, int *cpu,
 			 struct rs_port *port);
+
+/*
+ * The threads that samples are of, in the order in which they were first seen; of one whose tid
+ * another process had before, from when on. More than RS_TRACEPOINT_THREADS_MAX are not told of.
+ * Any thread may ask. False: there are no more yet.
+ */
+#define RS_TRACEPOINT_THREADS_MAX 65536u
+bool rs_tracepoints_thread(struct rs_tracepoints *session, uint32_t index,
+			   struct rs_thread *thread);
+
+/*
+ * As a live source, of its ports: each event's stream is its thread's, a loss's its CPU's. clock:
+ * CLOCK_MONOTONIC on the timeline that the source is merged on; both stay the caller's.
+ */
+struct rs_error *rs_tracepoints_source_create(struct rs_tracepoints *session,
+					      const struct rs_clock *clock,
+					      struct rs_source **source);
+
+/* The stream of the index-th CPU's losses; NULL: there are no more. */
+const struct rs_stream *rs_tracepoints_source_stream(const struct rs_source *source,
+						     uint32_t index);
 
 #endif

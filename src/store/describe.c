@@ -259,6 +259,11 @@ void rs_describe_write_domain(FILE *file, const struct rs_domain *domain)
 		       (json_int_t)domain->dom, "vm", text_json(domain->vm)));
 }
 
+void rs_describe_write_closed(FILE *file, int64_t at_ns)
+{
+	line(file, "closed", json_pack("{s:I}", "at_ns", (json_int_t)at_ns));
+}
+
 void rs_describe_write_flight(FILE *file, const struct rs_trace_flight *flight)
 {
 	bool whole = flight->whole_from_ns == INT64_MIN;

@@ -62,6 +62,8 @@ struct rs_describe {
 	uint32_t n_clocks, n_classes, n_streams, n_binaries, n_threads, n_domains;
 	struct rs_trace_flight flight;
 	bool has_flight;
+	int64_t closed_ns;
+	bool has_closed;
 	bool owns_schemas; /* a reader's; a writer's belong to the producers */
 };
 
@@ -94,6 +96,7 @@ void rs_describe_write_stream(FILE *file, const struct rs_stream *stream, uint32
 void rs_describe_write_thread(FILE *file, const struct rs_thread_entry *entry);
 void rs_describe_write_domain(FILE *file, const struct rs_domain *domain);
 void rs_describe_write_flight(FILE *file, const struct rs_trace_flight *flight);
+void rs_describe_write_closed(FILE *file, int64_t at_ns);
 void rs_describe_write_end(FILE *file, uint32_t stream, const struct rs_stream_end *end);
 void rs_describe_write_binary(FILE *file, const struct rs_trace_binary *binary);
 /* What the class's schema has that was not written yet; false: nothing. */

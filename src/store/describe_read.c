@@ -310,6 +310,17 @@ static struct rs_error *read_domain(struct rs_describe *describe, json_t *json)
 	return err ? err : rs_describe_add_domain(describe, class->index, (uint32_t)dom, vm);
 }
 
+static struct rs_error *read_closed(struct rs_describe *describe, json_t *json)
+{
+	json_int_t at;
+
+	if (json_unpack(json, "{s:I}", "at_ns", &at))
+		return unexpected("when it was closed");
+	describe->closed_ns = at;
+	describe->has_closed = true;
+	return NULL;
+}
+
 static struct rs_error *read_flight(struct rs_describe *describe, json_t *json)
 {
 	struct rs_trace_flight flight = { .whole_from_ns = INT64_MIN };
@@ -360,7 +371,7 @@ static const struct {
 	{ "ringside", read_head }, { "clock", read_clock },   { "class", read_class },
 	{ "event", read_event },   { "name", read_name },     { "stream", read_stream },
 	{ "binary", read_binary }, { "end", read_end },	      { "thread", read_thread },
-	{ "flight", read_flight }, { "domain", read_domain },
+	{ "flight", read_flight }, { "closed", read_closed }, { "domain", read_domain },
 };
 
 static struct rs_error *read_line(struct rs_describe *describe, const char *text, size_t len)

@@ -141,6 +141,13 @@ const struct rs_trace_flight *rs_trace_flight(const struct rs_trace *trace)
 	return trace->describe.has_flight ? &trace->describe.flight : NULL;
 }
 
+bool rs_trace_closed(const struct rs_trace *trace, int64_t *at_ns)
+{
+	if (trace->describe.has_closed)
+		*at_ns = trace->describe.closed_ns;
+	return trace->describe.has_closed;
+}
+
 uint32_t rs_trace_stream_count(const struct rs_trace *trace)
 {
 	return trace->describe.n_streams + trace->describe.n_threads;

@@ -11,6 +11,7 @@
 /* A stream of the new trace. */
 struct out {
 	struct rs_store_stream *stream;
+	uint32_t number;
 	uint64_t last_tsc;
 };
 
@@ -32,6 +33,7 @@ struct origin {
 	struct class *class;
 	struct out *out; /* its own; NULL until it has a record that is of no thread */
 	bool is_told;	 /* as a thread's, or a domain's */
+	int told_vcpu;	 /* of a thread; it may become known later */
 };
 
 struct store_sink {
@@ -142,6 +144,7 @@ static struct rs_error *out_add(struct store_sink *s, const struct class *class,
 		free(out);
 		return err;
 	}
+	out->number = s->n_outs;
 	s->outs[s->n_outs++] = out;
 	*result = out;
 	return NULL;
@@ -254,6 +257,7 @@ static struct rs_error *thread_tell(struct store_sink *s, struct origin *origin,
 				    .from = tsc };
 
 	origin->is_told = true;
+	origin->told_vcpu = stream->vcpu;
 	return rs_store_add_thread(s->store, origin->class->index, &thread);
 }
 
@@ -289,7 +293,7 @@ static struct rs_error *out_of(struct store_sink *s, const struct rs_view *view,
 	if (view->stream->xen)
 		return xen_out(s, o, out);
 	if (is_of_thread(view)) {
-		if (!o->is_told)
+		if (!o->is_told || o->told_vcpu != view->stream->vcpu)
 			err = thread_tell(s, o, view->tsc);
 		return err ? err : cpu_out(s, o->class, view->cpu, out);
 	}
@@ -475,6 +479,22 @@ struct rs_error *rs_store_sink_add(struct rs_sink *sink, const struct rs_stream 
 	if (stream->mixed)
 		return cpu_out(s, origin->class, stream->cpu, &origin->out);
 	return out_add(s, origin->class, stream, &origin->out);
+}
+
+struct rs_error *rs_store_sink_place(struct rs_sink *sink, const struct rs_view *view,
+				     struct rs_store_place *place)
+{
+	struct out *out = NULL;
+	struct rs_error *err = out_of((struct store_sink *)sink, view, &out);
+
+	if (!err)
+		*place = (struct rs_store_place){ .stream = out->number, .last = out->last_tsc };
+	return err;
+}
+
+void rs_store_sink_set_closed(struct rs_sink *sink, int64_t at_ns)
+{
+	rs_store_set_closed(((struct store_sink *)sink)->store, at_ns);
 }
 
 struct rs_error *rs_store_sink_close(struct rs_sink *sink, const struct rs_error *damage,

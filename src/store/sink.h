@@ -26,6 +26,19 @@ struct rs_error *rs_store_sink_create(const char *directory, const struct rs_clo
  * and all keep their order. Not for threads' streams. */
 struct rs_error *rs_store_sink_add(struct rs_sink *sink, const struct rs_stream *stream);
 
+/* Where a view's record goes: the number of its stream in the trace, whose order is that of
+ * records of equal time, and the stamp of the last one there. Threads are told of, as if it were
+ * written. */
+struct rs_store_place {
+	uint32_t stream;
+	uint64_t last;
+};
+struct rs_error *rs_store_sink_place(struct rs_sink *sink, const struct rs_view *view,
+				     struct rs_store_place *place);
+
+/* When watching ended (rs_trace_closed()); before the close. */
+void rs_store_sink_set_closed(struct rs_sink *sink, int64_t at_ns);
+
 /*
  * A view as a record in a stream, for who has one without the sink. *last_tsc: the stream's, 0 at
  * first; a stamp before it becomes it, with a clock-back before the record.

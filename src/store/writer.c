@@ -472,6 +472,13 @@ struct rs_error *rs_store_set_clock(struct rs_store *store, const struct rs_cloc
 	return err;
 }
 
+void rs_store_set_closed(struct rs_store *store, int64_t at_ns)
+{
+	pthread_mutex_lock(&store->lock);
+	rs_describe_write_closed(store->describe_file, at_ns);
+	pthread_mutex_unlock(&store->lock);
+}
+
 struct rs_error *rs_store_add_binary(struct rs_store *store, const char *role, const char *path)
 {
 	char hash[RS_HASH_TEXT_BYTES], build_id[RS_HASH_TEXT_BYTES];

@@ -40,6 +40,9 @@ struct rs_error *rs_store_add_thread(struct rs_store *store, uint32_t class_inde
 struct rs_error *rs_store_add_domain(struct rs_store *store, uint32_t class_index, uint32_t dom,
 				     const char *vm);
 
+/* When watching ended, where that is no event of its own: readers' time goes on until then. */
+void rs_store_set_closed(struct rs_store *store, int64_t at_ns);
+
 /* A clock that is known better than before, by its name: its error, its frequency. Any thread may
  * call. */
 struct rs_error *rs_store_set_clock(struct rs_store *store, const struct rs_clock *clock);

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/script_live.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "cli/cli.h"
+#include "cli/numbers.h"
+#include "kvm/kvm.h"
+#include "record/tee.h"
+#include "source/kvm.h"
+#include "store/sink.h"
+
+#define NS_PER_SEC UINT64_C(1000000000)
+#define IDLE_NS	   2000000 /* between two looks at sources that are quiet */
+#define BUFFER_MIN 4096u
+#define BUFFER_MAX (1u << 30)
+
+/* ---- arguments ---------------------------------------------------------------------------- */
+
+enum { KEY_KVM = 512, KEY_TRACEPOINT, KEY_DURATION, KEY_BUFFER, KEY_TEE };
+
+static const struct argp_option options[] = {
+	{ "kvm", KEY_KVM, NULL, 0, "Run it live, on the host's KVM", 3 },
+	{ "tracepoint", KEY_TRACEPOINT, "SYSTEM:EVENT", 0,
+	  "Run it live, on tracepoints of the host's kernel, as in sched:sched_switch or "
+	  "'block:*'; "
+	  "may be given again, and beside --kvm",
+	  3 },
+	{ "duration", KEY_DURATION, "SEC", 0, "Live: stop after this long; until Ctrl-C", 3 },
+	{ "buffer", KEY_BUFFER, "SIZE", 0, "Live: each CPU's ring; suffixes K and M; 1M", 3 },
+	{ "tee", KEY_TEE, "DIR", 0,
+	  "Live: keep what the program saw in a trace directory, on which it says the same again",
+	  3 },
+	{ 0 },
+};
+
+static void check(const struct argp_state *state, const struct rs_script_live *live)
+{
+	if (!rs_script_live_wanted(live) && (live->duration_ns || live->buffer_bytes || live->tee))
+		argp_error(state, "--duration, --buffer and --tee go with --kvm and --tracepoint");
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct rs_script_live *live = state->input;
+	uint64_t bytes;
+
+	switch (key) {
+	case KEY_KVM:
+		live->kvm = true;
+		break;
+	case KEY_TRACEPOINT:
+		if (live->n_globs == RS_TRACEPOINT_GLOBS_MAX)
+			argp_error(state, "more than %u of --tracepoint", RS_TRACEPOINT_GLOBS_MAX);
+		live->globs[live->n_globs++] = text;
+		break;
+	case KEY_DURATION:
+		live->duration_ns = rs_cli_time(state, "--duration", text, NS_PER_SEC);
+		break;
+	case KEY_BUFFER:
+		if (!rs_cli_read_size(text, BUFFER_MIN, BUFFER_MAX, &bytes))
+			argp_error(state, "--buffer '%s': expected 4K to 1G", text);
+		live->buffer_bytes = (uint32_t)bytes;
+		break;
+	case KEY_TEE:
+		live->tee = text;
+		break;
+	case ARGP_KEY_END:
+		check(state, live);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+const struct argp rs_script_live_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+
+/* ---- kinds -------------------------------------------------------------------------------- */
+
+static bool kvm_wanted(const struct rs_script_live *live)
+{
+	return live->kvm;
+}
+
+static struct rs_error *kvm_open(struct rs_script_live *live, struct rs_source **source)
+{
+	const struct rs_kvm_options options = { .latency = true,
+						.events = true,
+						.ring_bytes = live->buffer_bytes };
+	struct rs_error *err = rs_kvm_open(&options, &live->session);
+
+	if (!err)
+		err = rs_kvm_source_create(live->session, source);
+	if (!err)
+		rs_kvm_source_set_clock(*source, &live->monotonic);
+	return err;
+}
+
+static struct rs_error *kvm_gate(struct rs_script_live *live, bool open)
+{
+	return rs_kvm_gate(live->session, open);
+}
+
+static bool tracepoint_wanted(const struct rs_script_live *live)
+{
+	return live->n_globs > 0;
+}
+
+static struct rs_error *tracepoint_open(struct rs_script_live *live, struct rs_source **source)
+{
+	const struct rs_tracepoint_options options = { .globs = live->globs,
+						       .n_globs = live->n_globs,
+						       .ring_bytes = live->buffer_bytes };
+	struct rs_error *err = rs_tracepoints_open(&options, &live->tracepoints);
+
+	return err ? err
+		   : rs_tracepoints_source_create(live->tracepoints, &live->monotonic, source);
+}
+
+static struct rs_error *tracepoint_gate(struct rs_script_live *live, bool open)
+{
+	uint64_t at_ns;
+
+	return rs_tracepoints_gate(live->tracepoints, open, &at_ns);
+}
+
+static const struct kind {
+	bool (*wanted)(const struct rs_script_live *live);
+	struct rs_error *(*open)(struct rs_script_live *live, struct rs_source **source);
+	struct rs_error *(*gate)(struct rs_script_live *live, bool open);
+	/* Its streams as far as they are known, in the order of their events of equal time. */
+	const struct rs_stream *(*stream)(const struct rs_source *source, uint32_t index);
+} kinds[] = {
+	{ kvm_wanted, kvm_open, kvm_gate, rs_kvm_source_stream },
+	{ tracepoint_wanted, tracepoint_open, tracepoint_gate, rs_tracepoints_source_stream },
+};
+#define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+_Static_assert(N_KINDS <= RS_SCRIPT_LIVE_MAX, "there is a place for each");
+
+bool rs_script_live_wanted(const struct rs_script_live *live)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < N_KINDS; i++)
+		any |= kinds[i].wanted(live);
+	return any;
+}
+
+/* ---- opening and closing ------------------------------------------------------------------ */
+
+struct rs_error *rs_script_live_open(struct rs_script_live *live)
+{
+	struct rs_source *wanted[N_KINDS];
+	struct rs_error *err = rs_clock_host(&live->clock);
+	size_t n = 0;
+
+	if (!err)
+		err = rs_clock_monotonic(&live->clock, &live->monotonic);
+	for (size_t i = 0; !err && i < N_KINDS; i++) {
+		if (!kinds[i].wanted(live))
+			continue;
+		err = kinds[i].open(live, &live->sources[i]);
+		wanted[n++] = live->sources[i];
+	}
+	if (!err)
+		err = rs_merge_create(wanted, n, &live->merge);
+	return err;
+}
+
+void rs_script_live_close(struct rs_script_live *live)
+{
+	for (size_t i = 0; i < N_KINDS && !live->merge; i++)
+		rs_source_destroy(live->sources[i]);
+	rs_source_destroy(live->merge);
+	rs_kvm_close(live->session);
+	rs_tracepoints_close(live->tracepoints);
+}
+
+const struct rs_stream *rs_script_live_stream(const struct rs_script_live *live, uint32_t index)
+{
+	for (size_t i = 0; i < N_KINDS; i++) {
+		const struct rs_stream *stream;
+
+		for (uint32_t j = 0; live->sources[i]; j++) {
+			stream = kinds[i].stream(live->sources[i], j);
+			if (!stream)
+				break;
+			if (!index--)
+				return stream;
+		}
+	}
+	return NULL;
+}
+
+static struct rs_error *gates(struct rs_script_live *live, bool open)
+{
+	struct rs_error *err = NULL;
+
+	for (size_t i = 0; i < N_KINDS; i++) {
+		if (live->sources[i] && (!err || !open))
+			err = rs_error_first(err, kinds[i].gate(live, open));
+	}
+	return err;
+}
+
+/* ---- the trace of what it saw --------------------------------------------------------------- */
+
+static struct rs_error *tee_open(struct rs_script_live *live, struct rs_sink *to,
+				 const char *command)
+{
+	const struct rs_stream *stream;
+	struct rs_error *err;
+
+	err = rs_store_sink_create(live->tee, &live->clock, command, &live->store);
+	for (uint32_t i = 0; !err && (stream = rs_script_live_stream(live, i)); i++)
+		err = rs_store_sink_add(live->store, stream);
+	return err ? err : rs_tee_create(live->store, to, &live->teed);
+}
+
+static struct rs_error *tee_close(struct rs_script_live *live, int64_t end_ns,
+				  const struct rs_error *failed)
+{
+	struct rs_store_summary sum = { 0 };
+	struct rs_error *err;
+
+	if (!live->store)
+		return NULL;
+	rs_store_sink_set_closed(live->store, end_ns);
+	err = rs_store_sink_close(live->store, failed, &sum);
+	fprintf(stderr, "ringside script: %s: %llu records, %llu lost", live->tee,
+		(unsigned long long)sum.records, (unsigned long long)sum.lost);
+	if (live->teed && rs_tee_moved(live->teed))
+		fprintf(stderr, "; %llu came late, and have a later stamp",
+			(unsigned long long)rs_tee_moved(live->teed));
+	fputc('\n', stderr);
+	rs_tee_destroy(live->teed);
+	return err;
+}
+
+/* ---- running ------------------------------------------------------------------------------ */
+
+static int64_t now_ns(const struct rs_script_live *live)
+{
+	return rs_clock_ns(&live->monotonic, rs_clock_now(&live->monotonic));
+}
+
+/* Nothing before this time will come. */
+static void advance(struct rs_script_live *live, struct rs_script *script, int64_t until_ns)
+{
+	if (until_ns == INT64_MIN || until_ns == INT64_MAX)
+		return;
+	rs_script_advance(script, until_ns);
+	if (live->teed)
+		rs_tee_advance(live->teed, until_ns);
+}
+
+static struct rs_error *feed(struct rs_script_live *live, struct rs_script *script,
+			     struct rs_sink *sink, struct rs_out *out)
+{
+	const struct timespec pause = { .tv_nsec = IDLE_NS };
+	int64_t stop_ns = live->duration_ns ? now_ns(live) + (int64_t)live->duration_ns : INT64_MAX;
+	struct rs_error *err = NULL;
+	struct rs_batch batch;
+	bool shut = false;
+
+	for (;;) {
+		if (!err && !shut && (rs_cli_stop || now_ns(live) >= stop_ns)) {
+			shut = true;
+			err = gates(live, false);
+		}
+		if (!err)
+			err = live->merge->ops->next(live->merge, &batch);
+		if (!err && batch.kind == RS_NEXT_EVENTS)
+			err = sink->ops->events(sink, batch.views, batch.n);
+		if (err || batch.kind == RS_NEXT_END)
+			break;
+		if (batch.kind != RS_NEXT_IDLE)
+			continue;
+		advance(live, script, batch.watermark_ns);
+		err = rs_out_flush(out);
+		if (!shut)
+			nanosleep(&pause, NULL); /* a signal ends it */
+	}
+	return shut ? err : rs_error_first(err, gates(live, false));
+}
+
+struct rs_error *rs_script_live_run(struct rs_script_live *live, struct rs_script *script,
+				    struct rs_sink *sink, struct rs_out *out, const char *command)
+{
+	struct rs_error *err = live->tee ? tee_open(live, sink, command) : NULL;
+	struct rs_query query;
+	uint32_t pushed;
+	int64_t end_ns;
+
+	rs_query_init(&query);
+	rs_script_narrow(script, &query);
+	if (!err)
+		err = live->merge->ops->open(live->merge, &query, &pushed);
+	if (!err)
+		err = gates(live, true);
+	if (!err)
+		err = feed(live, script, live->teed ? rs_tee_sink(live->teed) : sink, out);
+	end_ns = now_ns(live);
+	rs_script_set_end(script, end_ns);
+	rs_cli_stop = false; /* Ctrl-C was for the sources: the program goes on until then */
+	err = rs_error_first(err, sink->ops->end(sink));
+	return rs_error_first(err, tee_close(live, end_ns, err));
+}
