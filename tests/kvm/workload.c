@@ -37,7 +37,9 @@
 #define POLL_US	    5000
 #define PID_TRIES   100
 
-struct options options = { .vms = 1, .vcpus = 1, .rounds = 1, .cpu = -1, .dies = -1 };
+struct options options = {
+	.prefix = "bed", .vms = 1, .vcpus = 1, .rounds = 1, .cpu = -1, .dies = -1
+};
 
 void die(const char *what)
 {
@@ -298,7 +300,7 @@ static void vm_main(int number, int to)
 	char name[32]; /* of which 15 bytes count */
 	FILE *out = fdopen(to, "w");
 
-	snprintf(name, sizeof(name), "bed-vm%d", number);
+	snprintf(name, sizeof(name), "%s-vm%d", options.prefix, number);
 	prctl(PR_SET_NAME, name);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	create_vm(&vm, number);
@@ -368,6 +370,7 @@ static void parse(int argc, char **argv)
 	static const struct option longs[] = {
 		{ "vms", required_argument, NULL, 'n' },
 		{ "vcpus", required_argument, NULL, 'v' },
+		{ "prefix", required_argument, NULL, 'N' },
 		{ "rounds", required_argument, NULL, 'r' },
 		{ "cpu", required_argument, NULL, 'c' },
 		{ "dies", required_argument, NULL, 'd' },
@@ -391,6 +394,9 @@ static void parse(int argc, char **argv)
 			break;
 		case 'r':
 			options.rounds = (uint32_t)atoi(optarg);
+			break;
+		case 'N':
+			options.prefix = optarg;
 			break;
 		case 'c':
 			options.cpu = atoi(optarg);

@@ -31,6 +31,7 @@ struct action {
 #define CODE(text) text, sizeof(text) - 1
 
 struct options {
+	const char *prefix; /* of the names of VMs: bed-vm0 and so on */
 	int vms, vcpus;
 	uint32_t rounds;
 	int cpu;      /* all threads on this one; -1: anywhere */
@@ -45,7 +46,7 @@ struct vcpu {
 	pthread_t thread;
 	struct vm *vm;
 	int number, fd, tid, wake_fd;
-	int wanted; /* the tid that it is to have; 0: whichever */
+	int wanted;		      /* the tid that it is to have; 0: whichever */
 	uint32_t counts[ACTIONS_MAX]; /* in all rounds */
 	volatile bool over;	      /* its guest has ended */
 	struct kvm_run *run;
