@@ -18,7 +18,7 @@ static const struct verb {
 	{ "top", cmd_top, "VMs, vCPUs, their exits and their time, live" },
 	{ "record", cmd_record, "record live events into a trace directory" },
 	{ "print", cmd_print, "show a trace as text, JSON, or a tree of spans" },
-	{ "report", cmd_report, "what a trace comes to: exits" },
+	{ "report", cmd_report, "sum a trace up: exits, scheduling, I/O and more" },
 	{ "script", cmd_script, "run a D program over a trace" },
 	{ "log", cmd_log, "collect a hypervisor's log, and what a crash left of it" },
 	{ "list", cmd_list, "list probes with their typed arguments" },
