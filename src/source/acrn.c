@@ -127,7 +127,7 @@ static const struct rs_event *event_of(struct acrn *a, uint64_t head)
 	event = rs_schema_find(a->schema, id);
 	if (!event)
 		return raw_event(a, head);
-	if (strcmp(event->class_name, "raw") != 0 && rs_acrn_n_data(event) != n_data)
+	if (rs_acrn_n_data(event) != n_data && strcmp(event->class_name, "raw") != 0)
 		a->odd++;
 	return event;
 }

@@ -47,6 +47,16 @@ struct value {
 	bool negative;
 };
 
+/* What the lines of an event have in common: " 0x0000000000000010 ", "vcpu exit". */
+#define COMMON_EVENTS 64u /* remembered, by address */
+#define COMMON_MAX    64u
+struct common {
+	const struct rs_event *event;
+	uint32_t names; /* bytes; 0: too long to be remembered */
+	char id[20];
+	char text[COMMON_MAX];
+};
+
 struct acrn_view {
 	struct rs_view_sink base;
 	bool by_file;
@@ -55,6 +65,7 @@ struct acrn_view {
 	/* What a clock-back said: the next record of the stream is shown as it was. */
 	const struct rs_stream *back_stream;
 	uint64_t back_tsc;
+	struct common common[COMMON_EVENTS];
 };
 
 /* ---- reading formats ------------------------------------------------------------------------ */
@@ -304,18 +315,19 @@ static void put_number(struct rs_out *out, const struct piece *p, struct value v
 {
 	static const char lower[] = "0123456789abcdef", upper[] = "0123456789ABCDEF";
 	bool hex = p->conversion == 'x' || p->conversion == 'X', octal = p->conversion == 'o';
-	uint32_t base = hex ? 16 : octal ? 8 : 10;
+	uint32_t bits = hex ? 4 : octal ? 3 : 0; /* of a digit; 0: decimal */
 	const char *digits = p->conversion == 'X' ? upper : lower;
 	char text[24], head[4];
 	size_t n = sizeof(text), n_head = 0, len, zeros, fill;
 
-	do {
-		text[--n] = digits[value.magnitude % base];
-		value.magnitude /= base;
+	do { /* never a division by what is not a constant */
+		text[--n] = digits[bits ? value.magnitude & ((1u << bits) - 1)
+					: value.magnitude % 10];
+		value.magnitude = bits ? value.magnitude >> bits : value.magnitude / 10;
 	} while (value.magnitude);
 	if (value.negative || p->plus || p->blank)
 		head[n_head++] = value.negative ? '-' : p->plus ? '+' : ' ';
-	if (p->alt && base != 10) {
+	if (p->alt && bits) {
 		head[n_head++] = '0';
 		head[n_head++] = octal ? 'o' : p->conversion;
 	}
@@ -464,38 +476,74 @@ static void line_by_file(struct acrn_view *v, const struct rs_view *view,
 	rs_out_char(out, '\n');
 }
 
-/* "CPU0 0x0000000000000010 123 " */
+/* Hexadecimal of so many digits, or of as many as it takes. */
+static void zero_hex(struct rs_out *out, uint64_t value, uint32_t width)
+{
+	static const char digits[] = "0123456789abcdef";
+	uint32_t n = value ? (67 - (uint32_t)__builtin_clzll(value)) / 4 : 1;
+	char *at;
+
+	n = n < width ? width : n;
+	at = out->buffer + out->used;
+	out->used += n;
+	while (n--) {
+		at[n] = digits[value & 15];
+		value >>= 4;
+	}
+}
+
+static const struct common *common_of(struct acrn_view *v, const struct rs_event *event)
+{
+	struct common *c = &v->common[((uintptr_t)event >> 6) % COMMON_EVENTS];
+	char id[sizeof(c->id) + 1];
+	int n;
+
+	if (c->event == event)
+		return c;
+	c->event = event;
+	snprintf(id, sizeof(id), " 0x%016llx ", (unsigned long long)event->id);
+	memcpy(c->id, id, sizeof(c->id));
+	n = snprintf(c->text, sizeof(c->text), "%s %s", event->class_name, event->name);
+	c->names = n < (int)sizeof(c->text) ? (uint32_t)n : 0;
+	return c;
+}
+
+/* "CPU0 0x0000000000000010 123 vcpu exit" */
 static void line_head(struct acrn_view *v, const struct rs_view *view, uint64_t tsc)
 {
-	static const struct piece id = { .conversion = 'x', .width = 16, .zero = true };
+	const struct common *c = common_of(v, view->event);
 	struct rs_out *out = &v->base.out;
 
 	rs_out_line(out);
-	rs_out_text(out, "CPU");
+	rs_out_bytes(out, "CPU", 3);
 	if (view->cpu < 0)
 		rs_out_char(out, '-');
 	else
 		rs_out_dec(out, (uint64_t)view->cpu);
-	rs_out_text(out, " 0x");
-	put_number(out, &id, (struct value){ view->event->id, false });
-	rs_out_char(out, ' ');
+	rs_out_bytes(out, c->id, sizeof(c->id));
 	rs_out_dec(out, tsc);
 	rs_out_char(out, ' ');
+	if (c->names) {
+		rs_out_bytes(out, c->text, c->names);
+		return;
+	}
+	rs_out_text(out, view->event->class_name);
+	rs_out_char(out, ' ');
+	rs_out_text(out, view->event->name);
 }
 
 static void field(struct rs_out *out, const struct rs_view *view, const struct rs_field *f)
 {
-	static const struct piece hex = { .conversion = 'x', .width = 8, .zero = true };
 	uint64_t value = rs_field_value(f, view->payload);
 	const char *name = f->show == RS_SHOW_ENUM ? rs_enum_name(f->values, value) : NULL;
 
 	rs_out_text(out, f->name);
-	rs_out_text(out, " = ");
+	rs_out_bytes(out, " = ", 3);
 	if (name) {
 		rs_out_text(out, name);
 	} else if (f->show == RS_SHOW_HEX) {
-		rs_out_text(out, "0x");
-		put_number(out, &hex, (struct value){ value, false });
+		rs_out_bytes(out, "0x", 2);
+		zero_hex(out, value, 8);
 	} else {
 		rs_out_dec(out, value);
 	}
@@ -506,11 +554,8 @@ static void line_by_catalogue(struct acrn_view *v, const struct rs_view *view, u
 	struct rs_out *out = &v->base.out;
 
 	line_head(v, view, tsc);
-	rs_out_text(out, view->event->class_name);
-	rs_out_char(out, ' ');
-	rs_out_text(out, view->event->name);
 	for (uint16_t i = 0; i < view->event->n_fields; i++) {
-		rs_out_text(out, i ? ", " : " [");
+		rs_out_bytes(out, i ? ", " : " [", 2);
 		field(out, view, &view->event->fields[i]);
 	}
 	rs_out_text(out, view->event->n_fields ? "]\n" : "\n");
