@@ -58,7 +58,7 @@ _ringside()
 		;;
 	--to)
 		# print's --to is a time
-		[ "$verb" != export ] || mapfile -t COMPREPLY < <(compgen -W "xentrace" -- "$current")
+		[ "$verb" != export ] || mapfile -t COMPREPLY < <(compgen -W "acrn xentrace" -- "$current")
 		return
 		;;
 	--format | -f)

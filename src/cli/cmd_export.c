@@ -14,6 +14,8 @@
 static const struct rs_exporter exporters[] = {
 	{ "xentrace", "Xen's records, window for window, for xenalyze and others",
 	  rs_export_xentrace_suits, rs_export_xentrace },
+	{ "acrn", "ACRN's raw files, one for each CPU in a directory, for acrnalyze.py",
+	  rs_export_acrn_suits, rs_export_acrn },
 };
 #define N_EXPORTERS (sizeof(exporters) / sizeof(exporters[0]))
 

@@ -49,4 +49,9 @@ bool rs_export_xentrace_suits(const struct rs_input *input);
 struct rs_error *rs_export_xentrace(const char *path, const struct rs_input *input,
 				    struct rs_export **export);
 
+/* A directory of ACRN's raw files (acrn.c). */
+bool rs_export_acrn_suits(const struct rs_input *input);
+struct rs_error *rs_export_acrn(const char *path, const struct rs_input *input,
+				struct rs_export **export);
+
 #endif
