@@ -73,7 +73,9 @@ struct rs_tracepoints {
 	struct tracepoint *events;
 	const struct tracepoint **by_id;
 	uint32_t n_events, n_refused;
-	bool counts_lost; /* the kernel says how many samples each event lost: from Linux 6.0 */
+	uint32_t n_unopened; /* of the events: perf refuses them */
+	int refusal;	     /* errno of the last that was refused */
+	bool counts_lost;    /* the kernel says how many samples each event lost: from Linux 6.0 */
 	struct cpu *cpus;
 	uint32_t n_cpus;
 	uint32_t ring_bytes;
@@ -512,10 +514,13 @@ static struct rs_error *event_open(struct cpu *c, uint32_t at, int *with_ring, b
 		*online = false;
 		return NULL;
 	}
-	/* Some of those that a glob matches are not for perf. */
-	if (fd < 0 && (errno == EINVAL || errno == ENOENT || errno == EOPNOTSUPP) &&
-	    !is_named(s, format))
+	/* Some of those that a glob matches are not for perf, whoever asks: irq_vectors:irq_work_exit. */
+	if (fd < 0 && !is_named(s, format) &&
+	    (errno == EINVAL || errno == ENOENT || errno == EOPNOTSUPP || errno == EPERM ||
+	     errno == EACCES)) {
+		s->refusal = errno;
 		return NULL;
+	}
 	if (fd < 0)
 		return perf_error(s, format);
 	c->fds[at] = fd;
@@ -561,8 +566,10 @@ static struct rs_error *cpu_open(struct rs_tracepoints *s, int number, bool *onl
 	*online = true;
 	for (uint32_t i = 0; !err && *online && i < s->n_events; i++)
 		err = event_open(c, i, &with_ring, online);
-	if (!err && *online && with_ring < 0)
-		err = rs_error_create(RS_ABSENT, "perf gives out none of these tracepoints");
+	if (!err && *online && with_ring < 0) {
+		errno = s->refusal;
+		err = perf_error(s, s->events[0].event.format);
+	}
 	return err || !*online ? err : sbuf_make(c);
 }
 
@@ -613,7 +620,7 @@ static struct rs_error *cpus_open(struct rs_tracepoints *s, const struct rs_cpu_
 		err = rs_error_create(RS_USAGE, "none of these CPUs is online");
 	/* Those that no CPU gives out. */
 	for (uint32_t i = 0; !err && i < s->n_events; i++)
-		s->n_refused += s->cpus[0].fds[i] < 0;
+		s->n_unopened += s->cpus[0].fds[i] < 0;
 	return err;
 }
 
@@ -682,8 +689,8 @@ void rs_tracepoints_close(struct rs_tracepoints *s)
 
 uint32_t rs_tracepoints_count(const struct rs_tracepoints *s, uint32_t *refused)
 {
-	*refused = s->n_refused;
-	return s->n_events;
+	*refused = s->n_refused + s->n_unopened;
+	return s->n_events - s->n_unopened;
 }
 
 struct rs_schema *rs_tracepoints_schema(const struct rs_tracepoints *s)
