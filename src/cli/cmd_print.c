@@ -312,21 +312,46 @@ static struct rs_error *count_events(const struct arguments *a, struct rs_source
 	return rs_error_first(run_err, err);
 }
 
+static bool schema_has(const struct rs_schema *schema, const char *glob)
+{
+	for (uint32_t i = 0; i < rs_schema_count(schema); i++) {
+		if (rs_probe_match(glob, rs_schema_event(schema, i)))
+			return true;
+	}
+	return false;
+}
+
+/* Another tool's file has streams that are not known from the start, with any of the catalogue's
+ * events. Without memory to look there it is taken to have one. */
+static bool catalogue_has(const char *glob)
+{
+	const char *provider;
+	bool found = false;
+
+	for (uint32_t i = 0; !found && (provider = rs_catalogue_provider(i)); i++) {
+		struct rs_schema *schema = NULL;
+		struct rs_error *err = rs_schema_create(provider, &schema);
+
+		if (!err)
+			err = rs_schema_add_catalogue(schema, provider);
+		found = err || schema_has(schema, glob);
+		rs_schema_destroy(schema);
+		rs_error_free(err);
+	}
+	return found;
+}
+
 static bool matches_any(const char *glob, const struct rs_input *input)
 {
 	const struct rs_schema *last = NULL;
 	const struct rs_stream *stream;
 
 	for (uint32_t i = 0; (stream = rs_input_stream(input, i)); i++) {
-		if (stream->schema == last)
-			continue;
+		if (stream->schema != last && schema_has(stream->schema, glob))
+			return true;
 		last = stream->schema;
-		for (uint32_t e = 0; e < rs_schema_count(last); e++) {
-			if (rs_probe_match(glob, rs_schema_event(last, e)))
-				return true;
-		}
 	}
-	return false;
+	return input->foreign && catalogue_has(glob);
 }
 
 /* Behind what was read: only then is known what another tool's file has. */
