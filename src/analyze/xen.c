@@ -253,10 +253,23 @@ static int by_all(const void *left, const void *right)
 	return 0;
 }
 
+static bool is_empty(const struct rs_xen_row *row)
+{
+	return !row->count && !row->timed && !row->edge_ns && !row->goes_on;
+}
+
 struct rs_error *rs_xen_take(struct rs_sink *sink, struct rs_xen_result *result)
+{
+	return rs_xen_take_until(sink, ((struct xen_sink *)sink)->to_ns, result);
+}
+
+struct rs_error *rs_xen_take_until(struct rs_sink *sink, int64_t to_ns,
+				   struct rs_xen_result *result)
 {
 	struct xen_sink *x = (struct xen_sink *)sink;
 	size_t n = 0;
+
+	x->to_ns = to_ns;
 
 	xen_sched_close(x, x->to_ns);
 	free(x->taken);
@@ -265,7 +278,7 @@ struct rs_error *rs_xen_take(struct rs_sink *sink, struct rs_xen_result *result)
 		return rs_error_no_memory();
 	for (uint32_t i = 0; i < XEN_ROW_BUCKETS; i++) {
 		for (const struct xen_row *row = x->rows[i]; row; row = row->next) {
-			if (xen_wants(x, row->row.kind))
+			if (xen_wants(x, row->row.kind) && !is_empty(&row->row))
 				x->taken[n++] = row->row;
 		}
 	}
@@ -279,6 +292,29 @@ struct rs_error *rs_xen_take(struct rs_sink *sink, struct rs_xen_result *result)
 					  .contradictions = x->contradictions,
 					  .refused = x->refused };
 	return NULL;
+}
+
+void rs_xen_go_on(struct rs_sink *sink)
+{
+	struct xen_sink *x = (struct xen_sink *)sink;
+
+	for (uint32_t i = 0; i < XEN_ROW_BUCKETS; i++) {
+		for (struct xen_row *row = x->rows[i]; row; row = row->next) {
+			struct rs_xen_row *r = &row->row;
+
+			r->count = r->bytes = r->timed = r->goes_on = 0;
+			r->total_ns = r->min_ns = r->max_ns = r->edge_ns = 0;
+			free(row->counts); /* the next time makes another */
+			row->counts = NULL;
+			r->hist = NULL;
+		}
+	}
+	for (struct xen_vcpu *v = x->all_vcpus; v; v = v->all)
+		v->since_ns = x->to_ns;
+	for (struct xen_domain *d = x->domains; d; d = d->all)
+		d->since_ns = x->to_ns;
+	x->from_ns = x->to_ns;
+	x->lost = x->losses = x->contradictions = x->refused = 0;
 }
 
 bool rs_xen_same(const struct rs_xen_row *a, const struct rs_xen_row *b)

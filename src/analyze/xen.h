@@ -119,6 +119,12 @@ void rs_xen_sink_destroy(struct rs_sink *sink);
 /* What came so far. Valid until the next call on the sink. */
 struct rs_error *rs_xen_take(struct rs_sink *sink, struct rs_xen_result *result);
 
+/* The same until a time, which is not before what came; then rs_xen_go_on() begins anew from there:
+ * times and counts are of one interval, what vCPUs are and do goes on. */
+struct rs_error *rs_xen_take_until(struct rs_sink *sink, int64_t to_ns,
+				   struct rs_xen_result *result);
+void rs_xen_go_on(struct rs_sink *sink);
+
 /* That each vCPU's, domain's and physical CPU's states add up to the time there was. RS_FAILED
  * names the first that does not. */
 struct rs_error *rs_xen_check(const struct rs_xen_result *result);

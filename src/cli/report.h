@@ -27,6 +27,9 @@ uint32_t rs_report_by(const struct argp_state *state, char *list);
 /* Whether an input has streams of a provider's. */
 bool rs_report_has(const struct rs_input *input, const char *provider);
 
+/* The argument of --interval, in ns. */
+int64_t rs_report_interval(const struct argp_state *state, const char *text);
+
 /* Of an input that is Xen's. */
 struct rs_error *rs_report_xen(struct rs_input *input, const struct rs_query *query,
 			       const struct rs_xen_show *what, int *code);

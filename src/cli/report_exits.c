@@ -16,13 +16,15 @@
 
 #define VERB "report exits"
 
-enum { OPT_FROM = 256, OPT_TO, OPT_BY };
+enum { OPT_FROM = 256, OPT_TO, OPT_INTERVAL, OPT_BY };
 
 static const struct argp_option options[] = {
 	{ "from", OPT_FROM, "SEC", 0,
 	  "Only from this time on, in seconds from the trace's start: what was before is not known",
 	  1 },
 	{ "to", OPT_TO, "SEC", 0, "Only before this time", 1 },
+	{ "interval", OPT_INTERVAL, "SEC", 0,
+	  "Of Xen: a report of each interval of so many seconds, one after the other", 1 },
 	{ "by", OPT_BY, "KEY,...", 0,
 	  "The table that traces of all kinds have: of each cpu, vm or vcpu by itself; 'reason': "
 	  "of "
@@ -36,7 +38,8 @@ static const char doc[] =
 	"Count a trace's exits by reason. Of KVM the tables are those of the verb exits: with "
 	"--latency and --detail, how long they took and what they were about. Of Xen the table is "
 	"by "
-	"domain and vCPU, with times; its options are --from, --to, --json, --csv. Of ACRN and of "
+	"domain and vCPU, with times; its options are --from, --to, --interval, --json, --csv. Of "
+	"ACRN and of "
 	"VMMs it is by reason, with times; --by gives that table of any trace.\v"
 	"TRACE is a trace directory, or a file that import knows.\n\n"
 	"Exit codes: 0 done; 1 failed, or times that do not add up; 2 wrong use; 3 done, but "
@@ -49,7 +52,7 @@ static const char doc[] =
 struct arguments {
 	struct rs_cli_exits exits;
 	struct rs_cli_input input;
-	int64_t from_ns, to_ns;
+	int64_t from_ns, to_ns, interval_ns;
 	uint32_t by;
 	bool is_by, quiet;
 };
@@ -68,6 +71,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case OPT_TO:
 		a->to_ns = rs_cli_seconds(state, text);
+		break;
+	case OPT_INTERVAL:
+		a->interval_ns = rs_report_interval(state, text);
 		break;
 	case OPT_BY:
 		a->by = rs_report_by(state, text);
@@ -187,13 +193,14 @@ static struct rs_error *run_xen(const struct arguments *a, struct rs_input *inpu
 					  .form = forms[a->exits.show.form],
 					  .report = "exits",
 					  .kinds = rs_xen_report_kinds("exits"),
-					  .trace = a->input.path };
+					  .trace = a->input.path,
+					  .interval_ns = a->interval_ns };
 	struct rs_query query;
 
 	if (kvm_options(&a->exits))
 		return rs_error_create(RS_USAGE,
 				       "%s: of a Xen trace, exits are shown by domain and vCPU, "
-				       "with --from, --to, --json or --csv",
+				       "with --from, --to, --interval, --json or --csv",
 				       a->input.path);
 	rs_query_init(&query);
 	query.from_ns = a->from_ns;
@@ -270,6 +277,9 @@ static struct rs_error *run(struct arguments *a, int *code)
 		return err;
 	if (!a->is_by && rs_input_is_xen(&input))
 		err = run_xen(a, &input, code);
+	else if (a->interval_ns)
+		err = rs_error_create(RS_USAGE, "%s: --interval is for traces of Xen",
+				      a->input.path);
 	else if (is_tallied(a, &input))
 		err = run_tally(a, &input, code);
 	else

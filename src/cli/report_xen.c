@@ -17,14 +17,16 @@
 #include "cli/report.h"
 #include "event/query.h"
 
-enum { OPT_FROM = 256, OPT_TO, OPT_CSV };
+enum { OPT_FROM = 256, OPT_TO, OPT_CSV, OPT_INTERVAL };
 
 static const struct argp_option options[] = {
 	{ "from", OPT_FROM, "SEC", 0,
 	  "Only from this time on, in seconds from the trace's start: what was before is not known",
 	  1 },
 	{ "to", OPT_TO, "SEC", 0, "Only before this time", 1 },
-	{ "json", 'j', NULL, 0, "One object of JSON", 2 },
+	{ "interval", OPT_INTERVAL, "SEC", 0,
+	  "A report of each interval of so many seconds, one after the other", 1 },
+	{ "json", 'j', NULL, 0, "One object of JSON; with --interval a line for each", 2 },
 	{ "csv", OPT_CSV, NULL, 0, "Tables of CSV, each below a head", 2 },
 	{ "quiet", 'q', NULL, 0, "No remarks on standard error, but errors and losses", 4 },
 	{ 0 },
@@ -37,6 +39,7 @@ static const char doc[] =
 	"Exit codes: 0 done; 1 failed, or times that do not add up; 2 wrong use; 3 done, but "
 	"records were lost or the trace is damaged.\n\n"
 	"Examples:\n"
+	"  ringside report volume --interval 0.1 --csv xen.trace\n"
 	"  ringside report sched --freq 2596125000 xen.trace\n"
 	"  ringside report summary --json xen.trace | jq '.rows[] | select(.table == \"vcpus\")'\n";
 
@@ -47,6 +50,15 @@ struct arguments {
 	const char *verb; /* report NAME */
 	bool quiet;
 };
+
+int64_t rs_report_interval(const struct argp_state *state, const char *text)
+{
+	int64_t ns = rs_cli_seconds(state, text);
+
+	if (ns <= 0)
+		argp_error(state, "'%s': an interval takes some time", text);
+	return ns;
+}
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -61,6 +73,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case OPT_TO:
 		a->to_ns = rs_cli_seconds(state, text);
+		break;
+	case OPT_INTERVAL:
+		a->show.interval_ns = rs_report_interval(state, text);
 		break;
 	case 'j':
 		a->show.form = RS_XEN_JSON;
@@ -79,49 +94,102 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-/* What came before damage is shown, and then the damage is told. */
-static struct rs_error *show(const struct rs_xen_show *show, const struct rs_xen_result *result,
-			     int *code)
-{
-	struct rs_error *err = rs_xen_print(show, result);
+/*
+ * The Xen sink, and what it came to so far. Where the report is by intervals, this stands before it
+ * as a sink, and takes and shows what there is at the end of each.
+ */
+struct shown {
+	struct rs_sink sink;
+	struct rs_sink *xen;
+	const struct rs_xen_show *what;
+	bool begun;
+	int64_t end_ns; /* of the interval */
+	uint64_t lost, losses, refused, rows;
+};
 
+/* What came until to_ns. */
+static struct rs_error *show(struct shown *s, int64_t to_ns, bool whole)
+{
+	struct rs_xen_result result;
+	struct rs_error *err =
+		whole ? rs_xen_take(s->xen, &result) : rs_xen_take_until(s->xen, to_ns, &result);
+
+	if (!err)
+		err = rs_xen_print(s->what, &result);
 	if (err)
 		return err;
-	if (result->lost || result->losses) {
-		fprintf(stderr, "ringside report %s: incomplete: %llu records were lost\n",
-			show->report, (unsigned long long)result->lost);
-		*code = RS_EXIT_PARTIAL;
-	}
-	if (result->refused) {
-		fprintf(stderr, "ringside report %s: incomplete: %llu counts found no place\n",
-			show->report, (unsigned long long)result->refused);
-		*code = RS_EXIT_PARTIAL;
-	}
-	if (!result->n_rows)
-		fprintf(stderr, "ringside report %s: %s has nothing of this\n", show->report,
-			show->trace);
-	return rs_xen_check(result);
+	s->lost += result.lost;
+	s->losses += result.losses;
+	s->refused += result.refused;
+	s->rows += result.n_rows;
+	return rs_xen_check(&result);
 }
 
+static struct rs_error *interval_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
+{
+	struct shown *s = (struct shown *)sink;
+	int64_t interval = s->what->interval_ns;
+	struct rs_error *err = NULL;
+
+	if (!s->begun && n) /* end_ns: where the first begins, at the latest */
+		s->end_ns += ((views[0].ts_ns - s->end_ns) / interval + 1) * interval;
+	s->begun |= n != 0;
+	while (n && !err && !rs_cli_stop) {
+		size_t some = 0;
+
+		while (some < n && views[some].ts_ns < s->end_ns)
+			some++;
+		err = s->xen->ops->events(s->xen, views, some);
+		views += some;
+		n -= some;
+		if (!n || err)
+			break;
+		err = show(s, s->end_ns, false);
+		rs_xen_go_on(s->xen);
+		s->end_ns += interval;
+	}
+	return err;
+}
+
+static const struct rs_sink_ops interval_ops = { .name = "intervals", .events = interval_events };
+
+static void remarks(const struct shown *s, int *code)
+{
+	const char *report = s->what->report;
+
+	if (s->lost || s->losses) {
+		fprintf(stderr, "ringside report %s: incomplete: %llu records were lost\n", report,
+			(unsigned long long)s->lost);
+		*code = RS_EXIT_PARTIAL;
+	}
+	if (s->refused) {
+		fprintf(stderr, "ringside report %s: incomplete: %llu counts found no place\n",
+			report, (unsigned long long)s->refused);
+		*code = RS_EXIT_PARTIAL;
+	}
+	if (!s->rows)
+		fprintf(stderr, "ringside report %s: %s has nothing of this\n", report,
+			s->what->trace);
+}
+
+/* What came before damage is shown, and then the damage is told. */
 struct rs_error *rs_report_xen(struct rs_input *input, const struct rs_query *query,
 			       const struct rs_xen_show *what, int *code)
 {
-	struct rs_xen_result result;
-	struct rs_sink *sink;
+	struct shown s = { .sink.ops = &interval_ops, .what = what };
 	struct rs_error *err, *run_err;
 
-	err = rs_xen_sink_create(what->kinds, &sink);
+	if (query->from_ns > 0)
+		s.end_ns = query->from_ns;
+	err = rs_xen_sink_create(what->kinds, &s.xen);
 	if (err)
 		return err;
-	run_err = rs_run(input->source, query, sink, &rs_cli_stop);
-	if (run_err && rs_error_code(run_err) != RS_DAMAGED) {
-		rs_xen_sink_destroy(sink);
-		return run_err;
+	run_err = rs_run(input->source, query, what->interval_ns ? &s.sink : s.xen, &rs_cli_stop);
+	if (!run_err || rs_error_code(run_err) == RS_DAMAGED) {
+		err = show(&s, 0, true);
+		remarks(&s, code);
 	}
-	err = rs_xen_take(sink, &result);
-	if (!err)
-		err = show(what, &result, code);
-	rs_xen_sink_destroy(sink);
+	rs_xen_sink_destroy(s.xen);
 	return rs_error_first(err, run_err);
 }
 

@@ -156,8 +156,16 @@ static void text_table(struct rs_out *out, const struct rs_xen_result *result,
 static void text(struct rs_out *out, const struct rs_xen_show *show,
 		 const struct rs_xen_result *result)
 {
-	bool any = false;
+	bool any = show->interval_ns != 0;
 
+	if (any) {
+		rs_out_line(out);
+		rs_out_text(out, "FROM ");
+		rs_out_seconds(out, result->from_ns);
+		rs_out_text(out, "s TO ");
+		rs_out_seconds(out, result->to_ns);
+		rs_out_text(out, "s\n");
+	}
 	for (size_t i = 0; i < xen_tables_count; i++) {
 		const struct xen_table *table = &xen_tables[i];
 		const struct rs_xen_row *rows;
@@ -174,6 +182,9 @@ static void text(struct rs_out *out, const struct rs_xen_show *show,
 		text_table(out, result, table, rows, n);
 		any = true;
 	}
+	rs_out_line(out);
+	if (show->interval_ns)
+		rs_out_char(out, '\n');
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
@@ -258,8 +269,17 @@ static void csv_cell(struct rs_out *out, const struct xen_column *column,
 		rs_out_char(out, '"');
 }
 
-static void csv_table(struct rs_out *out, const struct rs_xen_result *result,
-		      const struct xen_table *table)
+/* Of an interval each row says which. */
+static void csv_interval(struct rs_out *out, const struct rs_xen_result *result)
+{
+	rs_out_char(out, ',');
+	rs_out_signed(out, result->from_ns);
+	rs_out_char(out, ',');
+	rs_out_signed(out, result->to_ns);
+}
+
+static void csv_table(struct rs_out *out, const struct rs_xen_show *show,
+		      const struct rs_xen_result *result, const struct xen_table *table)
 {
 	const struct rs_xen_row *rows;
 	size_t n;
@@ -269,6 +289,8 @@ static void csv_table(struct rs_out *out, const struct rs_xen_result *result,
 		return;
 	rs_out_line(out);
 	rs_out_text(out, "table");
+	if (show->interval_ns)
+		rs_out_text(out, ",from_ns,to_ns");
 	for (size_t i = 0; table->columns[i].key; i++) {
 		rs_out_char(out, ',');
 		rs_out_text(out, table->columns[i].key);
@@ -280,6 +302,8 @@ static void csv_table(struct rs_out *out, const struct rs_xen_result *result,
 		table->fill(result, &rows[at], cells);
 		rs_out_line(out);
 		rs_out_text(out, table->name);
+		if (show->interval_ns)
+			csv_interval(out, result);
 		for (size_t i = 0; table->columns[i].key; i++) {
 			rs_out_char(out, ',');
 			csv_cell(out, &table->columns[i], &cells[i]);
@@ -308,7 +332,7 @@ struct rs_error *rs_xen_print(const struct rs_xen_show *show, const struct rs_xe
 	case RS_XEN_CSV:
 		for (size_t i = 0; i < xen_tables_count; i++) {
 			if (wanted(show, &xen_tables[i]))
-				csv_table(&out, result, &xen_tables[i]);
+				csv_table(&out, show, result, &xen_tables[i]);
 		}
 		break;
 	}

@@ -18,6 +18,7 @@ struct rs_xen_show {
 	const char *report; /* its name; "summary" has all tables */
 	uint32_t kinds;	    /* of the tables to be shown */
 	const char *trace;
+	int64_t interval_ns; /* 0: the whole; else the result is of one such interval */
 };
 
 /* The kinds that a report is of; 0: there is no such report. */
