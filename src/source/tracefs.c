@@ -100,7 +100,8 @@ static struct rs_error *glob_read(const char *text, struct glob *glob)
 				       "'%s' is no tracepoint: expected SYSTEM:EVENT, as in "
 				       "sched:sched_switch or 'block:*'",
 				       text);
-	snprintf(glob->system, sizeof(glob->system), "%.*s", (int)(colon - text), text);
+	memcpy(glob->system, text, (size_t)(colon - text));
+	glob->system[colon - text] = '\0';
 	glob->name = colon + 1;
 	glob->named = !strpbrk(text, "*?[");
 	return NULL;
