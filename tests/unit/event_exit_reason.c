@@ -107,6 +107,8 @@ TEST(names_find_their_numbers)
 		{ RS_ISA_SVM, "PF excp", 0x4e },
 		{ RS_ISA_SVM, "ERR", 0xffffffff },
 		{ RS_ISA_ARM64, "WFX", 1 },
+		{ RS_ISA_ARM64, "SERROR", 0x2f }, /* the kernel also calls 0x101 so */
+		{ RS_ISA_ARM64, "EL1_SERROR", 0x101 },
 		{ RS_ISA_RISCV, "IRQ_S_EXT", 0x80000009 },
 		{ RS_ISA_USER, "IO", 2 },
 		{ RS_ISA_USER, "KVM_EXIT_MMIO", 6 },
