@@ -4,7 +4,7 @@
  * or none. At the switch handlers may come in between: what they put early before `lanes` is set,
  * the second rs_log_move() finds, and nothing is put early after it.
  */
-/* What the runtime's other files define is hidden too: there is no table of offsets to find it by. */
+/* What other files of the runtime define is hidden too: nothing is found by a table of offsets. */
 #pragma GCC visibility push(hidden)
 #include <ringside/guest_log.h>
 #pragma GCC visibility pop

@@ -332,30 +332,45 @@ static void text_end(struct rs_log_raw *raw, uint32_t parts)
 		raw->bytes--;
 }
 
-/* The line that begins at r->next, whose tag says DONE: 1 taken, 0 busy, -1 it makes no sense. */
-static int take(const struct rs_log_reader *r, uint64_t state, struct rs_log_raw *raw)
+enum taken {
+	TAKEN,
+	TAKE_BUSY,
+	TAKE_OVERWRITTEN,
+	TAKE_DAMAGED,
+};
+
+/* What a tag says that is not as it must be. */
+static enum taken why_not(uint64_t state, uint64_t due)
+{
+	if (state >> NUMBER_SHIFT > due >> NUMBER_SHIFT)
+		return TAKE_OVERWRITTEN;
+	return kind_of(state) == RS_LOG_DONE ? TAKE_DAMAGED : TAKE_BUSY;
+}
+
+/* The line that begins at r->next, whose tag says DONE. Of its parts any may be overwritten first,
+ * for those who do that do not wait for each other. */
+static enum taken take(const struct rs_log_reader *r, uint64_t state, struct rs_log_raw *raw)
 {
 	uint32_t parts = parts_of(state);
 
-	if (part_of(state) || parts > RS_LOG_PARTS_MAX)
-		return -1;
+	if (part_of(state)) /* its beginning was lost */
+		return TAKE_OVERWRITTEN;
+	if (parts > RS_LOG_PARTS_MAX)
+		return TAKE_DAMAGED;
 	for (uint32_t i = 0; i < parts; i++) {
 		uint64_t due = state_of(r->next + i, RS_LOG_DONE, i, parts, state & 1);
 		uint64_t words[WORDS];
 
 		state = look(&r->lane, r->next + i);
 		if (state != due)
-			return state >> NUMBER_SHIFT <= r->next + i + 1 &&
-					       kind_of(state) != RS_LOG_DONE
-				       ? 0
-				       : -1;
+			return why_not(state, due);
 		if (!read_element(&r->lane, r->next + i, due, words))
-			return -1;
+			return why_not(look(&r->lane, r->next + i), due);
 		__builtin_memcpy(raw->text + i * RS_LOG_ELEMENT_BYTES, words, sizeof(words));
 	}
 	raw->cut = state & 1;
 	text_end(raw, parts);
-	return 1;
+	return TAKEN;
 }
 
 /* What is overwritten already. */
@@ -381,7 +396,7 @@ enum rs_log_read rs_log_reader_next(struct rs_log_reader *r, struct rs_log_raw *
 	for (; r->next < taken; r->next++) {
 		uint64_t state = look(&r->lane, r->next);
 		uint64_t number = state >> NUMBER_SHIFT;
-		int got;
+		enum taken got;
 
 		if (number > r->next + 1) { /* overwritten since */
 			r->lost++;
@@ -391,15 +406,14 @@ enum rs_log_read rs_log_reader_next(struct rs_log_reader *r, struct rs_log_raw *
 			return RS_LOG_READ_BUSY;
 		if (kind_of(state) == RS_LOG_VOID)
 			continue;
-		got = kind_of(state) == RS_LOG_DONE ? take(r, state, raw) : -1;
-		if (!got)
+		got = kind_of(state) == RS_LOG_DONE ? take(r, state, raw) : TAKE_DAMAGED;
+		if (got == TAKE_BUSY)
 			return RS_LOG_READ_BUSY;
-		if (got > 0) {
+		if (got == TAKEN) {
 			r->next += parts_of(state);
 			return RS_LOG_READ_LINE;
 		}
-		/* Overwritten while we read; or what was lost before has taken its first part. */
-		if (look(&r->lane, r->next) != state || part_of(state))
+		if (got == TAKE_OVERWRITTEN)
 			r->lost++;
 		else
 			r->damaged++;
@@ -511,7 +525,7 @@ void rs_log_lane_salvage(const struct rs_log_lane *lane, uint64_t *order,
 		struct rs_log_reader r = { .lane = *lane, .next = (order[i] >> NUMBER_SHIFT) - 1 };
 		struct rs_log_raw raw;
 
-		if (take(&r, order[i], &raw) > 0) {
+		if (take(&r, order[i], &raw) == TAKEN) {
 			sum->lines++;
 			i += parts_of(order[i]);
 			found(ctx, &raw);

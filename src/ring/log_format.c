@@ -28,6 +28,7 @@ static void put_char(struct out *o, char c)
 		o->cut = true;
 }
 
+/* Most are short: a call of memcpy() would cost more than the copy. */
 static void put_bytes(struct out *o, const char *text, size_t n)
 {
 	size_t room = (size_t)(o->end - o->at);
@@ -36,7 +37,8 @@ static void put_bytes(struct out *o, const char *text, size_t n)
 		n = room;
 		o->cut = true;
 	}
-	__builtin_memcpy(o->at, text, n);
+	for (size_t i = 0; i < n; i++)
+		o->at[i] = text[i];
 	o->at += n;
 }
 
@@ -73,14 +75,6 @@ static char *decimal(char *end, uint64_t value)
 	return end;
 }
 
-static void put_decimal(struct out *o, uint64_t value)
-{
-	char digits[DIGITS_MAX];
-	char *from = decimal(digits + DIGITS_MAX, value);
-
-	put_bytes(o, from, (size_t)(digits + DIGITS_MAX - from));
-}
-
 static char *power_of_two(char *end, uint64_t value, uint32_t bits, bool upper)
 {
 	const char *digits = upper ? "0123456789ABCDEF" : "0123456789abcdef";
@@ -95,6 +89,7 @@ static char *power_of_two(char *end, uint64_t value, uint32_t bits, bool upper)
 /* ---- a conversion -------------------------------------------------------------------------- */
 
 struct conversion {
+	bool plain; /* nothing but the letter */
 	bool left, zero, plus, space, alternate;
 	int width, precision; /* precision -1: none */
 	int size;	      /* of the argument: -2 hh, -1 h, 0 int, 1 long and all of its size */
@@ -107,6 +102,11 @@ static const char *parse(const char *f, struct conversion *c, va_list *args)
 	int *number = &c->width;
 
 	*c = (struct conversion){ .precision = -1 };
+	if (*f == 'd' || *f == 'u' || *f == 's' || *f == 'x') { /* most of them */
+		c->letter = *f;
+		c->plain = true;
+		return f + 1;
+	}
 	for (;; f++) {
 		if (*f == '-')
 			c->left = true;
@@ -176,9 +176,16 @@ static int64_t signed_of(const struct conversion *c, va_list *args)
 static void put_number(struct out *o, const struct conversion *c, const char *sign,
 		       const char *digits, int n)
 {
-	int signs = (int)length(sign);
+	int signs;
 	int zeros = c->precision > n ? c->precision - n : 0;
-	int pad = c->width - signs - zeros - n;
+	int pad;
+
+	if (c->plain && !*sign) {
+		put_bytes(o, digits, (size_t)n);
+		return;
+	}
+	signs = (int)length(sign);
+	pad = c->width - signs - zeros - n;
 
 	if (pad > 0 && c->zero && !c->left && c->precision < 0) {
 		zeros += pad;
@@ -228,6 +235,12 @@ static void convert_text(struct out *o, const struct conversion *c, const char *
 
 	if (!text)
 		text = "(null)";
+	if (c->plain) {
+		for (; *text && o->at < o->end; text++)
+			*o->at++ = *text;
+		o->cut |= *text != 0;
+		return;
+	}
 	while (n < most && text[n])
 		n++;
 	if (!c->left)
@@ -285,14 +298,17 @@ static void put_format(struct out *o, const char *format, va_list *args)
 	const char *f = format;
 
 	while (*f && !o->cut) {
-		const char *from = f;
+		const char *from;
 		struct conversion c;
 
-		while (*f && *f != '%')
-			f++;
-		put_bytes(o, from, (size_t)(f - from));
+		for (; *f && *f != '%' && o->at < o->end; f++)
+			*o->at++ = *f;
 		if (!*f)
 			break;
+		if (*f != '%') {
+			o->cut = true;
+			break;
+		}
 		from = f;
 		f = parse(f + 1, &c, args);
 		if (convert(o, &c, args))
@@ -305,7 +321,42 @@ static void put_format(struct out *o, const char *format, va_list *args)
 
 /* ---- the line ------------------------------------------------------------------------------ */
 
-#define PUT_TEXT(o, text) put_bytes((o), (text), sizeof(text) - 1)
+/* A thread's name is cut at so many bytes; so the prefix ends long before the line does, and is
+ * written without asking for room. */
+#define THREAD_MAX 64u
+#define PREFIX_MAX (sizeof("[us][cpu=][ thread][sev=][seq=]:") + 4 * 20 + THREAD_MAX)
+_Static_assert(PREFIX_MAX + DIGITS_MAX < RS_LOG_LINE_MAX, "and copies may go beyond its end");
+
+#define ADD(at, text) (__builtin_memcpy((at), (text), sizeof(text) - 1), (at) + sizeof(text) - 1)
+
+static char *add_decimal(char *at, uint64_t value)
+{
+	char digits[2 * DIGITS_MAX] = { 0 };
+	char *from = decimal(digits + DIGITS_MAX, value);
+
+	if (value < 10) {
+		*at = (char)('0' + value);
+		return at + 1;
+	}
+	__builtin_memcpy(at, from, DIGITS_MAX); /* more than there is, but a constant */
+	return at + (digits + DIGITS_MAX - from);
+}
+
+static char *add_prefix(char *at, const struct rs_log_prefix *prefix)
+{
+	at = ADD(at, "[");
+	at = add_decimal(at, prefix->us);
+	at = ADD(at, "us][cpu=");
+	at = add_decimal(at, prefix->cpu);
+	at = ADD(at, "][");
+	for (uint32_t i = 0; prefix->thread[i] && i < THREAD_MAX; i++)
+		*at++ = prefix->thread[i];
+	at = ADD(at, " thread][sev=");
+	at = add_decimal(at, prefix->level);
+	at = ADD(at, "][seq=");
+	at = add_decimal(at, prefix->seq);
+	return ADD(at, "]:");
+}
 
 /* Marks the end of a line that was longer; not within a character of several bytes. */
 static void mark_cut(struct out *o)
@@ -314,8 +365,7 @@ static void mark_cut(struct out *o)
 
 	while (((unsigned char)*at & 0xc0) == 0x80)
 		at--;
-	o->at = at;
-	PUT_TEXT(o, RS_LOG_CUT);
+	o->at = ADD(at, RS_LOG_CUT);
 }
 
 void rs_log_line_make(struct rs_log_line_buffer *line, const struct rs_log_prefix *prefix,
@@ -325,17 +375,7 @@ void rs_log_line_make(struct rs_log_line_buffer *line, const struct rs_log_prefi
 	struct out o = { text, text + RS_LOG_LINE_MAX, false };
 	va_list copy;
 
-	put_char(&o, '[');
-	put_decimal(&o, prefix->us);
-	PUT_TEXT(&o, "us][cpu=");
-	put_decimal(&o, prefix->cpu);
-	PUT_TEXT(&o, "][");
-	put_bytes(&o, prefix->thread, length(prefix->thread));
-	PUT_TEXT(&o, " thread][sev=");
-	put_decimal(&o, prefix->level);
-	PUT_TEXT(&o, "][seq=");
-	put_decimal(&o, prefix->seq);
-	PUT_TEXT(&o, "]:");
+	o.at = add_prefix(text, prefix);
 	line->message = (uint32_t)(o.at - text);
 	va_copy(copy, args);
 	put_format(&o, format, &copy);
