@@ -13,6 +13,7 @@
 #define RS_ANALYZE_XEN_H
 
 #include "base/hist.h"
+#include "xen/aggregates.h"
 #include <ringside/source.h>
 
 /* What a row is about; behind each: what `sub` and `key` mean. */
@@ -77,13 +78,6 @@ enum rs_xen_interrupt {
 	RS_XEN_VIRQ_WAKE_HALT, /* one that woke the vCPU up: until it halts again */
 	RS_XEN_VIRQ_HALT,      /* any other: until the vCPU halts */
 	RS_XEN_IRQ,	       /* a physical one, handled by Xen */
-};
-
-/* Records of the tool's or of Xen's buffers, apart from the classes (event >> 12). */
-enum rs_xen_volume {
-	RS_XEN_VOLUME_WINDOW = 1 << 16, /* xentrace's own */
-	RS_XEN_VOLUME_WRAP,		/* without the padding, which is not kept */
-	RS_XEN_VOLUME_LOSS,
 };
 
 #define RS_XEN_IS_NESTED    0x100u

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "source/xen_events.h"
+#include "source/xen_volume.h"
 #include "source/xentrace_file.h"
 
 #define FREQ_ASSUMED UINT64_C(2400000000) /* as xenalyze does */
@@ -20,7 +21,47 @@ struct xentrace {
 	struct rs_xen_events events;
 	struct rs_xen_file file;
 	bool file_open;
+	struct rs_xen_volumes *volumes; /* instead of events, where the query asks for no more */
 };
+
+static struct rs_error *xentrace_open(struct rs_source *source, const struct rs_query *query,
+				      uint32_t *pushed)
+{
+	struct xentrace *x = (struct xentrace *)source;
+
+	*pushed = 0;
+	if (!rs_xen_volumes_asked(query))
+		return NULL;
+	*pushed = RS_PUSHED_AGGREGATES;
+	return rs_xen_volumes_create(&x->volumes);
+}
+
+/* All is read and counted, and then given. */
+static struct rs_error *volumes_next(struct xentrace *x, struct rs_batch *batch)
+{
+	struct rs_error *err = NULL;
+	bool enough = true;
+
+	while (!err && enough && !rs_xen_records_done(&x->file.of)) {
+		err = rs_xen_file_fill(&x->file, &enough);
+		if (!err)
+			err = rs_xen_volumes_take(x->volumes, &x->file.of);
+	}
+	if (err)
+		return err;
+	*batch = (struct rs_batch){ .kind = RS_NEXT_IDLE, .watermark_ns = INT64_MIN };
+	if (!rs_xen_records_done(&x->file.of))
+		return NULL;
+	batch->partial = rs_xen_volumes_next(x->volumes, &x->foreign.clock);
+	batch->kind = batch->partial ? RS_NEXT_AGGREGATE : RS_NEXT_END;
+	if (batch->kind == RS_NEXT_END) {
+		x->foreign.tally.records = x->file.records;
+		x->foreign.tally.lost = rs_xen_volumes_lost(x->volumes);
+		err = x->file.error;
+		x->file.error = NULL;
+	}
+	return err;
+}
 
 static struct rs_error *xentrace_next(struct rs_source *source, struct rs_batch *batch)
 {
@@ -29,6 +70,8 @@ static struct rs_error *xentrace_next(struct rs_source *source, struct rs_batch 
 	struct rs_error *err = NULL;
 	bool enough = true, done;
 
+	if (x->volumes)
+		return volumes_next(x, batch);
 	events->n = 0;
 	while (!err && enough && !events->n && !rs_xen_records_done(&x->file.of)) {
 		err = rs_xen_file_fill(&x->file, &enough);
@@ -61,12 +104,14 @@ static void xentrace_destroy(struct rs_source *source)
 
 	if (x->file_open)
 		rs_xen_file_deinit(&x->file);
+	rs_xen_volumes_destroy(x->volumes);
 	rs_xen_events_deinit(&x->events);
 	free(x);
 }
 
 static const struct rs_source_ops xentrace_ops = {
 	.name = "xentrace",
+	.open = xentrace_open,
 	.next = xentrace_next,
 	.destroy = xentrace_destroy,
 };
