@@ -278,9 +278,16 @@ static void update(struct agg_row *row, int64_t value, int64_t by)
 void agg_add(struct agg_table *table, const struct aggregation *agg, const struct value *key,
 	     int64_t value, int64_t by)
 {
-	uint64_t hash = XXH3_64bits_withSeed(key->s, key->len, agg->index);
-	struct agg_row *row = NULL;
+	struct agg_row *row = table->last_rows[agg->index];
+	uint64_t hash;
 
+	if (row && row->key_bytes == key->len && !memcmp(row->key, key->s, key->len)) {
+		update(row, value, by);
+		table->last_row = row;
+		return;
+	}
+	hash = XXH3_64bits_withSeed(key->s, key->len, agg->index);
+	row = table->last_row = NULL;
 	if (table->index) {
 		uint32_t at = table->index[find(table, agg, key, hash)];
 
@@ -298,7 +305,13 @@ void agg_add(struct agg_table *table, const struct aggregation *agg, const struc
 			place = (place + 1) & table->mask;
 		table->index[place] = (uint32_t)table->n;
 	}
+	table->last_row = table->last_rows[agg->index] = row;
 	update(row, value, by);
+}
+
+void agg_update(struct agg_row *row, int64_t value)
+{
+	update(row, value, 1);
 }
 
 /* ---- values ------------------------------------------------------------------------------- */
@@ -442,6 +455,8 @@ void agg_trunc(struct rs_script *script, const struct aggregation *agg, int64_t 
 		}
 	}
 	table->n = kept;
+	table->generation++;
+	memset(table->last_rows, 0, script->n_aggregations * sizeof(*table->last_rows));
 	free(sorted);
 	if (table->index) {
 		memset(table->index, 0, (table->mask + 1) * sizeof(*table->index));
@@ -461,5 +476,6 @@ void agg_table_deinit(struct agg_table *table)
 		free(table->rows[i]);
 	free(table->rows);
 	free(table->index);
+	free(table->last_rows);
 	*table = (struct agg_table){ 0 };
 }

@@ -65,7 +65,7 @@ static struct rs_error *bind_clauses(struct rs_script *script, struct binding *b
 			continue;
 		if (suits(script, clause, binding->event, &what))
 			binding->bound[binding->n_bound++] =
-				(struct bound){ clause, ++rt->n_epids };
+				(struct bound){ .clause = clause, .epid = ++rt->n_epids };
 		else
 			tell(script,
 			     "%s has no such argument '%s' as line %u asks for: it is "
@@ -109,6 +109,8 @@ static struct rs_error *bind_new(struct rs_script *script, const struct rs_event
 		err = bind_clauses(script, binding);
 	if (!err)
 		err = bind_fields(script, binding);
+	for (uint32_t i = 0; i < binding->n_bound && !err; i++)
+		err = fast_make(script, binding, binding->bound[i].clause, &binding->bound[i].fast);
 	if (err)
 		return err;
 	binding->next = script->runtime->bindings;
@@ -147,7 +149,7 @@ static struct rs_error *bind_special(struct rs_script *script, uint32_t index, s
 		return rs_error_no_memory();
 	for (*n = 0; *n < probe->n_clauses; ++*n)
 		(*out)[*n] = (struct bound){ script->clause_at.at[probe->clauses[*n]],
-					     ++script->runtime->n_epids };
+					     ++script->runtime->n_epids, NULL };
 	return NULL;
 }
 

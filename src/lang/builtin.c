@@ -103,8 +103,8 @@ static struct value get_xdt_curpcpu(const struct firing *f)
 						const
 	struct builtin builtins[] = {
 		{ "uint64_t timestamp", "ns from the trace's start; the event's own time",
-		  get_timestamp, true },
-		{ "uint64_t walltimestamp", "ns since 1970, UTC", get_walltimestamp, true },
+		  get_timestamp, true, true },
+		{ "uint64_t walltimestamp", "ns since 1970, UTC", get_walltimestamp, true, true },
 		{ "int cpu", "the host CPU; -1 where it is not known", get_cpu, true },
 		{ "int tid", "the thread on the host; -1 where it is not known", get_tid, true },
 		{ "pid_t pid", "the thread's process; -1 where it is not known", get_pid, true },

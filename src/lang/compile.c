@@ -157,7 +157,6 @@ static void variable_address(struct compiler *c, const struct node *node, bool m
 	const struct variable *variable = node->variable;
 	uint64_t region = variable->scope == SCOPE_THIS ? MEMORY_THIS : MEMORY_GLOBALS;
 
-	c->clause->pure = false;
 	if (!is_dynamic(variable)) {
 		emit_int(c, region | variable->at, node->at);
 		return;
@@ -169,7 +168,6 @@ static void variable_address(struct compiler *c, const struct node *node, bool m
 /* The address of what has one. */
 static void address(struct compiler *c, const struct node *node, bool makes)
 {
-	c->clause->pure = false;
 	if (node->refers == REFERS_VARIABLE && type_is_object(&node->variable->type)) {
 		variable_address(c, node, makes);
 	} else if (node->refers != REFERS_MEMORY) {
@@ -480,7 +478,6 @@ static void call(struct compiler *c, const struct node *node)
 			emit(c, I_TEXTAT, 0, 0, arg->at);
 	}
 	emit(c, I_CALL, n, node->index, node->at);
-	c->clause->pure = false;
 }
 
 static void reference(struct compiler *c, const struct node *node)
@@ -489,7 +486,6 @@ static void reference(struct compiler *c, const struct node *node)
 
 	switch (node->refers) {
 	case REFERS_VARIABLE:
-		c->clause->pure = false;
 		if (type_is_object(&node->type))
 			address(c, node, false);
 		else
@@ -499,7 +495,6 @@ static void reference(struct compiler *c, const struct node *node)
 		load_memory(c, node);
 		break;
 	case REFERS_BUILTIN:
-		c->clause->pure &= builtins[node->index].pure;
 		emit(c, text ? I_VARS : I_VARI, 0, node->index, node->at);
 		break;
 	case REFERS_ARG:
@@ -509,7 +504,6 @@ static void reference(struct compiler *c, const struct node *node)
 		emit(c, I_ENUM, 0, node->index, node->at);
 		break;
 	case REFERS_ERROR:
-		c->clause->pure = false;
 		emit(c, I_MACRO, 0, node->index, node->at);
 		break;
 	default:
@@ -549,7 +543,6 @@ static void expression(struct compiler *c, const struct node *node)
 		break;
 	case N_ASSIGN:
 	case N_POST:
-		c->clause->pure = false;
 		assign(c, node);
 		break;
 	case N_COND:
@@ -660,18 +653,12 @@ struct rs_error *compile_clause(struct rs_script *script, struct clause *clause)
 	struct compiler c = { .script = script, .clause = clause };
 	struct place at = clause->at;
 
-	clause->pure = true;
 	if (clause->predicate) {
 		expression(&c, clause->predicate);
 		emit(&c, I_TRUTH, 0, 0, clause->predicate->at);
 	}
 	clause->test_end = clause->n_code;
-	{
-		bool pure = clause->pure; /* of the predicate alone */
-
-		statements(&c, clause->body);
-		clause->pure = pure;
-	}
+	statements(&c, clause->body);
 	emit(&c, I_END, 0, 0, at);
 	return c.err;
 }

@@ -284,7 +284,7 @@ struct clause {
 	uint32_t n_walks;
 	struct place *places; /* of each instruction */
 	uint16_t *acts;	      /* which action each is part of, from 1; 0 the predicate */
-	bool records, pure;
+	bool records;
 	struct clause *next;
 };
 
@@ -507,7 +507,6 @@ struct rs_script {
 
 	uint64_t macros_used;
 	const char *file; /* where the compiler is, for messages */
-	struct rs_evaluator evaluator;
 	struct runtime *runtime;
 };
 
@@ -603,7 +602,8 @@ struct builtin {
 	const char *prototype; /* in D: "uint64_t timestamp" */
 	const char *help;
 	struct value (*get)(const struct firing *firing);
-	bool pure; /* of nothing but the event */
+	bool pure;   /* of nothing but the event */
+	bool varies; /* from event to event of a probe, a stream, and a CPU */
 };
 extern const struct builtin builtins[];
 extern const uint32_t n_builtins;

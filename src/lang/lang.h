@@ -52,8 +52,7 @@ struct rs_script_probe {
 bool rs_script_probe_at(const struct rs_script *script, uint32_t index,
 			struct rs_script_probe *probe);
 
-/* Narrows a query to what the program can use: probes, and its predicate where that depends on
- * nothing but the event. The query must not outlive the script. */
+/* Narrows a query to the probes that the program can use. It must not outlive the script. */
 void rs_script_narrow(struct rs_script *script, struct rs_query *query);
 
 /* The verified code, as text. */

@@ -318,7 +318,7 @@ static int by_keys(const void *a, const void *b)
 /* The aggregations' rows, those of equal keys together. */
 static size_t collect(const struct agg_table *table, struct aggregation *const *aggs, uint32_t n,
 		      const struct agg_row *const *zeros, const struct agg_row **rows,
-		      struct bundle *bundles)
+		      const struct agg_row **cells, struct bundle *bundles)
 {
 	size_t n_rows = 0, n_bundles = 0;
 
@@ -335,8 +335,9 @@ static size_t collect(const struct agg_table *table, struct aggregation *const *
 		struct bundle *bundle = n_bundles ? &bundles[n_bundles - 1] : NULL;
 
 		if (!bundle || compare_keys(bundle->any, rows[i], 0)) {
-			bundle = &bundles[n_bundles++];
+			bundle = &bundles[n_bundles];
 			bundle->any = rows[i];
+			bundle->rows = cells + n_bundles++ * n;
 			memcpy(bundle->rows, zeros, n * sizeof(*zeros));
 		}
 		for (uint32_t j = 0; j < n; j++) {
@@ -364,10 +365,11 @@ void agg_print(struct rs_script *script, struct text *text, struct aggregation *
 {
 	const struct agg_table *table = &script->runtime->aggs;
 	const struct agg_row **rows = malloc((table->n + 1) * sizeof(*rows));
+	const struct agg_row **cells = malloc((table->n + 1) * n * sizeof(*cells));
 	struct bundle *bundles = malloc((table->n + 1) * sizeof(*bundles));
 	struct agg_row *zeros[LANG_ARGS_MAX] = { NULL };
 	struct order order = { script->options, n };
-	bool good = rows && bundles;
+	bool good = rows && cells && bundles;
 	size_t n_bundles = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -376,7 +378,7 @@ void agg_print(struct rs_script *script, struct text *text, struct aggregation *
 	}
 	if (good)
 		n_bundles = collect(table, aggs, n, (const struct agg_row *const *)zeros, rows,
-				    bundles);
+				    cells, bundles);
 	else
 		text->full = true;
 	if (n_bundles)
@@ -394,5 +396,6 @@ void agg_print(struct rs_script *script, struct text *text, struct aggregation *
 		free(zeros[i]);
 	}
 	free(rows);
+	free(cells);
 	free(bundles);
 }

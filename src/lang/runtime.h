@@ -33,10 +33,35 @@ enum fault {
 
 /* ---- a firing ----------------------------------------------------------------------------- */
 
+/* What of a clause is done without the machine, for one event (fast.c). */
+#define FAST_TESTS 4
+struct fast_test {
+	enum op op;
+	enum rs_type type;
+	uint16_t offset;
+	bool is_signed;
+	uint64_t value;
+};
+
+struct fast {
+	struct fast_test tests[FAST_TESTS];
+	uint8_t n_tests;
+	bool whole; /* the tests are all of the predicate */
+	bool adds;  /* and the body is one aggregation, of this value where it has one */
+	const struct rs_field *value;
+	struct type value_type;
+	/* The row of the last event, good for this stream and CPU while no row has gone. */
+	const struct rs_stream *stream;
+	int cpu;
+	uint64_t generation;
+	struct agg_row *row;
+};
+
 /* A clause as an event sees it. */
 struct bound {
 	const struct clause *clause;
-	uint32_t epid; /* DTrace's "enabled probe ID" */
+	uint32_t epid;	   /* DTrace's "enabled probe ID" */
+	struct fast *fast; /* or NULL */
 };
 
 /* An event, resolved: for each reference of the program what it is here. */
@@ -120,10 +145,14 @@ struct agg_table {
 	size_t mask;
 	uint64_t bytes, most;
 	uint64_t drops;
+	uint64_t generation;	    /* of the rows: another one when some have gone */
+	struct agg_row *last_row;   /* that agg_add() added to; NULL: it was dropped */
+	struct agg_row **last_rows; /* the same, by aggregation */
 };
 
 void agg_add(struct agg_table *table, const struct aggregation *agg, const struct value *key,
 	     int64_t value, int64_t by);
+void agg_update(struct agg_row *row, int64_t value);
 void agg_clear(struct agg_table *table, const struct aggregation *agg);
 /* Leaves n rows, those of the greatest values; of the least where n is negative. */
 void agg_trunc(struct rs_script *script, const struct aggregation *agg, int64_t n);
@@ -144,7 +173,7 @@ void agg_print(struct rs_script *script, struct text *text, struct aggregation *
 /* What is printed as one: a row of each aggregation, with the same keys. */
 struct bundle {
 	const struct agg_row *any;
-	const struct agg_row *rows[LANG_ARGS_MAX];
+	const struct agg_row **rows; /* by aggregation */
 };
 
 /* The key's values; as many as the aggregation has. */
@@ -227,6 +256,13 @@ void fire(struct firing *firing, const struct bound *bound, uint32_t n);
 bool run_clause(struct firing *firing, const struct clause *clause, uint32_t *pc);
 bool run_predicate(struct firing *firing, const struct clause *clause, uint32_t *pc);
 void do_action(struct firing *firing, const struct action *action, const struct value *args);
+
+struct rs_error *fast_make(struct rs_script *script, const struct binding *binding,
+			   const struct clause *clause, struct fast **out);
+bool fast_rejects(const struct fast *fast, const struct rs_view *view);
+/* Added, to the row that is kept; false: it is another event's, and the machine's to find. */
+bool fast_adds(struct fast *fast, const struct rs_view *view, const struct agg_table *table);
+void fast_keep(struct fast *fast, const struct rs_view *view, const struct agg_table *table);
 
 struct rs_error *bind_program(struct rs_script *script);
 const struct binding *bind_event(struct rs_script *script, const struct rs_event *event);

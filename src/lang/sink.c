@@ -369,6 +369,17 @@ static void fault(struct firing *f, const struct clause *clause, uint32_t pc)
 	     clause->places[pc].column);
 }
 
+/* What needs no machine; false: it does. */
+static bool view_done(struct runtime *rt, const struct rs_view *view, struct fast *fast)
+{
+	return fast_rejects(fast, view) || (fast->adds && fast_adds(fast, view, &rt->aggs));
+}
+
+static bool fast_done(struct firing *f, struct fast *fast)
+{
+	return view_done(f->rt, f->view, fast);
+}
+
 /* ---- firing ------------------------------------------------------------------------------- */
 
 void fire(struct firing *f, const struct bound *bound, uint32_t n)
@@ -389,13 +400,18 @@ void fire(struct firing *f, const struct bound *bound, uint32_t n)
 		uint32_t pc = 0;
 		bool done;
 
+		if (bound[i].fast && fast_done(f, bound[i].fast))
+			continue;
 		f->bound = &bound[i];
 		f->fault = FAULT_NONE;
 		f->recorded = !clause->has_body;
 		f->speculation = 0;
 		rt->text.len = 0;
 		rt->text.full = false;
+		rt->aggs.last_row = NULL;
 		done = run_clause(f, clause, &pc);
+		if (done && bound[i].fast && bound[i].fast->adds && rt->aggs.last_row)
+			fast_keep(bound[i].fast, f->view, &rt->aggs);
 		if (f->fault)
 			fault(f, clause, pc);
 		else if (done && f->recorded)
@@ -497,6 +513,7 @@ static struct rs_error *script_events(struct rs_sink *sink, const struct rs_view
 	for (size_t i = 0; i < n && !rt->exiting; i++) {
 		const struct binding *binding = bind_event(script, views[i].event);
 		struct firing f;
+		uint32_t done = 0;
 
 		if (!binding)
 			break;
@@ -505,7 +522,10 @@ static struct rs_error *script_events(struct rs_sink *sink, const struct rs_view
 		if (views[i].event->kind == RS_KIND_LOSS)
 			rt->lost += rs_view_loss(&views[i]).count;
 		rt->now_ns = views[i].ts_ns;
-		if (!binding->n_bound)
+		while (done < binding->n_bound && binding->bound[done].fast &&
+		       view_done(rt, &views[i], binding->bound[done].fast))
+			done++;
+		if (done == binding->n_bound)
 			continue;
 		f = (struct firing){ .script = script,
 				     .rt = rt,
@@ -513,7 +533,7 @@ static struct rs_error *script_events(struct rs_sink *sink, const struct rs_view
 				     .binding = binding,
 				     .probe = &script->probes.at[binding->probe],
 				     .now_ns = views[i].ts_ns };
-		fire(&f, binding->bound, binding->n_bound);
+		fire(&f, binding->bound + done, binding->n_bound - done);
 	}
 	if (rt->err) {
 		struct rs_error *err = rt->err;
@@ -609,8 +629,9 @@ static struct rs_error *runtime_create(struct rs_script *script)
 	rt->object_globals = calloc(1, script->object_bytes[0] + 1);
 	rt->object_locals = calloc(1, script->object_bytes[1] + 1);
 	rt->speculations = calloc(options[OPT_NSPEC] + 1, sizeof(*rt->speculations));
-	if (!rt->globals || !rt->locals || !rt->scratch || !rt->speculations ||
-	    !rt->object_globals || !rt->object_locals)
+	rt->aggs.last_rows = calloc(script->n_aggregations + 1, sizeof(*rt->aggs.last_rows));
+	if (!rt->globals || !rt->locals || !rt->aggs.last_rows || !rt->scratch ||
+	    !rt->speculations || !rt->object_globals || !rt->object_locals)
 		return rs_error_no_memory();
 	for (const struct variable *v = script->variables; v; v = v->next) {
 		struct global *global = &rt->globals[v->slot];
@@ -689,36 +710,9 @@ bool rs_script_dropped(const struct rs_script *script)
 
 /* ---- what the source may leave out -------------------------------------------------------- */
 
-static bool narrow_match(void *ctx, const struct rs_view *view, const struct rs_machine *machine)
-{
-	struct rs_script *script = ctx;
-	const struct binding *binding;
-	struct firing f;
-	uint32_t pc;
-
-	(void)machine;
-	if (!script->runtime || !(binding = bind_event(script, view->event)))
-		return true;
-	f = (struct firing){ .script = script,
-			     .rt = script->runtime,
-			     .view = view,
-			     .binding = binding,
-			     .probe = &script->probes.at[binding->probe],
-			     .now_ns = view->ts_ns };
-	script->runtime->scratch_used = 0;
-	for (uint32_t i = 0; i < binding->n_bound; i++) {
-		f.bound = &binding->bound[i];
-		f.fault = FAULT_NONE;
-		/* A fault is the clause's own to tell. */
-		if (run_predicate(&f, binding->bound[i].clause, &pc) || f.fault)
-			return true;
-	}
-	return false;
-}
-
 void rs_script_narrow(struct rs_script *script, struct rs_query *query)
 {
-	bool pure = true;
+	bool all = false; /* ::: wants each event */
 	uint32_t n = 0;
 
 	if (script->ticks.n) /* each event's time drives them */
@@ -727,7 +721,7 @@ void rs_script_narrow(struct rs_script *script, struct rs_query *query)
 		for (const struct pattern *p = clause->patterns; p; p = p->next) {
 			if (!pattern_is_event(p))
 				continue;
-			pure &= clause->pure && clause->predicate;
+			all |= !p->text[strspn(p->text, ":")];
 			if (n < RS_QUERY_GLOBS_MAX)
 				query->globs[n] = p->text;
 			n++;
@@ -735,9 +729,5 @@ void rs_script_narrow(struct rs_script *script, struct rs_query *query)
 	}
 	if (!n)
 		query->globs[n++] = "dtrace:::"; /* no event: losses alone */
-	query->n_globs = n <= RS_QUERY_GLOBS_MAX ? n : 0;
-	if (pure && n) {
-		script->evaluator = (struct rs_evaluator){ script, narrow_match };
-		query->predicate = &script->evaluator;
-	}
+	query->n_globs = n <= RS_QUERY_GLOBS_MAX && !all ? n : 0;
 }

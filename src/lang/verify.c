@@ -23,10 +23,13 @@ static const struct {
 struct shape {
 	int n;
 	char types[LANG_STACK_MAX];
+	uint32_t keys[LANG_STACK_MAX]; /* of a tuple: what KEY made it of, and which are strings */
 };
 
 struct verifier {
 	const struct rs_script *script;
+	const struct type **slots[3]; /* the variables' types, by scope; dynamic ones are self's */
+	uint32_t tuple;		      /* of the key that was popped last */
 	const struct clause *clause;
 	struct shape now;
 	struct shape **at;		    /* where jumps land: made when the jump is seen */
@@ -46,6 +49,8 @@ static struct rs_error *pop(struct verifier *v, char type)
 	if (!v->now.n || v->now.types[v->now.n - 1] != type)
 		return refuse(v, "the stack lacks what it takes");
 	v->now.n--;
+	if (type == 'k')
+		v->tuple = v->now.keys[v->now.n];
 	return NULL;
 }
 
@@ -53,8 +58,16 @@ static struct rs_error *push(struct verifier *v, char type)
 {
 	if (v->now.n == LANG_STACK_MAX)
 		return refuse(v, "the stack is too high: split the expression");
+	v->now.keys[v->now.n] = type == 'k' ? v->tuple : 0;
 	v->now.types[v->now.n++] = type;
 	return NULL;
+}
+
+/* Whether two ways to a place have the same on the stack. */
+static bool same_shape(const struct shape *a, const struct shape *b)
+{
+	return a->n == b->n && !memcmp(a->types, b->types, (size_t)a->n) &&
+	       !memcmp(a->keys, b->keys, (size_t)a->n * sizeof(*a->keys));
 }
 
 static char letter(struct type type)
@@ -68,10 +81,26 @@ static bool width_is_good(uint8_t n)
 	return n == 1 || n == 2 || n == 4 || n == 8;
 }
 
+/* Whether there is such a variable, of that kind: 'i', 's', 'o' of an object; 0: any. */
+static bool slot_is(const struct verifier *v, uint32_t scope, uint32_t slot, char kind)
+{
+	const struct type *type = slot < v->script->n_slots[scope] ? v->slots[scope][slot] : NULL;
+
+	if (!type)
+		return false;
+	return !kind || kind == (type_is_object(type) ? 'o' : letter(*type));
+}
+
+static char letter_of_slot(uint8_t op)
+{
+	return op == I_LOADS || op == I_STORES || op == I_DLOADS || op == I_DSTORES ? 's' : 'i';
+}
+
 /* Whether the operands are within the tables they point into. */
 static bool operands(const struct verifier *v, const struct insn *insn)
 {
 	const struct rs_script *script = v->script;
+	struct prototype prototype;
 	uint32_t k = insn->k;
 
 	switch ((enum opcode)insn->op) {
@@ -89,7 +118,10 @@ static bool operands(const struct verifier *v, const struct insn *insn)
 		return k < script->enums.n;
 	case I_VARI:
 	case I_VARS:
-		return k < n_builtins;
+		if (k >= n_builtins)
+			return false;
+		prototype_read(builtins[k].prototype, &prototype);
+		return (prototype.result.kind == TYPE_STRING) == (insn->op == I_VARS);
 	case I_MACRO:
 		return k < 10;
 	case I_LOADI:
@@ -97,14 +129,15 @@ static bool operands(const struct verifier *v, const struct insn *insn)
 	case I_STOREI:
 	case I_STORES:
 		return (insn->n == SCOPE_GLOBAL || insn->n == SCOPE_THIS) &&
-		       k < script->n_slots[insn->n];
+		       slot_is(v, insn->n, k, letter_of_slot(insn->op));
 	case I_DLOADI:
 	case I_DLOADS:
 	case I_DSTOREI:
 	case I_DSTORES:
-		return k < script->n_slots[SCOPE_SELF];
+		return slot_is(v, SCOPE_SELF, k, letter_of_slot(insn->op));
 	case I_KEY:
-		return (k >> 16 & 0xff) <= LANG_KEYS_MAX;
+		return (k >> 16 & 0xff) <= LANG_KEYS_MAX && k >> 24 <= 2 &&
+		       (k >> 24 == 2 || slot_is(v, SCOPE_SELF, k & 0xffff, 0));
 	case I_CALL:
 		return k < n_functions;
 	case I_DO:
@@ -131,12 +164,42 @@ static bool operands(const struct verifier *v, const struct insn *insn)
 	}
 }
 
+/* What a tuple is of: the variable, how many keys, which of them are strings, whose it is. */
+static uint32_t tuple_of(uint32_t slot, uint32_t n, uint32_t texts, uint32_t whose)
+{
+	return slot | n << 16 | (texts & ((1u << n) - 1)) << 20 | whose << 28;
+}
+
+/* A tuple is of the variable that it is used for. */
+static bool tuple_is_of(const struct verifier *v, uint32_t slot)
+{
+	return v->tuple >> 28 != 2 && (v->tuple & 0xffff) == slot;
+}
+
+static bool tuple_is_of_aggregation(const struct verifier *v, const struct aggregation *agg)
+{
+	uint32_t texts = 0;
+
+	for (uint32_t i = 0; i < agg->n_keys; i++)
+		texts |= (uint32_t)(agg->keys[i].kind == TYPE_STRING) << i;
+	return v->tuple == tuple_of(v->tuple & 0xffff, agg->n_keys, texts, 2);
+}
+
+static bool object_is_of(const struct verifier *v, uint32_t bytes)
+{
+	uint32_t slot = v->tuple & 0xffff;
+
+	return v->tuple >> 28 != 2 && slot_is(v, SCOPE_SELF, slot, 'o') &&
+	       type_bytes(v->script, v->slots[SCOPE_SELF][slot]) == bytes;
+}
+
 static struct rs_error *take_key(struct verifier *v, const struct insn *insn)
 {
 	struct rs_error *err = NULL;
 
 	for (uint32_t i = insn->k >> 16 & 0xff; i-- && !err;)
 		err = pop(v, insn->n >> i & 1 ? 's' : 'i');
+	v->tuple = tuple_of(insn->k & 0xffff, insn->k >> 16 & 0xff, insn->n, insn->k >> 24);
 	return err ? err : push(v, 'k');
 }
 
@@ -162,6 +225,8 @@ static struct rs_error *take_action(struct verifier *v, const struct insn *insn)
 		err = pop(v, letter(action->types[i]));
 	if (!err && action->has_key)
 		err = pop(v, 'k');
+	if (!err && action->has_key && !tuple_is_of_aggregation(v, action->aggregations[0]))
+		err = refuse(v, "an aggregation with another's keys");
 	return err;
 }
 
@@ -174,7 +239,7 @@ static struct rs_error *jump(struct verifier *v, uint32_t to)
 		return refuse(v, "a jump that goes back or out");
 	shape = v->at[to];
 	if (shape) {
-		if (shape->n != v->now.n || memcmp(shape->types, v->now.types, (size_t)v->now.n))
+		if (!same_shape(shape, &v->now))
 			return refuse(v, "two ways to one place with different stacks");
 		return NULL;
 	}
@@ -214,7 +279,7 @@ static struct rs_error *loop_end(struct verifier *v, const struct insn *insn)
 		    code[i].n == insn->n)
 			return refuse(v, "a walk within a walk with the same counter");
 	}
-	if (!shape || shape->n != v->now.n || memcmp(shape->types, v->now.types, (size_t)v->now.n))
+	if (!shape || !same_shape(shape, &v->now))
 		return refuse(v, "two ways to one place with different stacks");
 	return NULL;
 }
@@ -260,6 +325,10 @@ static struct rs_error *step(struct verifier *v, const struct insn *insn)
 	gives = ops[insn->op].gives;
 	for (size_t i = strlen(takes); i-- && !err;)
 		err = pop(v, takes[i]);
+	if (!err && takes[0] == 'k' && gives[0] != 'k' &&
+	    (insn->op == I_DADDR || insn->op == I_DFREE ? !object_is_of(v, insn->k)
+							: !tuple_is_of(v, insn->k)))
+		err = refuse(v, "a variable with another's keys");
 	for (size_t i = 0; gives[i] && !err; i++)
 		err = push(v, gives[i]);
 	if (!err && (insn->op == I_JUMP || insn->op == I_JZERO || insn->op == I_JNZERO ||
@@ -279,10 +348,39 @@ static struct rs_error *meet(struct verifier *v)
 
 	if (shape && v->now.n < 0)
 		v->now = *shape;
-	else if (shape &&
-		 (shape->n != v->now.n || memcmp(shape->types, v->now.types, (size_t)v->now.n)))
+	else if (shape && !same_shape(shape, &v->now))
 		return refuse(v, "two ways to one place with different stacks");
 	return NULL;
+}
+
+static bool verifier_init(struct verifier *v)
+{
+	bool good;
+
+	v->at = calloc(v->clause->n_code + 1, sizeof(struct shape *));
+	good = v->at;
+	for (uint32_t i = 0; i < 3; i++) {
+		v->slots[i] = calloc(v->script->n_slots[i] + 1, sizeof(struct type *));
+		good &= v->slots[i] != NULL;
+	}
+	for (const struct variable *var = v->script->variables; var && good; var = var->next) {
+		bool dynamic = var->is_array || var->scope == SCOPE_SELF;
+
+		if (!var->inlined)
+			v->slots[dynamic ? SCOPE_SELF : var->scope][var->slot] = &var->type;
+	}
+	return good;
+}
+
+static void verifier_deinit(struct verifier *v)
+{
+	for (uint32_t i = 0; v->at && i <= v->clause->n_code; i++)
+		free(v->at[i]);
+	free(v->at);
+	for (uint32_t i = 0; i < LANG_WALKS_MAX; i++)
+		free(v->head[i]);
+	for (uint32_t i = 0; i < 3; i++)
+		free(v->slots[i]);
 }
 
 struct rs_error *verify_clause(const struct rs_script *script, const struct clause *clause)
@@ -290,9 +388,8 @@ struct rs_error *verify_clause(const struct rs_script *script, const struct clau
 	struct verifier v = { .script = script, .clause = clause };
 	struct rs_error *err = NULL;
 
-	v.at = calloc(clause->n_code + 1, sizeof(struct shape *));
-	if (!v.at)
-		return rs_error_no_memory();
+	if (!verifier_init(&v))
+		err = rs_error_no_memory();
 	for (v.pc = 0; v.pc < clause->n_code && !err; v.pc++) {
 		const struct insn *insn = &clause->code[v.pc];
 
@@ -312,11 +409,7 @@ struct rs_error *verify_clause(const struct rs_script *script, const struct clau
 		err = refuse(&v, "no end");
 	if (!err)
 		err = loops_bounded(&v);
-	for (uint32_t i = 0; i < LANG_WALKS_MAX; i++)
-		free(v.head[i]);
-	for (uint32_t i = 0; i <= clause->n_code; i++)
-		free(v.at[i]);
-	free(v.at);
+	verifier_deinit(&v);
 	return err;
 }
 

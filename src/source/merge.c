@@ -36,7 +36,7 @@ struct merge {
 	uint32_t *empty; /* of inputs to ask again */
 	size_t n_empty;
 	struct rs_query query;
-	bool filter;
+	bool filter, globs_alone; /* by nothing but the probes' names */
 	/* What the globs say of the events seen last; direct-mapped. */
 	struct {
 		const struct rs_event *event;
@@ -177,8 +177,8 @@ static size_t take(struct merge *m, const struct input *input, size_t n, struct 
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (wanted(m, views[i].event) &&
-		    rs_query_match(&m->query, &views[i], input->batch.machine,
-				   input->pushed | RS_PUSHED_PROBES))
+		    (m->globs_alone || rs_query_match(&m->query, &views[i], input->batch.machine,
+						      input->pushed | RS_PUSHED_PROBES)))
 			to[kept++] = views[i];
 	}
 	return kept;
@@ -234,9 +234,12 @@ static struct rs_error *merge_open(struct rs_source *source, const struct rs_que
 				   uint32_t *pushed)
 {
 	struct merge *m = (struct merge *)source;
+	struct rs_query rest = *query;
 
 	m->query = *query;
 	m->filter = !rs_query_is_all(query);
+	rest.n_globs = 0;
+	m->globs_alone = rs_query_is_all(&rest);
 	*pushed = ~0u & ~RS_PUSHED_AGGREGATES;
 	for (size_t i = 0; i < m->n; i++) {
 		struct input *input = &m->inputs[i];

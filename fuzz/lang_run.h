@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A program compiled, and run over some of every event that the schema has; of the targets of the
+ * language. */
+#ifndef RS_FUZZ_LANG_H
+#define RS_FUZZ_LANG_H
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+#include "lang/lang.h"
+
+#define ROUNDS	3
+#define STEP_NS 5000 /* between two events: a few of the shortest ticks */
+#define PAYLOAD 512
+
+static inline void drop(void *ctx, const char *text)
+{
+	(void)ctx;
+	MUST(text[0]);
+}
+
+/* Bytes that are something for every field, and for a text "text". */
+static inline uint32_t payload_make(const struct rs_event *event, uint32_t round, uint8_t *payload)
+{
+	uint32_t bytes = event->fixed_bytes;
+	uint16_t len = 4;
+
+	MUST(bytes + len <= PAYLOAD);
+	memset(payload, round == 2 ? 0xff : 0, PAYLOAD);
+	for (uint32_t i = 0; i < bytes && round == 1; i++)
+		payload[i] = (uint8_t)(i * 7 + 1);
+	if (!event->has_text)
+		return bytes;
+	memcpy(payload + event->fields[event->n_fields - 1].offset, &len, sizeof(len));
+	memcpy(payload + bytes, "text", len);
+	return bytes + len;
+}
+
+static inline void lang_run(struct rs_script *script, const struct rs_schema *schema,
+			    struct rs_out *out)
+{
+	static struct rs_clock clock = { .name = "host", .freq_hz = 1000000000 };
+	const struct rs_stream streams[] = {
+		{ .vm = "vm1",
+		  .thread = "a",
+		  .vcpu = 0,
+		  .cpu = 0,
+		  .tid = 5,
+		  .schema = schema,
+		  .clock = &clock },
+		{ .vcpu = -1, .cpu = -1, .tid = -1, .schema = schema, .clock = &clock },
+	};
+	volatile bool stop = false;
+	const struct rs_script_io io = { .out = out, .tell = drop, .clock = &clock, .stop = &stop };
+	struct rs_sink *sink;
+	struct rs_query query;
+	struct rs_error *err = rs_script_start(script, &io, &sink);
+	int64_t ts_ns = 0;
+
+	fuzz_drop(err);
+	if (err)
+		return;
+	rs_query_init(&query);
+	rs_script_narrow(script, &query);
+	for (uint32_t i = 0; i < rs_schema_count(schema) * ROUNDS; i++) {
+		const struct rs_event *event = rs_schema_event(schema, i / ROUNDS);
+		uint8_t payload[PAYLOAD];
+		struct rs_view view = { .ts_ns = ts_ns += STEP_NS,
+					.event = event,
+					.stream = &streams[i & 1],
+					.payload = payload,
+					.payload_bytes = payload_make(event, i % ROUNDS, payload),
+					.cpu = streams[i & 1].cpu };
+
+		if (rs_query_match(&query, &view, NULL, 0))
+			fuzz_drop(sink->ops->events(sink, &view, 1));
+	}
+	fuzz_drop(sink->ops->end(sink));
+}
+
+/* NULL: the compiler refuses it. */
+static inline struct rs_script *lang_compile(const char *text, size_t len,
+					     const struct rs_schema *schema)
+{
+	static const char *const options[] = { "dynvarsize=4k", "aggsize=64k", "specsize=4k",
+					       "defaultargs" };
+	const struct rs_script_config config = { .name = "fuzz",
+						 .text = text,
+						 .len = len,
+						 .schemas = &schema,
+						 .n_schemas = 1,
+						 .options = options,
+						 .n_options = 4,
+						 .may_match_nothing = true };
+	struct rs_script *script = NULL;
+
+	fuzz_drop(rs_script_compile(&config, &script));
+	return script;
+}
+
+#endif
