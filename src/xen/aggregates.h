@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The aggregates that a file of xentrace answers as a whole, without making events of its records,
- * and the Xen analysis asks for. Keys are numbers in decimal.
+ * and the Xen analysis asks for. Keys are numbers in decimal; a class is enum rs_xen_volume, or the
+ * bits of an event from 12 on.
  */
 #ifndef RS_XEN_AGGREGATES_H
 #define RS_XEN_AGGREGATES_H
@@ -9,9 +10,9 @@
 #include "event/query.h"
 
 enum rs_xen_aggregate {
-	RS_XEN_BY_VOLUME, /* count: records; sum: their bytes; key class: enum rs_xen_volume or class */
-	RS_XEN_BY_LOSS, /* count: losses; sum: records */
-	RS_XEN_BY_TIME, /* min, max: of all records, in ns */
+	RS_XEN_BY_VOLUME, /* count: records; sum: their bytes */
+	RS_XEN_BY_LOSS,	  /* count: losses; sum: records */
+	RS_XEN_BY_TIME,	  /* min, max: of all records, in ns */
 	RS_XEN_AGGREGATES,
 };
 
