@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "analyze/tally.h"
 #include "source/acrn.h"
 #include "view/acrn.h"
 
@@ -67,6 +68,28 @@ static void show(const struct fuzz_input *in, const uint8_t *formats, size_t n)
 	close(fd);
 }
 
+/* Its exits, interrupts and CPUs: who had a CPU adds up to the time there was. */
+static void add_up(const struct fuzz_input *in)
+{
+	struct rs_tally tally;
+	struct rs_sink *sink;
+
+	MUST(!rs_tally_sink_create(&sink));
+	read_all(in, NULL, sink);
+	MUST(!rs_tally_take(sink, RS_TALLY_BY_CPU, &tally));
+	for (size_t i = 0; i < tally.n_rows; i++) {
+		const struct rs_tally_row *row = &tally.rows[i];
+
+		MUST(row->timed <= row->count);
+		MUST(row->off <= row->total);
+		if (row->timed)
+			MUST(row->min <= row->max && row->max <= tally.ticks);
+		if (row->kind == RS_TALLY_CPU)
+			MUST(row->total <= tally.ticks && row->guest <= row->total);
+	}
+	rs_tally_sink_destroy(sink);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input in = { data, size };
@@ -78,5 +101,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	n = fuzz_take(&in, formats, n);
 	read_all(&in, &options, &sink.sink);
 	show(&in, formats, n);
+	add_up(&in);
 	return 0;
 }

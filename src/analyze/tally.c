@@ -252,6 +252,12 @@ void tally_entry(struct tally_sink *s, struct tally_vcpu *v, int cpu, uint64_t n
 	v->entered = now;
 }
 
+void tally_off(struct tally_vcpu *v, uint64_t now, bool preempted)
+{
+	rs_vcpu_off(&v->time, now, preempted);
+	v->entered = 0;
+}
+
 void tally_vcpu_lost(struct tally_sink *s, struct tally_vcpu *v, uint64_t now)
 {
 	settle(s, v, NULL);

@@ -3,7 +3,7 @@
  * Which event of which hypervisor tells what. A trace has its own schema, so fields are found by
  * their names, once for each event.
  *
- *	ACRN	a stream is a physical CPU. Its vCPUs do not leave it, and have no name but the four
+ *	ACRN	records are of a physical CPU. Its vCPUs do not leave it, and have no name but the four
  *		letters of sched::next; before the first one nothing but that there is one is known.
  *	KVM	a thread is a vCPU, and goes from CPU to CPU.
  *	Xen	events tell domain and vCPU, and the CPU.
@@ -52,11 +52,41 @@ static void interrupt(struct tally_sink *s, struct tally_vcpu *v, int cpu,
 
 /* ---- ACRN ----------------------------------------------------------------------------------- */
 
+/* What a loss is of, is told by its stream alone: the CPU of the last event before it. */
+static struct tally_cpu *acrn_cpu_of_loss(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_cpu *c;
+
+	for (c = s->all_cpus; c && c->stream != seen->view->stream; c = c->all)
+		continue;
+	return c;
+}
+
+/* Of one CPU, and of whoever had it. */
+static void acrn_cpu_lost(struct tally_sink *s, struct tally_cpu *c, uint64_t now)
+{
+	if (c->owner) {
+		tally_vcpu_lost(s, c->owner, now);
+		rs_vcpu_off(&c->owner->time, now, true);
+	}
+	tally_cpu_lost(s, c, now);
+}
+
+/* Another stream of the same CPU: its ring was begun anew, and what was between is not known. */
 static struct tally_cpu *acrn_cpu(struct tally_sink *s, const struct seen *seen)
 {
-	const struct tally_who who = { (uint64_t)(uintptr_t)seen->view->stream, 1 };
+	const struct rs_stream *stream = seen->view->stream;
+	const bool known = seen->view->cpu >= 0;
+	const struct tally_who who = { known ? (uint64_t)(uint32_t)seen->view->cpu
+					     : (uint64_t)(uintptr_t)stream,
+				       known ? 5 : 1 };
+	struct tally_cpu *c = tally_cpu(s, who, seen->view->cpu);
 
-	return tally_cpu(s, who, seen->view->cpu);
+	if (c && c->stream && c->stream != stream)
+		acrn_cpu_lost(s, c, seen->now);
+	if (c)
+		c->stream = stream;
+	return c;
 }
 
 /* One that is known but by its CPU: another each time that nothing is known. */
@@ -187,7 +217,7 @@ static void acrn_switch(struct tally_sink *s, const struct seen *seen)
 		return;
 	acrn_before(s, c, (uint32_t)seen->arg[0], seen->now);
 	if (c->owner)
-		rs_vcpu_off(&c->owner->time, seen->now, true);
+		tally_off(c->owner, seen->now, true);
 	if (next == ACRN_IDLE) {
 		tally_turn(s, c, RS_TALLY_IDLE, NULL, seen->now);
 	} else {
@@ -201,18 +231,12 @@ static void acrn_switch(struct tally_sink *s, const struct seen *seen)
 	c->last = seen->now;
 }
 
-/* Of one CPU, and of whoever had it. */
 static void acrn_lost(struct tally_sink *s, const struct seen *seen)
 {
-	struct tally_cpu *c = acrn_cpu(s, seen);
+	struct tally_cpu *c = acrn_cpu_of_loss(s, seen);
 
-	if (!c)
-		return;
-	if (c->owner) {
-		tally_vcpu_lost(s, c->owner, seen->now);
-		rs_vcpu_off(&c->owner->time, seen->now, true);
-	}
-	tally_cpu_lost(s, c, seen->now);
+	if (c)
+		acrn_cpu_lost(s, c, seen->now);
 }
 
 /* ---- KVM ------------------------------------------------------------------------------------ */
@@ -299,7 +323,7 @@ static void kvm_off(struct tally_sink *s, const struct seen *seen)
 
 	s->kvm_switches = true;
 	if (v)
-		rs_vcpu_off(&v->time, seen->now, !seen->arg[1]);
+		tally_off(v, seen->now, !seen->arg[1]);
 	if (c)
 		tally_turn(s, c, RS_TALLY_OTHERS, NULL, seen->now);
 }
@@ -441,7 +465,7 @@ static void xen_runstate(struct tally_sink *s, const struct seen *seen)
 		if (seen->arg[0] != XEN_IDLE) {
 			v = xen_vcpu(s, seen->now, (uint32_t)seen->arg[0], (uint32_t)seen->arg[1]);
 			if (v)
-				rs_vcpu_off(&v->time, seen->now, true);
+				tally_off(v, seen->now, true);
 		}
 		tally_turn(s, c, RS_TALLY_OTHERS, NULL, seen->now);
 	}

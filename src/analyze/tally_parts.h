@@ -35,7 +35,8 @@ struct tally_cpu {
 	uint64_t since; /* this turn's */
 	uint64_t last;	/* of the last event on it */
 	enum rs_tally_use use;
-	struct tally_vcpu *owner; /* of RS_TALLY_VCPU */
+	struct tally_vcpu *owner;	/* of RS_TALLY_VCPU */
+	const struct rs_stream *stream; /* ACRN's: of the last event */
 };
 
 struct tally_vcpu {
@@ -112,6 +113,8 @@ void tally_cpu_lost(struct tally_sink *s, struct tally_cpu *c, uint64_t now);
 void tally_exit(struct tally_sink *s, struct tally_vcpu *v, int cpu, uint32_t isa, uint32_t code,
 		uint64_t now);
 void tally_entry(struct tally_sink *s, struct tally_vcpu *v, int cpu, uint64_t now);
+/* It has no CPU from now on. */
+void tally_off(struct tally_vcpu *v, uint64_t now, bool preempted);
 void tally_vcpu_lost(struct tally_sink *s, struct tally_vcpu *v, uint64_t now);
 /* Counts the exit that waits, without a time. */
 void tally_settle(struct tally_sink *s, struct tally_vcpu *v);
