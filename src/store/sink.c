@@ -281,8 +281,9 @@ static struct rs_error *xen_out(struct store_sink *s, struct origin *origin, str
 	return err;
 }
 
-/* Where a view's record goes. */
-static struct rs_error *out_of(struct store_sink *s, const struct rs_view *view, struct out **out)
+/* Where a view's record goes; tell: and whose it is, if that is a thread's and not told yet. */
+static struct rs_error *out_of(struct store_sink *s, const struct rs_view *view, bool tell,
+			       struct out **out)
 {
 	struct rs_error *err;
 	struct origin *o;
@@ -293,7 +294,7 @@ static struct rs_error *out_of(struct store_sink *s, const struct rs_view *view,
 	if (view->stream->xen)
 		return xen_out(s, o, out);
 	if (is_of_thread(view)) {
-		if (!o->is_told || o->told_vcpu != view->stream->vcpu)
+		if (tell && (!o->is_told || o->told_vcpu != view->stream->vcpu))
 			err = thread_tell(s, o, view->tsc);
 		return err ? err : cpu_out(s, o->class, view->cpu, out);
 	}
@@ -411,7 +412,7 @@ static struct rs_error *view_write(struct store_sink *s, const struct rs_view *v
 	struct rs_error *err;
 	struct out *out;
 
-	err = out_of(s, view, &out);
+	err = out_of(s, view, true, &out);
 	return err ? err : rs_store_put_view(out->stream, &out->last_tsc, view);
 }
 
@@ -485,7 +486,7 @@ struct rs_error *rs_store_sink_place(struct rs_sink *sink, const struct rs_view 
 				     struct rs_store_place *place)
 {
 	struct out *out = NULL;
-	struct rs_error *err = out_of((struct store_sink *)sink, view, &out);
+	struct rs_error *err = out_of((struct store_sink *)sink, view, false, &out);
 
 	if (!err)
 		*place = (struct rs_store_place){ .stream = out->number, .last = out->last_tsc };

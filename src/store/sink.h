@@ -27,8 +27,7 @@ struct rs_error *rs_store_sink_create(const char *directory, const struct rs_clo
 struct rs_error *rs_store_sink_add(struct rs_sink *sink, const struct rs_stream *stream);
 
 /* Where a view's record goes: the number of its stream in the trace, whose order is that of
- * records of equal time, and the stamp of the last one there. Threads are told of, as if it were
- * written. */
+ * records of equal time, and the stamp of the last one there. */
 struct rs_store_place {
 	uint32_t stream;
 	uint64_t last;
