@@ -4,7 +4,7 @@
  * their names, once for each event.
  *
  *	ACRN	records are of a physical CPU. Its vCPUs do not leave it, and have no name but the
- *		four letters of sched::next; before the first one it is known but that there is
+ *		four letters of sched::next; before the first one, nothing but that there is
  *		one.
  *	KVM	a thread is a vCPU, and goes from CPU to CPU.
  *	Xen	events tell domain and vCPU, and the CPU.
