@@ -167,21 +167,32 @@ static uint64_t volume_key(const struct rs_xen_record *record)
 	}
 }
 
+/* Where a CPU has the row of a key. */
+static uint32_t volume_place(uint64_t key)
+{
+	uint32_t bit = (uint32_t)__builtin_ctz((uint32_t)(key >> 4 & 0xfff) | 1u << 12);
+
+	if (key >= RS_XEN_VOLUME_WINDOW)
+		return 12 * 16 + (uint32_t)(key - RS_XEN_VOLUME_WINDOW);
+	return bit % 12 * 16 + (key & 0xf);
+}
+
 static void volume(struct xen_sink *x, struct xen_pcpu *p, const struct rs_view *view)
 {
 	const struct rs_xen_record *record = rs_view_xen(view);
+	struct xen_row **row;
 	uint64_t key;
 
 	if (!record)
 		return;
 	key = volume_key(record);
-	if (!p->volume || p->volume->row.key != key)
-		p->volume =
-			xen_row(x, RS_XEN_VOLUME, RS_UNKNOWN, RS_UNKNOWN, (uint32_t)view->cpu, key);
-	if (!p->volume)
+	row = &p->volumes[volume_place(key)];
+	if (!*row || (*row)->row.key != key) /* of several classes at once: damage */
+		*row = xen_row(x, RS_XEN_VOLUME, RS_UNKNOWN, RS_UNKNOWN, (uint32_t)view->cpu, key);
+	if (!*row)
 		return;
-	p->volume->row.count++;
-	p->volume->row.bytes += 4u + 8u * record->stamped + 4u * record->n;
+	(*row)->row.count++;
+	(*row)->row.bytes += 4u + 8u * record->stamped + 4u * record->n;
 }
 
 static void lost(struct xen_sink *x, const struct rs_view *view)

@@ -66,6 +66,9 @@ struct xen_domain {
 	struct xen_row *states[RS_XEN_TOGETHER_COUNT];
 };
 
+/* Places of records by class: one of 12 bits, one of 16 subclasses; and enum rs_xen_volume's. */
+#define XEN_VOLUMES (12 * 16 + 3)
+
 struct xen_pcpu {
 	bool seen; /* who ran is known */
 	bool lost; /* records of it, ever */
@@ -73,7 +76,7 @@ struct xen_pcpu {
 	bool whole;
 	int64_t since_ns;
 	struct xen_row *states[RS_XEN_PCPU_STATES];
-	struct xen_row *volume; /* of the last record */
+	struct xen_row *volumes[XEN_VOLUMES]; /* by class; NULL: not yet */
 	struct xen_row *cstate; /* it is in, since */
 	int64_t cstate_ns;
 };

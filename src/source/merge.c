@@ -279,6 +279,8 @@ static struct rs_error *merge_next(struct rs_source *source, struct rs_batch *ba
 	int64_t horizon;
 	size_t n = 0;
 
+	if (m->n == 1 && !m->filter) /* nothing to choose from, nothing to leave out */
+		return m->inputs[0].source->ops->next(m->inputs[0].source, batch);
 	for (;;) {
 		refill(m, &horizon);
 		if (partial_in_hand(m, batch, horizon))

@@ -54,10 +54,25 @@ static void sift_down(struct rs_xen_records *r)
 	r->heap[at] = item;
 }
 
+/* The top has changed its stamp: finds its place, and what it must stay below to keep it. */
+static void sift_top(struct rs_xen_records *r)
+{
+	uint64_t rival = UINT64_MAX;
+
+	sift_down(r);
+	for (uint32_t child = 1; child <= 2 && child < r->n_heap; child++) {
+		uint64_t tsc = r->pcpus[r->heap[child]]->next_tsc;
+
+		rival = tsc < rival ? tsc : rival;
+	}
+	r->rival_tsc = rival;
+}
+
 static void push(struct rs_xen_records *r, uint32_t item)
 {
 	uint32_t at = r->n_heap++;
 
+	r->rival_tsc = 0;
 	while (at && before(r, item, r->heap[(at - 1) / 2])) {
 		r->heap[at] = r->heap[(at - 1) / 2];
 		at = (at - 1) / 2;
@@ -263,13 +278,14 @@ static void head_next(struct rs_xen_records *r, struct rs_xen_pcpu *pcpu, uint32
 			pcpu->in_heap = false;
 			r->heap[0] = r->heap[--r->n_heap];
 			if (r->n_heap)
-				sift_down(r);
+				sift_top(r);
 			return;
 		}
 		pcpu->at = pcpu->first->data;
 	}
 	head_look(pcpu);
-	sift_down(r);
+	if (pcpu->next_tsc >= r->rival_tsc)
+		sift_top(r);
 }
 
 /* Few words: a loop is faster than a call. */

@@ -56,6 +56,8 @@ struct rs_xen_records {
 	struct rs_xen_pcpu *by_cpu[RS_XEN_CPUS_MAX];
 	uint32_t *heap;
 	uint32_t n_heap;
+	/* The top of the heap stays there while its next stamp is below; 0: not known. */
+	uint64_t rival_tsc;
 	uint64_t taken_tsc; /* of the last record taken */
 	uint64_t late;	    /* records that came too late for their place */
 };
