@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a log call costs, in turns with: vsnprintf() of the same line by the C library, and a copy of
- * 80 bytes; the same of the message alone; and ACRN's way (hypervisor/debug/logmsg.c): make the line,
- * take a lock, split into elements, put each into the ring.
+ * What a log call costs, in turns with: vsnprintf() of the same line by the C library, and a copy
+ * of 80 bytes; the same of the message alone; and ACRN's way (hypervisor/debug/logmsg.c): make the
+ * line, take a lock, split into elements, put each into the ring.
  */
 #include "bench.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A log's lane and memory that somebody else writes: what is read live and at rest, while it changes,
- * stays in bounds, ends, and is what was promised; putting into it too. Then the merge of whatever
- * lines come out, whose numbers must ascend without a hole that no gap tells of.
+ * A log's lane and lines that somebody else writes: what is read live and at rest, while it
+ * changes, stays in bounds, ends, and is what was promised; putting into it too. Then the merge of
+ * whatever lines come out: their numbers must ascend without a hole that no gap tells of.
  *
  *	input: flags, then the memory of a lane, or texts of lines
  */

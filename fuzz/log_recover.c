@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The memory of a log that a run left, and somebody has damaged: opening it, recovery of lines and
- * traces, and a start of a new run in it. Whatever it says: no crash, no access outside of it, an end.
+ * The memory of a log that a run left, and somebody has damaged: recovery of lines and traces, and
+ * the choice of a half for a new run. Whatever it says: no crash, no access outside of it, an end.
  *
  *	input: words of where and what, written into a memory that a run with traces left
  */
