@@ -94,6 +94,10 @@ finish() { # finish NAME: waits for its end
 	echo $? >$1.status
 }
 
+outlived() { # outlived NAME: notes it, if it still runs
+	ended $(cat $1.pid) || touch $1.outlived
+}
+
 stop() { # stop NAME...: as Ctrl-C does
 	for each; do kill -INT $(cat $each.pid); done
 	for each; do finish $each; done
