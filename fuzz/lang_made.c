@@ -166,7 +166,6 @@ static void made_number(struct maker *m, int depth)
 		place(m, depth + 1);
 		say(m, " %s ", PICK(m, "=", "+=", "-=", "*=", "/=", "<<=", "^="));
 		number(m, depth + 1);
-		say(m, ")");
 		break;
 	}
 	say(m, ")");
@@ -182,7 +181,7 @@ static void number(struct maker *m, int depth)
 		say(m, "(");
 		number(m, depth + 1);
 		say(m, " %s ",
-		    PICK(m, "+", "-", "*", "/", "%%", "<<", ">>", "&", "|", "^", "<",
+		    PICK(m, "+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "<",
 			 ">=", "==", "!=", "&&", "||", "^^"));
 		number(m, depth + 1);
 		say(m, ")");
@@ -364,7 +363,7 @@ static void statement(struct maker *m, int depth)
 		break;
 	case 2:
 		place(m, 1);
-		say(m, " %s ", PICK(m, "=", "+=", "-=", "%%=", "|="));
+		say(m, " %s ", PICK(m, "=", "+=", "-=", "%=", "|="));
 		number(m, 1);
 		break;
 	case 3:
