@@ -37,6 +37,11 @@ check-vm: ## set up, then the tests that boot machines: guests, real KVM exits o
 	@$(MAKE) --no-print-directory all QUIET=--quiet
 	@BUILD='$(BUILD)' tests/run full kvm/ vm/
 
+check-xen: ## set up, then the tests of Xen's trace, with a real Xen that is booted under QEMU
+	@scripts/setup build check
+	@$(MAKE) --no-print-directory all QUIET=--quiet
+	@BUILD='$(BUILD)' tests/run full xen/
+
 bench: ## set up, then the benchmarks: ratios against rivals and limits
 	@scripts/setup build bench
 	@test ! -f $(BUILD)/build.ninja -o -e $(BUILD)/bench/bench_emit || \
@@ -71,4 +76,4 @@ help: ## this text
 	@echo
 	@echo 'BUILD=dir PREFIX=dir DESTDIR=dir JOBS=n; see README.md.'
 
-.PHONY: all demo check check-quick check-vm bench fuzz accept ship-trace install clean help
+.PHONY: all demo check check-quick check-vm check-xen bench fuzz accept ship-trace install clean help

@@ -29,7 +29,8 @@ _ringside_options()
 		;;
 	report)
 		echo --pid --vcpu --alltids --tid --tids --vm --latency --hist --detail --time --top --than \
-			--user --by --cpus --interval --json --csv --from --to --freq --xen-log --format --quiet --help
+			--user --by --cpus --interval --xen --classes --duration --json --csv --from --to --freq \
+			--xen-log --format --quiet --help
 		;;
 	repair) echo --help ;;
 	top) echo --pid --vm --interval --count --batch --user --help ;;

@@ -17,6 +17,7 @@
 
 #include "kvm/kvm.h"
 #include "source/tracepoint.h"
+#include "xen/ctl.h"
 #include <ringside/clock.h>
 
 #define CHECKS_MAX 32
@@ -26,6 +27,7 @@
 #define OF_GUEST   2u /* to run a guest ourselves */
 #define OF_CLOCK   4u /* stamps by the TSC */
 #define OF_PERF	   8u /* any of the kernel's tracepoints, by perf */
+#define OF_XEN	   16u /* the trace of the hypervisor below */
 
 static const struct need {
 	const char *verb;
@@ -33,7 +35,7 @@ static const struct need {
 } needs[] = {
 	{ "exits", OF_SESSION },
 	{ "top", OF_SESSION },
-	{ "record", OF_SESSION | OF_CLOCK | OF_PERF },
+	{ "record", OF_SESSION | OF_CLOCK | OF_PERF | OF_XEN },
 	{ "run", OF_GUEST | OF_CLOCK },
 };
 
@@ -139,12 +141,31 @@ static const char *no_perf(char *text, size_t size)
 	return text;
 }
 
+static bool on_xen(void)
+{
+	return !access("/proc/xen", F_OK);
+}
+
+static const char *no_xen(char *text, size_t size)
+{
+	struct rs_xen_ctl *ctl = NULL;
+	struct rs_error *err = rs_xen_ctl_open(&ctl);
+
+	rs_xen_ctl_close(ctl);
+	if (!err)
+		return NULL;
+	snprintf(text, size, "%s", rs_error_text(err));
+	rs_error_free(err);
+	return text;
+}
+
 static const struct own_check {
 	const char *what;
 	const char *(*missing)(char *text, size_t size);
 	const char *remedy;
 	unsigned int of;
 	bool vital;
+	bool (*applies)(void); /* NULL: everywhere */
 } own_checks[] = {
 	{ "kvm_exit fires", no_exits, "use 'ringside exits --user'", OF_SESSION, false },
 	{ "vCPUs' threads", no_debugfs,
@@ -160,6 +181,9 @@ static const struct own_check {
 	  "load kvm_intel or kvm_amd (modprobe), and be root or in the group kvm", OF_GUEST, true },
 	{ "tracepoints, by perf", no_perf, "until then 'record --tracepoint' can't", OF_PERF,
 	  false },
+	{ "Xen's trace, by libxenctrl", no_xen,
+	  "be root in dom0, with Xen's tools; until then 'record --xen' can't", OF_XEN, false,
+	  on_xen },
 	{ "invariant TSC", no_clock,
 	  "times may drift; 'record' and 'run' say so, and refuse with --strict-clock", OF_CLOCK,
 	  false },
@@ -174,10 +198,14 @@ static void look(struct doctor *d)
 		d->findings[d->n++] = (struct finding){ session[i], OF_SESSION, true };
 	for (size_t i = 0; i < sizeof(own_checks) / sizeof(own_checks[0]); i++) {
 		const struct own_check *own = &own_checks[i];
-		struct finding *finding = &d->findings[d->n++];
+		struct finding *finding = &d->findings[d->n];
 		struct rs_kvm_check *check = &finding->check;
-		const char *missing = own->missing(check->missing, sizeof(check->missing));
+		const char *missing;
 
+		if (own->applies && !own->applies())
+			continue;
+		d->n++;
+		missing = own->missing(check->missing, sizeof(check->missing));
 		finding->of = own->of;
 		finding->vital = own->vital;
 		check->what = own->what;

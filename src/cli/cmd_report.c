@@ -90,5 +90,8 @@ int cmd_report(int argc, char **argv)
 		return rs_cli_parse(&argp, argc, argv, NULL);
 	snprintf(name, sizeof(name), "%s %s", argv[0], report->name);
 	argv[1] = name;
+	/* Of reports on other traces too, if Xen has them. */
+	if (rs_report_is_live(argc - 1, argv + 1) && rs_xen_report_kinds(report->name))
+		return report_xen(argc - 1, argv + 1);
 	return report->run(argc - 1, argv + 1);
 }

@@ -30,6 +30,10 @@ bool rs_report_has(const struct rs_input *input, const char *provider);
 /* The argument of --interval, in ns. */
 int64_t rs_report_interval(const struct argp_state *state, const char *text);
 
+/* Whether the arguments ask for the running Xen instead of a trace (--xen): then report_xen() does
+ * it, whatever the report, if Xen has it. */
+bool rs_report_is_live(int argc, char **argv);
+
 /* Of an input that is Xen's. */
 struct rs_error *rs_report_xen(struct rs_input *input, const struct rs_query *query,
 			       const struct rs_xen_show *what, int *code);

@@ -3,7 +3,7 @@
  * ringside report volume, sched, hypercalls, interrupts, io, cr3, pm, summary: a Xen trace summed
  * up. The report exits comes here too, when its trace is one of Xen's.
  *
- *	trace -> source -> Xen sink -> tables
+ *	trace, or the running Xen -> source -> Xen sink -> tables
  */
 #include "cli/cli.h"
 
@@ -16,8 +16,10 @@
 #include "cli/numbers.h"
 #include "cli/report.h"
 #include "event/query.h"
+#include "record/xen.h"
+#include "xen/classes.h"
 
-enum { OPT_FROM = 256, OPT_TO, OPT_CSV, OPT_INTERVAL };
+enum { OPT_FROM = 256, OPT_TO, OPT_CSV, OPT_INTERVAL, OPT_XEN, OPT_CLASSES, OPT_DURATION };
 
 static const struct argp_option options[] = {
 	{ "from", OPT_FROM, "SEC", 0,
@@ -26,6 +28,10 @@ static const struct argp_option options[] = {
 	{ "to", OPT_TO, "SEC", 0, "Only before this time", 1 },
 	{ "interval", OPT_INTERVAL, "SEC", 0,
 	  "A report of each interval of so many seconds, one after the other", 1 },
+	{ "xen", OPT_XEN, NULL, 0, "Instead of TRACE: the Xen that this dom0 runs on, live", 1 },
+	{ "classes", OPT_CLASSES, "LIST", 0,
+	  "With --xen: only these classes of events, as in sched,hvm; all", 1 },
+	{ "duration", OPT_DURATION, "SEC", 0, "With --xen: for this long; until Ctrl-C", 1 },
 	{ "json", 'j', NULL, 0, "One object of JSON; with --interval a line for each", 2 },
 	{ "csv", OPT_CSV, NULL, 0, "Tables of CSV, each below a head", 2 },
 	{ "quiet", 'q', NULL, 0, "No remarks on standard error, but errors and losses", 4 },
@@ -41,7 +47,10 @@ static const char doc[] =
 	"Examples:\n"
 	"  ringside report volume --interval 0.1 --csv xen.trace\n"
 	"  ringside report sched --freq 2596125000 xen.trace\n"
+	"  ringside report sched --xen --duration 10\n"
 	"  ringside report summary --json xen.trace | jq '.rows[] | select(.table == \"vcpus\")'\n";
+
+#define NS_PER_SEC UINT64_C(1000000000)
 
 struct arguments {
 	struct rs_xen_show show;
@@ -49,6 +58,10 @@ struct arguments {
 	int64_t from_ns, to_ns;
 	const char *verb; /* report NAME */
 	bool quiet;
+	/* Live. */
+	bool xen;
+	uint32_t mask; /* 0: everything */
+	uint64_t duration_ns;
 };
 
 int64_t rs_report_interval(const struct argp_state *state, const char *text)
@@ -58,6 +71,14 @@ int64_t rs_report_interval(const struct argp_state *state, const char *text)
 	if (ns <= 0)
 		argp_error(state, "'%s': an interval takes some time", text);
 	return ns;
+}
+
+static void set_classes(const struct argp_state *state, struct arguments *a, const char *text)
+{
+	struct rs_error *err = rs_xen_classes_parse(text, &a->mask);
+
+	if (err)
+		argp_error(state, "--classes: %s", rs_error_text(err));
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -85,6 +106,21 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case 'q':
 		a->quiet = true;
+		break;
+	case OPT_XEN:
+		a->xen = true;
+		break;
+	case OPT_CLASSES:
+		set_classes(state, a, text);
+		break;
+	case OPT_DURATION:
+		a->duration_ns = rs_cli_time(state, "--duration", text, NS_PER_SEC);
+		break;
+	case ARGP_KEY_END:
+		if (a->xen && a->input.path)
+			argp_error(state, "--xen goes without a trace");
+		if (!a->xen && (a->mask || a->duration_ns))
+			argp_error(state, "--classes and --duration go with --xen");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -184,7 +220,9 @@ struct rs_error *rs_report_xen(struct rs_input *input, const struct rs_query *qu
 	err = rs_xen_sink_create(what->kinds, &s.xen);
 	if (err)
 		return err;
-	run_err = rs_run(input->source, query, what->interval_ns ? &s.sink : s.xen, &rs_cli_stop);
+	/* A live source ends by itself, with what was traced until it was stopped. */
+	run_err = rs_run(input->source, query, what->interval_ns ? &s.sink : s.xen,
+			 input->importer || input->trace ? &rs_cli_stop : NULL);
 	if (!run_err || rs_error_code(run_err) == RS_DAMAGED) {
 		err = show(&s, 0, true);
 		remarks(&s, code);
@@ -193,23 +231,45 @@ struct rs_error *rs_report_xen(struct rs_input *input, const struct rs_query *qu
 	return rs_error_first(err, run_err);
 }
 
+/* The running Xen as an input. */
+static struct rs_error *live_open(const struct arguments *a, struct rs_input *input)
+{
+	const struct rs_xen_session_options o = { .event_mask =
+							  a->mask ? a->mask : RS_XEN_CLASSES_ALL };
+	struct rs_xen_session *session;
+	struct rs_source *source;
+	struct rs_error *err;
+
+	err = rs_xen_session_open(&o, &session);
+	if (!err)
+		err = rs_xen_reading_create(session, a->duration_ns, &rs_cli_stop, &input->foreign);
+	if (err)
+		return err;
+	source = &input->foreign->source;
+	input->clock = &input->foreign->clock;
+	err = rs_merge_create(&source, 1, &input->source);
+	if (err)
+		rs_source_destroy(source);
+	return err;
+}
+
 static struct rs_error *run(struct arguments *a, int *code)
 {
 	struct rs_input input = { 0 };
 	struct rs_query query;
 	struct rs_error *err;
 
-	err = rs_cli_input_open(&a->input, &input);
+	err = a->xen ? live_open(a, &input) : rs_cli_input_open(&a->input, &input);
 	if (err)
 		return err;
-	if (!rs_input_is_xen(&input)) {
+	if (!a->xen && !rs_input_is_xen(&input)) {
 		rs_input_close(&input);
 		return rs_error_create(RS_USAGE, "%s: it has no records of Xen's", a->show.trace);
 	}
 	rs_query_init(&query);
 	query.from_ns = a->from_ns;
 	query.to_ns = a->to_ns;
-	if (a->show.kinds == 1u << RS_XEN_VOLUME && !a->show.interval_ns) {
+	if (!a->xen && a->show.kinds == 1u << RS_XEN_VOLUME && !a->show.interval_ns) {
 		query.aggregates = rs_xen_aggregates; /* a file counts them as it is read */
 		query.n_aggregates = RS_XEN_AGGREGATES;
 	}
@@ -218,6 +278,15 @@ static struct rs_error *run(struct arguments *a, int *code)
 		rs_cli_input_remarks(a->verb, &a->input, &input);
 	rs_input_close(&input);
 	return err;
+}
+
+bool rs_report_is_live(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (!strcmp(argv[i], "--xen"))
+			return true;
+	}
+	return false;
 }
 
 int report_xen(int argc, char **argv)
@@ -238,8 +307,12 @@ int report_xen(int argc, char **argv)
 	rs_query_init(&all);
 	a.from_ns = all.from_ns;
 	a.to_ns = all.to_ns;
+	if (rs_report_is_live(argc, argv))
+		a.input.what = NULL;
 	if (rs_cli_parse(&argp, argc, argv, &a))
 		return RS_EXIT_USAGE;
+	if (a.xen)
+		a.input.path = "Xen";
 	a.show.trace = a.input.path;
 	rs_cli_catch_stop();
 	err = run(&a, &code);

@@ -9,6 +9,10 @@
 #include <cpuid.h>
 #endif
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include "record/port.h"
 #include "source/xen_live.h"
 #include "xen/layout.h"
@@ -187,22 +191,30 @@ static bool is_svm(void)
 #endif
 }
 
+static struct rs_error *live_create(struct rs_xen_session *session, const struct rs_clock *host,
+				    uint32_t poll_ms, struct rs_xen_names **names,
+				    struct rs_foreign **out)
+{
+	struct rs_xen_live_options live = { .clock = host, .poll_ms = poll_ms, .svm = is_svm() };
+
+	rs_error_free(rs_xen_names_open(names)); /* numbers will do */
+	live.names = *names;
+	live.buffers = rs_xen_session_buffers(session, &live.n);
+	return rs_xen_live_create(&live, out);
+}
+
 struct rs_error *rs_xen_recording_create(struct rs_xen_session *session,
 					 struct rs_recorder *recorder, const struct rs_clock *host,
 					 uint32_t poll_ms, struct rs_xen_recording **recording)
 {
 	struct rs_xen_recording *r = calloc(1, sizeof(*r));
-	struct rs_xen_live_options live = { .clock = host, .poll_ms = poll_ms, .svm = is_svm() };
 	struct rs_error *err;
 
 	if (!r)
 		return rs_error_no_memory();
 	r->session = session;
 	r->recorder = recorder;
-	rs_error_free(rs_xen_names_open(&r->names)); /* numbers will do */
-	live.names = r->names;
-	live.buffers = rs_xen_session_buffers(session, &live.n);
-	err = rs_xen_live_create(&live, &r->live);
+	err = live_create(session, host, poll_ms, &r->names, &r->live);
 	if (err)
 		rs_xen_recording_destroy(r);
 	else
@@ -219,4 +231,80 @@ void rs_xen_recording_destroy(struct rs_xen_recording *r)
 		rs_source_destroy(&r->live->source);
 	rs_xen_names_close(r->names);
 	free(r);
+}
+
+/* ---- as a source ---------------------------------------------------------------------------- */
+
+struct reading {
+	struct rs_foreign foreign;
+	struct rs_xen_session *session;
+	struct rs_xen_names *names;
+	struct rs_foreign *live;
+	uint64_t end_tsc;
+	const volatile bool *stop;
+	bool ending;
+};
+
+static struct rs_error *reading_next(struct rs_source *source, struct rs_batch *batch)
+{
+	struct reading *r = (struct reading *)source;
+	struct rs_error *err = NULL;
+
+	if (!r->ending && (*r->stop || rs_clock_now(&r->foreign.clock) >= r->end_tsc)) {
+		r->ending = true;
+		err = rs_xen_session_end(r->session);
+		rs_xen_live_stop(r->live);
+	}
+	if (!err)
+		err = r->live->source.ops->next(&r->live->source, batch);
+	r->foreign.tally = r->live->tally;
+	return err;
+}
+
+static void reading_destroy(struct rs_source *source)
+{
+	struct reading *r = (struct reading *)source;
+
+	if (r->live)
+		rs_source_destroy(&r->live->source);
+	rs_xen_names_close(r->names);
+	rs_xen_session_close(r->session);
+	free(r);
+}
+
+static const struct rs_source_ops reading_ops = {
+	.name = "xen",
+	.next = reading_next,
+	.destroy = reading_destroy,
+};
+
+struct rs_error *rs_xen_reading_create(struct rs_xen_session *session, uint64_t duration_ns,
+				       const volatile bool *stop, struct rs_foreign **reading)
+{
+	struct reading *r = calloc(1, sizeof(*r));
+	struct rs_clock *clock;
+	struct rs_error *err;
+
+	if (!r) {
+		rs_xen_session_close(session);
+		return rs_error_no_memory();
+	}
+	r->foreign.source.ops = &reading_ops;
+	r->session = session;
+	r->stop = stop;
+	clock = &r->foreign.clock;
+	err = rs_clock_host(clock);
+	if (!err)
+		err = live_create(session, clock, 0, &r->names, &r->live);
+	r->end_tsc = UINT64_MAX;
+	if (!err && duration_ns)
+		r->end_tsc = clock->origin + (uint64_t)((unsigned __int128)duration_ns *
+							clock->freq_hz / 1000000000);
+	if (!err)
+		err = rs_xen_session_begin(session);
+	if (err)
+		reading_destroy(&r->foreign.source);
+	else
+		*reading = &r->foreign;
+	return err;
 }

@@ -25,6 +25,13 @@ void rs_xen_recording_destroy(struct rs_xen_recording *recording);
  * met since it was opened. */
 struct rs_error *rs_xen_recording_gate(struct rs_xen_recording *recording, bool open);
 
+/*
+ * The same as a source, without a recorder: tracing begins here, and ends at *stop or after
+ * duration_ns (0: never); what was traced until then is given. Takes over the session.
+ */
+struct rs_error *rs_xen_reading_create(struct rs_xen_session *session, uint64_t duration_ns,
+				       const volatile bool *stop, struct rs_foreign **reading);
+
 /* When the gate is shut. */
 const struct rs_foreign_tally *rs_xen_recording_tally(const struct rs_xen_recording *recording);
 uint32_t rs_xen_recording_domains(const struct rs_xen_recording *recording);

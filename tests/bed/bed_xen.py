@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The real Xen under QEMU: Debian's hypervisor, a Debian kernel as dom0 with an initramfs that we
+make, and guests that xl creates in it. Boots in half a minute.
+
+The processor is emulated, so that any machine has it. What Xen or dom0 would use and the emulation
+lacks is off: SMAP (dom0 dies at an iretq), MONITOR (Xen dies in mwait), RDTSCP and XSAVE (guests
+fault).
+"""
+import glob
+import gzip
+import os
+import shutil
+import subprocess
+
+import bed
+
+QEMU = ["qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=multi", "-cpu",
+        "EPYC,-smap,-smep,-monitor,-xsave,-rdtscp", "-m", "2G", "-nodefaults", "-display", "none",
+        "-net", "none", "-no-reboot", "-serial", "stdio"]
+XEN_APPEND = "console=com1 com1=115200,8n1 loglvl=all dom0_mem=1024M,max:1024M"
+DOM0_APPEND = "console=hvc0 earlyprintk=xen quiet panic=-1"
+DOM0_KERNEL = "linux-image-amd64"  # the cloud kernel is no dom0
+MODULES = ("virtio_ring", "virtio", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci",
+           "virtio_blk", "xen-privcmd", "xen-evtchn", "xenfs", "xen-gntdev", "xen-gntalloc")
+RESULTS = "/dev/vda"
+VERSION = "4.17"
+PACKAGES = ("xen-hypervisor-4.17-amd64", "xen-utils-4.17", "libxenmisc4.17", "libxencall1",
+            "libxendevicemodel1", "libxenevtchn1", "libxenforeignmemory1", "libxengnttab1",
+            "libxenhypfs1", "libxenstore4", "libxentoolcore1", "libxentoollog1", "libyajl2")
+TOOLS = ("xentrace", "xl", "xenstored", "xen-init-dom0", "xenconsoled")
+LIMIT_S = 600
+
+# /init begins with this: devices, results, and with a toolstack for guests.
+HEAD = """#!/bin/busybox sh
+/bin/busybox --install -s /bin
+export PATH=/bin:/usr/lib/xen-{version}/bin
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs dev /dev
+mkdir -p /tmp/out /var/lib/xen /var/log/xen /run/xen /var/lib/xenstored /dev/pts /etc/xen
+mount -t devpts devpts /dev/pts
+: >/etc/xen/xl.conf
+ln -s /run /var/run
+ln -s /run /var/lock
+for module in {modules}; do insmod /modules/$module.ko; done
+mount -t xenfs xenfs /proc/xen
+"""
+TOOLSTACK = """
+xenstored --pid-file /run/xenstored.pid
+xen-init-dom0
+xenconsoled --pid-file=/run/xenconsoled.pid
+"""
+FOOT = """
+cd /tmp/out
+dmesg >dmesg
+tar cf {results} . && sync
+echo '{done}'
+poweroff -f
+"""
+
+
+def packages():
+    """All of Xen's, unpacked into one place."""
+    to = os.path.join(bed.BED, "xen-" + VERSION)
+    if os.path.isdir(to):
+        return to
+    for package in PACKAGES:
+        shutil.copytree(bed.fetch(package), to + ".new", symlinks=True, dirs_exist_ok=True)
+    os.rename(to + ".new", to)
+    return to
+
+
+def tool(name):
+    return bed.one(f"usr/lib/xen-{VERSION}/bin/{name}", packages())
+
+
+def libraries(*programs):
+    """What programs are started with, and what may be loaded by Ringside, Xen's where the loader
+    looks for it."""
+    where = bed.one("usr/lib/x86_64-linux-gnu", packages())
+    env = {**os.environ, "LD_LIBRARY_PATH": where}
+    found = {}
+    for program in (*programs, *glob.glob(os.path.join(where, "*.so.*"))):
+        done = subprocess.run(["ldd", program], capture_output=True, text=True, check=False,
+                              env=env)
+        for line in done.stdout.splitlines():
+            for path in (word for word in line.split() if word.startswith("/")):
+                inside = path.lstrip("/")
+                if path.startswith(where):
+                    inside = "lib/x86_64-linux-gnu/" + os.path.basename(path)
+                found[inside] = path
+    # pthread_cancel(), which xl uses, loads it by itself.
+    found["lib/x86_64-linux-gnu/libgcc_s.so.1"] = bed.one("libgcc_s.so.1",
+                                                          "/lib/x86_64-linux-gnu")
+    for path in glob.glob(os.path.join(where, "*.so.*")):
+        if len(os.path.basename(path).split(".so.")[1].split(".")) <= 2:
+            found["lib/x86_64-linux-gnu/" + os.path.basename(path)] = path
+    return found
+
+
+def init(body, toolstack=True):
+    """/init, with these lines of shell in its middle; it writes /tmp/out as the results."""
+    head = HEAD.format(version=VERSION, modules=" ".join(MODULES))
+    return (head + (TOOLSTACK if toolstack else "") + body
+            + FOOT.format(results=RESULTS, done=bed.DONE)).encode()
+
+
+def boot_xen(files, directory, cpus=2, xen_append="", limit_s=LIMIT_S):
+    """
+    Boots an initramfs of these files as dom0, with a busybox, Xen's tools and their libraries.
+    /init is init()'s. Where the results are, unpacked; the console beside them, as `console`.
+    """
+    qemu = bed.need(QEMU[0], "qemu-system-x86")
+    kernel = bed.fetch(bed.kernel_package(DOM0_KERNEL))
+    tools = {f"usr/lib/xen-{VERSION}/bin/{name}": tool(name) for name in TOOLS}
+    programs = [path for name, path in files.items() if name.startswith("bin/")]
+    image, disk = os.path.join(directory, "initramfs"), os.path.join(directory, "disk")
+    xen, out = os.path.join(directory, "xen"), os.path.join(directory, "out")
+    bed.initramfs({**bed.busybox(), **bed.modules(kernel, MODULES), **tools,
+                   **libraries(*tools.values(), *programs), **files}, image)
+    with gzip.open(bed.one(f"boot/xen-{VERSION}-amd64.gz", packages())) as packed, \
+            open(xen, "wb") as file:
+        shutil.copyfileobj(packed, file)
+    with open(disk, "wb") as file:
+        file.truncate(bed.DISK_BYTES)
+    command = [qemu, *QEMU[1:], "-smp", str(cpus), "-kernel", xen, "-append",
+               f"{XEN_APPEND} dom0_max_vcpus={cpus} {xen_append}", "-initrd",
+               f"{bed.one('boot/vmlinuz-*', kernel)} {DOM0_APPEND},{image}",
+               "-drive", f"file={disk},format=raw,if=none,id=disk0",
+               "-device", "virtio-blk-pci,drive=disk0"]
+    said = bed.boot(command, limit_s)
+    os.makedirs(out, exist_ok=True)
+    bed.results(disk, out)
+    with open(os.path.join(out, "console"), "w", encoding="utf-8") as file:
+        file.write(said)
+    return out
