@@ -424,7 +424,7 @@ static void xen_inject(struct tally_sink *s, const struct seen *seen)
 
 static uint64_t ticks_of_ns(const struct tally_sink *s, uint64_t ns)
 {
-	return (uint64_t)((unsigned __int128)ns * s->clock->freq_hz / 1000000000);
+	return (uint64_t)((unsigned __int128)ns * s->clock.freq_hz / 1000000000);
 }
 
 /* irq, took */
@@ -600,12 +600,12 @@ static uint64_t tick_of(struct tally_sink *s, const struct rs_view *view)
 {
 	const struct rs_clock *clock = view->stream->clock;
 
-	if (!s->clock)
-		s->clock = clock;
-	if (clock->freq_hz == s->clock->freq_hz && clock->monotonic == s->clock->monotonic)
+	if (!s->clock.freq_hz)
+		s->clock = *clock;
+	if (clock->freq_hz == s->clock.freq_hz && clock->monotonic == s->clock.monotonic)
 		return rs_clock_to_host(clock, view->tsc);
-	return rs_clock_to_host(s->clock, s->clock->origin) +
-	       (uint64_t)((__int128)view->ts_ns * s->clock->freq_hz / 1000000000);
+	return rs_clock_to_host(&s->clock, s->clock.origin) +
+	       (uint64_t)((__int128)view->ts_ns * s->clock.freq_hz / 1000000000);
 }
 
 static void on_view(struct tally_sink *s, const struct tally_known *known,

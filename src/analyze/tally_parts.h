@@ -80,7 +80,7 @@ struct tally_sink {
 	struct tally_row *rows[TALLY_BUCKETS], *all_rows;
 	uint32_t n_cpus, n_vcpus, n_rows, n_unnamed;
 	bool any;
-	const struct rs_clock *clock; /* of the first event: what ticks are */
+	struct rs_clock clock;	      /* of the first event: what ticks are; a copy */
 	uint64_t first, last;	      /* ticks */
 	struct tally_known known[TALLY_KNOWN];
 	uint64_t lost, contradictions, refused;

@@ -225,8 +225,8 @@ struct rs_error *rs_tally_take(struct rs_sink *sink, uint32_t by, struct rs_tall
 		return rs_error_no_memory();
 	}
 	t.ticks = s->last - s->first;
-	t.ticks_are_ns = s->clock && s->clock->monotonic;
-	t.tick_hz = s->clock ? s->clock->freq_hz : 0;
+	t.ticks_are_ns = s->clock.monotonic;
+	t.tick_hz = s->clock.freq_hz;
 	for (const struct tally_row *r = s->all_rows; r; r = r->all) {
 		if (r->row.count || r->row.total)
 			sorted[n++] = named(r, by);
