@@ -37,6 +37,11 @@ check-vm: ## set up, then the tests that boot machines: guests, real KVM exits o
 	@$(MAKE) --no-print-directory all QUIET=--quiet
 	@BUILD='$(BUILD)' tests/run full kvm/ vm/
 
+check-replay: ## set up, then the tests that record guests in QEMU and replay them
+	@scripts/setup build check
+	@$(MAKE) --no-print-directory all QUIET=--quiet
+	@BUILD='$(BUILD)' tests/run full replay/
+
 check-xen: ## set up, then the tests of Xen's trace, with a real Xen that is booted under QEMU
 	@scripts/setup build check
 	@$(MAKE) --no-print-directory all QUIET=--quiet
@@ -76,4 +81,4 @@ help: ## this text
 	@echo
 	@echo 'BUILD=dir PREFIX=dir DESTDIR=dir JOBS=n; see README.md.'
 
-.PHONY: all demo check check-quick check-vm check-xen bench fuzz accept ship-trace install clean help
+.PHONY: all demo check check-quick check-vm check-replay check-xen bench fuzz accept ship-trace install clean help

@@ -16,6 +16,10 @@ _ringside_options()
 		echo --program --script --on --kvm --tracepoint --duration --buffer --tee --freq --xen-log --format --output --quiet --json --option --cpp --define --include --list \
 			--compile --disassemble --help
 		;;
+	replay)
+		echo --output --kernel --initrd --append --memory --shift --time --size --points --samples \
+			--bytes --json --quiet --help
+		;;
 	log)
 		echo --follow --output --size --files --last --poll --level --cpus --json --quiet --console \
 			--memory --help
@@ -44,7 +48,7 @@ _ringside_options()
 
 _ringside()
 {
-	local verbs="run exits top record print report script log list import export repair doctor help" current=${COMP_WORDS[COMP_CWORD]}
+	local verbs="run exits top record print report script replay log list import export repair doctor help" current=${COMP_WORDS[COMP_CWORD]}
 	local verb=${COMP_WORDS[1]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 
 	COMPREPLY=()
@@ -81,6 +85,7 @@ _ringside()
 	print | export) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
 	report) mapfile -t COMPREPLY < <(compgen -W "exits cpu volume sched hypercalls interrupts io cr3 pm summary" -- "$current"; compgen -f -- "$current") ;;
 	repair) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
+	replay) mapfile -t COMPREPLY < <(compgen -W "record verify" -- "$current"; compgen -f -- "$current") ;;
 	log) mapfile -t COMPREPLY < <(compgen -W level -- "$current"; compgen -f -- "$current") ;;
 	run | import) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
 	esac

@@ -30,6 +30,7 @@ int cmd_log(int argc, char **argv);
 int cmd_print(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_repair(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_script(int argc, char **argv);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "kvm/kvm.h"
+#include "replay/qemu.h"
 #include "source/tracepoint.h"
 #include "xen/ctl.h"
 #include <ringside/clock.h>
@@ -23,11 +24,12 @@
 #define CHECKS_MAX 32
 
 /* What verbs may need, as bits. */
-#define OF_SESSION 1u /* KVM's tracepoints, by BPF */
-#define OF_GUEST   2u /* to run a guest ourselves */
-#define OF_CLOCK   4u /* stamps by the TSC */
-#define OF_PERF	   8u /* any of the kernel's tracepoints, by perf */
+#define OF_SESSION 1u  /* KVM's tracepoints, by BPF */
+#define OF_GUEST   2u  /* to run a guest ourselves */
+#define OF_CLOCK   4u  /* stamps by the TSC */
+#define OF_PERF	   8u  /* any of the kernel's tracepoints, by perf */
 #define OF_XEN	   16u /* the trace of the hypervisor below */
+#define OF_QEMU	   32u /* to record guests in QEMU */
 
 static const struct need {
 	const char *verb;
@@ -36,6 +38,7 @@ static const struct need {
 	{ "exits", OF_SESSION },
 	{ "top", OF_SESSION },
 	{ "record", OF_SESSION | OF_CLOCK | OF_PERF | OF_XEN },
+	{ "replay", OF_QEMU },
 	{ "run", OF_GUEST | OF_CLOCK },
 };
 
@@ -126,6 +129,18 @@ static const char *no_clock(char *text, size_t size)
 	return clock.invariant ? NULL : "the CPU does not say that its TSC is invariant";
 }
 
+static const char *no_qemu(char *text, size_t size)
+{
+	char version[128];
+	struct rs_error *err = rs_qemu_version(version, sizeof(version));
+
+	if (!err)
+		return NULL;
+	rs_error_free(err);
+	snprintf(text, size, "there is no qemu-system-x86_64");
+	return text;
+}
+
 static const char *no_perf(char *text, size_t size)
 {
 	static const char *const any[] = { "sched:sched_switch" };
@@ -181,6 +196,7 @@ static const struct own_check {
 	  "load kvm_intel or kvm_amd (modprobe), and be root or in the group kvm", OF_GUEST, true },
 	{ "tracepoints, by perf", no_perf, "until then 'record --tracepoint' can't", OF_PERF,
 	  false },
+	{ "QEMU", no_qemu, "apt-get install qemu-system-x86", OF_QEMU, true, NULL },
 	{ "Xen's trace, by libxenctrl", no_xen,
 	  "be root in dom0, with Xen's tools; until then 'record --xen' can't", OF_XEN, false,
 	  on_xen },

@@ -20,6 +20,7 @@ static const struct verb {
 	{ "print", cmd_print, "show a trace as text, JSON, or a tree of spans" },
 	{ "report", cmd_report, "sum a trace up: exits, scheduling, I/O and more" },
 	{ "script", cmd_script, "run a D program over a trace" },
+	{ "replay", cmd_replay, "record a guest once, then look at it as hard as you like" },
 	{ "log", cmd_log, "collect a hypervisor's log, and what a crash left of it" },
 	{ "list", cmd_list, "list probes with their typed arguments" },
 	{ "import", cmd_import, "write another tool's trace as a trace directory" },

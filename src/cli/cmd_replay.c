@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ringside replay: a guest is recorded once, and does the same again as often as one likes. One
+ * table of verbs feeds dispatch and help. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/replay.h"
+
+static const struct verb {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+} verbs[] = {
+	{ "record", replay_record, "boot a guest, and write down what was not deterministic" },
+	{ "verify", replay_verify, "prove that a replay does what was recorded, probed or not" },
+};
+#define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+static const char doc[] =
+	"Record a guest once, then look at it as often and as closely as you like.\v"
+	"The guest runs in QEMU, which counts instructions and writes down whatever does not "
+	"follow from them. Replayed, it does the same, instruction for instruction; while it "
+	"stands still to be looked at, it does not know. Guest time in a replay is the count of "
+	"instructions: no caches, no pipelines.\n\n"
+	"Each has its own options: ringside replay NAME --help.\n\n"
+	"Examples:\n"
+	"  ringside replay record -o rec --kernel vmlinuz --initrd initrd.gz\n"
+	"  ringside replay verify rec --samples 10000\n";
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	switch (key) {
+	case ARGP_KEY_ARG:
+		argp_error(state, "there is no 'replay %s'", text);
+		break;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "replay what: record, verify?");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* The verbs there are, before the text behind the options. argp frees what is not text. */
+static char *list_verbs(int key, const char *text, void *input)
+{
+	char *listed = NULL;
+	size_t bytes;
+	FILE *file;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *)text;
+	file = open_memstream(&listed, &bytes);
+	if (!file)
+		return (char *)text;
+	fputs("Verbs:\n", file);
+	for (size_t i = 0; i < N_VERBS; i++)
+		fprintf(file, "  %-8s %s\n", verbs[i].name, verbs[i].help);
+	fprintf(file, "\n%s", text);
+	return fclose(file) ? (char *)text : listed;
+}
+
+int cmd_replay(int argc, char **argv)
+{
+	static const struct argp argp = { NULL, parse, "NAME ...", doc, NULL, list_verbs, NULL };
+	char name[64];
+
+	for (size_t i = 0; argc > 1 && i < N_VERBS; i++) {
+		if (strcmp(verbs[i].name, argv[1]) != 0)
+			continue;
+		snprintf(name, sizeof(name), "%s %s", argv[0], verbs[i].name);
+		argv[1] = name;
+		return verbs[i].run(argc - 1, argv + 1);
+	}
+	return rs_cli_parse(&argp, argc, argv, NULL);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The verbs below `replay`: each a file replay_<name>.c with one function and a row in
+ * cmd_replay.c. */
+#ifndef RS_CLI_REPLAY_H
+#define RS_CLI_REPLAY_H
+
+/* argv[0] is "replay NAME"; the rest is its own. Each returns an enum rs_exit. */
+int replay_record(int argc, char **argv);
+int replay_verify(int argc, char **argv);
+
+#endif

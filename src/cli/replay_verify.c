@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ringside replay verify: the proof that looking changes nothing. The recording is replayed twice,
+ * once left alone and once looked at, and the state of the whole machine is compared at the same
+ * instructions, and what the guest wrote.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/numbers.h"
+#include "cli/replay.h"
+#include "introspect/memory.h"
+#include "replay/session.h"
+
+#define POINTS	    8
+#define POINTS_MAX  1000
+#define BYTES	    4096
+#define STACK_BYTES 64		      /* its top: there may be no more */
+#define HOLE	    UINT64_C(0xa0000) /* devices, up to: */
+#define HOLE_END    UINT64_C(0xc0000)
+
+struct verify_arguments {
+	const char *directory;
+	uint64_t points, samples, bytes;
+	bool quiet, json;
+};
+
+/* ---- arguments ---------------------------------------------------------------------------- */
+
+enum { KEY_POINTS = 256, KEY_SAMPLES, KEY_BYTES };
+
+static const struct argp_option options[] = {
+	{ "points", KEY_POINTS, "N", 0, "Compare states at so many instructions; 8", 1 },
+	{ "samples", KEY_SAMPLES, "N", 0,
+	  "Stop the second replay so often, and read registers, stack and memory; 1000", 1 },
+	{ "bytes", KEY_BYTES, "SIZE", 0, "Memory to read at each; suffixes K and M; 4K", 1 },
+	{ "json", 'j', NULL, 0, "One JSON object, on standard output", 2 },
+	{ "quiet", 'q', NULL, 0, "No progress on standard error", 2 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Prove that a replay does what was recorded, looked at or not.\v"
+	"Replays twice: once left alone, once stopped at --samples instructions to read. At "
+	"--points instructions all registers and all RAM are hashed; hashes and the guest's "
+	"console must be the same in both, and the console the same as the recorded one.\n\n"
+	"Exit codes: 0 the same; 1 not, or failed; 2 wrong use.\n\n"
+	"Example:\n"
+	"  ringside replay verify rec --samples 10000 --bytes 1M\n";
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct verify_arguments *a = state->input;
+
+	switch (key) {
+	case KEY_POINTS:
+		if (!rs_cli_read_number(text, 1, POINTS_MAX, &a->points))
+			argp_error(state, "--points '%s': expected a number from 1 to %d", text,
+				   POINTS_MAX);
+		break;
+	case KEY_SAMPLES:
+		if (!rs_cli_read_number(text, 0, UINT32_MAX, &a->samples))
+			argp_error(state, "--samples '%s': expected a number", text);
+		break;
+	case KEY_BYTES:
+		if (!rs_cli_read_size(text, 1, UINT64_C(1) << 32, &a->bytes))
+			argp_error(state, "--bytes '%s': expected bytes, as in 4K or 1M", text);
+		break;
+	case 'j':
+		a->json = true;
+		break;
+	case 'q':
+		a->quiet = true;
+		break;
+	case ARGP_KEY_ARG:
+		if (a->directory)
+			argp_error(state, "one recording, please");
+		a->directory = text;
+		break;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which recording?");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* ---- one replay --------------------------------------------------------------------------- */
+
+struct replayed {
+	const struct verify_arguments *a;
+	struct rs_session *session;
+	struct rs_guest_memory memory;
+	uint64_t end; /* the last instruction that is stopped at */
+	struct rs_state_hash *hashes;
+	uint64_t samples; /* that were taken, */
+	uint64_t read;	  /* bytes that they read, */
+	uint64_t missing; /* and how often a stack was not there */
+	uint8_t *buffer;  /* of a->bytes */
+	int console;	  /* memfd */
+	bool shows;
+};
+
+/* All of it is below 4 GiB (recording.h). */
+static void map_ram(struct replayed *r)
+{
+	const struct rs_session_ram ram = rs_session_ram(r->session);
+	struct rs_guest_memory *m = &r->memory;
+
+	m->ram[m->n_ram++] = (struct rs_ram){ 0, ram.bytes < HOLE ? ram.bytes : HOLE, ram.mem };
+	if (ram.bytes > HOLE_END)
+		m->ram[m->n_ram++] =
+			(struct rs_ram){ HOLE_END, ram.bytes - HOLE_END, ram.mem + HOLE_END };
+}
+
+/* What a probe does at most: registers, the stack through the guest's tables, and memory. */
+static struct rs_error *sample(struct replayed *r)
+{
+	const struct rs_session_ram ram = rs_session_ram(r->session);
+	uint64_t bytes = r->a->bytes < ram.bytes ? r->a->bytes : ram.bytes;
+	struct rs_x86_regs regs;
+	struct rs_error *err = rs_gdb_registers(rs_session_gdb(r->session), &regs);
+	uint8_t stack[STACK_BYTES];
+
+	if (err)
+		return err;
+	rs_memory_stopped(&r->memory, &(struct rs_paging){ .cr0 = regs.cr0,
+							   .cr3 = regs.cr3,
+							   .cr4 = regs.cr4,
+							   .efer = regs.efer });
+	if (rs_memory_read(&r->memory, regs.gpr[7], stack, sizeof(stack), NULL))
+		r->missing++;
+	memcpy(r->buffer, ram.mem + r->read % (ram.bytes - bytes + 1), bytes);
+	r->read += bytes;
+	r->samples++;
+	return NULL;
+}
+
+/* To an instruction, where it must come. */
+static struct rs_error *run_to(struct replayed *r, uint64_t icount)
+{
+	struct rs_session_run run = { .icount = icount, .stop = &rs_cli_stop };
+	struct rs_error *err = rs_session_run(r->session, &run);
+
+	if (!err && rs_cli_stop)
+		err = rs_error_create(RS_FAILED, "stopped");
+	if (!err && !run.at_target)
+		err = rs_error_create(RS_FAILED, "the replay does not come to instruction %" PRIu64,
+				      icount);
+	return err;
+}
+
+/* Where the i-th of n stops is, from 1. */
+static uint64_t place(uint64_t end, uint64_t i, uint64_t n)
+{
+	return (uint64_t)((unsigned __int128)end * i / n);
+}
+
+/* To each point and, between them, each sample. */
+static struct rs_error *go_through(struct replayed *r, uint64_t samples)
+{
+	uint64_t points = r->a->points, point = 1, next = 1, now = 0;
+	struct rs_error *err = NULL;
+
+	while (!err && point <= points) {
+		uint64_t to = place(r->end, point, points);
+		uint64_t at = next <= samples ? place(r->end, next, samples + 1) : UINT64_MAX;
+		uint64_t stop = at < to ? at : to;
+
+		if (stop > now)
+			err = run_to(r, stop);
+		now = stop > now ? stop : now;
+		if (!err && stop == at && ++next)
+			err = sample(r);
+		if (!err && stop == to)
+			err = rs_session_hash(r->session, &r->hashes[point++ - 1]);
+		if (r->shows && !(next % 64))
+			fprintf(stderr, "\r\033[K%s: %.0f %%", samples ? "looked at" : "left alone",
+				100.0 * (double)now / (double)r->end);
+	}
+	return err;
+}
+
+static struct rs_error *replay(struct replayed *r, const struct rs_recording *recording,
+			       uint64_t samples)
+{
+	struct rs_session_run rest = { .icount = UINT64_MAX, .stop = &rs_cli_stop };
+	struct rs_session_options options;
+	struct rs_error *err;
+	char path[64];
+
+	r->console = memfd_create("console", 0);
+	if (r->console < 0)
+		return rs_error_errno(errno, "memory for the console");
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", r->console);
+	options.console = path;
+	err = rs_session_open(recording, &options, &r->session);
+	if (!err)
+		map_ram(r);
+	if (!err)
+		err = go_through(r, samples);
+	if (!err)
+		err = rs_session_run(r->session, &rest);
+	if (!err && rs_cli_stop)
+		err = rs_error_create(RS_FAILED, "stopped");
+	rs_session_close(r->session);
+	if (r->shows)
+		fputs("\r\033[K", stderr);
+	return err;
+}
+
+/* ---- comparing ---------------------------------------------------------------------------- */
+
+/* Whether two files hold the same. */
+static struct rs_error *same_files(int a, int b, bool *same, uint64_t *bytes)
+{
+	char one[4096], other[4096];
+	off_t at = 0;
+
+	*same = true;
+	for (;;) {
+		ssize_t n = pread(a, one, sizeof(one), at), m = pread(b, other, sizeof(other), at);
+
+		if (n < 0 || m < 0)
+			return rs_error_errno(errno, "reading a console");
+		*bytes = (uint64_t)at + (uint64_t)n;
+		if (n != m || memcmp(one, other, (size_t)n) != 0)
+			*same = false;
+		if (n != m || !n || !*same)
+			return NULL;
+		at += n;
+	}
+}
+
+struct verdict {
+	uint64_t same_points, console_bytes;
+	bool same_console, same_as_recorded;
+};
+
+static struct rs_error *compare(const struct replayed *alone, const struct replayed *looked_at,
+				const struct rs_recording *recording, struct verdict *v)
+{
+	struct rs_error *err;
+	uint64_t bytes = 0;
+	char *path;
+	int fd;
+
+	for (uint64_t i = 0; i < alone->a->points; i++)
+		v->same_points += alone->hashes[i].low == looked_at->hashes[i].low &&
+				  alone->hashes[i].high == looked_at->hashes[i].high;
+	err = same_files(alone->console, looked_at->console, &v->same_console, &v->console_bytes);
+	if (err)
+		return err;
+	if (asprintf(&path, "%s/console", recording->directory) < 0)
+		return rs_error_no_memory();
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		err = rs_error_errno(errno, "%s", path);
+	else
+		err = same_files(fd, alone->console, &v->same_as_recorded, &bytes);
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return err;
+}
+
+static void show_text(const struct replayed *alone, const struct replayed *looked_at,
+		      const struct verdict *v)
+{
+	uint64_t points = alone->a->points;
+
+	printf("%-16s %-32s %-32s\n", "INSTRUCTION", "LEFT ALONE", "LOOKED AT");
+	for (uint64_t i = 0; i < points; i++) {
+		const struct rs_state_hash *a = &alone->hashes[i], *b = &looked_at->hashes[i];
+
+		printf("%-16" PRIu64 " %016" PRIx64 "%016" PRIx64 " %016" PRIx64 "%016" PRIx64
+		       "%s\n",
+		       place(alone->end, i + 1, points), a->high, a->low, b->high, b->low,
+		       a->low == b->low && a->high == b->high ? "" : "  DIFFERS");
+	}
+	printf("%" PRIu64 " of %" PRIu64 " states are the same, with %" PRIu64
+	       " stops that read %" PRIu64 " bytes (no stack at %" PRIu64 " of them)\n",
+	       v->same_points, points, looked_at->samples, looked_at->read, looked_at->missing);
+	printf("console, %" PRIu64 " bytes: %s; %s as recorded\n", v->console_bytes,
+	       v->same_console ? "the same" : "DIFFERS",
+	       v->same_as_recorded ? "the same" : "NOT the same");
+}
+
+static void show_json(const struct replayed *alone, const struct replayed *looked_at,
+		      const struct verdict *v)
+{
+	json_t *points = json_array();
+
+	for (uint64_t i = 0; i < alone->a->points; i++) {
+		const struct rs_state_hash *a = &alone->hashes[i], *b = &looked_at->hashes[i];
+		char one[33], other[33];
+
+		snprintf(one, sizeof(one), "%016" PRIx64 "%016" PRIx64, a->high, a->low);
+		snprintf(other, sizeof(other), "%016" PRIx64 "%016" PRIx64, b->high, b->low);
+		json_array_append_new(
+			points, json_pack("{s:I, s:s, s:s}", "instruction",
+					  (json_int_t)place(alone->end, i + 1, alone->a->points),
+					  "alone", one, "looked_at", other));
+	}
+	rs_cli_print_json(
+		json_pack("{s:o, s:I, s:I, s:I, s:I, s:b, s:b}", "states", points, "same",
+			  (json_int_t)v->same_points, "samples", (json_int_t)looked_at->samples,
+			  "read_bytes", (json_int_t)looked_at->read, "console_bytes",
+			  (json_int_t)v->console_bytes, "console_same", (int)v->same_console,
+			  "console_as_recorded", (int)v->same_as_recorded));
+}
+
+/* ---- the verb ----------------------------------------------------------------------------- */
+
+static struct rs_error *replay_both(struct replayed *alone, struct replayed *looked_at,
+				    const struct rs_recording *recording)
+{
+	const struct verify_arguments *a = alone->a;
+	struct rs_error *err;
+
+	alone->hashes = calloc(a->points, sizeof(*alone->hashes));
+	looked_at->hashes = calloc(a->points, sizeof(*looked_at->hashes));
+	looked_at->buffer = malloc(a->bytes);
+	if (!alone->hashes || !looked_at->hashes || !looked_at->buffer)
+		return rs_error_no_memory();
+	alone->end = looked_at->end = recording->icount;
+	if (!recording->icount)
+		return rs_error_create(RS_USAGE, "%s: nothing was recorded", recording->directory);
+	err = replay(alone, recording, 0);
+	return err ? err : replay(looked_at, recording, a->samples);
+}
+
+static void replayed_deinit(struct replayed *r)
+{
+	if (r->console >= 0)
+		close(r->console);
+	free(r->hashes);
+	free(r->buffer);
+}
+
+int replay_verify(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse, "REC", doc, NULL, NULL, NULL };
+	struct verify_arguments a = { .points = POINTS, .samples = 1000, .bytes = BYTES };
+	struct rs_recording recording = { 0 };
+	struct replayed alone = { .a = &a, .console = -1 }, looked_at = alone;
+	struct verdict v = { 0 };
+	struct rs_error *err;
+	bool good;
+
+	if (rs_cli_parse(&argp, argc, argv, &a))
+		return RS_EXIT_USAGE;
+	alone.shows = looked_at.shows = !a.quiet && !a.json && isatty(STDERR_FILENO);
+	rs_cli_catch_stop();
+	err = rs_recording_read(a.directory, &recording);
+	if (!err)
+		err = rs_recording_check(&recording);
+	if (!err)
+		err = replay_both(&alone, &looked_at, &recording);
+	if (!err)
+		err = compare(&alone, &looked_at, &recording, &v);
+	if (!err)
+		(a.json ? show_json : show_text)(&alone, &looked_at, &v);
+	good = !err && v.same_points == a.points && v.same_console && v.same_as_recorded;
+	replayed_deinit(&alone);
+	replayed_deinit(&looked_at);
+	rs_recording_deinit(&recording);
+	if (err)
+		return rs_cli_fail("replay verify", err);
+	return good ? RS_EXIT_OK : RS_EXIT_FAILED;
+}

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "replay/gdb.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PACKET_MAX 16384u /* of an answer: `g` is some 1,200 digits; QEMU's own most is 4096 */
+#define READ_MAX   2048u  /* what QEMU gives in one `m` */
+#define ANSWER_MS  30000  /* a machine that stands still answers at once */
+#define UNASKED_MS 100	  /* for what comes unasked; later it is skipped */
+#define TRIES	   8	  /* packets with a wrong checksum in a row */
+
+struct rs_gdb {
+	int fd;
+	uint32_t at, n; /* of what was read, and is not taken yet */
+	uint8_t read[4096];
+	char packet[PACKET_MAX + 1]; /* the last that came, without $ and checksum, NUL-ended */
+	size_t len;
+};
+
+/* ---- bytes ---------------------------------------------------------------------------------- */
+
+static struct rs_error *gone(void)
+{
+	return rs_error_create(RS_ABSENT, "QEMU's GDB stub has gone");
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static struct rs_error *send_all(struct rs_gdb *gdb, const char *bytes, size_t n)
+{
+	while (n) {
+		ssize_t sent = send(gdb->fd, bytes, n, MSG_NOSIGNAL);
+
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent < 0)
+			return errno == EPIPE || errno == ECONNRESET
+				       ? gone()
+				       : rs_error_errno(errno, "writing to QEMU's GDB stub");
+		bytes += sent;
+		n -= (size_t)sent;
+	}
+	return NULL;
+}
+
+/* One byte by the deadline; *got false when it has passed. */
+static struct rs_error *byte_by(struct rs_gdb *gdb, int64_t deadline, uint8_t *byte, bool *got)
+{
+	*got = true;
+	while (gdb->at == gdb->n) {
+		struct pollfd wait = { .fd = gdb->fd, .events = POLLIN };
+		int64_t left = deadline - now_ms();
+		int ready = poll(&wait, 1, left > 0 ? (int)left : 0);
+		ssize_t n;
+
+		if (ready < 0 && errno != EINTR)
+			return rs_error_errno(errno, "waiting for QEMU's GDB stub");
+		if (ready <= 0) {
+			*got = left > 0;
+			if (!*got)
+				return NULL;
+			continue;
+		}
+		n = read(gdb->fd, gdb->read, sizeof(gdb->read));
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0 && errno != ECONNRESET)
+			return rs_error_errno(errno, "reading from QEMU's GDB stub");
+		if (n <= 0)
+			return gone();
+		gdb->at = 0;
+		gdb->n = (uint32_t)n;
+	}
+	*byte = gdb->read[gdb->at++];
+	return NULL;
+}
+
+/* ---- packets -------------------------------------------------------------------------------- */
+
+static int digit(uint8_t c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* The rest of a packet whose $ was read. *good false: its checksum is not that of its text. */
+static struct rs_error *packet_rest(struct rs_gdb *gdb, int64_t deadline, bool *good, bool *got)
+{
+	uint8_t sum = 0, byte = 0, check[2] = { 0 };
+	struct rs_error *err;
+
+	gdb->len = 0;
+	for (;;) {
+		err = byte_by(gdb, deadline, &byte, got);
+		if (err || !*got || byte == '#')
+			break;
+		if (gdb->len == PACKET_MAX)
+			return rs_error_create(RS_DAMAGED,
+					       "QEMU's GDB stub sent a packet of more "
+					       "than %u bytes",
+					       PACKET_MAX);
+		sum = (uint8_t)(sum + byte);
+		gdb->packet[gdb->len++] = (char)byte;
+	}
+	gdb->packet[gdb->len] = '\0';
+	for (int i = 0; !err && *got && i < 2; i++)
+		err = byte_by(gdb, deadline, &check[i], got);
+	*good = digit(check[0]) >= 0 && digit(check[1]) >= 0 &&
+		(digit(check[0]) << 4 | digit(check[1])) == sum;
+	return err;
+}
+
+/* The next packet, acknowledged. */
+static struct rs_error *receive(struct rs_gdb *gdb, int timeout_ms, bool *got)
+{
+	int64_t deadline = now_ms() + timeout_ms;
+
+	for (int i = 0; i < TRIES; i++) {
+		bool good = false;
+		uint8_t byte = 0;
+		struct rs_error *err;
+
+		do { /* acknowledgements, and whatever else is no packet */
+			err = byte_by(gdb, deadline, &byte, got);
+			if (err || !*got)
+				return err;
+		} while (byte != '$');
+		/* Once it has begun, the rest is on its way. */
+		err = packet_rest(gdb, now_ms() + ANSWER_MS, &good, got);
+		if (!err && !*got)
+			err = rs_error_create(RS_DAMAGED,
+					      "QEMU's GDB stub stopped within a packet");
+		if (err)
+			return err;
+		err = send_all(gdb, good ? "+" : "-", 1);
+		if (good) { /* it stands, though who sent it may have gone: the next read says */
+			rs_error_free(err);
+			return NULL;
+		}
+		if (err)
+			return err;
+	}
+	return rs_error_create(RS_DAMAGED, "QEMU's GDB stub sends packets with wrong checksums");
+}
+
+static struct rs_error *post(struct rs_gdb *gdb, const char *text)
+{
+	char packet[PACKET_MAX + 8];
+	uint8_t sum = 0;
+	size_t n = strlen(text);
+
+	if (n > PACKET_MAX)
+		return rs_error_create(RS_USAGE, "a GDB packet of %zu bytes is too long", n);
+	for (size_t i = 0; i < n; i++)
+		sum = (uint8_t)(sum + (uint8_t)text[i]);
+	n = (size_t)snprintf(packet, sizeof(packet), "$%s#%02x", text, sum);
+	return send_all(gdb, packet, n);
+}
+
+/* That the machine has stopped, which a stub also says unasked. */
+static bool says_stopped(const struct rs_gdb *gdb)
+{
+	return gdb->packet[0] == 'T' || gdb->packet[0] == 'S';
+}
+
+static struct rs_error *ask(struct rs_gdb *gdb, const char *text)
+{
+	struct rs_error *err = post(gdb, text);
+	bool got = true;
+
+	do {
+		if (!err)
+			err = receive(gdb, ANSWER_MS, &got);
+	} while (!err && got && says_stopped(gdb) && text[0] != '?');
+	if (!err && !got)
+		err = rs_error_create(RS_FAILED, "QEMU's GDB stub does not answer");
+	return err;
+}
+
+static struct rs_error *ask_ok(struct rs_gdb *gdb, const char *text)
+{
+	struct rs_error *err = ask(gdb, text);
+
+	if (!err && strcmp(gdb->packet, "OK") != 0)
+		err = rs_error_create(RS_FAILED, "QEMU's GDB stub answers '%.20s' to '%.20s'",
+				      gdb->packet, text);
+	return err;
+}
+
+/* Digits into bytes, at most size of them. False: there is something else among them. */
+static bool unhex(const char *text, size_t len, uint8_t *bytes, size_t size, size_t *n)
+{
+	*n = 0;
+	for (size_t i = 0; i + 1 < len && *n < size; i += 2) {
+		int high = digit((uint8_t)text[i]), low = digit((uint8_t)text[i + 1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		bytes[(*n)++] = (uint8_t)(high << 4 | low);
+	}
+	return len % 2 == 0;
+}
+
+/* ---- the connection ------------------------------------------------------------------------- */
+
+struct rs_error *rs_gdb_connect(const char *path, struct rs_gdb **gdb)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	struct rs_gdb *made;
+	struct rs_error *err;
+
+	if (strlen(path) >= sizeof(to.sun_path))
+		return rs_error_create(RS_USAGE, "%s is too long for a socket", path);
+	strcpy(to.sun_path, path);
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return rs_error_no_memory();
+	made->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (made->fd < 0 || connect(made->fd, (struct sockaddr *)&to, sizeof(to))) {
+		err = rs_error_errno(errno, "%s", path);
+		rs_gdb_close(made);
+		return err;
+	}
+	/* A machine that ran stops, which is said unasked before "?" is answered. */
+	err = ask(made, "?");
+	for (bool got = true; !err && got;)
+		err = receive(made, UNASKED_MS, &got);
+	if (err) {
+		rs_gdb_close(made);
+		return err;
+	}
+	*gdb = made;
+	return NULL;
+}
+
+void rs_gdb_close(struct rs_gdb *gdb)
+{
+	if (!gdb)
+		return;
+	if (gdb->fd >= 0)
+		close(gdb->fd);
+	free(gdb);
+}
+
+/* ---- what it is asked ----------------------------------------------------------------------- */
+
+struct rs_error *rs_gdb_monitor(struct rs_gdb *gdb, const char *command, char *said, size_t size)
+{
+	char text[512] = "qRcmd,";
+	size_t at = strlen(text), used = 0, n;
+	struct rs_error *err;
+	bool got = true;
+
+	if (strlen(command) * 2 + at >= sizeof(text))
+		return rs_error_create(RS_USAGE, "a monitor command is too long: %.40s", command);
+	for (const char *c = command; *c; c++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%02x", (uint8_t)*c);
+	said[0] = '\0';
+	err = ask(gdb, text);
+	while (!err && gdb->packet[0] == 'O' && strcmp(gdb->packet, "OK") != 0) {
+		if (!unhex(gdb->packet + 1, gdb->len - 1, (uint8_t *)said + used, size - 1 - used,
+			   &n))
+			return rs_error_create(RS_DAMAGED, "QEMU's monitor says no digits");
+		used += n;
+		said[used] = '\0';
+		err = receive(gdb, ANSWER_MS, &got);
+		if (!err && !got)
+			err = rs_error_create(RS_FAILED, "QEMU's monitor does not end");
+	}
+	if (!err && strcmp(gdb->packet, "OK") != 0)
+		err = rs_error_create(RS_FAILED, "QEMU's monitor refuses '%s': %.40s", command,
+				      gdb->packet);
+	return err;
+}
+
+struct rs_error *rs_gdb_registers_raw(struct rs_gdb *gdb, void *raw, size_t size, size_t *bytes)
+{
+	struct rs_error *err = ask(gdb, "g");
+
+	if (!err && (!unhex(gdb->packet, gdb->len, raw, size, bytes) || !*bytes))
+		err = rs_error_create(RS_FAILED, "QEMU's GDB stub gives no registers: %.20s",
+				      gdb->packet);
+	return err;
+}
+
+/* What `g` begins with. */
+static const uint8_t widths[] = {
+	8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, /* to rip */
+	4, 4, 4, 4, 4, 4, 4,				   /* eflags and segments */
+	8, 8, 8, 8, 8, 8, 8, 8, 8,			   /* bases, control registers, efer */
+};
+#define N_REGS (sizeof(widths))
+
+static const struct {
+	const char *name;
+	uint32_t at;
+	uint8_t bytes;
+} names[N_REGS] = {
+#define REG(name, field)                                                                           \
+	{                                                                                          \
+		name, offsetof(struct rs_x86_regs, field),                                         \
+			sizeof(((struct rs_x86_regs *)0)->field)                                   \
+	}
+	REG("rax", gpr[0]),	 REG("rbx", gpr[1]),	  REG("rcx", gpr[2]),
+	REG("rdx", gpr[3]),	 REG("rsi", gpr[4]),	  REG("rdi", gpr[5]),
+	REG("rbp", gpr[6]),	 REG("rsp", gpr[7]),	  REG("r8", gpr[8]),
+	REG("r9", gpr[9]),	 REG("r10", gpr[10]),	  REG("r11", gpr[11]),
+	REG("r12", gpr[12]),	 REG("r13", gpr[13]),	  REG("r14", gpr[14]),
+	REG("r15", gpr[15]),	 REG("rip", rip),	  REG("eflags", eflags),
+	REG("cs", cs),		 REG("ss", ss),		  REG("ds", ds),
+	REG("es", es),		 REG("fs", fs),		  REG("gs", gs),
+	REG("fs_base", fs_base), REG("gs_base", gs_base), REG("k_gs_base", k_gs_base),
+	REG("cr0", cr0),	 REG("cr2", cr2),	  REG("cr3", cr3),
+	REG("cr4", cr4),	 REG("cr8", cr8),	  REG("efer", efer),
+#undef REG
+};
+
+bool rs_x86_reg(const struct rs_x86_regs *regs, const char *name, uint64_t *value)
+{
+	for (size_t i = 0; i < N_REGS; i++) {
+		if (strcmp(names[i].name, name) != 0)
+			continue;
+		*value = 0; /* little endian: a narrow one is widened */
+		memcpy(value, (const uint8_t *)regs + names[i].at, names[i].bytes);
+		return true;
+	}
+	return false;
+}
+
+struct rs_error *rs_gdb_registers(struct rs_gdb *gdb, struct rs_x86_regs *regs)
+{
+	uint8_t raw[PACKET_MAX / 2];
+	size_t bytes = 0, at = 0;
+	struct rs_error *err = rs_gdb_registers_raw(gdb, raw, sizeof(raw), &bytes);
+
+	if (err)
+		return err;
+	memset(regs, 0, sizeof(*regs));
+	for (size_t i = 0; i < N_REGS; i++) {
+		if (at + widths[i] > bytes)
+			return rs_error_create(RS_DAMAGED,
+					       "QEMU's GDB stub gives %zu bytes of registers: this "
+					       "is no x86-64 machine",
+					       bytes);
+		memcpy((uint8_t *)regs + names[i].at, raw + at, names[i].bytes);
+		at += widths[i];
+	}
+	return NULL;
+}
+
+struct rs_error *rs_gdb_read(struct rs_gdb *gdb, uint64_t gva, void *buf, size_t bytes)
+{
+	uint8_t *to = buf;
+
+	while (bytes) {
+		size_t part = bytes < READ_MAX ? bytes : READ_MAX, n;
+		struct rs_error *err;
+		char text[64];
+
+		snprintf(text, sizeof(text), "m%" PRIx64 ",%zx", gva, part);
+		err = ask(gdb, text);
+		if (err)
+			return err;
+		if (!unhex(gdb->packet, gdb->len, to, part, &n) || n != part)
+			return rs_error_create(RS_FAILED, "0x%" PRIx64 " can't be read: %.20s", gva,
+					       gdb->packet);
+		to += part;
+		gva += part;
+		bytes -= part;
+	}
+	return NULL;
+}
+
+struct rs_error *rs_gdb_point(struct rs_gdb *gdb, enum rs_gdb_point kind, uint64_t address,
+			      uint32_t bytes, bool set)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%c%d,%" PRIx64 ",%x", set ? 'Z' : 'z', (int)kind, address,
+		 bytes);
+	return ask_ok(gdb, text);
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+struct rs_error *rs_gdb_continue(struct rs_gdb *gdb)
+{
+	return post(gdb, "c");
+}
+
+struct rs_error *rs_gdb_step(struct rs_gdb *gdb)
+{
+	return post(gdb, "s");
+}
+
+struct rs_error *rs_gdb_interrupt(struct rs_gdb *gdb)
+{
+	return send_all(gdb, "\x03", 1);
+}
+
+/* "T05thread:01;watch:ffff...;": the access that stopped it. */
+static void watched(const char *packet, struct rs_gdb_stopped *stopped)
+{
+	static const struct {
+		const char *word;
+		enum rs_gdb_point kind;
+	} words[] = { { "rwatch:", RS_GDB_READ },
+		      { "awatch:", RS_GDB_ACCESS },
+		      { "watch:", RS_GDB_WRITE } };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		const char *at = strstr(packet, words[i].word);
+
+		if (!at)
+			continue;
+		stopped->why = RS_GDB_WATCHED;
+		stopped->kind = words[i].kind;
+		stopped->address = strtoull(at + strlen(words[i].word), NULL, 16);
+		return;
+	}
+}
+
+struct rs_error *rs_gdb_wait(struct rs_gdb *gdb, int timeout_ms, bool *done,
+			     struct rs_gdb_stopped *stopped)
+{
+	struct rs_error *err = receive(gdb, timeout_ms, done);
+
+	*stopped = (struct rs_gdb_stopped){ .why = RS_GDB_STOPPED };
+	if (err && rs_error_code(err) == RS_ABSENT) { /* it closes without a word, too */
+		rs_error_free(err);
+		stopped->why = RS_GDB_ENDED;
+		*done = true;
+		return NULL;
+	}
+	if (err || !*done)
+		return err;
+	switch (gdb->packet[0]) {
+	case 'T':
+		watched(gdb->packet, stopped);
+		return NULL;
+	case 'S':
+		return NULL;
+	case 'W':
+	case 'X':
+		stopped->why = RS_GDB_ENDED;
+		return NULL;
+	default:
+		return rs_error_create(RS_DAMAGED,
+				       "QEMU's GDB stub answers '%.20s' to a machine "
+				       "that runs",
+				       gdb->packet);
+	}
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A QEMU of ours: started with two sockets in a folder of its own, QMP and GDB, and ended with us
+ * whatever happens (PR_SET_PDEATHSIG).
+ */
+#ifndef RS_REPLAY_QEMU_H
+#define RS_REPLAY_QEMU_H
+
+#include <sys/types.h>
+#include "replay/gdb.h"
+#include "replay/qmp.h"
+
+struct rs_qemu {
+	pid_t pid;	 /* 0: none, or reaped */
+	int status;	 /* of wait(), when it has ended */
+	char folder[64]; /* of the sockets; removed at the end */
+	char said[2048]; /* the end of what it wrote on standard error */
+	int said_fd;
+	struct rs_qmp *qmp;
+	struct rs_gdb *gdb; /* NULL until rs_qemu_gdb() */
+};
+
+/* The QEMU of PATH: a recording does not choose what is run. */
+#define RS_QEMU "qemu-system-x86_64"
+
+/* Its version as it says it, "7.2.22 (Debian ...)". RS_ABSENT: there is none. */
+struct rs_error *rs_qemu_version(char *version, size_t size);
+
+/* Starts it with these arguments (NULL-ended, argv[0] the program) and -qmp and -gdb besides; its
+ * standard input is nothing. Returns when QMP answers. */
+struct rs_error *rs_qemu_start(struct rs_qemu *qemu, char *const argv[]);
+
+/* Connects the GDB channel, which stops the machine. */
+struct rs_error *rs_qemu_gdb(struct rs_qemu *qemu);
+
+/* Whether it still runs; reaps it when it does not. */
+bool rs_qemu_runs(struct rs_qemu *qemu);
+
+/* Asks it to quit, in good order, and waits for that; what will not go is killed, which is an
+ * error. Says so if it ended by a signal or with another status than 0. */
+struct rs_error *rs_qemu_quit(struct rs_qemu *qemu);
+
+/* Kills it where it still runs, and frees; also one of zero bytes. */
+void rs_qemu_end(struct rs_qemu *qemu);
+
+#endif

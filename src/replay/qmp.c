@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "replay/qmp.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINE_MAX_BYTES (1u << 20)
+#define ANSWER_MS      60000 /* a snapshot takes seconds */
+#define EVENTS_MAX     1024  /* kept; of more the oldest go */
+
+struct rs_qmp {
+	int fd;
+	char *line;  /* what was read, and is no whole line yet */
+	size_t used; /* of it */
+	json_t *events;
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static struct rs_error *gone(void)
+{
+	return rs_error_create(RS_ABSENT, "QEMU has gone");
+}
+
+/* Reads more. *got false: nothing came by the deadline. */
+static struct rs_error *more(struct rs_qmp *qmp, int64_t deadline, bool *got)
+{
+	for (;;) {
+		struct pollfd wait = { .fd = qmp->fd, .events = POLLIN };
+		int64_t left = deadline - now_ms();
+		int ready = poll(&wait, 1, left > 0 ? (int)left : 0);
+		ssize_t n;
+
+		if (ready < 0 && errno != EINTR)
+			return rs_error_errno(errno, "waiting for QEMU");
+		*got = ready > 0;
+		if (ready <= 0 && left <= 0)
+			return NULL;
+		if (ready <= 0)
+			continue;
+		if (qmp->used == LINE_MAX_BYTES)
+			return rs_error_create(RS_DAMAGED, "QEMU sent a line of more than %u bytes",
+					       LINE_MAX_BYTES);
+		n = read(qmp->fd, qmp->line + qmp->used, LINE_MAX_BYTES - qmp->used);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0 && errno != ECONNRESET)
+			return rs_error_errno(errno, "reading from QEMU");
+		if (n <= 0)
+			return gone();
+		qmp->used += (size_t)n;
+		return NULL;
+	}
+}
+
+/* The next object, the caller's; NULL: none came by the deadline. */
+static struct rs_error *object_by(struct rs_qmp *qmp, int64_t deadline, json_t **object)
+{
+	struct rs_error *err = NULL;
+	json_error_t why;
+	bool got = true;
+	size_t len;
+	char *end;
+
+	*object = NULL;
+	for (;;) {
+		end = memchr(qmp->line, '\n', qmp->used);
+		if (end)
+			break;
+		err = more(qmp, deadline, &got);
+		if (err || !got)
+			return err;
+	}
+	len = (size_t)(end - qmp->line);
+	*object = json_loadb(qmp->line, len, 0, &why);
+	memmove(qmp->line, end + 1, qmp->used - len - 1);
+	qmp->used -= len + 1;
+	if (!json_is_object(*object)) {
+		json_decref(*object);
+		*object = NULL;
+		return rs_error_create(RS_DAMAGED, "QEMU sent what is no JSON object: %s",
+				       why.text);
+	}
+	return NULL;
+}
+
+static void keep_event(struct rs_qmp *qmp, json_t *event)
+{
+	if (json_array_size(qmp->events) == EVENTS_MAX)
+		json_array_remove(qmp->events, 0);
+	json_array_append_new(qmp->events, event);
+}
+
+static struct rs_error *send_line(struct rs_qmp *qmp, const json_t *command)
+{
+	char *text = json_dumps(command, JSON_COMPACT);
+	size_t at = 0, len = text ? strlen(text) : 0;
+	struct rs_error *err = NULL;
+
+	if (!text)
+		return rs_error_no_memory();
+	text[len++] = '\n'; /* in the place of the NUL */
+	while (!err && at < len) {
+		ssize_t n = send(qmp->fd, text + at, len - at, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			err = errno == EPIPE || errno == ECONNRESET
+				      ? gone()
+				      : rs_error_errno(errno, "writing to QEMU");
+		else
+			at += (size_t)n;
+	}
+	free(text);
+	return err;
+}
+
+struct rs_error *rs_qmp_execute(struct rs_qmp *qmp, const char *command, json_t *arguments,
+				json_t **result)
+{
+	json_t *sent = json_pack("{s:s, s:o*}", "execute", command, "arguments", arguments);
+	int64_t deadline = now_ms() + ANSWER_MS;
+	struct rs_error *err = sent ? send_line(qmp, sent) : rs_error_no_memory();
+	json_t *object = NULL, *refusal;
+
+	json_decref(sent);
+	while (!err) {
+		err = object_by(qmp, deadline, &object);
+		if (!err && !object)
+			err = rs_error_create(RS_FAILED, "QEMU does not answer to %s", command);
+		if (err || !json_object_get(object, "event"))
+			break;
+		keep_event(qmp, object);
+	}
+	if (err)
+		return err;
+	refusal = json_object_get(object, "error");
+	if (refusal) {
+		const char *why = json_string_value(json_object_get(refusal, "desc"));
+
+		err = rs_error_create(RS_FAILED, "QEMU refuses %s: %s", command, why ? why : "");
+	} else if (result) {
+		*result = json_incref(json_object_get(object, "return"));
+	}
+	json_decref(object);
+	return err;
+}
+
+struct rs_error *rs_qmp_event(struct rs_qmp *qmp, int timeout_ms, json_t **event)
+{
+	int64_t deadline = now_ms() + timeout_ms;
+	struct rs_error *err = NULL;
+
+	*event = json_incref(json_array_get(qmp->events, 0));
+	if (*event) {
+		json_array_remove(qmp->events, 0);
+		return NULL;
+	}
+	do { /* an answer that nobody waits for any more is no event */
+		json_decref(*event);
+		err = object_by(qmp, deadline, event);
+	} while (!err && *event && !json_object_get(*event, "event"));
+	return err;
+}
+
+static struct rs_error *negotiate(struct rs_qmp *qmp)
+{
+	json_t *greeting = NULL;
+	struct rs_error *err = object_by(qmp, now_ms() + ANSWER_MS, &greeting);
+	bool good = json_object_get(greeting, "QMP");
+
+	json_decref(greeting);
+	if (!err && !good)
+		err = rs_error_create(RS_FAILED, "this is no QMP socket");
+	return err ? err : rs_qmp_execute(qmp, "qmp_capabilities", NULL, NULL);
+}
+
+struct rs_error *rs_qmp_connect(const char *path, struct rs_qmp **qmp)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	struct rs_error *err = NULL;
+	struct rs_qmp *made;
+
+	if (strlen(path) >= sizeof(to.sun_path))
+		return rs_error_create(RS_USAGE, "%s is too long for a socket", path);
+	strcpy(to.sun_path, path);
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return rs_error_no_memory();
+	made->line = malloc(LINE_MAX_BYTES);
+	made->events = json_array();
+	made->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (!made->line || !made->events)
+		err = rs_error_no_memory();
+	else if (made->fd < 0 || connect(made->fd, (struct sockaddr *)&to, sizeof(to)))
+		err = rs_error_errno(errno, "%s", path);
+	if (!err)
+		err = negotiate(made);
+	if (err)
+		rs_qmp_close(made);
+	else
+		*qmp = made;
+	return err;
+}
+
+void rs_qmp_close(struct rs_qmp *qmp)
+{
+	if (!qmp)
+		return;
+	if (qmp->fd >= 0)
+		close(qmp->fd);
+	json_decref(qmp->events);
+	free(qmp->line);
+	free(qmp);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * QEMU's machine protocol, QMP: JSON lines on a unix socket. A line is at most 1 MiB, each wait has
+ * an end, and what is no JSON or no answer is an error.
+ */
+#ifndef RS_REPLAY_QMP_H
+#define RS_REPLAY_QMP_H
+
+#include <stdbool.h>
+#include <jansson.h>
+#include <ringside/error.h>
+
+struct rs_qmp;
+
+/* Connects, and negotiates. */
+struct rs_error *rs_qmp_connect(const char *path, struct rs_qmp **qmp);
+void rs_qmp_close(struct rs_qmp *qmp); /* NULL is nothing */
+
+/* Executes a command; takes over arguments (NULL: none). *result is the caller's; NULL: not wanted.
+ * Events that come meanwhile are kept (rs_qmp_event). RS_ABSENT: QEMU has gone. */
+struct rs_error *rs_qmp_execute(struct rs_qmp *qmp, const char *command, json_t *arguments,
+				json_t **result);
+
+/* The next event, the caller's, within timeout_ms; NULL: none came. RS_ABSENT: QEMU has gone. */
+struct rs_error *rs_qmp_event(struct rs_qmp *qmp, int timeout_ms, json_t **event);
+
+#endif

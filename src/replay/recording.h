@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A recording: a folder with all that a QEMU needs to do once more, instruction for instruction,
+ *what it did when it was recorded.
+ *
+ *	REC/recording.json   what this is: below
+ *	REC/kernel, initrd   copies
+ *	REC/log              QEMU's: what was not deterministic
+ *	REC/console          what the guest wrote on its serial port
+ *
+ * The machine is QEMU's `pc` under TCG with one processor, RAM, a serial port, and nothing else;
+ *its clock is the count of instructions, each 2^shift ns.
+ */
+#ifndef RS_REPLAY_RECORDING_H
+#define RS_REPLAY_RECORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <ringside/error.h>
+
+#define RS_RECORDING_VERSION 1
+#define RS_RECORDING_ARGS    64u
+/* MiB of RAM: all of it below 4 GiB, in one piece. */
+#define RS_RECORDING_MEMORY_MIN 32u
+#define RS_RECORDING_MEMORY_MAX 3072u
+#define RS_RECORDING_SHIFT_MAX	10u
+
+enum rs_recording_state {
+	RS_RECORDING_OPEN,   /* being recorded; without QEMU, its recorder was killed */
+	RS_RECORDING_CLOSED, /* to the guest's end, or until it was stopped */
+	RS_RECORDING_CUT,    /* QEMU did not end in good order: the log may lack its end */
+};
+
+struct rs_recording {
+	char *directory;
+	enum rs_recording_state state;
+	char *command;	    /* as it was typed */
+	char *qemu_version; /* as it says itself: another one does not replay */
+	uint32_t memory_mib;
+	uint32_t shift;
+	char *append; /* the kernel's arguments, ours among them */
+	bool initrd;
+	char *hashes[3]; /* SHA-256 of kernel, initrd, log; NULL where there is none */
+	uint64_t icount; /* the last that was seen while it was recorded */
+	char *why;	 /* it ended: "the guest powered off", "stopped" */
+};
+
+/* The arguments that keep the log small: calibration by polling a timer writes an event each few
+ * instructions. Put before the caller's. */
+extern const char rs_recording_append[];
+
+/* Reads REC/recording.json. RS_USAGE: it is none. */
+struct rs_error *rs_recording_read(const char *directory, struct rs_recording *recording);
+/* Writes it, by replacing the file. */
+struct rs_error *rs_recording_write(const struct rs_recording *recording);
+void rs_recording_deinit(struct rs_recording *recording); /* also one of zero bytes */
+
+/* Whether it can be replayed: it is whole, kernel, initrd and log are what they were, and QEMU is
+ * the one that recorded. RS_DAMAGED, RS_ABSENT: no, and why. */
+struct rs_error *rs_recording_check(const struct rs_recording *recording);
+
+/* SHA-256 of kernel, initrd and log as they are. */
+struct rs_error *rs_recording_hash(struct rs_recording *recording);
+
+/* QEMU's command line, NULL-ended; freed by rs_recording_argv_free(). memory: NULL, or the file
+ * that is the guest's RAM; console: where the serial port goes. */
+struct rs_error *rs_recording_argv(const struct rs_recording *recording, bool replay,
+				   const char *memory, const char *console, char ***argv);
+void rs_recording_argv_free(char **argv);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The two channels to QEMU, GDB's and QMP, against another side that says what a test has written
+ * down: split anywhere, wrong, endless, or gone. What a real QEMU says is tests/replay's.
+ */
+#include "../test.h"
+
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "replay/gdb.h"
+#include "replay/qmp.h"
+
+/* The other side: for each line of a script, waits until `heard` has come, then says `says`. */
+struct turn {
+	const char *heard; /* NULL: says at once */
+	const char *says;
+	bool drips; /* a byte at a time */
+};
+
+struct other {
+	char path[64];
+	int listening;
+	const struct turn *turns;
+	size_t n;
+	pthread_t thread;
+};
+
+static void say(int fd, const struct turn *turn)
+{
+	size_t len = strlen(turn->says), part = turn->drips ? 1 : len;
+
+	for (size_t at = 0; at < len; at += part)
+		if (send(fd, turn->says + at, part, MSG_NOSIGNAL) < 0)
+			return;
+}
+
+static void *play(void *arg)
+{
+	const struct other *o = arg;
+	int fd = accept(o->listening, NULL, NULL);
+	char heard[65536] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < o->n; i++) {
+		char *found = heard;
+
+		while (o->turns[i].heard && !(found = strstr(heard, o->turns[i].heard))) {
+			ssize_t n = read(fd, heard + used, sizeof(heard) - 1 - used);
+
+			if (n <= 0)
+				goto out;
+			used += (size_t)n;
+			heard[used] = '\0';
+		}
+		if (o->turns[i].heard) { /* what was heard is not heard again */
+			found += strlen(o->turns[i].heard);
+			used -= (size_t)(found - heard);
+			memmove(heard, found, used + 1);
+		}
+		say(fd, &o->turns[i]);
+	}
+out:
+	close(fd);
+	return NULL;
+}
+
+static void other_begin(struct other *o, const struct turn *turns, size_t n)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+
+	*o = (struct other){ .turns = turns, .n = n };
+	snprintf(o->path, sizeof(o->path), "/tmp/ringside-channel.%d", (int)getpid());
+	strcpy(at.sun_path, o->path);
+	unlink(o->path);
+	o->listening = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK(o->listening >= 0 && !bind(o->listening, (struct sockaddr *)&at, sizeof(at)) &&
+	      !listen(o->listening, 1));
+	CHECK(!pthread_create(&o->thread, NULL, play, o));
+}
+
+static void other_end(struct other *o)
+{
+	pthread_join(o->thread, NULL);
+	close(o->listening);
+	unlink(o->path);
+}
+
+#define BEGIN(o, turns) other_begin((o), (turns), sizeof(turns) / sizeof((turns)[0]))
+
+/* ---- GDB's ---------------------------------------------------------------------------------- */
+
+#define HELLO                                                                                      \
+	{                                                                                          \
+		"$?#3f", "+$T02thread:01;#04"                                                      \
+	}
+
+TEST(gdb_asks_and_is_told)
+{
+	static const struct turn turns[] = {
+		{ NULL, "$T02#b6", false }, /* unasked: the machine ran */
+		HELLO,
+		{ "$m1000,4#8e", "+$T02#b6$0a0bff7f#8c", true },
+		{ "$Z0,2000,1#d5", "+$OK#9a" },
+		{ "$Z2,2000,1#d7", "+$E22#a9" },
+		{ "$qRcmd,78#92", "+$O6162#1e$O0a#e0$OK#9a", true },
+		{ "$c#63", "+" },
+		{ NULL, "$T05thread:01;watch:ffff800000001234;#7d" },
+	};
+	struct rs_gdb_stopped stopped;
+	struct rs_gdb *gdb = NULL;
+	struct other o;
+	uint8_t bytes[4];
+	char said[16];
+	bool done;
+
+	BEGIN(&o, turns);
+	if (CHECK_OK(rs_gdb_connect(o.path, &gdb))) {
+		CHECK_OK(rs_gdb_read(gdb, 0x1000, bytes, 4));
+		CHECK(!memcmp(bytes, "\x0a\x0b\xff\x7f", 4));
+		CHECK_OK(rs_gdb_point(gdb, RS_GDB_EXEC, 0x2000, 1, true));
+		CHECK_ERR(rs_gdb_point(gdb, RS_GDB_WRITE, 0x2000, 1, true), RS_FAILED, "E22");
+		CHECK_OK(rs_gdb_monitor(gdb, "x", said, sizeof(said)));
+		CHECK_STR(said, "ab\n");
+		CHECK_OK(rs_gdb_continue(gdb));
+		CHECK_OK(rs_gdb_wait(gdb, 10000, &done, &stopped));
+		CHECK(done && stopped.why == RS_GDB_WATCHED && stopped.kind == RS_GDB_WRITE);
+		CHECK_EQ_U64(stopped.address, 0xffff800000001234);
+		/* Then it closes. */
+		CHECK_OK(rs_gdb_wait(gdb, 10000, &done, &stopped));
+		CHECK(done && stopped.why == RS_GDB_ENDED);
+	}
+	rs_gdb_close(gdb);
+	other_end(&o);
+}
+
+TEST(gdb_says_it_again)
+{
+	static const struct turn turns[] = {
+		HELLO,
+		{ "$m0,1#fa", "+$00#61" }, /* a wrong checksum; "-" asks for it anew */
+		{ "-", "$00#60" },
+		{ "$m0,1#fa", "+$0" }, /* and gone in the middle */
+	};
+	struct rs_gdb *gdb = NULL;
+	struct other o;
+	uint8_t byte = 1;
+
+	BEGIN(&o, turns);
+	if (CHECK_OK(rs_gdb_connect(o.path, &gdb))) {
+		CHECK_OK(rs_gdb_read(gdb, 0, &byte, 1));
+		CHECK_EQ_U64(byte, 0);
+		CHECK_ERR(rs_gdb_read(gdb, 0, &byte, 1), RS_ABSENT, "gone");
+	}
+	rs_gdb_close(gdb);
+	other_end(&o);
+}
+
+TEST(gdb_says_nonsense)
+{
+	static const struct turn turns[] = {
+		HELLO,
+		{ "$m0,2#fb", "+$zz#f4" },
+		{ "$m0,2#fb", "+$00#60" }, /* one byte for two */
+		{ "$g#67", "+$#00" },
+		{ "$g#67", "+$00ff#2c" }, /* some other machine's */
+		{ "$c#63", "+$Fopen#f8" },
+	};
+	struct rs_gdb_stopped stopped;
+	struct rs_x86_regs regs;
+	struct rs_gdb *gdb = NULL;
+	struct other o;
+	uint8_t bytes[2];
+	bool done;
+
+	BEGIN(&o, turns);
+	if (CHECK_OK(rs_gdb_connect(o.path, &gdb))) {
+		CHECK_ERR(rs_gdb_read(gdb, 0, bytes, 2), RS_FAILED, "can't be read");
+		CHECK_ERR(rs_gdb_read(gdb, 0, bytes, 2), RS_FAILED, "can't be read");
+		CHECK_ERR(rs_gdb_registers(gdb, &regs), RS_FAILED, "no registers");
+		CHECK_ERR(rs_gdb_registers(gdb, &regs), RS_DAMAGED, "x86-64");
+		CHECK_OK(rs_gdb_continue(gdb));
+		CHECK_ERR(rs_gdb_wait(gdb, 10000, &done, &stopped), RS_DAMAGED, "Fopen");
+	}
+	rs_gdb_close(gdb);
+	other_end(&o);
+}
+
+TEST(gdb_is_not_there)
+{
+	struct rs_gdb *gdb = NULL;
+
+	CHECK_ERR(rs_gdb_connect("/nonexistent/gdb", &gdb), RS_FAILED, "/nonexistent/gdb");
+}
+
+TEST(registers_by_name)
+{
+	struct rs_x86_regs regs = { .gpr = { 1, 2 }, .rip = 3, .gs = 0x10, .efer = 0x500 };
+	uint64_t value = 7;
+
+	CHECK(rs_x86_reg(&regs, "rbx", &value) && value == 2);
+	CHECK(rs_x86_reg(&regs, "rip", &value) && value == 3);
+	CHECK(rs_x86_reg(&regs, "gs", &value) && value == 0x10);
+	CHECK(rs_x86_reg(&regs, "efer", &value) && value == 0x500);
+	CHECK(!rs_x86_reg(&regs, "xmm0", &value));
+}
+
+/* ---- QMP ------------------------------------------------------------------------------------ */
+
+#define GREETING                                                                                   \
+	{ NULL, "{\"QMP\": {\"version\": {}}}\r\n" },                                              \
+	{                                                                                          \
+		"qmp_capabilities", "{\"return\": {}}\r\n"                                         \
+	}
+
+TEST(qmp_asks_and_is_told)
+{
+	static const struct turn turns[] = {
+		GREETING,
+		{ "\"stop\"", "{\"event\": \"STOP\"}\n{\"return\": {\"icount\": 17}}\n", true },
+		{ "\"cont\"", "{\"error\": {\"class\": \"GenericError\", \"desc\": \"no\"}}\n" },
+		{ NULL, "{\"event\": \"RESUME\"}\n" },
+	};
+	json_t *result = NULL, *event = NULL;
+	struct rs_qmp *qmp = NULL;
+	struct other o;
+
+	BEGIN(&o, turns);
+	if (CHECK_OK(rs_qmp_connect(o.path, &qmp))) {
+		CHECK_OK(rs_qmp_execute(qmp, "stop", json_pack("{s:i}", "a", 1), &result));
+		CHECK_EQ_S64(json_integer_value(json_object_get(result, "icount")), 17);
+		json_decref(result);
+		CHECK_ERR(rs_qmp_execute(qmp, "cont", NULL, NULL), RS_FAILED, "refuses cont: no");
+		CHECK_OK(rs_qmp_event(qmp, 10000, &event));
+		CHECK_STR(json_string_value(json_object_get(event, "event")), "STOP");
+		json_decref(event);
+		CHECK_OK(rs_qmp_event(qmp, 10000, &event));
+		CHECK_STR(json_string_value(json_object_get(event, "event")), "RESUME");
+		json_decref(event);
+		CHECK_ERR(rs_qmp_execute(qmp, "quit", NULL, NULL), RS_ABSENT, "gone");
+	}
+	rs_qmp_close(qmp);
+	other_end(&o);
+}
+
+TEST(qmp_says_nonsense)
+{
+	static const struct turn turns[] = {
+		GREETING,
+		{ "\"a\"", "{\"return\": \n" },
+		{ "\"b\"", "[1]\n" },
+		{ "\"c\"", "{\"error\": {}}\n" },
+	};
+	struct rs_qmp *qmp = NULL;
+	json_t *result = NULL;
+	struct other o;
+
+	BEGIN(&o, turns);
+	if (CHECK_OK(rs_qmp_connect(o.path, &qmp))) {
+		CHECK_ERR(rs_qmp_execute(qmp, "a", NULL, NULL), RS_DAMAGED, "no JSON");
+		CHECK_ERR(rs_qmp_execute(qmp, "b", NULL, NULL), RS_DAMAGED, "no JSON");
+		CHECK_ERR(rs_qmp_execute(qmp, "c", NULL, &result), RS_FAILED, "refuses c");
+	}
+	rs_qmp_close(qmp);
+	other_end(&o);
+}
+
+TEST(qmp_of_another_kind)
+{
+	static const struct turn turns[] = { { NULL, "{\"hello\": 1}\n" } };
+	struct rs_qmp *qmp = NULL;
+	struct other o;
+
+	BEGIN(&o, turns);
+	CHECK_ERR(rs_qmp_connect(o.path, &qmp), RS_FAILED, "no QMP socket");
+	other_end(&o);
+}
