@@ -119,14 +119,49 @@ def report_faults(case, name, expected=None, sums=False):
                            case.hist() if expected is None else expected)
 
 
-@script("""
-prepare vms --vms 2 --vcpus 2 --irqchip; . vms/ids
-start all /bin/ringside exits --json
+def tids_of(vm):
+    return [vcpu["tid"] for vcpu in vm["vcpus"]]
+
+
+def only(case, *tids):
+    """The kernel's table of these threads."""
+    return {key: count for key, count in case.hist().items() if key[0] in tids}
+
+
+CHOSEN = """
 start pid /bin/ringside exits --json -p $pid0
 start vcpu /bin/ringside exits --json -p $pid1 -v 1
 start alltids /bin/ringside exits --json -p $pid1 -a
 start tid /bin/ringside exits --json -t $tid0_1
 start tids /bin/ringside exits --json -T $tid0_0,$tid1_1
+"""
+
+
+def chosen_faults(case):
+    one, two = (tids_of(vm) for vm in case.vms())
+    yield from report_faults(case, "pid", by_reason(only(case, *one)), sums=True)
+    yield from report_faults(case, "vcpu", by_reason(only(case, two[1])), sums=True)
+    yield from report_faults(case, "alltids", only(case, *two))
+    yield from report_faults(case, "tid", by_reason(only(case, one[1])), sums=True)
+    yield from report_faults(case, "tids", only(case, one[0], two[1]))
+
+
+@script(f"""
+prepare vms --vms 2 --vcpus 2; . vms/ids
+{CHOSEN}
+go vms
+stop pid vcpu alltids tid tids
+""")
+def chosen(case):
+    """exits: -p, -v, -a, -t, -T, each equal to the kernel's count"""
+    yield from workload_faults(case)
+    yield from chosen_faults(case)
+
+
+@script(f"""
+prepare vms --vms 2 --vcpus 2 --irqchip; . vms/ids
+start all /bin/ringside exits --json
+{CHOSEN}
 start vm /bin/ringside exits --json --vm bed-vm1
 start text /bin/ringside exits -p $pid0
 start timed /bin/ringside exits --json --tids $tid1_0 20
@@ -139,21 +174,12 @@ finish timed
 def forms(case):
     """exits: -p, -v, -a, -t, -T, --vm and a duration, each equal to the kernel's count"""
     yield from workload_faults(case)
-    (one, two), hist = case.vms(), case.hist()
-    tids = [[vcpu["tid"] for vcpu in vm["vcpus"]] for vm in (one, two)]
-
-    def only(*chosen):
-        return {key: count for key, count in hist.items() if key[0] in chosen}
-
+    (one, two) = case.vms()
+    yield from chosen_faults(case)
     yield from report_faults(case, "all")
-    yield from report_faults(case, "pid", by_reason(only(*tids[0])), sums=True)
-    yield from report_faults(case, "vcpu", by_reason(only(tids[1][1])), sums=True)
-    yield from report_faults(case, "alltids", only(*tids[1]))
-    yield from report_faults(case, "tid", by_reason(only(tids[0][1])), sums=True)
-    yield from report_faults(case, "tids", only(tids[0][0], tids[1][1]))
-    yield from report_faults(case, "vm", by_reason(only(*tids[1])), sums=True)
-    yield from timed_faults(case, only(tids[1][0]))
-    yield from text_faults(case, "text", by_reason(only(*tids[0])))
+    yield from report_faults(case, "vm", by_reason(only(case, *tids_of(two))), sums=True)
+    yield from timed_faults(case, only(case, tids_of(two)[0]))
+    yield from text_faults(case, "text", by_reason(only(case, *tids_of(one))))
     yield from differ("status for a vCPU that is not there", case.status("no_vcpu"), 1)
     yield from differ("said of it", case.read("no_vcpu.err"),
                       f"ringside exits: There's no vCPU 4 for PID {one['pid']}.\n")
