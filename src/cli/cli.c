@@ -48,6 +48,31 @@ bool rs_cli_print_json(json_t *json)
 	return good && putchar('\n') != EOF && !fflush(stdout);
 }
 
+/* argp frees what is not `text`. */
+char *rs_cli_list_rows(int key, const char *text, const char *heading,
+		       bool (*row)(size_t i, struct rs_cli_row *row))
+{
+	struct rs_cli_row at = { 0 };
+	char *listed = NULL;
+	size_t bytes;
+	FILE *file;
+
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *)text;
+	file = open_memstream(&listed, &bytes);
+	if (!file)
+		return (char *)text;
+	fprintf(file, "%s:\n", heading);
+	for (size_t i = 0; row(i, &at); i++) {
+		fprintf(file, "  %-10s %s", at.name, at.help);
+		if (at.alias)
+			fprintf(file, " (also: %s)", at.alias);
+		fputc('\n', file);
+	}
+	fprintf(file, "\n%s", text);
+	return fclose(file) ? (char *)text : listed;
+}
+
 int rs_cli_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
 	static char name[64];

@@ -53,6 +53,16 @@ char *rs_cli_command(int argc, char **argv);
 /* argp_parse() with our exit code for wrong usage. argv[0] becomes "ringside VERB". */
 int rs_cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
+/* A row of a verb's table: what its argument can be. */
+struct rs_cli_row {
+	const char *name, *alias, *help; /* alias: NULL for none */
+};
+
+/* For an argp's help filter: the rows there are, below a heading, before the text behind the
+ * options. `row` gives the i-th; false: there are no more. */
+char *rs_cli_list_rows(int key, const char *text, const char *heading,
+		       bool (*row)(size_t i, struct rs_cli_row *row));
+
 /* That there are a process (0: none was given) and threads of these numbers. */
 struct rs_error *rs_cli_check_ids(int pid, const int *tids, size_t n_tids);
 

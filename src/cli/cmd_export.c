@@ -83,24 +83,18 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-/* The formats there are, before the text behind the options. argp frees what is not text. */
+static bool row(size_t i, struct rs_cli_row *row)
+{
+	if (i >= N_EXPORTERS)
+		return false;
+	*row = (struct rs_cli_row){ .name = exporters[i].name, .help = exporters[i].help };
+	return true;
+}
+
 static char *list_formats(int key, const char *text, void *input)
 {
-	char *listed = NULL;
-	size_t bytes;
-	FILE *file;
-
 	(void)input;
-	if (key != ARGP_KEY_HELP_POST_DOC)
-		return (char *)text;
-	file = open_memstream(&listed, &bytes);
-	if (!file)
-		return (char *)text;
-	fputs("Formats:\n", file);
-	for (size_t i = 0; i < N_EXPORTERS; i++)
-		fprintf(file, "  %-10s %s\n", exporters[i].name, exporters[i].help);
-	fprintf(file, "\n%s", text);
-	return fclose(file) ? (char *)text : listed;
+	return rs_cli_list_rows(key, text, "Formats", row);
 }
 
 static void summary(const struct arguments *a, const struct rs_input *input,

@@ -44,24 +44,18 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-/* The verbs there are, before the text behind the options. argp frees what is not text. */
+static bool row(size_t i, struct rs_cli_row *row)
+{
+	if (i >= N_VERBS)
+		return false;
+	*row = (struct rs_cli_row){ .name = verbs[i].name, .help = verbs[i].help };
+	return true;
+}
+
 static char *list_verbs(int key, const char *text, void *input)
 {
-	char *listed = NULL;
-	size_t bytes;
-	FILE *file;
-
 	(void)input;
-	if (key != ARGP_KEY_HELP_POST_DOC)
-		return (char *)text;
-	file = open_memstream(&listed, &bytes);
-	if (!file)
-		return (char *)text;
-	fputs("Verbs:\n", file);
-	for (size_t i = 0; i < N_VERBS; i++)
-		fprintf(file, "  %-8s %s\n", verbs[i].name, verbs[i].help);
-	fprintf(file, "\n%s", text);
-	return fclose(file) ? (char *)text : listed;
+	return rs_cli_list_rows(key, text, "Verbs", row);
 }
 
 int cmd_replay(int argc, char **argv)

@@ -46,26 +46,18 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-/* The reports there are, before the text behind the options. argp frees what is not text. */
+static bool row(size_t i, struct rs_cli_row *row)
+{
+	if (i >= N_REPORTS)
+		return false;
+	*row = (struct rs_cli_row){ reports[i].name, reports[i].alias, reports[i].help };
+	return true;
+}
+
 static char *list_reports(int key, const char *text, void *input)
 {
-	char *listed = NULL;
-	size_t bytes;
-	FILE *file;
-
 	(void)input;
-	if (key != ARGP_KEY_HELP_POST_DOC)
-		return (char *)text;
-	file = open_memstream(&listed, &bytes);
-	if (!file)
-		return (char *)text;
-	fputs("Reports:\n", file);
-	for (size_t i = 0; i < N_REPORTS; i++)
-		fprintf(file, "  %-10s %s%s%s%s\n", reports[i].name, reports[i].help,
-			reports[i].alias ? " (also: " : "",
-			reports[i].alias ? reports[i].alias : "", reports[i].alias ? ")" : "");
-	fprintf(file, "\n%s", text);
-	return fclose(file) ? (char *)text : listed;
+	return rs_cli_list_rows(key, text, "Reports", row);
 }
 
 static const struct report *find(const char *name)
