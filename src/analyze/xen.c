@@ -95,14 +95,16 @@ static struct xen_domain *domain_of(struct xen_sink *x, int dom)
 	return d;
 }
 
-struct xen_vcpu *xen_vcpu(struct xen_sink *x, int dom, int vcpu)
+struct xen_vcpu *xen_vcpu_find(struct xen_sink *x, int dom, int vcpu)
 {
 	uint32_t at = mix((uint64_t)(uint32_t)dom << 16 ^ (uint32_t)vcpu) % XEN_VCPU_BUCKETS;
 	struct xen_vcpu *v;
 
 	for (v = x->vcpus[at]; v; v = v->next) {
-		if (v->dom == dom && v->vcpu == vcpu)
+		if (v->dom == dom && v->vcpu == vcpu) {
+			*xen_vcpu_recent(x, dom, vcpu) = v;
 			return v;
+		}
 	}
 	if (x->n_vcpus == XEN_VCPUS_MAX) {
 		x->refused++;
@@ -131,16 +133,10 @@ struct xen_vcpu *xen_vcpu(struct xen_sink *x, int dom, int vcpu)
 	return v;
 }
 
-struct xen_pcpu *xen_pcpu(struct xen_sink *x, int cpu)
+struct xen_pcpu *xen_pcpu_make(struct xen_sink *x, int cpu)
 {
-	struct xen_pcpu *p;
+	struct xen_pcpu *p = calloc(1, sizeof(*p));
 
-	if (cpu < 0 || (uint32_t)cpu >= XEN_PCPUS_MAX)
-		return NULL;
-	p = x->pcpus[cpu];
-	if (p)
-		return p;
-	p = calloc(1, sizeof(*p));
 	if (!p) {
 		x->no_memory = true;
 		return NULL;
@@ -155,6 +151,8 @@ struct xen_pcpu *xen_pcpu(struct xen_sink *x, int cpu)
 
 static uint64_t volume_key(const struct rs_xen_record *record)
 {
+	if (record->event >> 12 != RS_XEN_LOST_RECORDS >> 12) /* all three are GEN */
+		return record->event >> 12;
 	switch (record->event) {
 	case RS_XEN_CPU_CHANGE:
 		return RS_XEN_VOLUME_WINDOW;
@@ -174,7 +172,7 @@ static uint32_t volume_place(uint64_t key)
 
 	if (key >= RS_XEN_VOLUME_WINDOW)
 		return 12 * 16 + (uint32_t)(key - RS_XEN_VOLUME_WINDOW);
-	return bit % 12 * 16 + (key & 0xf);
+	return (bit < 12 ? bit : 0) * 16 + (key & 0xf);
 }
 
 static void volume(struct xen_sink *x, struct xen_pcpu *p, const struct rs_view *view)

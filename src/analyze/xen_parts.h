@@ -83,6 +83,7 @@ struct xen_pcpu {
 
 #define XEN_ROW_BUCKETS	 16384u
 #define XEN_VCPU_BUCKETS 1024u
+#define XEN_VCPUS_RECENT 64u
 
 struct xen_sink {
 	struct rs_sink sink;
@@ -91,6 +92,7 @@ struct xen_sink {
 	int64_t from_ns, to_ns;
 	struct xen_row *rows[XEN_ROW_BUCKETS];
 	struct xen_vcpu *vcpus[XEN_VCPU_BUCKETS], *all_vcpus;
+	struct xen_vcpu *recent[XEN_VCPUS_RECENT]; /* of those; NULL: none yet */
 	struct xen_domain *domains;
 	struct xen_pcpu *pcpus[XEN_PCPUS_MAX];
 	uint32_t n_rows, n_vcpus;
@@ -116,8 +118,30 @@ static inline void xen_count(struct xen_row *row)
 		row->row.count++;
 }
 
-struct xen_vcpu *xen_vcpu(struct xen_sink *x, int dom, int vcpu);
-struct xen_pcpu *xen_pcpu(struct xen_sink *x, int cpu);
+/* The same of the next two: NULL, and counted, or no_memory. */
+struct xen_vcpu *xen_vcpu_find(struct xen_sink *x, int dom, int vcpu);
+struct xen_pcpu *xen_pcpu_make(struct xen_sink *x, int cpu);
+
+/* Where the vCPU is that was asked for last of those that share the place. */
+static inline struct xen_vcpu **xen_vcpu_recent(struct xen_sink *x, int dom, int vcpu)
+{
+	return &x->recent[((uint32_t)dom << 2 ^ (uint32_t)vcpu) % XEN_VCPUS_RECENT];
+}
+
+/* Asked for with each event: mostly at hand. */
+static inline struct xen_vcpu *xen_vcpu(struct xen_sink *x, int dom, int vcpu)
+{
+	struct xen_vcpu *v = *xen_vcpu_recent(x, dom, vcpu);
+
+	return v && v->dom == dom && v->vcpu == vcpu ? v : xen_vcpu_find(x, dom, vcpu);
+}
+
+static inline struct xen_pcpu *xen_pcpu(struct xen_sink *x, int cpu)
+{
+	if ((uint32_t)cpu >= XEN_PCPUS_MAX)
+		return NULL;
+	return x->pcpus[cpu] ? x->pcpus[cpu] : xen_pcpu_make(x, cpu);
+}
 
 /* xen_sched.c: the scheduler's events, losses, and states that go on at the end. */
 void xen_sched_event(struct xen_sink *x, const struct rs_view *view);

@@ -126,7 +126,7 @@ struct walk {
 };
 
 /* Whether a stamp can be; *wrong: the record that is not right, this or the one before. */
-static const char *stamp_check(struct rs_xen_pcpu *pcpu, struct walk *walk, uint32_t at,
+static inline const char *stamp_check(struct rs_xen_pcpu *pcpu, struct walk *walk, uint32_t at,
 			       uint64_t tsc, uint32_t *wrong)
 {
 	*wrong = at;
@@ -182,7 +182,7 @@ const char *rs_xen_block_check(struct rs_xen_pcpu *pcpu, struct rs_xen_block *bl
 /* ---- blocks ------------------------------------------------------------------------------------
  */
 
-static void head_look(struct rs_xen_pcpu *pcpu)
+static inline void head_look(struct rs_xen_pcpu *pcpu)
 {
 	uint32_t head = word_at(pcpu->at);
 
@@ -264,38 +264,53 @@ bool rs_xen_records_ready(const struct rs_xen_records *r)
 	return r->n_heap && r->pcpus[r->heap[0]]->next_tsc <= limit_of(r);
 }
 
-/* Goes on to the CPU's next record. */
-static void head_next(struct rs_xen_records *r, struct rs_xen_pcpu *pcpu, uint32_t bytes)
+/* The first block of the CPU on top has been taken. False: so has its last. */
+static __attribute__((noinline)) bool block_next(struct rs_xen_records *r, struct rs_xen_pcpu *pcpu)
 {
 	struct rs_xen_block *block = pcpu->first;
 
-	pcpu->at += bytes;
-	if (pcpu->at == block->data + block->bytes) {
-		r->held -= sizeof(*block) + block->bytes;
-		pcpu->first = block->next;
-		free(block);
-		if (!pcpu->first) {
-			pcpu->in_heap = false;
-			r->heap[0] = r->heap[--r->n_heap];
-			if (r->n_heap)
-				sift_top(r);
-			return;
-		}
+	r->held -= sizeof(*block) + block->bytes;
+	pcpu->first = block->next;
+	free(block);
+	if (pcpu->first) {
 		pcpu->at = pcpu->first->data;
+		return true;
 	}
+	pcpu->in_heap = false;
+	r->heap[0] = r->heap[--r->n_heap];
+	if (r->n_heap)
+		sift_top(r);
+	return false;
+}
+
+/* Goes on to the CPU's next record. */
+static inline void head_next(struct rs_xen_records *r, struct rs_xen_pcpu *pcpu, uint32_t bytes)
+{
+	const struct rs_xen_block *block = pcpu->first;
+
+	pcpu->at += bytes;
+	if (pcpu->at == block->data + block->bytes && !block_next(r, pcpu))
+		return;
 	head_look(pcpu);
 	if (pcpu->next_tsc >= r->rival_tsc)
 		sift_top(r);
 }
 
-/* Few words: a loop is faster than a call. */
+/* Copies of sizes that are known are faster than a call or a loop: two of them, that overlap. */
 static inline void words_copy(uint32_t *to, const uint8_t *from, uint32_t n)
 {
-	for (uint32_t i = 0; i < n; i++)
-		to[i] = word_at(from + 4 * i);
+	if (n >= 4) {
+		memcpy(to, from, 16);
+		memcpy(to + n - 4, from + 4 * (n - 4), 16);
+	} else if (n >= 2) {
+		memcpy(to, from, 8);
+		memcpy(to + n - 2, from + 4 * (n - 2), 8);
+	} else if (n) {
+		memcpy(to, from, 4);
+	}
 }
 
-static void record_read(const uint8_t *at, struct rs_xen_record *record)
+static inline void record_read(const uint8_t *at, struct rs_xen_record *record)
 {
 	uint32_t head = word_at(at), stamped = STAMPED(head);
 
@@ -306,7 +321,7 @@ static void record_read(const uint8_t *at, struct rs_xen_record *record)
 }
 
 /* A window's head: what else there is to know of it, to write it again as it was. */
-static void window_tell(const struct rs_xen_pcpu *pcpu, struct rs_xen_record *record)
+static __attribute__((noinline)) void window_tell(const struct rs_xen_pcpu *pcpu, struct rs_xen_record *record)
 {
 	const struct rs_xen_block *block = pcpu->first;
 	uint64_t facts[2] = { block->offset + (uint64_t)(pcpu->at - block->data),

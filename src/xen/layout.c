@@ -103,12 +103,22 @@ static const struct rs_xen_layout layouts[] = {
 #define BUCKETS 2048u /* a power of two, several times the layouts */
 _Static_assert(COUNT(layouts) * 4 < BUCKETS, "collisions are few");
 
+/* A source without a case of its own: bits of 8 bytes of the words, or a constant. */
+struct rs_xen_step {
+	uint8_t from, shift, to; /* bytes, bits, bytes */
+	int32_t constant;
+	uint64_t mask; /* 0: the constant */
+};
+
+/* As long as a line of a cache. */
 struct rs_xen_bucket {
 	uint32_t key; /* event << 3 | words; the highest bit tells it from a free one */
-	const struct rs_xen_layout *layout;
+	uint8_t how, n;
+	bool plain; /* the payload is the words as they are */
 	const struct rs_event *event;
-	const struct rs_event *other; /* idle, SVM, or without arguments */
-	bool plain;		      /* the payload is the words as they are */
+	const struct rs_event *other;	 /* idle, SVM, or without arguments */
+	const struct rs_xen_step *steps; /* of each field; NULL: not all sources are such */
+	const struct rs_xen_layout *layout;
 	uint8_t offsets[SOURCES_MAX]; /* of the fields */
 };
 
@@ -188,6 +198,32 @@ static bool is_plain(const struct rs_xen_layout *layout, const struct rs_event *
 	return true;
 }
 
+/* Makes the steps of a layout; false: one of its sources is none. */
+static bool steps_make(const struct rs_xen_layout *layout, const struct rs_event *event,
+		       struct rs_xen_step *steps)
+{
+	for (uint32_t i = 0; i < layout->n; i++) {
+		const struct source *source = &layout->sources[i];
+		const struct rs_field *field = &event->fields[i];
+		struct rs_xen_step *step = &steps[i];
+
+		*step = (struct rs_xen_step){ .from = (uint8_t)(4 * source->word),
+					      .shift = source->shift,
+					      .to = (uint8_t)field->offset };
+		if (source->from == FROM_CONST)
+			step->constant = source->value;
+		else if (source->from == FROM_PAIR)
+			step->mask = UINT64_MAX;
+		else if (source->from == FROM_WORD ||
+			 (source->from == FROM_SIGNED && /* it has no room for the sign */
+			  rs_type_bytes(field->type) * 8 <= source->bits))
+			step->mask = (UINT64_C(1) << source->bits) - 1;
+		else
+			return false;
+	}
+	return true;
+}
+
 static struct rs_error *index_layouts(struct rs_xen_decoder *d)
 {
 	for (size_t i = 0; i < COUNT(layouts); i++) {
@@ -195,15 +231,20 @@ static struct rs_error *index_layouts(struct rs_xen_decoder *d)
 		uint32_t key = key_of(layout->event, layout->words);
 		struct rs_xen_bucket *bucket = bucket_of(d->buckets, key);
 		const struct rs_event *event = rs_xen_event(d, layout->symbol);
+		bool is_packed = layout->how == BY_HYPERCALL;
 
 		if (bucket->key || !fits(layout, event))
 			return rs_error_create(RS_FAILED, "layouts.def: event 0x%x of %u words",
 					       layout->event, layout->words);
 		*bucket = (struct rs_xen_bucket){ .key = key,
-						  .layout = layout,
+						  .how = layout->how,
+						  .n = layout->n,
+						  .plain = !is_packed && is_plain(layout, event),
 						  .event = event,
 						  .other = other_of(d, layout->symbol),
-						  .plain = is_plain(layout, event) };
+						  .layout = layout };
+		if (!is_packed && steps_make(layout, event, &d->steps[i * SOURCES_MAX]))
+			bucket->steps = &d->steps[i * SOURCES_MAX];
 		for (uint32_t j = 0; j < layout->n; j++)
 			bucket->offsets[j] = (uint8_t)event->fields[j].offset;
 	}
@@ -331,7 +372,7 @@ static const struct rs_event *shutdown_event(const struct rs_xen_decoder *d, uin
 static const struct rs_event *event_of(const struct rs_xen_decoder *d,
 				       const struct rs_xen_bucket *bucket, const uint32_t *words)
 {
-	switch ((enum how)bucket->layout->how) {
+	switch ((enum how)bucket->how) {
 	case BY_LAYOUT:
 		break;
 	case BY_HYPERCALL: /* bits 20 and up: which arguments it tells */
@@ -346,28 +387,55 @@ static const struct rs_event *event_of(const struct rs_xen_decoder *d,
 	return bucket->event;
 }
 
+_Static_assert(offsetof(struct rs_xen_record, words) + 4 * (RS_XEN_WORDS_MAX - 1) + 8 <=
+		       sizeof(struct rs_xen_record),
+	       "8 bytes from the last word on are the record's");
+
+static inline void take_steps(const struct rs_xen_bucket *bucket,
+			      const struct rs_xen_record *record, uint8_t *payload)
+{
+	const uint8_t *words = (const uint8_t *)record + offsetof(struct rs_xen_record, words);
+	const struct rs_xen_step *step = bucket->steps, *end = step + bucket->n;
+
+	for (; step < end; step++) {
+		uint64_t value;
+
+		memcpy(&value, words + step->from, sizeof(value));
+		value = (value >> step->shift & step->mask) | (uint64_t)(int64_t)step->constant;
+		memcpy(payload + step->to, &value, sizeof(value));
+	}
+}
+
+/* By sources of all kinds. */
+static void decode_values(const struct rs_xen_decoder *d, const struct rs_xen_bucket *bucket,
+			  const struct rs_xen_record *record, uint64_t tsc, uint8_t *payload)
+{
+	const struct rs_xen_layout *layout = bucket->layout;
+
+	for (uint32_t i = 0; i < layout->n; i++) {
+		uint64_t value = value_of(d, &layout->sources[i], record->words, tsc);
+
+		memcpy(payload + bucket->offsets[i], &value, sizeof(value));
+	}
+	if (layout->how == BY_HYPERCALL)
+		decode_hypercall(record, payload);
+}
+
 const struct rs_event *rs_xen_decode(struct rs_xen_decoder *d, const struct rs_xen_record *record,
 				     uint64_t tsc, uint8_t *payload)
 {
 	const struct rs_xen_bucket *bucket =
 		bucket_of(d->buckets, key_of(record->event, record->n));
-	const struct rs_event *event = bucket->event;
-	const struct rs_xen_layout *layout = bucket->layout;
 
-	if (!event)
+	if (!bucket->event)
 		return decode_raw(d, record, payload);
-	if (bucket->plain) {
+	if (bucket->plain)
 		memcpy(payload, record->words, sizeof(record->words));
-	} else {
-		for (uint32_t i = 0; i < layout->n; i++) {
-			uint64_t value = value_of(d, &layout->sources[i], record->words, tsc);
-
-			memcpy(payload + bucket->offsets[i], &value, sizeof(value));
-		}
-	}
-	if (layout->how == BY_HYPERCALL)
-		decode_hypercall(record, payload);
-	return layout->how ? event_of(d, bucket, record->words) : event;
+	else if (bucket->steps)
+		take_steps(bucket, record, payload);
+	else
+		decode_values(d, bucket, record, tsc, payload);
+	return bucket->how ? event_of(d, bucket, record->words) : bucket->event;
 }
 
 /* ---- making one ----------------------------------------------------------------------------- */
@@ -378,7 +446,8 @@ struct rs_error *rs_xen_decoder_init(struct rs_xen_decoder *d)
 
 	*d = (struct rs_xen_decoder){ .clock = { .name = "tsc" } };
 	d->buckets = calloc(BUCKETS, sizeof(*d->buckets));
-	err = d->buckets ? rs_schema_create("xen", &d->schema) : rs_error_no_memory();
+	d->steps = calloc(COUNT(layouts) * SOURCES_MAX, sizeof(*d->steps));
+	err = d->buckets && d->steps ? rs_schema_create("xen", &d->schema) : rs_error_no_memory();
 	if (!err) {
 		rs_schema_set_xen(d->schema);
 		err = rs_schema_add_catalogue(d->schema, "xen");
@@ -402,5 +471,6 @@ void rs_xen_decoder_deinit(struct rs_xen_decoder *d)
 {
 	rs_schema_destroy(d->schema);
 	free(d->buckets);
+	free(d->steps);
 	*d = (struct rs_xen_decoder){ 0 };
 }

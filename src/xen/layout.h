@@ -58,6 +58,7 @@ enum rs_xen_isa { RS_XEN_VMX, RS_XEN_SVM };
 
 struct rs_xen_layout;
 struct rs_xen_bucket;
+struct rs_xen_step;
 
 struct rs_xen_decoder {
 	struct rs_schema *schema; /* with the events of both, xdt and xen */
@@ -65,6 +66,7 @@ struct rs_xen_decoder {
 	enum rs_xen_isa isa;   /* whose exit codes they are */
 	const struct rs_event *lost, *raw_other;
 	struct rs_xen_bucket *buckets; /* of layouts, by event and number of words */
+	struct rs_xen_step *steps;     /* of layouts' sources */
 	uint64_t unknown;	       /* records that no layout fits */
 	uint32_t n_raw;
 };
