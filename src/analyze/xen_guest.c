@@ -33,7 +33,7 @@ static void vmexit(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view 
 	struct xen_row *row = NULL;
 
 	if (xen_wants(x, RS_XEN_EXITS))
-		row = xen_row(x, RS_XEN_EXITS, v->dom, v->vcpu, isa, xen_arg(view, 0));
+		row = xen_vcpu_row(x, v, RS_XEN_EXITS, isa, xen_arg(view, 0));
 	xen_count(row);
 	if (isa & RS_XEN_IS_NESTED || v->dom < 0) /* of whom nothing is known, that may be many */
 		return;
@@ -54,7 +54,7 @@ static void call(struct xen_sink *x, struct xen_vcpu *v, enum rs_xen_call which,
 
 	if (!xen_wants(x, RS_XEN_CALLS))
 		return;
-	row = xen_row(x, RS_XEN_CALLS, v->dom, v->vcpu, which, number);
+	row = xen_vcpu_row(x, v, RS_XEN_CALLS, which, number);
 	xen_count(row);
 	if (which == RS_XEN_CALL_HVM && v->exit.open)
 		v->exit.call = row;
@@ -66,7 +66,7 @@ static void io(struct xen_sink *x, struct xen_vcpu *v, enum rs_cause_kind kind, 
 
 	if (!xen_wants(x, RS_XEN_IO))
 		return;
-	row = xen_row(x, RS_XEN_IO, v->dom, v->vcpu, kind, address);
+	row = xen_vcpu_row(x, v, RS_XEN_IO, kind, address);
 	xen_count(row);
 	if (v->exit.open)
 		v->exit.io = row;
@@ -82,7 +82,7 @@ static void inject(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view 
 
 	if (!xen_wants(x, RS_XEN_INTERRUPTS))
 		return;
-	row = xen_row(x, RS_XEN_INTERRUPTS, v->dom, v->vcpu, RS_XEN_VIRQ, vector);
+	row = xen_vcpu_row(x, v, RS_XEN_INTERRUPTS, RS_XEN_VIRQ, vector);
 	xen_count(row);
 	if (v->dom < 0)
 		return;
@@ -114,8 +114,8 @@ void xen_guest_halts(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns)
 			continue;
 		injected->open = false;
 		v->n_injected--;
-		row = xen_row(x, RS_XEN_INTERRUPTS, v->dom, v->vcpu,
-			      injected->woke ? RS_XEN_VIRQ_WAKE_HALT : RS_XEN_VIRQ_HALT, i);
+		row = xen_vcpu_row(x, v, RS_XEN_INTERRUPTS,
+				   injected->woke ? RS_XEN_VIRQ_WAKE_HALT : RS_XEN_VIRQ_HALT, i);
 		xen_count(row);
 		xen_time(x, row, (uint64_t)(now_ns - injected->since_ns));
 	}
@@ -153,7 +153,7 @@ static void cr_write(struct xen_sink *x, struct xen_vcpu *v, const struct rs_vie
 	if (xen_arg(view, 0) != 3 || !xen_wants(x, RS_XEN_CR3))
 		return;
 	xen_guest_stops(x, v, view->ts_ns);
-	row = xen_row(x, RS_XEN_CR3, v->dom, v->vcpu, 0, xen_arg(view, 1));
+	row = xen_vcpu_row(x, v, RS_XEN_CR3, 0, xen_arg(view, 1));
 	xen_count(row);
 	if (v->dom >= 0)
 		v->cr3 = row;
@@ -201,7 +201,7 @@ static void power(struct xen_sink *x, const struct rs_view *view)
 static void pv(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view *view)
 {
 	if (xen_wants(x, RS_XEN_PV))
-		xen_count(xen_row(x, RS_XEN_PV, v->dom, v->vcpu, 0, view->event->id));
+		xen_count(xen_vcpu_row(x, v, RS_XEN_PV, 0, view->event->id));
 }
 
 /* Events of a vCPU: the one whose context they came in. It is longer than others because it is a

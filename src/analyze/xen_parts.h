@@ -33,6 +33,8 @@ struct xen_injected {
 };
 #define XEN_INJECTED_MAX 256 /* vectors there are */
 
+#define XEN_ROWS_RECENT 64u
+
 struct xen_vcpu {
 	int dom, vcpu;
 	struct xen_domain *domain;
@@ -53,6 +55,7 @@ struct xen_vcpu {
 	uint32_t n_injected;
 	struct xen_row *cr3;
 	int64_t cr3_ns;
+	struct xen_row *recent[XEN_ROWS_RECENT]; /* asked for last of each place; NULL: none */
 };
 
 struct xen_domain {
@@ -77,7 +80,7 @@ struct xen_pcpu {
 	int64_t since_ns;
 	struct xen_row *states[RS_XEN_PCPU_STATES];
 	struct xen_row *volumes[XEN_VOLUMES]; /* by class; NULL: not yet */
-	struct xen_row *cstate; /* it is in, since */
+	struct xen_row *cstate;		      /* it is in, since */
 	int64_t cstate_ns;
 };
 
@@ -109,6 +112,22 @@ static inline bool xen_wants(const struct xen_sink *x, enum rs_xen_kind kind)
 /* A row, made when it is new. NULL: it finds no place, which is counted. */
 struct xen_row *xen_row(struct xen_sink *x, enum rs_xen_kind kind, int dom, int vcpu, uint32_t sub,
 			uint64_t key);
+/* The same of a vCPU: mostly at hand. */
+static inline struct xen_row *xen_vcpu_row(struct xen_sink *x, struct xen_vcpu *v,
+					   enum rs_xen_kind kind, uint32_t sub, uint64_t key)
+{
+	struct xen_row **recent =
+		&v->recent[((uint32_t)key ^ sub << 3 ^ (uint32_t)kind << 4) % XEN_ROWS_RECENT];
+	struct xen_row *row = *recent;
+
+	if (row && row->row.key == key && row->row.kind == kind && row->row.sub == sub)
+		return row;
+	row = xen_row(x, kind, v->dom, v->vcpu, sub, key);
+	if (row)
+		*recent = row;
+	return row;
+}
+
 /* Counts a duration in a row, which may be NULL. */
 void xen_time(struct xen_sink *x, struct xen_row *row, uint64_t ns);
 
@@ -144,7 +163,7 @@ static inline struct xen_pcpu *xen_pcpu(struct xen_sink *x, int cpu)
 }
 
 /* xen_sched.c: the scheduler's events, losses, and states that go on at the end. */
-void xen_sched_event(struct xen_sink *x, const struct rs_view *view);
+void xen_sched_change(struct xen_sink *x, const struct rs_view *view);
 void xen_sched_lost(struct xen_sink *x, const struct rs_view *view, int64_t from_ns);
 /* What is still going on goes into its row's edge, and goes on from there. */
 void xen_sched_close(struct xen_sink *x, int64_t now_ns);
@@ -156,6 +175,13 @@ void xen_guest_halts(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns);
 void xen_guest_runs(struct xen_vcpu *v, int64_t now_ns);
 void xen_guest_stops(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns);
 void xen_guest_lost(struct xen_vcpu *v);
+
+static inline void xen_sched_event(struct xen_sink *x, const struct rs_view *view)
+{
+	if (view->event->id == RS_XEN_xdt_runstate_change ||
+	    view->event->id == RS_XEN_xdt_continue_running)
+		xen_sched_change(x, view);
+}
 
 static inline uint64_t xen_arg(const struct rs_view *view, uint32_t at)
 {

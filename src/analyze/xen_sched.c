@@ -264,13 +264,13 @@ static void continue_running(struct xen_sink *x, const struct rs_view *view)
 	 1u << RS_XEN_EXITS | 1u << RS_XEN_CALLS | 1u << RS_XEN_INTERRUPTS | 1u << RS_XEN_IO |     \
 	 1u << RS_XEN_CR3)
 
-void xen_sched_event(struct xen_sink *x, const struct rs_view *view)
+void xen_sched_change(struct xen_sink *x, const struct rs_view *view)
 {
 	if (!(x->kinds & XEN_SCHED_KINDS))
 		return;
 	if (view->event->id == RS_XEN_xdt_runstate_change)
 		runstate_change(x, view);
-	else if (view->event->id == RS_XEN_xdt_continue_running)
+	else
 		continue_running(x, view);
 }
 

@@ -92,18 +92,29 @@ static uint32_t decimals_of(uint64_t value)
 
 void rs_out_dec(struct rs_out *out, uint64_t value)
 {
-	uint32_t n = value ? decimals_of(value) : 1;
-	char *end = out->buffer + out->used + n;
+	uint32_t n, rest;
+	char *end;
 
+	if (value < 10) {
+		rs_out_char(out, (char)('0' + value));
+		return;
+	}
+	n = decimals_of(value);
+	end = out->buffer + out->used + n;
 	out->used += n;
-	for (; value >= 100; value /= 100) {
+	for (; value > UINT32_MAX; value /= 100) {
 		end -= 2;
 		memcpy(end, digits + value % 100 * 2, 2);
 	}
-	if (value >= 10)
-		memcpy(end - 2, digits + value * 2, 2);
+	/* What fits is divided with half as many bits, which is faster. */
+	for (rest = (uint32_t)value; rest >= 100; rest /= 100) {
+		end -= 2;
+		memcpy(end, digits + rest % 100 * 2, 2);
+	}
+	if (rest >= 10)
+		memcpy(end - 2, digits + rest * 2, 2);
 	else
-		end[-1] = (char)('0' + value);
+		end[-1] = (char)('0' + rest);
 }
 
 void rs_out_signed(struct rs_out *out, int64_t value)
@@ -115,16 +126,15 @@ void rs_out_signed(struct rs_out *out, int64_t value)
 
 void rs_out_hex(struct rs_out *out, uint64_t value)
 {
-	char number[18];
-	char *at = number + sizeof(number);
+	uint32_t n = (uint32_t)(67 - __builtin_clzll(value | 1)) / 4;
+	char *at = out->buffer + out->used, *end = at + 2 + n;
 
+	out->used += 2 + n;
+	memcpy(at, "0x", 2);
 	do {
-		*--at = "0123456789abcdef"[value & 15];
+		*--end = "0123456789abcdef"[value & 15];
 		value >>= 4;
 	} while (value);
-	*--at = 'x';
-	*--at = '0';
-	rs_out_bytes(out, at, (size_t)(number + sizeof(number) - at));
 }
 
 void rs_out_seconds(struct rs_out *out, int64_t ns)

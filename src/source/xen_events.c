@@ -290,7 +290,7 @@ static void process(struct rs_xen_events *x, struct rs_xen_pcpu *at, uint64_t ts
 
 	if ((event & ~(RS_XEN_64 | RS_XEN_NESTED)) == RS_XEN_VMEXIT)
 		isa_look(x, &slot->record);
-	if (rs_xen_number(event) == RS_XEN_SWITCH && slot->record.n == 4) {
+	if (event >> 16 == 2 && rs_xen_number(event) == RS_XEN_SWITCH && slot->record.n == 4) {
 		on_switch(x, p, tsc, at->cpu);
 		slot = &x->slots[x->n];
 	}

@@ -120,32 +120,37 @@ uint32_t rs_xen_block_believed(const struct rs_xen_block *block, uint32_t end)
 
 /* What the walk over a block has seen of stamps. */
 struct walk {
-	uint32_t last_at; /* of the last stamped record */
-	uint64_t before;  /* the stamp before that */
-	bool any;
+	uint32_t last_at;  /* of the last stamped record that has one before it; NOWHERE */
+	uint64_t read_tsc; /* the last stamp of its CPU */
+	uint64_t before;   /* the one before that */
+	bool has_tsc;	   /* there is one */
 };
+#define NOWHERE UINT32_MAX
 
-/* Whether a stamp can be; *wrong: the record that is not right, this or the one before. */
-static inline const char *stamp_check(struct rs_xen_pcpu *pcpu, struct walk *walk, uint32_t at,
-			       uint64_t tsc, uint32_t *wrong)
+/* What is wrong with a stamp; *wrong: the record that it is, this or the one before. */
+static const char *stamp_wrong(struct walk walk, uint64_t tsc, uint32_t *wrong)
 {
-	*wrong = at;
-	if (pcpu->has_tsc && tsc < pcpu->read_tsc) {
+	if (walk.has_tsc && tsc < walk.read_tsc) {
 		/* One that leapt ahead is the one that is wrong. */
-		if (walk->any && tsc >= walk->before)
-			*wrong = walk->last_at;
+		if (walk.last_at != NOWHERE && tsc >= walk.before)
+			*wrong = walk.last_at;
 		return "time goes backward";
 	}
-	if (pcpu->has_tsc && tsc - pcpu->read_tsc > JUMP_MAX)
+	if (walk.has_tsc && tsc - walk.read_tsc > JUMP_MAX)
 		return "time leaps ahead";
-	if (pcpu->tsc_max && tsc > pcpu->tsc_max)
-		return "time is ahead of the present";
-	walk->before = pcpu->has_tsc ? pcpu->read_tsc : tsc;
-	walk->any = true;
-	walk->last_at = at;
-	pcpu->has_tsc = true;
-	pcpu->read_tsc = tsc;
 	return NULL;
+}
+
+static uint64_t first_stamp(const struct rs_xen_block *block, uint32_t end)
+{
+	uint32_t head;
+
+	for (uint32_t at = 0; at < end; at += BYTES(head)) {
+		head = word_at(block->data + at);
+		if (STAMPED(head))
+			return stamp_at(block->data + at + 4);
+	}
+	return 0;
 }
 
 /* Walks over a block's records; *end: where the last whole one ends. NULL: nothing wrong. */
@@ -153,28 +158,45 @@ const char *rs_xen_block_check(struct rs_xen_pcpu *pcpu, struct rs_xen_block *bl
 			       uint32_t *end, uint64_t *records)
 {
 	const char *what = NULL;
-	struct walk walk = { 0 };
-	uint32_t at = 0;
+	struct walk walk = { .last_at = NOWHERE,
+			     .read_tsc = pcpu->read_tsc,
+			     .has_tsc = pcpu->has_tsc };
+	uint64_t n = 0, most = pcpu->tsc_max ? pcpu->tsc_max : UINT64_MAX;
+	uint32_t at = 0, bytes = block->bytes, head, size;
 
-	while (block->bytes - at >= 4) {
-		uint32_t head = word_at(block->data + at);
+	for (; bytes - at >= 4; at += size, n++) {
+		uint64_t tsc;
 
-		if (BYTES(head) > block->bytes - at)
+		head = word_at(block->data + at);
+		size = BYTES(head);
+		if (size > bytes - at)
 			break;
-		if (at || !has_head) {
-			if (!is_event(EVENT(head)) || EVENT(head) == RS_XEN_CPU_CHANGE)
-				what = "this is no record";
-			else if (STAMPED(head))
-				what = stamp_check(pcpu, &walk, at, stamp_at(block->data + at + 4),
-						   &at);
-			if (what)
-				break;
+		if (!at && has_head)
+			continue;
+		if (!is_event(EVENT(head)) || EVENT(head) == RS_XEN_CPU_CHANGE) {
+			what = "this is no record";
+			break;
 		}
-		if (STAMPED(head) && !block->first_tsc)
-			block->first_tsc = stamp_at(block->data + at + 4);
-		at += BYTES(head);
-		(*records)++;
+		if (!STAMPED(head))
+			continue;
+		tsc = stamp_at(block->data + at + 4);
+		if (tsc < walk.read_tsc || tsc - walk.read_tsc > JUMP_MAX)
+			what = stamp_wrong(walk, tsc, &at);
+		if (!what && tsc > most)
+			what = "time is ahead of the present";
+		if (what)
+			break;
+		if (walk.has_tsc)
+			walk.last_at = at;
+		walk.before = walk.read_tsc;
+		walk.read_tsc = tsc;
+		walk.has_tsc = true;
 	}
+	pcpu->has_tsc = walk.has_tsc;
+	pcpu->read_tsc = walk.read_tsc;
+	if (!block->first_tsc)
+		block->first_tsc = first_stamp(block, at);
+	*records += n;
 	*end = at;
 	return what;
 }
@@ -254,14 +276,14 @@ void rs_xen_records_round(struct rs_xen_records *r, uint32_t cpu)
 /* ---- taking ------------------------------------------------------------------------------------
  */
 
-static uint64_t limit_of(const struct rs_xen_records *r)
+static inline bool may_take(const struct rs_xen_records *r, uint64_t tsc)
 {
-	return r->ended || r->held >= AHEAD_MAX ? UINT64_MAX : r->round_max[2];
+	return tsc <= r->round_max[2] || r->ended || r->held >= AHEAD_MAX;
 }
 
 bool rs_xen_records_ready(const struct rs_xen_records *r)
 {
-	return r->n_heap && r->pcpus[r->heap[0]]->next_tsc <= limit_of(r);
+	return r->n_heap && may_take(r, r->pcpus[r->heap[0]]->next_tsc);
 }
 
 /* The first block of the CPU on top has been taken. False: so has its last. */
@@ -321,7 +343,8 @@ static inline void record_read(const uint8_t *at, struct rs_xen_record *record)
 }
 
 /* A window's head: what else there is to know of it, to write it again as it was. */
-static __attribute__((noinline)) void window_tell(const struct rs_xen_pcpu *pcpu, struct rs_xen_record *record)
+static __attribute__((noinline)) void window_tell(const struct rs_xen_pcpu *pcpu,
+						  struct rs_xen_record *record)
 {
 	const struct rs_xen_block *block = pcpu->first;
 	uint64_t facts[2] = { block->offset + (uint64_t)(pcpu->at - block->data),
@@ -334,27 +357,29 @@ bool rs_xen_records_take(struct rs_xen_records *r, struct rs_xen_record *record,
 			 struct rs_xen_pcpu **out)
 {
 	struct rs_xen_pcpu *pcpu;
+	uint64_t stamp;
 	uint32_t head;
 
 	if (!r->n_heap)
 		return false;
 	pcpu = r->pcpus[r->heap[0]];
-	if (pcpu->next_tsc > limit_of(r))
+	stamp = pcpu->next_tsc;
+	if (!may_take(r, stamp))
 		return false;
 	head = word_at(pcpu->at);
 	record_read(pcpu->at, record);
-	if (record->event == RS_XEN_CPU_CHANGE && record->n == 2)
+	if ((head & ~(1u << 31)) == (RS_XEN_CPU_CHANGE | 2u << 28))
 		window_tell(pcpu, record);
 	*out = pcpu;
-	*tsc = pcpu->tsc = pcpu->next_tsc;
-	/* A record without a stamp can be anywhere up to the next with one: from a pipe, what other
-	 * CPUs did since its predecessor may have been taken. */
-	if (*tsc < r->taken_tsc && !record->stamped)
-		*tsc = r->taken_tsc;
-	if (*tsc < r->taken_tsc)
+	pcpu->tsc = stamp;
+	if (stamp >= r->taken_tsc)
+		r->taken_tsc = stamp;
+	else if (STAMPED(head))
 		r->late++;
-	else
-		r->taken_tsc = *tsc;
+	else /* A record without a stamp can be anywhere up to the next with one: from a pipe, what
+	      * other CPUs did since its predecessor may have been taken. */
+		stamp = r->taken_tsc;
+	*tsc = stamp;
 	head_next(r, pcpu, BYTES(head));
 	return true;
 }

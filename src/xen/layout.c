@@ -110,7 +110,6 @@ struct rs_xen_step {
 	uint64_t mask; /* 0: the constant */
 };
 
-/* As long as a line of a cache. */
 struct rs_xen_bucket {
 	uint32_t key; /* event << 3 | words; the highest bit tells it from a free one */
 	uint8_t how, n;
@@ -119,7 +118,7 @@ struct rs_xen_bucket {
 	const struct rs_event *other;	 /* idle, SVM, or without arguments */
 	const struct rs_xen_step *steps; /* of each field; NULL: not all sources are such */
 	const struct rs_xen_layout *layout;
-	uint8_t offsets[SOURCES_MAX]; /* of the fields */
+	uint16_t offsets[SOURCES_MAX]; /* of the fields */
 };
 
 static uint32_t key_of(uint32_t event, uint32_t words)
@@ -129,7 +128,7 @@ static uint32_t key_of(uint32_t event, uint32_t words)
 
 static struct rs_xen_bucket *bucket_of(struct rs_xen_bucket *buckets, uint32_t key)
 {
-	uint32_t at = key * 0x9e3779b1u >> 21;
+	uint32_t at = key * 0x382f21e5u >> 21; /* found by trials: eleven keys collide */
 
 	while (buckets[at].key && buckets[at].key != key)
 		at = (at + 1) & (BUCKETS - 1);
@@ -246,7 +245,7 @@ static struct rs_error *index_layouts(struct rs_xen_decoder *d)
 		if (!is_packed && steps_make(layout, event, &d->steps[i * SOURCES_MAX]))
 			bucket->steps = &d->steps[i * SOURCES_MAX];
 		for (uint32_t j = 0; j < layout->n; j++)
-			bucket->offsets[j] = (uint8_t)event->fields[j].offset;
+			bucket->offsets[j] = event->fields[j].offset;
 	}
 	return NULL;
 }
@@ -291,8 +290,8 @@ static const struct rs_event *raw_event(struct rs_xen_decoder *d, uint32_t numbe
 	return event ? event : d->raw_other;
 }
 
-static const struct rs_event *decode_raw(struct rs_xen_decoder *d,
-					 const struct rs_xen_record *record, uint8_t *payload)
+static __attribute__((noinline)) const struct rs_event *
+decode_raw(struct rs_xen_decoder *d, const struct rs_xen_record *record, uint8_t *payload)
 {
 	const uint32_t head[] = { record->event, record->n };
 
@@ -337,11 +336,11 @@ static uint64_t value_of(const struct rs_xen_decoder *d, const struct source *so
 static void decode_hypercall(const struct rs_xen_record *record, uint8_t *payload)
 {
 	uint32_t head[2] = { record->words[0] & 0xfffff, 0 };
+	uint32_t told = record->words[0] >> 20, at = 1;
 	uint64_t args[6] = { 0 };
-	uint32_t at = 1;
 
-	for (uint32_t i = 0; i < 6; i++) {
-		uint32_t words = record->words[0] >> (20 + 2 * i) & 3;
+	for (uint32_t i = 0; told; i++, told >>= 2) {
+		uint32_t words = told & 3;
 
 		if (!words || words > 2 || at + words > record->n)
 			continue;
@@ -407,8 +406,10 @@ static inline void take_steps(const struct rs_xen_bucket *bucket,
 }
 
 /* By sources of all kinds. */
-static void decode_values(const struct rs_xen_decoder *d, const struct rs_xen_bucket *bucket,
-			  const struct rs_xen_record *record, uint64_t tsc, uint8_t *payload)
+static __attribute__((noinline)) void decode_values(const struct rs_xen_decoder *d,
+						    const struct rs_xen_bucket *bucket,
+						    const struct rs_xen_record *record,
+						    uint64_t tsc, uint8_t *payload)
 {
 	const struct rs_xen_layout *layout = bucket->layout;
 
