@@ -180,7 +180,7 @@ static bool tuple_is_of_aggregation(const struct verifier *v, const struct aggre
 {
 	uint32_t texts = 0;
 
-	for (uint32_t i = 0; i < agg->n_keys; i++)
+	for (uint32_t i = 0; i < LANG_KEYS_MAX && i < agg->n_keys; i++)
 		texts |= (uint32_t)(agg->keys[i].kind == TYPE_STRING) << i;
 	return v->tuple == tuple_of(v->tuple & 0xffff, agg->n_keys, texts, 2);
 }
