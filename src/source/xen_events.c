@@ -71,8 +71,9 @@ void rs_xen_events_end(struct rs_xen_events *x)
 /* ---- views ---------------------------------------------------------------------------------- */
 
 /* Makes a view of the next slot, which has been filled. */
-static void emit(struct rs_xen_events *x, const struct rs_event *event, struct rs_xen_vcpu *vcpu,
-		 uint64_t tsc, uint32_t cpu)
+static inline void emit_slot(struct rs_xen_events *x, const struct rs_xen_slot *slot,
+			     const struct rs_event *event, struct rs_xen_vcpu *vcpu, uint64_t tsc,
+			     uint32_t cpu)
 {
 	struct rs_view *view = &x->views[x->n];
 	int64_t ns = rs_clock_ns(x->clock, tsc);
@@ -84,10 +85,16 @@ static void emit(struct rs_xen_events *x, const struct rs_event *event, struct r
 				  .tsc = tsc,
 				  .event = event,
 				  .stream = &vcpu->stream,
-				  .payload = x->slots[x->n].payload,
+				  .payload = slot->payload,
 				  .payload_bytes = event->fixed_bytes,
 				  .cpu = (int)cpu };
 	x->n++;
+}
+
+static void emit(struct rs_xen_events *x, const struct rs_event *event, struct rs_xen_vcpu *vcpu,
+		 uint64_t tsc, uint32_t cpu)
+{
+	emit_slot(x, &x->slots[x->n], event, vcpu, tsc, cpu);
 }
 
 /* A time of Xen's in ns has 32 bits, and is short of what did not fit; when it began tells the
@@ -281,10 +288,10 @@ static void isa_look(struct rs_xen_events *x, const struct rs_xen_record *record
 /* ---- records into views --------------------------------------------------------------------- */
 
 /* The record is in the next slot; makes up to VIEWS_RECORD views. */
-static void process(struct rs_xen_events *x, struct rs_xen_pcpu *at, uint64_t tsc)
+static inline void process(struct rs_xen_events *x, struct rs_xen_pcpu *at,
+			   struct rs_xen_slot *slot, uint64_t tsc)
 {
 	struct pcpu *p = at->owner;
-	struct rs_xen_slot *slot = &x->slots[x->n];
 	uint32_t event = slot->record.event;
 	const struct rs_event *made;
 
@@ -302,7 +309,7 @@ static void process(struct rs_xen_events *x, struct rs_xen_pcpu *at, uint64_t ts
 	}
 	if (event >> 16 == 2 && !on_sched(x, p, slot, tsc, at->cpu))
 		return;
-	emit(x, made, p->now, tsc, at->cpu);
+	emit_slot(x, slot, made, p->now, tsc, at->cpu);
 }
 
 static struct rs_error *owner_of(struct rs_xen_events *x, struct rs_xen_pcpu *pcpu)
@@ -335,12 +342,14 @@ struct rs_error *rs_xen_events_gather(struct rs_xen_events *x)
 	uint64_t tsc;
 
 	while (!err && x->n + VIEWS_RECORD <= RS_XEN_EVENTS_VIEWS) {
-		if (!rs_xen_records_take(x->records, &x->slots[x->n].record, &tsc, &pcpu))
+		struct rs_xen_slot *slot = &x->slots[x->n];
+
+		if (!rs_xen_records_take(x->records, &slot->record, &tsc, &pcpu))
 			break;
 		if (!pcpu->owner)
 			err = owner_of(x, pcpu);
 		if (!err)
-			process(x, pcpu, tsc);
+			process(x, pcpu, slot, tsc);
 	}
 	return err;
 }
