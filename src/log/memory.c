@@ -21,6 +21,24 @@ static struct flock range(enum rs_log_lock lock, short type)
 	return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = lock, .l_len = 1 };
 }
 
+/*
+ * A lock goes when the last descriptor and the last mapping of its open file description go, in a
+ * forked child as well: so locks are on another description than the one that is mapped.
+ */
+static struct rs_error *lock_apart(const char *path, struct rs_log_memory *memory)
+{
+	int mode = fcntl(memory->map.fd, F_GETFL) & O_ACCMODE, fd;
+	char again[40];
+
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", memory->map.fd);
+	fd = open(again, mode | O_CLOEXEC);
+	if (fd < 0)
+		return rs_error_errno(errno, "opening %s again, for its locks", path);
+	close(memory->map.fd);
+	memory->map.fd = fd;
+	return NULL;
+}
+
 bool rs_log_memory_lock(const struct rs_log_memory *memory, enum rs_log_lock lock, bool take)
 {
 	struct flock byte = range(lock, take ? F_WRLCK : F_UNLCK);
@@ -120,7 +138,9 @@ struct rs_error *rs_log_memory_open(const char *path, struct rs_log_memory *memo
 	err = rs_ring_map_existing(path, 0, &memory->map);
 	if (err)
 		return err;
-	err = look(path, memory);
+	err = lock_apart(path, memory);
+	if (!err)
+		err = look(path, memory);
 	if (err && rs_error_code(err) != RS_DAMAGED)
 		rs_log_memory_close(memory);
 	return err;
@@ -169,7 +189,10 @@ static struct rs_error *create(const char *path, const struct rs_log_options *op
 	free(memory->map.path); /* it stays when we go */
 	memory->map.path = NULL;
 	name_of(path, memory->name);
-	return NULL;
+	err = lock_apart(path, memory);
+	if (err)
+		rs_log_memory_close(memory);
+	return err;
 }
 
 static bool exists(const char *path)
@@ -195,6 +218,11 @@ struct rs_error *rs_log_memory_make(const char *path, const struct rs_log_option
 	err = rs_ring_map_existing(path, 0, &memory->map);
 	if (err)
 		return err;
+	err = lock_apart(path, memory);
+	if (err) {
+		rs_log_memory_close(memory);
+		return err;
+	}
 	err = look(path, memory);
 	if (!err)
 		return NULL;

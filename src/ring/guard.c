@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stddef.h>
+#include <ucontext.h>
 
 /* Where this thread goes on after a SIGBUS; NULL: it is not within rs_guard(). */
 static __thread sigjmp_buf *volatile way_out;
@@ -12,8 +13,11 @@ static struct sigaction before;
 
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
-	if (way_out)
+	/* The mask as it was: what stands between us and the kernel may have blocked more. */
+	if (way_out) {
+		pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
 		siglongjmp(*way_out, 1);
+	}
 	if (before.sa_flags & SA_SIGINFO) {
 		before.sa_sigaction(number, info, context);
 	} else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {

@@ -42,7 +42,8 @@ static void record(struct maker *m, uint32_t event, uint64_t tsc, const uint32_t
 		m->words[m->n++] = (uint32_t)tsc;
 		m->words[m->n++] = (uint32_t)(tsc >> 32);
 	}
-	memcpy(&m->words[m->n], words, n * sizeof(*words));
+	for (uint32_t i = 0; i < n; i++)
+		m->words[m->n + i] = words[i];
 	m->n += n;
 	m->words[m->window] = (m->n - m->window - 1) * 4;
 }
