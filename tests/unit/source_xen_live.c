@@ -57,7 +57,8 @@ static void put(uint32_t cpu, uint32_t event, uint64_t tsc, const uint32_t *args
 	uint32_t words[10] = { event | n << 28 | 1u << 31, (uint32_t)tsc, (uint32_t)(tsc >> 32) };
 	uint32_t bytes = 12 + 4 * n;
 
-	memcpy(&words[3], args, n * 4);
+	for (uint32_t i = 0; i < n; i++)
+		words[3 + i] = args[i];
 	if (room(h) < 2 * (bytes + LOST_WARE)) {
 		h->lost_tsc = h->lost++ ? h->lost_tsc : tsc;
 		return;
