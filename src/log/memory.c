@@ -66,26 +66,6 @@ struct rs_error *rs_log_memory_lock_recovery(const struct rs_log_memory *memory)
 
 /* ---- the head ------------------------------------------------------------------------------ */
 
-/* Reads what says where things are, each field once. */
-static enum rs_sbuf_status head_check(const struct rs_log_head *head, size_t bytes,
-				      struct rs_log_layout *layout)
-{
-	uint64_t own;
-
-	if (bytes < RS_LOG_HEAD_BYTES)
-		return RS_SBUF_TOO_SMALL;
-	/* Pairs with the release in rs_log_memory_format(). */
-	if (__atomic_load_n(&head->magic, __ATOMIC_ACQUIRE) != RS_LOG_MAGIC)
-		return RS_SBUF_NO_MAGIC;
-	if (__atomic_load_n(&head->version, __ATOMIC_RELAXED) != RS_LOG_VERSION)
-		return RS_SBUF_BAD_GEOMETRY;
-	own = __atomic_load_n(&head->bytes, __ATOMIC_RELAXED);
-	if (own > bytes)
-		return RS_SBUF_TOO_SMALL;
-	return rs_log_layout_init(layout, own, __atomic_load_n(&head->lanes, __ATOMIC_RELAXED),
-				  __atomic_load_n(&head->trace_bytes, __ATOMIC_RELAXED));
-}
-
 /* The path's last part, fit to begin a file's name. */
 static void name_of(const char *path, char name[RS_LOG_NAME_MAX])
 {
@@ -120,7 +100,7 @@ static struct rs_error *look(const char *path, struct rs_log_memory *memory)
 
 	name_of(path, memory->name);
 	memory->head = memory->map.mem;
-	status = head_check(memory->head, memory->map.bytes, &memory->layout);
+	status = rs_log_head_check(memory->head, memory->map.bytes, &memory->layout);
 	memory->sound = status == RS_SBUF_OK;
 	if (memory->sound)
 		return NULL;
@@ -149,9 +129,8 @@ struct rs_error *rs_log_memory_open(const char *path, struct rs_log_memory *memo
 struct rs_error *rs_log_memory_format(struct rs_log_memory *memory, uint32_t lanes,
 				      uint64_t trace_bytes)
 {
-	struct rs_log_head *head = memory->map.mem;
-	enum rs_sbuf_status status =
-		rs_log_layout_init(&memory->layout, memory->map.bytes, lanes, trace_bytes);
+	enum rs_sbuf_status status = rs_log_head_create(memory->map.mem, memory->map.bytes, lanes,
+							trace_bytes, &memory->layout);
 
 	if (status != RS_SBUF_OK)
 		return rs_error_create(RS_USAGE,
@@ -160,17 +139,7 @@ struct rs_error *rs_log_memory_format(struct rs_log_memory *memory, uint32_t lan
 				       memory->name, memory->map.bytes, lanes,
 				       (unsigned long long)trace_bytes,
 				       rs_sbuf_status_text(status));
-	__atomic_store_n(&head->magic, 0, __ATOMIC_RELEASE);
-	memset(head, 0, RS_LOG_HEAD_BYTES);
-	head->version = RS_LOG_VERSION;
-	head->lanes = lanes;
-	head->bytes = memory->map.bytes;
-	head->trace_bytes = trace_bytes;
-	head->level[RS_LOG_CONSOLE] = RS_LOG_LEVEL_CONSOLE;
-	head->level[RS_LOG_MEMORY] = RS_LOG_LEVEL_MEMORY;
-	/* Pairs with the acquire in head_check(). */
-	__atomic_store_n(&head->magic, RS_LOG_MAGIC, __ATOMIC_RELEASE);
-	memory->head = head;
+	memory->head = memory->map.mem;
 	memory->sound = true;
 	return NULL;
 }
@@ -251,39 +220,12 @@ void rs_log_memory_close(struct rs_log_memory *memory)
 void rs_log_memory_lane(const struct rs_log_memory *memory, uint32_t half, uint32_t lane,
 			struct rs_log_lane *out)
 {
-	rs_log_lane_init(out,
-			 (uint8_t *)memory->map.mem + rs_log_lane_at(&memory->layout, half, lane),
-			 memory->layout.elements);
-}
-
-static void settle_half(struct rs_log_memory *memory, uint32_t at)
-{
-	struct rs_log_half *half = &memory->head->half[at];
-	uint32_t state = __atomic_load_n(&half->state, __ATOMIC_ACQUIRE);
-	bool all_collected = true;
-
-	if (state == RS_LOG_HALF_FREE || state == RS_LOG_HALF_LAST)
-		return;
-	for (uint32_t i = 0; i < memory->layout.lanes; i++) {
-		struct rs_log_lane lane;
-
-		rs_log_memory_lane(memory, at, i, &lane);
-		if (lane.control->read != lane.control->taken)
-			all_collected = false;
-		rs_sbuf_mark_last(lane.ring, memory->layout.lane_bytes);
-	}
-	/* A run that was killed is recovered whole: its lines belong together. */
-	if (state == RS_LOG_HALF_ENDED && all_collected)
-		state = RS_LOG_HALF_FREE;
-	else
-		state = RS_LOG_HALF_LAST;
-	__atomic_store_n(&half->state, state, __ATOMIC_RELEASE);
+	rs_log_lane_of(memory->map.mem, &memory->layout, half, lane, out);
 }
 
 void rs_log_memory_settle(struct rs_log_memory *memory)
 {
-	settle_half(memory, 0);
-	settle_half(memory, 1);
+	rs_log_settle(memory->head, &memory->layout);
 }
 
 bool rs_log_memory_oldest_last(const struct rs_log_memory *memory, uint32_t *half)
