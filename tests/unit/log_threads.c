@@ -9,8 +9,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "log/collect.h"
+#include "log/memory.h"
 #include "log_kit.h"
 
 #define THREADS 8u
@@ -209,6 +213,41 @@ static uint64_t first_number(const char *path)
 	if (file)
 		fclose(file);
 	return n ? head.half[head.current & 1].first : 0;
+}
+
+/* The mapping stays, here and in a child, which would keep a lock on its file. */
+TEST(the_lock_goes_with_the_log)
+{
+	struct rs_log_options options = { .lanes = 1 };
+	struct rs_log_memory memory;
+	char byte = 0;
+	int ends[2];
+	pid_t child;
+
+	kit_folder_make();
+	options.path = kit_path("lock");
+	REQUIRE_OK(rs_log_start(&options, NULL));
+	REQUIRE_OK(rs_log_memory_open(options.path, &memory));
+	CHECK(rs_log_memory_is_locked(&memory, RS_LOG_LOCK_WRITER));
+	REQUIRE(!pipe(ends));
+	child = fork();
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (write(ends[1], &byte, 1) == 1)
+			pause();
+		_exit(0);
+	}
+	REQUIRE(child > 0);
+	CHECK(read(ends[0], &byte, 1) == 1); /* it runs: pthread_atfork() has been called */
+	CHECK(rs_log_memory_is_locked(&memory, RS_LOG_LOCK_WRITER));
+	rs_log_stop();
+	CHECK(!rs_log_memory_is_locked(&memory, RS_LOG_LOCK_WRITER));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(ends[0]);
+	close(ends[1]);
+	rs_log_memory_close(&memory);
+	kit_folder_remove();
 }
 
 TEST(eight_threads)
