@@ -33,7 +33,7 @@ _ringside_options()
 		;;
 	report)
 		echo --pid --vcpu --alltids --tid --tids --vm --latency --hist --detail --time --top --than \
-			--user --by --cpus --interval --xen --classes --duration --json --csv --from --to --freq \
+			--user --by --cpus --interval --xen --classes --poll --buffer --duration --json --csv --from --to --freq \
 			--xen-log --format --quiet --help
 		;;
 	repair) echo --help ;;

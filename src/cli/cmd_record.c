@@ -16,9 +16,6 @@
 #include "cli/recording.h"
 
 #define NS_PER_SEC  UINT64_C(1000000000)
-#define NS_PER_MS   UINT64_C(1000000)
-#define NS_PER_US   UINT64_C(1000)
-#define POLL_NS_MAX (10 * NS_PER_SEC)
 #define MEMORY_MIN  (UINT64_C(1) << 20)
 
 static const struct rs_record_kind *const kinds[] = { &rs_record_kvm, &rs_record_tracepoint,
@@ -71,35 +68,6 @@ static const char doc[] =
 	"  ringside record --sbuf /dev/acrn_trace_* -o trace --duration 10\n"
 	"  ringside record --xen --classes sched,hvm -o trace --duration 10\n"
 	"  ringside print trace\n";
-
-static uint64_t size_bytes(struct argp_state *state, const char *option, const char *text,
-			   uint64_t max)
-{
-	uint64_t bytes = 0;
-
-	if (!rs_cli_read_size(text, 1, INT64_MAX, &bytes))
-		argp_error(state, "%s '%s': expected bytes, as in 512K, 4M or 1G", option, text);
-	if (bytes > max)
-		argp_error(state, "%s '%s' is too much", option, text);
-	return bytes;
-}
-
-static uint64_t poll_ns(struct argp_state *state, const char *text)
-{
-	uint64_t ns = rs_cli_time(state, "--poll", text, NS_PER_MS);
-
-	if (ns < NS_PER_US || ns > POLL_NS_MAX)
-		argp_error(state, "--poll '%s': expected 1us to 10s", text);
-	return ns;
-}
-
-static void set_cpus(struct argp_state *state, struct rs_record_common *c, const char *list)
-{
-	struct rs_error *err = rs_cpu_set_parse(&c->cpus, list);
-
-	if (err)
-		argp_error(state, "--cpus: %s", rs_error_text(err));
-}
 
 /* ---- what goes with what ------------------------------------------------------------------ */
 
@@ -182,19 +150,19 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		c->duration_ns = rs_cli_time(state, "--duration", text, NS_PER_SEC);
 		break;
 	case KEY_BUFFER:
-		c->buffer_bytes = (uint32_t)size_bytes(state, "--buffer", text, UINT32_MAX);
+		c->buffer_bytes = (uint32_t)rs_cli_size(state, "--buffer", text, UINT32_MAX);
 		break;
 	case KEY_POLL:
-		c->poll_ns = poll_ns(state, text);
+		c->poll_ns = rs_cli_poll(state, text);
 		break;
 	case KEY_CPUS:
-		set_cpus(state, c, text);
+		rs_cli_cpus(state, text, &c->cpus);
 		break;
 	case KEY_FLIGHT:
 		c->flight_ns = rs_cli_time(state, "--flight", text, NS_PER_SEC);
 		break;
 	case KEY_MEMORY:
-		c->memory_bytes = size_bytes(state, "--memory", text, INT64_MAX);
+		c->memory_bytes = rs_cli_size(state, "--memory", text, INT64_MAX);
 		if (c->memory_bytes < MEMORY_MIN)
 			argp_error(state, "--memory '%s': at least 1M", text);
 		break;

@@ -9,6 +9,11 @@
 #include <strings.h>
 
 #include "base/duration.h"
+#include "event/query.h"
+
+#define NS_PER_US   UINT64_C(1000)
+#define NS_PER_MS   UINT64_C(1000000)
+#define POLL_NS_MAX UINT64_C(10000000000)
 
 /* The digits that text opens with; behind them is *end. strtoull() takes more: blanks, signs. */
 static bool digits(const char *text, uint64_t *number, char **end)
@@ -52,6 +57,35 @@ bool rs_cli_read_size(const char *text, uint64_t min, uint64_t max, uint64_t *by
 		return false;
 	*bytes = n << shift;
 	return true;
+}
+
+uint64_t rs_cli_size(const struct argp_state *state, const char *what, const char *text,
+		     uint64_t max)
+{
+	uint64_t bytes = 0;
+
+	if (!rs_cli_read_size(text, 1, INT64_MAX, &bytes))
+		argp_error(state, "%s '%s': expected bytes, as in 512K, 4M or 1G", what, text);
+	if (bytes > max)
+		argp_error(state, "%s '%s' is too much", what, text);
+	return bytes;
+}
+
+void rs_cli_cpus(const struct argp_state *state, const char *list, struct rs_cpu_set *cpus)
+{
+	struct rs_error *err = rs_cpu_set_parse(cpus, list);
+
+	if (err)
+		argp_error(state, "--cpus: %s", rs_error_text(err));
+}
+
+uint64_t rs_cli_poll(const struct argp_state *state, const char *text)
+{
+	uint64_t ns = rs_cli_time(state, "--poll", text, NS_PER_MS);
+
+	if (ns < NS_PER_US || ns > POLL_NS_MAX)
+		argp_error(state, "--poll '%s': expected 1us to 10s", text);
+	return ns;
 }
 
 int rs_cli_int(const struct argp_state *state, const char *what, const char *text, int min)

@@ -10,12 +10,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct rs_cpu_set;
+
 /* Digits, hexadecimal behind 0x, and nothing else. False, and *number untouched, if it is not that
  * or not from min to max. */
 bool rs_cli_read_number(const char *text, uint64_t min, uint64_t max, uint64_t *number);
 
 /* The same with K, M or G behind it, or none: bytes. */
 bool rs_cli_read_size(const char *text, uint64_t min, uint64_t max, uint64_t *bytes);
+
+/* The same from 1 to max, in bytes, or wrong use. */
+uint64_t rs_cli_size(const struct argp_state *state, const char *what, const char *text,
+		     uint64_t max);
+
+/* The argument of --cpus, "0-3,7", added to a set. */
+void rs_cli_cpus(const struct argp_state *state, const char *list, struct rs_cpu_set *cpus);
+
+/* The argument of --poll, in ms where it has no unit, in ns: 1us to 10s. */
+uint64_t rs_cli_poll(const struct argp_state *state, const char *text);
 
 /* From min up. */
 int rs_cli_int(const struct argp_state *state, const char *what, const char *text, int min);

@@ -2,23 +2,17 @@
 /* ringside record --xen: the trace of the Xen that this dom0 runs on. */
 #include "cli/cli.h"
 #include "cli/record.h"
+#include "cli/xen.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "record/xen.h"
-#include "source/xen_live.h"
-#include "xen/classes.h"
-
-#define NS_PER_MS UINT64_C(1000000)
 
 /* The one, of this command: zero at first. */
 static struct xen {
-	bool wanted;
+	struct rs_cli_xen options;
 	bool quiet;
-	uint32_t mask; /* 0: everything */
-	uint32_t poll_ms;
 	struct rs_xen_session *session;
 	struct rs_xen_recording *recording;
 } the_xen;
@@ -39,16 +33,13 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct xen *x = state->input;
-	struct rs_error *err;
 
 	switch (key) {
 	case KEY_XEN:
-		x->wanted = true;
+		x->options.wanted = true;
 		break;
 	case KEY_CLASSES:
-		err = rs_xen_classes_parse(text, &x->mask);
-		if (err)
-			argp_error(state, "--classes: %s", rs_error_text(err));
+		rs_cli_xen_classes(state, text, &x->options.mask);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -62,7 +53,7 @@ static bool is_wanted(const void *state)
 {
 	const struct xen *x = state;
 
-	return x->wanted;
+	return x->options.wanted;
 }
 
 static void check(const void *state, const struct argp_state *argp_state,
@@ -70,10 +61,10 @@ static void check(const void *state, const struct argp_state *argp_state,
 {
 	const struct xen *x = state;
 
-	if (!x->wanted && x->mask)
+	if (!x->options.wanted && x->options.mask)
 		argp_error(argp_state, "--classes goes with --xen");
-	if (x->wanted && common->poll_ns && common->poll_ns < RS_XEN_POLL_MS_MIN * NS_PER_MS)
-		argp_error(argp_state, "--poll: with --xen at least %u ms", RS_XEN_POLL_MS_MIN);
+	if (x->options.wanted)
+		rs_cli_xen_check_poll(argp_state, common->poll_ns);
 }
 
 /* ---- the recording ------------------------------------------------------------------------ */
@@ -81,34 +72,12 @@ static void check(const void *state, const struct argp_state *argp_state,
 static struct rs_error *xen_open(void *state, const struct rs_record_common *common)
 {
 	struct xen *x = state;
-	const struct rs_xen_session_options o = {
-		.event_mask = x->mask ? x->mask : RS_XEN_CLASSES_ALL,
-		.cpus = common->cpus.some ? &common->cpus : NULL,
-		.buffer_bytes = common->buffer_bytes,
-	};
 
-	x->poll_ms = (uint32_t)(common->poll_ns / NS_PER_MS);
+	x->options.cpus = common->cpus;
+	x->options.buffer_bytes = common->buffer_bytes;
+	x->options.poll_ns = common->poll_ns;
 	x->quiet = common->quiet;
-	return rs_xen_session_open(&o, &x->session);
-}
-
-static void facts_say(const struct xen *x)
-{
-	struct rs_xen_session_facts facts;
-
-	rs_xen_session_facts(x->session, &facts);
-	if (x->quiet)
-		return;
-	if (facts.was_on)
-		fprintf(stderr,
-			"ringside record: Xen was tracing already, with event mask 0x%08x, and "
-			"nobody read it: it goes on so afterwards\n",
-			facts.found_mask);
-	if (facts.size_found)
-		fprintf(stderr,
-			"ringside record: Xen's buffers are %u bytes for each CPU, and stay so "
-			"until it boots again\n",
-			facts.buffer_bytes);
+	return rs_cli_xen_open(&x->options, "record", x->quiet, &x->session);
 }
 
 static struct rs_error *xen_attach(void *state, struct rs_recorder *recorder,
@@ -116,8 +85,8 @@ static struct rs_error *xen_attach(void *state, struct rs_recorder *recorder,
 {
 	struct xen *x = state;
 
-	facts_say(x);
-	return rs_xen_recording_create(x->session, recorder, host, x->poll_ms, &x->recording);
+	return rs_xen_recording_create(x->session, recorder, host, rs_cli_xen_poll_ms(&x->options),
+				       &x->recording);
 }
 
 static struct rs_error *xen_gate(void *state, bool open)

@@ -38,7 +38,10 @@ static const char doc[] =
 	"which interrupts came, and how long handling them took (interrupts). Of Xen's files, "
 	"interrupts has a table of its own unless --by is given.\v"
 	"TRACE is a trace directory, or a file or directory that import knows. Times are cycles "
-	"alone where the frequency of the TSC is neither in the trace nor given by --freq.\n\n"
+	"alone where the frequency of the TSC is neither in the trace nor given by --freq. Of "
+	"interrupts, instead of TRACE, --xen is the Xen that this dom0 runs on, with the options "
+	"of "
+	"report sched.\n\n"
 	"Exit codes: 0 done; 1 failed; 2 wrong use; 3 done, but records were lost or the trace is "
 	"damaged.\n\n"
 	"Examples:\n"
@@ -80,7 +83,6 @@ uint32_t rs_report_by(const struct argp_state *state, char *list)
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct arguments *a = state->input;
-	struct rs_error *err;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -93,9 +95,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		a->query.to_ns = rs_cli_seconds(state, text);
 		break;
 	case OPT_CPUS:
-		err = rs_cpu_set_parse(&a->query.cpus, text);
-		if (err)
-			argp_error(state, "--cpus: %s", rs_error_text(err));
+		rs_cli_cpus(state, text, &a->query.cpus);
 		break;
 	case OPT_BY:
 		a->show.by = rs_report_by(state, text);

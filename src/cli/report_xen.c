@@ -15,11 +15,11 @@
 #include "cli/input.h"
 #include "cli/numbers.h"
 #include "cli/report.h"
+#include "cli/xen.h"
 #include "event/query.h"
 #include "record/xen.h"
-#include "xen/classes.h"
 
-enum { OPT_FROM = 256, OPT_TO, OPT_CSV, OPT_INTERVAL, OPT_XEN, OPT_CLASSES, OPT_DURATION };
+enum { OPT_FROM = 256, OPT_TO, OPT_CSV, OPT_INTERVAL, OPT_DURATION };
 
 static const struct argp_option options[] = {
 	{ "from", OPT_FROM, "SEC", 0,
@@ -28,10 +28,7 @@ static const struct argp_option options[] = {
 	{ "to", OPT_TO, "SEC", 0, "Only before this time", 1 },
 	{ "interval", OPT_INTERVAL, "SEC", 0,
 	  "A report of each interval of so many seconds, one after the other", 1 },
-	{ "xen", OPT_XEN, NULL, 0, "Instead of TRACE: the Xen that this dom0 runs on, live", 1 },
-	{ "classes", OPT_CLASSES, "LIST", 0,
-	  "With --xen: only these classes of events, as in sched,hvm; all", 1 },
-	{ "duration", OPT_DURATION, "SEC", 0, "With --xen: for this long; until Ctrl-C", 1 },
+	{ "duration", OPT_DURATION, "SEC", 0, "With --xen: for this long; until Ctrl-C", 5 },
 	{ "json", 'j', NULL, 0, "One object of JSON; with --interval a line for each", 2 },
 	{ "csv", OPT_CSV, NULL, 0, "Tables of CSV, each below a head", 2 },
 	{ "quiet", 'q', NULL, 0, "No remarks on standard error, but errors and losses", 4 },
@@ -48,6 +45,7 @@ static const char doc[] =
 	"  ringside report volume --interval 0.1 --csv xen.trace\n"
 	"  ringside report sched --freq 2596125000 xen.trace\n"
 	"  ringside report sched --xen --duration 10\n"
+	"  ringside report exits --xen --classes hvm --interval 1 --poll 50\n"
 	"  ringside report summary --json xen.trace | jq '.rows[] | select(.table == \"vcpus\")'\n";
 
 #define NS_PER_SEC UINT64_C(1000000000)
@@ -58,9 +56,7 @@ struct arguments {
 	int64_t from_ns, to_ns;
 	const char *verb; /* report NAME */
 	bool quiet;
-	/* Live. */
-	bool xen;
-	uint32_t mask; /* 0: everything */
+	struct rs_cli_xen xen; /* live */
 	uint64_t duration_ns;
 };
 
@@ -73,14 +69,6 @@ int64_t rs_report_interval(const struct argp_state *state, const char *text)
 	return ns;
 }
 
-static void set_classes(const struct argp_state *state, struct arguments *a, const char *text)
-{
-	struct rs_error *err = rs_xen_classes_parse(text, &a->mask);
-
-	if (err)
-		argp_error(state, "--classes: %s", rs_error_text(err));
-}
-
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct arguments *a = state->input;
@@ -88,6 +76,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &a->input;
+		state->child_inputs[1] = &a->xen;
 		break;
 	case OPT_FROM:
 		a->from_ns = rs_cli_seconds(state, text);
@@ -107,20 +96,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case 'q':
 		a->quiet = true;
 		break;
-	case OPT_XEN:
-		a->xen = true;
-		break;
-	case OPT_CLASSES:
-		set_classes(state, a, text);
-		break;
 	case OPT_DURATION:
 		a->duration_ns = rs_cli_time(state, "--duration", text, NS_PER_SEC);
 		break;
 	case ARGP_KEY_END:
-		if (a->xen && a->input.path)
+		if (a->xen.wanted && a->input.path)
 			argp_error(state, "--xen goes without a trace");
-		if (!a->xen && (a->mask || a->duration_ns))
-			argp_error(state, "--classes and --duration go with --xen");
+		if (!a->xen.wanted && a->duration_ns)
+			argp_error(state, "--duration goes with --xen");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -234,15 +217,14 @@ struct rs_error *rs_report_xen(struct rs_input *input, const struct rs_query *qu
 /* The running Xen as an input. */
 static struct rs_error *live_open(const struct arguments *a, struct rs_input *input)
 {
-	const struct rs_xen_session_options o = { .event_mask =
-							  a->mask ? a->mask : RS_XEN_CLASSES_ALL };
 	struct rs_xen_session *session;
 	struct rs_source *source;
 	struct rs_error *err;
 
-	err = rs_xen_session_open(&o, &session);
+	err = rs_cli_xen_open(&a->xen, a->verb, a->quiet, &session);
 	if (!err)
-		err = rs_xen_reading_create(session, a->duration_ns, &rs_cli_stop, &input->foreign);
+		err = rs_xen_reading_create(session, rs_cli_xen_poll_ms(&a->xen), a->duration_ns,
+					    &rs_cli_stop, &input->foreign);
 	if (err)
 		return err;
 	source = &input->foreign->source;
@@ -259,17 +241,17 @@ static struct rs_error *run(struct arguments *a, int *code)
 	struct rs_query query;
 	struct rs_error *err;
 
-	err = a->xen ? live_open(a, &input) : rs_cli_input_open(&a->input, &input);
+	err = a->xen.wanted ? live_open(a, &input) : rs_cli_input_open(&a->input, &input);
 	if (err)
 		return err;
-	if (!a->xen && !rs_input_is_xen(&input)) {
+	if (!a->xen.wanted && !rs_input_is_xen(&input)) {
 		rs_input_close(&input);
 		return rs_error_create(RS_USAGE, "%s: it has no records of Xen's", a->show.trace);
 	}
 	rs_query_init(&query);
 	query.from_ns = a->from_ns;
 	query.to_ns = a->to_ns;
-	if (!a->xen && a->show.kinds == 1u << RS_XEN_VOLUME && !a->show.interval_ns) {
+	if (!a->xen.wanted && a->show.kinds == 1u << RS_XEN_VOLUME && !a->show.interval_ns) {
 		query.aggregates = rs_xen_aggregates; /* a file counts them as it is read */
 		query.n_aggregates = RS_XEN_AGGREGATES;
 	}
@@ -291,7 +273,9 @@ bool rs_report_is_live(int argc, char **argv)
 
 int report_xen(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 },
+						      { &rs_cli_xen_argp, 0, NULL, 0 },
+						      { 0 } };
 	static const struct argp argp = { options, parse, "TRACE", doc, children, NULL, NULL };
 	const char *verb = argv[0], *space = strchr(verb, ' ');
 	struct arguments a = { .show.fd = STDOUT_FILENO, .input.what = "trace" };
@@ -311,7 +295,7 @@ int report_xen(int argc, char **argv)
 		a.input.what = NULL;
 	if (rs_cli_parse(&argp, argc, argv, &a))
 		return RS_EXIT_USAGE;
-	if (a.xen)
+	if (a.xen.wanted)
 		a.input.path = "Xen";
 	a.show.trace = a.input.path;
 	rs_cli_catch_stop();

@@ -9,10 +9,6 @@
 #include <cpuid.h>
 #endif
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 #include "record/port.h"
 #include "source/xen_live.h"
 #include "xen/layout.h"
@@ -278,8 +274,9 @@ static const struct rs_source_ops reading_ops = {
 	.destroy = reading_destroy,
 };
 
-struct rs_error *rs_xen_reading_create(struct rs_xen_session *session, uint64_t duration_ns,
-				       const volatile bool *stop, struct rs_foreign **reading)
+struct rs_error *rs_xen_reading_create(struct rs_xen_session *session, uint32_t poll_ms,
+				       uint64_t duration_ns, const volatile bool *stop,
+				       struct rs_foreign **reading)
 {
 	struct reading *r = calloc(1, sizeof(*r));
 	struct rs_clock *clock;
@@ -295,7 +292,7 @@ struct rs_error *rs_xen_reading_create(struct rs_xen_session *session, uint64_t 
 	clock = &r->foreign.clock;
 	err = rs_clock_host(clock);
 	if (!err)
-		err = live_create(session, clock, 0, &r->names, &r->live);
+		err = live_create(session, clock, poll_ms, &r->names, &r->live);
 	r->end_tsc = UINT64_MAX;
 	if (!err && duration_ns)
 		r->end_tsc = clock->origin + (uint64_t)((unsigned __int128)duration_ns *

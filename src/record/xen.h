@@ -27,10 +27,12 @@ struct rs_error *rs_xen_recording_gate(struct rs_xen_recording *recording, bool 
 
 /*
  * The same as a source, without a recorder: tracing begins here, and ends at *stop or after
- * duration_ns (0: never); what was traced until then is given. Takes over the session.
+ * duration_ns (0: never); what was traced until then is given. poll_ms: 0 for the default. Takes
+ * over the session.
  */
-struct rs_error *rs_xen_reading_create(struct rs_xen_session *session, uint64_t duration_ns,
-				       const volatile bool *stop, struct rs_foreign **reading);
+struct rs_error *rs_xen_reading_create(struct rs_xen_session *session, uint32_t poll_ms,
+				       uint64_t duration_ns, const volatile bool *stop,
+				       struct rs_foreign **reading);
 
 /* When the gate is shut. */
 const struct rs_foreign_tally *rs_xen_recording_tally(const struct rs_xen_recording *recording);

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/xen.h"
+
+#include <stdio.h>
+
+#include "cli/numbers.h"
+#include "source/xen_live.h"
+#include "xen/classes.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+
+/* ---- arguments ---------------------------------------------------------------------------- */
+
+enum { KEY_XEN = 1536, KEY_CLASSES, KEY_CPUS, KEY_BUFFER, KEY_POLL };
+
+static const struct argp_option options[] = {
+	{ "xen", KEY_XEN, NULL, 0, "Instead of TRACE: the Xen that this dom0 runs on, live", 5 },
+	{ "classes", KEY_CLASSES, "LIST", 0,
+	  "With --xen: only these classes of events, as in sched,hvm; all", 5 },
+	{ "cpus", KEY_CPUS, "LIST", 0,
+	  "With --xen: only these physical CPUs, as in 0-3,7; Xen keeps to them afterwards", 5 },
+	{ "buffer", KEY_BUFFER, "SIZE", 0,
+	  "With --xen: Xen's buffer of each CPU, if it has none yet; suffixes K and M; 256K", 5 },
+	{ "poll", KEY_POLL, "MS", 0,
+	  "With --xen: between two looks at the buffers, at least 10; 100", 5 },
+	{ 0 },
+};
+
+void rs_cli_xen_classes(const struct argp_state *state, const char *text, uint32_t *mask)
+{
+	struct rs_error *err = rs_xen_classes_parse(text, mask);
+
+	if (err)
+		argp_error(state, "--classes: %s", rs_error_text(err));
+}
+
+void rs_cli_xen_check_poll(const struct argp_state *state, uint64_t poll_ns)
+{
+	if (poll_ns && poll_ns < RS_XEN_POLL_MS_MIN * NS_PER_MS)
+		argp_error(state, "--poll: with --xen at least %u ms", RS_XEN_POLL_MS_MIN);
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct rs_cli_xen *x = state->input;
+
+	switch (key) {
+	case KEY_XEN:
+		x->wanted = true;
+		break;
+	case KEY_CLASSES:
+		rs_cli_xen_classes(state, text, &x->mask);
+		break;
+	case KEY_CPUS:
+		rs_cli_cpus(state, text, &x->cpus);
+		break;
+	case KEY_BUFFER:
+		x->buffer_bytes = (uint32_t)rs_cli_size(state, "--buffer", text, UINT32_MAX);
+		break;
+	case KEY_POLL:
+		x->poll_ns = rs_cli_poll(state, text);
+		break;
+	case ARGP_KEY_END:
+		if (!x->wanted && (x->mask || x->cpus.some || x->buffer_bytes || x->poll_ns))
+			argp_error(state, "--classes, --cpus, --buffer and --poll go with --xen");
+		rs_cli_xen_check_poll(state, x->poll_ns);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+const struct argp rs_cli_xen_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+
+/* ---- the session -------------------------------------------------------------------------- */
+
+static void facts_say(const struct rs_xen_session *session, const char *verb)
+{
+	struct rs_xen_session_facts facts;
+
+	rs_xen_session_facts(session, &facts);
+	if (facts.was_on)
+		fprintf(stderr,
+			"ringside %s: Xen was tracing already, with event mask 0x%08x, and "
+			"nobody read it: it goes on so afterwards\n",
+			verb, facts.found_mask);
+	if (facts.size_found)
+		fprintf(stderr,
+			"ringside %s: Xen's buffers are %u bytes for each CPU, and stay so "
+			"until it boots again\n",
+			verb, facts.buffer_bytes);
+}
+
+struct rs_error *rs_cli_xen_open(const struct rs_cli_xen *x, const char *verb, bool quiet,
+				 struct rs_xen_session **session)
+{
+	const struct rs_xen_session_options o = {
+		.event_mask = x->mask ? x->mask : RS_XEN_CLASSES_ALL,
+		.cpus = x->cpus.some ? &x->cpus : NULL,
+		.buffer_bytes = x->buffer_bytes,
+	};
+	struct rs_error *err = rs_xen_session_open(&o, session);
+
+	if (!err && !quiet)
+		facts_say(*session, verb);
+	return err;
+}
+
+uint32_t rs_cli_xen_poll_ms(const struct rs_cli_xen *x)
+{
+	return (uint32_t)(x->poll_ns / NS_PER_MS);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Options of verbs that trace the running Xen, and the session that they come to. */
+#ifndef RS_CLI_XEN_H
+#define RS_CLI_XEN_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event/query.h"
+#include "xen/session.h"
+
+/* Zero at first: everything, of all CPUs, as the session and the source have it. */
+struct rs_cli_xen {
+	bool wanted;   /* --xen */
+	uint32_t mask; /* --classes */
+	struct rs_cpu_set cpus;
+	uint32_t buffer_bytes; /* of each CPU */
+	uint64_t poll_ns;
+};
+
+/* --xen, and --classes, --cpus, --buffer and --poll, which are refused without it. The input is a
+ * struct rs_cli_xen. */
+extern const struct argp rs_cli_xen_argp;
+
+/* The argument of --classes. */
+void rs_cli_xen_classes(const struct argp_state *state, const char *text, uint32_t *mask);
+
+/* Refuses a poll that is too short for Xen's buffers. 0: none was given. */
+void rs_cli_xen_check_poll(const struct argp_state *state, uint64_t poll_ns);
+
+/* Unless quiet, what was found is said, as `verb`'s remarks. */
+struct rs_error *rs_cli_xen_open(const struct rs_cli_xen *xen, const char *verb, bool quiet,
+				 struct rs_xen_session **session);
+
+/* Between two looks at the buffers, for sources; 0: as they have it. */
+uint32_t rs_cli_xen_poll_ms(const struct rs_cli_xen *xen);
+
+#endif
