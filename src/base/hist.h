@@ -23,13 +23,15 @@ struct rs_hist {
 	uint64_t count[RS_HIST_BUCKETS];
 };
 
-/* The place of the highest bit that is set; value is not 0. */
+/* The place of the highest bit that is set; value is not 0. The empty asm keeps a step one jump:
+ * a BPF compiler would make two selections of it. */
 static inline uint32_t rs_hist_log2(uint64_t value)
 {
 	uint32_t at = 0;
 
 #define RS_HIST_STEP(bits)                                                                         \
 	if (value >> (bits)) {                                                                     \
+		__asm__ volatile("");                                                              \
 		value >>= (bits);                                                                  \
 		at += (bits);                                                                      \
 	}

@@ -431,9 +431,11 @@ static __always_inline void cell_cost(struct rs_kvm_cell *cell, uint32_t n,
 	RS_ORDER();
 	cell->sum.total_ns += cost->total_ns;
 	cell->sum.kernel_ns += cost->kernel_ns;
-	cell->sum.user_ns += cost->user_ns;
-	cell->sum.poll_ns += cost->poll_ns;
-	cell->sum.off_ns += cost->off_ns;
+	if (cost->kernel_ns != cost->total_ns) {
+		cell->sum.user_ns += cost->user_ns;
+		cell->sum.poll_ns += cost->poll_ns;
+		cell->sum.off_ns += cost->off_ns;
+	}
 	extent_add(cell, cost->total_ns);
 	hist_add(n, cost->total_ns);
 	RS_ORDER();

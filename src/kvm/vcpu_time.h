@@ -58,14 +58,14 @@ struct rs_vcpu_time {
 	uint64_t at;	      /* accounted up to here */
 	uint64_t wake;	      /* woken then, while off; 0: not */
 	uint64_t exit_at;     /* the exit that waits for its entry; 0: none */
-	uint64_t base_kernel; /* ns[] at that exit */
+	uint64_t base_kernel; /* ns[] at that exit, unless it is plain */
 	uint64_t base_user;
 	uint64_t base_poll;
 	uint64_t ns[RS_VCPU_STATES];
 	uint32_t state; /* GUEST, KERNEL, USER, or UNKNOWN: where it is when it is on a CPU */
 	uint32_t off;	/* enum rs_vcpu_off */
 	uint32_t seen;	/* anything, since it is watched */
-	uint32_t reserved;
+	uint32_t plain; /* nothing has come since that exit: all of it is KERNEL */
 };
 
 /* Begins to watch at now. What comes first may tell what was until then. */
@@ -139,13 +139,22 @@ static inline void rs_vcpu_exit(struct rs_vcpu_time *t, uint64_t now)
 	rs_vcpu_account(t, now);
 	t->seen = 1;
 	t->state = RS_VCPU_KERNEL;
-	t->exit_at = now;
+	t->exit_at = t->at;
+	t->plain = 1;
+}
+
+/* Something comes between an exit and its entry. Most exits see nothing, and pay nothing for it. */
+static inline void rs_vcpu_between(struct rs_vcpu_time *t)
+{
+	if (!t->plain)
+		return;
+	t->plain = 0;
 	t->base_kernel = t->ns[RS_VCPU_KERNEL];
 	t->base_user = t->ns[RS_VCPU_USER];
 	t->base_poll = t->ns[RS_VCPU_POLL];
 }
 
-/* kvm_entry. True: it ends an exit whose cost is *cost. */
+/* kvm_entry. True: it ends an exit whose cost is *cost, of zeros. */
 static inline bool rs_vcpu_entry(struct rs_vcpu_time *t, uint64_t now, struct rs_vcpu_cost *cost)
 {
 	uint64_t begin = t->exit_at;
@@ -157,6 +166,10 @@ static inline bool rs_vcpu_entry(struct rs_vcpu_time *t, uint64_t now, struct rs
 	if (!begin || now < begin)
 		return false;
 	cost->total_ns = now - begin;
+	if (t->plain) {
+		cost->kernel_ns = cost->total_ns;
+		return true;
+	}
 	cost->kernel_ns = t->ns[RS_VCPU_KERNEL] - t->base_kernel;
 	cost->user_ns = t->ns[RS_VCPU_USER] - t->base_user;
 	cost->poll_ns = t->ns[RS_VCPU_POLL] - t->base_poll;
@@ -167,6 +180,7 @@ static inline bool rs_vcpu_entry(struct rs_vcpu_time *t, uint64_t now, struct rs
 /* kvm_userspace_exit. That it comes first tells that KVM had it until now. */
 static inline void rs_vcpu_user_exit(struct rs_vcpu_time *t, uint64_t now)
 {
+	rs_vcpu_between(t);
 	if (!t->seen)
 		t->state = RS_VCPU_KERNEL;
 	rs_vcpu_account(t, now);
@@ -182,6 +196,7 @@ static inline void rs_vcpu_woken(struct rs_vcpu_time *t, uint64_t now, uint64_t 
 {
 	uint64_t kernel, off, poll;
 
+	rs_vcpu_between(t);
 	rs_vcpu_account(t, now);
 	if (!t->exit_at || t->state != RS_VCPU_KERNEL)
 		return;
@@ -198,6 +213,7 @@ static inline void rs_vcpu_woken(struct rs_vcpu_time *t, uint64_t now, uint64_t 
 /* sched_switch away from it; preempted: it could have gone on. */
 static inline void rs_vcpu_off(struct rs_vcpu_time *t, uint64_t now, bool preempted)
 {
+	rs_vcpu_between(t);
 	rs_vcpu_account(t, now);
 	t->seen = 1;
 	t->wake = 0;
@@ -213,6 +229,7 @@ static inline void rs_vcpu_wake(struct rs_vcpu_time *t, uint64_t now)
 /* sched_switch to it. That it comes first tells that it was off until now. */
 static inline void rs_vcpu_on(struct rs_vcpu_time *t, uint64_t now)
 {
+	rs_vcpu_between(t);
 	if (!t->seen)
 		t->off = RS_VCPU_SLEEPING;
 	if (t->off != RS_VCPU_ON)
