@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ringside doctor: what each verb needs of this machine, and whether it is there. A check is a row
- * with a function; a verb that is in no row of `needs` works anywhere.
+ * with a function; a verb that is in no row of `needs` works anywhere. What it needs for one of its
+ * sources, and others do without, is in `also`: without it, it works in part.
  */
 #include "cli/cli.h"
 
@@ -33,13 +34,14 @@
 
 static const struct need {
 	const char *verb;
-	unsigned int of;
+	unsigned int of, also;
 } needs[] = {
-	{ "exits", OF_SESSION },
-	{ "top", OF_SESSION },
-	{ "record", OF_SESSION | OF_CLOCK | OF_PERF | OF_XEN },
-	{ "replay", OF_QEMU },
-	{ "run", OF_GUEST | OF_CLOCK },
+	{ "exits", OF_SESSION, 0 },
+	{ "top", OF_SESSION, 0 },
+	{ "record", OF_CLOCK, OF_SESSION | OF_PERF | OF_XEN },
+	{ "script", 0, OF_SESSION | OF_PERF }, /* live */
+	{ "replay", OF_QEMU, 0 },
+	{ "run", OF_GUEST | OF_CLOCK, 0 },
 };
 
 /* A check's result; without it a verb can't work, or can't do all that it could. */
@@ -234,13 +236,13 @@ static void look(struct doctor *d)
 
 /* ---- verbs ---------------------------------------------------------------------------------- */
 
-static unsigned int needs_of(const char *verb)
+static struct need needs_of(const char *verb)
 {
 	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
 		if (!strcmp(needs[i].verb, verb))
-			return needs[i].of;
+			return needs[i];
 	}
-	return 0;
+	return (struct need){ verb, 0, 0 };
 }
 
 static bool lacks(const struct finding *finding, unsigned int of)
@@ -252,12 +254,14 @@ enum state { WORKS, PARTLY, CANNOT };
 
 static enum state state_of(const struct doctor *d, const char *verb)
 {
-	unsigned int of = needs_of(verb);
+	struct need need = needs_of(verb);
 	enum state state = WORKS;
 
 	for (size_t i = 0; i < d->n; i++) {
-		if (lacks(&d->findings[i], of) && state != CANNOT)
-			state = d->findings[i].vital ? CANNOT : PARTLY;
+		if (lacks(&d->findings[i], need.of) && d->findings[i].vital)
+			return CANNOT;
+		if (lacks(&d->findings[i], need.of | need.also))
+			state = PARTLY;
 	}
 	return state;
 }
@@ -269,15 +273,16 @@ static const char *const state_names[] = {
 /* The first thing to see to; what a verb can't do without comes before the rest. */
 static const struct finding *first_lack(const struct doctor *d, const char *verb)
 {
-	unsigned int of = needs_of(verb);
+	struct need need = needs_of(verb);
 	const struct finding *other = NULL;
 
 	for (size_t i = 0; i < d->n; i++) {
 		const struct finding *finding = &d->findings[i];
 
-		if (lacks(finding, of) && finding->vital)
+		if (lacks(finding, need.of) && finding->vital)
 			return finding;
-		if (lacks(finding, of) && !other)
+		if (lacks(finding, need.of | need.also) &&
+		    (!other || (finding->vital && !other->vital)))
 			other = finding;
 	}
 	return other;
@@ -317,13 +322,16 @@ static void print_verbs(const struct doctor *d)
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-static json_t *json_needed_by(const struct finding *finding)
+/* The verbs that need what this is about; or that have a source which does. */
+static json_t *json_verbs_of(const struct finding *finding, bool also)
 {
 	json_t *verbs = json_array();
 	const char *verb;
 
 	for (size_t i = 0; (verb = rs_cli_verb(i)); i++) {
-		if (needs_of(verb) & finding->of)
+		struct need need = needs_of(verb);
+
+		if ((also ? need.also : need.of) & finding->of)
 			json_array_append_new(verbs, json_string(verb));
 	}
 	return verbs;
@@ -335,9 +343,10 @@ static json_t *json_checks(const struct doctor *d)
 
 	for (size_t i = 0; i < d->n; i++) {
 		const struct rs_kvm_check *check = &d->findings[i].check;
-		json_t *row = json_pack("{s:s, s:b, s:b, s:o}", "check", check->what, "met",
+		json_t *row = json_pack("{s:s, s:b, s:b, s:o, s:o}", "check", check->what, "met",
 					check->met, "vital", d->findings[i].vital, "needed_by",
-					json_needed_by(&d->findings[i]));
+					json_verbs_of(&d->findings[i], false), "used_by",
+					json_verbs_of(&d->findings[i], true));
 
 		if (!check->met) {
 			json_object_set_new(row, "missing", json_string(check->missing));
@@ -354,12 +363,12 @@ static json_t *json_verbs(const struct doctor *d)
 	const char *verb;
 
 	for (size_t i = 0; (verb = rs_cli_verb(i)); i++) {
-		unsigned int of = needs_of(verb);
+		struct need need = needs_of(verb);
 		enum state state = state_of(d, verb);
 		json_t *missing = json_array();
 
 		for (size_t at = 0; at < d->n; at++) {
-			if (lacks(&d->findings[at], of))
+			if (lacks(&d->findings[at], need.of | need.also))
 				json_array_append_new(missing,
 						      json_string(d->findings[at].check.what));
 		}
