@@ -58,6 +58,9 @@ fuzz: ## set up, then each fuzz target for FUZZ_SECONDS (60)
 	@scripts/setup build check
 	@BUILD='$(BUILD)' fuzz/run
 
+fuzz-lang: all ## a million made programs of D, or PROGRAMS, compiled and run
+	@BUILD='$(BUILD)' fuzz/million
+
 accept: all ## write the golden tests' present output as what is expected; read the diff
 	@BUILD='$(BUILD)' tests/golden/run --accept
 
@@ -81,4 +84,4 @@ help: ## this text
 	@echo
 	@echo 'BUILD=dir PREFIX=dir DESTDIR=dir JOBS=n; see README.md.'
 
-.PHONY: all demo check check-quick check-vm check-replay check-xen bench fuzz accept ship-trace install clean help
+.PHONY: all demo check check-quick check-vm check-replay check-xen bench fuzz fuzz-lang accept ship-trace install clean help

@@ -274,6 +274,8 @@ static struct rs_error *loop_end(struct verifier *v, const struct insn *insn)
 	    code[insn->k].n != insn->n || code[insn->k - 1].op != I_WALK ||
 	    code[insn->k - 1].n != insn->n)
 		return refuse(v, "a way back to no walk");
+	if (code[insn->k].k <= v->pc) /* its end would be a way into it */
+		return refuse(v, "a walk that ends within itself");
 	for (uint32_t i = insn->k + 1; i < v->pc; i++) {
 		if ((code[i].op == I_WALK || code[i].op == I_STEP || code[i].op == I_AGAIN) &&
 		    code[i].n == insn->n)

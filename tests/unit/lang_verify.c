@@ -89,6 +89,24 @@ TEST(jumps)
 	rs_script_destroy(script);
 }
 
+/* What goes back takes one from a counter that is set once, and comes to its end behind. */
+TEST(walks)
+{
+	struct rs_script *script = compiled(program);
+
+	REQUIRE(script);
+	PASSES({ I_WALK, 0, 5 }, { I_STEP, 0, 3 }, { I_AGAIN, 0, 1 }, { I_END });
+	REFUSED("ends within itself", { I_WALK, 0, 5 }, { I_STEP, 0, 2 }, { I_AGAIN, 0, 1 },
+		{ I_END });
+	REFUSED("back to no walk", { I_STEP, 0, 2 }, { I_AGAIN, 0, 0 }, { I_END });
+	REFUSED("the same counter", { I_WALK, 0, 5 }, { I_STEP, 0, 6 }, { I_WALK, 0, 5 },
+		{ I_STEP, 0, 5 }, { I_AGAIN, 0, 3 }, { I_AGAIN, 0, 1 }, { I_END });
+	REFUSED("too many steps", { I_WALK, 0, LANG_WALK_STEPS }, { I_STEP, 0, 6 },
+		{ I_WALK, 1, 2 }, { I_STEP, 1, 5 }, { I_AGAIN, 1, 3 }, { I_AGAIN, 0, 1 },
+		{ I_END });
+	rs_script_destroy(script);
+}
+
 TEST(stack)
 {
 	struct rs_script *script = compiled(program);
