@@ -27,7 +27,8 @@
 #define LANG_QUANTIZE	 127	     /* bins: negative, zero, positive powers of two */
 #define AGG_HIST_AT	 3	     /* p()'s words: whether there was any, min, max, histogram */
 #define LANG_BINS_MAX	 4096	     /* of lquantize and llquantize */
-#define LANG_TICKS_MAX	 65536	     /* of one probe in a gap between two events */
+#define LANG_TICKS_MAX	 (1u << 30)  /* of one probe after an event, until the next */
+#define LANG_TICKS_LOOK	 (1u << 20)  /* of them, and it is looked whether to stop */
 #define LANG_TICK_NS_MIN 1000
 #define LANG_WALKS_MAX	 8u	    /* loops of a clause */
 #define LANG_WALK_STEPS	 4096u	    /* of a loop, with those that it is in */
@@ -454,7 +455,8 @@ enum option {
 struct tick {
 	int64_t period_ns, next_ns;
 	uint32_t probe;
-	bool all_cpus; /* profile-N: told apart by name alone */
+	bool all_cpus;	/* profile-N: told apart by name alone */
+	uint64_t fired; /* since the last event */
 	uint64_t skipped;
 };
 

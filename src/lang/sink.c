@@ -441,51 +441,69 @@ static void ticks_next(struct rs_script *script)
 	}
 }
 
-/* A gap of very many ticks is passed over, but for the last of them. */
-static void ticks_skip(struct rs_script *script, int64_t now_ns)
+/*
+ * In a gap that nobody lived through, a trace's ticks come to an end: so many fire after an event,
+ * and those behind them until the next are passed over. A live run and its trace agree, for it goes
+ * by events alone.
+ */
+static bool tick_passed_over(struct tick *tick, int64_t now_ns)
 {
-	for (uint32_t i = 0; i < script->ticks.n; i++) {
-		struct tick *tick = &script->ticks.at[i];
-		int64_t due =
-			now_ns < tick->next_ns ? 0 : (now_ns - tick->next_ns) / tick->period_ns;
+	uint64_t due;
 
-		if (due <= LANG_TICKS_MAX)
-			continue;
-		due -= LANG_TICKS_MAX;
-		tick->skipped += (uint64_t)due;
-		tick->next_ns += due * tick->period_ns;
-	}
-	ticks_next(script);
+	if (tick->fired < LANG_TICKS_MAX)
+		return false;
+	due = (uint64_t)((now_ns - tick->next_ns) / tick->period_ns) + 1;
+	tick->skipped += due;
+	if (__builtin_mul_overflow((int64_t)due, tick->period_ns, &now_ns) ||
+	    __builtin_add_overflow(tick->next_ns, now_ns, &tick->next_ns))
+		tick->next_ns = INT64_MAX;
+	return true;
+}
+
+static void tick_fire(struct rs_script *script, uint32_t index)
+{
+	struct runtime *rt = script->runtime;
+	struct tick *tick = &script->ticks.at[index];
+	struct firing f = { .script = script,
+			    .rt = rt,
+			    .probe = &script->probes.at[tick->probe],
+			    .now_ns = tick->next_ns };
+
+	rt->now_ns = tick->next_ns;
+	tick->fired++;
+	if (__builtin_add_overflow(tick->next_ns, tick->period_ns, &tick->next_ns))
+		tick->next_ns = INT64_MAX;
+	fire(&f, rt->tick_bound[index], rt->n_tick_bound[index]);
 }
 
 void rs_script_advance(struct rs_script *script, int64_t now_ns)
 {
 	struct runtime *rt = script->runtime;
+	uint32_t n = 0;
 
-	if (now_ns < rt->next_tick_ns)
-		return;
-	ticks_skip(script, now_ns);
 	while (rt->next_tick_ns <= now_ns && !rt->exiting) {
 		int64_t at = rt->next_tick_ns;
 
+		/* Ctrl-C waits for no gap that long. */
+		if (++n % LANG_TICKS_LOOK == 0 && rt->io.stop && *rt->io.stop)
+			break;
 		for (uint32_t i = 0; i < script->ticks.n && !rt->exiting; i++) {
-			struct tick *tick = &script->ticks.at[i];
-			struct firing f = { .script = script,
-					    .rt = rt,
-					    .probe = &script->probes.at[tick->probe],
-					    .now_ns = at };
-
-			if (tick->next_ns != at)
-				continue;
-			if (__builtin_add_overflow(tick->next_ns, tick->period_ns, &tick->next_ns))
-				tick->next_ns = INT64_MAX;
-			rt->now_ns = at;
-			fire(&f, rt->tick_bound[i], rt->n_tick_bound[i]);
+			if (script->ticks.at[i].next_ns == at &&
+			    !tick_passed_over(&script->ticks.at[i], now_ns))
+				tick_fire(script, i);
 		}
 		ticks_next(script);
 		if (rt->next_tick_ns == INT64_MAX)
 			break;
 	}
+}
+
+/* An event came: the ticks that are due before it, and the gap is over. */
+static void ticks_until(struct rs_script *script, int64_t now_ns)
+{
+	rs_script_advance(script, now_ns);
+	for (uint32_t i = 0; i < script->ticks.n; i++)
+		script->ticks.at[i].fired = 0;
 }
 
 void rs_script_set_end(struct rs_script *script, int64_t end_ns)
@@ -517,8 +535,8 @@ static struct rs_error *script_events(struct rs_sink *sink, const struct rs_view
 
 		if (!binding)
 			break;
-		if (views[i].ts_ns >= rt->next_tick_ns)
-			rs_script_advance(script, views[i].ts_ns);
+		if (script->ticks.n)
+			ticks_until(script, views[i].ts_ns);
 		if (views[i].event->kind == RS_KIND_LOSS)
 			rt->lost += rs_view_loss(&views[i]).count;
 		rt->now_ns = views[i].ts_ns;
