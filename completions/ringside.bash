@@ -13,7 +13,7 @@ _ringside_options()
 			--freq --xen-log --format --quiet --help
 		;;
 	script)
-		echo --program --script --on --kvm --tracepoint --duration --buffer --tee --freq --xen-log --format --output --quiet --json --option --cpp --define --include --list \
+		echo --program --script --on --kvm --tracepoint --xen --classes --sbuf --create --keep --duration --buffer --tee --freq --xen-log --format --output --quiet --json --option --cpp --define --include --list \
 			--compile --disassemble --help
 		;;
 	replay)

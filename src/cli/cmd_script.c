@@ -36,7 +36,7 @@ struct arguments {
 	struct rs_cli_input input;
 	struct rs_script_live live;
 	char *command;
-	struct words args, options, cpp;
+	struct words args, options, cpp, on;
 	bool list, compile, disassemble, preprocess;
 };
 
@@ -45,7 +45,10 @@ enum { KEY_ON = 256, KEY_JSON };
 static const struct argp_option options[] = {
 	{ "program", 'n', "PROGRAM", 0, "The program itself", 1 },
 	{ "script", 's', "FILE", 0, "The program is in this file; - is standard input", 1 },
-	{ "on", KEY_ON, "TRACE", 0, "Run it on this trace, or another tool's file", 1 },
+	{ "on", KEY_ON, "TRACE", 0,
+	  "Run it on this trace, or another tool's file; may be given again: they are merged by "
+	  "time",
+	  1 },
 	{ "output", 'o', "FILE", 0, "Append to this file instead of standard output", 2 },
 	{ "quiet", 'q', NULL, 0, "Only what the program itself prints, as -x quiet", 2 },
 	{ "json", KEY_JSON, NULL, 0, "JSON Lines: what each clause says, and the aggregations", 2 },
@@ -101,7 +104,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		a->file = text;
 		break;
 	case KEY_ON:
-		rs_cli_one(state, "trace", text, &a->input.path);
+		if (a->on.n == RS_CLI_INPUTS_MAX)
+			argp_error(state, "more than %u of --on", RS_CLI_INPUTS_MAX);
+		add(state, &a->on, text);
 		break;
 	case 'o':
 		a->output = text;
@@ -141,7 +146,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 			argp_error(state, "one program, please: -n 'PROGRAM' or -s FILE");
 		if (a->cpp.n && !a->preprocess)
 			argp_error(state, "-D and -I go with -C");
-		if (a->input.path && rs_script_live_wanted(&a->live))
+		if (a->on.n && rs_script_live_wanted(&a->live))
 			argp_error(state, "on a trace or live: not both");
 		break;
 	default:
@@ -268,19 +273,38 @@ struct schemas {
 };
 
 /* The streams that it runs on, as far as they are known; NULL past the last. */
-static const struct rs_stream *stream_at(const struct arguments *a, const struct rs_input *input,
-					 uint32_t index)
+static const struct rs_stream *stream_at(const struct arguments *a,
+					 const struct rs_cli_inputs *inputs, uint32_t index)
 {
-	return input->source ? rs_input_stream(input, index)
-			     : rs_script_live_stream(&a->live, index);
+	if (!inputs->source)
+		return rs_script_live_stream(&a->live, index);
+	for (uint32_t i = 0; i < inputs->n; i++) {
+		const struct rs_stream *stream;
+
+		for (uint32_t j = 0; (stream = rs_input_stream(&inputs->at[i], j)); j++) {
+			if (!index--)
+				return stream;
+		}
+	}
+	return NULL;
 }
 
-static void schemas_of_input(const struct arguments *a, const struct rs_input *input,
+/* Whether all that will come is known: not of other tools' files. */
+static bool knows_all(const struct arguments *a, const struct rs_cli_inputs *inputs)
+{
+	for (uint32_t i = 0; i < inputs->n; i++) {
+		if (!inputs->at[i].trace)
+			return false;
+	}
+	return inputs->n || rs_script_live_wanted(&a->live);
+}
+
+static void schemas_of_input(const struct arguments *a, const struct rs_cli_inputs *inputs,
 			     struct schemas *schemas)
 {
 	const struct rs_stream *stream;
 
-	for (uint32_t i = 0; (stream = stream_at(a, input, i)); i++) {
+	for (uint32_t i = 0; (stream = stream_at(a, inputs, i)); i++) {
 		uint32_t have = 0;
 
 		while (have < schemas->n && schemas->at[have] != stream->schema)
@@ -309,21 +333,21 @@ static struct rs_error *schemas_of_catalogue(struct schemas *schemas, bool given
 
 /* A trace directory says all its events before the first, and so do live sources; another tool's
  * file may come with any of the catalogue's, and without an input that is all there is. */
-static struct rs_error *schemas_find(const struct arguments *a, const struct rs_input *input,
+static struct rs_error *schemas_find(const struct arguments *a, const struct rs_cli_inputs *inputs,
 				     struct schemas *schemas)
 {
 	uint32_t n = 0, n_streams = 0;
 
 	while (rs_catalogue_provider(n))
 		n++;
-	while (stream_at(a, input, n_streams))
+	while (stream_at(a, inputs, n_streams))
 		n_streams++;
 	schemas->at = calloc(n + n_streams + 1, sizeof(*schemas->at));
 	schemas->own = calloc(n + 1, sizeof(*schemas->own));
 	if (!schemas->at || !schemas->own)
 		return rs_error_no_memory();
-	schemas_of_input(a, input, schemas);
-	return schemas_of_catalogue(schemas, !input->trace && !rs_script_live_wanted(&a->live));
+	schemas_of_input(a, inputs, schemas);
+	return schemas_of_catalogue(schemas, !knows_all(a, inputs));
 }
 
 static void schemas_free(struct schemas *schemas)
@@ -371,32 +395,31 @@ static struct rs_error *run_alone(struct rs_script *script, struct rs_sink *sink
 }
 
 static struct rs_error *run(struct arguments *a, struct rs_script *script,
-			    const struct rs_input *input, struct rs_out *out)
+			    const struct rs_cli_inputs *inputs, struct rs_out *out)
 {
 	struct rs_clock alone = { .wall_ns = now_ns(CLOCK_REALTIME) };
 	bool live = rs_script_live_wanted(&a->live);
 	struct rs_script_io io = { .out = out,
 				   .tell = told,
-				   .clock = input->source ? input->clock
-					    : live	  ? &a->live.clock
-							  : &alone,
+				   .clock = inputs->source ? inputs->clock
+					    : live	   ? &a->live.clock
+							   : &alone,
 				   .stop = &rs_cli_stop };
 	struct rs_query query;
 	struct rs_sink *sink;
 	struct rs_error *err = rs_script_start(script, &io, &sink);
-	int64_t end_ns;
 
 	if (err)
 		return err;
 	if (live)
-		return rs_script_live_run(&a->live, script, sink, out, a->command);
-	if (!input->source)
+		return rs_script_live_run(&a->live, script, sink, out);
+	if (!inputs->source)
 		return run_alone(script, sink);
 	rs_query_init(&query);
 	rs_script_narrow(script, &query);
-	if (input->trace && rs_trace_closed(input->trace, &end_ns))
-		rs_script_set_end(script, end_ns);
-	return rs_run(input->source, &query, sink, &rs_cli_stop);
+	if (inputs->closed)
+		rs_script_set_end(script, inputs->end_ns);
+	return rs_run(inputs->source, &query, sink, &rs_cli_stop);
 }
 
 /* ---- other things to do with a program ---------------------------------------------------- */
@@ -434,7 +457,7 @@ static void notice(const struct arguments *a, const struct rs_script *script)
 }
 
 /* How a run that succeeded ends: by exit(), or because something is missing. */
-static int status_of(const struct rs_script *script)
+static int status_of(const struct rs_script *script, bool missing)
 {
 	if (rs_script_lost(script))
 		fprintf(stderr,
@@ -442,13 +465,14 @@ static int status_of(const struct rs_script *script)
 			(unsigned long long)rs_script_lost(script));
 	if (rs_script_status(script))
 		return rs_script_status(script);
-	return rs_script_lost(script) || rs_script_dropped(script) ? RS_EXIT_PARTIAL : RS_EXIT_OK;
+	missing |= rs_script_lost(script) || rs_script_dropped(script);
+	return missing ? RS_EXIT_PARTIAL : RS_EXIT_OK;
 }
 
 static struct rs_error *perform(struct arguments *a, struct rs_script *script,
-				const struct rs_input *input, int *status)
+				const struct rs_cli_inputs *inputs, int *status)
 {
-	struct rs_error *err;
+	struct rs_error *err = NULL;
 	struct rs_out out;
 	int fd = STDOUT_FILENO;
 
@@ -458,10 +482,14 @@ static struct rs_error *perform(struct arguments *a, struct rs_script *script,
 	}
 	if (a->compile && !a->disassemble)
 		return NULL;
-	if (!input->source && !rs_script_live_wanted(&a->live) && !a->disassemble &&
+	if (!inputs->source && !rs_script_live_wanted(&a->live) && !a->disassemble &&
 	    rs_script_has_events(script))
 		return rs_error_create(RS_USAGE,
 				       "the program asks for events: on which trace? (--on TRACE)");
+	if (!a->disassemble) /* what can't be is said before anything else is */
+		err = rs_script_live_prepare(&a->live, a->command);
+	if (err)
+		return err;
 	if (a->output)
 		fd = open(a->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	if (fd < 0)
@@ -474,8 +502,8 @@ static struct rs_error *perform(struct arguments *a, struct rs_script *script,
 		err = rs_out_flush(&out);
 	} else {
 		notice(a, script);
-		err = run(a, script, input, &out);
-		*status = status_of(script);
+		err = run(a, script, inputs, &out);
+		*status = status_of(script, rs_script_live_report(&a->live));
 	}
 	rs_out_deinit(&out);
 	if (a->output)
@@ -483,12 +511,12 @@ static struct rs_error *perform(struct arguments *a, struct rs_script *script,
 	return err;
 }
 
-static struct rs_error *compile_and_run(struct arguments *a, const struct rs_input *input,
+static struct rs_error *compile_and_run(struct arguments *a, const struct rs_cli_inputs *inputs,
 					const char *text, size_t len, int *status)
 {
 	struct schemas schemas = { 0 };
 	struct rs_script *script = NULL;
-	struct rs_error *err = schemas_find(a, input, &schemas);
+	struct rs_error *err = schemas_find(a, inputs, &schemas);
 
 	if (!err) {
 		const struct rs_script_config config = {
@@ -508,23 +536,35 @@ static struct rs_error *compile_and_run(struct arguments *a, const struct rs_inp
 		err = rs_script_compile(&config, &script);
 	}
 	if (!err)
-		err = perform(a, script, input, status);
+		err = perform(a, script, inputs, status);
 	rs_script_destroy(script);
 	schemas_free(&schemas);
 	return err;
 }
 
-/* Without --on, a first argument that is a directory is the trace. */
+/* Without --on, a first argument that is a directory is the trace; behind --sbuf, those that are
+ * rings are more of them. */
 static void find_trace(struct arguments *a)
 {
 	struct stat stat_of;
+	uint32_t n = 0;
 
-	if (a->input.path || rs_script_live_wanted(&a->live) || !a->args.n ||
-	    stat(a->args.at[0], &stat_of) || !S_ISDIR(stat_of.st_mode))
-		return;
-	a->input.path = a->args.at[0];
-	a->args.n--;
-	memmove(a->args.at, a->args.at + 1, a->args.n * sizeof(a->args.at[0]));
+	if (rs_script_live_wanted(&a->live)) {
+		n = rs_script_live_rings(&a->live, a->args.at, a->args.n);
+	} else if (!a->on.n && a->args.n && !stat(a->args.at[0], &stat_of) &&
+		   S_ISDIR(stat_of.st_mode)) {
+		a->on.at[a->on.n++] = a->args.at[0];
+		n = 1;
+	}
+	a->args.n -= n;
+	memmove(a->args.at, a->args.at + n, a->args.n * sizeof(a->args.at[0]));
+}
+
+static void remarks(const struct arguments *a, const struct rs_cli_inputs *inputs)
+{
+	for (uint32_t i = 0; i < inputs->n; i++)
+		rs_cli_input_remarks("script", &(struct rs_cli_input){ .path = a->on.at[i] },
+				     &inputs->at[i]);
 }
 
 int cmd_script(int argc, char **argv)
@@ -535,7 +575,7 @@ int cmd_script(int argc, char **argv)
 	static const struct argp argp = { options, parse, "[TRACE] [ARG...]", doc, children,
 					  NULL,	   NULL };
 	struct arguments a = { 0 };
-	struct rs_input input = { 0 };
+	struct rs_cli_inputs inputs = { 0 };
 	struct rs_error *err;
 	char *text = NULL;
 	size_t len = 0;
@@ -549,15 +589,15 @@ int cmd_script(int argc, char **argv)
 	err = read_program(&a, &text, &len);
 	if (!err && a.preprocess)
 		err = preprocess(&a, &text, &len);
-	if (!err && a.input.path)
-		err = rs_cli_input_open(&a.input, &input);
+	if (!err && a.on.n)
+		err = rs_cli_inputs_open(&a.input, a.on.at, a.on.n, &inputs);
 	if (!err && rs_script_live_wanted(&a.live))
 		err = rs_script_live_open(&a.live);
 	if (!err)
-		err = compile_and_run(&a, &input, text, len, &status);
+		err = compile_and_run(&a, &inputs, text, len, &status);
 	if (!a.list && !a.compile && !a.disassemble)
-		rs_cli_input_remarks("script", &a.input, &input);
-	rs_input_close(&input);
+		remarks(&a, &inputs);
+	rs_cli_inputs_close(&inputs);
 	rs_script_live_close(&a.live);
 	free(a.command);
 	free(text);

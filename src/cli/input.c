@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cli/numbers.h"
+#include "source/shift.h"
 
 #define FREQ_HZ_MIN 1000000
 #define FREQ_HZ_MAX 1000000000000
@@ -62,6 +63,118 @@ const struct argp rs_cli_input_argp = { options, parse, NULL, NULL, NULL, NULL, 
 struct rs_error *rs_cli_input_open(const struct rs_cli_input *from, struct rs_input *input)
 {
 	return rs_open_with(from->path, from->format, &from->foreign, input);
+}
+
+/* ---- several ------------------------------------------------------------------------------ */
+
+/* How much later each began than the first of them to begin. */
+static struct rs_error *starts_find(const struct rs_cli_inputs *inputs, const char *const *paths,
+				    int64_t later_ns[], uint32_t *first)
+{
+	int64_t least;
+
+	*first = 0;
+	for (uint32_t i = 0; i < inputs->n; i++) {
+		struct rs_error *err =
+			rs_shift_find(inputs->at[0].clock, inputs->at[i].clock, &later_ns[i]);
+
+		if (err)
+			return rs_error_wrap(err, "%s, beside %s", paths[i], paths[0]);
+		if (later_ns[i] < later_ns[*first])
+			*first = i;
+	}
+	least = later_ns[*first];
+	for (uint32_t i = 0; i < inputs->n; i++)
+		later_ns[i] -= least;
+	return NULL;
+}
+
+/* The merge of all: it takes them over. */
+static struct rs_error *inputs_merge(struct rs_cli_inputs *inputs, const int64_t later_ns[])
+{
+	struct rs_source *sources[RS_CLI_INPUTS_MAX];
+	struct rs_error *err;
+
+	for (uint32_t i = 0; i < inputs->n; i++) {
+		struct rs_input *input = &inputs->at[i];
+
+		err = rs_shift_create(input->source, later_ns[i], &sources[i]);
+		if (!err) {
+			input->source = NULL;
+			continue;
+		}
+		while (i)
+			rs_source_destroy(sources[--i]);
+		return err;
+	}
+	err = rs_merge_create(sources, inputs->n, &inputs->source);
+	for (uint32_t i = 0; err && i < inputs->n; i++)
+		rs_source_destroy(sources[i]);
+	return err;
+}
+
+/* What is told of files that do not say it themselves is for one of several at least. */
+static struct rs_error *inputs_open_each(const struct rs_cli_input *from, const char *const *paths,
+					 uint32_t n, struct rs_cli_inputs *inputs)
+{
+	struct rs_error *no_use = NULL;
+	uint32_t used = 0;
+
+	for (inputs->n = 0; inputs->n < n; inputs->n++) {
+		struct rs_input *input = &inputs->at[inputs->n];
+		struct rs_error *err =
+			rs_open_with(paths[inputs->n], from->format, &from->foreign, input);
+
+		used += !err;
+		if (!err)
+			continue;
+		rs_error_free(no_use);
+		no_use = err;
+		if (n > 1 && rs_error_code(err) == RS_USAGE)
+			err = rs_open_with(paths[inputs->n], from->format, NULL, input);
+		if (!err)
+			continue;
+		if (err != no_use)
+			rs_error_free(no_use);
+		return err;
+	}
+	if (used) {
+		rs_error_free(no_use);
+		return NULL;
+	}
+	return no_use;
+}
+
+struct rs_error *rs_cli_inputs_open(const struct rs_cli_input *from, const char *const *paths,
+				    uint32_t n, struct rs_cli_inputs *inputs)
+{
+	int64_t later_ns[RS_CLI_INPUTS_MAX] = { 0 }, end_ns;
+	struct rs_error *err = inputs_open_each(from, paths, n, inputs);
+	uint32_t first = 0;
+
+	if (!err && n > 1)
+		err = starts_find(inputs, paths, later_ns, &first);
+	inputs->clock = inputs->at[first].clock;
+	inputs->closed = !err;
+	for (uint32_t i = 0; !err && i < n; i++) {
+		inputs->closed &=
+			inputs->at[i].trace && rs_trace_closed(inputs->at[i].trace, &end_ns);
+		if (inputs->closed && end_ns + later_ns[i] > inputs->end_ns)
+			inputs->end_ns = end_ns + later_ns[i];
+	}
+	if (err || n > 1)
+		return err ? err : inputs_merge(inputs, later_ns);
+	inputs->source = inputs->at[0].source;
+	inputs->at[0].source = NULL;
+	return NULL;
+}
+
+void rs_cli_inputs_close(struct rs_cli_inputs *inputs)
+{
+	rs_source_destroy(inputs->source);
+	for (uint32_t i = 0; i < inputs->n; i++)
+		rs_input_close(&inputs->at[i]);
+	*inputs = (struct rs_cli_inputs){ 0 };
 }
 
 void rs_cli_input_remarks(const char *verb, const struct rs_cli_input *from,

@@ -25,6 +25,22 @@ void rs_cli_one(const struct argp_state *state, const char *what, const char *te
 
 struct rs_error *rs_cli_input_open(const struct rs_cli_input *from, struct rs_input *input);
 
+/* Several traces, merged by time: the first to begin gives time zero. */
+#define RS_CLI_INPUTS_MAX 64u
+struct rs_cli_inputs {
+	struct rs_input at[RS_CLI_INPUTS_MAX];
+	uint32_t n;
+	struct rs_source *source; /* of all of them */
+	const struct rs_clock *clock;
+	bool closed; /* all are traces that say when they were closed */
+	int64_t end_ns;
+};
+
+/* Of one of zero bytes, with as many as paths has; the rest of `from` holds for each. */
+struct rs_error *rs_cli_inputs_open(const struct rs_cli_input *from, const char *const *paths,
+				    uint32_t n, struct rs_cli_inputs *inputs);
+void rs_cli_inputs_close(struct rs_cli_inputs *inputs); /* also one of zero bytes */
+
 /* What a reader should know of another tool's file: "ringside VERB: FILE: remark" for each, behind
  * what was printed. Nothing of a trace directory. */
 void rs_cli_input_remarks(const char *verb, const struct rs_cli_input *from,

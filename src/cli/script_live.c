@@ -39,7 +39,8 @@ static const struct argp_option options[] = {
 static void check(const struct argp_state *state, const struct rs_script_live *live)
 {
 	if (!rs_script_live_wanted(live) && (live->duration_ns || live->buffer_bytes || live->tee))
-		argp_error(state, "--duration, --buffer and --tee go with --kvm and --tracepoint");
+		argp_error(state, "--duration, --buffer and --tee go with --kvm, --tracepoint, "
+				  "--xen and --sbuf");
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -48,6 +49,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	uint64_t bytes;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = state->child_inputs[1] = live;
+		break;
 	case KEY_KVM:
 		live->kvm = true;
 		break;
@@ -76,7 +80,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-const struct argp rs_script_live_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+static const struct argp_child children[] = { { &rs_script_xen_argp, 0, NULL, 0 },
+					      { &rs_script_sbuf_argp, 0, NULL, 0 },
+					      { 0 } };
+const struct argp rs_script_live_argp = { options, parse, NULL, NULL, children, NULL, NULL };
 
 /* ---- kinds -------------------------------------------------------------------------------- */
 
@@ -127,16 +134,48 @@ static struct rs_error *tracepoint_gate(struct rs_script_live *live, bool open)
 	return rs_tracepoints_gate(live->tracepoints, open, &at_ns);
 }
 
-static const struct kind {
-	bool (*wanted)(const struct rs_script_live *live);
-	struct rs_error *(*open)(struct rs_script_live *live, struct rs_source **source);
-	struct rs_error *(*gate)(struct rs_script_live *live, bool open);
-	/* Its streams as far as they are known, in the order of their events of equal time. */
-	const struct rs_stream *(*stream)(const struct rs_source *source, uint32_t index);
-} kinds[] = {
-	{ kvm_wanted, kvm_open, kvm_gate, rs_kvm_source_stream },
-	{ tracepoint_wanted, tracepoint_open, tracepoint_gate, rs_tracepoints_source_stream },
+static const struct rs_stream *kvm_stream(const struct rs_script_live *live,
+					  const struct rs_source *source, uint32_t index)
+{
+	(void)live;
+	return rs_kvm_source_stream(source, index);
+}
+
+static const struct rs_stream *tracepoint_stream(const struct rs_script_live *live,
+						 const struct rs_source *source, uint32_t index)
+{
+	(void)live;
+	return rs_tracepoints_source_stream(source, index);
+}
+
+static void kvm_close(struct rs_script_live *live)
+{
+	rs_kvm_close(live->session);
+}
+
+static void tracepoint_close(struct rs_script_live *live)
+{
+	rs_tracepoints_close(live->tracepoints);
+}
+
+static const struct rs_script_kind rs_script_kvm = {
+	.wanted = kvm_wanted,
+	.open = kvm_open,
+	.gate = kvm_gate,
+	.stream = kvm_stream,
+	.close = kvm_close,
 };
+
+static const struct rs_script_kind rs_script_tracepoint = {
+	.wanted = tracepoint_wanted,
+	.open = tracepoint_open,
+	.gate = tracepoint_gate,
+	.stream = tracepoint_stream,
+	.close = tracepoint_close,
+};
+
+static const struct rs_script_kind *const kinds[] = { &rs_script_kvm, &rs_script_tracepoint,
+						      &rs_script_xen, &rs_script_sbuf };
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 _Static_assert(N_KINDS <= RS_SCRIPT_LIVE_MAX, "there is a place for each");
 
@@ -145,7 +184,7 @@ bool rs_script_live_wanted(const struct rs_script_live *live)
 	bool any = false;
 
 	for (size_t i = 0; i < N_KINDS; i++)
-		any |= kinds[i].wanted(live);
+		any |= kinds[i]->wanted(live);
 	return any;
 }
 
@@ -160,9 +199,9 @@ struct rs_error *rs_script_live_open(struct rs_script_live *live)
 	if (!err)
 		err = rs_clock_monotonic(&live->clock, &live->monotonic);
 	for (size_t i = 0; !err && i < N_KINDS; i++) {
-		if (!kinds[i].wanted(live))
+		if (!kinds[i]->wanted(live))
 			continue;
-		err = kinds[i].open(live, &live->sources[i]);
+		err = kinds[i]->open(live, &live->sources[i]);
 		wanted[n++] = live->sources[i];
 	}
 	if (!err)
@@ -172,11 +211,15 @@ struct rs_error *rs_script_live_open(struct rs_script_live *live)
 
 void rs_script_live_close(struct rs_script_live *live)
 {
+	struct rs_store_summary sum;
+
+	if (live->store) /* it did not come to running */
+		rs_error_free(rs_store_sink_close(live->store, NULL, &sum));
 	for (size_t i = 0; i < N_KINDS && !live->merge; i++)
 		rs_source_destroy(live->sources[i]);
 	rs_source_destroy(live->merge);
-	rs_kvm_close(live->session);
-	rs_tracepoints_close(live->tracepoints);
+	for (size_t i = 0; i < N_KINDS; i++)
+		kinds[i]->close(live);
 }
 
 const struct rs_stream *rs_script_live_stream(const struct rs_script_live *live, uint32_t index)
@@ -185,7 +228,7 @@ const struct rs_stream *rs_script_live_stream(const struct rs_script_live *live,
 		const struct rs_stream *stream;
 
 		for (uint32_t j = 0; live->sources[i]; j++) {
-			stream = kinds[i].stream(live->sources[i], j);
+			stream = kinds[i]->stream(live, live->sources[i], j);
 			if (!stream)
 				break;
 			if (!index--)
@@ -201,23 +244,26 @@ static struct rs_error *gates(struct rs_script_live *live, bool open)
 
 	for (size_t i = 0; i < N_KINDS; i++) {
 		if (live->sources[i] && (!err || !open))
-			err = rs_error_first(err, kinds[i].gate(live, open));
+			err = rs_error_first(err, kinds[i]->gate(live, open));
 	}
 	return err;
 }
 
 /* ---- the trace of what it saw --------------------------------------------------------------- */
 
-static struct rs_error *tee_open(struct rs_script_live *live, struct rs_sink *to,
-				 const char *command)
+struct rs_error *rs_script_live_prepare(struct rs_script_live *live, const char *command)
 {
 	const struct rs_stream *stream;
-	struct rs_error *err;
+	struct rs_error *err = NULL;
 
-	err = rs_store_sink_create(live->tee, &live->clock, command, &live->store);
-	for (uint32_t i = 0; !err && (stream = rs_script_live_stream(live, i)); i++)
-		err = rs_store_sink_add(live->store, stream);
-	return err ? err : rs_tee_create(live->store, to, &live->teed);
+	if (live->tee)
+		err = rs_store_sink_create(live->tee, &live->clock, command, &live->store);
+	for (uint32_t i = 0; live->store && !err && (stream = rs_script_live_stream(live, i));
+	     i++) {
+		if (!stream->xen) /* whose clock is known when something has come */
+			err = rs_store_sink_add(live->store, stream);
+	}
+	return err;
 }
 
 static struct rs_error *tee_close(struct rs_script_live *live, int64_t end_ns,
@@ -237,6 +283,8 @@ static struct rs_error *tee_close(struct rs_script_live *live, int64_t end_ns,
 			(unsigned long long)rs_tee_moved(live->teed));
 	fputc('\n', stderr);
 	rs_tee_destroy(live->teed);
+	live->teed = NULL;
+	live->store = NULL;
 	return err;
 }
 
@@ -288,9 +336,9 @@ static struct rs_error *feed(struct rs_script_live *live, struct rs_script *scri
 }
 
 struct rs_error *rs_script_live_run(struct rs_script_live *live, struct rs_script *script,
-				    struct rs_sink *sink, struct rs_out *out, const char *command)
+				    struct rs_sink *sink, struct rs_out *out)
 {
-	struct rs_error *err = live->tee ? tee_open(live, sink, command) : NULL;
+	struct rs_error *err = live->store ? rs_tee_create(live->store, sink, &live->teed) : NULL;
 	struct rs_query query;
 	uint32_t pushed;
 	int64_t end_ns;
@@ -308,4 +356,15 @@ struct rs_error *rs_script_live_run(struct rs_script_live *live, struct rs_scrip
 	rs_cli_stop = false; /* Ctrl-C was for the sources: the program goes on until then */
 	err = rs_error_first(err, sink->ops->end(sink));
 	return rs_error_first(err, tee_close(live, end_ns, err));
+}
+
+bool rs_script_live_report(const struct rs_script_live *live)
+{
+	bool partial = false;
+
+	for (size_t i = 0; i < N_KINDS; i++) {
+		if (live->sources[i] && kinds[i]->report)
+			partial |= kinds[i]->report(live);
+	}
+	return partial;
 }

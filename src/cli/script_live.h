@@ -12,12 +12,17 @@
 #include <argp.h>
 
 #include "base/out.h"
+#include "cli/xen.h"
 #include "lang/lang.h"
 #include "source/tracepoint.h"
 
 #define RS_SCRIPT_LIVE_MAX 4 /* kinds */
 
+#define RS_SCRIPT_SBUF_MAX 256u /* rings */
+
 struct rs_kvm_session;
+struct rs_xen_recording;
+struct rs_sbuf_reading;
 
 /* Zero before parsing. */
 struct rs_script_live {
@@ -25,6 +30,10 @@ struct rs_script_live {
 	bool kvm;
 	const char *globs[RS_TRACEPOINT_GLOBS_MAX];
 	uint32_t n_globs;
+	struct rs_cli_xen xen;
+	const char *rings[RS_SCRIPT_SBUF_MAX];
+	uint32_t n_rings, lend; /* lend: how many to make and lend; 0: the rings' own */
+	bool keep;
 	uint64_t duration_ns; /* 0: until it is stopped */
 	uint32_t buffer_bytes;
 	const char *tee;
@@ -32,11 +41,32 @@ struct rs_script_live {
 	struct rs_clock clock, monotonic;
 	struct rs_kvm_session *session;
 	struct rs_tracepoints *tracepoints;
+	struct rs_xen_session *xen_session;
+	struct rs_xen_recording *xen_recording;
+	struct rs_stream xen_stream; /* for its schema: a domain's are made as they come */
+	struct rs_sbuf_reading *sbuf;
 	struct rs_source *sources[RS_SCRIPT_LIVE_MAX]; /* by kind; the merge's once that is there */
 	struct rs_source *merge;
 	struct rs_tee *teed;
 	struct rs_sink *store;
 };
+
+/* A kind of sources. */
+struct rs_script_kind {
+	bool (*wanted)(const struct rs_script_live *live);
+	struct rs_error *(*open)(struct rs_script_live *live, struct rs_source **source);
+	struct rs_error *(*gate)(struct rs_script_live *live, bool open);
+	/* Its streams as far as they are known, in the order of their events of equal time. */
+	const struct rs_stream *(*stream)(const struct rs_script_live *live,
+					  const struct rs_source *source, uint32_t index);
+	/* At the end: says what is missing; true: something is. NULL: nothing can be. */
+	bool (*report)(const struct rs_script_live *live);
+	void (*close)(struct rs_script_live *live);
+};
+
+/* script_xen.c, script_sbuf.c, with the options that they have beside script_live.c's. */
+extern const struct rs_script_kind rs_script_xen, rs_script_sbuf;
+extern const struct argp rs_script_xen_argp, rs_script_sbuf_argp;
 
 /* Child of the verb's argp; its input is a struct rs_script_live. */
 extern const struct argp rs_script_live_argp;
@@ -48,8 +78,18 @@ void rs_script_live_close(struct rs_script_live *live);
 /* The streams that are known, with their schemas; NULL past the last. */
 const struct rs_stream *rs_script_live_stream(const struct rs_script_live *live, uint32_t index);
 
-/* Runs it to its end. sink: the program's, which began; command: for the trace's description. */
+/* Before the program begins: the trace of --tee. command: for its description. */
+struct rs_error *rs_script_live_prepare(struct rs_script_live *live, const char *command);
+
+/* Runs it to its end. sink: the program's, which began. */
 struct rs_error *rs_script_live_run(struct rs_script_live *live, struct rs_script *script,
-				    struct rs_sink *sink, struct rs_out *out, const char *command);
+				    struct rs_sink *sink, struct rs_out *out);
+
+/* Says what the sources could not give; true: something is missing. */
+bool rs_script_live_report(const struct rs_script_live *live);
+
+/* A program's first arguments that are rings' paths, as a shell makes of --sbuf and a glob: how
+ * many. */
+uint32_t rs_script_live_rings(struct rs_script_live *live, const char *const *args, uint32_t n);
 
 #endif

@@ -31,7 +31,7 @@ struct rs_sbuf_recording {
 	uint32_t n;
 	bool keep, attached;
 	struct rs_lender *lender; /* NULL: nothing is lent */
-	struct rs_recorder *recorder;
+	struct rs_sbuf_taker taker;
 	const struct rs_clock *clock;
 	struct rs_schema *schema;
 	pthread_mutex_t learn; /* the recorder's threads may meet new ids at once */
@@ -157,13 +157,13 @@ static struct rs_error *add(struct rs_sbuf_recording *r, struct place *place,
 					   .dom = RS_UNKNOWN,
 					   .schema = r->schema,
 					   .clock = r->clock } };
-	err = rs_recorder_add_port(r->recorder,
-				   &(struct rs_recorder_port){ .port = rs_live_ring_port(live),
-							       .schema = r->schema,
-							       .clock = r->clock,
-							       .stream = &ring->stream,
-							       .learn_id = learn_id,
-							       .learn_ctx = r });
+	err = r->taker.take(r->taker.ctx, (uint32_t)(place - r->places),
+			    &(struct rs_recorder_port){ .port = rs_live_ring_port(live),
+							.schema = r->schema,
+							.clock = r->clock,
+							.stream = &ring->stream,
+							.learn_id = learn_id,
+							.learn_ctx = r });
 	if (err) {
 		free(ring);
 		return err;
@@ -215,16 +215,35 @@ struct rs_error *rs_sbuf_recording_look(struct rs_sbuf_recording *r)
 	return err;
 }
 
+static struct rs_error *to_recorder(void *ctx, uint32_t path, const struct rs_recorder_port *port)
+{
+	(void)path;
+	return rs_recorder_add_port(ctx, port);
+}
+
 struct rs_error *rs_sbuf_recording_attach(struct rs_sbuf_recording *r, struct rs_recorder *recorder,
 					  const struct rs_clock *host)
 {
+	return rs_sbuf_recording_attach_to(r, &(struct rs_sbuf_taker){ recorder, to_recorder },
+					   host);
+}
+
+struct rs_error *rs_sbuf_recording_attach_to(struct rs_sbuf_recording *r,
+					     const struct rs_sbuf_taker *taker,
+					     const struct rs_clock *host)
+{
 	struct rs_error *err;
 
-	r->recorder = recorder;
+	r->taker = *taker;
 	r->clock = host;
 	err = rs_sbuf_recording_look(r);
 	r->attached = true;
 	return err;
+}
+
+const struct rs_schema *rs_sbuf_recording_schema(const struct rs_sbuf_recording *r)
+{
+	return r->schema;
 }
 
 struct rs_error *rs_sbuf_recording_gate(struct rs_sbuf_recording *r, bool open)
@@ -261,6 +280,7 @@ bool rs_sbuf_recording_told(const struct rs_sbuf_recording *r, uint32_t i,
 	place = &r->places[i];
 	*told = (struct rs_sbuf_told){
 		.path = place->path,
+		.name = place->name,
 		.runs = place->ring && rs_live_ring_state(place->ring->live) == RS_LIVE_RUNS,
 		.rings = place->rings,
 		.skipped = place->skipped,

@@ -15,8 +15,8 @@
 #ifndef RS_RECORD_SBUF_H
 #define RS_RECORD_SBUF_H
 
+#include "record/port.h"
 #include <ringside/lend.h>
-#include <ringside/recorder.h>
 
 /* Rings that a path can have one after the other; a writer that begins anew more often is broken.
  */
@@ -32,7 +32,7 @@ struct rs_sbuf_options {
 
 /* What became of a path. */
 struct rs_sbuf_told {
-	const char *path;
+	const char *path, *name; /* name: its last part */
 	bool runs;	   /* its ring was sound to the last */
 	uint32_t rings;	   /* that it had, one after the other; 0: none ever */
 	uint64_t skipped;  /* elements that were in the first before we came */
@@ -51,6 +51,19 @@ void rs_sbuf_recording_destroy(struct rs_sbuf_recording *recording);
 struct rs_error *rs_sbuf_recording_attach(struct rs_sbuf_recording *recording,
 					  struct rs_recorder *recorder,
 					  const struct rs_clock *host);
+
+/* The same with somebody else than a recorder, who drains them: take() gets each ring that comes to
+ * a path, by the path's number, as a recorder would. It must outlive the recording's use. */
+struct rs_sbuf_taker {
+	void *ctx;
+	struct rs_error *(*take)(void *ctx, uint32_t path, const struct rs_recorder_port *port);
+};
+struct rs_error *rs_sbuf_recording_attach_to(struct rs_sbuf_recording *recording,
+					     const struct rs_sbuf_taker *taker,
+					     const struct rs_clock *host);
+
+/* Of all the rings: ACRN's events, and raw ones as they come. */
+const struct rs_schema *rs_sbuf_recording_schema(const struct rs_sbuf_recording *recording);
 
 /* Lends the rings, or takes them back; nothing where there are none to lend. */
 struct rs_error *rs_sbuf_recording_gate(struct rs_sbuf_recording *recording, bool open);

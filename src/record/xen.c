@@ -27,6 +27,7 @@ struct rs_xen_recording {
 	struct rs_xen_session *session;
 	struct rs_recorder *recorder;
 	struct rs_foreign *live;
+	bool lent;		    /* the source is the caller's: there is no recorder */
 	struct rs_xen_names *names; /* NULL: there are none */
 	struct rs_recorder_stream *stream;
 	const struct rs_schema *schema;
@@ -129,11 +130,14 @@ static struct rs_error *gate_open(struct rs_xen_recording *r)
 
 	if (err)
 		return err;
+	r->running = true;
+	if (!r->recorder)
+		return NULL;
 	if (pthread_create(&r->thread, NULL, run, r)) {
+		r->running = false;
 		rs_error_free(rs_xen_session_end(r->session));
 		return rs_error_create(RS_FAILED, "no thread to read Xen's buffers with");
 	}
-	r->running = true;
 	return NULL;
 }
 
@@ -145,7 +149,8 @@ static struct rs_error *gate_shut(struct rs_xen_recording *r)
 		return NULL;
 	err = rs_xen_session_end(r->session);
 	rs_xen_live_stop(r->live);
-	pthread_join(r->thread, NULL);
+	if (r->recorder)
+		pthread_join(r->thread, NULL);
 	r->running = false;
 	if (!err)
 		err = r->error;
@@ -158,6 +163,12 @@ static struct rs_error *gate_shut(struct rs_xen_recording *r)
 struct rs_error *rs_xen_recording_gate(struct rs_xen_recording *r, bool open)
 {
 	return open ? gate_open(r) : gate_shut(r);
+}
+
+struct rs_foreign *rs_xen_recording_source(struct rs_xen_recording *r)
+{
+	r->lent = true;
+	return r->live;
 }
 
 const struct rs_foreign_tally *rs_xen_recording_tally(const struct rs_xen_recording *r)
@@ -222,8 +233,9 @@ void rs_xen_recording_destroy(struct rs_xen_recording *r)
 {
 	if (!r)
 		return;
-	rs_error_free(gate_shut(r));
-	if (r->live)
+	if (!r->lent) /* else the source is gone, and the session ends with its owner */
+		rs_error_free(gate_shut(r));
+	if (r->live && !r->lent)
 		rs_source_destroy(&r->live->source);
 	rs_xen_names_close(r->names);
 	free(r);

@@ -14,12 +14,17 @@
 struct rs_xen_recording;
 
 /* session, recorder and clock, which is the host's, must outlive it; but the recorder may be closed
- * once the gate is shut. poll_ms: 0 for the default. */
+ * once the gate is shut. recorder NULL: the caller reads the source itself. poll_ms: 0 for the
+ * default. */
 struct rs_error *rs_xen_recording_create(struct rs_xen_session *session,
 					 struct rs_recorder *recorder, const struct rs_clock *host,
 					 uint32_t poll_ms, struct rs_xen_recording **recording);
 /* After the recorder: its stream's schema and clock are ours. NULL is nothing. */
 void rs_xen_recording_destroy(struct rs_xen_recording *recording);
+
+/* Without a recorder, once: what was traced, while the gate is open and until the source's end. The
+ * caller's; goes before the recording. */
+struct rs_foreign *rs_xen_recording_source(struct rs_xen_recording *recording);
 
 /* Traces; and ends, when all that was traced is in the recorder. The error is the first that was
  * met since it was opened. */

@@ -338,6 +338,11 @@ struct rs_error *rs_xen_live_create(const struct rs_xen_live_options *options,
 	return NULL;
 }
 
+const struct rs_schema *rs_xen_live_schema(const struct rs_foreign *live)
+{
+	return ((const struct live *)live)->events.decoder.schema;
+}
+
 void rs_xen_live_stop(struct rs_foreign *live)
 {
 	((struct live *)live)->stopping = true;

@@ -34,6 +34,9 @@ struct rs_xen_live_options {
 struct rs_error *rs_xen_live_create(const struct rs_xen_live_options *options,
 				    struct rs_foreign **live);
 
+/* Of all its streams. */
+const struct rs_schema *rs_xen_live_schema(const struct rs_foreign *live);
+
 /* Nothing more comes into the buffers: what is there is given, and then it ends. */
 void rs_xen_live_stop(struct rs_foreign *live);
 

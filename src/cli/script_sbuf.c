@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ringside script --sbuf: rings of ACRN's layout that other programs write, or that are lent to
+ * them. */
+#include "cli/script_live.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/numbers.h"
+#include "record/sbuf_source.h"
+
+#define RING_BYTES     (4u << 20) /* as ACRN's own: TRACE_SBUF_SIZE */
+#define RING_BYTES_MIN (sizeof(struct rs_sbuf) + RS_SBUF_ELE_NUM_MIN * RS_SLOT_BYTES)
+
+enum { KEY_SBUF = 608, KEY_CREATE, KEY_KEEP };
+
+static const struct argp_option options[] = {
+	{ "sbuf", KEY_SBUF, "PATH...", 0,
+	  "Run it live, on trace rings of ACRN's layout that another program writes: devices "
+	  "(/dev/acrn_trace_*), files (/dev/shm/...)",
+	  3 },
+	{ "create", KEY_CREATE, "N", 0,
+	  "With --sbuf PATH: make N rings, PATH.0 and so on, and lend them to the programs that "
+	  "ask for rings at PATH, until the end",
+	  3 },
+	{ "keep", KEY_KEEP, NULL, 0,
+	  "With --sbuf: also what was in the rings before; else it is skipped", 3 },
+	{ 0 },
+};
+
+static void add(const struct argp_state *state, struct rs_script_live *live, const char *path)
+{
+	if (!*path)
+		argp_error(state, "--sbuf: which ring?");
+	if (live->n_rings == RS_SCRIPT_SBUF_MAX)
+		argp_error(state, "more than %u rings", RS_SCRIPT_SBUF_MAX);
+	live->rings[live->n_rings++] = path;
+}
+
+static void check(const struct argp_state *state, const struct rs_script_live *live)
+{
+	if (!live->n_rings && (live->keep || live->lend))
+		argp_error(state, "--create and --keep go with --sbuf");
+	if (live->lend && live->n_rings > 1)
+		argp_error(state, "--create lends the rings of one PATH; '%s' is the second",
+			   live->rings[1]);
+	if (live->lend && live->buffer_bytes && live->buffer_bytes < RING_BYTES_MIN)
+		argp_error(state, "--buffer: a ring takes %zu bytes or more", RING_BYTES_MIN);
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct rs_script_live *live = state->input;
+	uint64_t n = 0;
+
+	switch (key) {
+	case KEY_SBUF:
+		add(state, live, text);
+		break;
+	case KEY_CREATE:
+		if (!rs_cli_read_number(text, 1, RS_LEND_IDS_MAX, &n))
+			argp_error(state, "--create '%s': expected a number from 1 to %u", text,
+				   RS_LEND_IDS_MAX);
+		live->lend = (uint32_t)n;
+		break;
+	case KEY_KEEP:
+		live->keep = true;
+		break;
+	case ARGP_KEY_END:
+		check(state, live);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+const struct argp rs_script_sbuf_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+
+/* A device, or a file that begins as a ring does. */
+static bool is_ring(const char *path)
+{
+	struct stat st;
+	uint64_t magic = 0;
+	bool is = false;
+	int fd;
+
+	if (!strchr(path, '/') || stat(path, &st))
+		return false;
+	if (S_ISCHR(st.st_mode))
+		return true;
+	fd = S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
+	if (fd >= 0) {
+		is = read(fd, &magic, sizeof(magic)) == sizeof(magic) && magic == RS_SBUF_MAGIC;
+		close(fd);
+	}
+	return is;
+}
+
+uint32_t rs_script_live_rings(struct rs_script_live *live, const char *const *args, uint32_t n)
+{
+	uint32_t i = 0;
+
+	while (live->n_rings && !live->lend && live->n_rings < RS_SCRIPT_SBUF_MAX && i < n &&
+	       is_ring(args[i]))
+		live->rings[live->n_rings++] = args[i++];
+	return i;
+}
+
+/* ---- the source ----------------------------------------------------------------------------- */
+
+static bool sbuf_wanted(const struct rs_script_live *live)
+{
+	return live->n_rings > 0;
+}
+
+static struct rs_error *sbuf_open(struct rs_script_live *live, struct rs_source **source)
+{
+	const struct rs_sbuf_options o = {
+		.paths = live->rings,
+		.n_paths = live->n_rings,
+		.create = live->lend,
+		.ring_bytes = live->buffer_bytes ? live->buffer_bytes : RING_BYTES,
+		.keep = live->keep,
+	};
+	struct rs_error *err = rs_sbuf_reading_create(&o, &live->clock, &live->sbuf);
+
+	return err ? err : rs_sbuf_reading_source(live->sbuf, source);
+}
+
+static struct rs_error *sbuf_gate(struct rs_script_live *live, bool open)
+{
+	return rs_sbuf_reading_gate(live->sbuf, open);
+}
+
+static const struct rs_stream *sbuf_stream(const struct rs_script_live *live,
+					   const struct rs_source *source, uint32_t index)
+{
+	(void)source;
+	return rs_sbuf_reading_stream(live->sbuf, index);
+}
+
+static bool sbuf_report(const struct rs_script_live *live)
+{
+	const struct rs_sbuf_recording *rings = rs_sbuf_reading_rings(live->sbuf);
+	struct rs_sbuf_told told;
+	bool partial = false;
+
+	for (uint32_t i = 0; rs_sbuf_recording_told(rings, i, &told); i++) {
+		if (told.runs && !told.error)
+			continue;
+		partial = true;
+		if (!told.error)
+			fprintf(stderr, "ringside script: %s: no ring came there\n", told.path);
+		else if (!strncmp(told.error, told.path, strlen(told.path)))
+			fprintf(stderr, "ringside script: %s\n", told.error);
+		else
+			fprintf(stderr, "ringside script: %s: %s\n", told.path, told.error);
+	}
+	return partial;
+}
+
+static void sbuf_close(struct rs_script_live *live)
+{
+	rs_sbuf_reading_destroy(live->sbuf);
+}
+
+const struct rs_script_kind rs_script_sbuf = {
+	.wanted = sbuf_wanted,
+	.open = sbuf_open,
+	.gate = sbuf_gate,
+	.stream = sbuf_stream,
+	.report = sbuf_report,
+	.close = sbuf_close,
+};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Several traces on one timeline. Each counts ns from its own start; a shifted source adds what its
+ * start is later than that of the earliest, so that all can be merged.
+ */
+#ifndef RS_SOURCE_SHIFT_H
+#define RS_SOURCE_SHIFT_H
+
+#include <ringside/source.h>
+
+/* Takes over the source: its views' times, and what it promises of time, by_ns later. Its query is
+ * in the times of the whole, and must not ask for a part of them. */
+struct rs_error *rs_shift_create(struct rs_source *source, int64_t by_ns, struct rs_source **out);
+
+/*
+ * How much later one trace began than another: by their stamps, where both are of one TSC; else by
+ * the time of day. RS_USAGE: they have no clock in common.
+ */
+struct rs_error *rs_shift_find(const struct rs_clock *first, const struct rs_clock *clock,
+			       int64_t *later_ns);
+
+#endif

@@ -1,0 +1,9 @@
+// args: -q -s {} --on examples/traces/hello --on examples/traces/hello
+/* Two traces, merged by time: here the same one, so that each event comes twice. */
+uint64_t last;
+
+vmm:vcpu::exit
+{
+	@exits[timestamp == last ? "again" : "first"] = count();
+	last = timestamp;
+}
