@@ -6,7 +6,7 @@
  *	input: words of where and what, written into a memory that a run with traces left
  */
 #include "log/memory.h"
-#include "trace/survive.h"
+#include "ring/survive.h"
 
 #include <stdio.h>
 #include <sys/mman.h>

@@ -15,6 +15,8 @@
  *		  where the host does not answer, per RS_GUEST_ASK_EVERY records lost.
  *	shared	  the host reads the ring while the guest runs: no exit. A full ring drops and
  *		  counts.
+ *	keep	  nobody reads it: no exit. A full ring drops its oldest quarter; what is in it when
+ *		  the guest ends is for whoever recovers it (guest_log.h).
  *
  * An exception or interrupt handler may trace, also in the middle of a put: handlers' records
  * come after the interrupted one, with later stamps. A handler that will not return to what it
@@ -73,6 +75,7 @@ static inline struct rs_sbuf_producer *rs_guest_this(void)
 enum rs_guest_hand_over {
 	RS_GUEST_DOORBELL,
 	RS_GUEST_SHARED,
+	RS_GUEST_KEEP,
 };
 
 struct rs_guest_config {

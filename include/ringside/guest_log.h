@@ -55,9 +55,11 @@ enum rs_guest_status rs_guest_log_early(void *mem, uint64_t bytes);
 struct rs_guest_log_config {
 	void *memory; /* 64-byte aligned; what is a log already, is used as one */
 	uint64_t bytes;
-	uint32_t lanes;	  /* of a new one; 0: 1 */
-	uint64_t tsc_hz;  /* 0: as the host says in the memory, or lines say 0us */
-	const char *name; /* of the guest */
+	uint32_t lanes;	      /* of a new one; 0: 1 */
+	uint64_t trace_bytes; /* of each half of a new one, for rs_guest_log_rings(); 0: none */
+	uint64_t tsc_hz;      /* 0: as the host says in the memory, or lines say 0us */
+	int64_t wall_ns;      /* Unix time when the TSC was 0; 0: not known */
+	const char *name;     /* of the guest */
 	/* The console: up to RS_LOG_LINE_MAX bytes, a line without its end. From any context that
 	 * logs. NULL: none. */
 	void (*console)(const char *text, uint32_t bytes);
@@ -69,5 +71,16 @@ struct rs_guest_log_config {
  * nobody has recovered; lines go on being early ones.
  */
 enum rs_guest_status rs_guest_log_start(const struct rs_guest_log_config *config);
+
+/*
+ * Trace rings that survive the VM as the lines do, and are recovered with them: what is in them is
+ * what the host has not drained. With RS_GUEST_KEEP nobody does, and a full ring drops its oldest.
+ *
+ * rs_guest_log_rings(): once, after rs_guest_init() and rs_guest_log_start(), for so many vCPUs;
+ * name: the guest's, which stays. rs_guest_log_vcpu_init(): instead of rs_guest_vcpu_init().
+ * RS_GUEST_BAD_RING: the memory has no room for that.
+ */
+enum rs_guest_status rs_guest_log_rings(uint32_t vcpus, const char *name);
+enum rs_guest_status rs_guest_log_vcpu_init(uint32_t vcpu);
 
 #endif

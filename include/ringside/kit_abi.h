@@ -26,7 +26,7 @@
 #define RS_KIT_ABORT	 2u
 
 #define RS_KIT_BOOT_MAGIC UINT64_C(0x746f6f626b736972) /* "riskboot" */
-#define RS_KIT_VERSION	  1u
+#define RS_KIT_VERSION	  2u
 
 /* Per vCPU, aligned to its size: so a vCPU finds its own data from its stack pointer. */
 #define RS_KIT_STACK_BYTES 0x10000u
@@ -57,6 +57,7 @@ enum rs_kit_hand_over {
 	RS_KIT_NO_TRACE = 0,
 	RS_KIT_DOORBELL = 1,
 	RS_KIT_SHARED = 2,
+	RS_KIT_KEEP = 3, /* nobody reads the rings, but who recovers them from the log's memory */
 };
 
 /* One per vCPU, in memory that the host gives. */
@@ -72,10 +73,17 @@ struct rs_kit_boot {
 	uint64_t ring;	    /* memory for the trace ring */
 	uint64_t ring_bytes;
 	struct rs_kit_call call;
+	/* The log's memory (guest_log.h), which is the host's, and survives the guest. */
+	uint64_t log;
+	uint64_t log_bytes;	    /* 0: none */
+	uint64_t tsc_hz;	    /* of the guest's TSC */
+	int64_t wall_ns;	    /* Unix time when that was 0 */
+	char name[RS_KIT_NAME_MAX]; /* of the VM; NUL-terminated */
 };
 _Static_assert(offsetof(struct rs_kit_boot, stack) == 32, "both sides");
 _Static_assert(offsetof(struct rs_kit_boot, call) == 56, "both sides");
-_Static_assert(sizeof(struct rs_kit_boot) == 128, "both sides");
+_Static_assert(offsetof(struct rs_kit_boot, log) == 128, "both sides");
+_Static_assert(sizeof(struct rs_kit_boot) == 224, "both sides");
 
 /* The section rs_exports is an array of these. */
 struct rs_kit_args;

@@ -278,6 +278,7 @@ struct rs_log_raw {
 	char text[RS_LOG_LINE_MAX];
 	uint32_t bytes;
 	bool cut;
+	bool after_loss; /* rs_log_lane_salvage(): elements of the lane before it are gone */
 };
 
 /* Reads on from `from`, or from the oldest line there is. */

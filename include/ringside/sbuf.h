@@ -123,6 +123,10 @@ struct rs_sbuf_producer {
 /* Takes the producing side of a ring made by rs_sbuf_create() in mem. What is in it, stays. */
 enum rs_sbuf_status rs_sbuf_producer_init(struct rs_sbuf_producer *p, void *mem, size_t bytes);
 
+/* For full(), of a ring of records that nobody collects: gives up its oldest quarter, in whole
+ * records. Safe against handlers that do the same. */
+bool rs_sbuf_drop_oldest(struct rs_sbuf_producer *p);
+
 /* A reservation: where it starts in the ring (for the commit), and where to write. */
 struct rs_sbuf_room {
 	uint8_t *at; /* NULL: refused, and counted */

@@ -23,6 +23,7 @@
 #include "cli/numbers.h"
 #include "view/view.h"
 #include "vm/vm.h"
+#include <ringside/log.h>
 #include <ringside/recorder.h>
 #include <ringside/trace.h>
 
@@ -33,9 +34,10 @@
 #define TIMEOUT_S_MAX	 (7 * 24 * 3600)
 #define POLL_US_MAX	 (10u * 1000 * 1000)
 /* Without --memory: for the image, and for each vCPU's stack, block and alignment. */
-#define IMAGE_BYTES    (32 * MIB)
-#define PER_VCPU_BYTES (MIB / 4)
-#define MEMORY_STEP    (2 * MIB)
+#define IMAGE_BYTES	(32 * MIB)
+#define PER_VCPU_BYTES	(MIB / 4)
+#define MEMORY_STEP	(2 * MIB)
+#define LOG_TRACE_BYTES (RS_LOG_BYTES / 4) /* of each half, which is half of them */
 
 struct arguments {
 	const char *guest, *function;
@@ -45,6 +47,7 @@ struct arguments {
 	uint32_t timeout_ms;
 	uint32_t poll_us;
 	bool json, strict_clock, quiet;
+	const char *log, *last;
 	struct rs_vm_options vm;
 };
 
@@ -60,6 +63,9 @@ enum {
 	KEY_MASK,
 	KEY_STRICT_CLOCK,
 	KEY_SBUF,
+	KEY_LOG,
+	KEY_GUEST_LOG,
+	KEY_LAST,
 };
 
 static const struct argp_option options[] = {
@@ -81,11 +87,20 @@ static const struct argp_option options[] = {
 	  "Put what ACRN's hypervisor would trace of the run loop into the rings that `ringside "
 	  "record --sbuf PATH --create N` lends, whenever it does",
 	  2 },
+	{ "log", KEY_LOG, "PATH", 0,
+	  "Log what the run loop does into this memory, a file or shm:NAME: `ringside log PATH`",
+	  3 },
+	{ "guest-log", KEY_GUEST_LOG, "PATH", 0,
+	  "The same for what the guest logs, and for its trace rings, which survive the VM there",
+	  3 },
+	{ "last", KEY_LAST, "DIR", 0,
+	  "Where to save what earlier runs left in these memories, before anything is reused; .",
+	  3 },
 	{ "strict-clock", KEY_STRICT_CLOCK, NULL, 0,
 	  "Refuse to record where the TSC's rate is not invariant, rather than warn", 2 },
 	{ "json", 'j', NULL, 0,
-	  "One JSON object on how it went; the guest's output goes to standard error", 3 },
-	{ "quiet", 'q', NULL, 0, "No remarks on standard error, but errors", 3 },
+	  "One JSON object on how it went; the guest's output goes to standard error", 4 },
+	{ "quiet", 'q', NULL, 0, "No remarks on standard error, but errors", 4 },
 	{ 0 },
 };
 
@@ -100,6 +115,7 @@ static const char doc[] =
 	"  ringside run build/examples/guests/hello\n"
 	"  ringside run --record trace --vcpus 2 build/examples/guests/primes\n"
 	"  ringside run --record trace --timeout 1 build/examples/guests/crash endless\n"
+	"  ringside run --log shm:vm --guest-log shm:guest build/examples/guests/logs\n"
 	"  ringside print --tree trace\n";
 
 static uint64_t number(struct argp_state *state, const char *what, const char *text, uint64_t min,
@@ -224,6 +240,15 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case KEY_SBUF:
 		a->vm.sbuf = text;
 		break;
+	case KEY_LOG:
+		a->log = text;
+		break;
+	case KEY_GUEST_LOG:
+		a->vm.guest_log = text;
+		break;
+	case KEY_LAST:
+		a->last = text;
+		break;
 	case KEY_STRICT_CLOCK:
 		a->strict_clock = true;
 		break;
@@ -254,6 +279,7 @@ static void defaults_fill(struct arguments *a)
 	const char *slash = strrchr(a->guest, '/');
 
 	vm->name = slash ? slash + 1 : a->guest;
+	vm->guest_log_last = a->last;
 	if (!a->function)
 		a->function = DEFAULT_FUNCTION;
 	if (!vm->ring_bytes)
@@ -275,6 +301,7 @@ struct run {
 	struct rs_recorder_summary summary;
 	struct rs_vm_outcome outcomes[RS_VM_VCPUS_MAX];
 	bool traced; /* rs_trace_start() was called */
+	struct rs_log_left left, guest_left;
 };
 
 /* For the signal handler. */
@@ -346,6 +373,50 @@ static struct rs_error *guest_check(const char *path)
 	return NULL;
 }
 
+/* What an earlier run left in a memory, and where it is now. */
+static void left_remark(const struct run *run, const char *whose, const struct rs_log_left *left)
+{
+	if (left->runs)
+		remark(run, "%s of %u run%s before: %llu lines (%llu missing) and %llu records: %s",
+		       whose, left->runs, left->runs == 1 ? "" : "s",
+		       (unsigned long long)left->lines, (unsigned long long)left->missing,
+		       (unsigned long long)left->records, left->file);
+	if (left->remark[0])
+		remark(run, "%s: %s", whose, left->remark);
+}
+
+static struct rs_error *trace_begin(struct run *run)
+{
+	struct rs_error *err = rs_trace_start(
+		&(struct rs_trace_options){ .provider = "vmm", .mask = run->a->vm.mask });
+
+	run->traced = !err;
+	return err;
+}
+
+/* The console is ours: nothing goes there unless somebody says so with `ringside log level`. Our
+ * own threads' trace rings are in the log's memory, and survive us, recorded or not. */
+static struct rs_error *log_begin(struct run *run)
+{
+	const struct arguments *a = run->a;
+	struct rs_error *err;
+
+	rs_log_set_level(RS_LOG_CONSOLE, 0);
+	if (!a->log) {
+		rs_log_set_level(RS_LOG_MEMORY, 0);
+		return NULL;
+	}
+	err = rs_log_start(&(struct rs_log_options){ .path = a->log,
+						     .name = a->vm.name,
+						     .trace_bytes = LOG_TRACE_BYTES,
+						     .last = a->last },
+			   &run->left);
+	if (err)
+		return err;
+	left_remark(run, "log", &run->left);
+	return trace_begin(run);
+}
+
 /* Clock, own tracing, recorder: before there is a VM. */
 static struct rs_error *record_begin(struct run *run)
 {
@@ -362,10 +433,10 @@ static struct rs_error *record_begin(struct run *run)
 	if (!run->clock.invariant)
 		remark(run, "warning: this machine's TSC is not said to be invariant: times are "
 			    "wrong if its rate changes (some nested hosts hide the bit)");
-	err = rs_trace_start(&(struct rs_trace_options){ .provider = "vmm", .mask = a->vm.mask });
+	if (!run->traced)
+		err = trace_begin(run);
 	if (err)
 		return err;
-	run->traced = true;
 	err = rs_recorder_create(&(struct rs_recorder_options){ .directory = a->record,
 								.clock = run->clock,
 								.poll_us = a->poll_us,
@@ -415,7 +486,10 @@ static struct rs_error *guest_run(struct run *run)
 
 	options.print = guest_print;
 	options.print_ctx = run;
+	options.guest_log_left = &run->guest_left;
 	err = rs_vm_create(&options, &run->vm);
+	if (!err)
+		left_remark(run, "guest's log", &run->guest_left);
 	if (!err)
 		err = rs_vm_load(run->vm, a->guest);
 	if (!err && run->recorder)
@@ -547,7 +621,7 @@ int cmd_run(int argc, char **argv)
 {
 	static const struct argp argp = { options, parse, "GUEST [FUNCTION ARGS...]", doc, NULL,
 					  NULL,	   NULL };
-	struct arguments a = { .vm = { .vcpus = 1, .hand_over = RS_KIT_DOORBELL } };
+	struct arguments a = { .vm = { .vcpus = 1, .hand_over = RS_KIT_DOORBELL }, .last = "." };
 	struct run run = { .a = &a, .command = rs_cli_command(argc, argv) };
 	struct rs_error *err = NULL;
 	int code, trace_code;
@@ -560,6 +634,8 @@ int cmd_run(int argc, char **argv)
 	err = rs_vm_check(); /* before a directory is made for nothing */
 	if (!err)
 		err = guest_check(a.guest);
+	if (!err)
+		err = log_begin(&run);
 	if (!err && a.record)
 		err = record_begin(&run);
 	if (!err)
@@ -577,6 +653,7 @@ int cmd_run(int argc, char **argv)
 		json_print(&run);
 	rs_host_guest_destroy(run.guest);
 	rs_vm_destroy(run.vm);
+	rs_log_stop();
 	free(run.command);
 	return code;
 }

@@ -9,6 +9,11 @@
 #include <ringside/guest_log.h>
 #pragma GCC visibility pop
 
+#include "guest/log.h"
+#include "ring/survive.h"
+
+#define NS_OF_US 1000
+
 static uint32_t private_levels[RS_LOG_SINKS] = {
 	[RS_LOG_CONSOLE] = RS_LOG_LEVEL_CONSOLE,
 	[RS_LOG_MEMORY] = RS_LOG_LEVEL_MEMORY,
@@ -23,6 +28,8 @@ static struct {
 	uint64_t number; /* the last one given */
 	uint64_t origin, us_mult;
 	void (*console)(const char *text, uint32_t bytes);
+	void *region; /* of traces; NULL: none */
+	uint64_t region_bytes;
 } self;
 
 static uint32_t elements_in(uint64_t bytes)
@@ -48,8 +55,7 @@ enum rs_guest_status rs_guest_log_early(void *mem, uint64_t bytes)
 	return RS_GUEST_OK;
 }
 
-/* "vcpu12" */
-static const char *name_of(uint32_t cpu, char name[8])
+void rs_guest_log_name(uint32_t cpu, char *name)
 {
 	uint32_t at = 4;
 
@@ -60,7 +66,6 @@ static const char *name_of(uint32_t cpu, char name[8])
 		name[at++] = (char)('0' + cpu / 10 % 10);
 	name[at++] = (char)('0' + cpu % 10);
 	name[at] = 0;
-	return name;
 }
 
 /* Where a line of this CPU goes; NULL: nowhere. */
@@ -88,7 +93,8 @@ static void put(struct rs_sbuf_producer *p, enum rs_log_level level, const char 
 	char name[8];
 
 	prefix.us = rs_log_us(rs_tsc(), self.origin, self.us_mult);
-	prefix.thread = name_of(cpu, name);
+	rs_guest_log_name(cpu, name);
+	prefix.thread = name;
 	if (lane)
 		prefix.seq = __atomic_add_fetch(&self.number, 1, __ATOMIC_RELAXED);
 	rs_log_line_make(&line, &prefix, format, args);
@@ -128,12 +134,28 @@ static void half_prepare(struct rs_log_head *head, const struct rs_log_layout *l
 				      .origin = self.origin,
 				      .freq_hz = hz,
 				      .first = 1 };
+	if (config->wall_ns)
+		half->wall_ns = config->wall_ns +
+				(int64_t)rs_log_us(self.origin, 0, self.us_mult) * NS_OF_US;
 	for (uint32_t i = 0; config->name && config->name[i] && i < RS_LOG_NAME_MAX - 1; i++)
 		half->name[i] = config->name[i];
 	for (uint32_t i = 0; i < layout->lanes; i++) {
 		rs_log_lane_of(head, layout, at, i, &self.lane[i]);
 		rs_log_lane_create(&self.lane[i], self.lane[i].ring, layout->elements);
 	}
+	self.region_bytes = layout->trace_bytes;
+	self.region = NULL;
+	if (self.region_bytes >= sizeof(struct rs_survive_head)) {
+		self.region = (uint8_t *)head + rs_log_traces_at(layout, at);
+		/* Of a run before: rs_guest_log_rings() makes it whole again. */
+		__builtin_memset(self.region, 0, sizeof(struct rs_survive_head));
+	}
+}
+
+void *rs_guest_log_region(uint64_t *bytes)
+{
+	*bytes = self.region_bytes;
+	return self.region;
 }
 
 /* The host looks for the log there, as for rings. */
@@ -154,8 +176,8 @@ enum rs_guest_status rs_guest_log_start(const struct rs_guest_log_config *config
 	if ((uintptr_t)config->memory % 64)
 		return RS_GUEST_BAD_RING;
 	if (rs_log_head_check(head, config->bytes, &layout) != RS_SBUF_OK &&
-	    rs_log_head_create(head, config->bytes, config->lanes ? config->lanes : 1, 0,
-			       &layout) != RS_SBUF_OK)
+	    rs_log_head_create(head, config->bytes, config->lanes ? config->lanes : 1,
+			       config->trace_bytes, &layout) != RS_SBUF_OK)
 		return RS_GUEST_BAD_RING;
 	rs_log_settle(head, &layout);
 	if (!rs_log_half_choose(head, &half))

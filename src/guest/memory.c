@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+typedef uint64_t __attribute__((may_alias)) word_alias;
+
 void *memcpy(void *restrict to, const void *restrict from, size_t bytes);
 void *memmove(void *to, const void *from, size_t bytes);
 void *memset(void *to, int byte, size_t bytes);
@@ -37,10 +39,18 @@ __attribute__((weak)) void *memmove(void *to, const void *from, size_t bytes)
 	return to;
 }
 
+/* A log's lanes are made with it: whole words where it can. */
 __attribute__((weak)) void *memset(void *to, int byte, size_t bytes)
 {
 	unsigned char *t = to;
+	uint64_t word = (unsigned char)byte * UINT64_C(0x0101010101010101);
 
+	while (bytes && (uintptr_t)t % sizeof(word)) {
+		*t++ = (unsigned char)byte;
+		bytes--;
+	}
+	for (; bytes >= sizeof(word); bytes -= sizeof(word), t += sizeof(word))
+		*(word_alias *)(void *)t = word;
 	while (bytes--)
 		*t++ = (unsigned char)byte;
 	return to;

@@ -64,6 +64,24 @@ static bool ring_full(struct rs_sbuf_producer *p)
 	return __atomic_load_n(&p->ring->head, __ATOMIC_RELAXED) != head;
 }
 
+/* A function of our own: the address of another file's would be found by a table of offsets. */
+static bool drop_oldest(struct rs_sbuf_producer *p)
+{
+	return rs_sbuf_drop_oldest(p);
+}
+
+static bool (*when_full(void))(struct rs_sbuf_producer *)
+{
+	switch (hand_over) {
+	case RS_GUEST_DOORBELL:
+		return ring_full;
+	case RS_GUEST_KEEP:
+		return drop_oldest;
+	default:
+		return NULL;
+	}
+}
+
 enum rs_guest_status rs_guest_vcpu_init(uint32_t vcpu, void *ring, uint64_t bytes)
 {
 	struct rs_sbuf_producer *p;
@@ -75,7 +93,7 @@ enum rs_guest_status rs_guest_vcpu_init(uint32_t vcpu, void *ring, uint64_t byte
 	p = &vcpus[vcpu].producer;
 	*p = (struct rs_sbuf_producer){
 		.cpu_bits = (uint64_t)(uint8_t)vcpu << RS_CPU_SHIFT,
-		.full = hand_over == RS_GUEST_DOORBELL ? ring_full : NULL,
+		.full = when_full(),
 	};
 	if (rs_sbuf_producer_init(p, ring, bytes) != RS_SBUF_OK)
 		return RS_GUEST_BAD_RING;

@@ -29,9 +29,8 @@
 #include <unistd.h>
 
 #include "log/memory.h"
-#include "trace/survive.h"
+#include "trace/trace.h"
 #include <ringside/clock.h>
-#include <ringside/trace.h>
 
 #define EARLY_ELEMENTS 4096u
 #define THREAD_MAX     16 /* bytes of a thread's name, as the kernel has them */
@@ -303,34 +302,6 @@ static uint32_t lanes_of(const struct rs_log_options *options)
 	return cpus < 1 ? 1 : cpus > (long)RS_LOG_LANES_MAX ? RS_LOG_LANES_MAX : (uint32_t)cpus;
 }
 
-/* A free half, after what earlier runs left was recovered, or may stay. */
-static struct rs_error *half_take(struct rs_log_memory *m, const struct rs_log_options *options,
-				  struct rs_log_left *left, uint32_t *half)
-{
-	struct rs_error *err = NULL;
-	bool sound = m->sound;
-
-	if (sound)
-		rs_log_memory_settle(m);
-	if (options->last) {
-		err = rs_log_memory_lock_recovery(m);
-		if (err)
-			return err;
-		err = rs_log_memory_recover(m, options->last, 0, left);
-		rs_log_memory_lock(m, RS_LOG_LOCK_RECOVERY, false);
-	}
-	if (!err && !sound)
-		err = rs_log_memory_format(m, lanes_of(options), options->trace_bytes);
-	if (err)
-		return err;
-	if (rs_log_half_choose(m->head, half))
-		return NULL;
-	return rs_error_create(RS_FAILED,
-			       "%s: both halves keep what earlier runs left: 'ringside log --last' "
-			       "saves it",
-			       m->name);
-}
-
 static void half_prepare(struct rs_log_memory *m, uint32_t at, const char *name)
 {
 	struct rs_log_half *half = &m->head->half[at];
@@ -422,24 +393,15 @@ static void begin(struct rs_log_memory *m, uint32_t half, bool made)
 	__atomic_store_n(&m->head->current, half, __ATOMIC_RELEASE);
 }
 
-static struct rs_error *start(const char *path, const struct rs_log_options *options,
-			      struct rs_log_left *left)
+static struct rs_error *start(const struct rs_log_options *options, struct rs_log_left *left)
 {
 	struct rs_log_memory memory;
-	struct rs_error *err = rs_log_memory_make(path, options, &memory);
-	bool made = !err && !memory.sound;
 	uint32_t half = 0;
+	bool made = false;
+	struct rs_error *err = rs_log_memory_take(options, left, &memory, &half, &made);
 
 	if (err)
 		return err;
-	if (!rs_log_memory_lock(&memory, RS_LOG_LOCK_WRITER, true))
-		err = rs_error_create(RS_USAGE, "%s: another process logs there", path);
-	if (!err)
-		err = half_take(&memory, options, left, &half);
-	if (err) {
-		rs_log_memory_close(&memory);
-		return err;
-	}
 	half_prepare(&memory, half, options->name);
 	begin(&memory, half, made);
 	return NULL;
@@ -447,6 +409,7 @@ static struct rs_error *start(const char *path, const struct rs_log_options *opt
 
 struct rs_error *rs_log_start(const struct rs_log_options *options, struct rs_log_left *left)
 {
+	struct rs_log_options own = *options;
 	struct rs_log_left unused;
 	char path[RS_LOG_NAME_MAX + 32], name[THREAD_MAX] = "";
 	struct rs_error *err = check_sizes(options);
@@ -458,11 +421,13 @@ struct rs_error *rs_log_start(const struct rs_log_options *options, struct rs_lo
 	memset(left, 0, sizeof(*left));
 	prctl(PR_GET_NAME, name);
 	snprintf(path, sizeof(path), "shm:ringside-log-%s", options->name ? options->name : name);
+	own.path = options->path ? options->path : path;
+	own.lanes = lanes_of(options);
 	pthread_mutex_lock(&owner.lock);
 	if (owner.started)
 		err = rs_error_create(RS_USAGE, "there is a log already: %s", owner.memory.name);
 	else
-		err = start(options->path ? options->path : path, options, left);
+		err = start(&own, left);
 	pthread_mutex_unlock(&owner.lock);
 	return err;
 }
@@ -471,13 +436,11 @@ void rs_log_stop(void)
 {
 	pthread_mutex_lock(&owner.lock);
 	if (owner.started) {
-		struct rs_log_half *half = &owner.memory.head->half[owner.half];
-
 		__atomic_store_n(&self.closed, true, __ATOMIC_RELAXED);
 		private_levels[RS_LOG_CONSOLE] = rs_log_levels[RS_LOG_CONSOLE];
 		private_levels[RS_LOG_MEMORY] = rs_log_levels[RS_LOG_MEMORY];
 		__atomic_store_n(&rs_log_levels, private_levels, __ATOMIC_RELEASE);
-		__atomic_store_n(&half->state, RS_LOG_HALF_ENDED, __ATOMIC_RELEASE);
+		rs_log_memory_end(&owner.memory, owner.half);
 		close(owner.memory.map.fd); /* lets go of the lock; the mapping stays */
 		owner.memory.map.fd = -1;
 		owner.started = false;

@@ -126,8 +126,8 @@ struct rs_error *rs_log_memory_open(const char *path, struct rs_log_memory *memo
 	return err;
 }
 
-struct rs_error *rs_log_memory_format(struct rs_log_memory *memory, uint32_t lanes,
-				      uint64_t trace_bytes)
+/* Makes the head anew, and both halves free. */
+static struct rs_error *format(struct rs_log_memory *memory, uint32_t lanes, uint64_t trace_bytes)
 {
 	enum rs_sbuf_status status = rs_log_head_create(memory->map.mem, memory->map.bytes, lanes,
 							trace_bytes, &memory->layout);
@@ -176,9 +176,9 @@ static bool exists(const char *path)
 }
 
 /* A file that a maker who was killed left empty, or without a head, is taken for a new one. */
-struct rs_error *rs_log_memory_make(const char *path, const struct rs_log_options *options,
-				    struct rs_log_memory *memory)
+static struct rs_error *make(const struct rs_log_options *options, struct rs_log_memory *memory)
 {
+	const char *path = options->path;
 	struct rs_error *err;
 
 	*memory = (struct rs_log_memory){ .map.fd = -1 };
@@ -239,4 +239,63 @@ bool rs_log_memory_oldest_last(const struct rs_log_memory *memory, uint32_t *hal
 		return false;
 	*half = last[0] && last[1] ? halves[1].run < halves[0].run : last[1];
 	return true;
+}
+
+/* ---- a run's --------------------------------------------------------------------------------- */
+
+static struct rs_error *half_take(struct rs_log_memory *m, const struct rs_log_options *options,
+				  struct rs_log_left *left, uint32_t *half)
+{
+	struct rs_error *err = NULL;
+	bool sound = m->sound;
+
+	if (sound)
+		rs_log_memory_settle(m);
+	if (options->last) {
+		err = rs_log_memory_lock_recovery(m);
+		if (err)
+			return err;
+		err = rs_log_memory_recover(m, options->last, 0, left);
+		rs_log_memory_lock(m, RS_LOG_LOCK_RECOVERY, false);
+	}
+	if (!err && !sound)
+		err = format(m, options->lanes, options->trace_bytes);
+	if (err)
+		return err;
+	if (rs_log_half_choose(m->head, half))
+		return NULL;
+	return rs_error_create(RS_FAILED,
+			       "%s: both halves keep what earlier runs left: 'ringside log --last' "
+			       "saves it",
+			       m->name);
+}
+
+struct rs_error *rs_log_memory_take(const struct rs_log_options *options, struct rs_log_left *left,
+				    struct rs_log_memory *memory, uint32_t *half, bool *made)
+{
+	struct rs_log_memory m;
+	struct rs_error *err = make(options, &m);
+	bool sound = !err && m.sound;
+
+	if (err)
+		return err;
+	if (!rs_log_memory_lock(&m, RS_LOG_LOCK_WRITER, true))
+		err = rs_error_create(RS_USAGE, "%s: another process logs there", options->path);
+	if (!err)
+		err = half_take(&m, options, left, half);
+	if (err) {
+		rs_log_memory_close(&m);
+		return err;
+	}
+	*memory = m;
+	*made = !sound;
+	return NULL;
+}
+
+void rs_log_memory_end(struct rs_log_memory *memory, uint32_t half)
+{
+	uint32_t *state = &memory->head->half[half].state;
+
+	if (__atomic_load_n(state, __ATOMIC_RELAXED) == RS_LOG_HALF_IN_USE)
+		__atomic_store_n(state, RS_LOG_HALF_ENDED, __ATOMIC_RELEASE);
 }

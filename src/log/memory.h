@@ -29,13 +29,17 @@ struct rs_log_memory {
  * log. */
 struct rs_error *rs_log_memory_open(const char *path, struct rs_log_memory *memory);
 
-/* Maps it, made first if it is not there: with options' sizes. */
-struct rs_error *rs_log_memory_make(const char *path, const struct rs_log_options *options,
-				    struct rs_log_memory *memory);
+/*
+ * For who will log: maps it, made first if it is not there, with options' sizes, which are all
+ * given; takes byte 0; and finds a half that is free, after what earlier runs left was recovered,
+ * or may stay. RS_USAGE: another process logs there. made: there was none, or none that made sense.
+ * left is added to.
+ */
+struct rs_error *rs_log_memory_take(const struct rs_log_options *options, struct rs_log_left *left,
+				    struct rs_log_memory *memory, uint32_t *half, bool *made);
 
-/* Makes the head anew, and both halves free. */
-struct rs_error *rs_log_memory_format(struct rs_log_memory *memory, uint32_t lanes,
-				      uint64_t trace_bytes);
+/* Holding byte 0: the run in this half has ended in order. */
+void rs_log_memory_end(struct rs_log_memory *memory, uint32_t half);
 
 void rs_log_memory_close(struct rs_log_memory *memory);
 

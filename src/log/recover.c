@@ -83,6 +83,8 @@ static void found(void *ctx, const struct rs_log_raw *raw)
 		return;
 	if (rs_log_merge_full(&r->merge)) /* more lines than any half of ours can have */
 		r->error = rs_log_merge_run(&r->merge, 0, 0, true);
+	if (raw->after_loss)
+		rs_log_merge_lost(&r->merge, r->lane);
 	if (!r->error)
 		r->error = rs_log_merge_put(&r->merge, r->lane, raw->text, raw->bytes, raw->cut, 0);
 }
@@ -249,7 +251,11 @@ static struct rs_error *traces_commit(struct recovery *r, uint32_t half)
 	if (traces.damaged && !r->left->remark[0])
 		snprintf(r->left->remark, sizeof(r->left->remark), "%u trace rings are damaged",
 			 traces.damaged);
-	if (!err && traces.records && rename(part, path))
+	if (err)
+		return err;
+	if (!traces.records) /* at most rings with nothing in them */
+		rs_log_trace_remove(part);
+	else if (rename(part, path))
 		err = rs_error_errno(errno, "%s", path);
 	return err;
 }

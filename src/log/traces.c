@@ -11,8 +11,8 @@
 
 #include "event/drain.h"
 #include "event/view.h"
+#include "ring/survive.h"
 #include "store/sink.h"
-#include "trace/survive.h"
 #include "trace/trace.h"
 
 #define BUFFER_BYTES (64u << 10)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The traces' region of a half (trace/survive.h), written as a trace directory. */
+/* The traces' region of a half (ring/survive.h), written as a trace directory. */
 #ifndef RS_LOG_TRACES_H
 #define RS_LOG_TRACES_H
 

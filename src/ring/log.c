@@ -517,6 +517,7 @@ void rs_log_lane_salvage(const struct rs_log_lane *lane, uint64_t *order,
 			 void (*found)(void *ctx, const struct rs_log_raw *raw), void *ctx,
 			 struct rs_log_salvage *sum)
 {
+	uint64_t due = 0;
 	uint32_t n, i = 0;
 
 	*sum = (struct rs_log_salvage){ 0 };
@@ -527,6 +528,8 @@ void rs_log_lane_salvage(const struct rs_log_lane *lane, uint64_t *order,
 
 		if (take(&r, order[i], &raw) == TAKEN) {
 			sum->lines++;
+			raw.after_loss = r.next != due;
+			due = r.next + parts_of(order[i]);
 			i += parts_of(order[i]);
 			found(ctx, &raw);
 		} else {

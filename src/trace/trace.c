@@ -6,7 +6,6 @@
  *	threads --put--> their rings --list--> the collector (recorder or ring source)
  */
 #include "trace/trace.h"
-#include "trace/survive.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -16,6 +15,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "ring/survive.h"
 
 #define RING_BYTES_DEFAULT (1u << 20)
 #define DEFINITIONS_MAX	   65536u
@@ -117,34 +118,6 @@ static void place_say(const struct rs_trace_ring *ring)
 	__atomic_store_n(&place->used, 1, __ATOMIC_RELEASE);
 }
 
-/*
- * Of a full ring that nobody collects: gives up the oldest quarter, in whole records. Handlers may
- * come in between and do the same, which the exchange sees.
- */
-static bool drop_oldest(struct rs_sbuf_producer *p)
-{
-	uint32_t head = __atomic_load_n(&p->ring->head, __ATOMIC_ACQUIRE);
-	uint32_t tail = (uint32_t)p->published, at = head, gone = 0;
-	const uint8_t *data = (const uint8_t *)(p->ring + 1);
-
-	if (head >= p->size || head % RS_SLOT_BYTES)
-		return false;
-	while (at != tail && gone < p->size / 4) {
-		uint32_t bytes =
-			rs_slot_count(((const struct rs_slot *)(data + at))->head) * RS_SLOT_BYTES;
-
-		if (!bytes)
-			return false;
-		gone += bytes;
-		at += bytes;
-		at = at >= p->size ? at - p->size : at;
-	}
-	/* Pairs with the acquire in claim_plan(), our own. */
-	__atomic_compare_exchange_n(&p->ring->head, &head, at, false, __ATOMIC_ACQ_REL,
-				    __ATOMIC_ACQUIRE);
-	return gone != 0;
-}
-
 /* Under the lock: a definition, for who reads after us. One that finds no room is not told. */
 static void survive_define(const char *text, uint32_t len, uint32_t kind)
 {
@@ -218,7 +191,7 @@ static bool thread_attach(struct rs_sbuf_producer *p)
 
 	if (p->ring && own_ring && own_ring->place >= 0 &&
 	    !__atomic_load_n(&self.collecting, __ATOMIC_RELAXED))
-		return drop_oldest(p);
+		return rs_sbuf_drop_oldest(p);
 	if (p->ring || !__atomic_load_n(&rs_trace_mask, __ATOMIC_RELAXED))
 		return false;
 	sigfillset(&all);

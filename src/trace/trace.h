@@ -20,12 +20,19 @@ struct rs_trace_ring {
 	char thread[16];
 	char vm[64]; /* rs_trace_thread(); empty: none */
 	int vcpu;    /* -1: none */
-	int place;   /* where it survives us (survive.h); -1: nowhere */
+	int place;   /* where it survives us (ring/survive.h); -1: nowhere */
 	bool ended;  /* its thread is gone; read with acquire */
 	bool taken;  /* the collector's: it has seen this one */
 	/* The collectors': of the ring's refusals, how many are in a trace (drain.h). */
 	uint64_t told_lost, told_ahead;
 };
+
+/*
+ * A thread's ring is made in a place of this memory (ring/survive.h) from now on, while one is
+ * free, else in memory that does not survive. bytes of zeros at mem, which stays. False: too
+ * little.
+ */
+bool rs_trace_survive(void *mem, uint64_t bytes);
 
 /* Becomes the collector, or gives that up; false: there is one already. */
 bool rs_trace_collect(bool on);

@@ -146,10 +146,14 @@ static struct rs_error *vcpu_place(struct rs_vm_vcpu *vcpu, struct tables *t, ui
 		.mask = options->mask,
 		.stack = align_up(*next + RS_VM_PAGE_BYTES, RS_KIT_STACK_BYTES),
 	};
+	struct rs_error *err;
 	uint64_t end;
 
 	vcpu->boot_gpa = boot.stack + RS_KIT_STACK_BYTES;
-	if (boot.hand_over != RS_KIT_NO_TRACE) {
+	err = rs_vm_log_boot(vcpu, &boot);
+	if (err)
+		return err;
+	if (vcpu->vm->trace) {
 		boot.ring = vcpu->boot_gpa + RS_VM_PAGE_BYTES;
 		boot.ring_bytes = options->ring_bytes;
 	}

@@ -85,6 +85,7 @@ bool rs_vm_serve_call(struct rs_vm_vcpu *vcpu, uint64_t gpa)
 			    (unsigned long long)gpa);
 		return false;
 	}
+	RS_LOG(DEBUG, "vCPU %u calls %s", vcpu->index, name);
 	RS_EMIT_EVENT_TEXT(call_host, name, strlen(name), .vcpu = vcpu->index);
 	status = host_call(vcpu, &call, name, &result);
 	RS_EMIT_EVENT(call_host_end, .vcpu = vcpu->index, .result = result);

@@ -282,8 +282,13 @@ struct rs_error *rs_vm_load(struct rs_vm *vm, const char *path)
 	if (vm->image.path)
 		return rs_error_create(RS_USAGE, "the VM has a guest already: %s", vm->image.path);
 	err = rs_vm_image_load(vm, path, &vm->image);
-	if (!err)
-		RS_EMIT_EVENT_TEXT(vm_load, path, strlen(path), .entry = vm->image.entry,
-				   .size = vm->image.bytes);
-	return err;
+	if (err) {
+		RS_LOG(ERROR, "%s", rs_error_text(err));
+		return err;
+	}
+	RS_LOG(INFO, "image %s: %llu bytes, entry 0x%llx", path,
+	       (unsigned long long)vm->image.bytes, (unsigned long long)vm->image.entry);
+	RS_EMIT_EVENT_TEXT(vm_load, path, strlen(path), .entry = vm->image.entry,
+			   .size = vm->image.bytes);
+	return NULL;
 }

@@ -5,13 +5,14 @@
  *	kvm.c   the VM and its vCPUs as KVM has them     boot.c  memory layout, first registers
  *	elf.c   the guest's image                        run.c   the exit loop, threads
  *	call.c  functions of guest and host              memory.c  access to guest memory
- *	acrn.c  the loop's events in ACRN's layout
+ *	acrn.c  the loop's events in ACRN's layout     guest_log.c  memory for the guest's log
  *
  * Guest memory, identity-mapped, page 0 not at all:
  *
  *	0x1000   page tables, GDT                        the host's
  *	0x100000 and up   the image                      where its program headers say
  *	after it, per vCPU: struct rs_kit_boot | stack | ring
+ *	behind RAM: the memory of the guest's log, if it has one
  */
 #ifndef RS_VM_INTERNAL_H
 #define RS_VM_INTERNAL_H
@@ -19,6 +20,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <linux/kvm.h>
+#include "log/memory.h"
 #include "vm/vm.h"
 
 #define RS_VM_PAGE_BYTES UINT64_C(0x1000)
@@ -76,8 +78,12 @@ struct rs_vm_vcpu {
 struct rs_vm {
 	struct rs_vm_options options;
 	int kvm, fd;
-	size_t run_bytes; /* of a vCPU's struct kvm_run */
-	uint8_t *memory;
+	size_t run_bytes;	  /* of a vCPU's struct kvm_run */
+	uint8_t *memory;	  /* RAM, and behind it log_bytes of the log's */
+	struct rs_log_memory log; /* if has_log */
+	uint64_t log_bytes;
+	uint32_t log_half;
+	bool has_log;
 	struct rs_vm_image image;
 	struct rs_vm_host_function functions[RS_VM_HOST_FUNCTIONS_MAX];
 	uint32_t n_functions;
@@ -120,6 +126,14 @@ struct rs_error *rs_vm_acrn_open(struct rs_vm *vm);
 void rs_vm_acrn_close(struct rs_vm *vm);
 void rs_vm_acrn_enter(struct rs_vm_vcpu *vcpu);
 void rs_vm_acrn_exit(struct rs_vm_vcpu *vcpu, uint32_t reason);
+
+/* guest_log.c. open: what an earlier run left is recovered. map: behind RAM, which is mapped.
+ * boot: what a vCPU's block says. end: nothing runs any more. */
+struct rs_error *rs_vm_log_open(struct rs_vm *vm);
+struct rs_error *rs_vm_log_map(struct rs_vm *vm);
+struct rs_error *rs_vm_log_boot(const struct rs_vm_vcpu *vcpu, struct rs_kit_boot *boot);
+void rs_vm_log_end(struct rs_vm *vm);
+void rs_vm_log_close(struct rs_vm *vm);
 
 /* run.c: a condition variable on CLOCK_MONOTONIC. */
 void rs_vm_condition_init(pthread_cond_t *condition);

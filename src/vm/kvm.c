@@ -255,15 +255,19 @@ struct rs_error *rs_vm_vcpu_registers(struct rs_vm_vcpu *vcpu, struct kvm_regs *
 static struct rs_error *memory_create(struct rs_vm *vm)
 {
 	struct kvm_userspace_memory_region region = {
-		.memory_size = vm->options.memory_bytes,
+		.memory_size = vm->options.memory_bytes + vm->log_bytes,
 	};
-	void *memory = mmap(NULL, vm->options.memory_bytes, PROT_READ | PROT_WRITE,
+	void *memory = mmap(NULL, region.memory_size, PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct rs_error *err;
 
 	if (memory == MAP_FAILED)
 		return rs_error_errno(errno, "%llu bytes of guest memory",
 				      (unsigned long long)vm->options.memory_bytes);
 	vm->memory = memory;
+	err = rs_vm_log_map(vm);
+	if (err)
+		return err;
 	region.userspace_addr = (uintptr_t)memory;
 	if (ioctl(vm->fd, KVM_SET_USER_MEMORY_REGION, &region) < 0)
 		return rs_error_errno(errno, "KVM_SET_USER_MEMORY_REGION");
@@ -308,6 +312,11 @@ static struct rs_error *options_check(const struct rs_vm_options *options)
 	return NULL;
 }
 
+static const char *name_of(const struct rs_vm *vm)
+{
+	return vm->options.name ? vm->options.name : "without a name";
+}
+
 static struct rs_error *parts_create(struct rs_vm *vm)
 {
 	struct rs_error *err = kvm_open(&vm->kvm);
@@ -315,10 +324,15 @@ static struct rs_error *parts_create(struct rs_vm *vm)
 	if (!err)
 		err = rs_vm_acrn_open(vm);
 	if (!err)
-		err = machine_create(vm);
+		err = rs_vm_log_open(vm);
 	if (!err)
+		err = machine_create(vm);
+	if (!err) {
+		RS_LOG(INFO, "VM %s: %u vCPUs, %llu MiB", name_of(vm), vm->options.vcpus,
+		       (unsigned long long)(vm->options.memory_bytes >> 20));
 		RS_EMIT_EVENT(vm_create, .vcpus = vm->options.vcpus,
 			      .memory = vm->options.memory_bytes);
+	}
 	for (uint32_t i = 0; i < vm->options.vcpus && !err; i++)
 		err = vcpu_create(vm, i);
 	return err;
@@ -371,6 +385,8 @@ void rs_vm_end(struct rs_vm *vm)
 	}
 	close(vm->fd);
 	vm->fd = -1;
+	rs_vm_log_end(vm);
+	RS_LOG(INFO, "VM %s is no more", name_of(vm));
 	RS_EMIT_EVENT(vm_destroy);
 }
 
@@ -383,7 +399,8 @@ void rs_vm_destroy(struct rs_vm *vm)
 	if (vm->kvm >= 0)
 		close(vm->kvm);
 	if (vm->memory)
-		munmap(vm->memory, vm->options.memory_bytes);
+		munmap(vm->memory, vm->options.memory_bytes + vm->log_bytes);
+	rs_vm_log_close(vm);
 	rs_vm_image_deinit(&vm->image);
 	if (vm->trace_error)
 		rs_error_free(vm->trace_error);

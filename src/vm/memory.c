@@ -9,7 +9,7 @@
 
 uint8_t *rs_vm_hva(const struct rs_vm *vm, uint64_t gpa, uint64_t bytes)
 {
-	uint64_t size = vm->options.memory_bytes;
+	uint64_t size = vm->options.memory_bytes + vm->log_bytes;
 
 	return bytes <= size && gpa <= size - bytes ? vm->memory + gpa : NULL;
 }

@@ -266,6 +266,7 @@ static bool step(struct rs_vm_vcpu *vcpu)
 		reason = vcpu->run->exit_reason;
 	}
 	rs_vm_acrn_exit(vcpu, reason);
+	RS_LOG(DEBUG, "vCPU %u: exit %u", vcpu->index, reason);
 	kind = exit_kind(reason);
 	vcpu->counts.exits++;
 	RS_EMIT_EVENT(vcpu_exit, .vcpu = vcpu->index, .reason = reason,
@@ -283,6 +284,7 @@ static void job_run(struct rs_vm_vcpu *vcpu)
 	RS_SPAN(vcpu, "run vCPU");
 	struct rs_vm_outcome *outcome = &vcpu->outcome;
 
+	RS_LOG(INFO, "vCPU %u: %s", vcpu->index, vcpu->function ? vcpu->function : "boots");
 	if (vcpu->function)
 		RS_EMIT_EVENT_TEXT(call_guest, vcpu->function, strlen(vcpu->function),
 				   .vcpu = vcpu->index);
@@ -293,11 +295,16 @@ static void job_run(struct rs_vm_vcpu *vcpu)
 		while (step(vcpu))
 			continue;
 	rs_vm_tsc_look(vcpu);
-	if (outcome->end != RS_VM_RETURNED)
+	if (outcome->end != RS_VM_RETURNED) {
+		RS_LOG(ERROR, "vCPU %u: %s, at rip 0x%llx", vcpu->index, outcome->why,
+		       (unsigned long long)outcome->rip);
 		RS_EMIT_EVENT_TEXT(guest_crash, outcome->why, strlen(outcome->why),
 				   .vcpu = vcpu->index, .rip = outcome->rip);
-	else if (vcpu->function)
+	} else if (vcpu->function) {
+		RS_LOG(INFO, "vCPU %u: %s returned %llu", vcpu->index, vcpu->function,
+		       (unsigned long long)outcome->result);
 		RS_EMIT_EVENT(call_guest_end, .vcpu = vcpu->index, .result = outcome->result);
+	}
 }
 
 static void *vcpu_thread(void *arg)

@@ -15,10 +15,12 @@
 
 #include <ringside/host.h>
 #include <ringside/kit_abi.h>
+#include <ringside/log.h>
 
 #define RS_VM_VCPUS_MAX	 64u
 #define RS_VM_MEMORY_MAX (UINT64_C(3) << 30) /* above are KVM's own pages, and nothing */
 #define RS_VM_RING_BYTES (UINT64_C(4) << 20)
+#define RS_VM_LOG_MAX	 (UINT64_C(256) << 20)
 
 struct rs_vm;
 
@@ -43,6 +45,14 @@ struct rs_vm_options {
 	/* The board of lent rings (ringside/lend.h) into which the exit loop puts ACRN's events, a
 	 * ring for each vCPU; NULL: none. Outlives the VM. */
 	const char *sbuf;
+	/* The guest's log: a file, or shm:NAME, that is there or is made; NULL: none. What is in it
+	 * survives the VM and us: the guest's lines, and trace rings as far as nobody drained them.
+	 * What an earlier run left there is recovered first, as rs_log_start() does it: into the
+	 * directory, or only when no half is free (RS_FAILED) if that is NULL. left: NULL, or
+	 * zeros to be filled with what was recovered. All outlive the VM. */
+	const char *guest_log;
+	const char *guest_log_last;
+	struct rs_log_left *guest_log_left;
 	/* What the guest prints: up to RS_KIT_TEXT_MAX bytes, any bytes. On the vCPU's thread. */
 	void (*print)(void *ctx, uint32_t vcpu, const char *text, size_t bytes);
 	void *print_ctx;

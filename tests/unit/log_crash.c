@@ -370,6 +370,18 @@ TEST(damaged_head)
 	finish();
 }
 
+static bool says(const char *path, const char *what)
+{
+	static char text[1 << 20];
+	FILE *file = fopen(path, "r");
+	size_t n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+
+	text[n] = 0;
+	if (file)
+		fclose(file);
+	return strstr(text, what);
+}
+
 TEST(damaged_lane)
 {
 	const char *memory, *directory;
@@ -391,6 +403,7 @@ TEST(damaged_lane)
 	r = read_lines(left.file);
 	CHECK_EQ_U64(r.bad, 0);
 	CHECK_EQ_U64(r.gaps, left.missing);
+	CHECK(!says(left.file, "cpu unknown")); /* it is known whose lane it was */
 	CHECK(r.last >= least);
 	finish();
 }

@@ -56,6 +56,7 @@ void rs_kit_panic(const char *why)
 	};
 
 	rs_guest_abandon(rs_kit_self()->boot->vcpu);
+	RS_LOG(FATAL, "panic: %s", why);
 	RS_EMIT(panic, .vector = RS_KIT_NO_VECTOR);
 	abort_vcpu(&abort);
 }
@@ -93,6 +94,9 @@ __attribute__((noreturn)) static void fatal(struct rs_kit_vcpu *vcpu,
 		RS_EMIT(exception, .vector = abort.vector, .error = (uint32_t)abort.error,
 			.rip = abort.rip, .address = abort.address);
 		print_exception(frame);
+		RS_LOG(FATAL, "exception %u, error 0x%x, at 0x%llx, address 0x%llx", abort.vector,
+		       (uint32_t)abort.error, (unsigned long long)abort.rip,
+		       (unsigned long long)abort.address);
 		RS_EMIT(panic, .vector = abort.vector);
 	}
 	abort_vcpu(&abort);

@@ -10,6 +10,7 @@
 #ifndef RS_GUEST_KIT_INTERNAL_H
 #define RS_GUEST_KIT_INTERNAL_H
 
+#include <ringside/guest_log.h>
 #include <ringside/kit.h>
 #include "guest/kit/layout.h"
 

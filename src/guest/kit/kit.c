@@ -14,21 +14,62 @@ RS_DEFINE_EVENT(calling, call, "calling-guest-function", (u32, function), (u32, 
 extern const struct rs_kit_export __start_rs_exports[] __attribute__((weak, visibility("hidden")));
 extern const struct rs_kit_export __stop_rs_exports[] __attribute__((weak, visibility("hidden")));
 
+static const enum rs_guest_hand_over hand_overs[] = {
+	[RS_KIT_NO_TRACE] = RS_GUEST_KEEP,
+	[RS_KIT_DOORBELL] = RS_GUEST_DOORBELL,
+	[RS_KIT_SHARED] = RS_GUEST_SHARED,
+	[RS_KIT_KEEP] = RS_GUEST_KEEP,
+};
+
+static void console(const char *text, uint32_t bytes)
+{
+	char line[RS_LOG_LINE_MAX + 2];
+
+	__builtin_memcpy(line, text, bytes);
+	line[bytes] = '\n';
+	line[bytes + 1] = 0;
+	rs_kit_print(line);
+}
+
+/* On vCPU 0. A log that can't be is none: the guest runs without. */
+static void log_init(const struct rs_kit_boot *boot)
+{
+	if (!boot->log_bytes)
+		return;
+	if (rs_guest_log_start(&(struct rs_guest_log_config){
+		    .memory = (void *)(uintptr_t)boot->log,
+		    .bytes = boot->log_bytes,
+		    .lanes = boot->vcpus,
+		    .tsc_hz = boot->tsc_hz,
+		    .wall_ns = boot->wall_ns,
+		    .name = boot->name,
+		    .console = console,
+	    }) == RS_GUEST_OK &&
+	    boot->hand_over != RS_KIT_NO_TRACE)
+		rs_guest_log_rings(boot->vcpus, boot->name);
+}
+
+/* In the log's memory, if it has room; else where the host says. */
+static bool ring_init(const struct rs_kit_boot *boot)
+{
+	return rs_guest_log_vcpu_init(boot->vcpu) == RS_GUEST_OK ||
+	       rs_guest_vcpu_init(boot->vcpu, (void *)(uintptr_t)boot->ring, boot->ring_bytes) ==
+		       RS_GUEST_OK;
+}
+
 static void trace_init(const struct rs_kit_boot *boot)
 {
-	bool shared = boot->hand_over == RS_KIT_SHARED;
-
-	if (boot->hand_over == RS_KIT_NO_TRACE)
-		return;
-	if (boot->vcpu == 0)
+	if (boot->vcpu == 0 && boot->hand_over != RS_KIT_NO_TRACE)
 		rs_guest_init(&(struct rs_guest_config){
-			.hand_over = shared ? RS_GUEST_SHARED : RS_GUEST_DOORBELL,
+			.hand_over = hand_overs[boot->hand_over % 4],
 			.mask = boot->mask,
 		});
-	if (rs_guest_vcpu_init(boot->vcpu, (void *)(uintptr_t)boot->ring, boot->ring_bytes) !=
-	    RS_GUEST_OK) {
+	if (boot->vcpu == 0)
+		log_init(boot);
+	if (boot->hand_over != RS_KIT_NO_TRACE && !ring_init(boot)) {
 		rs_guest_mask = 0;
-		rs_kit_panic("no memory for the trace ring");
+		if (boot->hand_over != RS_KIT_KEEP)
+			rs_kit_panic("no memory for the trace ring");
 	}
 }
 

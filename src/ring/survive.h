@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rings of threads that trace, in memory that survives the program (a half of the log's, log.h),
- * with what a reader needs to understand them:
+ * Rings of threads or vCPUs that trace, in memory that survives them (a half of the log's,
+ * log_ring.h), with what a reader needs to understand them. Freestanding: guests have it too.
  *
  *	| head | definitions, one after the other | place 0 | place 1 | ...
  *	place: | whose ring it is | sbuf |
  *
- * A thread's ring is made in a place while one is free, else in memory that does not survive. While
- * no recorder collects them, a ring that is full drops its oldest quarter.
+ * While nobody collects them, a ring that is full drops its oldest quarter.
  *
  * Trust: the program that writes trusts its own copies; who reads after it trusts nothing.
  */
-#ifndef RS_TRACE_SURVIVE_H
-#define RS_TRACE_SURVIVE_H
+#ifndef RS_RING_SURVIVE_H
+#define RS_RING_SURVIVE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,7 +46,7 @@ struct rs_survive_place {
 };
 _Static_assert(sizeof(struct rs_survive_place) == 128, "on disk");
 
-/* Rings made from now on stand there. bytes of zeros at mem, which stays. False: too little. */
-bool rs_trace_survive(void *mem, uint64_t bytes);
+/* With a ring of 64 slots. */
+#define RS_SURVIVE_PLACE_BYTES_MIN 2304u
 
 #endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The guest's log memory: a file of the host's behind the guest's RAM, so that it outlives the
+ * guest, the VM, and us.
+ *
+ *	gpa   0 ... RAM ... | the log's memory |
+ *	hva   anonymous     | the file	       |	one mapping, one slot of KVM's
+ *
+ * The guest uses it as its own (guest_log.h): it takes the free half, which we see to before it
+ * starts, and its levels are in it. We hold the writer's lock for it. A guest that returned has
+ * ended its run in order; what any other end leaves is *last* for the next start. Everything in it
+ * is the guest's: what is read of it is what collectors and recovery read, who trust nothing.
+ */
+#include "vm/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <ringside/clock.h>
+
+/* In each half of a new memory, for the vCPUs' trace rings. */
+#define TRACE_PART 2
+
+struct rs_error *rs_vm_log_open(struct rs_vm *vm)
+{
+	const struct rs_vm_options *options = &vm->options;
+	struct rs_log_left unused = { 0 };
+	struct rs_log_options log = { .path = options->guest_log,
+				      .bytes = RS_LOG_BYTES,
+				      .lanes = options->vcpus,
+				      .trace_bytes = RS_LOG_BYTES / 2 / TRACE_PART,
+				      .last = options->guest_log_last };
+	struct rs_error *err;
+	bool made;
+
+	if (!options->guest_log)
+		return NULL;
+	err = rs_log_memory_take(&log, options->guest_log_left ? options->guest_log_left : &unused,
+				 &vm->log, &vm->log_half, &made);
+	if (err)
+		return err;
+	vm->has_log = true;
+	vm->log_bytes = (vm->log.map.bytes + RS_VM_PAGE_BYTES - 1) & ~(RS_VM_PAGE_BYTES - 1);
+	if (vm->log_bytes > RS_VM_LOG_MAX)
+		return rs_error_create(RS_USAGE, "%s: a guest's log has up to %llu bytes",
+				       options->guest_log, (unsigned long long)RS_VM_LOG_MAX);
+	if (made) /* our own messages have the console */
+		vm->log.head->level[RS_LOG_CONSOLE] = 0;
+	return NULL;
+}
+
+struct rs_error *rs_vm_log_map(struct rs_vm *vm)
+{
+	void *at = vm->memory + vm->options.memory_bytes;
+	char again[40];
+	void *mapped;
+	int fd;
+
+	if (!vm->has_log)
+		return NULL;
+	/* Not the descriptor with the lock: a mapping would keep that. */
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", vm->log.map.fd);
+	fd = open(again, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return rs_error_errno(errno, "opening %s again", vm->options.guest_log);
+	mapped = mmap(at, vm->log_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+	close(fd);
+	return mapped == MAP_FAILED ? rs_error_errno(errno, "mapping %s", vm->options.guest_log)
+				    : NULL;
+}
+
+/* The guest's TSC at the Unix epoch's distance: what the clock says of its zero. */
+static int64_t wall_of_zero(const struct rs_clock *clock, int64_t tsc_offset)
+{
+	uint64_t tsc = clock->origin + (uint64_t)tsc_offset;
+
+	return clock->wall_ns - (int64_t)((unsigned __int128)tsc * 1000000000u / clock->freq_hz);
+}
+
+struct rs_error *rs_vm_log_boot(const struct rs_vm_vcpu *vcpu, struct rs_kit_boot *boot)
+{
+	const struct rs_vm *vm = vcpu->vm;
+	struct rs_clock clock;
+	struct rs_error *err;
+
+	if (!vm->has_log)
+		return NULL;
+	err = rs_clock_host(&clock);
+	if (err)
+		return err;
+	boot->log = vm->options.memory_bytes;
+	boot->log_bytes = vm->log.map.bytes;
+	boot->tsc_hz = clock.freq_hz;
+	boot->wall_ns = wall_of_zero(&clock, vcpu->tsc_offset);
+	if (vm->options.name)
+		snprintf(boot->name, sizeof(boot->name), "%s", vm->options.name);
+	if (boot->hand_over == RS_KIT_NO_TRACE && vm->log.layout.trace_bytes)
+		boot->hand_over = RS_KIT_KEEP;
+	return NULL;
+}
+
+void rs_vm_log_end(struct rs_vm *vm)
+{
+	bool returned = vm->booted;
+
+	for (uint32_t i = 0; i < vm->options.vcpus; i++)
+		returned &= vm->vcpus[i].outcome.end == RS_VM_RETURNED;
+	if (vm->has_log && returned)
+		rs_log_memory_end(&vm->log, vm->log_half);
+}
+
+void rs_vm_log_close(struct rs_vm *vm)
+{
+	if (vm->has_log)
+		rs_log_memory_close(&vm->log);
+	vm->has_log = false;
+}
