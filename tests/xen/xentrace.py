@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A reader of xentrace's files that shares nothing with Ringside's, the captures in the corpus, and
 what the tests of them share."""
+import collections
 import json
 import lzma
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -51,6 +53,16 @@ def records(data):
             words = struct.unpack_from(f"<{n}I", window, at)
             at += 4 * n
             yield cpu, event, words if event != WRAP else (0,) * n, tsc
+
+
+def in_babeltrace(trace):
+    """What babeltrace2 reads of a trace directory: how many of each probe and number of Xen's."""
+    done = subprocess.run(["babeltrace2", "--no-delta", trace], capture_output=True, text=True,
+                          check=False)
+    return collections.Counter(
+        re.search(r"(xdt|xen):[^ ]+(?=: \{)", line).group(0) + " "
+        + str(int(re.search(r"xen = \{ event = 0x([0-9A-F]+)", line).group(1), 16))
+        for line in done.stdout.splitlines())
 
 
 def restamped(data, stamp):
