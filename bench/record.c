@@ -6,15 +6,12 @@
  *	record FOLDER		the figures; traces are made in FOLDER and removed
  *	record FOLDER N		no figures: makes a trace of N records in FOLDER, for the readers
  */
-#include "bench.h"
+#include "rival.h"
 #include "trace/trace.h"
 
 #include <ringside/recorder.h>
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <math.h>
-#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -29,7 +26,6 @@
 /* The recorder: so many bytes a round, in helpings that the ring holds. */
 #define ROUND_BYTES   (64u << 20)
 #define HELPING_SLOTS 24576u
-#define PIECE_BYTES   (64u << 10)
 #define CPU_ROUNDS    15u
 #define POLL_US	      1000u
 
@@ -53,25 +49,6 @@ static struct rs_recorder *recorder_start(const char *path)
 	bench_must(rs_recorder_add_trace(recorder));
 	bench_stay_on(0);
 	return recorder;
-}
-
-/* Only our own files: a trace directory and its subdirectory. */
-static void folder_remove(const char *path)
-{
-	char name[8192];
-	struct dirent *entry;
-	DIR *dir = opendir(path);
-
-	while (dir && (entry = readdir(dir))) {
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-			continue;
-		snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
-		if (unlink(name) < 0)
-			folder_remove(name);
-	}
-	if (dir)
-		closedir(dir);
-	rmdir(path);
 }
 
 static uint64_t recorder_stop(struct rs_recorder *recorder)
@@ -149,7 +126,7 @@ static void figure_of_producer(void)
 		wait_until_drained();
 		with[n] = phase(true);
 		lost = recorder_stop(recorder);
-		folder_remove(trace_path);
+		bench_folder_remove(trace_path);
 		alone[n] = phase(false);
 		ring_empty();
 		ratios[n] = with[n] / alone[n];
@@ -166,90 +143,49 @@ static void figure_of_producer(void)
 /* ---- the recorder's cost -----------------------------------------------------------------------
  */
 
-static uint64_t others_cpu_ns(void)
-{
-	return bench_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - bench_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-}
-
 /* CPU time of the recorder's threads for a round's bytes. */
 static double cpu_of_recorder(void)
 {
 	struct rs_recorder *recorder = recorder_start(trace_path);
-	uint64_t start = others_cpu_ns(), spent;
+	uint64_t start = bench_others_cpu_ns(), spent;
 
 	for (uint64_t slots = 0; slots < ROUND_BYTES / RS_SLOT_BYTES; slots += HELPING_SLOTS) {
 		for (uint64_t i = 0; i < HELPING_SLOTS; i++)
 			RS_EMIT(pair, .a = i, .b = slots);
 		wait_until_drained();
 	}
-	spent = others_cpu_ns() - start;
+	spent = bench_others_cpu_ns() - start;
 	if (recorder_stop(recorder)) {
 		fprintf(stderr, "bench: the recorder lost records\n");
 		exit(1);
 	}
-	folder_remove(trace_path);
+	bench_folder_remove(trace_path);
 	return (double)spent;
 }
 
-/* The rival: wakes up as often, copies and writes; shares a buffer as big as the ring. */
-static struct {
-	struct rs_slot slots[HELPING_SLOTS];
-	bool full, stop; /* release by the one who sets, acquire by the other */
-	int fd;
-} shared;
-
-static void *copy_and_write(void *arg)
+/* The rival wakes up as often; shares a buffer as big as a helping. */
+static void rival_fill(struct rs_slot *slots, uint32_t n)
 {
-	static uint8_t piece[PIECE_BYTES];
-	const uint8_t *from = (const uint8_t *)shared.slots;
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t payload[2] = { i, n };
 
-	(void)arg;
-	while (!__atomic_load_n(&shared.stop, __ATOMIC_ACQUIRE)) {
-		if (!__atomic_load_n(&shared.full, __ATOMIC_ACQUIRE)) {
-			usleep(POLL_US);
-			continue;
-		}
-		for (size_t at = 0; at < sizeof(shared.slots); at += PIECE_BYTES) {
-			memcpy(piece, from + at, PIECE_BYTES);
-			if (write(shared.fd, piece, PIECE_BYTES) != PIECE_BYTES)
-				abort();
-		}
-		__atomic_store_n(&shared.full, false, __ATOMIC_RELEASE);
+		slots[i].tsc = rs_tsc();
+		slots[i].head = 0x2000001;
+		memcpy(slots[i].payload, payload, sizeof(payload));
 	}
-	return NULL;
 }
-_Static_assert(HELPING_SLOTS *RS_SLOT_BYTES % PIECE_BYTES == 0, "whole pieces");
 
 static double cpu_of_rival(void)
 {
-	pthread_t thread;
-	uint64_t start, spent;
+	const struct bench_rival rival = {
+		.path = piece_path,
+		.poll_us = POLL_US,
+		.helping = HELPING_SLOTS,
+		.helpings = (ROUND_BYTES / RS_SLOT_BYTES + HELPING_SLOTS - 1) / HELPING_SLOTS,
+		.fill = rival_fill,
+	};
 
-	shared.fd = open(piece_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	shared.stop = false;
-	bench_stay_on(1);
-	if (shared.fd < 0 || pthread_create(&thread, NULL, copy_and_write, NULL))
-		abort();
-	bench_stay_on(0);
-	start = others_cpu_ns();
-	for (uint64_t slots = 0; slots < ROUND_BYTES / RS_SLOT_BYTES; slots += HELPING_SLOTS) {
-		for (uint64_t i = 0; i < HELPING_SLOTS; i++) {
-			uint64_t payload[2] = { i, slots };
-
-			shared.slots[i].tsc = rs_tsc();
-			shared.slots[i].head = 0x2000001;
-			memcpy(shared.slots[i].payload, payload, sizeof(payload));
-		}
-		__atomic_store_n(&shared.full, true, __ATOMIC_RELEASE);
-		while (__atomic_load_n(&shared.full, __ATOMIC_ACQUIRE))
-			usleep(100);
-	}
-	spent = others_cpu_ns() - start;
-	__atomic_store_n(&shared.stop, true, __ATOMIC_RELEASE);
-	pthread_join(thread, NULL);
-	close(shared.fd);
-	unlink(piece_path);
-	return (double)spent;
+	return bench_rival_round(&rival);
 }
 
 static void figure_of_recorder(void)

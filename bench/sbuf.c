@@ -6,11 +6,8 @@
  *	sbuf FOLDER	the figures; traces are made in FOLDER and removed
  *	sbuf FOLDER N	no figures: makes N records, a raw file of ACRN's, FOLDER/0
  */
-#include "bench.h"
+#include "rival.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include "record/sbuf.h"
@@ -26,7 +23,6 @@
 
 #define ROUND_BYTES   (64u << 20)
 #define HELPING_SLOTS 65536u
-#define PIECE_BYTES   (64u << 10)
 #define CPU_ROUNDS    15u
 
 static char ring_path[4096], trace_path[4096], piece_path[4096];
@@ -70,11 +66,14 @@ static struct collector {
 	struct rs_sbuf_recording *recording;
 } collector;
 
-static void collector_start(void)
+/* urgent: as `record --sbuf` has it; the rival of its costs is not. */
+static void collector_start(bool urgent)
 {
 	const char *const paths[] = { ring_path };
 	struct rs_sbuf_options sbuf = { .paths = paths, .n_paths = 1 };
-	struct rs_recorder_options options = { .directory = trace_path, .poll_us = POLL_US };
+	struct rs_recorder_options options = { .directory = trace_path,
+					       .poll_us = POLL_US,
+					       .urgent = urgent };
 
 	bench_stay_on(1); /* its threads, away from the producer */
 	bench_must(rs_clock_host(&collector.clock));
@@ -86,32 +85,13 @@ static void collector_start(void)
 	bench_stay_on(0);
 }
 
-/* Only our own files: a trace directory and its subdirectory. */
-static void folder_remove(const char *path)
-{
-	char name[8192];
-	struct dirent *entry;
-	DIR *dir = opendir(path);
-
-	while (dir && (entry = readdir(dir))) {
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-			continue;
-		snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
-		if (unlink(name) < 0)
-			folder_remove(name);
-	}
-	if (dir)
-		closedir(dir);
-	rmdir(path);
-}
-
 static struct rs_recorder_summary collector_stop(void)
 {
 	struct rs_recorder_summary sum;
 
 	bench_must(rs_recorder_close(collector.recorder, &sum));
 	rs_sbuf_recording_destroy(collector.recording);
-	folder_remove(trace_path);
+	bench_folder_remove(trace_path);
 	return sum;
 }
 
@@ -125,6 +105,10 @@ static void wait_until_drained(void)
 
 /* ---- whether it keeps up -------------------------------------------------------------------- */
 
+/*
+ * A producer that did not get a CPU for a while does not make up for it: it would put much faster
+ * than what is asked here.
+ */
 static void figure_of_pace(void)
 {
 	const uint64_t records = (uint64_t)PACED_HZ * PACED_SECONDS;
@@ -132,7 +116,7 @@ static void figure_of_pace(void)
 	struct rs_recorder_summary sum;
 
 	ring_make();
-	collector_start();
+	collector_start(true);
 	start = bench_ns();
 	for (uint64_t n = 0; n < records; n++) {
 		uint64_t due = start + n * 1000000000 / PACED_HZ;
@@ -140,7 +124,10 @@ static void figure_of_pace(void)
 		if (n % BURST == 0) {
 			uint64_t now = bench_ns();
 
-			late = now > due && now - due > late ? now - due : late;
+			if (now > due) {
+				late = now - due > late ? now - due : late;
+				start += now - due;
+			}
 			while (bench_ns() < due)
 				continue;
 		}
@@ -160,24 +147,19 @@ static void figure_of_pace(void)
 
 /* ---- the collector's cost ------------------------------------------------------------------- */
 
-static uint64_t others_cpu_ns(void)
-{
-	return bench_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - bench_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-}
-
 /* CPU time of the collector's threads for a round's bytes. */
 static double cpu_of_collector(void)
 {
 	uint64_t start, spent;
 
-	collector_start();
-	start = others_cpu_ns();
+	collector_start(false);
+	start = bench_others_cpu_ns();
 	for (uint64_t slots = 0; slots < ROUND_BYTES / RS_SLOT_BYTES; slots += HELPING_SLOTS) {
 		for (uint64_t i = 0; i < HELPING_SLOTS; i++)
 			put(i);
 		wait_until_drained();
 	}
-	spent = others_cpu_ns() - start;
+	spent = bench_others_cpu_ns() - start;
 	if (collector_stop().lost) {
 		fprintf(stderr, "bench: the collector lost records\n");
 		exit(1);
@@ -185,60 +167,24 @@ static double cpu_of_collector(void)
 	return (double)spent;
 }
 
-/* The rival: wakes up as often, copies and writes; shares a buffer as big as a helping. */
-static struct {
-	struct rs_slot slots[HELPING_SLOTS];
-	bool full, stop; /* release by the one who sets, acquire by the other */
-	int fd;
-} shared;
-
-static void *copy_and_write(void *arg)
+/* The rival wakes up as often; shares a buffer as big as a helping. */
+static void rival_fill(struct rs_slot *slots, uint32_t n)
 {
-	static uint8_t piece[PIECE_BYTES];
-	const uint8_t *from = (const uint8_t *)shared.slots;
-
-	(void)arg;
-	while (!__atomic_load_n(&shared.stop, __ATOMIC_ACQUIRE)) {
-		if (!__atomic_load_n(&shared.full, __ATOMIC_ACQUIRE)) {
-			usleep(POLL_US);
-			continue;
-		}
-		for (size_t at = 0; at < sizeof(shared.slots); at += PIECE_BYTES) {
-			memcpy(piece, from + at, PIECE_BYTES);
-			if (write(shared.fd, piece, PIECE_BYTES) != PIECE_BYTES)
-				abort();
-		}
-		__atomic_store_n(&shared.full, false, __ATOMIC_RELEASE);
-	}
-	return NULL;
+	for (uint32_t i = 0; i < n; i++)
+		slots[i] = slot_of(i);
 }
-_Static_assert(HELPING_SLOTS *RS_SLOT_BYTES % PIECE_BYTES == 0, "whole pieces");
 
 static double cpu_of_rival(void)
 {
-	pthread_t thread;
-	uint64_t start, spent;
+	const struct bench_rival rival = {
+		.path = piece_path,
+		.poll_us = POLL_US,
+		.helping = HELPING_SLOTS,
+		.helpings = (ROUND_BYTES / RS_SLOT_BYTES + HELPING_SLOTS - 1) / HELPING_SLOTS,
+		.fill = rival_fill,
+	};
 
-	shared.fd = open(piece_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	shared.stop = false;
-	bench_stay_on(1);
-	if (shared.fd < 0 || pthread_create(&thread, NULL, copy_and_write, NULL))
-		abort();
-	bench_stay_on(0);
-	start = others_cpu_ns();
-	for (uint64_t slots = 0; slots < ROUND_BYTES / RS_SLOT_BYTES; slots += HELPING_SLOTS) {
-		for (uint64_t i = 0; i < HELPING_SLOTS; i++)
-			shared.slots[i] = slot_of(i);
-		__atomic_store_n(&shared.full, true, __ATOMIC_RELEASE);
-		while (__atomic_load_n(&shared.full, __ATOMIC_ACQUIRE))
-			usleep(100);
-	}
-	spent = others_cpu_ns() - start;
-	__atomic_store_n(&shared.stop, true, __ATOMIC_RELEASE);
-	pthread_join(thread, NULL);
-	close(shared.fd);
-	unlink(piece_path);
-	return (double)spent;
+	return bench_rival_round(&rival);
 }
 
 static void figure_of_collector(void)

@@ -16,9 +16,11 @@ struct rs_recorder_options {
 	/* Made; RS_USAGE if it exists and is not empty. NULL: the newest packets stay in memory. */
 	const char *directory;
 	struct rs_clock clock; /* the host's; its origin is the trace's start */
-	uint32_t poll_us;      /* between two rounds over the rings; 0 means 1000 */
+	/* Between two rounds over the rings, at most; 0 means 1000. Less where they fill fast. */
+	uint32_t poll_us;
 	uint32_t flush_ms;     /* a packet is written after this long even if not full; 0: 100 */
 	uint32_t threads;      /* 0 means 1 */
+	bool urgent;	       /* its threads go before others, if this user may have that */
 	const char *command;   /* what was run, for the trace's env; may be NULL */
 	/* In memory: no longer than this, and no more, whichever is reached first. */
 	uint64_t keep_ns, keep_bytes;

@@ -59,6 +59,7 @@ struct rs_record_kind {
 	void *state;
 	const struct argp *argp;
 	uint32_t uses; /* RS_RECORD_BUFFER, ... */
+	bool urgent;   /* who fills its rings neither waits nor counts what it drops */
 	bool (*is_wanted)(const void *state);
 	/* Tells wrong use, and ends. Optional. */
 	void (*check)(const void *state, const struct argp_state *argp,

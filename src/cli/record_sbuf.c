@@ -236,6 +236,7 @@ const struct rs_record_kind rs_record_sbuf = {
 	.state = &the_sbuf,
 	.argp = &argp,
 	.uses = RS_RECORD_BUFFER | RS_RECORD_POLL | RS_RECORD_CPUS,
+	.urgent = true,
 	.is_wanted = is_wanted,
 	.check = check,
 	.open = sbuf_open,

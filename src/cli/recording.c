@@ -80,6 +80,8 @@ static struct rs_error *begin(struct rs_recording *r)
 	};
 	struct rs_error *err = c->flight_ns ? rs_flight_check(r) : NULL;
 
+	for (uint32_t i = 0; i < r->n_kinds; i++)
+		recorder.urgent |= r->kinds[i]->urgent;
 	if (!err)
 		err = kinds_open(r);
 	if (!err)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define CHUNK_MIN (RS_RECORD_SLOTS_MAX * RS_SLOT_BYTES) /* holds the longest record */
-#define CHUNK_MAX (64u << 10)
+#define CHUNK_MAX (16u << 10) /* half of a cache of the first level: it is read twice */
 
 #define LOST_BYTES  (RS_LOST_SLOTS * RS_SLOT_BYTES)
 #define CPU_UNKNOWN ((uint64_t)RS_CPU_UNKNOWN << RS_CPU_SHIFT)
@@ -14,6 +14,7 @@ void rs_drain_init(struct rs_drain *drain, const struct rs_port *port,
 {
 	*drain = (struct rs_drain){ .port = *port, .chunk = CHUNK_MAX };
 	rs_layouts_init(&drain->layouts, schema);
+	drain->known[0] = UINT64_MAX; /* 0 is nothing known */
 }
 
 /* ---- what a scan finds, what is put out ------------------------------------------------------ */
@@ -156,6 +157,31 @@ static uint64_t lost_untold(struct rs_drain *drain, struct rs_slot *slot)
 	return count;
 }
 
+static uint64_t *known_at(struct rs_drain *drain, uint64_t word)
+{
+	return &drain->known[(word ^ word >> 11) & (RS_DRAIN_KNOWN - 1)];
+}
+
+#define WORD_OF(head) ((head) & ~((uint64_t)UINT8_MAX << RS_CPU_SHIFT))
+
+/* How many records of one slot follow that are known, and whose stamps are in order. */
+static uint32_t scan_known(struct rs_drain *drain, const struct rs_slot *slot, uint32_t left,
+			   uint64_t now, uint64_t *last)
+{
+	uint64_t before = *last;
+	uint32_t n = 0;
+
+	for (; n < left; n++) {
+		uint64_t word = WORD_OF(slot[n].head), tsc = slot[n].tsc;
+
+		if (*known_at(drain, word) != word || tsc < before || tsc > now)
+			break;
+		before = tsc;
+	}
+	*last = before;
+	return n;
+}
+
 /* Looks at n copied bytes. whole_run: nothing of this run is left in the ring behind them. */
 static void scan(struct rs_drain *drain, uint8_t *run, uint32_t n, bool whole_run, uint64_t now,
 		 struct scan *s)
@@ -163,14 +189,21 @@ static void scan(struct rs_drain *drain, uint8_t *run, uint32_t n, bool whole_ru
 	struct rs_slot *slot = (struct rs_slot *)(void *)run;
 	uint32_t left = n / RS_SLOT_BYTES;
 	const struct rs_layout *layout;
-	const struct rs_event *last_event = NULL; /* a layout may be gone from the cache by then */
 	const struct rs_slot *last_slot = NULL;
 	uint64_t last = drain->last_tsc;
 
 	*s = (struct scan){ .stop = STOP_END };
 	while (left) {
-		uint32_t slots = rs_layouts_check(&drain->layouts, slot, left, &layout);
+		uint32_t known = scan_known(drain, slot, left, now, &last), slots;
 
+		if (known) {
+			s->records += known;
+			last_slot = slot + known - 1;
+			slot += known;
+			left -= known;
+			continue;
+		}
+		slots = rs_layouts_check(&drain->layouts, slot, left, &layout);
 		if (__builtin_expect(!slots, 0)) {
 			s->stop = classify(slot, left, whole_run, &s->bytes);
 			if (s->stop == STOP_BAD)
@@ -193,15 +226,19 @@ static void scan(struct rs_drain *drain, uint8_t *run, uint32_t n, bool whole_ru
 			s->lost += rs_lost_count(slot);
 		} else {
 			s->records++;
+			if (layout->slots == 1)
+				*known_at(drain, WORD_OF(slot->head)) = WORD_OF(slot->head);
 		}
 		last = slot->tsc;
 		last_slot = slot;
-		last_event = layout->event;
 		slot += slots;
 		left -= slots;
 	}
+	/* It was good, so its event is there, be it gone from the cache by now. */
 	if (last_slot)
-		s->padding = rs_layout_padding(last_event, last_slot);
+		s->padding = rs_layout_padding(
+			rs_layouts_find(&drain->layouts, rs_slot_id(last_slot->head))->event,
+			last_slot);
 	s->good = n - left * RS_SLOT_BYTES;
 	s->last_tsc = last;
 }

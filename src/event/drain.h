@@ -36,6 +36,8 @@ struct rs_port {
 	uint32_t head; /* where reading begins */
 };
 
+#define RS_DRAIN_KNOWN 64 /* a power of two */
+
 struct rs_drain {
 	struct rs_port port;
 	struct rs_layouts layouts;
@@ -45,6 +47,9 @@ struct rs_drain {
 	uint64_t damaged;    /* slots skipped since the last loss record of ours */
 	uint64_t damaged_total;
 	uint32_t chunk; /* bytes to copy next */
+	/* Header words, without the CPU, of records of one slot that were good: most are of a few
+	 * kinds, and are told by one comparison. No loss records, and none with a text. */
+	uint64_t known[RS_DRAIN_KNOWN];
 	/* Called for an id the schema lacks: it may have been defined since. May be NULL. */
 	bool (*learn)(void *ctx);
 	/* The same for ids of any provider, which the slot's header word tells. May be NULL. */

@@ -16,7 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "record/port.h"
 #include "source/guest.h"
@@ -28,6 +30,9 @@
 #define FLUSH_MS_DEFAULT 100
 #define THREADS_MAX	 64
 #define FINISH_ROUNDS	 4 /* a producer that goes on meanwhile must not keep us */
+#define PAUSE_NS_MIN	 100000
+#define URGENT_NICE	 (-20)
+#define FILL_WHOLE	 256u
 
 struct feed {
 	struct feed *next;
@@ -73,6 +78,7 @@ struct rs_recorder {
 	struct rs_store *store;
 	struct rs_clock clock;
 	uint64_t poll_ns, flush_ns;
+	bool urgent;
 	pthread_mutex_t lock; /* adding feeds and guests; the first error */
 	struct feed *feeds;
 	uint32_t n_feeds;
@@ -92,6 +98,8 @@ struct rs_recorder {
 		struct rs_recorder *recorder;
 		pthread_t thread;
 		uint32_t number;
+		uint32_t fill;	   /* of FILL_WHOLE: the fullest ring that the last round found */
+		uint64_t pause_ns; /* before the next */
 	} workers[THREADS_MAX];
 };
 
@@ -148,14 +156,21 @@ static void feed_publish(struct rs_recorder *r, struct feed *feed)
 	pthread_mutex_unlock(&r->lock);
 }
 
+/* Bytes that can wait in a feed's ring. */
+static uint64_t feed_holds(const struct feed *feed)
+{
+	const struct rs_port *port = &feed->drain->port;
+
+	return port->holds > port->size ? port->holds : port->size;
+}
+
 /*
  * Drains a feed until it was empty once, but no more than a ring's worth, whatever its producer
  * does meanwhile. Under its lock. The error is the ring's or the store's.
  */
-static struct rs_error *feed_drain(struct feed *feed, bool *any)
+static struct rs_error *feed_drain(struct feed *feed, uint64_t *drained)
 {
-	const struct rs_port *port = &feed->drain->port;
-	uint64_t total = 0, most = port->holds > port->size ? port->holds : port->size;
+	uint64_t total = 0, most = feed_holds(feed);
 	struct rs_error *err = NULL;
 
 	while (!feed->done && total < most) {
@@ -181,7 +196,7 @@ static struct rs_error *feed_drain(struct feed *feed, bool *any)
 		if (!got.bytes)
 			break;
 	}
-	*any = total > 0;
+	*drained = total;
 	return err;
 }
 
@@ -199,10 +214,10 @@ static struct rs_error *feed_error(const struct feed *feed, struct rs_error *err
 static struct rs_error *feed_empty(struct feed *feed)
 {
 	struct rs_error *err = NULL;
-	bool any = true;
+	uint64_t drained = 1;
 
-	for (int i = 0; any && !feed->done && i < FINISH_ROUNDS; i++)
-		err = rs_error_first(err, feed_drain(feed, &any));
+	for (int i = 0; drained && !feed->done && i < FINISH_ROUNDS; i++)
+		err = rs_error_first(err, feed_drain(feed, &drained));
 	return err;
 }
 
@@ -363,10 +378,10 @@ static struct rs_error *guest_drain(void *ctx, uint32_t vcpu)
 	struct guest *g = ctx;
 	struct feed *feed = g->feeds[vcpu];
 	struct rs_error *err;
-	bool any;
+	uint64_t drained;
 
 	pthread_mutex_lock(&feed->lock);
-	err = feed_error(feed, feed_drain(feed, &any));
+	err = feed_error(feed, feed_drain(feed, &drained));
 	pthread_mutex_unlock(&feed->lock);
 	if (err)
 		rs_store_note(g->recorder->store, err);
@@ -646,30 +661,58 @@ static void worker_round(struct worker *w)
 	}
 	for (struct feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;
 	     feed = feed->next) {
-		bool any;
+		uint64_t drained = 0;
 
 		if (feed->number % r->n_threads != w->number)
 			continue;
 		pthread_mutex_lock(&feed->lock);
 		if (!feed->done && feed->poll)
-			keep_error(r, feed_error(feed, feed_drain(feed, &any)));
+			keep_error(r, feed_error(feed, feed_drain(feed, &drained)));
 		if (!feed->done)
 			keep_error(r, rs_store_flush(feed->out, now, r->flush_ns));
+		if (drained * FILL_WHOLE > w->fill * feed_holds(feed))
+			w->fill = (uint32_t)(drained * FILL_WHOLE / feed_holds(feed));
 		pthread_mutex_unlock(&feed->lock);
 	}
+}
+
+/*
+ * The next pause: half of the last one where a ring was more than a quarter full, and longer again
+ * while none is an eighth full. None at all before a ring is looked at again that was nearly full.
+ */
+static void worker_pause(struct worker *w)
+{
+	uint64_t most = w->recorder->poll_ns;
+	struct timespec pause;
+
+	if (w->fill > FILL_WHOLE / 4)
+		w->pause_ns /= 2;
+	else if (w->fill < FILL_WHOLE / 8)
+		w->pause_ns *= 2;
+	if (w->pause_ns < PAUSE_NS_MIN)
+		w->pause_ns = PAUSE_NS_MIN;
+	if (w->pause_ns > most)
+		w->pause_ns = most;
+	if (w->fill > FILL_WHOLE / 4 * 3)
+		return;
+	pause = (struct timespec){ .tv_sec = (time_t)(w->pause_ns / 1000000000),
+				   .tv_nsec = (long)(w->pause_ns % 1000000000) };
+	nanosleep(&pause, NULL);
 }
 
 static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
 	struct rs_recorder *r = w->recorder;
-	const struct timespec pause = { .tv_sec = (time_t)(r->poll_ns / 1000000000),
-					.tv_nsec = (long)(r->poll_ns % 1000000000) };
 
+	/* Of this thread alone, as Linux has it. Who may not goes on as others do. */
+	if (r->urgent)
+		setpriority(PRIO_PROCESS, (id_t)gettid(), URGENT_NICE);
 	/* Pairs with the release in rs_recorder_close(). */
 	while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE)) {
+		w->fill = 0;
 		worker_round(w);
-		nanosleep(&pause, NULL);
+		worker_pause(w);
 	}
 	return NULL;
 }
@@ -696,6 +739,7 @@ struct rs_error *rs_recorder_create(const struct rs_recorder_options *options,
 		return rs_error_no_memory();
 	r->clock = options->clock;
 	r->poll_ns = (uint64_t)(options->poll_us ? options->poll_us : POLL_US_DEFAULT) * 1000;
+	r->urgent = options->urgent;
 	r->flush_ns =
 		(uint64_t)(options->flush_ms ? options->flush_ms : FLUSH_MS_DEFAULT) * 1000000;
 	r->n_threads = threads < THREADS_MAX ? threads : THREADS_MAX;
@@ -709,7 +753,8 @@ struct rs_error *rs_recorder_create(const struct rs_recorder_options *options,
 	for (uint32_t i = 0; !err && i < r->n_threads; i++) {
 		int failed;
 
-		r->workers[i] = (struct worker){ .recorder = r, .number = i };
+		r->workers[i] =
+			(struct worker){ .recorder = r, .number = i, .pause_ns = PAUSE_NS_MIN };
 		failed = pthread_create(&r->workers[i].thread, NULL, worker_main, &r->workers[i]);
 		if (failed) {
 			err = rs_error_errno(failed, "a recorder thread");
@@ -790,11 +835,11 @@ static void finish_packets(struct rs_recorder *r)
 {
 	for (struct feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;
 	     feed = feed->next) {
-		bool any;
+		uint64_t drained;
 
 		pthread_mutex_lock(&feed->lock);
 		if (!feed->done && feed->poll)
-			keep_error(r, feed_error(feed, feed_drain(feed, &any)));
+			keep_error(r, feed_error(feed, feed_drain(feed, &drained)));
 		if (!feed->done)
 			keep_error(r, rs_store_flush(feed->out, 0, 0));
 		pthread_mutex_unlock(&feed->lock);

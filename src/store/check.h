@@ -4,7 +4,11 @@
 #define RS_STORE_CHECK_H
 
 #include <stdbool.h>
+#ifdef HAVE_XXH_DISPATCH
+#include <xxh_x86dispatch.h>
+#else
 #include <xxhash.h>
+#endif
 
 #include "store/format.h"
 #include <ringside/clock.h>
