@@ -39,7 +39,7 @@ static const struct need {
 	{ "exits", OF_SESSION, 0 },
 	{ "top", OF_SESSION, 0 },
 	{ "record", OF_CLOCK, OF_SESSION | OF_PERF | OF_XEN },
-	{ "script", 0, OF_SESSION | OF_PERF }, /* live */
+	{ "script", 0, OF_SESSION | OF_PERF | OF_XEN }, /* live */
 	{ "replay", OF_QEMU, 0 },
 	{ "run", OF_GUEST | OF_CLOCK, 0 },
 };

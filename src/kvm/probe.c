@@ -5,6 +5,7 @@
  */
 #include "kvm/kvm.h"
 
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/capability.h>
@@ -21,7 +22,7 @@
 /* libbpf looks in the second where the first is not mounted. */
 static const char *const tracing[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 
-static const char kernel_btf[] = "/sys/kernel/btf/vmlinux";
+static const char kernel_btf[] = "/sys/kernel/btf/vmlinux", kvm_btf[] = "/sys/kernel/btf/kvm";
 static const char kvm_device[] = "/dev/kvm";
 
 /* One requirement: NULL when it is met, else what is missing, in words of its own. */
@@ -29,7 +30,7 @@ struct requirement {
 	const char *what;
 	const char *(*missing)(char *text, size_t size);
 	const char *remedy;
-	const char *after; /* one that must be met before this can be told; may be NULL */
+	const char *after[2]; /* those that must be met before this can be told; may be NULL */
 };
 
 static bool there(const char *path)
@@ -147,6 +148,25 @@ static const char *no_sched_switch(char *text, size_t size)
 	return no_tracepoint("sched", "sched_switch", text, size);
 }
 
+/* Of a record that nobody describes, a program could read nothing, and would count nothing. */
+static const char *no_kvm_btf(char *text, size_t size)
+{
+	struct btf *btf;
+	int id;
+
+	if (there(kvm_btf))
+		return NULL;
+	if (!there(kernel_btf))
+		return "the kernel has no BTF";
+	btf = btf__load_vmlinux_btf(); /* where KVM is built in */
+	id = btf ? btf__find_by_name_kind(btf, "trace_event_raw_kvm_exit", BTF_KIND_STRUCT) : -1;
+	btf__free(btf);
+	if (id > 0)
+		return NULL;
+	snprintf(text, size, "the kernel has no BTF of KVM: no %s", kvm_btf);
+	return text;
+}
+
 static const char *no_bpf(char *text, size_t size)
 {
 	/* Loads a program of two instructions, and lets it go. */
@@ -162,20 +182,34 @@ static const char *no_bpf(char *text, size_t size)
 }
 
 static const char rights[] = "rights", tracefs[] = "tracefs";
+static const char btf[] = "kernel BTF", kvm_exit[] = "tracepoint kvm:kvm_exit";
 
 static const struct requirement requirements[] = {
-	{ rights, no_rights, "run it as root (sudo)", NULL },
-	{ "Linux 5.11", no_kernel, "boot a newer kernel", NULL },
-	{ "KVM", no_kvm, "load the module kvm_intel or kvm_amd (modprobe)", NULL },
-	{ "kernel BTF", no_btf, "boot a kernel that is built with CONFIG_DEBUG_INFO_BTF", NULL },
-	{ tracefs, no_tracefs, "mount it: mount -t tracefs tracefs /sys/kernel/tracing", rights },
-	{ "tracepoint kvm:kvm_exit", no_kvm_exit, "load the module kvm (modprobe kvm)", tracefs },
-	{ "tracepoint kvm:kvm_userspace_exit", no_user_exit, "load the module kvm (modprobe kvm)",
-	  tracefs },
-	{ "tracepoint sched:sched_switch", no_sched_switch,
-	  "boot a kernel that is built with CONFIG_TRACEPOINTS and CONFIG_FTRACE", tracefs },
-	{ "BPF", no_bpf,
-	  "boot a kernel with CONFIG_BPF_SYSCALL, and without lockdown=confidentiality", rights },
+	{ rights, no_rights, "run it as root (sudo)", { NULL } },
+	{ "Linux 5.11", no_kernel, "boot a newer kernel", { NULL } },
+	{ "KVM", no_kvm, "load the module kvm_intel or kvm_amd (modprobe)", { NULL } },
+	{ btf, no_btf, "boot a kernel that is built with CONFIG_DEBUG_INFO_BTF", { NULL } },
+	{ tracefs,
+	  no_tracefs,
+	  "mount it: mount -t tracefs tracefs /sys/kernel/tracing",
+	  { rights } },
+	{ kvm_exit, no_kvm_exit, "load the module kvm (modprobe kvm)", { tracefs } },
+	{ "tracepoint kvm:kvm_userspace_exit",
+	  no_user_exit,
+	  "load the module kvm (modprobe kvm)",
+	  { tracefs } },
+	{ "tracepoint sched:sched_switch",
+	  no_sched_switch,
+	  "boot a kernel that is built with CONFIG_TRACEPOINTS and CONFIG_FTRACE",
+	  { tracefs } },
+	{ "KVM's BTF",
+	  no_kvm_btf,
+	  "boot a kernel that is built with CONFIG_DEBUG_INFO_BTF_MODULES",
+	  { btf, kvm_exit } },
+	{ "BPF",
+	  no_bpf,
+	  "boot a kernel with CONFIG_BPF_SYSCALL, and without lockdown=confidentiality",
+	  { rights } },
 };
 
 /* Whether that one is among the checks made so far, and not met. */
@@ -188,6 +222,17 @@ static bool is_unmet(const struct rs_kvm_check *checks, uint32_t n, const char *
 	return false;
 }
 
+/* The first of those that one comes after which is not met; NULL: none. */
+static const char *unmet_before(const struct requirement *r, const struct rs_kvm_check *checks,
+				uint32_t n)
+{
+	for (size_t i = 0; i < sizeof(r->after) / sizeof(r->after[0]); i++) {
+		if (is_unmet(checks, n, r->after[i]))
+			return r->after[i];
+	}
+	return NULL;
+}
+
 uint32_t rs_kvm_checks(struct rs_kvm_check *checks, uint32_t max)
 {
 	uint32_t n = 0;
@@ -196,15 +241,16 @@ uint32_t rs_kvm_checks(struct rs_kvm_check *checks, uint32_t max)
 		const struct requirement *r = &requirements[n];
 		struct rs_kvm_check *check = &checks[n];
 		const char *missing = r->missing(check->missing, sizeof(check->missing));
+		const char *before = unmet_before(r, checks, n);
 
 		check->what = r->what;
 		check->remedy = r->remedy;
 		check->met = !missing;
 		if (!missing) {
 			check->missing[0] = '\0';
-		} else if (is_unmet(checks, n, r->after)) {
+		} else if (before) {
 			snprintf(check->missing, sizeof(check->missing), "can't be told without %s",
-				 r->after);
+				 before);
 			check->remedy = "see to that first";
 		} else if (missing != check->missing) {
 			snprintf(check->missing, sizeof(check->missing), "%s", missing);
