@@ -7,7 +7,9 @@ Packages come from `apt-get download`, once, and stay below the build directory.
 fetched or booted raises Missing, which a test makes a skip of. Those of another architecture come
 by an apt state of our own, also there: the host's knows nothing of it.
 """
+import base64
 import glob
+import io
 import os
 import re
 import shutil
@@ -27,6 +29,23 @@ LIMIT_S = 840  # no test times anything; this ends a machine that hangs, before 
 LOOK_S, STILL_LOOKS = 10, 6  # a minute without a tick of CPU time: the emulator stands still
 BOOTS = 3
 DONE = "testbed: done"  # what each machine says before it powers itself off
+BEGIN, END = "testbed: results", "testbed: end of results"
+# The end of an /init whose results, below /tmp/out, go to a disk; and, in base64, to the serial port
+# of Bochs, which drops what that has not written yet when the machine is powered off.
+SERIAL_PAD_BYTES = 10240
+FOOT = f"""
+cd /tmp/out; dmesg >dmesg
+tar cf /dev/nvme0n1 . && sync
+echo '{DONE}'
+poweroff -f
+"""
+SERIAL_FOOT = f"""
+cd /tmp/out; dmesg >dmesg
+echo '{BEGIN}'; tar cz . | base64; echo '{END}'
+echo '{DONE}'
+head -c {SERIAL_PAD_BYTES} /dev/zero | tr '\\0' ' '; echo; sleep 1
+poweroff -f
+"""
 SAID_BYTES = 4000  # of a console, in an error
 # readelf: what a program is started by, and the libraries that it names.
 NEEDED = re.compile(r"(?:interpreter: |\(NEEDED\).*\[)([^\]]+)\]")
@@ -429,14 +448,12 @@ label bed
 """
 INTEL_APPEND = "console=ttyS0 quiet panic=-1 mitigations=off"
 INTEL_MODULES = ("irqbypass", "kvm", "kvm-intel")
-# Bochs drops what its serial port has not written yet when the machine is powered off.
-SERIAL_PAD_BYTES = 10240
 
 
 def boot_intel(files, directory, limit_s=LIMIT_S):
     """
     Boots an initramfs of these files, and a busybox, on a machine with Intel's VMX. /init loads
-    /modules/*.ko (INTEL_MODULES, in order); what it prints on the serial port is given back.
+    /modules/*.ko (INTEL_MODULES, in order), and ends as SERIAL_FOOT. Where the results are, unpacked.
     """
     root = fetch_all("bochs", BOCHS)
     kernel = fetch(kernel_package())
@@ -477,10 +494,13 @@ def boot_intel(files, directory, limit_s=LIMIT_S):
             said = file.read()
     if DONE not in said:
         raise Hung(f"the testbed did not end; its console: {said[-SAID_BYTES:]}; Bochs: {ended}")
-    return said
+    packed = base64.b64decode(said[said.index(BEGIN) + len(BEGIN):said.index(END)])
+    return results(io.BytesIO(packed), os.path.join(directory, "out"))
 
 
-def results(disk, to):
-    with tarfile.open(disk) as tar:
+def results(packed, to):
+    """Unpacks a tar archive: a path, or bytes to read."""
+    where = {"name": packed} if isinstance(packed, str) else {"fileobj": packed}
+    with tarfile.open(**where) as tar:
         tar.extractall(to)
     return to

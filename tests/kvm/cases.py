@@ -134,7 +134,9 @@ start vcpu /bin/ringside exits --json -p $pid1 -v 1
 start alltids /bin/ringside exits --json -p $pid1 -a
 start tid /bin/ringside exits --json -t $tid0_1
 start tids /bin/ringside exits --json -T $tid0_0,$tid1_1
+start vm /bin/ringside exits --json --vm bed-vm1
 """
+CHOSEN_NAMES = "pid vcpu alltids tid tids vm"
 
 
 def chosen_faults(case):
@@ -144,16 +146,17 @@ def chosen_faults(case):
     yield from report_faults(case, "alltids", only(case, *two))
     yield from report_faults(case, "tid", by_reason(only(case, one[1])), sums=True)
     yield from report_faults(case, "tids", only(case, one[0], two[1]))
+    yield from report_faults(case, "vm", by_reason(only(case, *two)), sums=True)
 
 
 @script(f"""
 prepare vms --vms 2 --vcpus 2; . vms/ids
 {CHOSEN}
 go vms
-stop pid vcpu alltids tid tids
+stop {CHOSEN_NAMES}
 """)
 def chosen(case):
-    """exits: -p, -v, -a, -t, -T, each equal to the kernel's count"""
+    """exits: -p, -v, -a, -t, -T, --vm, each equal to the kernel's count"""
     yield from workload_faults(case)
     yield from chosen_faults(case)
 
@@ -162,13 +165,13 @@ def chosen(case):
 prepare vms --vms 2 --vcpus 2 --irqchip; . vms/ids
 start all /bin/ringside exits --json
 {CHOSEN}
-start vm /bin/ringside exits --json --vm bed-vm1
 start text /bin/ringside exits -p $pid0
-start timed /bin/ringside exits --json --tids $tid1_0 20
 run no_vcpu /bin/ringside exits -p $pid0 -v 4
+start recorded /bin/ringside record --kvm --exits --json -t $tid1_0 -o trace --duration 10
+start timed /bin/ringside exits --json --than 1ns --tids $tid1_0 10
 go vms
-outlived timed
-stop all pid vcpu alltids tid tids vm text
+stop all {CHOSEN_NAMES} text
+finish recorded
 finish timed
 """)
 def forms(case):
@@ -177,24 +180,53 @@ def forms(case):
     (one, two) = case.vms()
     yield from chosen_faults(case)
     yield from report_faults(case, "all")
-    yield from report_faults(case, "vm", by_reason(only(case, *tids_of(two))), sums=True)
-    yield from timed_faults(case, only(case, tids_of(two)[0]))
+    of_first = only(case, tids_of(two)[0])
+    yield from timed_faults(case, of_first)
+    yield from timed_record_faults(case, of_first)
     yield from text_faults(case, "text", by_reason(only(case, *tids_of(one))))
     yield from differ("status for a vCPU that is not there", case.status("no_vcpu"), 1)
     yield from differ("said of it", case.read("no_vcpu.err"),
                       f"ringside exits: There's no vCPU 4 for PID {one['pid']}.\n")
 
 
+def part_faults(case, name, counts, events, expected):
+    """
+    Counts of a tool that has a duration, and events that the same gate let through. It may be over
+    before the guests are, and have a part of all; whatever part that is, the events tell of the
+    same exits.
+    """
+    yield from same_counts(f"{name}: events, and counts of the same moments", events, counts)
+    for key, count in counts.items():
+        if count > expected.get(key, 0):
+            yield f"{name}: {key}: {count}, of {expected.get(key)}"
+
+
 def timed_faults(case, expected):
-    """A count with a duration. On a slow machine that may be over before the guests are: then it has
-    a part of each count."""
-    if case.has("timed.outlived"):
-        yield from report_faults(case, "timed", expected)
-        return
+    """exits DURATION, with a line for each exit that an entry ended: all but the last one at most."""
     yield from differ("exit status of timed", case.status("timed"), 0)
-    got = rows_of(case.json("timed"), case)
-    if not got or any(count > expected.get(key, 0) for key, count in got.items()):
-        yield f"timed, which ended before the guests: {got}, of {expected}"
+    lines, report = long_lines(case, "timed")
+    yield from differ("dropped or lost by timed", (report["dropped"], report["lost"]), (0, 0))
+    counts, entered = rows_of(report, case), {key: 0 for key in rows_of(report, case)}
+    for row in report["rows"]:
+        entered[row["tid"], row["vcpu"], row["code"]] += row["entered"]
+    yield from same_counts("timed: lines of --than", added(
+        {(line["tid"], line["vcpu"], line["code"]): 1} for line in lines),
+        {key: count for key, count in entered.items() if count})
+    open_ended = {key: 1 for key in counts if counts[key] == entered[key] + 1}
+    if len(open_ended) > 1:
+        yield f"timed: more exits of one vCPU than one had no entry: {open_ended}"
+    yield from part_faults(case, "timed", counts, added([entered, open_ended]), expected)
+
+
+def timed_record_faults(case, expected):
+    """record --kvm --exits --duration: the trace, read again, and the table beside it."""
+    yield from differ("exit status of recorded", case.status("recorded"), 0)
+    tables = [line for line in map(json.loads, case.read("recorded.out").splitlines())
+              if line.get("report") == "exits"]
+    report = trace_report(case, "trace")
+    yield from differ("tables of recorded, and losses", (len(tables), report["lost"]), (1, 0))
+    yield from part_faults(case, "recorded", rows_of(tables[0], case), rows_of(report, case),
+                           expected)
 
 
 def text_faults(case, name, expected):
@@ -228,6 +260,10 @@ def eleven(case):
             case.hist(), lambda tid, vcpu, number=number: vcpu == number), sums=True)
 
 
+# Causes that no guest decides the number of: a page of memory may fault.
+VARYING = ("interrupt", "page fault")
+
+
 @script("""
 prepare vms --vms 2 --vcpus 2 --irqchip --move
 start exits /bin/ringside exits --json --latency --detail
@@ -251,7 +287,7 @@ def latency(case):
             yield from differ(f"{who}: parts of {row['reason']}", parts, row["total_ns"])
         yield from time_faults(who, [v for v in report["vcpus"] if v["tid"] == vcpu["tid"]])
         got = {(c["kind"], c["key"]): c["count"] for c in report["causes"]
-               if c["tid"] == vcpu["tid"] and c["kind"] not in ("interrupt", "page fault")}
+               if c["tid"] == vcpu["tid"] and c["kind"] not in VARYING}
         yield from same_counts(f"{who}: causes", got, {(kind, key): count
                                                        for kind, key, count in vcpu["causes"]})
 
@@ -310,6 +346,23 @@ def comings(case):
     for vcpu in early["vcpus"]:
         if not any(v["ended"] for v in report["vcpus"] if v["tid"] == vcpu["tid"]):
             yield f"thread {vcpu['tid']} ended, and the report does not say so"
+
+
+@script("""
+mkdir /tmp/btf; cp /sys/kernel/btf/vmlinux /tmp/btf; mount -o bind /tmp/btf /sys/kernel/btf
+run exits /bin/ringside exits 1
+run doctor /bin/ringside doctor
+umount /sys/kernel/btf
+""")
+def absent(case):
+    """exits, doctor: a kernel that has BTF, and none of its modules, is told of in one line"""
+    line = ("the kernel has no BTF of KVM: no /sys/kernel/btf/kvm: "
+            "boot a kernel that is built with CONFIG_DEBUG_INFO_BTF_MODULES\n")
+    yield from differ("exits", (case.status("exits"), case.read("exits.out"), case.read("exits.err")),
+                      (1, "", f"ringside exits: {line}"))
+    yield from differ("exit status of doctor", case.status("doctor"), 3)
+    if line not in case.read("doctor.out"):
+        yield "doctor does not say so"
 
 
 # ---- exits, in other shapes --------------------------------------------------------------------
@@ -381,8 +434,7 @@ def long_faults(case, name):
             yield f"--than: {line}"
     for vm, vcpu in vcpus(case.vms()):
         got = added({(line["kind"], line["key"]): 1} for line in lines
-                    if line["tid"] == vcpu["tid"] and line.get("kind") not in
-                    (None, "interrupt", "page fault"))
+                    if line["tid"] == vcpu["tid"] and line.get("kind") not in (None, *VARYING))
         # The first cause is the end, after which nobody enters.
         yield from same_counts(f"--than: causes of {vm['name']} vCPU {vcpu['vcpu']}", got, {
             (kind, key): count for kind, key, count in vcpu["causes"][1:]})
@@ -449,14 +501,18 @@ def record(case):
     yield from bt2_faults(case.path("trace"))
 
 
-def trace_faults(case, trace):
-    """Does report exits count in a trace what the kernel counted?"""
-    done = subprocess.run([RINGSIDE, "report", "exits", "--json", case.path(trace)],
+def trace_report(case, trace, *options):
+    """What report exits says of a trace."""
+    done = subprocess.run([RINGSIDE, "report", "exits", "--json", *options, case.path(trace)],
                           capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
-        yield f"report exits: exit {done.returncode}: {done.stderr}"
-        return
-    report = json.loads(done.stdout)
+        raise RuntimeError(f"report exits: exit {done.returncode}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def trace_faults(case, trace):
+    """Does report exits count in a trace what the kernel counted?"""
+    report = trace_report(case, trace)
     yield from differ("lost in the trace", report["lost"], 0)
     yield from same_counts("report exits", rows_of(report, case), case.hist())
 

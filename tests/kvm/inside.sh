@@ -25,7 +25,7 @@ until_true() { # until_true WORD...: waits for a command to succeed
 
 begin() { # begin NAME: a case; the kernel's own count of exits starts
 	mkdir -p /tmp/out/$1; cd /tmp/out/$1
-	echo "testbed: $1"
+	echo "testbed: $1, $(cut -d " " -f 1 /proc/uptime)"
 	echo "$HIST:size=4096" >$KVM_EXIT/trigger
 }
 
@@ -92,10 +92,6 @@ start() { # start NAME COMMAND...: a tool beside the guests, which has attached 
 finish() { # finish NAME: waits for its end
 	reap $(cat $1.pid)
 	echo $? >$1.status
-}
-
-outlived() { # outlived NAME: notes it, if it still runs
-	ended $(cat $1.pid) || touch $1.outlived
 }
 
 stop() { # stop NAME...: as Ctrl-C does
