@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What exits were about, by name: causes.def, and the bits of a page fault's error code. */
+/* What exits were about, by name: causes.def, and the bits of what a fault says of itself. */
 #include "analyze/exits.h"
 
 #include <inttypes.h>
@@ -8,7 +8,20 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-enum table { TABLE_port, TABLE_address, TABLE_msr, TABLE_leaf, TABLE_hypercall, TABLE_vector };
+enum table {
+	TABLE_port,
+	TABLE_address,
+	TABLE_msr,
+	TABLE_leaf,
+	TABLE_hypercall,
+	TABLE_vector,
+	TABLE_sysreg,
+	TABLE_wfx,
+};
+
+/* As rs_cause_sysreg(), for tables: nothing is cut off. */
+#define SYSREG(op0, op1, crn, crm, op2)                                                            \
+	((op0) << 14 | (op1) << 11 | (crn) << 7 | (crm) << 3 | (op2))
 
 static const struct {
 	enum table table;
@@ -23,7 +36,7 @@ static const struct {
 static const struct {
 	const char *name;
 	enum table table;
-	bool decimal;
+	bool decimal; /* but an SMCCC function's number */
 } kinds[RS_CAUSE_KINDS] = {
 	[RS_CAUSE_NONE] = { "-", 0, true },
 	[RS_CAUSE_PIO_READ] = { "pio read", TABLE_port, false },
@@ -36,7 +49,13 @@ static const struct {
 	[RS_CAUSE_HYPERCALL] = { "hypercall", TABLE_hypercall, true },
 	[RS_CAUSE_INTERRUPT] = { "interrupt", TABLE_vector, false },
 	[RS_CAUSE_PAGE_FAULT] = { "page fault", 0, false },
+	[RS_CAUSE_SYSREG_READ] = { "sysreg read", TABLE_sysreg, false },
+	[RS_CAUSE_SYSREG_WRITE] = { "sysreg write", TABLE_sysreg, false },
+	[RS_CAUSE_WFX] = { "wfx", TABLE_wfx, true },
+	[RS_CAUSE_GUEST_FAULT] = { "guest fault", 0, false },
 };
+
+#define SMCCC_FAST 0x80000000u /* Arm's SMC calling convention (DEN0028), 2.5: bit 31 */
 
 /* The error code's bits: SDM volume 3, 4.7. */
 static const struct {
@@ -86,6 +105,35 @@ static void fault_text(uint64_t bits, char text[RS_CAUSE_TEXT_MAX])
 	snprintf(text + used, RS_CAUSE_TEXT_MAX - used, ")");
 }
 
+/* An abort out of an arm64 guest: the parts of ESR_EL2 that the key has. */
+static void guest_fault_text(uint64_t esr, char text[RS_CAUSE_TEXT_MAX])
+{
+	static const char *const status[] = { "address size", "translation", "access flag",
+					      "permission" };
+	uint64_t ec = esr >> 26, code = esr >> 2 & 0xf;
+	const char *access = esr >> 6 & 1 ? "write" : "read";
+
+	if (ec == 0x20) /* an instruction abort from a lower level; 0x24 is a data abort */
+		access = "fetch";
+	snprintf(text, RS_CAUSE_TEXT_MAX, "0x%" PRIx64 " (%s, %s%s)", esr, access,
+		 code < COUNT(status) ? status[code] : "other",
+		 esr >> 7 & 1 ? ", in a table walk" : "");
+}
+
+/* A number as its manual writes it; how long the text is. */
+static size_t number_text(uint32_t kind, uint64_t key, char text[RS_CAUSE_TEXT_MAX])
+{
+	bool decimal = kind < RS_CAUSE_KINDS && kinds[kind].decimal && key < SMCCC_FAST;
+	bool sysreg = kind == RS_CAUSE_SYSREG_READ || kind == RS_CAUSE_SYSREG_WRITE;
+
+	if (sysreg && key <= SYSREG(3, 7, 15, 15, 7))
+		return (size_t)snprintf(text, RS_CAUSE_TEXT_MAX, "S%u_%u_C%u_C%u_%u",
+					(unsigned int)(key >> 14), (unsigned int)(key >> 11 & 7),
+					(unsigned int)(key >> 7 & 15),
+					(unsigned int)(key >> 3 & 15), (unsigned int)(key & 7));
+	return (size_t)snprintf(text, RS_CAUSE_TEXT_MAX, decimal ? "%" PRIu64 : "0x%" PRIx64, key);
+}
+
 const char *rs_cause_text(uint32_t kind, uint64_t key, char text[RS_CAUSE_TEXT_MAX])
 {
 	const char *name;
@@ -95,13 +143,15 @@ const char *rs_cause_text(uint32_t kind, uint64_t key, char text[RS_CAUSE_TEXT_M
 		fault_text(key, text);
 		return text;
 	}
+	if (kind == RS_CAUSE_GUEST_FAULT) {
+		guest_fault_text(key, text);
+		return text;
+	}
 	if (kind == RS_CAUSE_NONE || kind >= RS_CAUSE_KINDS)
 		name = NULL;
 	else
 		name = name_of(kinds[kind].table, key);
-	used = (size_t)snprintf(
-		text, RS_CAUSE_TEXT_MAX,
-		kind < RS_CAUSE_KINDS && kinds[kind].decimal ? "%" PRIu64 : "0x%" PRIx64, key);
+	used = number_text(kind, key, text);
 	if (name)
 		snprintf(text + used, RS_CAUSE_TEXT_MAX - used, " (%s)", name);
 	return text;

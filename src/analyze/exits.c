@@ -229,7 +229,8 @@ static void ask(struct exits_sink *s)
 {
 	static const char *const always[] = { "kvm:*::exit", "kvm:vcpu::*", "kvm:session::*" };
 	static const char *const time[] = { "kvm:sched::*" };
-	static const char *const causes[] = { "kvm:io::*", "kvm:cpu::*", "kvm:mmu::*" };
+	static const char *const causes[] = { "kvm:io::*", "kvm:cpu::*", "kvm:mmu::*",
+					      "kvm:arm64::*" };
 	const struct rs_exits_options *o = &s->options;
 	struct rs_query *q = &s->query;
 

@@ -311,6 +311,29 @@ static struct rs_error *on_page_fault(struct exits_sink *sink, struct thread *t,
 	return cause_is(sink, t, RS_CAUSE_PAGE_FAULT, seen->arg[0] & RS_CAUSE_PAGE_FAULT_BITS);
 }
 
+/* op0, op1, crn, crm, op2, write */
+static struct rs_error *on_sysreg(struct exits_sink *sink, struct thread *t,
+				  const struct seen *seen)
+{
+	return cause_is(sink, t, seen->arg[5] ? RS_CAUSE_SYSREG_WRITE : RS_CAUSE_SYSREG_READ,
+			rs_cause_sysreg((uint32_t)seen->arg[0], (uint32_t)seen->arg[1],
+					(uint32_t)seen->arg[2], (uint32_t)seen->arg[3],
+					(uint32_t)seen->arg[4]));
+}
+
+/* event */
+static struct rs_error *on_wfx(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+{
+	return cause_is(sink, t, RS_CAUSE_WFX, seen->arg[0] != 0);
+}
+
+/* esr */
+static struct rs_error *on_guest_fault(struct exits_sink *sink, struct thread *t,
+				       const struct seen *seen)
+{
+	return cause_is(sink, t, RS_CAUSE_GUEST_FAULT, seen->arg[0] & RS_CAUSE_GUEST_FAULT_BITS);
+}
+
 /* ---- the session's own ---------------------------------------------------------------------- */
 
 static struct rs_error *on_open(struct exits_sink *sink, struct thread *t, const struct seen *seen)
@@ -393,6 +416,10 @@ static const struct kind {
 	{ "cpu", "hypercall", on_hypercall, 0, false, { "nr" } },
 	{ "cpu", "interrupt", on_interrupt, 0, false, { "vector", "again" } },
 	{ "mmu", "page-fault", on_page_fault, 0, false, { "error_code" } },
+	{ "arm64", "sysreg", on_sysreg, 0, false, { "op0", "op1", "crn", "crm", "op2", "write" } },
+	{ "arm64", "hvc", on_hypercall, 0, false, { "nr" } },
+	{ "arm64", "wfx", on_wfx, 0, false, { "event" } },
+	{ "arm64", "guest-fault", on_guest_fault, 0, false, { "esr" } },
 	{ "sched", "off-cpu", on_off, 0, false, { "state" } },
 	{ "sched", "on-cpu", on_on, 0, false, { NULL } },
 	{ "sched", "wakeup", on_wake, 0, false, { NULL } },

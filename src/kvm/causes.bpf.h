@@ -157,4 +157,81 @@ RS_PROGRAM(kvm_page_fault, trace_event_raw_kvm_page_fault)
 	leave(&here);
 }
 
+/* ---- arm64 ----------------------------------------------------------------------------------- */
+
+/* perform_access(): of every trap of a register that KVM emulates, AArch32's coprocessors' too. */
+RS_PROGRAM(kvm_sys_access, trace_event_raw_kvm_sys_access)
+{
+	struct here here;
+
+	if (!enter(&here, FIND_MAKE))
+		return;
+	if (config.causes)
+		cause_count(&here, r->is_write ? RS_CAUSE_SYSREG_WRITE : RS_CAUSE_SYSREG_READ,
+			    rs_cause_sysreg(r->Op0, r->Op1, r->CRn, r->CRm, r->Op2));
+	if (config.events) {
+		RS_RING_RECORD(kvm_sysreg) e = { .words = { 0 } };
+
+		e.on = (struct rs_kvm_on_kvm_sysreg){ here.slot->tid, r->Op0, r->Op1,
+						      r->CRn,	      r->CRm, r->Op2,
+						      r->is_write,    0,      r->vcpu_pc };
+		ring_put(&here, kvm_sysreg, &e);
+	}
+	leave(&here);
+}
+
+RS_PROGRAM(kvm_hvc_arm64, trace_event_raw_kvm_hvc_arm64)
+{
+	struct here here;
+
+	if (!enter(&here, FIND_MAKE))
+		return;
+	if (config.causes)
+		cause_count(&here, RS_CAUSE_HYPERCALL, r->r0);
+	if (config.events) {
+		RS_RING_RECORD(kvm_hvc) e = { .words = { 0 } };
+
+		e.on = (struct rs_kvm_on_kvm_hvc){ here.slot->tid, (uint32_t)r->imm, r->r0,
+						   r->vcpu_pc };
+		ring_put(&here, kvm_hvc, &e);
+	}
+	leave(&here);
+}
+
+RS_PROGRAM(kvm_wfx_arm64, trace_event_raw_kvm_wfx_arm64)
+{
+	struct here here;
+
+	if (!enter(&here, FIND_MAKE))
+		return;
+	if (config.causes)
+		cause_count(&here, RS_CAUSE_WFX, r->is_wfe != 0);
+	if (config.events) {
+		RS_RING_RECORD(kvm_wfx) e = { .words = { 0 } };
+
+		e.on = (struct rs_kvm_on_kvm_wfx){ here.slot->tid, r->is_wfe != 0, r->vcpu_pc };
+		ring_put(&here, kvm_wfx, &e);
+	}
+	leave(&here);
+}
+
+/* kvm_handle_guest_abort(): of each abort out of a guest, those that turn out to be MMIO too. */
+RS_PROGRAM(kvm_guest_fault, trace_event_raw_kvm_guest_fault)
+{
+	struct here here;
+
+	if (!enter(&here, FIND_MAKE))
+		return;
+	if (config.causes)
+		cause_count(&here, RS_CAUSE_GUEST_FAULT, r->hsr & RS_CAUSE_GUEST_FAULT_BITS);
+	if (config.events) {
+		RS_RING_RECORD(kvm_guest_fault) e = { .words = { 0 } };
+
+		e.on = (struct rs_kvm_on_kvm_guest_fault){ here.slot->tid, 0,	     r->hsr,
+							   r->vcpu_pc,	   r->hxfar, r->ipa };
+		ring_put(&here, kvm_guest_fault, &e);
+	}
+	leave(&here);
+}
+
 #endif

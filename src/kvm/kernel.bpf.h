@@ -142,6 +142,35 @@ struct trace_event_raw_kvm_page_fault {
 	unsigned long guest_rip; /* 6.0 */
 };
 
+/* arm64: arch/arm64/kvm/trace_arm.h, trace_handle_exit.h */
+struct trace_event_raw_kvm_guest_fault {
+	unsigned long vcpu_pc;
+	unsigned long hsr;
+	unsigned long hxfar;
+	unsigned long long ipa;
+};
+
+struct trace_event_raw_kvm_wfx_arm64 {
+	unsigned long vcpu_pc;
+	bool is_wfe;
+};
+
+struct trace_event_raw_kvm_hvc_arm64 {
+	unsigned long vcpu_pc;
+	unsigned long r0;
+	unsigned long imm;
+};
+
+struct trace_event_raw_kvm_sys_access {
+	unsigned long vcpu_pc;
+	bool is_write;
+	__u8 Op0;
+	__u8 Op1;
+	__u8 CRn;
+	__u8 CRm;
+	__u8 Op2;
+};
+
 struct sched_entity {
 	__u64 sum_exec_runtime;
 };

@@ -86,9 +86,27 @@ enum rs_cause_kind {
 	RS_CAUSE_HYPERCALL,  /* number */
 	RS_CAUSE_INTERRUPT,  /* vector; counted when injected, costs nothing by itself */
 	RS_CAUSE_PAGE_FAULT, /* the low bits of its error code: present, write, user, fetch, ... */
+	/* arm64 */
+	RS_CAUSE_SYSREG_READ, /* rs_cause_sysreg() */
+	RS_CAUSE_SYSREG_WRITE,
+	RS_CAUSE_WFX,	      /* 0 WFI, 1 WFE */
+	RS_CAUSE_GUEST_FAULT, /* RS_CAUSE_GUEST_FAULT_BITS of ESR_EL2 */
 	RS_CAUSE_KINDS,
 };
 #define RS_CAUSE_PAGE_FAULT_BITS 0x3fu /* those that the processors' manuals define */
+
+/* The number of arm64's system register S<op0>_<op1>_C<crn>_C<crm>_<op2>: KVM_REG_ARM64_SYSREG's
+ * (asm/kvm.h), which is MRS's and MSR's, too. */
+static inline uint64_t rs_cause_sysreg(uint32_t op0, uint32_t op1, uint32_t crn, uint32_t crm,
+				       uint32_t op2)
+{
+	return (uint64_t)(op0 & 3) << 14 | (op1 & 7) << 11 | (crn & 15) << 7 | (crm & 15) << 3 |
+	       (op2 & 7);
+}
+
+/* Of ESR_EL2, what an abort out of a guest is (Arm ARM, ESR_EL2: ISS of data and instruction
+ * aborts): the exception class, S1PTW, WnR, and the status code without the level. */
+#define RS_CAUSE_GUEST_FAULT_BITS 0xfc0000fcu
 
 struct rs_kvm_cause {
 	uint32_t thread;

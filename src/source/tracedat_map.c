@@ -47,8 +47,9 @@ static uint64_t riscv_reason(uint64_t scause, uint64_t other, uint32_t bytes)
 }
 
 /*
- * Sources: arch/x86/kvm/trace.h, arch/arm64/kvm/trace_arm.h, arch/riscv/kvm/trace.h,
- * include/trace/events/kvm.h, include/trace/events/sched.h of Linux; older kernels' names too.
+ * Sources: arch/x86/kvm/trace.h, arch/arm64/kvm/trace_arm.h and trace_handle_exit.h,
+ * arch/riscv/kvm/trace.h, include/trace/events/kvm.h, include/trace/events/sched.h of Linux; older
+ * kernels' names too.
  * The state of a thread that is switched out is 0 in its low 8 bits where it was preempted.
  */
 static const struct row {
@@ -96,6 +97,22 @@ static const struct row {
 	  .aliases = { { "vector", "irq", 0, 0 }, { "again", "reinjected", 0, 0 } } },
 	{ "kvm", "kvm_page_fault", ID_kvm_page_fault,
 	  .aliases = { { "rip", "guest_rip", 0, 0 }, { "address", "fault_address", 0, 0 } } },
+	{ "kvm", "kvm_sys_access", ID_kvm_sysreg,
+	  .aliases = { { "op0", "Op0", 0, 0 },
+		       { "op1", "Op1", 0, 0 },
+		       { "crn", "CRn", 0, 0 },
+		       { "crm", "CRm", 0, 0 },
+		       { "op2", "Op2", 0, 0 },
+		       { "write", "is_write", 0, 0 },
+		       { "pc", "vcpu_pc", 0, 0 } } },
+	{ "kvm", "kvm_hvc_arm64", ID_kvm_hvc,
+	  .aliases = { { "nr", "r0", 0, 0 }, { "pc", "vcpu_pc", 0, 0 } } },
+	{ "kvm", "kvm_wfx_arm64", ID_kvm_wfx,
+	  .aliases = { { "event", "is_wfe", 0, 0 }, { "pc", "vcpu_pc", 0, 0 } } },
+	{ "kvm", "kvm_guest_fault", ID_kvm_guest_fault,
+	  .aliases = { { "esr", "hsr", 0, 0 },
+		       { "address", "hxfar", 0, 0 },
+		       { "pc", "vcpu_pc", 0, 0 } } },
 	{ "sched", "sched_switch", ID_kvm_off_cpu, .of_scheduler = true,
 	  .aliases = { { "tid", "prev_pid", 0, 0 },
 		       { "state", "prev_state", 0, 0xff },

@@ -308,12 +308,12 @@ struct rs_error *exits_hists(struct exits_page *page)
 
 /* ---- causes --------------------------------------------------------------------------------- */
 
-static void causes_head(struct rs_out *out, enum whose who, int vm_width, int width)
+static void causes_head(struct rs_out *out, enum whose who, int vm_width, int kind_width, int width)
 {
 	rs_out_line(out);
 	rs_out_char(out, '\n');
 	whose_head(out, who, vm_width);
-	left(out, "KIND", 11);
+	left(out, "KIND", kind_width);
 	left(out, "WHAT", width);
 	right(out, "COUNT", 10);
 	right(out, "TOTAL", TIME_COLUMN);
@@ -356,7 +356,7 @@ static void cause_line(struct exits_page *page, const struct rs_exits_cause *c, 
 struct rs_error *exits_causes(struct exits_page *page)
 {
 	enum whose who = whose(page->show);
-	int width = NAME_COLUMN_MIN, vm_width = 8;
+	int width = NAME_COLUMN_MIN, vm_width = 8, kind_width = 10;
 	struct rs_exits_cause *rows;
 	char text[RS_CAUSE_TEXT_MAX];
 	struct rs_error *err;
@@ -370,14 +370,16 @@ struct rs_error *exits_causes(struct exits_page *page)
 	for (size_t i = 0; i < n; i++)
 		total += rows[i].total_ns;
 	for (size_t i = 0; i < shown; i++) {
+		kind_width = widest(kind_width, rs_cause_kind_name(rows[i].kind));
 		width = widest(width, rs_cause_text(rows[i].kind, rows[i].key, text));
 		vm_width = widest(vm_width, vm_text(rows[i].vm));
 	}
-	causes_head(&page->out, who, vm_width, width);
+	kind_width++;
+	causes_head(&page->out, who, vm_width, kind_width, width);
 	for (size_t i = 0; i < shown; i++) {
 		rs_out_line(&page->out);
 		whose_cell(&page->out, who, vm_width, rows[i].vm, rows[i].tid);
-		left(&page->out, rs_cause_kind_name(rows[i].kind), 11);
+		left(&page->out, rs_cause_kind_name(rows[i].kind), kind_width);
 		left(&page->out, rs_cause_text(rows[i].kind, rows[i].key, text), width);
 		cause_line(page, &rows[i], total);
 	}

@@ -260,8 +260,9 @@ def eleven(case):
             case.hist(), lambda tid, vcpu, number=number: vcpu == number), sums=True)
 
 
-# Causes that no guest decides the number of: a page of memory may fault.
-VARYING = ("interrupt", "page fault")
+# Causes that no guest decides the number of: a page of memory may fault, a WFI have nothing to wait
+# for.
+VARYING = ("interrupt", "page fault", "guest fault", "wfx")
 
 
 @script("""

@@ -29,9 +29,10 @@ static const struct action actions[] = {
 	/* mov w1, #0x1008; movk w1, #0xd, lsl #16; ldr w0, [x1] */
 	{ "mmio", "mmio read", 0xd1008, CODE("\x01\x01\x82\x52\xa1\x01\xa0\x72\x20\0\x40\xb9") },
 	/* mov w0, #1000; hvc #0: no such hypercall, which KVM says and goes on */
-	{ "hypercall", NULL, 0, CODE("\0\x7d\x80\x52\x02\0\0\xd4") },
+	{ "hypercall", "hypercall", 1000, CODE("\0\x7d\x80\x52\x02\0\0\xd4") },
 	{ "smc", NULL, 0, CODE("\0\x7d\x80\x52\x03\0\0\xd4") },
-	{ "sysreg", NULL, 0, CODE("\0\x04\x38\xd5") }, /* mrs x0, id_aa64pfr0_el1 */
+	{ "sysreg", "sysreg read", 0xc020, CODE("\0\x04\x38\xd5") }, /* mrs x0, id_aa64pfr0_el1 */
+	{ "sysreg", "sysreg write", 0x8084, CODE("\x9f\x10\x10\xd5") }, /* msr oslar_el1, xzr */
 	/* mov w1, #0xe0000; str w0, [x1, #8]; wfi */
 	{ "wfi", NULL, 0, CODE("\xc1\x01\xa0\x52\x20\x08\0\xb9\x7f\x20\x03\xd5") },
 };

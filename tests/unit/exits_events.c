@@ -495,6 +495,22 @@ TEST(causes_have_names)
 	check_cause(RS_CAUSE_PAGE_FAULT, 0, "0x0 (not present read)");
 	check_cause(RS_CAUSE_PAGE_FAULT, 7, "0x7 (present write user)");
 	check_cause(RS_CAUSE_PAGE_FAULT, 0x14, "0x14 (not present read user instruction)");
+	check_cause(RS_CAUSE_SYSREG_READ, rs_cause_sysreg(3, 0, 0, 4, 0),
+		    "S3_0_C0_C4_0 (ID_AA64PFR0_EL1)");
+	check_cause(RS_CAUSE_SYSREG_WRITE, rs_cause_sysreg(3, 0, 12, 11, 5),
+		    "S3_0_C12_C11_5 (ICC_SGI1R_EL1)");
+	check_cause(RS_CAUSE_SYSREG_READ, rs_cause_sysreg(3, 0, 0, 1, 0),
+		    "S3_0_C0_C1_0 (ID register)");
+	check_cause(RS_CAUSE_SYSREG_READ, rs_cause_sysreg(3, 7, 15, 15, 7), "S3_7_C15_C15_7");
+	check_cause(RS_CAUSE_SYSREG_READ, 0x10000, "0x10000"); /* a trace may say anything */
+	check_cause(RS_CAUSE_HYPERCALL, 0x84000008, "0x84000008 (PSCI_SYSTEM_OFF)");
+	check_cause(RS_CAUSE_WFX, 0, "0 (WFI)");
+	check_cause(RS_CAUSE_WFX, 1, "1 (WFE)");
+	check_cause(RS_CAUSE_GUEST_FAULT, 0x90000044, "0x90000044 (write, translation)");
+	check_cause(RS_CAUSE_GUEST_FAULT, 0x9000000c, "0x9000000c (read, permission)");
+	check_cause(RS_CAUSE_GUEST_FAULT, 0x80000084,
+		    "0x80000084 (fetch, translation, in a table walk)");
+	check_cause(RS_CAUSE_GUEST_FAULT, 0x900000f0, "0x900000f0 (write, other, in a table walk)");
 	check_cause(77, 5, "0x5");
 	CHECK_STR(rs_cause_kind_name(RS_CAUSE_MSR_WRITE), "msr write");
 	CHECK_STR(rs_cause_kind_name(RS_CAUSE_NONE), "-");
@@ -505,6 +521,40 @@ TEST(causes_have_names)
 
 		CHECK(strlen(rs_cause_text(RS_CAUSE_PAGE_FAULT, bits, text)) < sizeof(text));
 	}
+}
+
+TEST(causes_of_arm64)
+{
+	struct kit k;
+
+	kit_init(&k, &everything);
+	kit_thread(&k, 100, 101, "web", 0);
+	kit_put(&k, 900, 101, "arm64", "exit", { "reason", 0x18 });
+	kit_put(&k, 1000, 101, "arm64", "sysreg", { "op0", 3 }, { "op1", 0 }, { "crn", 12 },
+		{ "crm", 11 }, { "op2", 5 }, { "write", 1 });
+	kit_entry(&k, 1100, 101, -1);
+	kit_put(&k, 1200, 101, "arm64", "exit", { "reason", 0x16 });
+	kit_put(&k, 1300, 101, "arm64", "hvc", { "nr", 0x84000008u }, { "imm", 0 });
+	kit_entry(&k, 1400, 101, -1);
+	kit_put(&k, 1500, 101, "arm64", "exit", { "reason", 1 });
+	kit_put(&k, 1600, 101, "arm64", "wfx", { "event", 1 });
+	kit_entry(&k, 1700, 101, -1);
+	/* a fault that turns out to be MMIO: the time is MMIO's, and both are counted */
+	kit_put(&k, 1800, 101, "arm64", "exit", { "reason", 0x24 });
+	kit_put(&k, 1900, 101, "arm64", "guest-fault", { "esr", 0x93c08046u });
+	kit_put(&k, 1950, 101, "io", "mmio", { "type", 2 }, { "gpa", 0x09000000 });
+	kit_entry(&k, 2000, 101, -1);
+	kit_take(&k, true, 0);
+	CHECK_EQ_U64(kit_cause(&k, 101, RS_CAUSE_SYSREG_WRITE, rs_cause_sysreg(3, 0, 12, 11, 5))
+			     ->total_ns,
+		     200);
+	CHECK_EQ_U64(kit_cause(&k, 101, RS_CAUSE_HYPERCALL, 0x84000008)->total_ns, 200);
+	CHECK_EQ_U64(kit_cause(&k, 101, RS_CAUSE_WFX, 1)->total_ns, 200);
+	CHECK_EQ_U64(kit_cause(&k, 101, RS_CAUSE_GUEST_FAULT, 0x90000044)->count, 1);
+	CHECK_EQ_U64(kit_cause(&k, 101, RS_CAUSE_GUEST_FAULT, 0x90000044)->entered, 0);
+	CHECK_EQ_U64(kit_cause(&k, 101, RS_CAUSE_MMIO_WRITE, 0x09000000)->total_ns, 200);
+	CHECK_EQ_U64(k.exits.n_causes, 5);
+	kit_free(&k);
 }
 
 /* ---- long exits ----------------------------------------------------------------------------- */

@@ -429,6 +429,89 @@ TEST(a_page_fault_s_error_code_is_as_wide_as_the_kernel_s)
 	forget(&k);
 }
 
+TEST(an_arm64_system_register_has_five_numbers)
+{
+	static const char format[] =
+		HEAD("kvm_sys_access") "\tfield:unsigned long "
+				       "vcpu_pc;\toffset:8;\tsize:8;\tsigned:0;\n"
+				       "\tfield:bool is_write;\toffset:16;\tsize:1;\tsigned:0;\n"
+				       "\tfield:const char * "
+				       "name;\toffset:24;\tsize:8;\tsigned:0;\n"
+				       "\tfield:u8 Op0;\toffset:32;\tsize:1;\tsigned:0;\n"
+				       "\tfield:u8 Op1;\toffset:33;\tsize:1;\tsigned:0;\n"
+				       "\tfield:u8 CRn;\toffset:34;\tsize:1;\tsigned:0;\n"
+				       "\tfield:u8 CRm;\toffset:35;\tsize:1;\tsigned:0;\n"
+				       "\tfield:u8 Op2;\toffset:36;\tsize:1;\tsigned:0;\n" PRINT;
+	struct {
+		struct record_head head;
+		uint64_t pc;
+		uint8_t is_write, pad[7];
+		uint64_t name;
+		uint8_t op0, op1, crn, crm, op2, pad2[3];
+	} data = { { 42, 0, 0, 13 }, 0x40080000, 1, { 0 }, 0, 3, 1, 12, 11, 5, { 0 } };
+	struct known k;
+
+	REQUIRE(know(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
+	CHECK_STR(k.as->probe, "kvm:arm64::sysreg");
+	CHECK_EQ_U64(field(&k, "tid"), 13);
+	CHECK_EQ_U64(field(&k, "op0"), 3);
+	CHECK_EQ_U64(field(&k, "op1"), 1);
+	CHECK_EQ_U64(field(&k, "crn"), 12);
+	CHECK_EQ_U64(field(&k, "crm"), 11);
+	CHECK_EQ_U64(field(&k, "op2"), 5);
+	CHECK_EQ_U64(field(&k, "write"), 1);
+	CHECK_EQ_U64(field(&k, "pc"), 0x40080000);
+	forget(&k);
+}
+
+TEST(an_arm64_guest_s_fault_calls_and_waits)
+{
+	static const char fault[] = HEAD(
+		"kvm_guest_fault") "\tfield:unsigned long "
+				   "vcpu_pc;\toffset:8;\tsize:8;\tsigned:0;\n"
+				   "\tfield:unsigned long hsr;\toffset:16;\tsize:8;\tsigned:0;\n"
+				   "\tfield:unsigned long "
+				   "hxfar;\toffset:24;\tsize:8;\tsigned:0;\n"
+				   "\tfield:unsigned long long "
+				   "ipa;\toffset:32;\tsize:8;\tsigned:0;\n" PRINT;
+	static const char call[] =
+		HEAD("kvm_hvc_arm64") "\tfield:unsigned long "
+				      "vcpu_pc;\toffset:8;\tsize:8;\tsigned:0;\n"
+				      "\tfield:unsigned long r0;\toffset:16;\tsize:8;\tsigned:0;\n"
+				      "\tfield:unsigned long "
+				      "imm;\toffset:24;\tsize:8;\tsigned:0;\n" PRINT;
+	static const char wait[] = HEAD(
+		"kvm_wfx_arm64") "\tfield:unsigned long "
+				 "vcpu_pc;\toffset:8;\tsize:8;\tsigned:0;\n"
+				 "\tfield:bool is_wfe;\toffset:16;\tsize:1;\tsigned:0;\n" PRINT;
+	struct {
+		struct record_head head;
+		uint64_t words[4];
+	} data = { { 42, 0, 0, 13 }, { 0x1000, 0x93c08046, 0xd0000, 0xd1000 } };
+	struct known k;
+
+	REQUIRE(know(&k, fault, 0, (const uint8_t *)&data, sizeof(data)));
+	CHECK_STR(k.as->probe, "kvm:arm64::guest-fault");
+	CHECK_EQ_U64(field(&k, "esr"), 0x93c08046);
+	CHECK_EQ_U64(field(&k, "pc"), 0x1000);
+	CHECK_EQ_U64(field(&k, "address"), 0xd0000);
+	CHECK_EQ_U64(field(&k, "ipa"), 0xd1000);
+	forget(&k);
+	data.words[1] = 0x84000008;
+	data.words[2] = 7;
+	REQUIRE(know(&k, call, 0, (const uint8_t *)&data, sizeof(data)));
+	CHECK_STR(k.as->probe, "kvm:arm64::hvc");
+	CHECK_EQ_U64(field(&k, "nr"), 0x84000008);
+	CHECK_EQ_U64(field(&k, "imm"), 7);
+	forget(&k);
+	data.words[1] = 1;
+	REQUIRE(know(&k, wait, 0, (const uint8_t *)&data, sizeof(data)));
+	CHECK_STR(k.as->probe, "kvm:arm64::wfx");
+	CHECK_EQ_U64(field(&k, "event"), 1);
+	CHECK_EQ_U64(field(&k, "pc"), 0x1000);
+	forget(&k);
+}
+
 TEST(a_fast_mmio_is_a_write_of_which_no_more_is_said)
 {
 	static const char format[] =
