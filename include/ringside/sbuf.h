@@ -89,6 +89,10 @@ static inline size_t rs_sbuf_bytes(uint32_t ele_num, uint32_t ele_size)
  */
 enum rs_sbuf_status rs_sbuf_create(void *mem, size_t bytes, uint32_t ele_size);
 
+/* Copies a header out of shared memory, each field once, the magic first and with acquire. False:
+ * bytes are too few for one. */
+bool rs_sbuf_header_read(const struct rs_sbuf *ring, size_t bytes, struct rs_sbuf *copy);
+
 /* Checks a header copied out of shared memory against the bytes of memory behind it. */
 enum rs_sbuf_status rs_sbuf_check(const struct rs_sbuf *copy, size_t bytes);
 

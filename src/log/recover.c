@@ -107,12 +107,11 @@ static struct rs_error *lane_recover(struct recovery *r, const struct rs_log_lan
 /* Whether a lane's own header agrees; its lines are recovered in any case. */
 static void lane_check(struct recovery *r, const struct rs_log_lane *lane, uint32_t number)
 {
-	const struct rs_sbuf *ring = lane->ring;
-	uint64_t magic = __atomic_load_n(&ring->magic, __ATOMIC_ACQUIRE);
+	struct rs_sbuf head;
 
-	if ((magic != RS_SBUF_MAGIC && magic != RS_SBUF_MAGIC_LAST) ||
-	    __atomic_load_n(&ring->ele_num, __ATOMIC_RELAXED) != lane->elements ||
-	    __atomic_load_n(&ring->ele_size, __ATOMIC_RELAXED) != RS_LOG_ELEMENT_BYTES)
+	rs_sbuf_header_read(lane->ring, sizeof(head), &head);
+	if ((head.magic != RS_SBUF_MAGIC && head.magic != RS_SBUF_MAGIC_LAST) ||
+	    head.ele_num != lane->elements || head.ele_size != RS_LOG_ELEMENT_BYTES)
 		remark(r->left,
 		       "lane %u: its header is damaged; its lines were found by their tags",
 		       number);

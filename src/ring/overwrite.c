@@ -18,7 +18,7 @@ enum rs_sbuf_status rs_overwrite_create(void *mem, size_t bytes, uint32_t ele_si
 	made.magic = 0;
 	made.flags = RS_SBUF_OVERWRITE | (flags & (RS_SBUF_POSITIONED | RS_SBUF_COUNT_OVERRUNS));
 	*ring = made;
-	/* Pairs with the acquire of magic in header_read(). */
+	/* Pairs with the acquire of magic in rs_sbuf_header_read(). */
 	__atomic_store_n(&ring->magic, RS_SBUF_MAGIC, __ATOMIC_RELEASE);
 	return RS_SBUF_OK;
 }
@@ -61,30 +61,18 @@ enum rs_sbuf_status rs_overwrite_check(const struct rs_sbuf *copy, size_t bytes,
 	return RS_SBUF_OK;
 }
 
-/* Copies a header out of shared memory, each field once, the magic first and with acquire. */
-static enum rs_sbuf_status header_read(const struct rs_sbuf *ring, size_t bytes, uint64_t magic,
-				       struct rs_sbuf *copy)
+static enum rs_sbuf_status header_check(const struct rs_sbuf *ring, size_t bytes, uint64_t magic,
+					struct rs_sbuf *copy)
 {
-	if (bytes < sizeof(*ring))
-		return RS_SBUF_TOO_SMALL;
-	/* Pairs with the release of magic in rs_overwrite_create(). */
-	copy->magic = __atomic_load_n(&ring->magic, __ATOMIC_ACQUIRE);
-	copy->ele_num = __atomic_load_n(&ring->ele_num, __ATOMIC_RELAXED);
-	copy->ele_size = __atomic_load_n(&ring->ele_size, __ATOMIC_RELAXED);
-	copy->head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
-	copy->tail = __atomic_load_n(&ring->tail, __ATOMIC_RELAXED);
-	copy->flags = __atomic_load_n(&ring->flags, __ATOMIC_RELAXED);
-	copy->size = __atomic_load_n(&ring->size, __ATOMIC_RELAXED);
-	copy->position = __atomic_load_n(&ring->position, __ATOMIC_ACQUIRE);
-	copy->read = __atomic_load_n(&ring->read, __ATOMIC_RELAXED);
-	return rs_overwrite_check(copy, bytes, magic);
+	return rs_sbuf_header_read(ring, bytes, copy) ? rs_overwrite_check(copy, bytes, magic)
+						      : RS_SBUF_TOO_SMALL;
 }
 
 enum rs_sbuf_status rs_sbuf_mark_last(void *mem, size_t bytes)
 {
 	struct rs_sbuf *ring = mem;
 	struct rs_sbuf copy = { 0 };
-	enum rs_sbuf_status status = header_read(ring, bytes, RS_SBUF_MAGIC, &copy);
+	enum rs_sbuf_status status = header_check(ring, bytes, RS_SBUF_MAGIC, &copy);
 
 	if (status == RS_SBUF_OTHER_MODE)
 		status = rs_sbuf_check(&copy, bytes);
@@ -99,7 +87,7 @@ enum rs_sbuf_status rs_sbuf_mark_last(void *mem, size_t bytes)
 enum rs_sbuf_status rs_overwriter_init(struct rs_overwriter *w, void *mem, size_t bytes)
 {
 	struct rs_sbuf copy = { 0 };
-	enum rs_sbuf_status status = header_read(mem, bytes, RS_SBUF_MAGIC, &copy);
+	enum rs_sbuf_status status = header_check(mem, bytes, RS_SBUF_MAGIC, &copy);
 
 	if (status == RS_SBUF_OK && !(copy.flags & RS_SBUF_POSITIONED))
 		status = RS_SBUF_OTHER_MODE;
@@ -162,7 +150,7 @@ enum rs_sbuf_status rs_overwrite_attach(struct rs_overwrite_reader *r, void *mem
 					uint64_t magic)
 {
 	struct rs_sbuf copy = { 0 };
-	enum rs_sbuf_status status = header_read(mem, bytes, magic, &copy);
+	enum rs_sbuf_status status = header_check(mem, bytes, magic, &copy);
 	bool last = magic == RS_SBUF_MAGIC_LAST;
 
 	if (status == RS_SBUF_OK && !last && !(copy.flags & RS_SBUF_POSITIONED))
@@ -275,7 +263,7 @@ enum rs_sbuf_status rs_overwrite_read(struct rs_overwrite_reader *r, void *to, u
 enum rs_sbuf_status rs_locked_init(struct rs_locked *l, void *mem, size_t bytes)
 {
 	struct rs_sbuf copy = { 0 };
-	enum rs_sbuf_status status = header_read(mem, bytes, RS_SBUF_MAGIC, &copy);
+	enum rs_sbuf_status status = header_check(mem, bytes, RS_SBUF_MAGIC, &copy);
 
 	if (status == RS_SBUF_OK && copy.flags & RS_SBUF_POSITIONED)
 		status = RS_SBUF_OTHER_MODE;

@@ -64,13 +64,11 @@ const char *rs_sbuf_status_text(enum rs_sbuf_status status)
 	return "unknown ring status";
 }
 
-/* Copies a header out of shared memory, each field once, the magic first and with acquire. */
-static enum rs_sbuf_status header_read(const struct rs_sbuf *ring, size_t bytes,
-				       struct rs_sbuf *copy)
+bool rs_sbuf_header_read(const struct rs_sbuf *ring, size_t bytes, struct rs_sbuf *copy)
 {
 	if (bytes < sizeof(*ring))
-		return RS_SBUF_TOO_SMALL;
-	/* Pairs with the release of magic in rs_sbuf_create(). */
+		return false;
+	/* Pairs with the release of magic in rs_sbuf_create(), rs_overwrite_create(). */
 	copy->magic = __atomic_load_n(&ring->magic, __ATOMIC_ACQUIRE);
 	copy->ele_num = __atomic_load_n(&ring->ele_num, __ATOMIC_RELAXED);
 	copy->ele_size = __atomic_load_n(&ring->ele_size, __ATOMIC_RELAXED);
@@ -79,15 +77,24 @@ static enum rs_sbuf_status header_read(const struct rs_sbuf *ring, size_t bytes,
 	copy->flags = __atomic_load_n(&ring->flags, __ATOMIC_RELAXED);
 	copy->overrun_cnt = __atomic_load_n(&ring->overrun_cnt, __ATOMIC_RELAXED);
 	copy->size = __atomic_load_n(&ring->size, __ATOMIC_RELAXED);
-	copy->position = __atomic_load_n(&ring->position, __ATOMIC_RELAXED);
+	/* Pairs with the release of position in rs_overwriter_put(). */
+	copy->position = __atomic_load_n(&ring->position, __ATOMIC_ACQUIRE);
 	copy->refused = __atomic_load_n(&ring->refused, __ATOMIC_RELAXED);
-	return rs_sbuf_check(copy, bytes);
+	copy->read = __atomic_load_n(&ring->read, __ATOMIC_RELAXED);
+	return true;
+}
+
+static enum rs_sbuf_status header_check(const struct rs_sbuf *ring, size_t bytes,
+					struct rs_sbuf *copy)
+{
+	return rs_sbuf_header_read(ring, bytes, copy) ? rs_sbuf_check(copy, bytes)
+						      : RS_SBUF_TOO_SMALL;
 }
 
 enum rs_sbuf_status rs_sbuf_attach(struct rs_sbuf_consumer *c, void *mem, size_t bytes)
 {
 	struct rs_sbuf copy = { 0 };
-	enum rs_sbuf_status status = header_read(mem, bytes, &copy);
+	enum rs_sbuf_status status = header_check(mem, bytes, &copy);
 
 	if (status != RS_SBUF_OK)
 		return status;
@@ -104,7 +111,7 @@ enum rs_sbuf_status rs_sbuf_attach(struct rs_sbuf_consumer *c, void *mem, size_t
 enum rs_sbuf_status rs_sbuf_producer_init(struct rs_sbuf_producer *p, void *mem, size_t bytes)
 {
 	struct rs_sbuf copy = { 0 };
-	enum rs_sbuf_status status = header_read(mem, bytes, &copy);
+	enum rs_sbuf_status status = header_check(mem, bytes, &copy);
 
 	if (status != RS_SBUF_OK)
 		return status;
