@@ -24,8 +24,8 @@ KVM_STAT_ROW = re.compile(r"^ *(\S.*?) +(\d+) +[\d.]+% +[\d.]+%")
 start stat /bin/perf stat -a -x , -e kvm:kvm_exit -o counted
 start kvmstat /bin/perf kvm stat record -a -o /tmp/perf.data
 start exits /bin/ringside exits --json
-run qemu /usr/bin/qemu-system-x86_64 -name guest=linux,debug-threads=on -accel kvm -cpu host -smp 1 -m 192 \\
-	-nodefaults -display none -no-reboot -serial file:console -kernel /guest/vmlinuz \\
+run qemu /usr/bin/qemu-system-x86_64 -name guest=linux,debug-threads=on -accel kvm -cpu host -smp 1 \\
+	-m 192 -nodefaults -display none -no-reboot -serial file:console -kernel /guest/vmlinuz \\
 	-initrd /guest/initramfs -append "console=ttyS0 quiet panic=-1 mitigations=off"
 stop exits kvmstat stat
 run perf /bin/perf kvm -i /tmp/perf.data stat report --event=vmexit
