@@ -14,10 +14,11 @@ _ringside_options()
 		;;
 	script)
 		echo --program --script --on --kvm --tracepoint --xen --classes --sbuf --create --keep --duration --buffer --tee --freq --xen-log --format --output --quiet --json --option --cpp --define --include --list \
-			--compile --disassemble --help
+			--no-jitter --seed --from --to --compile --disassemble --help
 		;;
 	replay)
 		echo --output --kernel --initrd --append --memory --shift --time --size --points --samples \
+			--program --script --option --cpp --define --include --list --no-jitter --seed --from --to \
 			--bytes --json --quiet --help
 		;;
 	log)
@@ -85,7 +86,7 @@ _ringside()
 	print | export) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
 	report) mapfile -t COMPREPLY < <(compgen -W "exits cpu volume sched hypercalls interrupts io cr3 pm summary" -- "$current"; compgen -f -- "$current") ;;
 	repair) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
-	replay) mapfile -t COMPREPLY < <(compgen -W "record verify" -- "$current"; compgen -f -- "$current") ;;
+	replay) mapfile -t COMPREPLY < <(compgen -W "record run verify" -- "$current"; compgen -f -- "$current") ;;
 	log) mapfile -t COMPREPLY < <(compgen -W level -- "$current"; compgen -f -- "$current") ;;
 	run | import) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
 	esac

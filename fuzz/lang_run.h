@@ -73,7 +73,7 @@ static inline void lang_run(struct rs_script *script, const struct rs_schema *sc
 					.payload_bytes = payload_make(event, i % ROUNDS, payload),
 					.cpu = streams[i & 1].cpu };
 
-		if (rs_query_match(&query, &view, NULL, 0))
+		if (rs_query_match(&query, &view, 0))
 			fuzz_drop(sink->ops->events(sink, &view, 1));
 	}
 	fuzz_drop(sink->ops->end(sink));

@@ -39,6 +39,7 @@ struct rs_stream {
 	int dom;    /* Xen's domain; RS_UNKNOWN where unknown */
 	const struct rs_schema *schema;
 	const struct rs_clock *clock;
+	const struct rs_machine *machine; /* NULL: the source can't stop the machine */
 };
 
 /*
@@ -71,11 +72,18 @@ static inline const struct rs_xen_record *rs_view_xen(const struct rs_view *view
 	return (const struct rs_xen_record *)(const void *)view->payload - 1;
 }
 
-/* The machine an event was seen on, where the source can stop it; valid during the callback. */
+/*
+ * The machine that a stream's events are seen on, where the source can stop it: its registers and
+ * memory, as they are at the events that next() gave, for it stands still until the next next().
+ */
 struct rs_machine {
 	void *ctx;
-	struct rs_error *(*reg)(void *ctx, const char *name, uint64_t *value);
-	struct rs_error *(*read)(void *ctx, uint64_t gva, void *buf, size_t bytes);
+	/* A register by its name ("rip", "rax", "cr3"). False: it has none of that name. */
+	bool (*reg)(void *ctx, const char *name, uint64_t *value);
+	/* Virtual memory, as the processor translates now; physical. All of it or false: *at is the
+	 * first address that can't be read. */
+	bool (*read)(void *ctx, uint64_t gva, void *buf, size_t bytes, uint64_t *at);
+	bool (*read_phys)(void *ctx, uint64_t gpa, void *buf, size_t bytes, uint64_t *at);
 };
 
 enum rs_next {
@@ -96,7 +104,6 @@ struct rs_batch {
 	 * source. INT64_MIN: no promise. */
 	int64_t watermark_ns;
 	const struct rs_partial *partial;
-	const struct rs_machine *machine; /* NULL: the source can't stop the machine */
 };
 
 struct rs_source;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/replay.h"
 #include <ringside/reader.h>
 #include <ringside/schema.h>
 
@@ -152,6 +153,32 @@ static struct rs_error *list_catalogue(struct arguments *a)
 	return err;
 }
 
+/* What a replay makes because a program names it: names with a place for a number. */
+static struct rs_error *list_templates(struct arguments *a)
+{
+	const struct rs_replay_template *row;
+
+	for (uint32_t i = 0; (row = rs_replay_template(i)); i++) {
+		const struct rs_event event = { .provider = "guest",
+						.class_name = row->class_name,
+						.function = row->function,
+						.name = row->name };
+		char probe[4 * RS_WORD_MAX];
+
+		if (a->glob && !rs_probe_match(a->glob, &event))
+			continue;
+		a->any = true;
+		snprintf(probe, sizeof(probe), "guest:%s:%s:%s", row->class_name, row->function,
+			 row->name);
+		if (!a->json)
+			printf("%s%s\n\t%s\n", probe, row->args, row->help);
+		else if (!rs_cli_print_json(json_pack("{s:s, s:s, s:s}", "template", probe, "args",
+						      row->args, "help", row->help)))
+			return rs_error_errno(errno, "writing");
+	}
+	return NULL;
+}
+
 /* The trace's schemas, each once; how many. */
 static uint32_t schemas_of(const struct rs_trace *trace, const struct rs_schema **schemas)
 {
@@ -225,6 +252,8 @@ int cmd_list(int argc, char **argv)
 	err = pad(&a);
 	if (!err)
 		err = a.trace ? list_trace(&a) : list_catalogue(&a);
+	if (!err && !a.trace)
+		err = list_templates(&a);
 	if (!err && !a.any && a.glob)
 		err = no_match(&a);
 	if (!err && (fflush(stdout) || ferror(stdout)))

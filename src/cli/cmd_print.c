@@ -206,7 +206,7 @@ static uint32_t streams_shown(const struct rs_input *input, const struct rs_quer
 	for (uint32_t i = 0; (stream = rs_input_stream(input, i)); i++) {
 		struct rs_view view = { .stream = stream, .event = &event };
 
-		n += rs_query_match(query, &view, NULL, RS_PUSHED_TIME | RS_PUSHED_CPUS);
+		n += rs_query_match(query, &view, RS_PUSHED_TIME | RS_PUSHED_CPUS);
 	}
 	return n;
 }

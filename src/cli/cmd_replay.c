@@ -14,6 +14,7 @@ static const struct verb {
 	const char *help;
 } verbs[] = {
 	{ "record", replay_record, "boot a guest, and write down what was not deterministic" },
+	{ "run", replay_run, "replay it with a program's probes, which it does not notice" },
 	{ "verify", replay_verify, "prove that a replay does what was recorded, probed or not" },
 };
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
@@ -27,6 +28,7 @@ static const char doc[] =
 	"Each has its own options: ringside replay NAME --help.\n\n"
 	"Examples:\n"
 	"  ringside replay record -o rec --kernel vmlinuz --initrd initrd.gz\n"
+	"  ringside replay run rec -n 'guest:timer::1ms { @[args.cpl] = count(); }'\n"
 	"  ringside replay verify rec --samples 10000\n";
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -36,7 +38,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		argp_error(state, "there is no 'replay %s'", text);
 		break;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "replay what: record, verify?");
+		argp_error(state, "replay what: record, run, verify?");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ringside replay verify: the proof that looking changes nothing. The recording is replayed twice,
- * once left alone and once looked at, and the state of the whole machine is compared at the same
- * instructions, and what the guest wrote.
+ * once left alone and once looked at, by stops that read or by a program's probes, and the state of
+ * the whole machine is compared at the same instructions, and what the guest wrote.
  */
 #include "cli/cli.h"
 
@@ -17,11 +17,14 @@
 #include <unistd.h>
 
 #include "cli/numbers.h"
+#include "cli/program.h"
 #include "cli/replay.h"
+#include "cli/script_replay.h"
 #include "introspect/memory.h"
 #include "replay/session.h"
 
 #define POINTS	    8
+#define SAMPLES	    1000 /* where no program is given */
 #define POINTS_MAX  1000
 #define BYTES	    4096
 #define STACK_BYTES 64		      /* its top: there may be no more */
@@ -30,6 +33,8 @@
 
 struct verify_arguments {
 	const char *directory;
+	struct rs_cli_program program;
+	struct rs_script_replay replay;
 	uint64_t points, samples, bytes;
 	bool quiet, json;
 };
@@ -41,7 +46,9 @@ enum { KEY_POINTS = 256, KEY_SAMPLES, KEY_BYTES };
 static const struct argp_option options[] = {
 	{ "points", KEY_POINTS, "N", 0, "Compare states at so many instructions; 8", 1 },
 	{ "samples", KEY_SAMPLES, "N", 0,
-	  "Stop the second replay so often, and read registers, stack and memory; 1000", 1 },
+	  "Stop the second replay so often, and read registers, stack and memory; 1000, or none "
+	  "with a program",
+	  1 },
 	{ "bytes", KEY_BYTES, "SIZE", 0, "Memory to read at each; suffixes K and M; 4K", 1 },
 	{ "json", 'j', NULL, 0, "One JSON object, on standard output", 2 },
 	{ "quiet", 'q', NULL, 0, "No progress on standard error", 2 },
@@ -50,18 +57,25 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Prove that a replay does what was recorded, looked at or not.\v"
-	"Replays twice: once left alone, once stopped at --samples instructions to read. At "
+	"Replays twice: once left alone, once stopped at --samples instructions to read, or by the "
+	"probes of a program, as replay run has them, whose words go nowhere. At "
 	"--points instructions all registers and all RAM are hashed; hashes and the guest's "
 	"console must be the same in both, and the console the same as the recorded one.\n\n"
 	"Exit codes: 0 the same; 1 not, or failed; 2 wrong use.\n\n"
 	"Example:\n"
-	"  ringside replay verify rec --samples 10000 --bytes 1M\n";
+	"  ringside replay verify rec --samples 10000 --bytes 1M\n"
+	"  ringside replay verify rec -n 'guest:timer::100us { tracemem(copyin(uregs[R_RSP], 64), "
+	"64); }'\n";
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct verify_arguments *a = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->program;
+		state->child_inputs[1] = &a->replay;
+		break;
 	case KEY_POINTS:
 		if (!rs_cli_read_number(text, 1, POINTS_MAX, &a->points))
 			argp_error(state, "--points '%s': expected a number from 1 to %d", text,
@@ -82,9 +96,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		a->quiet = true;
 		break;
 	case ARGP_KEY_ARG:
-		if (a->directory)
+		if (!a->directory)
+			a->directory = text;
+		else if (!rs_cli_program_given(&a->program))
 			argp_error(state, "one recording, please");
-		a->directory = text;
+		else
+			rs_cli_word_add(state, &a->program.args, text);
 		break;
 	case ARGP_KEY_NO_ARGS:
 		argp_error(state, "which recording?");
@@ -102,12 +119,16 @@ struct replayed {
 	struct rs_session *session;
 	struct rs_guest_memory memory;
 	uint64_t end; /* the last instruction that is stopped at */
+	uint64_t *stops;
+	uint32_t n_stops;
+	uint64_t n_samples, point; /* samples that are due in all; points that were hashed */
 	struct rs_state_hash *hashes;
-	uint64_t samples; /* that were taken, */
-	uint64_t read;	  /* bytes that they read, */
-	uint64_t missing; /* and how often a stack was not there */
-	uint8_t *buffer;  /* of a->bytes */
-	int console;	  /* memfd */
+	uint64_t fired, told; /* a program's probes; what it had to say */
+	uint64_t samples;     /* that were taken, */
+	uint64_t read;	      /* bytes that they read, */
+	uint64_t missing;     /* and how often a stack was not there */
+	uint8_t *buffer;      /* of a->bytes */
+	int console;	      /* memfd */
 	bool shows;
 };
 
@@ -146,6 +167,55 @@ static struct rs_error *sample(struct replayed *r)
 	return NULL;
 }
 
+/* Where the i-th of n stops is, from 1. */
+static uint64_t place(uint64_t end, uint64_t i, uint64_t n)
+{
+	return (uint64_t)((unsigned __int128)end * i / n);
+}
+
+/* The instructions to stop at: each point and, between them, each sample. */
+static struct rs_error *plan(struct replayed *r, uint64_t samples)
+{
+	uint64_t points = r->a->points, point = 1, next = 1;
+
+	r->stops = calloc(points + samples, sizeof(*r->stops));
+	if (!r->stops)
+		return rs_error_no_memory();
+	while (point <= points) {
+		uint64_t to = place(r->end, point, points);
+		uint64_t at = next <= samples ? place(r->end, next, samples + 1) : UINT64_MAX;
+		uint64_t stop = at < to ? at : to;
+
+		point += stop == to;
+		next += stop == at;
+		if (stop && (!r->n_stops || r->stops[r->n_stops - 1] != stop))
+			r->stops[r->n_stops++] = stop;
+	}
+	r->n_samples = samples;
+	return NULL;
+}
+
+/* It stands at the i-th stop: what is due there. */
+static struct rs_error *stopped(void *ctx, uint32_t i, struct rs_session *session)
+{
+	struct replayed *r = ctx;
+	uint64_t points = r->a->points;
+	struct rs_error *err = NULL;
+
+	r->session = session;
+	if (!r->memory.n_ram)
+		map_ram(r);
+	if (r->samples < r->n_samples &&
+	    place(r->end, r->samples + 1, r->n_samples + 1) == r->stops[i])
+		err = sample(r);
+	if (!err && place(r->end, r->point + 1, points) == r->stops[i])
+		err = rs_session_hash(session, &r->hashes[r->point++]);
+	if (r->shows && !(i % 64))
+		fprintf(stderr, "\r\033[K%s: %.0f %%", r->n_samples ? "looked at" : "left alone",
+			100.0 * (double)r->stops[i] / (double)r->end);
+	return err;
+}
+
 /* To an instruction, where it must come. */
 static struct rs_error *run_to(struct replayed *r, uint64_t icount)
 {
@@ -160,60 +230,118 @@ static struct rs_error *run_to(struct replayed *r, uint64_t icount)
 	return err;
 }
 
-/* Where the i-th of n stops is, from 1. */
-static uint64_t place(uint64_t end, uint64_t i, uint64_t n)
+/* Stops alone. */
+static struct rs_error *go_through(struct replayed *r, const struct rs_recording *recording,
+				   const char *console)
 {
-	return (uint64_t)((unsigned __int128)end * i / n);
+	const struct rs_session_options options = { .console = console };
+	struct rs_session_run rest = { .icount = UINT64_MAX, .stop = &rs_cli_stop };
+	struct rs_error *err = rs_session_open(recording, &options, &r->session);
+
+	for (uint32_t i = 0; !err && i < r->n_stops; i++) {
+		err = run_to(r, r->stops[i]);
+		if (!err)
+			err = stopped(r, i, r->session);
+	}
+	if (!err)
+		err = rs_session_run(r->session, &rest);
+	rs_session_close(r->session);
+	return err;
 }
 
-/* To each point and, between them, each sample. */
-static struct rs_error *go_through(struct replayed *r, uint64_t samples)
+/* ---- with a program's probes -------------------------------------------------------------- */
+
+static void told(void *ctx, const char *text)
 {
-	uint64_t points = r->a->points, point = 1, next = 1, now = 0;
-	struct rs_error *err = NULL;
+	(void)text;
+	++*(uint64_t *)ctx; /* a fault that the program meets is none of the replay's */
+}
 
-	while (!err && point <= points) {
-		uint64_t to = place(r->end, point, points);
-		uint64_t at = next <= samples ? place(r->end, next, samples + 1) : UINT64_MAX;
-		uint64_t stop = at < to ? at : to;
+static struct rs_error *run_program(struct replayed *r, struct rs_script_replay *replay,
+				    struct rs_script *script)
+{
+	struct rs_script_io io = { .tell = told,
+				   .ctx = &r->told,
+				   .clock = rs_replay_source_stream(replay->source)->clock,
+				   .stop = &rs_cli_stop };
+	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	struct rs_sink *sink;
+	struct rs_error *err;
+	struct rs_out out;
 
-		if (stop > now)
-			err = run_to(r, stop);
-		now = stop > now ? stop : now;
-		if (!err && stop == at && ++next)
-			err = sample(r);
-		if (!err && stop == to)
-			err = rs_session_hash(r->session, &r->hashes[point++ - 1]);
-		if (r->shows && !(next % 64))
-			fprintf(stderr, "\r\033[K%s: %.0f %%", samples ? "looked at" : "left alone",
-				100.0 * (double)now / (double)r->end);
+	if (nowhere < 0)
+		return rs_error_errno(errno, "/dev/null");
+	err = rs_out_init(&out, nowhere);
+	if (err) {
+		close(nowhere);
+		return err;
 	}
+	io.out = &out;
+	err = rs_script_start(script, &io, &sink);
+	if (!err)
+		err = rs_script_replay_run(replay, "replay verify", script, sink, NULL);
+	rs_out_deinit(&out);
+	close(nowhere);
+	r->fired = rs_replay_source_counts(replay->source).fired;
+	if (!err && r->point < r->a->points && !rs_cli_stop)
+		err = rs_error_create(RS_FAILED, "the replay ended before instruction %" PRIu64,
+				      place(r->end, r->point + 1, r->a->points));
+	return err;
+}
+
+static struct rs_error *with_program(struct replayed *r, const char *console)
+{
+	struct rs_script_replay replay = r->a->replay;
+	struct rs_script *script = NULL;
+	const struct rs_schema *schema;
+	struct rs_error *err;
+	char *text = NULL;
+	size_t len = 0;
+
+	replay.options.console = console;
+	replay.options.pauses = (struct rs_replay_pauses){ r->stops, r->n_stops, stopped, r };
+	err = rs_cli_program_read(&r->a->program, &text, &len);
+	if (!err)
+		err = rs_script_replay_open(&replay, r->a->directory);
+	if (!err) {
+		schema = rs_replay_source_stream(replay.source)->schema;
+		err = rs_script_compile(
+			&(struct rs_script_config){ .name = rs_cli_program_name(&r->a->program),
+						    .text = text,
+						    .len = len,
+						    .schemas = &schema,
+						    .n_schemas = 1,
+						    .args = r->a->program.args.at,
+						    .n_args = r->a->program.args.n,
+						    .options = r->a->program.options.at,
+						    .n_options = r->a->program.options.n,
+						    .make = rs_replay_source_make,
+						    .make_ctx = replay.source },
+			&script);
+	}
+	if (!err)
+		err = run_program(r, &replay, script);
+	rs_script_destroy(script);
+	rs_script_replay_close(&replay);
+	free(text);
 	return err;
 }
 
 static struct rs_error *replay(struct replayed *r, const struct rs_recording *recording,
-			       uint64_t samples)
+			       uint64_t samples, bool program)
 {
-	struct rs_session_run rest = { .icount = UINT64_MAX, .stop = &rs_cli_stop };
-	struct rs_session_options options;
-	struct rs_error *err;
+	struct rs_error *err = plan(r, samples);
 	char path[64];
 
+	if (err)
+		return err;
 	r->console = memfd_create("console", 0);
 	if (r->console < 0)
 		return rs_error_errno(errno, "memory for the console");
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", r->console);
-	options.console = path;
-	err = rs_session_open(recording, &options, &r->session);
-	if (!err)
-		map_ram(r);
-	if (!err)
-		err = go_through(r, samples);
-	if (!err)
-		err = rs_session_run(r->session, &rest);
+	err = program ? with_program(r, path) : go_through(r, recording, path);
 	if (!err && rs_cli_stop)
 		err = rs_error_create(RS_FAILED, "stopped");
-	rs_session_close(r->session);
 	if (r->shows)
 		fputs("\r\033[K", stderr);
 	return err;
@@ -289,8 +417,12 @@ static void show_text(const struct replayed *alone, const struct replayed *looke
 		       a->low == b->low && a->high == b->high ? "" : "  DIFFERS");
 	}
 	printf("%" PRIu64 " of %" PRIu64 " states are the same, with %" PRIu64
-	       " stops that read %" PRIu64 " bytes (no stack at %" PRIu64 " of them)\n",
+	       " stops that read %" PRIu64 " bytes (no stack at %" PRIu64 " of them)",
 	       v->same_points, points, looked_at->samples, looked_at->read, looked_at->missing);
+	if (rs_cli_program_given(&looked_at->a->program))
+		printf(", %" PRIu64 " probes that fired (%" PRIu64 " errors)", looked_at->fired,
+		       looked_at->told);
+	putchar('\n');
 	printf("console, %" PRIu64 " bytes: %s; %s as recorded\n", v->console_bytes,
 	       v->same_console ? "the same" : "DIFFERS",
 	       v->same_as_recorded ? "the same" : "NOT the same");
@@ -312,12 +444,12 @@ static void show_json(const struct replayed *alone, const struct replayed *looke
 					  (json_int_t)place(alone->end, i + 1, alone->a->points),
 					  "alone", one, "looked_at", other));
 	}
-	rs_cli_print_json(
-		json_pack("{s:o, s:I, s:I, s:I, s:I, s:b, s:b}", "states", points, "same",
-			  (json_int_t)v->same_points, "samples", (json_int_t)looked_at->samples,
-			  "read_bytes", (json_int_t)looked_at->read, "console_bytes",
-			  (json_int_t)v->console_bytes, "console_same", (int)v->same_console,
-			  "console_as_recorded", (int)v->same_as_recorded));
+	rs_cli_print_json(json_pack(
+		"{s:o, s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "states", points, "same",
+		(json_int_t)v->same_points, "fired", (json_int_t)looked_at->fired, "samples",
+		(json_int_t)looked_at->samples, "read_bytes", (json_int_t)looked_at->read,
+		"console_bytes", (json_int_t)v->console_bytes, "console_same", (int)v->same_console,
+		"console_as_recorded", (int)v->same_as_recorded));
 }
 
 /* ---- the verb ----------------------------------------------------------------------------- */
@@ -336,8 +468,9 @@ static struct rs_error *replay_both(struct replayed *alone, struct replayed *loo
 	alone->end = looked_at->end = recording->icount;
 	if (!recording->icount)
 		return rs_error_create(RS_USAGE, "%s: nothing was recorded", recording->directory);
-	err = replay(alone, recording, 0);
-	return err ? err : replay(looked_at, recording, a->samples);
+	err = replay(alone, recording, 0, false);
+	return err ? err
+		   : replay(looked_at, recording, a->samples, rs_cli_program_given(&a->program));
 }
 
 static void replayed_deinit(struct replayed *r)
@@ -345,13 +478,21 @@ static void replayed_deinit(struct replayed *r)
 	if (r->console >= 0)
 		close(r->console);
 	free(r->hashes);
+	free(r->stops);
 	free(r->buffer);
 }
 
 int replay_verify(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, "REC", doc, NULL, NULL, NULL };
-	struct verify_arguments a = { .points = POINTS, .samples = 1000, .bytes = BYTES };
+	static const struct argp_child children[] = { { &rs_cli_program_argp, 0, NULL, 0 },
+						      { &rs_script_replay_argp, 0, NULL, 0 },
+						      { 0 } };
+	static const struct argp argp = {
+		options, parse, "REC [ARG...]", doc, children, NULL, NULL
+	};
+	struct verify_arguments a = {
+		.program.optional = true, .points = POINTS, .samples = UINT64_MAX, .bytes = BYTES
+	};
 	struct rs_recording recording = { 0 };
 	struct replayed alone = { .a = &a, .console = -1 }, looked_at = alone;
 	struct verdict v = { 0 };
@@ -360,6 +501,8 @@ int replay_verify(int argc, char **argv)
 
 	if (rs_cli_parse(&argp, argc, argv, &a))
 		return RS_EXIT_USAGE;
+	if (a.samples == UINT64_MAX)
+		a.samples = rs_cli_program_given(&a.program) ? 0 : SAMPLES;
 	alone.shows = looked_at.shows = !a.quiet && !a.json && isatty(STDERR_FILENO);
 	rs_cli_catch_stop();
 	err = rs_recording_read(a.directory, &recording);

@@ -83,8 +83,7 @@ static bool may_be_any(const struct rs_view *view)
 	return view->event->kind == RS_KIND_LOSS && view->stream->mixed;
 }
 
-bool rs_query_match(const struct rs_query *query, const struct rs_view *view,
-		    const struct rs_machine *machine, uint32_t pushed)
+bool rs_query_match(const struct rs_query *query, const struct rs_view *view, uint32_t pushed)
 {
 	const struct rs_stream *stream = view->stream;
 
@@ -104,5 +103,5 @@ bool rs_query_match(const struct rs_query *query, const struct rs_view *view,
 	if (view->event->kind == RS_KIND_LOSS)
 		return true;
 	return (pushed & RS_PUSHED_PREDICATE) || !query->predicate ||
-	       query->predicate->match(query->predicate->ctx, view, machine);
+	       query->predicate->match(query->predicate->ctx, view);
 }

@@ -31,7 +31,7 @@ struct rs_cpu_set {
 /* Decides on one event; the language's compiled predicate is one of these. */
 struct rs_evaluator {
 	void *ctx;
-	bool (*match)(void *ctx, const struct rs_view *view, const struct rs_machine *machine);
+	bool (*match)(void *ctx, const struct rs_view *view);
 };
 
 /*
@@ -86,8 +86,7 @@ bool rs_cpu_set_has(const struct rs_cpu_set *set, int cpu);
 bool rs_query_wants(const struct rs_query *query, const struct rs_event *event);
 
 /* Whether it wants this view, but for the parts in `pushed`. */
-bool rs_query_match(const struct rs_query *query, const struct rs_view *view,
-		    const struct rs_machine *machine, uint32_t pushed);
+bool rs_query_match(const struct rs_query *query, const struct rs_view *view, uint32_t pushed);
 
 /* Whether it wants everything. */
 bool rs_query_is_all(const struct rs_query *query);

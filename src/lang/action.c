@@ -17,7 +17,7 @@ static const struct {
 	const char *why;
 } absent[] = {
 	{ " jstack ", "events of a trace carry no stacks" },
-	{ " copyin copyinstr copyinto copyout copyoutstr memref "
+	{ " copyout copyoutstr memref "
 	  "mutex_owned mutex_owner mutex_type_adaptive mutex_type_spin rw_iswriter "
 	  "rw_read_held rw_write_held progenyof getmajor getminor cleanpath ddi_pathname "
 	  "msgdsize msgsize d_path ",

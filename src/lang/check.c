@@ -7,6 +7,7 @@
  * As in the parser, the first error stays, and what follows does nothing that matters.
  */
 #include "lang/check.h"
+#include "lang/machine.h"
 
 #include <string.h>
 
@@ -236,6 +237,12 @@ static bool check_enumerator(struct checker *c, struct node *node)
 		node->type = TYPE_OF_INT;
 		return true;
 	}
+	if (machine_register(node->text, &value)) {
+		node->kind = N_INT;
+		node->value = value;
+		node->type = TYPE_OF_INT;
+		return true;
+	}
 	found = enum_value(c->script, node->text, &value);
 	if (found < 0)
 		FAIL(c, node->at, "D_IDENT_AMBIG",
@@ -253,7 +260,7 @@ static void undefined(struct checker *c, const struct node *node)
 {
 	static const char absent[] = " ppid uid gid curthread curpsinfo curlwpsinfo curcpu errno "
 				     "vtimestamp caller ucaller ipl root cwd zonename "
-				     "regs uregs ";
+				     "regs ";
 	const char *best = NULL, *known = strstr(absent, node->text);
 	uint32_t distance = NEAREST_MAX + 1;
 	struct prototype prototype;
@@ -282,7 +289,7 @@ static void undefined(struct checker *c, const struct node *node)
 
 static void check_name(struct checker *c, struct node *node)
 {
-	struct variable *variable;
+	struct variable *variable = variable_find(c->script, SCOPE_GLOBAL, node->text);
 
 	if (check_raw_arg(c, node))
 		return;
@@ -290,13 +297,16 @@ static void check_name(struct checker *c, struct node *node)
 		FAIL(c, node->at, "D_ARGS_TYPE", "write args.name or args[0]");
 		return;
 	}
+	if (variable && variable->inlined && !variable->busy) { /* before D's own of its name */
+		expand(c, node, variable);
+		return;
+	}
 	if (strncmp(node->text, "xdt_", 4) && builtin_find(node->text, &node->index, &node->type)) {
 		node->refers = REFERS_BUILTIN;
 		return;
 	}
-	variable = variable_find(c->script, SCOPE_GLOBAL, node->text);
 	if (variable && variable->inlined) {
-		expand(c, node, variable);
+		expand(c, node, variable); /* which leads back to itself */
 	} else if (variable) {
 		if (variable->is_array)
 			FAIL(c, node->at, "D_ARR_BADREF", "'%s' is an array: give it keys",
@@ -428,8 +438,22 @@ static bool is_associative(const struct checker *c, const struct node *base)
 		variable->type.kind != TYPE_POINTER);
 }
 
+/* uregs[R_RAX]: the array that is none. */
+static bool is_uregs(const struct checker *c, const struct node *base)
+{
+	return base->kind == N_NAME && !strcmp(base->text, "uregs") &&
+	       !variable_find(c->script, SCOPE_GLOBAL, "uregs");
+}
+
 static void check_index(struct checker *c, struct node *node)
 {
+	if (is_uregs(c, node->a)) {
+		node->kind = N_CALL;
+		node->text = node->a->text;
+		node->a = NULL;
+		check_call(c, node);
+		return;
+	}
 	if (!is_args(node->a)) {
 		if (is_associative(c, node->a))
 			check_array(c, node, NULL);

@@ -3,7 +3,7 @@
  * D's functions, a row each. A string that is part of another is not copied; one that is made is
  * cut to strsize, and lies in the firing's scratch.
  */
-#include "lang/memory.h"
+#include "lang/machine.h"
 
 #include <ctype.h>
 #include <endian.h>
@@ -385,6 +385,14 @@ const struct function functions[] = {
 	{ "string basename(string path)", "what is behind the last slash", call_basename },
 	{ "void bcopy(void *from, void *to, size_t bytes)", "copies from one address to another",
 	  call_bcopy },
+	{ "void *copyin(uint64_t address, size_t bytes)", "the guest's memory, copied",
+	  machine_copyin },
+	{ "void *copyinphys(uint64_t address, size_t bytes)", "of a physical address",
+	  machine_copyinphys },
+	{ "string copyinstr(uint64_t address [, size_t most])", "the guest's text, to its NUL",
+	  machine_copyinstr },
+	{ "void copyinto(uint64_t address, size_t bytes, void *to)", "copyin() to a place",
+	  machine_copyinto },
 	{ "string dirname(string path)", "what is before it", call_dirname },
 	{ "string func(uint64_t address)", "the address, whose function is not known",
 	  call_symbol },
@@ -401,6 +409,7 @@ const struct function functions[] = {
 	{ "uint64_t ntohll(uint64_t x)", "from network byte order", call_htonll },
 	{ "uint16_t ntohs(uint16_t x)", "from network byte order", call_htons },
 	{ "int rand(void)", "pseudo-random, the same in each run", call_rand },
+	{ "uint64_t reg(string name)", "the guest's register: \"rip\", \"cr3\"", machine_reg },
 	{ "int rindex(string s, string part [, int from])",
 	  "where the part last is, from 0; -1: nowhere", call_rindex },
 	{ "int speculation(void)", "a new speculation's number; 0: there is none left",
@@ -426,6 +435,7 @@ const struct function functions[] = {
 	{ "string uaddr(uint64_t address)", "the address", call_symbol },
 	{ "string ufunc(uint64_t address)", "the address", call_symbol },
 	{ "string umod(uint64_t address)", "the address", call_symbol },
+	{ "uint64_t uregs(int number)", "the guest's register, as uregs[R_RAX]", machine_uregs },
 	{ "string usym(uint64_t address)", "the address", call_symbol },
 };
 const uint32_t n_functions = sizeof(functions) / sizeof(functions[0]);

@@ -30,6 +30,13 @@ struct rs_script_config {
 	uint32_t n_args;
 	const char *const *options; /* "quiet", "strsize=64"; they win over the program's own */
 	uint32_t n_options;
+	/*
+	 * What the source makes when it is asked for by name (a replay's "guest:timer::1ms"): told
+	 * of each description of events before any is matched. *event: the event, of its schema;
+	 * NULL: the description is none of these. RS_USAGE: it is, and makes no sense. Optional.
+	 */
+	struct rs_error *(*make)(void *ctx, const char *description, const struct rs_event **event);
+	void *make_ctx;
 	bool may_match_nothing; /* a probe description that matches no probe is no error */
 };
 

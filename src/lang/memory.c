@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "lang/machine.h"
+
 static char *bad(struct firing *firing, uint64_t address)
 {
 	firing->fault = FAULT_BADADDR;
@@ -39,7 +41,7 @@ char *memory_at(struct firing *firing, uint64_t address, uint64_t bytes, bool wr
 		offset &= (1u << MEMORY_HANDLE) - 1;
 		break;
 	default:
-		return bad(firing, address);
+		return write ? bad(firing, address) : machine_copy(firing, address, bytes);
 	}
 	if (!base || offset > room || bytes > room - offset)
 		return bad(firing, address);
@@ -49,12 +51,18 @@ char *memory_at(struct firing *firing, uint64_t address, uint64_t bytes, bool wr
 bool memory_load(struct firing *firing, uint64_t address, uint8_t n, uint64_t *value)
 {
 	uint8_t bytes = n & 0x7f;
-	const char *at = memory_at(firing, address, bytes, false);
+	const char *at = NULL;
 
-	if (!at)
-		return false;
 	*value = 0;
-	memcpy(value, at, bytes);
+	if (memory_is_guest(address)) {
+		if (!machine_read(firing, address, value, bytes))
+			return false;
+	} else {
+		at = memory_at(firing, address, bytes, false);
+		if (!at)
+			return false;
+		memcpy(value, at, bytes);
+	}
 	*value = type_cut(INT_OF(bytes, n & 0x80), *value);
 	return true;
 }
@@ -84,6 +92,8 @@ bool memory_load_text(struct firing *firing, uint64_t address, uint64_t most, st
 	const char *at;
 	char *copy;
 
+	if (memory_is_guest(address))
+		return machine_text(firing, address, most && most < limit ? most : limit, value);
 	at = text_at(firing, address, most && most < limit ? most : limit, &len);
 	if (!at)
 		return false;

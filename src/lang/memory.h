@@ -3,6 +3,7 @@
  * The addresses that a program can have: of its structs and arrays, and of what alloca() gave. An
  * address is a number, its region in the bits from 48 on, so that no address of an event is by
  * chance one of these; it may be anything, for programs calculate, and is looked at at each use.
+ * All others are the guest's own, and there to be read where the source has stopped a machine.
  *
  *	globals   structs and arrays of the program	as long as it runs
  *	this	  this-> structs and arrays		for the firing, and zero at its beginning
@@ -21,7 +22,12 @@
 #define MEMORY_ZEROS   (UINT64_C(4) << 48)
 #define MEMORY_DYNAMIC (UINT64_C(5) << 48)
 #define MEMORY_REGION  (UINT64_MAX << 48)
-#define MEMORY_HANDLE  16 /* an object's number in the dynamic region begins at this bit */
+/* None of ours: the guest's, where the source has a machine (machine.h). */
+static inline bool memory_is_guest(uint64_t address)
+{
+	return address < MEMORY_GLOBALS || address >= MEMORY_DYNAMIC + MEMORY_GLOBALS;
+}
+#define MEMORY_HANDLE 16 /* an object's number in the dynamic region begins at this bit */
 
 _Static_assert(LANG_OBJECT_MAX < 1u << MEMORY_HANDLE, "an object's bytes are below its number");
 

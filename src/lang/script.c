@@ -360,6 +360,27 @@ bool probe_has_arg(const struct rs_script *script, const struct rs_event *event,
 	return false;
 }
 
+/* The events that the source makes because the program names them. */
+static struct rs_error *probes_make(struct rs_script *script, const struct clause *clause)
+{
+	for (const struct pattern *p = clause->patterns; p; p = p->next) {
+		const struct rs_event *event = NULL;
+		struct rs_error *err = NULL, *told;
+
+		if (!pattern_is_event(p))
+			continue;
+		told = script->config.make(script->config.make_ctx, p->text, &event);
+		if (told)
+			err = lang_error(script, p->at, "D_PDESC_INVAL", "%s", rs_error_text(told));
+		rs_error_free(told);
+		if (!err && event)
+			err = probe_of_event(script, event, NULL);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
 /* The last field of a description, and whether the others before it can match (provider, "", "").
  */
 static bool own_probe(const char *text, const char *provider, const char *name)
@@ -596,6 +617,8 @@ static struct rs_error *compile(struct rs_script *script)
 		err = unused_arguments(script);
 	if (!err)
 		err = probes_init(script);
+	for (struct clause *c = script->clauses; c && !err && script->config.make; c = c->next)
+		err = probes_make(script, c);
 	for (struct variable *v = script->variables; v && !err; v = v->next) {
 		if (!v->inlined && !variable_place(script, v))
 			err = rs_error_create(RS_USAGE, "%s: more than %d variables", script->file,

@@ -215,12 +215,29 @@ struct rs_error *rs_session_run(struct rs_session *s, struct rs_session_run *run
 		return err;
 	if (run->stopped.why == RS_GDB_ENDED)
 		return has_ended(s);
-	if (run->stopped.why == RS_GDB_STOPPED && run->icount != UINT64_MAX) {
+	if (run->icount != UINT64_MAX) {
 		err = rs_session_icount(s, &now);
 		run->at_target = now == run->icount;
-		if (run->at_target)
+		if (now >= s->breaks_at)
 			s->breaks_at = UINT64_MAX; /* QEMU forgets a break that was reached */
 	}
+	return err;
+}
+
+struct rs_error *rs_session_step(struct rs_session *s, struct rs_session_run *run)
+{
+	struct rs_error *err;
+
+	run->at_target = false;
+	if (s->ended) {
+		run->stopped.why = RS_GDB_ENDED;
+		return NULL;
+	}
+	err = rs_gdb_step(s->qemu.gdb);
+	if (!err)
+		err = wait_stop(s, run);
+	if (!err && run->stopped.why == RS_GDB_ENDED)
+		return has_ended(s);
 	return err;
 }
 

@@ -52,6 +52,10 @@ struct rs_session_run {
 /* Lets it go on. RS_FAILED: QEMU lost its way (its log and it differ), with its words. */
 struct rs_error *rs_session_run(struct rs_session *session, struct rs_session_run *run);
 
+/* One instruction; or, where an interrupt or a fault comes instead, the way to its handler. Of run
+ * only `stop` is looked at. */
+struct rs_error *rs_session_step(struct rs_session *session, struct rs_session_run *run);
+
 /* Hash of all registers, all RAM and the instruction count: two machines with the same one do the
  * same from here on. */
 struct rs_state_hash {

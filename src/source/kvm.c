@@ -238,7 +238,7 @@ static struct rs_error *views_take(struct kvm_source *k, const struct rs_batch *
 
 		*view = from->views[i];
 		err = stream_of(k, view, &view->stream);
-		*n += !err && rs_query_match(&k->query, view, NULL, 0);
+		*n += !err && rs_query_match(&k->query, view, 0);
 	}
 	return err;
 }

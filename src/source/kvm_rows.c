@@ -415,7 +415,7 @@ static bool begin_thread(struct kvm_rows *rows, const struct rs_kvm_thread *thre
 	snprintf(rows->pid, sizeof(rows->pid), "%d", thread->pid);
 	snprintf(rows->tid, sizeof(rows->tid), "%d", thread->tid);
 	snprintf(rows->vcpu, sizeof(rows->vcpu), "%d", thread->vcpu);
-	return rs_query_match(&rows->query, &view, NULL,
+	return rs_query_match(&rows->query, &view,
 			      RS_PUSHED_PROBES | RS_PUSHED_TIME | RS_PUSHED_CPUS |
 				      RS_PUSHED_PREDICATE);
 }

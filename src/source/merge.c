@@ -177,7 +177,7 @@ static size_t take(struct merge *m, const struct input *input, size_t n, struct 
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (wanted(m, views[i].event) &&
-		    (m->globs_alone || rs_query_match(&m->query, &views[i], input->batch.machine,
+		    (m->globs_alone || rs_query_match(&m->query, &views[i],
 						      input->pushed | RS_PUSHED_PROBES)))
 			to[kept++] = views[i];
 	}

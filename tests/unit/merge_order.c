@@ -77,7 +77,7 @@ static size_t script_events(struct script *s, const struct step *step)
 
 		s->payloads[kept] = s->serial++;
 		view.payload = (const uint8_t *)&s->payloads[kept];
-		if (rs_query_match(&s->query, &view, NULL, ~s->takes))
+		if (rs_query_match(&s->query, &view, ~s->takes))
 			s->views[kept++] = view;
 	}
 	return kept;
@@ -434,9 +434,9 @@ static int expected_order(const void *a, const void *b)
 }
 
 /* Odd serial numbers only. */
-static bool odd(void *ctx, const struct rs_view *view, const struct rs_machine *machine)
+static bool odd(void *ctx, const struct rs_view *view)
 {
-	(void)ctx, (void)machine;
+	(void)ctx;
 	return view->tsc & 1;
 }
 

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PROGRAM_MAX	(2u << 20) /* bytes that are read of a program; the compiler takes less */
+#define NAME_OF_PROGRAM "-n"
+
+/* ---- arguments ---------------------------------------------------------------------------- */
+
+enum { KEY_JSON = 768 };
+
+static const struct argp_option options[] = {
+	{ "program", 'n', "PROGRAM", 0, "The program itself", 1 },
+	{ "script", 's', "FILE", 0, "The program is in this file; - is standard input", 1 },
+	{ "option", 'x', "NAME[=VALUE]", 0, "Set an option of D; may be given again", 2 },
+	{ "cpp", 'C', NULL, 0, "Run the program through the C preprocessor, cpp, first", 4 },
+	{ "define", 'D', "NAME[=VALUE]", 0, "Define a macro for -C", 4 },
+	{ "include", 'I', "DIR", 0, "Look for files that are included here, with -C", 4 },
+	{ 0 },
+};
+
+void rs_cli_word_add(struct argp_state *state, struct rs_cli_words *words, const char *word)
+{
+	if (words->n == RS_CLI_WORDS_MAX)
+		argp_error(state, "'%s': more than %d of these", word, RS_CLI_WORDS_MAX);
+	words->at[words->n++] = word;
+}
+
+/* -Dname and -Iname as cpp takes them: two words. */
+static void add_cpp(struct argp_state *state, struct rs_cli_program *a, const char *flag,
+		    const char *word)
+{
+	rs_cli_word_add(state, &a->cpp, flag);
+	rs_cli_word_add(state, &a->cpp, word);
+}
+
+static void check(struct argp_state *state, const struct rs_cli_program *a)
+{
+	if ((a->program && a->file) || (!a->optional && !rs_cli_program_given(a)))
+		argp_error(state, "one program, please: -n 'PROGRAM' or -s FILE");
+	if (a->cpp.n && !a->preprocess)
+		argp_error(state, "-D and -I go with -C");
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct rs_cli_program *a = state->input;
+
+	switch (key) {
+	case 'n':
+		a->program = text;
+		break;
+	case 's':
+		a->file = text;
+		break;
+	case 'x':
+		rs_cli_word_add(state, &a->options, text);
+		break;
+	case 'C':
+		a->preprocess = true;
+		break;
+	case 'D':
+		add_cpp(state, a, "-D", text);
+		break;
+	case 'I':
+		add_cpp(state, a, "-I", text);
+		break;
+	case ARGP_KEY_END:
+		check(state, a);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+const struct argp rs_cli_program_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+
+static const struct argp_option said_options[] = {
+	{ "quiet", 'q', NULL, 0, "Only what the program itself prints, as -x quiet", 2 },
+	{ "json", KEY_JSON, NULL, 0, "JSON Lines: what each clause says, and the aggregations", 2 },
+	{ 0 },
+};
+
+static error_t parse_said(int key, char *text, struct argp_state *state)
+{
+	struct rs_cli_program *a = state->input;
+
+	(void)text;
+	if (key != 'q' && key != KEY_JSON)
+		return ARGP_ERR_UNKNOWN;
+	rs_cli_word_add(state, &a->options, key == 'q' ? "quiet" : "json");
+	return 0;
+}
+
+const struct argp rs_cli_program_said_argp = { said_options, parse_said, NULL, NULL,
+					       NULL,	     NULL,	 NULL };
+
+const char *rs_cli_program_name(const struct rs_cli_program *a)
+{
+	return a->file ? a->file : NAME_OF_PROGRAM;
+}
+
+/* ---- the program's text ------------------------------------------------------------------- */
+
+static struct rs_error *read_all(int fd, const char *name, char **text, size_t *len)
+{
+	char *at = malloc(PROGRAM_MAX + 1);
+	ssize_t n = 1;
+
+	if (!at)
+		return rs_error_no_memory();
+	for (*len = 0; n && *len < PROGRAM_MAX; *len += (size_t)n) {
+		n = read(fd, at + *len, PROGRAM_MAX - *len);
+		if (n < 0) {
+			struct rs_error *err = rs_error_errno(errno, "reading %s", name);
+
+			free(at);
+			return err;
+		}
+	}
+	at[*len] = '\0';
+	*text = at;
+	return NULL;
+}
+
+static struct rs_error *read_program(const struct rs_cli_program *a, char **text, size_t *len)
+{
+	struct rs_error *err;
+	int fd;
+
+	if (a->program) {
+		*text = strdup(a->program);
+		*len = strlen(a->program);
+		return *text ? NULL : rs_error_no_memory();
+	}
+	if (!strcmp(a->file, "-"))
+		return read_all(STDIN_FILENO, "standard input", text, len);
+	fd = open(a->file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return rs_error_errno(errno, "%s", a->file);
+	err = read_all(fd, a->file, text, len);
+	close(fd);
+	return err;
+}
+
+/* cpp with its input and output in memory; its complaints go to our standard error. */
+static struct rs_error *run_cpp(const struct rs_cli_program *a, int in, int out)
+{
+	char *argv[RS_CLI_WORDS_MAX + 8] = { (char[]){ "cpp" }, (char[]){ "-undef" },
+					     (char[]){ "-D__ringside__" } };
+	const char *slash = a->file ? strrchr(a->file, '/') : NULL;
+	posix_spawn_file_actions_t actions;
+	char folder[PATH_MAX], iquote[] = "-iquote";
+	size_t n = 3;
+	int status, error;
+	pid_t pid;
+
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - a->file) + 1 : 0,
+		 slash ? a->file : "");
+	for (uint32_t i = 0; i < a->cpp.n; i++)
+		argv[n++] = (char *)a->cpp.at[i];
+	if (slash) { /* what the program includes is beside it */
+		argv[n++] = iquote;
+		argv[n++] = folder;
+	}
+	argv[n] = (char[]){ "-" };
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+	error = posix_spawnp(&pid, "cpp", &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	if (error == ENOENT)
+		return rs_error_create(RS_ABSENT, "-C needs the C preprocessor: install cpp");
+	if (error)
+		return rs_error_errno(error, "cpp");
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return rs_error_errno(errno, "cpp");
+	}
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		return rs_error_create(RS_USAGE, "the C preprocessor refuses the program");
+	return NULL;
+}
+
+static struct rs_error *preprocess(const struct rs_cli_program *a, char **text, size_t *len)
+{
+	int in = memfd_create("program", MFD_CLOEXEC), out = memfd_create("program", MFD_CLOEXEC);
+	struct rs_error *err = NULL;
+	const char *name = rs_cli_program_name(a);
+	char mark[4200];
+	int n = snprintf(mark, sizeof(mark), "# 1 \"%s\"\n", name);
+
+	if (in < 0 || out < 0 || (size_t)n >= sizeof(mark) || write(in, mark, (size_t)n) != n ||
+	    write(in, *text, *len) != (ssize_t)*len || lseek(in, 0, SEEK_SET))
+		err = rs_error_errno(errno, "a file in memory");
+	if (!err)
+		err = run_cpp(a, in, out);
+	if (!err) {
+		free(*text);
+		*text = NULL;
+		lseek(out, 0, SEEK_SET);
+		err = read_all(out, "the preprocessor's output", text, len);
+	}
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	return err;
+}
+
+struct rs_error *rs_cli_program_read(const struct rs_cli_program *a, char **text, size_t *len)
+{
+	struct rs_error *err = read_program(a, text, len);
+
+	return err || !a->preprocess ? err : preprocess(a, text, len);
+}
+
+void rs_cli_program_notice(const char *verb, const struct rs_cli_program *a,
+			   const struct rs_script *script)
+{
+	uint32_t n = rs_script_matched(script);
+	const char *text = a->program ? a->program + strspn(a->program, " \t\n") : a->file;
+
+	if (rs_script_is_quiet(script))
+		return;
+	fprintf(stderr, "ringside %s: %s '%.*s' matched %u probe%s\n", verb,
+		a->file ? "script" : "description",
+		(int)(a->file ? strlen(text) : strcspn(text, " \t\n,/{;")), text, n,
+		n == 1 ? "" : "s");
+}

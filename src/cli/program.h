@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A program in D as a verb's options give it: its text, its arguments and options. */
+#ifndef RS_CLI_PROGRAM_H
+#define RS_CLI_PROGRAM_H
+
+#include <argp.h>
+
+#include "lang/lang.h"
+
+#define RS_CLI_WORDS_MAX 64
+
+/* Options that may be given again. */
+struct rs_cli_words {
+	const char *at[RS_CLI_WORDS_MAX];
+	uint32_t n;
+};
+
+/* Zero, but for `optional`, before parsing. */
+struct rs_cli_program {
+	bool optional; /* a verb that does something without one, too */
+	const char *program, *file;
+	struct rs_cli_words args, options, cpp; /* args: the verb's to fill */
+	bool preprocess;
+};
+
+/* Child of a verb's argp; its input is a struct rs_cli_program. */
+extern const struct argp rs_cli_program_argp;
+/* The same, for verbs whose output is the program's: --quiet and --json. */
+extern const struct argp rs_cli_program_said_argp;
+
+void rs_cli_word_add(struct argp_state *state, struct rs_cli_words *words, const char *word);
+
+static inline bool rs_cli_program_given(const struct rs_cli_program *program)
+{
+	return program->program || program->file;
+}
+
+/* What messages call it: its file, or "-n". */
+const char *rs_cli_program_name(const struct rs_cli_program *program);
+
+/* Its text, through the preprocessor where that is asked for; the caller's to free. */
+struct rs_error *rs_cli_program_read(const struct rs_cli_program *program, char **text,
+				     size_t *len);
+
+/* "description 'x' matched 2 probes", on standard error, unless the program is quiet. */
+void rs_cli_program_notice(const char *verb, const struct rs_cli_program *program,
+			   const struct rs_script *script);
+
+#endif

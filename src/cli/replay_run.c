@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ringside replay run: a program's probes in a replay. */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+
+#include "cli/replay.h"
+#include "cli/script_run.h"
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "TRACE", 0, "Keep what fired in this trace directory", 2 },
+	{ "list", 'l', NULL, 0, "List the probes that it matches, with their arguments", 5 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Replay a recording with a program's probes.\v"
+	"The machine stands still while a clause runs, and goes on as if nothing had been. ARG are "
+	"the program's $1, $2, ... Probes: guest:timer::N(us|ms|s|insns), guest:addr:0xADDR:exec, "
+	"guest:mem:0xADDR:read, write and read|write; in them uregs[R_RAX], reg(\"cr3\"), "
+	"copyin(), copyinstr(), copyinphys(), *(int *)address. Guest time is the count of "
+	"instructions: no caches, no pipelines. ringside-d(7) is the language.\n\n"
+	"Examples:\n"
+	"  ringside replay run rec -n 'guest:timer::1ms { @[args.cpl] = count(); }'\n"
+	"  ringside replay run rec -n 'guest:addr:0x401136:exec { trace(copyinstr(uregs[R_RDI])); "
+	"}'\n"
+	"  ringside replay run rec -o trace -s probes.d\n";
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct rs_script_run *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->program;
+		state->child_inputs[1] = &a->program;
+		state->child_inputs[2] = &a->replay;
+		break;
+	case 'o':
+		a->replay.trace = text;
+		break;
+	case 'l':
+		a->list = true;
+		break;
+	case ARGP_KEY_ARG:
+		rs_cli_word_add(state, a->on.n ? &a->program.args : &a->on, text);
+		break;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which recording?");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+int replay_run(int argc, char **argv)
+{
+	static const struct argp_child children[] = { { &rs_cli_program_argp, 0, NULL, 0 },
+						      { &rs_cli_program_said_argp, 0, NULL, 0 },
+						      { &rs_script_replay_argp, 0, NULL, 0 },
+						      { 0 } };
+	static const struct argp argp = {
+		options, parse, "REC [ARG...]", doc, children, NULL, NULL
+	};
+	struct rs_script_run a = { .verb = "replay run", .replay.given = true };
+	char *command;
+	int status;
+
+	if (rs_cli_parse(&argp, argc, argv, &a))
+		return RS_EXIT_USAGE;
+	rs_cli_catch_stop();
+	command = rs_cli_command(argc, argv);
+	a.command = command;
+	status = rs_script_run(&a);
+	free(command);
+	return status;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/script_replay.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/numbers.h"
+#include "record/tee.h"
+#include "store/sink.h"
+
+#define NS_PER_SEC UINT64_C(1000000000)
+
+/* ---- arguments ---------------------------------------------------------------------------- */
+
+enum { KEY_NO_JITTER = 896, KEY_SEED, KEY_FROM, KEY_TO };
+
+static const struct argp_option options[] = {
+	{ "no-jitter", KEY_NO_JITTER, NULL, 0,
+	  "In a replay: timers at the end of each period, not at a pseudo-random place in it", 3 },
+	{ "seed", KEY_SEED, "N", 0, "In a replay: another set of such places; 0", 3 },
+	{ "from", KEY_FROM, "TIME", 0, "In a replay: probes from this guest time on, as in 1.5",
+	  3 },
+	{ "to", KEY_TO, "TIME", 0, "In a replay: end at this guest time", 3 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct rs_script_replay *replay = state->input;
+
+	switch (key) {
+	case KEY_NO_JITTER:
+		replay->options.steady = true;
+		break;
+	case KEY_SEED:
+		if (!rs_cli_read_number(text, 0, UINT64_MAX, &replay->options.seed))
+			argp_error(state, "--seed '%s': expected a number", text);
+		break;
+	case KEY_FROM:
+		replay->from_ns = rs_cli_time(state, "--from", text, NS_PER_SEC);
+		break;
+	case KEY_TO:
+		replay->to_ns = rs_cli_time(state, "--to", text, NS_PER_SEC);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	replay->given = true;
+	return 0;
+}
+
+const struct argp rs_script_replay_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+
+/* ---- opening and closing ------------------------------------------------------------------ */
+
+bool rs_script_replay_is(const char *path)
+{
+	char *file;
+	bool is;
+
+	if (asprintf(&file, "%s/recording.json", path) < 0)
+		return false;
+	is = !access(file, F_OK);
+	free(file);
+	return is;
+}
+
+struct rs_error *rs_script_replay_open(struct rs_script_replay *replay, const char *directory)
+{
+	struct rs_error *err = rs_recording_read(directory, &replay->recording);
+
+	if (!err)
+		err = rs_recording_check(&replay->recording);
+	replay->options.stop = &rs_cli_stop;
+	if (!err)
+		err = rs_replay_source_create(&replay->recording, &replay->options,
+					      &replay->source);
+	return err;
+}
+
+void rs_script_replay_close(struct rs_script_replay *replay)
+{
+	rs_source_destroy(replay->source);
+	rs_recording_deinit(&replay->recording);
+}
+
+/* ---- running ------------------------------------------------------------------------------ */
+
+/* What fired, kept: a store, and a tee before the program. */
+struct kept {
+	struct rs_sink *store;
+	struct rs_tee *tee;
+};
+
+static struct rs_error *keep(struct rs_script_replay *replay, struct rs_sink *to,
+			     const char *command, struct kept *kept)
+{
+	const struct rs_stream *stream = rs_replay_source_stream(replay->source);
+	struct rs_error *err;
+
+	err = rs_store_sink_create(replay->trace, stream->clock, command, &kept->store);
+	if (!err)
+		err = rs_store_sink_add(kept->store, stream);
+	return err ? err : rs_tee_create(kept->store, to, &kept->tee);
+}
+
+static struct rs_error *keep_close(struct rs_script_replay *replay, const char *verb,
+				   struct kept *kept, const struct rs_error *failed)
+{
+	const struct rs_replay_counts counts = rs_replay_source_counts(replay->source);
+	struct rs_store_summary sum = { 0 };
+	struct rs_error *err = NULL;
+
+	if (kept->store) {
+		rs_store_sink_set_closed(kept->store,
+					 (int64_t)(counts.icount << replay->recording.shift));
+		err = rs_store_sink_close(kept->store, failed, &sum);
+		fprintf(stderr, "ringside %s: %s: %llu records\n", verb, replay->trace,
+			(unsigned long long)sum.records);
+	}
+	rs_tee_destroy(kept->tee);
+	return err;
+}
+
+struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, const char *verb,
+				      struct rs_script *script, struct rs_sink *sink,
+				      const char *command)
+{
+	struct kept kept = { 0 };
+	struct rs_error *err = replay->trace ? keep(replay, sink, command, &kept) : NULL;
+	struct rs_query query;
+
+	rs_query_init(&query);
+	rs_script_narrow(script, &query);
+	query.from_ns = replay->from_ns ? (int64_t)replay->from_ns : INT64_MIN;
+	query.to_ns = replay->to_ns ? (int64_t)replay->to_ns : INT64_MAX;
+	rs_script_set_end(script, replay->to_ns ? (int64_t)replay->to_ns
+						: (int64_t)(replay->recording.icount
+							    << replay->recording.shift));
+	if (!err)
+		err = rs_run(replay->source, &query, kept.tee ? rs_tee_sink(kept.tee) : sink,
+			     &rs_cli_stop);
+	if (kept.tee) /* which has no end of its own */
+		err = rs_error_first(err, sink->ops->end(sink));
+	return rs_error_first(err, keep_close(replay, verb, &kept, err));
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A program on a replay: the recording, how its timers fire, and the trace that is made of what
+ * fired. */
+#ifndef RS_CLI_SCRIPT_REPLAY_H
+#define RS_CLI_SCRIPT_REPLAY_H
+
+#include <argp.h>
+
+#include "lang/lang.h"
+#include "source/replay.h"
+
+/* Zero before parsing. */
+struct rs_script_replay {
+	/* What was asked for. */
+	struct rs_replay_options options;
+	const char *trace;	 /* the directory of what fired; or NULL */
+	uint64_t from_ns, to_ns; /* of the guest's time; to_ns 0: to its end */
+	bool given;		 /* one of these was */
+	/* What it runs on. */
+	struct rs_recording recording;
+	struct rs_source *source; /* NULL: it was not opened */
+};
+
+/* Child of a verb's argp; its input is a struct rs_script_replay. */
+extern const struct argp rs_script_replay_argp;
+
+/* Whether a path is a recording. */
+bool rs_script_replay_is(const char *path);
+
+struct rs_error *rs_script_replay_open(struct rs_script_replay *replay, const char *directory);
+void rs_script_replay_close(struct rs_script_replay *replay); /* also one of zero bytes */
+
+/* To the recording's end. sink: the program's, which began. */
+struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, const char *verb,
+				      struct rs_script *script, struct rs_sink *sink,
+				      const char *command);
+
+#endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/script_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define NS_PER_SEC  INT64_C(1000000000)
+#define WAIT_NS_MAX (NS_PER_SEC / 10) /* between two looks at Ctrl-C */
+
+/* ---- what it runs on ---------------------------------------------------------------------- */
+
+/* The schemas that the program is compiled against. */
+struct schemas {
+	const struct rs_schema **at;
+	struct rs_schema **own; /* of the catalogue */
+	uint32_t n, n_own;	/* n: of what the input can give */
+};
+
+/* The streams that it runs on, as far as they are known; NULL past the last. */
+static const struct rs_stream *stream_at(const struct rs_script_run *a, uint32_t index)
+{
+	if (a->replay.source)
+		return index ? NULL : rs_replay_source_stream(a->replay.source);
+	if (!a->inputs.source)
+		return rs_script_live_stream(&a->live, index);
+	for (uint32_t i = 0; i < a->inputs.n; i++) {
+		const struct rs_stream *stream;
+
+		for (uint32_t j = 0; (stream = rs_input_stream(&a->inputs.at[i], j)); j++) {
+			if (!index--)
+				return stream;
+		}
+	}
+	return NULL;
+}
+
+/* Whether all that will come is known: not of other tools' files. */
+static bool knows_all(const struct rs_script_run *a)
+{
+	for (uint32_t i = 0; i < a->inputs.n; i++) {
+		if (!a->inputs.at[i].trace)
+			return false;
+	}
+	return a->inputs.n || a->replay.source || rs_script_live_wanted(&a->live);
+}
+
+static void schemas_of_input(const struct rs_script_run *a, struct schemas *schemas)
+{
+	const struct rs_stream *stream;
+
+	for (uint32_t i = 0; (stream = stream_at(a, i)); i++) {
+		uint32_t have = 0;
+
+		while (have < schemas->n && schemas->at[have] != stream->schema)
+			have++;
+		if (have == schemas->n)
+			schemas->at[schemas->n++] = stream->schema;
+	}
+}
+
+static struct rs_error *schemas_of_catalogue(struct schemas *schemas, bool given)
+{
+	const char *provider;
+	struct rs_error *err = NULL;
+
+	for (uint32_t i = 0; (provider = rs_catalogue_provider(i)) && !err; i++) {
+		err = rs_schema_create(provider, &schemas->own[i]);
+		if (err)
+			break;
+		schemas->n_own++;
+		err = rs_schema_add_catalogue(schemas->own[i], provider);
+		if (given)
+			schemas->at[schemas->n++] = schemas->own[i];
+	}
+	return err;
+}
+
+/* A trace directory says all its events before the first, and so do live sources and replays;
+ * another tool's file may come with any of the catalogue's, and without an input that is all there
+ * is. */
+static struct rs_error *schemas_find(const struct rs_script_run *a, struct schemas *schemas)
+{
+	uint32_t n = 0, n_streams = 0;
+
+	while (rs_catalogue_provider(n))
+		n++;
+	while (stream_at(a, n_streams))
+		n_streams++;
+	schemas->at = calloc(n + n_streams + 1, sizeof(*schemas->at));
+	schemas->own = calloc(n + 1, sizeof(*schemas->own));
+	if (!schemas->at || !schemas->own)
+		return rs_error_no_memory();
+	schemas_of_input(a, schemas);
+	return schemas_of_catalogue(schemas, !knows_all(a));
+}
+
+static void schemas_free(struct schemas *schemas)
+{
+	for (uint32_t i = 0; i < schemas->n_own; i++)
+		rs_schema_destroy(schemas->own[i]);
+	free(schemas->own);
+	free(schemas->at);
+}
+
+/* ---- running ------------------------------------------------------------------------------ */
+
+static void told(void *ctx, const char *text)
+{
+	const struct rs_script_run *a = ctx;
+
+	fprintf(stderr, "ringside %s: %s\n", a->verb, text);
+}
+
+static int64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * NS_PER_SEC + now.tv_nsec;
+}
+
+/* Ticks in the machine's own time, until exit() or Ctrl-C. */
+static struct rs_error *run_alone(struct rs_script *script, struct rs_sink *sink)
+{
+	int64_t start = now_ns(CLOCK_MONOTONIC), next;
+
+	while (!rs_cli_stop && (next = rs_script_next_tick(script)) != INT64_MAX) {
+		int64_t wait = next - (now_ns(CLOCK_MONOTONIC) - start);
+		struct timespec pause = { 0 };
+
+		if (wait > 0) {
+			wait = wait < WAIT_NS_MAX ? wait : WAIT_NS_MAX;
+			pause.tv_nsec = wait;
+			nanosleep(&pause, NULL);
+			continue;
+		}
+		rs_script_advance(script, next);
+	}
+	return sink->ops->end(sink);
+}
+
+/* The clock that the program's walltimestamp goes by. */
+static const struct rs_clock *clock_of(const struct rs_script_run *a, const struct rs_clock *alone)
+{
+	if (a->replay.source)
+		return rs_replay_source_stream(a->replay.source)->clock;
+	if (a->inputs.source)
+		return a->inputs.clock;
+	return rs_script_live_wanted(&a->live) ? &a->live.clock : alone;
+}
+
+static struct rs_error *run(struct rs_script_run *a, struct rs_script *script, struct rs_out *out)
+{
+	const struct rs_clock alone = { .wall_ns = now_ns(CLOCK_REALTIME) };
+	const struct rs_script_io io = { .out = out,
+					 .tell = told,
+					 .ctx = a,
+					 .clock = clock_of(a, &alone),
+					 .stop = &rs_cli_stop };
+	struct rs_query query;
+	struct rs_sink *sink;
+	struct rs_error *err = rs_script_start(script, &io, &sink);
+
+	if (err)
+		return err;
+	if (a->replay.source)
+		return rs_script_replay_run(&a->replay, a->verb, script, sink, a->command);
+	if (rs_script_live_wanted(&a->live))
+		return rs_script_live_run(&a->live, script, sink, out);
+	if (!a->inputs.source)
+		return run_alone(script, sink);
+	rs_query_init(&query);
+	rs_script_narrow(script, &query);
+	if (a->inputs.closed)
+		rs_script_set_end(script, a->inputs.end_ns);
+	return rs_run(a->inputs.source, &query, sink, &rs_cli_stop);
+}
+
+/* ---- other things to do with a program ---------------------------------------------------- */
+
+static void list(const struct rs_script *script)
+{
+	struct rs_script_probe probe;
+
+	printf("%5s %10s %17s %33s %s\n", "ID", "PROVIDER", "MODULE", "FUNCTION", "NAME");
+	for (uint32_t i = 0; rs_script_probe_at(script, i, &probe); i++) {
+		printf("%5u %10s %17s %33s %s", probe.id, probe.provider, probe.module,
+		       probe.function, probe.name);
+		for (uint16_t j = 0; probe.event && j < probe.event->n_fields; j++) {
+			const struct rs_field *field = &probe.event->fields[j];
+
+			printf("%s%s %s", j ? ", " : "(", rs_field_type_text(field), field->name);
+		}
+		printf("%s\n", probe.event && probe.event->n_fields ? ")" : "");
+	}
+}
+
+/* How a run that succeeded ends: by exit(), or because something is missing. */
+static int status_of(const struct rs_script_run *a, const struct rs_script *script)
+{
+	bool missing = rs_script_live_report(&a->live);
+
+	if (rs_script_lost(script))
+		fprintf(stderr,
+			"ringside %s: %llu records were lost before they reached the program\n",
+			a->verb, (unsigned long long)rs_script_lost(script));
+	if (rs_script_status(script))
+		return rs_script_status(script);
+	missing |= rs_script_lost(script) || rs_script_dropped(script);
+	return missing ? RS_EXIT_PARTIAL : RS_EXIT_OK;
+}
+
+static struct rs_error *perform(struct rs_script_run *a, struct rs_script *script, int *status)
+{
+	struct rs_error *err = NULL;
+	struct rs_out out;
+	int fd = STDOUT_FILENO;
+
+	if (a->list) {
+		list(script);
+		return NULL;
+	}
+	if (a->compile && !a->disassemble)
+		return NULL;
+	if (!a->inputs.source && !a->replay.source && !rs_script_live_wanted(&a->live) &&
+	    !a->disassemble && rs_script_has_events(script))
+		return rs_error_create(RS_USAGE,
+				       "the program asks for events: on which trace? (--on TRACE)");
+	if (!a->disassemble) /* what can't be is said before anything else is */
+		err = rs_script_live_prepare(&a->live, a->command);
+	if (err)
+		return err;
+	if (a->output)
+		fd = open(a->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return rs_error_errno(errno, "%s", a->output);
+	err = rs_out_init(&out, fd);
+	if (err)
+		return err;
+	if (a->disassemble) {
+		rs_script_disassemble(script, &out);
+		err = rs_out_flush(&out);
+	} else {
+		rs_cli_program_notice(a->verb, &a->program, script);
+		err = run(a, script, &out);
+		*status = status_of(a, script);
+	}
+	rs_out_deinit(&out);
+	if (a->output)
+		close(fd);
+	return err;
+}
+
+static struct rs_error *compile_and_run(struct rs_script_run *a, const char *text, size_t len,
+					int *status)
+{
+	struct schemas schemas = { 0 };
+	struct rs_script *script = NULL;
+	struct rs_error *err = schemas_find(a, &schemas);
+
+	if (!err) {
+		const struct rs_script_config config = {
+			.name = rs_cli_program_name(&a->program),
+			.text = text,
+			.len = len,
+			.schemas = schemas.at,
+			.n_schemas = schemas.n,
+			.known = (const struct rs_schema *const *)schemas.own,
+			.n_known = schemas.n_own,
+			.args = a->program.args.at,
+			.n_args = a->program.args.n,
+			.options = a->program.options.at,
+			.n_options = a->program.options.n,
+			.make = a->replay.source ? rs_replay_source_make : NULL,
+			.make_ctx = a->replay.source,
+		};
+
+		err = rs_script_compile(&config, &script);
+	}
+	if (!err)
+		err = perform(a, script, status);
+	rs_script_destroy(script);
+	schemas_free(&schemas);
+	return err;
+}
+
+static struct rs_error *open_inputs(struct rs_script_run *a)
+{
+	if (rs_script_live_wanted(&a->live))
+		return rs_script_live_open(&a->live);
+	if (!a->on.n)
+		return NULL;
+	if (a->on.n == 1 && rs_script_replay_is(a->on.at[0]))
+		return rs_script_replay_open(&a->replay, a->on.at[0]);
+	if (a->replay.given)
+		return rs_error_create(RS_USAGE, "%s is no recording", a->on.at[0]);
+	return rs_cli_inputs_open(&a->input, a->on.at, a->on.n, &a->inputs);
+}
+
+static void remarks(const struct rs_script_run *a)
+{
+	for (uint32_t i = 0; i < a->inputs.n; i++)
+		rs_cli_input_remarks(a->verb, &(struct rs_cli_input){ .path = a->on.at[i] },
+				     &a->inputs.at[i]);
+}
+
+int rs_script_run(struct rs_script_run *a)
+{
+	int status = RS_EXIT_OK, failed;
+	struct rs_error *err;
+	char *text = NULL;
+	size_t len = 0;
+
+	err = rs_cli_program_read(&a->program, &text, &len);
+	if (!err)
+		err = open_inputs(a);
+	if (!err)
+		err = compile_and_run(a, text, len, &status);
+	if (!a->list && !a->compile && !a->disassemble)
+		remarks(a);
+	rs_cli_inputs_close(&a->inputs);
+	rs_script_live_close(&a->live);
+	rs_script_replay_close(&a->replay);
+	free(text);
+	failed = rs_cli_fail(a->verb, err);
+	return failed ? failed : status;
+}

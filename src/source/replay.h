@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A replay as a source: its probes are made when they are asked for by name, and fire while the
+ * machine stands still, which its events' stream has (struct rs_machine).
+ *
+ *	guest:timer::997us		each so much guest time: us, ms, s, insns (instructions)
+ *	guest:addr:0xADDR:exec		before the instruction at a virtual address
+ *	guest:mem:0xADDR:read		after an instruction that reads the byte there; write;
+ *	guest:mem:0xADDR+N:read|write	either, of N bytes
+ *	guest:usdt:PROVIDER:NAME	a probe in a program (replay_notes.h), with its arguments
+ *	guest:assert:FILE:LINE		an assertion in a program, evaluated or not
+ *
+ * Time is the count of instructions, times the recording's ns for each. Who is asked for at one
+ * stop comes in one batch. Timers fire once in each period, at a place in it that a pseudo-random
+ * number says, so that they do not beat with the guest's loops; the same in each run.
+ */
+#ifndef RS_SOURCE_REPLAY_H
+#define RS_SOURCE_REPLAY_H
+
+#include "event/query.h"
+#include "replay/session.h"
+
+/* Stops more, for who looks at the machine between probes: instructions, in ascending order. */
+struct rs_replay_pauses {
+	const uint64_t *at;
+	uint32_t n;
+	struct rs_error *(*paused)(void *ctx, uint32_t index, struct rs_session *session);
+	void *ctx;
+};
+
+struct rs_replay_options {
+	bool steady;		   /* timers at the end of each period */
+	uint64_t seed;		   /* of their places */
+	const char *console;	   /* where the guest's serial port goes; NULL: nowhere */
+	const volatile bool *stop; /* ends it, as the end of the recording does; or NULL */
+	struct rs_replay_pauses pauses;
+};
+
+/* Nothing is started before the source is opened. recording, and what options point to, outlive
+ * it; the recording has passed rs_recording_check(). */
+struct rs_error *rs_replay_source_create(const struct rs_recording *recording,
+					 const struct rs_replay_options *options,
+					 struct rs_source **source);
+
+/* The event of a description, as struct rs_script_config's make() wants it. */
+struct rs_error *rs_replay_source_make(void *source, const char *description,
+				       const struct rs_event **event);
+
+const struct rs_stream *rs_replay_source_stream(const struct rs_source *source);
+
+struct rs_replay_counts {
+	uint64_t stops, fired, icount; /* icount: how far it came */
+};
+struct rs_replay_counts rs_replay_source_counts(const struct rs_source *source);
+
+/* What can be made, for lists; NULL past the last. */
+struct rs_replay_template {
+	const char *class_name, *function, *name; /* of the provider "guest" */
+	const char *args, *help;
+};
+const struct rs_replay_template *rs_replay_template(uint32_t index);
+
+#endif

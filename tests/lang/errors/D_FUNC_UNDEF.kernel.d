@@ -1,2 +1,0 @@
-BEGIN { x = copyinstr(5); }
-// at 1:13

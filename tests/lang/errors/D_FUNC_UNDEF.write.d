@@ -1,0 +1,2 @@
+BEGIN { x = copyout(5); }
+// at 1:13

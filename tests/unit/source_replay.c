@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A replay's probes: what names mean, what is refused, and where timers fire. Replays themselves
+ * are tests/replay's. */
+#include "../test.h"
+
+#include "source/replay_probe.h"
+
+static bool parses(const char *text, struct rs_replay_probe *probe)
+{
+	bool ours = false;
+
+	CHECK_OK(rs_replay_probe_parse(text, 1, probe, &ours));
+	return ours;
+}
+
+TEST(a_timer_s_period_is_in_instructions)
+{
+	static const struct {
+		const char *name;
+		uint64_t period;
+	} rows[] = { { "guest:timer::997us", 498500 }, { "timer::2ns", 1 },
+		     { ":timer::3ms", 1500000 },       { "guest:timer::1s", 500000000 },
+		     { "guest:timer::17insns", 17 },   { "guest:timer::5msec", 2500000 } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rs_replay_probe probe;
+
+		CHECK(parses(rows[i].name, &probe));
+		CHECK_EQ_U64(probe.kind, RS_REPLAY_TIMER);
+		CHECK_EQ_U64(probe.period, rows[i].period);
+	}
+}
+
+TEST(addresses_and_accesses)
+{
+	struct rs_replay_probe probe;
+
+	CHECK(parses("guest:addr:0xffffffff81000000:exec", &probe));
+	CHECK_EQ_U64(probe.address, UINT64_C(0xffffffff81000000));
+	CHECK_EQ_U64(probe.point, RS_GDB_EXEC);
+	CHECK(parses("guest:mem:0x4a7340:write", &probe));
+	CHECK_EQ_U64(probe.point, RS_GDB_WRITE);
+	CHECK_EQ_U64(probe.bytes, 1);
+	CHECK(parses("guest:mem:0x4a7340+8:read|write", &probe));
+	CHECK_EQ_U64(probe.point, RS_GDB_ACCESS);
+	CHECK_EQ_U64(probe.bytes, 8);
+	CHECK(parses("mem:0x1+4096:read", &probe));
+	CHECK_EQ_U64(probe.point, RS_GDB_READ);
+}
+
+TEST(what_is_another_s_is_left_alone)
+{
+	struct rs_replay_probe probe;
+
+	CHECK(!parses("BEGIN", &probe));
+	CHECK(!parses("kvm:timer::1ms", &probe));
+	CHECK(!parses("guest:timer::*", &probe));
+	CHECK(!parses("guest:addr:0x1000:", &probe));
+	CHECK(!parses("guest:::", &probe));
+	CHECK(!parses("a:b:c:d:e", &probe));
+}
+
+TEST(what_makes_no_sense_is_refused)
+{
+	static const char *const names[] = { "guest:timer::0us",
+					     "guest:timer::us",
+					     "guest:timer::5",
+					     "guest:timer::1ns",
+					     "guest:timer:x:1ms",
+					     "guest:timer::5parsecs",
+					     "guest:timer::-1ms",
+					     "guest:addr:1000:exec",
+					     "guest:addr:0x:exec",
+					     "guest:addr:0x10:read",
+					     "guest:addr:0x10+4:exec",
+					     "guest:mem:0x10:exec",
+					     "guest:mem:0x10+0:read",
+					     "guest:mem:0x10+:read",
+					     "guest:mem:0x10+4097:read",
+					     "guest:mem:0x10+4z:read",
+					     "guest:mem::read",
+					     "guest:timer::18446744073709551615s",
+					     "guest:addr:0x11111111111111111111:exec" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct rs_replay_probe probe;
+		bool ours;
+
+		CHECK_ERR(rs_replay_probe_parse(names[i], 1, &probe, &ours), RS_USAGE, "guest:");
+	}
+}
+
+/* Once in each period, at places that the seed alone gives. */
+TEST(a_timer_fires_once_in_each_period)
+{
+	struct rs_replay_probe one = { .kind = RS_REPLAY_TIMER, .period = 1009 }, same = one,
+			       other = one;
+	uint64_t different = 0, moved = 0;
+
+	rs_replay_timer_start(&one, false, 5);
+	rs_replay_timer_start(&same, false, 5);
+	rs_replay_timer_start(&other, false, 6);
+	for (uint64_t k = 0; k < 1000; k++) {
+		CHECK(one.next > k * 1009 && one.next <= (k + 1) * 1009);
+		CHECK_EQ_U64(one.next, same.next);
+		different += one.next != other.next;
+		moved += one.next != (k + 1) * 1009;
+		rs_replay_timer_next(&one, one.next, false, 5);
+		rs_replay_timer_next(&same, same.next, false, 5);
+		rs_replay_timer_next(&other, other.next, false, 6);
+	}
+	CHECK(different > 900 && moved > 900);
+	rs_replay_timer_start(&one, true, 5);
+	CHECK_EQ_U64(one.next, 1009);
+	rs_replay_timer_next(&one, 1009 * 3, true, 5); /* what was passed over does not fire late */
+	CHECK_EQ_U64(one.next, 1009 * 4);
+}
