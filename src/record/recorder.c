@@ -670,7 +670,8 @@ static void worker_round(struct worker *w)
 			keep_error(r, feed_error(feed, feed_drain(feed, &drained)));
 		if (!feed->done)
 			keep_error(r, rs_store_flush(feed->out, now, r->flush_ns));
-		if (drained * FILL_WHOLE > w->fill * feed_holds(feed))
+		/* A feed without a ring drains nothing. */
+		if (drained && drained * FILL_WHOLE > w->fill * feed_holds(feed))
 			w->fill = (uint32_t)(drained * FILL_WHOLE / feed_holds(feed));
 		pthread_mutex_unlock(&feed->lock);
 	}
