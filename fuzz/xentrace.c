@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A file of xentrace that is damaged, cut, or made to hurt: read as a file and through a pipe,
- * whose events must be the same, and shown as text and JSON.
+ * whose events must be the same, shown as text and JSON, and summed up: all at once, and by
+ * intervals, between which what vCPUs are and do goes on.
  *
  *	input: flags; the file
  *	flags: 1: the frequency is told
@@ -10,6 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "analyze/xen.h"
+#include "event/query.h"
 #include "source/xentrace.h"
 #include "view/view.h"
 
@@ -37,16 +40,22 @@ static int as_pipe(const uint8_t *bytes, size_t n)
 	return ends[0];
 }
 
-static void read_all(int fd, const struct rs_foreign_options *options, struct rs_sink *sink)
+static void read_all_of(int fd, const struct rs_foreign_options *options,
+			const struct rs_query *query, struct rs_sink *sink)
 {
 	struct rs_foreign *foreign;
 	struct rs_error *err = rs_xentrace_open_fd(fd, "fuzz", "", 0, options, &foreign);
 
 	if (!err) {
-		err = rs_run(&foreign->source, NULL, sink, NULL);
+		err = rs_run(&foreign->source, query, sink, NULL);
 		rs_source_destroy(&foreign->source);
 	}
 	fuzz_drop(err);
+}
+
+static void read_all(int fd, const struct rs_foreign_options *options, struct rs_sink *sink)
+{
+	read_all_of(fd, options, NULL, sink);
 }
 
 static void show(const uint8_t *bytes, size_t n, const struct rs_foreign_options *options)
@@ -68,6 +77,69 @@ static void show(const uint8_t *bytes, size_t n, const struct rs_foreign_options
 	}
 }
 
+/* ---- reports ------------------------------------------------------------------------------- */
+
+#define INTERVALS_MAX 64
+
+/* Before the analysis: takes what there is now and then, as `report --interval` does. */
+struct intervals {
+	struct rs_sink sink;
+	struct rs_sink *xen;
+	uint32_t n;
+};
+
+/* How many records the volume has, if it is among the rows. */
+static uint64_t take(struct rs_sink *xen, const int64_t *until_ns)
+{
+	struct rs_xen_result result;
+	uint64_t records = 0;
+
+	MUST(!(until_ns ? rs_xen_take_until(xen, *until_ns, &result) : rs_xen_take(xen, &result)));
+	MUST(!rs_xen_check(&result)); /* no time but what there was */
+	for (size_t i = 0; i < result.n_rows; i++)
+		records += result.rows[i].kind == RS_XEN_VOLUME ? result.rows[i].count : 0;
+	return records;
+}
+
+static struct rs_error *interval_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
+{
+	struct intervals *s = (struct intervals *)sink;
+	size_t half = n / 2;
+
+	fuzz_drop(s->xen->ops->events(s->xen, views, half));
+	if (half && s->n < INTERVALS_MAX) {
+		s->n++;
+		take(s->xen, &views[half].ts_ns);
+		rs_xen_go_on(s->xen);
+	}
+	return s->xen->ops->events(s->xen, views + half, n - half);
+}
+
+static void report(const uint8_t *bytes, size_t n, const struct rs_foreign_options *options)
+{
+	static const struct rs_sink_ops ops = { .name = "intervals", .events = interval_events };
+	struct intervals s = { .sink.ops = &ops };
+	struct rs_query counted;
+	uint64_t records;
+
+	MUST(!rs_xen_sink_create(RS_XEN_ALL_KINDS, &s.xen));
+	read_all(as_file(bytes, n), options, s.xen);
+	records = take(s.xen, NULL);
+	rs_xen_sink_destroy(s.xen);
+	/* As the file's source counts it. */
+	rs_query_init(&counted);
+	counted.aggregates = rs_xen_aggregates;
+	counted.n_aggregates = RS_XEN_AGGREGATES;
+	MUST(!rs_xen_sink_create(1u << RS_XEN_VOLUME, &s.xen));
+	read_all_of(as_file(bytes, n), options, &counted, s.xen);
+	MUST(take(s.xen, NULL) == records);
+	rs_xen_sink_destroy(s.xen);
+	MUST(!rs_xen_sink_create(RS_XEN_ALL_KINDS, &s.xen));
+	read_all(as_file(bytes, n), options, &s.sink);
+	take(s.xen, NULL);
+	rs_xen_sink_destroy(s.xen);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input in = { data, size };
@@ -80,5 +152,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	read_all(as_pipe(in.at, in.left), &options, &piped.sink);
 	MUST(file.events == piped.events);
 	show(in.at, in.left, &options);
+	report(in.at, in.left, &options);
 	return 0;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * xentrace's files as a source: the order of records, what the file does not say and is found out,
- * and files that are cut or damaged.
+ * and files that are cut or damaged, whose reports count what is left and add up.
  */
 #include "xen_kit.h"
 
 #include <fcntl.h>
 #include <pthread.h>
 
+#include "analyze/xen.h"
 #include <ringside/source.h>
 
 /* ---- order ---------------------------------------------------------------------------------- */
@@ -374,23 +375,9 @@ TEST(time_that_goes_backward_or_leaps)
 
 /* ---- a capture, cut and damaged ------------------------------------------------------------- */
 
-#define CAPTURE_MAX 8192
 #define RECORDS_MAX 2048
 
-static uint8_t capture[CAPTURE_MAX];
-static size_t capture_bytes;
-
-static bool capture_read(void)
-{
-	/* Tests run at the top of the tree. */
-	FILE *file = fopen("tests/corpus/xen/small.trace", "rb");
-
-	if (!CHECK(file != NULL))
-		return false;
-	capture_bytes = fread(capture, 1, sizeof(capture), file);
-	fclose(file);
-	return CHECK(capture_bytes > 1000 && capture_bytes < sizeof(capture));
-}
+static uint8_t capture[SMALL_CAPTURE_MAX];
 
 /* The records that a source gives, each as a number that stands for its event and words. */
 struct given {
@@ -415,12 +402,27 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+/* The reports count what was given, and no more; and no time but what there was. */
+static void report(struct rs_sink *sink, uint32_t given)
+{
+	struct rs_xen_result result;
+	uint64_t records = 0;
+
+	REQUIRE_OK(rs_xen_take(sink, &result));
+	CHECK_OK(rs_xen_check(&result));
+	for (size_t i = 0; i < result.n_rows; i++)
+		records += result.rows[i].kind == RS_XEN_VOLUME ? result.rows[i].count : 0;
+	CHECK_EQ_U64(records, given);
+	rs_xen_sink_destroy(sink);
+}
+
 static void give(const uint8_t *bytes, size_t n, struct given *given)
 {
 	static const struct rs_foreign_options ghz = { .freq_hz = 1000000000 };
 	int fd = memfd_create("xentrace", MFD_CLOEXEC);
 	struct rs_batch batch = { .kind = RS_NEXT_IDLE };
 	struct rs_foreign *foreign;
+	struct rs_sink *sink;
 	struct rs_error *err;
 
 	given->n = 0;
@@ -431,8 +433,11 @@ static void give(const uint8_t *bytes, size_t n, struct given *given)
 		rs_error_free(err);
 		return;
 	}
+	REQUIRE_OK(rs_xen_sink_create(RS_XEN_ALL_KINDS, &sink));
 	while (batch.kind != RS_NEXT_END && !err) {
 		err = foreign->source.ops->next(&foreign->source, &batch);
+		if (!err && batch.kind == RS_NEXT_EVENTS)
+			CHECK_OK(sink->ops->events(sink, batch.views, batch.n));
 		for (size_t i = 0; !err && i < batch.n; i++) {
 			if (CHECK(given->n < RECORDS_MAX))
 				given->record[given->n++] = hash(rs_view_xen(&batch.views[i]));
@@ -442,6 +447,7 @@ static void give(const uint8_t *bytes, size_t n, struct given *given)
 	if (err)
 		CHECK(rs_error_code(err) == RS_DAMAGED);
 	rs_error_free(err);
+	report(sink, given->n);
 	rs_source_destroy(&foreign->source);
 	qsort(given->record, given->n, sizeof(given->record[0]), by_value);
 }
@@ -464,14 +470,13 @@ static uint32_t strangers(const struct given *a, const struct given *b)
 
 static struct given whole, part;
 
-TEST(cut_at_every_byte)
+static void cut(size_t bytes)
 {
 	uint32_t last = 0;
 
-	REQUIRE(capture_read());
-	give(capture, capture_bytes, &whole);
-	CHECK(!whole.damaged && whole.n > 100);
-	for (size_t n = 0; n < capture_bytes; n++) {
+	give(capture, bytes, &whole);
+	CHECK(!whole.damaged && whole.n > 50);
+	for (size_t n = 0; n < bytes; n++) {
 		give(capture, n, &part);
 		if (!CHECK_EQ_U64(strangers(&part, &whole), 0))
 			printf("# cut at %zu\n", n);
@@ -480,18 +485,23 @@ TEST(cut_at_every_byte)
 	}
 }
 
+TEST(cut_at_every_byte)
+{
+	for (size_t i = 0; i < N_SMALL_CAPTURES; i++)
+		cut(small_capture_read(i, capture));
+}
+
 /* One record may be another than it was: the one whose byte it is. None may be made up. */
-TEST(with_a_bit_of_each_byte_turned)
+static void turn(size_t bytes)
 {
 	uint32_t unsaid = 0;
 
-	REQUIRE(capture_read());
-	give(capture, capture_bytes, &whole);
-	for (size_t at = 0; at < capture_bytes; at++) {
+	give(capture, bytes, &whole);
+	for (size_t at = 0; at < bytes; at++) {
 		uint8_t bit = (uint8_t)(1u << at * 5 % 8);
 
 		capture[at] ^= bit;
-		give(capture, capture_bytes, &part);
+		give(capture, bytes, &part);
 		capture[at] ^= bit;
 		if (!CHECK(strangers(&part, &whole) <= 1))
 			printf("# byte %zu, %u made up\n", at, strangers(&part, &whole));
@@ -499,4 +509,10 @@ TEST(with_a_bit_of_each_byte_turned)
 		unsaid += part.n < whole.n && !part.damaged;
 	}
 	CHECK_EQ_U64(unsaid, 0);
+}
+
+TEST(with_a_bit_of_each_byte_turned)
+{
+	for (size_t i = 0; i < N_SMALL_CAPTURES; i++)
+		turn(small_capture_read(i, capture));
 }

@@ -52,6 +52,29 @@ static void record(struct maker *m, uint32_t event, uint64_t tsc, const uint32_t
 	record(maker, event, tsc, (const uint32_t[]){ 0, ##__VA_ARGS__ } + 1,                      \
 	       sizeof((const uint32_t[]){ 0, ##__VA_ARGS__ }) / 4 - 1)
 
+/* Captures of the corpus that are small enough to be damaged at every byte. */
+static const char *const small_captures[] = { "small", "small-P1", "small-S0", "small-N",
+					      "small-4cpu" };
+#define N_SMALL_CAPTURES  (sizeof(small_captures) / sizeof(small_captures[0]))
+#define SMALL_CAPTURE_MAX 8192
+
+/* Its bytes; tests run at the top of the tree. */
+__attribute__((unused)) static size_t small_capture_read(size_t i, uint8_t bytes[SMALL_CAPTURE_MAX])
+{
+	char path[128];
+	size_t n = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "tests/corpus/xen/%s.trace", small_captures[i]);
+	file = fopen(path, "rb");
+	if (CHECK(file != NULL)) {
+		n = fread(bytes, 1, SMALL_CAPTURE_MAX, file);
+		fclose(file);
+	}
+	CHECK(n > 1000 && n < SMALL_CAPTURE_MAX);
+	return n;
+}
+
 /* What a source gave. */
 struct lines {
 	char *line[LINES_MAX];

@@ -2,9 +2,9 @@
 /*
  * Each probe of xdt, in each layout that Xen has had for it, from literal words: name, arguments,
  * units, context. What is expected is xdt's documentation; the words are as the emitting code has
- * them (xen/arch/x86, xen/common/sched). That none is left out is a test as well. Among them are the twelve that xdt itself has wrong:
- * cr-write, msr-read, trap, adjdom, hypercall, records-lost, fault-not-shadow, fixup, emulate,
- * forced-invalid-op, paging-fixup, pte-write-emul.
+ * them (xen/arch/x86, xen/common/sched). That none is left out is a test as well. Among them are
+ * the twelve that xdt itself has wrong: cr-write, msr-read, trap, adjdom, hypercall, records-lost,
+ * fault-not-shadow, fixup, emulate, forced-invalid-op, paging-fixup, pte-write-emul.
  */
 #include "xen_kit.h"
 
