@@ -17,13 +17,15 @@
 #include "event/query.h"
 #include "source/acrn.h"
 
-enum { OPT_FROM = 256, OPT_TO, OPT_CSV, OPT_BY, OPT_CPUS };
+enum { OPT_FROM = 256, OPT_TO, OPT_CSV, OPT_BY, OPT_CPUS, OPT_INTERVAL };
 
 static const struct argp_option options[] = {
 	{ "from", OPT_FROM, "SEC", 0,
 	  "Only from this time on, in seconds from the trace's start: what was before is not known",
 	  1 },
 	{ "to", OPT_TO, "SEC", 0, "Only before this time", 1 },
+	{ "interval", OPT_INTERVAL, "SEC", 0,
+	  "Of Xen's own table of interrupts: a report of each interval of so many seconds", 1 },
 	{ "cpus", OPT_CPUS, "LIST", 0, "Only what these host CPUs saw, as in 0-3,7", 1 },
 	{ "by", OPT_BY, "KEY,...", 0,
 	  "Rows of each cpu, vm or vcpu by itself; else those of all are together", 1 },
@@ -52,6 +54,7 @@ struct arguments {
 	struct rs_tally_show show;
 	struct rs_cli_input input;
 	struct rs_query query;
+	int64_t interval_ns;
 	const char *verb; /* report NAME */
 	bool quiet;
 };
@@ -96,6 +99,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case OPT_CPUS:
 		rs_cli_cpus(state, text, &a->query.cpus);
+		break;
+	case OPT_INTERVAL:
+		a->interval_ns = rs_report_interval(state, text);
 		break;
 	case OPT_BY:
 		a->show.by = rs_report_by(state, text);
@@ -197,7 +203,8 @@ static struct rs_error *run_xen(const struct arguments *a, struct rs_input *inpu
 					 .form = forms[a->show.form],
 					 .report = name,
 					 .kinds = rs_xen_report_kinds(name),
-					 .trace = a->show.trace };
+					 .trace = a->show.trace,
+					 .interval_ns = a->interval_ns };
 
 	return rs_report_xen(input, &a->query, &xen, code);
 }
@@ -212,6 +219,10 @@ static struct rs_error *run(struct arguments *a, int *code)
 	a->show.trace = a->input.path;
 	if (a->show.kind == RS_TALLY_INTERRUPTS && rs_input_is_xen(&input) && !a->show.is_by)
 		err = run_xen(a, &input, code);
+	else if (a->interval_ns)
+		err = rs_error_create(RS_USAGE,
+				      "%s: --interval is for Xen's interrupts, without --by",
+				      a->show.trace);
 	else
 		err = rs_report_tally(&input, &a->query, &a->show, a->verb, a->quiet, code);
 	if (!a->quiet)
