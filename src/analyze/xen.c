@@ -149,9 +149,15 @@ struct xen_pcpu *xen_pcpu_make(struct xen_sink *x, int cpu)
 
 /* ---- events --------------------------------------------------------------------------------- */
 
+/* The class whose records are not all of one row: the three below are in it. */
+static bool is_gen(const struct rs_xen_record *record)
+{
+	return record->event >> 12 == RS_XEN_LOST_RECORDS >> 12;
+}
+
 static uint64_t volume_key(const struct rs_xen_record *record)
 {
-	if (record->event >> 12 != RS_XEN_LOST_RECORDS >> 12) /* all three are GEN */
+	if (!is_gen(record))
 		return record->event >> 12;
 	switch (record->event) {
 	case RS_XEN_CPU_CHANGE:
@@ -175,22 +181,31 @@ static uint32_t volume_place(uint64_t key)
 	return (bit < 12 ? bit : 0) * 16 + (key & 0xf);
 }
 
+static struct xen_row *volume_row(struct xen_sink *x, struct xen_pcpu *p, int cpu,
+				  const struct rs_xen_record *record)
+{
+	uint64_t key = volume_key(record);
+	struct xen_row **row = &p->volumes[volume_place(key)];
+
+	if (!*row || (*row)->row.key != key) /* of several classes at once: damage */
+		*row = xen_row(x, RS_XEN_VOLUME, RS_UNKNOWN, RS_UNKNOWN, (uint32_t)cpu, key);
+	p->volume = is_gen(record) ? NULL : *row;
+	return *row;
+}
+
 static void volume(struct xen_sink *x, struct xen_pcpu *p, const struct rs_view *view)
 {
 	const struct rs_xen_record *record = rs_view_xen(view);
-	struct xen_row **row;
-	uint64_t key;
+	struct xen_row *row = p->volume; /* mostly the one of the record before */
 
 	if (!record)
 		return;
-	key = volume_key(record);
-	row = &p->volumes[volume_place(key)];
-	if (!*row || (*row)->row.key != key) /* of several classes at once: damage */
-		*row = xen_row(x, RS_XEN_VOLUME, RS_UNKNOWN, RS_UNKNOWN, (uint32_t)view->cpu, key);
-	if (!*row)
+	if (!row || row->row.key != record->event >> 12)
+		row = volume_row(x, p, view->cpu, record);
+	if (!row)
 		return;
-	(*row)->row.count++;
-	(*row)->row.bytes += 4u + 8u * record->stamped + 4u * record->n;
+	row->row.count++;
+	row->row.bytes += 4u + 8u * record->stamped + 4u * record->n;
 }
 
 static void lost(struct xen_sink *x, const struct rs_view *view)

@@ -293,13 +293,14 @@ void xen_guest_event(struct xen_sink *x, const struct rs_view *view)
 	uint64_t id = view->event->id;
 	struct xen_vcpu *v;
 
-	if (id == RS_XEN_xen_irq_handled) {
+	if (is_of_vcpu(id)) {
+		v = x->kinds & XEN_GUEST_KINDS ? xen_vcpu(x, view->stream->dom, view->stream->vcpu)
+					       : NULL;
+		if (v)
+			of_vcpu(x, v, view);
+	} else if (id == RS_XEN_xen_irq_handled) {
 		physical(x, view);
 	} else if (id >= RS_XEN_xdt_freq_change && id <= RS_XEN_xdt_idle_exit_irqs) {
 		power(x, view);
-	} else if (is_of_vcpu(id) && x->kinds & XEN_GUEST_KINDS) {
-		v = xen_vcpu(x, view->stream->dom, view->stream->vcpu);
-		if (v)
-			of_vcpu(x, v, view);
 	}
 }

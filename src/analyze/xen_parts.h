@@ -80,6 +80,7 @@ struct xen_pcpu {
 	int64_t since_ns;
 	struct xen_row *states[RS_XEN_PCPU_STATES];
 	struct xen_row *volumes[XEN_VOLUMES]; /* by class; NULL: not yet */
+	struct xen_row *volume;		      /* the one that was counted in last; NULL: any */
 	struct xen_row *cstate;		      /* it is in, since */
 	int64_t cstate_ns;
 };

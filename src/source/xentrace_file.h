@@ -16,6 +16,7 @@ struct rs_xen_file {
 	char *path;
 	int fd;
 	bool regular;
+	size_t ahead;	 /* of a regular one: bytes that are read before any is taken */
 	uint8_t *buffer; /* what was read of the file and not put into blocks */
 	size_t buffer_at, buffer_end;
 	uint64_t offset; /* in the file, of buffer_at */

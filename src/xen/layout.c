@@ -333,12 +333,17 @@ static uint64_t value_of(const struct rs_xen_decoder *d, const struct source *so
  * TRC_PV_HYPERCALL_V2: the number in bits 0-19, and from bit 20 on two bits for each of six
  * arguments: 0 not told, 1 a word, 2 two words. The arguments that are told follow.
  */
-static void decode_hypercall(const struct rs_xen_record *record, uint8_t *payload)
+static __attribute__((noinline)) void decode_hypercall(const struct rs_xen_record *record,
+						       uint8_t *payload)
 {
 	uint32_t head[2] = { record->words[0] & 0xfffff, 0 };
 	uint32_t told = record->words[0] >> 20, at = 1;
 	uint64_t args[6] = { 0 };
 
+	if (!told) { /* another event, of the number alone */
+		memcpy(payload, head, sizeof(head[0]));
+		return;
+	}
 	for (uint32_t i = 0; told; i++, told >>= 2) {
 		uint32_t words = told & 3;
 
@@ -418,8 +423,6 @@ static __attribute__((noinline)) void decode_values(const struct rs_xen_decoder 
 
 		memcpy(payload + bucket->offsets[i], &value, sizeof(value));
 	}
-	if (layout->how == BY_HYPERCALL)
-		decode_hypercall(record, payload);
 }
 
 const struct rs_event *rs_xen_decode(struct rs_xen_decoder *d, const struct rs_xen_record *record,
@@ -434,6 +437,8 @@ const struct rs_event *rs_xen_decode(struct rs_xen_decoder *d, const struct rs_x
 		memcpy(payload, record->words, sizeof(record->words));
 	else if (bucket->steps)
 		take_steps(bucket, record, payload);
+	else if (bucket->how == BY_HYPERCALL)
+		decode_hypercall(record, payload);
 	else
 		decode_values(d, bucket, record, tsc, payload);
 	return bucket->how ? event_of(d, bucket, record->words) : bucket->event;
