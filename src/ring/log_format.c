@@ -325,21 +325,45 @@ static void put_format(struct out *o, const char *format, va_list *args)
  * written without asking for room. */
 #define THREAD_MAX 64u
 #define PREFIX_MAX (sizeof("[us][cpu=][ thread][sev=][seq=]:") + 4 * 20 + THREAD_MAX)
-_Static_assert(PREFIX_MAX + DIGITS_MAX < RS_LOG_LINE_MAX, "and copies may go beyond its end");
+_Static_assert(PREFIX_MAX < RS_LOG_LINE_MAX, "with room for a message");
 
 #define ADD(at, text) (__builtin_memcpy((at), (text), sizeof(text) - 1), (at) + sizeof(text) - 1)
 
+/* How many digits: 1233 / 4096 is a little more than log10(2). */
+static uint32_t digits_of(uint64_t value)
+{
+	static const uint64_t powers[] = { 0,
+					   10,
+					   100,
+					   1000,
+					   10000,
+					   100000,
+					   1000000,
+					   10000000,
+					   100000000,
+					   1000000000,
+					   10000000000,
+					   100000000000,
+					   1000000000000,
+					   10000000000000,
+					   100000000000000,
+					   1000000000000000,
+					   10000000000000000,
+					   100000000000000000,
+					   1000000000000000000,
+					   10000000000000000000u };
+	uint32_t n = (uint32_t)(64 - __builtin_clzll(value | 1)) * 1233 >> 12;
+
+	return n + (value >= powers[n]);
+}
+
+/* In its place at once: copied as words, its bytes would have to be waited for. */
 static char *add_decimal(char *at, uint64_t value)
 {
-	char digits[2 * DIGITS_MAX] = { 0 };
-	char *from = decimal(digits + DIGITS_MAX, value);
+	char *end = at + (value ? digits_of(value) : 1);
 
-	if (value < 10) {
-		*at = (char)('0' + value);
-		return at + 1;
-	}
-	__builtin_memcpy(at, from, DIGITS_MAX); /* more than there is, but a constant */
-	return at + (digits + DIGITS_MAX - from);
+	decimal(end, value);
+	return end;
 }
 
 static char *add_prefix(char *at, const struct rs_log_prefix *prefix)

@@ -49,6 +49,40 @@ static void same(const char *format, ...)
 	CHECK_STR(ours, libc);
 }
 
+static void prefixed(struct rs_log_line_buffer *line, const struct rs_log_prefix *prefix,
+		     const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void prefixed(struct rs_log_line_buffer *line, const struct rs_log_prefix *prefix,
+		     const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	rs_log_line_make(line, prefix, format, args);
+	va_end(args);
+}
+
+/* Its numbers, where their length changes. */
+TEST(prefix)
+{
+	uint64_t power = 1;
+
+	for (int digits = 0; digits < 20; digits++, power *= 10) {
+		for (int more = -1; more <= 1; more++) {
+			uint64_t n = power + (uint64_t)(int64_t)more;
+			struct rs_log_prefix p = { .us = n, .seq = ~n, .thread = "t", .cpu = 10 };
+			struct rs_log_line_buffer line;
+			char ours[512], libc[512];
+
+			prefixed(&line, &p, "%s", "x");
+			snprintf(ours, sizeof(ours), "%.*s", (int)line.bytes,
+				 (const char *)line.words);
+			snprintf(libc, sizeof(libc), "[%luus][cpu=10][t thread][sev=0][seq=%lu]:x",
+				 n, ~n);
+			CHECK_STR(ours, libc);
+		}
+	}
+}
+
 TEST(conversions)
 {
 	static const char *const flags[] = { "", "-", "0", "+", " ", "#", "-0", "+0", "#0" };
