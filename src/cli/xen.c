@@ -75,11 +75,17 @@ const struct argp rs_cli_xen_argp = { options, parse, NULL, NULL, NULL, NULL, NU
 
 /* ---- the session -------------------------------------------------------------------------- */
 
-static void facts_say(const struct rs_xen_session *session, const char *verb)
+static void facts_say(const struct rs_cli_xen *x, const struct rs_xen_session *session,
+		      const char *verb)
 {
 	struct rs_xen_session_facts facts;
 
 	rs_xen_session_facts(session, &facts);
+	if (x->cpus.some)
+		fprintf(stderr,
+			"ringside %s: Xen goes on to trace only these CPUs afterwards: it does "
+			"not tell which they were before\n",
+			verb);
 	if (facts.was_on)
 		fprintf(stderr,
 			"ringside %s: Xen was tracing already, with event mask 0x%08x, and "
@@ -103,7 +109,7 @@ struct rs_error *rs_cli_xen_open(const struct rs_cli_xen *x, const char *verb, b
 	struct rs_error *err = rs_xen_session_open(&o, session);
 
 	if (!err && !quiet)
-		facts_say(*session, verb);
+		facts_say(x, *session, verb);
 	return err;
 }
 
