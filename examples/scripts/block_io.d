@@ -60,7 +60,11 @@ ftrace:block::block_rq_complete
 	@took[this->size] = sum(timestamp - issued[args.dev, args.sector]);
 	@waits[this->size] = sum(this->waited);
 	@sleeps[this->size] = sum(this->slept);
-	issued[args.dev, args.sector] = 0;
+	issued[args.dev, args.sector] = 0;	/* which gives the memory back */
+	size[args.dev, args.sector] = 0;
+	by[args.dev, args.sector] = 0;
+	waited[args.dev, args.sector] = 0;
+	slept[args.dev, args.sector] = 0;
 }
 
 END
