@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/numbers.h"
 #include "kvm/kvm.h"
+#include "lang/push.h"
 #include "record/tee.h"
 #include "source/kvm.h"
 #include "store/sink.h"
@@ -94,9 +95,9 @@ static bool kvm_wanted(const struct rs_script_live *live)
 
 static struct rs_error *kvm_open(struct rs_script_live *live, struct rs_source **source)
 {
-	const struct rs_kvm_options options = { .latency = true,
-						.events = true,
-						.ring_bytes = live->buffer_bytes };
+	const struct rs_kvm_options options = {
+		.latency = true, .events = true, .ring_bytes = live->buffer_bytes, .later = true
+	};
 	struct rs_error *err = rs_kvm_open(&options, &live->session);
 
 	if (!err)
@@ -104,6 +105,26 @@ static struct rs_error *kvm_open(struct rs_script_live *live, struct rs_source *
 	if (!err)
 		rs_kvm_source_set_clock(*source, &live->monotonic);
 	return err;
+}
+
+/* What of the program BPF does. A filter that this kernel refuses is done without. */
+static struct rs_error *kvm_push(struct rs_script_live *live, const struct rs_source *source,
+				 struct rs_script *script, bool load)
+{
+	const struct rs_push_options options = { .schema = rs_kvm_source_stream(source, 0)->schema,
+						 .provider = RS_IDS_KVM };
+	struct rs_filter filter;
+	struct rs_error *err = rs_script_push(script, &options, &filter);
+
+	if (err || !load)
+		return err;
+	err = rs_kvm_program(live->session, &filter);
+	if (!err || !filter.n)
+		return err;
+	fprintf(stderr, "ringside script: nothing is pushed down: %s\n", rs_error_text(err));
+	rs_error_free(err);
+	rs_script_push_not(script);
+	return rs_kvm_program(live->session, NULL);
 }
 
 static struct rs_error *kvm_gate(struct rs_script_live *live, bool open)
@@ -162,6 +183,7 @@ static const struct rs_script_kind rs_script_kvm = {
 	.wanted = kvm_wanted,
 	.open = kvm_open,
 	.gate = kvm_gate,
+	.push = kvm_push,
 	.stream = kvm_stream,
 	.close = kvm_close,
 };
@@ -245,6 +267,18 @@ static struct rs_error *gates(struct rs_script_live *live, bool open)
 	for (size_t i = 0; i < N_KINDS; i++) {
 		if (live->sources[i] && (!err || !open))
 			err = rs_error_first(err, kinds[i]->gate(live, open));
+	}
+	return err;
+}
+
+struct rs_error *rs_script_live_push(struct rs_script_live *live, struct rs_script *script,
+				     bool load)
+{
+	struct rs_error *err = NULL;
+
+	for (size_t i = 0; i < N_KINDS && !err; i++) {
+		if (live->sources[i] && kinds[i]->push)
+			err = kinds[i]->push(live, live->sources[i], script, load);
 	}
 	return err;
 }
@@ -347,6 +381,8 @@ struct rs_error *rs_script_live_run(struct rs_script_live *live, struct rs_scrip
 	rs_script_narrow(script, &query);
 	if (!err)
 		err = live->merge->ops->open(live->merge, &query, &pushed);
+	if (!err)
+		err = rs_script_live_push(live, script, true);
 	if (!err)
 		err = gates(live, true);
 	if (!err)

@@ -56,6 +56,10 @@ struct rs_script_kind {
 	bool (*wanted)(const struct rs_script_live *live);
 	struct rs_error *(*open)(struct rs_script_live *live, struct rs_source **source);
 	struct rs_error *(*gate)(struct rs_script_live *live, bool open);
+	/* What it takes of the program on itself, before the gate opens; without `load` it only
+	 * says what it would. NULL: nothing. */
+	struct rs_error *(*push)(struct rs_script_live *live, const struct rs_source *source,
+				 struct rs_script *script, bool load);
 	/* Its streams as far as they are known, in the order of their events of equal time. */
 	const struct rs_stream *(*stream)(const struct rs_script_live *live,
 					  const struct rs_source *source, uint32_t index);
@@ -80,6 +84,11 @@ const struct rs_stream *rs_script_live_stream(const struct rs_script_live *live,
 
 /* Before the program begins: the trace of --tee. command: for its description. */
 struct rs_error *rs_script_live_prepare(struct rs_script_live *live, const char *command);
+
+/* What sources can do of the program they take on themselves; without `load` that is only worked
+ * out, for rs_script_push_explain(). Of rs_script_live_run(), else. */
+struct rs_error *rs_script_live_push(struct rs_script_live *live, struct rs_script *script,
+				     bool load);
 
 /* Runs it to its end. sink: the program's, which began. */
 struct rs_error *rs_script_live_run(struct rs_script_live *live, struct rs_script *script,

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "lang/push.h"
 
 #define NS_PER_SEC  INT64_C(1000000000)
 #define WAIT_NS_MAX (NS_PER_SEC / 10) /* between two looks at Ctrl-C */
@@ -245,7 +246,9 @@ static struct rs_error *perform(struct rs_script_run *a, struct rs_script *scrip
 		return err;
 	if (a->disassemble) {
 		rs_script_disassemble(script, &out);
-		err = rs_out_flush(&out);
+		err = rs_script_live_push(&a->live, script, false);
+		rs_script_push_explain(script, &out);
+		err = rs_error_first(err, rs_out_flush(&out));
 	} else {
 		rs_cli_program_notice(a->verb, &a->program, script);
 		err = run(a, script, &out);

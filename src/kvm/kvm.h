@@ -37,6 +37,7 @@ struct rs_kvm_options {
 	uint32_t n_tids;
 	uint32_t ring_bytes;  /* per CPU; 0: 1 MiB; used with events and than_ns */
 	uint32_t threads_max; /* 0: from what is running, at least 4096 */
+	bool later;	      /* its programs are loaded by rs_kvm_program() */
 };
 
 /* A vCPU thread that was seen. Its index in the snapshot is its own for the whole session; a reused
@@ -135,6 +136,14 @@ struct rs_kvm_session;
  */
 struct rs_error *rs_kvm_open(const struct rs_kvm_options *options, struct rs_kvm_session **session);
 void rs_kvm_close(struct rs_kvm_session *session); /* NULL is nothing */
+
+/*
+ * Loads and attaches the programs of a session that was opened with `later`, once, before its gate
+ * opens; with a filter for its events, or none (NULL). RS_FAILED: this kernel refuses the filter;
+ * then it may be called again.
+ */
+struct rs_filter;
+struct rs_error *rs_kvm_program(struct rs_kvm_session *session, const struct rs_filter *filter);
 
 /* Opens the gate for counting, time and events at once; shutting it waits until no program runs
  * any more, so that what was counted and what is in the rings agree exactly. */

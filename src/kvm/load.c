@@ -164,7 +164,7 @@ static uint32_t blocks(uint32_t n)
 	return n / RS_KVM_BLOCK;
 }
 
-static struct rs_error *size_maps(struct rs_kvm_session *s)
+static struct rs_error *size_maps(const struct rs_kvm_session *s, struct bpf_object *object)
 {
 	bool cost = s->config.latency, causes = s->config.causes;
 	const struct {
@@ -187,22 +187,22 @@ static struct rs_error *size_maps(struct rs_kvm_session *s)
 	struct bpf_map *map;
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		map = bpf_object__find_map_by_name(s->object, sizes[i].name);
+		map = bpf_object__find_map_by_name(object, sizes[i].name);
 		if (!map || bpf_map__set_max_entries(map, sizes[i].n))
 			return rs_error_create(RS_FAILED, "the BPF object's map %s can't be sized",
 					       sizes[i].name);
 	}
-	map = bpf_object__find_map_by_name(s->object, "rings");
+	map = bpf_object__find_map_by_name(object, "rings");
 	if (bpf_map__set_value_size(map, s->ring_bytes))
 		return rs_error_create(RS_FAILED, "the rings can't be of %u bytes", s->ring_bytes);
-	map = bpf_object__find_map_by_name(s->object, ".rodata.config");
+	map = bpf_object__find_map_by_name(object, ".rodata.config");
 	if (!map || bpf_map__set_initial_value(map, &s->config, sizeof(s->config)))
 		return rs_error_create(RS_FAILED, "the BPF object's settings can't be set");
 	return NULL;
 }
 
 /* Those that the session has no use for, or the kernel lacks, are not loaded. */
-static struct rs_error *choose_programs(struct rs_kvm_session *s)
+static struct rs_error *choose_programs(const struct rs_kvm_session *s, struct bpf_object *object)
 {
 	uint32_t purposes = purpose(&s->config);
 	struct bpf_program *program;
@@ -213,7 +213,7 @@ static struct rs_error *choose_programs(struct rs_kvm_session *s)
 		if (wanted && !there && programs[i].needed & purposes)
 			return rs_error_create(RS_FAILED, "this kernel has no tracepoint %s:%s",
 					       programs[i].system, programs[i].name);
-		program = bpf_object__find_program_by_name(s->object, programs[i].name);
+		program = bpf_object__find_program_by_name(object, programs[i].name);
 		if (!program)
 			return rs_error_create(RS_FAILED, "the BPF object has no program %s",
 					       programs[i].name);
@@ -307,7 +307,7 @@ static struct rs_error *attach(struct rs_kvm_session *s)
 	char what[128];
 
 	for (size_t i = 0; i < N_PROGRAMS; i++) {
-		program = bpf_object__find_program_by_name(s->object, programs[i].name);
+		program = bpf_object__find_program_by_name(s->programs, programs[i].name);
 		if (!bpf_program__autoload(program))
 			continue;
 		s->links[i] = bpf_program__attach(program);
@@ -320,38 +320,58 @@ static struct rs_error *attach(struct rs_kvm_session *s)
 	return NULL;
 }
 
-static struct rs_error *open_object(struct rs_kvm_session *s, const struct rs_kvm_image *image)
+static struct rs_error *open_object(const void *elf, size_t bytes, struct bpf_object **object)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "ringside_kvm");
-	size_t bytes = 0;
-	const void *elf = image ? image->elf : exits_bpf__elf_bytes(&bytes);
 
-	s->object = bpf_object__open_mem(elf, image ? image->bytes : bytes, &options);
-	if (!s->object)
+	*object = bpf_object__open_mem(elf, bytes, &options);
+	if (!*object)
 		return failed(errno, "reading the BPF object");
 	return NULL;
+}
+
+static const void *elf_of(const struct rs_kvm_image *image, size_t *bytes)
+{
+	if (!image)
+		return exits_bpf__elf_bytes(bytes);
+	*bytes = image->bytes;
+	return image->elf;
+}
+
+/* The maps are made, whose programs come later. */
+static void leave_programs(struct bpf_object *object)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, object) bpf_program__set_autoload(program, false);
 }
 
 static struct rs_error *load(struct rs_kvm_session *s, const struct rs_kvm_image *image)
 {
 	bool bodies = image && image->bodies;
 	struct rs_error *err = bodies ? NULL : check_machine();
+	size_t bytes;
+	const void *elf = elf_of(image, &bytes);
 	int status;
 
 	s->config.switch_state = switch_state();
 	if (!err)
-		err = open_object(s, image);
+		err = open_object(elf, bytes, &s->object);
 	if (!err && !bodies)
-		err = choose_programs(s);
+		err = choose_programs(s, s->object);
 	if (!err)
-		err = size_maps(s);
+		err = size_maps(s, s->object);
 	if (err)
 		return err;
+	if (s->later)
+		leave_programs(s->object);
+	else
+		s->programs = s->object;
 	status = bpf_object__load(s->object);
 	if (status)
 		return failed(-status, "loading the BPF programs");
 	err = init_maps(s);
-	if (!err && !bodies)
+	if (!err && !bodies && !s->later)
 		err = attach(s);
 	return err;
 }
@@ -367,16 +387,90 @@ struct rs_error *rs_kvm_load(struct rs_kvm_session *s, const struct rs_kvm_image
 	return err;
 }
 
+/* ---- programs that come later ---------------------------------------------------------------- */
+
+/* The maps are those that are there, but for the settings. */
+static struct rs_error *share_maps(const struct rs_kvm_session *s, struct bpf_object *object)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, object)
+	{
+		const char *name = bpf_map__name(map);
+		struct bpf_map *there = bpf_object__find_map_by_name(s->object, name);
+
+		if (strstr(name, ".rodata"))
+			continue;
+		if (!there || bpf_map__reuse_fd(map, bpf_map__fd(there)))
+			return failed(errno, "sharing a BPF map");
+	}
+	return NULL;
+}
+
+static struct rs_error *load_programs(struct rs_kvm_session *s, const void *elf, size_t bytes,
+				      bool bodies)
+{
+	struct rs_error *err = open_object(elf, bytes, &s->programs);
+	int status;
+
+	if (!err && !bodies)
+		err = choose_programs(s, s->programs);
+	if (!err)
+		err = size_maps(s, s->programs);
+	if (!err)
+		err = share_maps(s, s->programs);
+	if (err)
+		return err;
+	status = bpf_object__load(s->programs);
+	if (status)
+		return failed(-status, "loading the BPF programs");
+	return bodies ? NULL : attach(s);
+}
+
+static void unload_programs(struct rs_kvm_session *s);
+
+struct rs_error *rs_kvm_load_programs(struct rs_kvm_session *s, const struct rs_kvm_image *image,
+				      const struct rs_filter *filter)
+{
+	libbpf_print_fn_t before = libbpf_set_print(keep_said);
+	bool bodies = image && image->bodies;
+	struct rs_error *err = NULL;
+	void *with = NULL;
+	size_t bytes;
+	const void *elf = elf_of(image, &bytes);
+
+	said[0] = 0;
+	if (filter && filter->n)
+		err = rs_kvm_filter_in(elf, bytes, filter, &with);
+	if (!err)
+		err = load_programs(s, with ? with : elf, bytes, bodies);
+	if (err)
+		unload_programs(s);
+	free(with);
+	libbpf_set_print(before);
+	return err;
+}
+
 static void unmap(struct rs_kvm_mapped *mapped)
 {
 	if (mapped->mem)
 		munmap(mapped->mem, mapped->bytes);
 }
 
+static void unload_programs(struct rs_kvm_session *s)
+{
+	for (size_t i = 0; i < N_PROGRAMS; i++) {
+		bpf_link__destroy(s->links[i]);
+		s->links[i] = NULL;
+	}
+	if (s->programs != s->object)
+		bpf_object__close(s->programs);
+	s->programs = NULL;
+}
+
 void rs_kvm_unload(struct rs_kvm_session *s)
 {
-	for (size_t i = 0; i < N_PROGRAMS; i++)
-		bpf_link__destroy(s->links[i]);
+	unload_programs(s);
 	unmap(&s->control);
 	unmap(&s->slots);
 	unmap(&s->cells);

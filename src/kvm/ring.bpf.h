@@ -12,7 +12,7 @@
 #ifndef RS_KVM_RING_BPF_H
 #define RS_KVM_RING_BPF_H
 
-#include "kvm/thread.bpf.h"
+#include "kvm/filter.bpf.h"
 
 #define RS_RING_RECORD_SLOTS_MAX 3u /* of ours; held by the put */
 
@@ -132,7 +132,7 @@ static __always_inline void ring_write_scratch(struct rs_sbuf *ring, const struc
 		ring_write(ring, at + 2 * RS_SLOT_BYTES, cpu->scratch + 8, RS_SLOT_BYTES / 8);
 }
 
-/* Puts the record that is in the CPU's scratch. */
+/* Puts the record that is in the CPU's scratch, if it is wanted. */
 __noinline int ring_put_scratch(uint32_t number, uint32_t slots, uint64_t id, uint64_t now)
 {
 	struct here here = { .now = now, .number = number };
@@ -142,6 +142,8 @@ __noinline int ring_put_scratch(uint32_t number, uint32_t slots, uint64_t id, ui
 	uint32_t head, at, used, loss, filler;
 
 	if (!ring || !cpu)
+		return 0;
+	if (config.filter && !filter_keeps(cpu, number, id))
 		return 0;
 	here.cpu = cpu;
 	cpu->scratch[0] = now;
@@ -188,6 +190,8 @@ static __always_inline void ring_put_words(const struct here *here, const uint64
 	do {                                                                                       \
 		_Static_assert(sizeof(*(record)) <= RS_RING_RECORD_SLOTS_MAX * RS_SLOT_BYTES,      \
 			       "filler is for records up to this");                                \
+		if (!FILTER_WANTS(symbol))                                                         \
+			break;                                                                     \
 		if ((here)->nested)                                                                \
 			ring_put_nested(here, (record)->words, RS_KVM_ID_##symbol,                 \
 					sizeof(*(record)) / 8);                                    \

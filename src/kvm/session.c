@@ -62,6 +62,7 @@ static void set_config(struct rs_kvm_session *s, const struct rs_kvm_options *o)
 		.pid = (uint32_t)o->pid,
 		.listed = o->n_tids != 0,
 		.n_cpus = s->n_cpus,
+		.wanted = ~UINT64_C(0),
 	};
 	if (!s->config.latency && !s->config.rings)
 		s->config.only_count = o->user ? RS_KVM_ONLY_RETURNS : RS_KVM_ONLY_EXITS;
@@ -154,6 +155,7 @@ struct rs_error *rs_kvm_open_image(const struct rs_kvm_options *options,
 	s->grace_inner = -1;
 	s->grace_outer = -1;
 	s->n_cpus = (uint32_t)libbpf_num_possible_cpus();
+	s->later = options->later;
 	set_config(s, options);
 	err = copy_tids(s, options);
 	if (!err)

@@ -54,6 +54,8 @@ enum rs_kvm_gate {
 
 struct rs_kvm_session {
 	struct bpf_object *object;
+	struct bpf_object *programs; /* where they are: in the same, or loaded later */
+	bool later;
 	struct bpf_link *links[RS_KVM_PROGRAMS];
 	struct rs_kvm_config config;
 	uint32_t *tids; /* of the options */
@@ -113,6 +115,20 @@ struct rs_error *rs_kvm_open_image(const struct rs_kvm_options *options,
 /* load.c: the object, its maps and links. session is zeroed, but for options and sizes. */
 struct rs_error *rs_kvm_load(struct rs_kvm_session *session, const struct rs_kvm_image *image);
 void rs_kvm_unload(struct rs_kvm_session *session);
+
+/* The programs of a session that was opened without. What was half done is undone. */
+struct rs_error *rs_kvm_load_programs(struct rs_kvm_session *session,
+				      const struct rs_kvm_image *image,
+				      const struct rs_filter *filter);
+
+/* rs_kvm_program() with an image. */
+struct rs_error *rs_kvm_program_image(struct rs_kvm_session *session,
+				      const struct rs_kvm_image *image,
+				      const struct rs_filter *filter);
+
+/* filter.c: a copy of an object, malloc()ed, with the filter in its place. */
+struct rs_error *rs_kvm_filter_in(const void *elf, size_t bytes, const struct rs_filter *filter,
+				  void **out);
 
 /* CLOCK_MONOTONIC, as bpf_ktime_get_ns() has it. */
 uint64_t rs_kvm_now(void);

@@ -25,6 +25,7 @@
 
 #include "base/hist.h"
 #include "event/exit_reason.h"
+#include "event/filter.h"
 #include "kvm/vcpu_time.h"
 
 /* ---- reasons to places ----------------------------------------------------------------------- */
@@ -201,6 +202,13 @@ struct rs_kvm_cpu {
 } __attribute__((aligned(512)));
 _Static_assert(sizeof(struct rs_kvm_cpu) == 512, "CPUs do not share lines");
 
+/* The first instruction of the room for a filter loads this, so that it is found; with the one
+ * behind it and the exit at its end the room is of RS_FILTER_INSNS. Plain numbers: of an asm(). */
+#define RS_KVM_FILTER_MARK 1381189196
+#define RS_KVM_FILTER_ROOM 2045
+_Static_assert(RS_KVM_FILTER_ROOM + 3 == RS_FILTER_INSNS, "the room is whole");
+_Static_assert(RS_KVM_SCRATCH == RS_FILTER_WORDS, "a filter reads the CPU's scratch");
+
 /* Keys of the hashes. */
 struct rs_kvm_odd {
 	uint64_t what;
@@ -239,6 +247,11 @@ struct rs_kvm_config {
 	/* Which argument of sched_switch is the state: 3 since Linux 5.19, 1 in 5.18, else none. */
 	uint32_t switch_state;
 	uint32_t n_cpus;
+	uint32_t spare;
+	/* Of the records: which events, by a bit of their number; whether there is a filter, and
+	 * whether it asks for the thread. */
+	uint64_t wanted;
+	uint32_t filter, filter_thread;
 };
 
 struct rs_kvm_control {

@@ -18,8 +18,8 @@ static size_t place_of(const struct rs_event *event)
 }
 
 /* Whether the event has what the clause asks of an event; *what: the argument that it has not. */
-static bool suits(const struct rs_script *script, const struct clause *clause,
-		  const struct rs_event *event, const char **what)
+bool bind_suits(const struct rs_script *script, const struct clause *clause,
+		const struct rs_event *event, const char **what)
 {
 	for (uint32_t i = 0; i < clause->n_code; i++) {
 		const struct insn *insn = &clause->code[i];
@@ -42,7 +42,7 @@ static bool suits(const struct rs_script *script, const struct clause *clause,
 	return true;
 }
 
-static bool matches(const struct clause *clause, const struct rs_event *event)
+bool bind_matches(const struct clause *clause, const struct rs_event *event)
 {
 	for (const struct pattern *p = clause->patterns; p; p = p->next) {
 		if (rs_probe_match(p->text, event))
@@ -61,9 +61,9 @@ static struct rs_error *bind_clauses(struct rs_script *script, struct binding *b
 	if (!binding->bound)
 		return rs_error_no_memory();
 	for (struct clause *clause = script->clauses; clause; clause = clause->next) {
-		if (!matches(clause, binding->event))
+		if (!bind_matches(clause, binding->event))
 			continue;
-		if (suits(script, clause, binding->event, &what))
+		if (bind_suits(script, clause, binding->event, &what))
 			binding->bound[binding->n_bound++] =
 				(struct bound){ .clause = clause, .epid = ++rt->n_epids };
 		else

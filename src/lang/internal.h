@@ -436,6 +436,7 @@ enum option {
 	OPT_DEFAULTARGS,
 	OPT_DYNVARSIZE,
 	OPT_JSON,
+	OPT_NOPUSHDOWN,
 	OPT_NSPEC,
 	OPT_QUIET,
 	OPT_SPECSIZE,
@@ -510,6 +511,7 @@ struct rs_script {
 	uint64_t macros_used;
 	const char *file; /* where the compiler is, for messages */
 	struct runtime *runtime;
+	struct push *push; /* push.c; NULL: nothing was */
 };
 
 struct text_constant {
@@ -576,6 +578,8 @@ struct rs_error *probe_of_event(struct rs_script *script, const struct rs_event 
 bool probe_has_arg(const struct rs_script *script, const struct rs_event *event,
 		   const struct arg_ref *ref);
 void runtime_destroy(struct rs_script *script);
+struct push;
+void push_destroy(struct push *push); /* push.c; NULL is nothing */
 struct rs_error *script_match(struct rs_script *script, struct clause *clause);
 bool pattern_is_event(const struct pattern *pattern);
 struct rs_error *check_clause(struct rs_script *script, struct clause *clause);
@@ -588,6 +592,12 @@ struct rs_error *format_parse(struct rs_script *script, struct place at, const c
 bool fold(struct node *node);
 
 const struct rs_field *arg_field(const struct rs_event *event, const struct arg_ref *ref);
+
+/* bind.c: whether a clause's descriptions match an event; whether that has the arguments that the
+ * clause asks for, else *what it lacks. */
+bool bind_matches(const struct clause *clause, const struct rs_event *event);
+bool bind_suits(const struct rs_script *script, const struct clause *clause,
+		const struct rs_event *event, const char **what);
 
 /* ---- tables: variables and functions ------------------------------------------------------ */
 

@@ -150,6 +150,7 @@ static const struct option_row {
 	[OPT_DEFAULTARGS] = { "defaultargs", 0, 1, 0 },
 	[OPT_DYNVARSIZE] = { "dynvarsize", 256, UINT64_C(1) << 40, UINT64_C(64) << 20 },
 	[OPT_JSON] = { "json", 0, 1, 0 },
+	[OPT_NOPUSHDOWN] = { "nopushdown", 0, 1, 0 },
 	[OPT_NSPEC] = { "nspec", 0, 4096, 1 },
 	[OPT_QUIET] = { "quiet", 0, 1, 0 },
 	[OPT_SPECSIZE] = { "specsize", 64, UINT64_C(1) << 32, UINT64_C(1) << 20 },
@@ -663,6 +664,7 @@ void rs_script_destroy(struct rs_script *script)
 	if (!script)
 		return;
 	runtime_destroy(script);
+	push_destroy(script->push);
 	for (struct clause *clause = script->clauses; clause; clause = clause->next) {
 		free(clause->code);
 		free(clause->places);

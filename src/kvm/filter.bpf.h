@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A filter of the probe language (event/filter.h), between a record and its ring: what is not
+ * wanted takes no room there.
+ *
+ * filter_code() holds nothing but a mark and room: the session writes the filter's instructions
+ * over it before the programs are loaded (filter.c). So it works on each kernel that these programs
+ * work on, and costs no call into another program.
+ */
+#ifndef RS_KVM_FILTER_BPF_H
+#define RS_KVM_FILTER_BPF_H
+
+#include "kvm/thread.bpf.h"
+
+/* Whether a kind of record is wanted at all: the verifier knows, and removes what follows. */
+#define FILTER_WANTS(symbol) (config.wanted >> (RS_KVM_ID_##symbol & 63) & 1)
+_Static_assert((RS_KVM_ID_kvm_thread_end & RS_ID_N_MAX) < 64, "events have a bit each");
+
+#define FILTER_TEXT(x)	 #x
+#define FILTER_NUMBER(x) FILTER_TEXT(x)
+
+#define FILTER_ROOM FILTER_NUMBER(RS_KVM_FILTER_ROOM) "\n"
+#define FILTER_MARK FILTER_NUMBER(RS_KVM_FILTER_MARK) "\n"
+
+/* Room for RS_FILTER_INSNS: as it stands it keeps everything, and its room is never come to. What
+ * it takes is named, for the kernel refuses BTF of arguments without names. */
+static __attribute__((noinline)) uint64_t filter_code(const uint64_t *words, uint64_t id,
+						      uint64_t cpu, uint64_t who)
+{
+	register uint64_t verdict asm("r0");
+
+	/* clang-format off */
+	asm volatile("r0 = " FILTER_MARK
+		     "if r0 != 0 goto +" FILTER_ROOM
+		     ".rept " FILTER_ROOM
+		     "r0 = r0\n"
+		     ".endr\n"
+		     : "=r"(verdict)
+		     : "r"(words), "r"(id), "r"(cpu), "r"(who));
+	/* clang-format on */
+	return verdict;
+}
+
+/* Whose record it is, as the filter takes it. */
+static __always_inline uint64_t filter_who(const struct rs_kvm_cpu *cpu)
+{
+	uint32_t tid = (uint32_t)cpu->scratch[RS_FILTER_HEAD];
+	const uint32_t *at;
+	const struct rs_kvm_slot *slot;
+
+	if (!config.filter_thread)
+		return 0;
+	at = bpf_map_lookup_elem(&threads, &tid);
+	slot = at ? bpf_map_lookup_elem(&slots, at) : NULL;
+	if (!slot)
+		return (uint32_t)-1;
+	return (uint32_t)slot->vcpu | (uint64_t)slot->tgid << 32;
+}
+
+/* Whether the record in the CPU's scratch is wanted in the ring. */
+static __always_inline bool filter_keeps(const struct rs_kvm_cpu *cpu, uint32_t number, uint64_t id)
+{
+	return filter_code(cpu->scratch, id & RS_ID_MASK, number, filter_who(cpu)) & RS_FILTER_KEEP;
+}
+
+#endif

@@ -1,0 +1,883 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The machine's instructions as BPF. What is on the machine's stack at depth n is in a register of
+ * its own, or in the frame beyond that; so code that the machine's verifier accepts has everything
+ * in the same place wherever ways meet. Numbers that are known stay unwritten until they must be
+ * somewhere; strings are there only as far as they are known.
+ *
+ *	r1 record   r2 id   r6 r7 r8 r5 the stack   r0 r9 r3 r4 for the moment
+ *	frame: r3 r4 as they came, then the rest of the stack
+ *
+ * An instruction that needs the program itself becomes a jump to PUSH_KEEP. Nothing before it had
+ * an effect, so the program begins anew with the same event.
+ */
+#include "lang/push_code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lang/check.h"
+
+enum { T0 = 0, T1 = 9, T2 = 3, T3 = 4 };
+enum { RECORD = 1, ID = 2, FRAME = 10 };
+
+static const uint8_t registers[] = { 6, 7, 8, 5 };
+#define N_REGISTERS sizeof(registers)
+#define DEPTH_MAX   12u
+
+#define AT_CPU	 (-8)
+#define AT_WHO	 (-16)
+#define AT_STACK (-24)
+
+struct entry {
+	bool text;  /* of these bytes */
+	bool known; /* a number that is written nowhere yet */
+	uint64_t value;
+	const char *s;
+	uint32_t len;
+};
+
+/* What is known of an instruction of the machine's. */
+struct spot {
+	uint32_t insn; /* of ours */
+	int16_t depth; /* of those who jump here; -1: none */
+	bool target;
+};
+
+struct fixup {
+	uint32_t insn, to;
+};
+
+struct translation_of {
+	struct push_code *code;
+	struct rs_script *script;
+	const struct clause *clause;
+	const struct rs_event *event;
+	struct push_outcome *outcome;
+	struct entry stack[DEPTH_MAX];
+	uint32_t depth;
+	uint32_t pc, from, to;
+	bool live; /* somebody comes here */
+	struct spot *spots;
+	struct fixup *fixups;
+	uint32_t n_fixups;
+};
+
+/* ---- instructions ------------------------------------------------------------------------- */
+
+static void put(struct push_code *c, uint8_t op, uint8_t to, uint8_t from, int off, int32_t imm)
+{
+	if (c->n == PUSH_INSNS) {
+		c->full = true;
+		return;
+	}
+	c->insns[c->n++] = (struct bpf_insn){ .code = op,
+					      .dst_reg = to & 0xf,
+					      .src_reg = from & 0xf,
+					      .off = (int16_t)off,
+					      .imm = imm };
+}
+
+static void alu(struct push_code *c, uint8_t op, uint8_t to, uint8_t from)
+{
+	put(c, BPF_ALU64 | BPF_X | op, to, from, 0, 0);
+}
+
+static void alu_imm(struct push_code *c, uint8_t op, uint8_t to, int32_t imm)
+{
+	put(c, BPF_ALU64 | BPF_K | op, to, 0, 0, imm);
+}
+
+static void move(struct push_code *c, uint8_t to, uint8_t from)
+{
+	if (to != from)
+		alu(c, BPF_MOV, to, from);
+}
+
+static bool is_small(uint64_t value)
+{
+	return (int64_t)value == (int32_t)value;
+}
+
+static void load_number(struct push_code *c, uint8_t to, uint64_t value)
+{
+	if (is_small(value)) {
+		alu_imm(c, BPF_MOV, to, (int32_t)value);
+		return;
+	}
+	put(c, BPF_LD | BPF_DW | BPF_IMM, to, 0, 0, (int32_t)value);
+	put(c, 0, 0, 0, 0, (int32_t)(value >> 32));
+}
+
+static void load(struct push_code *c, uint8_t size, uint8_t to, uint8_t from, int off)
+{
+	put(c, BPF_LDX | BPF_MEM | size, to, from, off, 0);
+}
+
+static void store(struct push_code *c, uint8_t to, int off, uint8_t from)
+{
+	put(c, BPF_STX | BPF_MEM | BPF_DW, to, from, off, 0);
+}
+
+/* Over the next n instructions, if a register is so beside a number. */
+static void skip_if(struct push_code *c, uint8_t op, uint8_t reg, int32_t imm, int n)
+{
+	put(c, BPF_JMP | BPF_K | op, reg, 0, n, imm);
+}
+
+static void negate(struct push_code *c, uint8_t reg)
+{
+	put(c, BPF_ALU64 | BPF_NEG, reg, 0, 0, 0);
+}
+
+/* To n bytes, and back to 64 bits. */
+static void widen(struct push_code *c, uint8_t reg, uint32_t bytes, bool is_signed)
+{
+	int32_t bits = 64 - 8 * (int32_t)bytes;
+
+	if (!bits)
+		return;
+	alu_imm(c, BPF_LSH, reg, bits);
+	alu_imm(c, is_signed ? BPF_ARSH : BPF_RSH, reg, bits);
+}
+
+/* ---- around it ---------------------------------------------------------------------------- */
+
+void push_begin(struct push_code *c)
+{
+	store(c, FRAME, AT_CPU, 3);
+	store(c, FRAME, AT_WHO, 4);
+}
+
+void push_goto(struct push_code *c, enum push_label label)
+{
+	c->jumps[c->n_jumps] = (struct push_jump){ (uint16_t)c->n, (uint8_t)label };
+	c->n_jumps += c->n < PUSH_INSNS;
+	put(c, BPF_JMP | BPF_JA, 0, 0, 0, 0);
+}
+
+/* What was put last, a jump, goes to a label. */
+static void label_last(struct push_code *c, enum push_label label)
+{
+	if (c->full)
+		return;
+	c->jumps[c->n_jumps++] = (struct push_jump){ (uint16_t)(c->n - 1), (uint8_t)label };
+}
+
+void push_land(struct push_code *c, enum push_label label, uint32_t from)
+{
+	uint32_t left = from;
+
+	for (uint32_t i = from; i < c->n_jumps; i++) {
+		struct push_jump jump = c->jumps[i];
+
+		if (jump.label == label)
+			c->insns[jump.insn].off = (int16_t)(c->n - jump.insn - 1);
+		else
+			c->jumps[left++] = jump;
+	}
+	c->n_jumps = left;
+}
+
+void push_event(struct push_code *c, uint64_t id)
+{
+	put(c, BPF_JMP | BPF_JNE | BPF_K, ID, 0, 0, (int32_t)id);
+	label_last(c, PUSH_SKIP);
+}
+
+/* An event that nothing is known of is wanted. */
+void push_end(struct push_code *c)
+{
+	push_land(c, PUSH_KEEP, 0);
+	alu_imm(c, BPF_MOV, T0, RS_FILTER_KEEP);
+	put(c, BPF_JMP | BPF_JA, 0, 0, 1, 0);
+	push_land(c, PUSH_DONE, 0);
+	alu_imm(c, BPF_MOV, T0, 0);
+}
+
+/* ---- the stack ---------------------------------------------------------------------------- */
+
+static int place_of(uint32_t depth)
+{
+	return AT_STACK - 8 * (int)(depth - N_REGISTERS);
+}
+
+/* The register that has a value, or the one given, that it is loaded into. */
+static uint8_t get(struct translation_of *t, uint32_t depth, uint8_t moment)
+{
+	const struct entry *entry = &t->stack[depth];
+	uint8_t reg = depth < N_REGISTERS ? registers[depth] : moment;
+
+	if (entry->known)
+		load_number(t->code, reg, entry->value);
+	else if (depth >= N_REGISTERS)
+		load(t->code, BPF_DW, reg, FRAME, place_of(depth));
+	return reg;
+}
+
+/* A register's value becomes what is there. */
+static void set(struct translation_of *t, uint32_t depth, uint8_t reg)
+{
+	t->stack[depth] = (struct entry){ .text = false };
+	if (depth < N_REGISTERS)
+		move(t->code, registers[depth], reg);
+	else
+		store(t->code, FRAME, place_of(depth), reg);
+}
+
+/* Numbers that are known, of the first n, are written, for ways meet where it goes on. */
+static void settle(struct translation_of *t, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (t->stack[i].known)
+			set(t, i, get(t, i, T0));
+	}
+}
+
+/* Only the program itself can do this. */
+static void leave(struct translation_of *t, const char *why)
+{
+	if (!t->outcome->why) {
+		t->outcome->why = why;
+		t->outcome->at = t->clause->places[t->pc];
+	}
+	push_goto(t->code, PUSH_KEEP);
+	t->live = false;
+}
+
+static bool room(struct translation_of *t)
+{
+	if (t->depth < DEPTH_MAX)
+		return true;
+	leave(t, "it is nested too deeply");
+	return false;
+}
+
+static void push_known(struct translation_of *t, uint64_t value)
+{
+	if (room(t))
+		t->stack[t->depth++] = (struct entry){ .known = true, .value = value };
+}
+
+static void push_text(struct translation_of *t, const char *text, size_t len)
+{
+	size_t most = t->script->options[OPT_STRSIZE] - 1;
+
+	if (room(t))
+		t->stack[t->depth++] =
+			(struct entry){ .text = true,
+					.s = text,
+					.len = (uint32_t)strnlen(text, len < most ? len : most) };
+}
+
+/* Where the next value is made. */
+static uint8_t next(const struct translation_of *t)
+{
+	return t->depth < N_REGISTERS ? registers[t->depth] : T0;
+}
+
+static void push_register(struct translation_of *t, uint8_t reg)
+{
+	set(t, t->depth, reg);
+	t->depth++;
+}
+
+/* ---- what an event gives ------------------------------------------------------------------ */
+
+static void load_field(struct translation_of *t, const struct rs_field *field)
+{
+	static const uint8_t sizes[] = { [1] = BPF_B, [2] = BPF_H, [4] = BPF_W, [8] = BPF_DW };
+	uint32_t bytes = rs_type_bytes(field->type);
+	uint32_t at = RS_FILTER_HEAD * 8 + field->offset;
+	uint8_t reg = next(t);
+
+	if (at + bytes > RS_FILTER_WORDS * 8) {
+		leave(t, "the argument lies too far behind");
+		return;
+	}
+	if (!room(t))
+		return;
+	load(t->code, sizes[bytes], reg, RECORD, (int)at);
+	if (field->type >= RS_TYPE_S8)
+		widen(t->code, reg, bytes, true);
+	push_register(t, reg);
+}
+
+static void argument(struct translation_of *t, uint32_t ref)
+{
+	const struct rs_field *field = arg_field(t->event, &t->script->args.at[ref]);
+
+	if (field && field->type != RS_TYPE_TEXT)
+		load_field(t, field);
+	else
+		push_known(t, 0);
+}
+
+/* As bind.c has it. */
+static void enumerator(struct translation_of *t, uint32_t which)
+{
+	const struct enum_ref *ref = &t->script->enums.at[which];
+	const struct rs_field *field = arg_field(t->event, &t->script->args.at[ref->arg]);
+	const struct rs_enum *row =
+		field && field->type != RS_TYPE_TEXT ? enum_find(field->values, ref->name) : NULL;
+
+	push_known(t, row ? row->value : UINT64_MAX);
+}
+
+static void variable_cpu(struct translation_of *t)
+{
+	uint8_t reg = next(t);
+
+	load(t->code, BPF_DW, reg, FRAME, AT_CPU);
+	push_register(t, reg);
+}
+
+/* Each record begins with its thread. */
+static void variable_tid(struct translation_of *t)
+{
+	uint8_t reg = next(t);
+
+	load(t->code, BPF_W, reg, RECORD, RS_FILTER_HEAD * 8);
+	widen(t->code, reg, 4, true);
+	push_register(t, reg);
+}
+
+static void variable_pid(struct translation_of *t)
+{
+	uint8_t reg = next(t);
+
+	t->code->thread = true;
+	load(t->code, BPF_DW, reg, FRAME, AT_WHO);
+	alu_imm(t->code, BPF_RSH, reg, 32);
+	skip_if(t->code, BPF_JNE, reg, 0, 1);
+	push_goto(t->code, PUSH_KEEP);
+	push_register(t, reg);
+}
+
+/* What no record has told may be known to who looks it up: so with a process, too. */
+static void variable_vcpu(struct translation_of *t)
+{
+	uint8_t reg = next(t);
+
+	t->code->thread = true;
+	load(t->code, BPF_DW, reg, FRAME, AT_WHO);
+	widen(t->code, reg, 4, true);
+	skip_if(t->code, BPF_JSGE, reg, 0, 1);
+	push_goto(t->code, PUSH_KEEP);
+	push_register(t, reg);
+}
+
+static void variable_id(struct translation_of *t)
+{
+	for (uint32_t i = 0; i < t->script->probes.n; i++) {
+		const struct rs_script_probe *probe = &t->script->probes.at[i].public;
+
+		if (probe->event && !strcmp(probe->event->probe, t->event->probe)) {
+			push_known(t, probe->id);
+			return;
+		}
+	}
+	leave(t, "'id' is not known yet");
+}
+
+static void variable_none(struct translation_of *t)
+{
+	push_known(t, 0);
+}
+
+static void variable_dom(struct translation_of *t)
+{
+	push_known(t, (uint64_t)RS_UNKNOWN);
+}
+
+static const struct {
+	const char *name;
+	void (*push)(struct translation_of *t);
+} variables[] = {
+	{ "cpu", variable_cpu },	 { "tid", variable_tid },
+	{ "pid", variable_pid },	 { "vcpu", variable_vcpu },
+	{ "id", variable_id },		 { "dom", variable_dom },
+	{ "stackdepth", variable_none }, { "ustackdepth", variable_none },
+};
+
+static void builtin(struct translation_of *t, uint32_t index)
+{
+	struct prototype prototype;
+
+	prototype_read(builtins[index].prototype, &prototype);
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		if (strcmp(variables[i].name, prototype.name))
+			continue;
+		if (room(t))
+			variables[i].push(t);
+		return;
+	}
+	leave(t, strstr(prototype.name, "timestamp") ? "it asks for the time"
+						     : "it asks for a variable of the program's");
+}
+
+static void builtin_text(struct translation_of *t, uint32_t index)
+{
+	const struct rs_event *event = t->event;
+	const struct {
+		const char *name, *text;
+	} texts[] = { { "probeprov", event->provider },
+		      { "probemod", event->class_name },
+		      { "probefunc", event->function },
+		      { "probename", event->name } };
+	struct prototype prototype;
+
+	prototype_read(builtins[index].prototype, &prototype);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (!strcmp(texts[i].name, prototype.name)) {
+			push_text(t, texts[i].text, SIZE_MAX);
+			return;
+		}
+	}
+	leave(t, "it asks for a name that only the program knows");
+}
+
+/* ---- operators ---------------------------------------------------------------------------- */
+
+static const uint8_t alu_of[I_COUNT] = {
+	[I_ADD] = BPF_ADD,  [I_SUB] = BPF_SUB,	[I_MUL] = BPF_MUL,  [I_AND] = BPF_AND,
+	[I_OR] = BPF_OR,    [I_XOR] = BPF_XOR,	[I_SHL] = BPF_LSH,  [I_SHRS] = BPF_ARSH,
+	[I_SHRU] = BPF_RSH, [I_DIVU] = BPF_DIV, [I_MODU] = BPF_MOD, [I_DIVS] = BPF_DIV,
+	[I_MODS] = BPF_MOD, [I_EQ] = BPF_JEQ,	[I_NE] = BPF_JNE,   [I_LTS] = BPF_JSLT,
+	[I_LES] = BPF_JSLE, [I_GTS] = BPF_JSGT, [I_GES] = BPF_JSGE, [I_LTU] = BPF_JLT,
+	[I_LEU] = BPF_JLE,  [I_GTU] = BPF_JGT,	[I_GEU] = BPF_JGE,
+};
+
+static bool is_shift(enum opcode op)
+{
+	return op == I_SHL || op == I_SHRS || op == I_SHRU;
+}
+
+static void arithmetic(struct translation_of *t, enum opcode op)
+{
+	uint32_t right = t->depth - 1, left = t->depth - 2;
+	const struct entry b = t->stack[right];
+	uint8_t reg = get(t, left, T0);
+
+	if (b.known && is_shift(op)) {
+		alu_imm(t->code, alu_of[op], reg, (int32_t)(b.value & 63));
+	} else if (b.known && is_small(b.value)) {
+		alu_imm(t->code, alu_of[op], reg, (int32_t)b.value);
+	} else {
+		uint8_t with = get(t, right, T1);
+
+		if (is_shift(op))
+			alu_imm(t->code, BPF_AND, with, 63);
+		alu(t->code, alu_of[op], reg, with);
+	}
+	t->depth--;
+	set(t, left, reg);
+}
+
+/* By zero: the program's own fault. */
+static void guard(struct translation_of *t, const struct entry *b, uint8_t divisor)
+{
+	if (b->known && b->value)
+		return;
+	skip_if(t->code, BPF_JNE, divisor, 0, 1);
+	push_goto(t->code, PUSH_KEEP);
+}
+
+static void absolute(struct push_code *c, uint8_t to, uint8_t from)
+{
+	move(c, to, from);
+	skip_if(c, BPF_JSGE, to, 0, 1);
+	negate(c, to);
+}
+
+/* BPF divides what has no sign, before its version 4: signs are seen to here. */
+static void divide(struct translation_of *t, enum opcode op)
+{
+	uint32_t right = t->depth - 1, left = t->depth - 2;
+	const struct entry entry = t->stack[right];
+	uint8_t a = get(t, left, T0), b = get(t, right, T1);
+
+	guard(t, &entry, b);
+	if (op == I_DIVU || op == I_MODU) {
+		move(t->code, T3, a);
+		alu(t->code, alu_of[op], T3, b);
+	} else {
+		absolute(t->code, T2, b);
+		absolute(t->code, T3, a);
+		alu(t->code, alu_of[op], T3, T2);
+		move(t->code, T2, a); /* a remainder has the sign of what is divided */
+		if (op == I_DIVS)
+			alu(t->code, BPF_XOR, T2, b);
+		skip_if(t->code, BPF_JSGE, T2, 0, 1);
+		negate(t->code, T3);
+	}
+	t->depth--;
+	set(t, left, T3);
+}
+
+static void unary(struct translation_of *t, enum opcode op)
+{
+	uint32_t top = t->depth - 1;
+	uint8_t reg = get(t, top, T0);
+
+	if (op == I_NEG) {
+		negate(t->code, reg);
+	} else if (op == I_INV) {
+		alu_imm(t->code, BPF_XOR, reg, -1);
+	} else { /* I_NOT */
+		move(t->code, T1, reg);
+		alu_imm(t->code, BPF_MOV, reg, 1);
+		skip_if(t->code, BPF_JEQ, T1, 0, 1);
+		alu_imm(t->code, BPF_MOV, reg, 0);
+	}
+	set(t, top, reg);
+}
+
+static void cut(struct translation_of *t, uint8_t n)
+{
+	uint32_t top = t->depth - 1;
+	uint8_t reg;
+
+	if (t->stack[top].known) {
+		t->stack[top].value = type_cut(INT_OF(n & 0x7f, n & 0x80), t->stack[top].value);
+		return;
+	}
+	reg = get(t, top, T0);
+	widen(t->code, reg, n & 0x7f, n & 0x80);
+	set(t, top, reg);
+}
+
+/* ---- comparisons, and where they lead ----------------------------------------------------- */
+
+static const uint8_t opposite[256] = {
+	[BPF_JEQ] = BPF_JNE,   [BPF_JNE] = BPF_JEQ,   [BPF_JSLT] = BPF_JSGE, [BPF_JSGE] = BPF_JSLT,
+	[BPF_JSGT] = BPF_JSLE, [BPF_JSLE] = BPF_JSGT, [BPF_JLT] = BPF_JGE,   [BPF_JGE] = BPF_JLT,
+	[BPF_JGT] = BPF_JLE,   [BPF_JLE] = BPF_JGT,
+};
+
+/* A jump, whose way is set later, if the two values at the top are so; they are gone. */
+static void jump_compared(struct translation_of *t, uint8_t op)
+{
+	uint32_t right = t->depth - 1, left = t->depth - 2;
+	const struct entry b = t->stack[right];
+	bool small = b.known && is_small(b.value);
+	uint8_t with, reg;
+
+	settle(t, left); /* first: it may take what the two are loaded into */
+	with = small ? 0 : get(t, right, T1);
+	reg = get(t, left, T0);
+	t->depth -= 2;
+	if (small)
+		put(t->code, BPF_JMP | BPF_K | op, reg, 0, 0, (int32_t)b.value);
+	else
+		put(t->code, BPF_JMP | BPF_X | op, reg, with, 0, 0);
+}
+
+static void jump_zero(struct translation_of *t, uint8_t op)
+{
+	uint8_t reg;
+
+	settle(t, t->depth - 1);
+	reg = get(t, --t->depth, T1);
+	put(t->code, BPF_JMP | BPF_K | op, reg, 0, 0, 0);
+}
+
+/* What was put last jumps to an instruction of the machine's. */
+static void to_spot(struct translation_of *t, uint32_t to)
+{
+	if (t->code->full)
+		return;
+	t->fixups[t->n_fixups++] = (struct fixup){ t->code->n - 1, to };
+	t->spots[to].depth = (int16_t)t->depth;
+}
+
+static bool has_text(const struct translation_of *t, uint32_t depth)
+{
+	for (uint32_t i = 0; i < depth; i++) {
+		if (t->stack[i].text)
+			return true;
+	}
+	return false;
+}
+
+/* The branch at t->pc, on what the last comparison said (op) or on the value at the top (0). */
+static void branch(struct translation_of *t, const struct insn *insn, uint8_t op)
+{
+	uint32_t takes = op ? 2 : 1;
+
+	if (insn->op != I_TRUTH &&
+	    (insn->k > t->to || insn->k <= t->pc || has_text(t, t->depth - takes))) {
+		leave(t, "it chooses between strings");
+		return;
+	}
+	if (insn->op == I_JNZERO)
+		op ? jump_compared(t, op) : jump_zero(t, BPF_JNE);
+	else
+		op ? jump_compared(t, opposite[op]) : jump_zero(t, BPF_JEQ);
+	if (insn->op != I_TRUTH) {
+		to_spot(t, insn->k);
+		return;
+	}
+	label_last(t->code, PUSH_REJECT);
+	t->outcome->rejects = true;
+}
+
+static void jump(struct translation_of *t, const struct insn *insn)
+{
+	if (insn->k > t->to || insn->k <= t->pc || has_text(t, t->depth)) {
+		leave(t, "it chooses between strings");
+		return;
+	}
+	settle(t, t->depth);
+	put(t->code, BPF_JMP | BPF_JA, 0, 0, 0, 0);
+	to_spot(t, insn->k);
+	t->live = false;
+}
+
+static bool is_branch(enum opcode op)
+{
+	return op == I_JZERO || op == I_JNZERO || op == I_TRUTH;
+}
+
+/* What is only asked for by the branch behind it is not made into a number. */
+static void comparison(struct translation_of *t, enum opcode op)
+{
+	uint32_t after = t->pc + 1, left = t->depth - 2;
+
+	if (after < t->to && !t->spots[after].target && is_branch(t->clause->code[after].op)) {
+		t->pc = after;
+		branch(t, &t->clause->code[after], alu_of[op]);
+		return;
+	}
+	jump_compared(t, alu_of[op]);
+	t->depth = left;
+	if (!t->code->full)
+		t->code->insns[t->code->n - 1].off = 2;
+	alu_imm(t->code, BPF_MOV, T0, 0);
+	put(t->code, BPF_JMP | BPF_JA, 0, 0, 1, 0);
+	alu_imm(t->code, BPF_MOV, T0, 1);
+	push_register(t, T0);
+}
+
+static void compare_texts(struct translation_of *t)
+{
+	const struct entry *a = &t->stack[t->depth - 2], *b = &t->stack[t->depth - 1];
+	size_t least = a->len < b->len ? a->len : b->len;
+	int order;
+
+	order = memcmp(a->s, b->s, least);
+	if (!order)
+		order = (a->len > b->len) - (a->len < b->len);
+	t->depth -= 2;
+	push_known(t, (uint64_t)(int64_t)(order < 0 ? -1 : order > 0));
+}
+
+/* ---- the whole ---------------------------------------------------------------------------- */
+
+static const char *reason(enum opcode op)
+{
+	switch (op) {
+	case I_ARGTEXT:
+	case I_ARGENUM:
+		return "it asks for an argument's text";
+	case I_LOADI:
+	case I_LOADS:
+	case I_DLOADI:
+	case I_DLOADS:
+	case I_KEY:
+	case I_DADDR:
+		return "it reads variables of the program";
+	case I_STOREI:
+	case I_STORES:
+	case I_DSTOREI:
+	case I_DSTORES:
+	case I_DFREE:
+	case I_MSTOREI:
+	case I_MSTORES:
+	case I_COPY:
+		return "it writes variables";
+	case I_CALL:
+		return "it calls a function";
+	default:
+		return "it needs the program's memory";
+	}
+}
+
+static void push_copy(struct translation_of *t)
+{
+	const struct entry top = t->stack[t->depth - 1];
+
+	if (!room(t))
+		return;
+	if (top.known)
+		t->stack[t->depth++] = top;
+	else
+		push_register(t, get(t, t->depth - 1, T0));
+}
+
+/* A function longer than 80 lines, because it is one switch over the opcodes. */
+static void step(struct translation_of *t, const struct insn *insn)
+{
+	switch ((enum opcode)insn->op) {
+	case I_CONST:
+		push_known(t, t->script->ints.at[insn->k]);
+		break;
+	case I_TEXT:
+		push_text(t, t->script->texts.at[insn->k].text, t->script->texts.at[insn->k].len);
+		break;
+	case I_ARG:
+		argument(t, insn->k);
+		break;
+	case I_ENUM:
+		enumerator(t, insn->k);
+		break;
+	case I_VARI:
+		builtin(t, insn->k);
+		break;
+	case I_VARS:
+		builtin_text(t, insn->k);
+		break;
+	case I_DUPI:
+		push_copy(t);
+		break;
+	case I_POPI:
+	case I_POPS:
+		t->depth--;
+		break;
+	case I_ADD:
+	case I_SUB:
+	case I_MUL:
+	case I_AND:
+	case I_OR:
+	case I_XOR:
+	case I_SHL:
+	case I_SHRS:
+	case I_SHRU:
+		arithmetic(t, insn->op);
+		break;
+	case I_DIVS:
+	case I_DIVU:
+	case I_MODS:
+	case I_MODU:
+		divide(t, insn->op);
+		break;
+	case I_NEG:
+	case I_INV:
+	case I_NOT:
+		unary(t, insn->op);
+		break;
+	case I_CUT:
+		cut(t, insn->n);
+		break;
+	case I_EQ:
+	case I_NE:
+	case I_LTS:
+	case I_LES:
+	case I_GTS:
+	case I_GES:
+	case I_LTU:
+	case I_LEU:
+	case I_GTU:
+	case I_GEU:
+		comparison(t, insn->op);
+		break;
+	case I_COMPARE:
+		compare_texts(t);
+		break;
+	case I_JUMP:
+		jump(t, insn);
+		break;
+	case I_JZERO:
+	case I_JNZERO:
+	case I_TRUTH:
+		branch(t, insn, 0);
+		break;
+	case I_END:
+		break;
+	default:
+		leave(t, reason(insn->op));
+	}
+}
+
+/* Whoever jumps here, and who comes from before, find the same. */
+static void arrive(struct translation_of *t)
+{
+	struct spot *spot = &t->spots[t->pc];
+
+	if (spot->depth < 0) {
+		spot->insn = t->code->n;
+		return;
+	}
+	if (t->live)
+		settle(t, t->depth);
+	for (uint32_t i = 0; !t->live && i < (uint32_t)spot->depth; i++)
+		t->stack[i] = (struct entry){ .text = false };
+	t->depth = (uint32_t)spot->depth;
+	t->live = true;
+	spot->insn = t->code->n;
+}
+
+static void fix(struct translation_of *t)
+{
+	for (uint32_t i = 0; i < t->n_fixups && !t->code->full; i++) {
+		const struct fixup *fixup = &t->fixups[i];
+
+		t->code->insns[fixup->insn].off =
+			(int16_t)(t->spots[fixup->to].insn - fixup->insn - 1);
+	}
+}
+
+static bool init(struct translation_of *t)
+{
+	uint32_t n = t->clause->n_code + 1;
+
+	t->spots = calloc(n, sizeof(*t->spots));
+	t->fixups = calloc(n, sizeof(*t->fixups));
+	if (!t->spots || !t->fixups)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		t->spots[i].depth = -1;
+	for (uint32_t i = t->from; i < t->to; i++) {
+		const struct insn *insn = &t->clause->code[i];
+
+		if ((insn->op == I_JUMP || insn->op == I_JZERO || insn->op == I_JNZERO ||
+		     insn->op == I_STEP || insn->op == I_AGAIN) &&
+		    insn->k < n)
+			t->spots[insn->k].target = true;
+	}
+	return true;
+}
+
+struct rs_error *push_translate(struct push_code *code, struct rs_script *script,
+				const struct clause *clause, const struct rs_event *event,
+				uint32_t from, uint32_t to, struct push_outcome *outcome)
+{
+	struct translation_of t = { .code = code,
+				    .script = script,
+				    .clause = clause,
+				    .event = event,
+				    .outcome = outcome,
+				    .from = from,
+				    .to = to,
+				    .live = true };
+
+	*outcome = (struct push_outcome){ 0 };
+	if (!init(&t)) {
+		free(t.spots);
+		free(t.fixups);
+		return rs_error_no_memory();
+	}
+	for (t.pc = from; t.pc < to && !code->full; t.pc++) {
+		arrive(&t);
+		if (t.live)
+			step(&t, &clause->code[t.pc]);
+	}
+	t.pc = to;
+	if (!code->full)
+		arrive(&t);
+	outcome->ends = t.live;
+	fix(&t);
+	free(t.spots);
+	free(t.fixups);
+	return NULL;
+}
