@@ -71,7 +71,7 @@ __attribute__((unused)) static size_t small_capture_read(size_t i, uint8_t bytes
 		n = fread(bytes, 1, SMALL_CAPTURE_MAX, file);
 		fclose(file);
 	}
-	CHECK(n > 1000 && n < SMALL_CAPTURE_MAX);
+	CHECK(n > 500 && n < SMALL_CAPTURE_MAX);
 	return n;
 }
 
