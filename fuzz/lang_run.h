@@ -5,10 +5,12 @@
 #define RS_FUZZ_LANG_H
 
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <unistd.h>
 
 #include "fuzz.h"
 #include "lang/lang.h"
+#include "lang/push.h"
 
 #define ROUNDS	3
 #define STEP_NS 5000 /* between two events: a few of the shortest ticks */
@@ -37,6 +39,22 @@ static inline uint32_t payload_make(const struct rs_event *event, uint32_t round
 	return bytes + len;
 }
 
+/* What a source would run of it: it jumps forward alone, and stays within. */
+static inline void lang_push(struct rs_script *script, const struct rs_schema *schema)
+{
+	const struct rs_push_options options = { .schema = schema, .provider = RS_IDS_VMM };
+	struct rs_filter filter;
+
+	fuzz_drop(rs_script_push(script, &options, &filter));
+	MUST(filter.n <= RS_FILTER_INSNS - RS_FILTER_TAIL);
+	for (uint32_t i = 0; i < filter.n; i++) {
+		const struct bpf_insn *insn = &filter.insns[i];
+
+		if (BPF_CLASS(insn->code) == BPF_JMP)
+			MUST(insn->off >= 0 && i + 1 + (uint32_t)insn->off <= filter.n);
+	}
+}
+
 static inline void lang_run(struct rs_script *script, const struct rs_schema *schema,
 			    struct rs_out *out)
 {
@@ -55,9 +73,11 @@ static inline void lang_run(struct rs_script *script, const struct rs_schema *sc
 	const struct rs_script_io io = { .out = out, .tell = drop, .clock = &clock, .stop = &stop };
 	struct rs_sink *sink;
 	struct rs_query query;
-	struct rs_error *err = rs_script_start(script, &io, &sink);
+	struct rs_error *err;
 	int64_t ts_ns = 0;
 
+	lang_push(script, schema);
+	err = rs_script_start(script, &io, &sink);
 	fuzz_drop(err);
 	if (err)
 		return;
