@@ -429,6 +429,8 @@ static struct rs_error *open_read(struct feed *f)
 {
 	f->kind = FEED_READ;
 	f->fd = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (f->fd < 0 && errno == EBUSY)
+		return rs_error_create(RS_FAILED, "%s: another program reads it", f->path);
 	return f->fd < 0 ? rs_error_errno(errno, "%s", f->path) : NULL;
 }
 

@@ -11,12 +11,14 @@
 
 #include "ring/guard.h"
 #include <ringside/error.h>
+#include <ringside/log_ring.h>
 
 struct rs_live_ring {
 	void *mem;
 	size_t bytes;
 	dev_t device;
 	ino_t inode;
+	int fd; /* of a device; else -1 */
 	bool overwrites;
 	uint32_t state; /* enum rs_live_state; stored by the drain's thread, loaded by others */
 	uint64_t skipped, refused;
@@ -156,9 +158,11 @@ static struct rs_error *attach(const char *path, bool keep, struct rs_live_ring 
 		return NULL;
 	if (a.status == RS_SBUF_BAD_GEOMETRY && copy.ele_size != RS_SLOT_BYTES)
 		return rs_error_create(RS_DAMAGED,
-				       "%s: its elements have %u bytes, not %u: it is "
-				       "no ring of a trace",
-				       path, copy.ele_size, RS_SLOT_BYTES);
+				       "%s: its elements have %u bytes, not %u: it is %s", path,
+				       copy.ele_size, RS_SLOT_BYTES,
+				       copy.ele_size == RS_LOG_ELEMENT_BYTES
+					       ? "a log, which 'ringside log' collects"
+					       : "no ring of a trace");
 	if (a.status != RS_SBUF_OK)
 		return rs_error_create(RS_DAMAGED, "%s: %s", path, rs_sbuf_status_text(a.status));
 	r->inner = r->overwrites ? rs_port_overwrite(&r->overwrite) : rs_port_local(&r->consumer);
@@ -179,6 +183,7 @@ static struct rs_error *open_fd(int fd, const char *path, bool keep, struct rs_l
 		*none = st.st_size < (off_t)sizeof(struct rs_sbuf);
 		err = *none ? NULL : map(fd, path, (size_t)st.st_size, r);
 	} else if (S_ISCHR(st.st_mode)) {
+		r->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		err = map_device(fd, path, r);
 		*none = !err && !r->mem;
 	} else {
@@ -187,14 +192,18 @@ static struct rs_error *open_fd(int fd, const char *path, bool keep, struct rs_l
 	return err || *none ? err : attach(path, keep, r, none);
 }
 
-struct rs_error *rs_live_ring_open(const char *path, bool keep, struct rs_live_ring **out)
+struct rs_error *rs_live_ring_open(const char *path, bool keep, const struct rs_live_ring *before,
+				   struct rs_live_ring **out)
 {
-	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	bool again = before && before->fd >= 0 && !rs_live_ring_is_replaced(before, path);
 	struct rs_live_ring *r;
 	struct rs_error *err;
 	bool none = false;
+	int fd;
 
 	*out = NULL;
+	fd = again ? fcntl(before->fd, F_DUPFD_CLOEXEC, 0)
+		   : open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 && errno == ENOENT)
 		return NULL;
 	if (fd < 0 && errno == EBUSY)
@@ -206,6 +215,7 @@ struct rs_error *rs_live_ring_open(const char *path, bool keep, struct rs_live_r
 		close(fd);
 		return rs_error_no_memory();
 	}
+	r->fd = -1;
 	err = open_fd(fd, path, keep, r, &none);
 	close(fd);
 	if (err || none)
@@ -221,6 +231,8 @@ void rs_live_ring_close(struct rs_live_ring *ring)
 		return;
 	if (ring->mem)
 		munmap(ring->mem, ring->bytes);
+	if (ring->fd >= 0)
+		close(ring->fd);
 	free(ring);
 }
 

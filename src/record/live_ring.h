@@ -28,7 +28,10 @@ enum rs_live_state {
  * *ring NULL: there is none yet: no file, nothing in it, no magic. RS_DAMAGED: what is there is no
  * ring that can be read, and why. keep: what is in it is read too; else it is skipped.
  */
-struct rs_error *rs_live_ring_open(const char *path, bool keep, struct rs_live_ring **ring);
+/* before: what was read there until now, or NULL. A device has one opener, and ACRN's counts a
+ * mapping as one; what was opened may be in use for a while yet. So it is not opened again. */
+struct rs_error *rs_live_ring_open(const char *path, bool keep, const struct rs_live_ring *before,
+				   struct rs_live_ring **ring);
 void rs_live_ring_close(struct rs_live_ring *ring); /* NULL is nothing */
 
 struct rs_port rs_live_ring_port(struct rs_live_ring *ring);

@@ -197,7 +197,8 @@ static struct rs_error *place_look(struct rs_sbuf_recording *r, struct place *pl
 		return NULL;
 	}
 	/* Only what was there when we came can be of before. */
-	place->error = rs_live_ring_open(place->path, r->keep || r->attached, &live);
+	place->error = rs_live_ring_open(place->path, r->keep || r->attached,
+					 place->ring ? place->ring->live : NULL, &live);
 	if (!live)
 		return NULL;
 	err = add(r, place, live);
