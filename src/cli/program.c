@@ -20,7 +20,8 @@
 enum { KEY_JSON = 768 };
 
 static const struct argp_option options[] = {
-	{ "program", 'n', "PROGRAM", 0, "The program itself", 1 },
+	{ "program", 'n', "PROGRAM", 0, "The program itself; may be given again, for more of it",
+	  1 },
 	{ "script", 's', "FILE", 0, "The program is in this file; - is standard input", 1 },
 	{ "option", 'x', "NAME[=VALUE]", 0, "Set an option of D; may be given again", 2 },
 	{ "cpp", 'C', NULL, 0, "Run the program through the C preprocessor, cpp, first", 4 },
@@ -46,7 +47,7 @@ static void add_cpp(struct argp_state *state, struct rs_cli_program *a, const ch
 
 static void check(struct argp_state *state, const struct rs_cli_program *a)
 {
-	if ((a->program && a->file) || (!a->optional && !rs_cli_program_given(a)))
+	if ((a->programs.n && a->file) || (!a->optional && !rs_cli_program_given(a)))
 		argp_error(state, "one program, please: -n 'PROGRAM' or -s FILE");
 	if (a->cpp.n && !a->preprocess)
 		argp_error(state, "-D and -I go with -C");
@@ -58,7 +59,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 	switch (key) {
 	case 'n':
-		a->program = text;
+		rs_cli_word_add(state, &a->programs, text);
 		break;
 	case 's':
 		a->file = text;
@@ -134,16 +135,40 @@ static struct rs_error *read_all(int fd, const char *name, char **text, size_t *
 	return NULL;
 }
 
+/* A clause without actions ends with the program, unless there is a semicolon. */
+static const char *separator(const char *program)
+{
+	size_t len = strlen(program);
+
+	while (len && strchr(" \t\n", program[len - 1]))
+		len--;
+	return len && program[len - 1] != '}' && program[len - 1] != ';' ? ";\n" : "\n";
+}
+
+/* Programs of -n, each from a line of its own on. */
+static struct rs_error *join(const struct rs_cli_words *programs, char **text, size_t *len)
+{
+	size_t room = 1;
+
+	for (uint32_t i = 0; i < programs->n; i++)
+		room += strlen(programs->at[i]) + sizeof(";\n");
+	*text = malloc(room);
+	if (!*text)
+		return rs_error_no_memory();
+	*len = 0;
+	for (uint32_t i = 0; i < programs->n; i++)
+		*len += (size_t)snprintf(*text + *len, room - *len, "%s%s",
+					 i ? separator(programs->at[i - 1]) : "", programs->at[i]);
+	return NULL;
+}
+
 static struct rs_error *read_program(const struct rs_cli_program *a, char **text, size_t *len)
 {
 	struct rs_error *err;
 	int fd;
 
-	if (a->program) {
-		*text = strdup(a->program);
-		*len = strlen(a->program);
-		return *text ? NULL : rs_error_no_memory();
-	}
+	if (!a->file)
+		return join(&a->programs, text, len);
 	if (!strcmp(a->file, "-"))
 		return read_all(STDIN_FILENO, "standard input", text, len);
 	fd = open(a->file, O_RDONLY | O_CLOEXEC);
@@ -226,16 +251,36 @@ struct rs_error *rs_cli_program_read(const struct rs_cli_program *a, char **text
 	return err || !a->preprocess ? err : preprocess(a, text, len);
 }
 
+static uint32_t lines_of(const char *text)
+{
+	uint32_t n = 1;
+
+	while ((text = strchr(text, '\n'))) {
+		text++;
+		n++;
+	}
+	return n;
+}
+
 void rs_cli_program_notice(const char *verb, const struct rs_cli_program *a,
 			   const struct rs_script *script)
 {
-	uint32_t n = rs_script_matched(script);
-	const char *text = a->program ? a->program + strspn(a->program, " \t\n") : a->file;
+	uint32_t n = rs_script_matched(script, 1, UINT32_MAX), line = 1;
 
 	if (rs_script_is_quiet(script))
 		return;
-	fprintf(stderr, "ringside %s: %s '%.*s' matched %u probe%s\n", verb,
-		a->file ? "script" : "description",
-		(int)(a->file ? strlen(text) : strcspn(text, " \t\n,/{;")), text, n,
-		n == 1 ? "" : "s");
+	if (a->file)
+		fprintf(stderr, "ringside %s: script '%s' matched %u probe%s\n", verb, a->file, n,
+			n == 1 ? "" : "s");
+	for (uint32_t i = 0; i < a->programs.n; i++) {
+		const char *program = a->programs.at[i];
+		uint32_t next = line + lines_of(program);
+
+		program += strspn(program, " \t\n");
+		if (a->programs.n > 1)
+			n = rs_script_matched(script, line, next - 1);
+		fprintf(stderr, "ringside %s: description '%.*s' matched %u probe%s\n", verb,
+			(int)strcspn(program, " \t\n,/{;"), program, n, n == 1 ? "" : "s");
+		line = next;
+	}
 }

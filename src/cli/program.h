@@ -18,7 +18,8 @@ struct rs_cli_words {
 /* Zero, but for `optional`, before parsing. */
 struct rs_cli_program {
 	bool optional; /* a verb that does something without one, too */
-	const char *program, *file;
+	const char *file;
+	struct rs_cli_words programs;		/* of -n: one after the other */
 	struct rs_cli_words args, options, cpp; /* args: the verb's to fill */
 	bool preprocess;
 };
@@ -32,7 +33,7 @@ void rs_cli_word_add(struct argp_state *state, struct rs_cli_words *words, const
 
 static inline bool rs_cli_program_given(const struct rs_cli_program *program)
 {
-	return program->program || program->file;
+	return program->programs.n || program->file;
 }
 
 /* What messages call it: its file, or "-n". */

@@ -19,7 +19,7 @@ static const struct {
 	{ " jstack ", "events of a trace carry no stacks" },
 	{ " copyout copyoutstr memref "
 	  "mutex_owned mutex_owner mutex_type_adaptive mutex_type_spin rw_iswriter "
-	  "rw_read_held rw_write_held progenyof getmajor getminor cleanpath ddi_pathname "
+	  "rw_read_held rw_write_held progenyof getmajor getminor ddi_pathname "
 	  "msgdsize msgsize d_path ",
 	  "there is no memory behind a trace" },
 	{ " raise stop system freopen ftruncate chill panic breakpoint ",

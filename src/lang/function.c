@@ -5,12 +5,16 @@
  */
 #include "lang/machine.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <endian.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#define AF_INET6_SOLARIS 26
 
 static struct value part(const struct value *of, size_t from, size_t len)
 {
@@ -283,25 +287,124 @@ FUNCTION(tolower)
 	return change_case(f, &args[0], tolower, result);
 }
 
-/* An IPv4 address in network order, as an integer read from memory has it. */
+/* An address in memory, in network byte order. family: the kernel's own number, or Solaris'. */
+static bool address_text(struct firing *f, uint64_t family, uint64_t where, struct value *result)
+{
+	char text[INET6_ADDRSTRLEN];
+	bool v6 = family == AF_INET6 || family == AF_INET6_SOLARIS;
+	const char *from;
+	char *at;
+
+	if (family != AF_INET && !v6) {
+		f->fault = FAULT_ILLOP;
+		return false;
+	}
+	from = memory_at(f, where, v6 ? 16 : 4, false);
+	if (!from || !inet_ntop(v6 ? AF_INET6 : AF_INET, from, text, sizeof(text)) ||
+	    !make(f, strlen(text), result, &at))
+		return false;
+	memcpy(at, text, result->len);
+	return true;
+}
+
 FUNCTION(inet_ntoa)
 {
-	uint32_t ip = (uint32_t)args[0].i;
+	UNUSED;
+	return address_text(f, AF_INET, args[0].i, result);
+}
+
+FUNCTION(inet_ntoa6)
+{
+	UNUSED;
+	return address_text(f, AF_INET6, args[0].i, result);
+}
+
+FUNCTION(inet_ntop)
+{
+	UNUSED;
+	return address_text(f, args[0].i, args[1].i, result);
+}
+
+/* Without "//", "/./" and "x/../", by the text alone. */
+FUNCTION(cleanpath)
+{
+	const char *path = args[0].s, *end = path + args[0].len;
+	size_t len = 0;
 	char *at;
 
 	UNUSED;
-	if (!make(f, 15, result, &at))
+	if (!make(f, args[0].len, result, &at))
 		return false;
-	{
-		char dotted[16];
-		int len = snprintf(dotted, sizeof(dotted), "%u.%u.%u.%u", ip & 0xff, ip >> 8 & 0xff,
-				   ip >> 16 & 0xff, ip >> 24);
+	end = path + result->len;
+	while (path < end) {
+		bool slash = *path == '/';
+		size_t left = (size_t)(end - path);
 
-		if ((uint32_t)len < result->len)
-			result->len = (uint32_t)len;
-		memcpy(at, dotted, result->len);
+		if (slash && left > 1 && path[1] == '/') {
+			path++;
+		} else if (slash && left > 2 && !memcmp(path, "/./", 3)) {
+			path += 2;
+		} else if (slash && left > 2 && !memcmp(path, "/..", 3) &&
+			   (left == 3 || path[3] == '/')) {
+			path += 3;
+			while (len && at[--len] != '/')
+				;
+		} else {
+			at[len++] = *path++;
+		}
 	}
+	if (!len && args[0].len && args[0].s[0] == '/')
+		at[len++] = '/';
+	result->len = (uint32_t)len;
 	return true;
+}
+
+/* What is at "a.b[2].c" of an object; NULL: nothing. path is spoiled. */
+static const json_t *json_at(const json_t *json, char *path)
+{
+	while (json && *path) {
+		char *end = path + strcspn(path, ".["), last = *end;
+
+		*end = '\0';
+		if (end > path)
+			json = json_object_get(json, path);
+		path = end + (last != '\0');
+		if (last == '[') {
+			json = json_array_get(json, strtoul(path, &path, 10));
+			path += *path == ']';
+			path += *path == '.';
+		}
+	}
+	return json;
+}
+
+FUNCTION(json)
+{
+	char path[256], *dumped = NULL;
+	const char *text = "";
+	const json_t *found;
+	json_t *all;
+	size_t len;
+	char *at;
+
+	UNUSED;
+	snprintf(path, sizeof(path), "%.*s", (int)args[1].len, args[1].s);
+	all = json_loadb(args[0].s, args[0].len, 0, NULL);
+	found = json_at(all, path);
+	if (json_is_string(found))
+		text = json_string_value(found);
+	else if (found)
+		text = dumped = json_dumps(found, JSON_COMPACT | JSON_ENCODE_ANY);
+	len = text ? strlen(text) : 0;
+	if (!make(f, len, result, &at)) {
+		len = 0;
+		at = NULL;
+	}
+	if (at)
+		memcpy(at, text ? text : "", result->len);
+	free(dumped);
+	json_decref(all);
+	return at;
 }
 
 FUNCTION(htons)
@@ -380,11 +483,23 @@ FUNCTION(bcopy)
 	return to;
 }
 
+/* Of no frames: no event here carries a stack. */
+FUNCTION(stack)
+{
+	UNUSED;
+	if (!f->rt->told_stack)
+		tell(f->script, "stack(): no event here carries a stack");
+	f->rt->told_stack = true;
+	*result = value_text(LANG_NO_STACK);
+	return true;
+}
+
 const struct function functions[] = {
 	{ "void *alloca(size_t bytes)", "memory of zeros, for this firing", call_alloca },
 	{ "string basename(string path)", "what is behind the last slash", call_basename },
 	{ "void bcopy(void *from, void *to, size_t bytes)", "copies from one address to another",
 	  call_bcopy },
+	{ "string cleanpath(string path)", "without //, /./ and x/../", call_cleanpath },
 	{ "void *copyin(uint64_t address, size_t bytes)", "the guest's memory, copied",
 	  machine_copyin },
 	{ "void *copyinphys(uint64_t address, size_t bytes)", "of a physical address",
@@ -401,8 +516,13 @@ const struct function functions[] = {
 	{ "uint16_t htons(uint16_t x)", "to network byte order", call_htons },
 	{ "int index(string s, string part [, int from])",
 	  "where the part first is, from 0; -1: nowhere", call_index },
-	{ "string inet_ntoa(unsigned int address)", "an IPv4 address in network byte order",
+	{ "string inet_ntoa(ipaddr_t *address)", "an IPv4 address in network byte order",
 	  call_inet_ntoa },
+	{ "string inet_ntoa6(void *address)", "an IPv6 address", call_inet_ntoa6 },
+	{ "string inet_ntop(int family, void *address)", "either, by its family: 2; 10 or 26",
+	  call_inet_ntop },
+	{ "string json(string text, string path)",
+	  "what is at a path as a.b[2], of an object in JSON", call_json },
 	{ "string lltostr(int64_t x [, int base])", "the number written down", call_lltostr },
 	{ "string mod(uint64_t address)", "the address, whose module is not known", call_symbol },
 	{ "unsigned int ntohl(unsigned int x)", "from network byte order", call_htonl },
@@ -414,6 +534,8 @@ const struct function functions[] = {
 	  "where the part last is, from 0; -1: nowhere", call_rindex },
 	{ "int speculation(void)", "a new speculation's number; 0: there is none left",
 	  call_speculation },
+	{ "string stack([int frames])",
+	  "as a key: a stack of no frames, for no event here carries one", call_stack },
 	{ "string strchr(string s, char c)", "from the first c on; \"\" where there is none",
 	  call_strchr },
 	{ "string strjoin(string a, string b)", "the one and then the other", call_strjoin },
@@ -435,6 +557,7 @@ const struct function functions[] = {
 	{ "string uaddr(uint64_t address)", "the address", call_symbol },
 	{ "string ufunc(uint64_t address)", "the address", call_symbol },
 	{ "string umod(uint64_t address)", "the address", call_symbol },
+	{ "string ustack([int frames, int bytes])", "the same of a program's", call_stack },
 	{ "uint64_t uregs(int number)", "the guest's register, as uregs[R_RAX]", machine_uregs },
 	{ "string usym(uint64_t address)", "the address", call_symbol },
 };

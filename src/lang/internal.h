@@ -27,6 +27,7 @@
 #define LANG_QUANTIZE	 127	     /* bins: negative, zero, positive powers of two */
 #define AGG_HIST_AT	 3	     /* p()'s words: whether there was any, min, max, histogram */
 #define LANG_BINS_MAX	 4096	     /* of lquantize and llquantize */
+#define LANG_NO_STACK	 "\n" /* as stack() prints and gives it */
 #define LANG_TICKS_MAX	 (1u << 30)  /* of one probe after an event, until the next */
 #define LANG_TICKS_LOOK	 (1u << 20)  /* of them, and it is looked whether to stop */
 #define LANG_TICK_NS_MIN 1000
@@ -505,7 +506,6 @@ struct rs_script {
 	VECTOR(const struct rs_event *) matched;
 	bool matched_other; /* BEGIN, END, a tick: what has no arguments */
 	bool matched_error;
-	uint32_t n_matched;	     /* of all clauses */
 	uint32_t expansions, visits; /* of inlines, of the tree */
 
 	uint64_t macros_used;

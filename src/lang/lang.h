@@ -48,7 +48,8 @@ void rs_script_destroy(struct rs_script *script);
 bool rs_script_is_quiet(const struct rs_script *script);
 bool rs_script_has_events(const struct rs_script *script); /* clauses of a source's events */
 bool rs_script_has_ticks(const struct rs_script *script);
-uint32_t rs_script_matched(const struct rs_script *script); /* pairs of clause and probe */
+/* Pairs of clause and probe, of the clauses that begin on these lines. */
+uint32_t rs_script_matched(const struct rs_script *script, uint32_t from_line, uint32_t to_line);
 
 /* A probe that some clause matches; false past the last. event: NULL for BEGIN, tick-1s, ... */
 struct rs_script_probe {

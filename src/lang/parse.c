@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void *parse_memory(struct parser *p, size_t bytes)
 {
@@ -117,7 +118,28 @@ static struct node *arguments(struct parser *p, enum op close)
 	return first;
 }
 
-/* $1, $$1, $target. */
+/* $pid and the rest: of this process, as DTrace has them of dtrace(1M). */
+static bool macro_of_process(const char *name, uint64_t *value)
+{
+	const struct {
+		const char *name;
+		int64_t value;
+	} ids[] = {
+		{ "egid", getegid() }, { "euid", geteuid() }, { "gid", getgid() },
+		{ "pgid", getpgrp() }, { "pid", getpid() },   { "ppid", getppid() },
+		{ "sid", getsid(0) },  { "uid", getuid() },
+	};
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		if (!strcmp(ids[i].name, name)) {
+			*value = (uint64_t)ids[i].value;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* $1, $$1, $target, $pid. */
 struct node *parse_macro(struct parser *p, const struct token *token)
 {
 	struct node *node = parse_node(p, N_INT, token->at);
@@ -128,6 +150,10 @@ struct node *parse_macro(struct parser *p, const struct token *token)
 	node->type = TYPE_OF_INT64;
 	if (!strcmp(token->text, "target") && p->script->options[OPT_TARGET]) {
 		node->value = p->script->options[OPT_TARGET];
+		return node;
+	}
+	if (macro_of_process(token->text, &node->value)) {
+		node->type = TYPE_OF_INT;
 		return node;
 	}
 	if (end == token->text || *end)
@@ -282,7 +308,7 @@ static struct node *primary(struct parser *p)
 }
 
 /* A chain is as deep as it is long: for those who walk it. */
-static bool link(struct parser *p, uint32_t *links)
+static bool add_link(struct parser *p, uint32_t *links)
 {
 	if (++*links > LANG_DEPTH_MAX)
 		FAIL(p, peek(p)->at, "D_SYNTAX", "an expression of more than %d parts",
@@ -295,7 +321,7 @@ static struct node *postfix(struct parser *p, struct node *node)
 	struct node *outer;
 	uint32_t links = 0;
 
-	while (link(p, &links)) {
+	while (add_link(p, &links)) {
 		struct place at = node->at; /* x[1] is where x is */
 
 		if (take_op(p, OP_LBRACKET)) {
@@ -435,7 +461,7 @@ static struct node *binary(struct parser *p, int least)
 	int bound;
 
 	while (peek(p)->kind == T_OP && (bound = binding(peek(p)->op)) >= least && bound &&
-	       link(p, &links)) {
+	       add_link(p, &links)) {
 		node = parse_node(p, N_BINARY, peek(p)->at);
 		node->op = next(p).op;
 		node->a = left;
@@ -508,7 +534,7 @@ struct node *parse_expression(struct parser *p)
 	struct node *left = parse_assignment(p), *node;
 	uint32_t links = 0;
 
-	while (is_op(p, OP_COMMA) && link(p, &links)) {
+	while (is_op(p, OP_COMMA) && add_link(p, &links)) {
 		node = parse_node(p, N_COMMA, next(p).at);
 		node->a = left;
 		node->b = parse_assignment(p);

@@ -219,7 +219,9 @@ static void key_default(struct text *text, struct type type, const struct value 
 {
 	static const int widths[] = { [1] = 3, [2] = 5, [4] = 8, [8] = 16 };
 
-	if (type.kind == TYPE_STRING) {
+	if (type.kind == TYPE_STRING && value->len && value->s[0] == LANG_NO_STACK[0]) {
+		text_add(text, value->s, value->len); /* in lines of its own */
+	} else if (type.kind == TYPE_STRING) {
 		struct conversion left = { .letter = 's', .minus = true };
 
 		text_add(text, "  ", 2);

@@ -489,7 +489,6 @@ static struct rs_error *probe_clause(struct rs_script *script, uint32_t index,
 		probe->clauses = grown;
 	}
 	probe->clauses[probe->n_clauses++] = clause->index;
-	script->n_matched++;
 	return NULL;
 }
 
@@ -712,9 +711,20 @@ bool rs_script_has_ticks(const struct rs_script *script)
 	return script->ticks.n;
 }
 
-uint32_t rs_script_matched(const struct rs_script *script)
+uint32_t rs_script_matched(const struct rs_script *script, uint32_t from_line, uint32_t to_line)
 {
-	return script->n_matched;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < script->probes.n; i++) {
+		const struct probe *probe = &script->probes.at[i];
+
+		for (uint32_t j = 0; j < probe->n_clauses; j++) {
+			uint32_t line = script->clause_at.at[probe->clauses[j]]->at.line;
+
+			n += line >= from_line && line <= to_line;
+		}
+	}
+	return n;
 }
 
 bool rs_script_probe_at(const struct rs_script *script, uint32_t index,

@@ -116,7 +116,7 @@ static void no_stack(struct firing *f)
 	if (!f->rt->told_stack)
 		tell(f->script, "stack(): no event here carries a stack");
 	f->rt->told_stack = true;
-	text_add(&f->rt->text, "\n", 1);
+	text_add(&f->rt->text, LANG_NO_STACK, 1);
 }
 
 /* trace(): of a struct or an array its bytes. */

@@ -53,6 +53,7 @@ static const struct {
 	{ "off_t", 8, true },
 	{ "pid_t", 4, true },
 	{ "id_t", 4, true },
+	{ "ipaddr_t", 4, false },
 	{ "time_t", 8, true },
 	{ "hrtime_t", 8, true },
 	{ "processorid_t", 4, true },

@@ -18,6 +18,8 @@ BEGIN
 	printf("[%s] [%s] [%s] [%s]\n", dirname("/foo/bar/baz"), dirname("/foo///"), dirname("/"),
 	    dirname("foo"));
 	printf("%s %s\n", toupper("aBc1"), tolower("AbC1"));
-	printf("%s %x %x\n", inet_ntoa(0x0100007f), htons(0x1234), htonl(0x12345678));
+	this->ip = (ipaddr_t *)alloca(sizeof (ipaddr_t));
+	*this->ip = htonl(0x7f000001);
+	printf("%s %x %x\n", inet_ntoa(this->ip), htons(0x1234), htonl(0x12345678));
 	printf("%d%d%d%d\n", "abc" == "abc", "abc" < "abd", "b" > "abc", "a" != "a");
 }

@@ -1,0 +1,2 @@
+// args: -n BEGIN
+/* Solaris Dynamic Tracing Guide, chapter 1: dtrace -n BEGIN */

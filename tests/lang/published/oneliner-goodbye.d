@@ -1,0 +1,2 @@
+// args: -n 'END { trace("goodbye, world"); }'
+/* Oracle Linux DTrace Tutorial: goodbye.d */

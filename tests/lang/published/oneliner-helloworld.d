@@ -1,0 +1,2 @@
+// args: -n 'BEGIN {printf("helloworld\n");}'
+/* Oracle Linux DTrace, hello world in a line */

@@ -1,0 +1,2 @@
+// args: -n 'BEGIN{ trace("howdy from linux"); }'
+/* A. Leventhal, DTrace for Linux (of Oracle's port) */
