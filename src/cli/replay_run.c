@@ -17,14 +17,16 @@ static const char doc[] =
 	"Replay a recording with a program's probes.\v"
 	"The machine stands still while a clause runs, and goes on as if nothing had been. ARG are "
 	"the program's $1, $2, ... Probes: guest:timer::N(us|ms|s|insns), guest:addr:0xADDR:exec, "
-	"guest:mem:0xADDR:read, write and read|write; in them uregs[R_RAX], reg(\"cr3\"), "
+	"guest:mem:0xADDR:read, write and read|write; of --binary PROGRAM guest:usdt:PROVIDER:NAME "
+	"and guest:assert:FILE:LINE. In them uregs[R_RAX], reg(\"cr3\"), "
 	"copyin(), copyinstr(), copyinphys(), *(int *)address. Guest time is the count of "
 	"instructions: no caches, no pipelines. ringside-d(7) is the language.\n\n"
 	"Examples:\n"
 	"  ringside replay run rec -n 'guest:timer::1ms { @[args.cpl] = count(); }'\n"
 	"  ringside replay run rec -n 'guest:addr:0x401136:exec { trace(copyinstr(uregs[R_RDI])); "
 	"}'\n"
-	"  ringside replay run rec -o trace -s probes.d\n";
+	"  ringside replay run rec -o trace -s probes.d\n"
+	"  ringside replay run rec --binary program\n";
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -45,6 +47,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		rs_cli_word_add(state, a->on.n ? &a->program.args : &a->on, text);
 		break;
+	case ARGP_KEY_END:
+		if (!rs_cli_program_given(&a->program) && !a->replay.binary)
+			argp_error(state, "with which probes: -n 'PROGRAM', -s FILE, or --binary?");
+		break;
 	case ARGP_KEY_NO_ARGS:
 		argp_error(state, "which recording?");
 		break;
@@ -63,12 +69,18 @@ int replay_run(int argc, char **argv)
 	static const struct argp argp = {
 		options, parse, "REC [ARG...]", doc, children, NULL, NULL
 	};
-	struct rs_script_run a = { .verb = "replay run", .replay.given = true };
+	struct rs_script_run a = { .verb = "replay run",
+				   .program.optional = true,
+				   .replay.given = true };
 	char *command;
 	int status;
 
 	if (rs_cli_parse(&argp, argc, argv, &a))
 		return RS_EXIT_USAGE;
+	if (!rs_cli_program_given(&a.program)) { /* its assertions alone, which are told of */
+		a.program.programs.at[a.program.programs.n++] = "BEGIN { }";
+		a.program.options.at[a.program.options.n++] = "quiet";
+	}
 	rs_cli_catch_stop();
 	command = rs_cli_command(argc, argv);
 	a.command = command;

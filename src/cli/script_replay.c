@@ -14,12 +14,14 @@
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-enum { KEY_NO_JITTER = 896, KEY_SEED, KEY_FROM, KEY_TO };
+enum { KEY_NO_JITTER = 896, KEY_SEED, KEY_BINARY, KEY_FROM, KEY_TO };
 
 static const struct argp_option options[] = {
 	{ "no-jitter", KEY_NO_JITTER, NULL, 0,
 	  "In a replay: timers at the end of each period, not at a pseudo-random place in it", 3 },
 	{ "seed", KEY_SEED, "N", 0, "In a replay: another set of such places; 0", 3 },
+	{ "binary", KEY_BINARY, "PROGRAM", 0,
+	  "In a replay: the static probes and assertions of this program of the guest's", 3 },
 	{ "from", KEY_FROM, "TIME", 0, "In a replay: probes from this guest time on, as in 1.5",
 	  3 },
 	{ "to", KEY_TO, "TIME", 0, "In a replay: end at this guest time", 3 },
@@ -37,6 +39,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case KEY_SEED:
 		if (!rs_cli_read_number(text, 0, UINT64_MAX, &replay->options.seed))
 			argp_error(state, "--seed '%s': expected a number", text);
+		break;
+	case KEY_BINARY:
+		if (replay->binary)
+			argp_error(state, "one --binary, please");
+		replay->binary = text;
 		break;
 	case KEY_FROM:
 		replay->from_ns = rs_cli_time(state, "--from", text, NS_PER_SEC);
@@ -67,6 +74,21 @@ bool rs_script_replay_is(const char *path)
 	return is;
 }
 
+static struct rs_error *open_binary(struct rs_script_replay *replay)
+{
+	struct rs_error *err = rs_notes_read(replay->binary, &replay->notes);
+
+	if (!err && replay->notes.moves)
+		err = rs_error_create(RS_USAGE,
+				      "%s is a PIE, which the guest loads anywhere: link it with "
+				      "-static -no-pie",
+				      replay->binary);
+	if (!err && replay->notes.left_out)
+		fprintf(stderr, "ringside: %s: %u static probes make no sense, and are left out\n",
+			replay->binary, replay->notes.left_out);
+	return err ? err : rs_replay_source_add_notes(replay->source, &replay->notes);
+}
+
 struct rs_error *rs_script_replay_open(struct rs_script_replay *replay, const char *directory)
 {
 	struct rs_error *err = rs_recording_read(directory, &replay->recording);
@@ -77,12 +99,15 @@ struct rs_error *rs_script_replay_open(struct rs_script_replay *replay, const ch
 	if (!err)
 		err = rs_replay_source_create(&replay->recording, &replay->options,
 					      &replay->source);
+	if (!err && replay->binary)
+		err = open_binary(replay);
 	return err;
 }
 
 void rs_script_replay_close(struct rs_script_replay *replay)
 {
 	rs_source_destroy(replay->source);
+	rs_notes_deinit(&replay->notes);
 	rs_recording_deinit(&replay->recording);
 }
 
@@ -124,25 +149,44 @@ static struct rs_error *keep_close(struct rs_script_replay *replay, const char *
 	return err;
 }
 
+/* What the program wants, the times that are asked for, and assertions, wanted or not. */
+static void ask(const struct rs_script_replay *replay, struct rs_script *script, bool asserts,
+		struct rs_query *query)
+{
+	rs_query_init(query);
+	rs_script_narrow(script, query);
+	if (asserts && query->n_globs == RS_QUERY_GLOBS_MAX)
+		query->n_globs = 0; /* all, then */
+	else if (asserts && query->n_globs)
+		query->globs[query->n_globs++] = "guest:assert::";
+	query->from_ns = replay->from_ns ? (int64_t)replay->from_ns : INT64_MIN;
+	query->to_ns = replay->to_ns ? (int64_t)replay->to_ns : INT64_MAX;
+}
+
 struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, const char *verb,
 				      struct rs_script *script, struct rs_sink *sink,
 				      const char *command)
 {
+	const uint64_t end = replay->recording.icount << replay->recording.shift;
+	struct rs_replay_asserts *asserts = NULL;
 	struct kept kept = { 0 };
-	struct rs_error *err = replay->trace ? keep(replay, sink, command, &kept) : NULL;
 	struct rs_query query;
+	struct rs_error *err =
+		rs_replay_asserts_create(rs_replay_source_stream(replay->source), verb, &asserts);
 
-	rs_query_init(&query);
-	rs_script_narrow(script, &query);
-	query.from_ns = replay->from_ns ? (int64_t)replay->from_ns : INT64_MIN;
-	query.to_ns = replay->to_ns ? (int64_t)replay->to_ns : INT64_MAX;
-	rs_script_set_end(script, replay->to_ns ? (int64_t)replay->to_ns
-						: (int64_t)(replay->recording.icount
-							    << replay->recording.shift));
-	if (!err)
-		err = rs_run(replay->source, &query, kept.tee ? rs_tee_sink(kept.tee) : sink,
-			     &rs_cli_stop);
-	if (kept.tee) /* which has no end of its own */
+	if (!err && replay->trace)
+		err = keep(replay, sink, command, &kept);
+	rs_script_set_end(script, (int64_t)(replay->to_ns ? replay->to_ns : end));
+	if (!err) {
+		ask(replay, script, rs_replay_asserts_count(asserts), &query);
+		err = rs_run(
+			replay->source, &query,
+			rs_replay_asserts_sink(asserts, kept.tee ? rs_tee_sink(kept.tee) : sink),
+			&rs_cli_stop);
 		err = rs_error_first(err, sink->ops->end(sink));
-	return rs_error_first(err, keep_close(replay, verb, &kept, err));
+		replay->failed = rs_replay_asserts_report(asserts);
+	}
+	err = rs_error_first(err, keep_close(replay, verb, &kept, err));
+	rs_replay_asserts_destroy(asserts);
+	return err;
 }

@@ -6,6 +6,7 @@
 
 #include <argp.h>
 
+#include "cli/replay_asserts.h"
 #include "lang/lang.h"
 #include "source/replay.h"
 
@@ -13,12 +14,15 @@
 struct rs_script_replay {
 	/* What was asked for. */
 	struct rs_replay_options options;
+	const char *binary;	 /* a program of the guest's, for its notes; or NULL */
 	const char *trace;	 /* the directory of what fired; or NULL */
 	uint64_t from_ns, to_ns; /* of the guest's time; to_ns 0: to its end */
 	bool given;		 /* one of these was */
 	/* What it runs on. */
 	struct rs_recording recording;
 	struct rs_source *source; /* NULL: it was not opened */
+	struct rs_notes notes;
+	uint64_t failed; /* assertions that did not hold, once it has run */
 };
 
 /* Child of a verb's argp; its input is a struct rs_script_replay. */

@@ -213,6 +213,8 @@ static int status_of(const struct rs_script_run *a, const struct rs_script *scri
 			a->verb, (unsigned long long)rs_script_lost(script));
 	if (rs_script_status(script))
 		return rs_script_status(script);
+	if (a->replay.failed)
+		return RS_EXIT_FAILED;
 	missing |= rs_script_lost(script) || rs_script_dropped(script);
 	return missing ? RS_EXIT_PARTIAL : RS_EXIT_OK;
 }

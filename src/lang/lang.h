@@ -80,6 +80,10 @@ struct rs_script_io {
 struct rs_error *rs_script_start(struct rs_script *script, const struct rs_script_io *io,
 				 struct rs_sink **sink);
 
+/* Whether the predicate of the only clause that an event fires holds; the program has begun, and
+ * nothing else of it runs. False: that can't be told (a fault, or another number of clauses). */
+bool rs_script_holds(struct rs_script *script, const struct rs_view *view, bool *holds);
+
 /* Without a source, or where a live one is quiet: fires the ticks that are due until then, ns from
  * the start. No event before that time comes any more. */
 void rs_script_advance(struct rs_script *script, int64_t now_ns);

@@ -562,6 +562,30 @@ static struct rs_error *script_events(struct rs_sink *sink, const struct rs_view
 	return NULL;
 }
 
+bool rs_script_holds(struct rs_script *script, const struct rs_view *view, bool *holds)
+{
+	const struct binding *binding = bind_event(script, view->event);
+	struct runtime *rt = script->runtime;
+	struct firing f;
+	uint32_t pc;
+
+	if (!binding || binding->n_bound != 1) {
+		rs_error_free(rt->err);
+		rt->err = NULL;
+		return false;
+	}
+	f = (struct firing){ .script = script,
+			     .rt = rt,
+			     .view = view,
+			     .binding = binding,
+			     .probe = &script->probes.at[binding->probe],
+			     .bound = &binding->bound[0],
+			     .now_ns = view->ts_ns };
+	rt->scratch_used = 0;
+	*holds = run_predicate(&f, f.bound->clause, &pc);
+	return !f.fault;
+}
+
 static void tell_drops(struct rs_script *script)
 {
 	const struct runtime *rt = script->runtime;

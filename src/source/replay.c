@@ -113,7 +113,7 @@ static bool is_breakpoint(const struct replay *r, uint64_t rip)
 	for (uint32_t i = 0; i < r->n_probes; i++) {
 		const struct rs_replay_probe *p = &r->probes[i];
 
-		if (p->wanted && p->kind == RS_REPLAY_EXEC && p->address == rip)
+		if (p->wanted && rs_replay_probe_is_code(p) && p->address == rip)
 			return true;
 	}
 	return false;
@@ -209,6 +209,8 @@ static bool is_due(struct replay *r, struct rs_replay_probe *p)
 		rs_replay_timer_next(p, r->icount, r->options.steady, r->options.seed);
 		return true;
 	case RS_REPLAY_EXEC:
+	case RS_REPLAY_USDT:
+	case RS_REPLAY_ASSERT:
 		return p->address == r->regs.rip && !r->again;
 	case RS_REPLAY_MEM:
 		return r->stopped.why == RS_GDB_WATCHED && r->stopped.address == p->address &&
@@ -219,7 +221,7 @@ static bool is_due(struct replay *r, struct rs_replay_probe *p)
 
 static size_t fire(struct replay *r)
 {
-	const struct rs_replay_at at = { &r->regs, r->icount };
+	struct rs_replay_at at = { &r->regs, r->icount, &r->memory, 0 };
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < r->n_probes; i++) {
@@ -239,6 +241,7 @@ static size_t fire(struct replay *r)
 		n++;
 	}
 	r->counts.fired += n;
+	r->counts.unread += at.unread;
 	return n;
 }
 
@@ -451,6 +454,23 @@ struct rs_error *rs_replay_source_make(void *source, const char *description,
 	r->probes[r->n_probes++] = probe;
 	*event = probe.event;
 	return NULL;
+}
+
+struct rs_error *rs_replay_source_add_notes(struct rs_source *source, const struct rs_notes *notes)
+{
+	struct replay *r = (struct replay *)source;
+	struct rs_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < notes->n; i++) {
+		struct rs_replay_probe probe;
+
+		err = make_room(r);
+		if (!err)
+			err = rs_replay_note_declare(r->schema, r->n_probes, &notes->at[i], &probe);
+		if (!err)
+			r->probes[r->n_probes++] = probe;
+	}
+	return err;
 }
 
 const struct rs_stream *rs_replay_source_stream(const struct rs_source *source)

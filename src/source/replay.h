@@ -7,8 +7,8 @@
  *	guest:addr:0xADDR:exec		before the instruction at a virtual address
  *	guest:mem:0xADDR:read		after an instruction that reads the byte there; write;
  *	guest:mem:0xADDR+N:read|write	either, of N bytes
- *	guest:usdt:PROVIDER:NAME	a probe in a program (replay_notes.h), with its arguments
- *	guest:assert:FILE:LINE		an assertion in a program, evaluated or not
+ *	guest:usdt:PROVIDER:NAME	a probe in a program (ringside/replay.h), with its arguments
+ *	guest:assert:FILE:LINE		an assertion in one, whether it holds or not
  *
  * Time is the count of instructions, times the recording's ns for each. Who is asked for at one
  * stop comes in one batch. Timers fire once in each period, at a place in it that a pseudo-random
@@ -18,6 +18,7 @@
 #define RS_SOURCE_REPLAY_H
 
 #include "event/query.h"
+#include "replay/notes.h"
 #include "replay/session.h"
 
 /* Stops more, for who looks at the machine between probes: instructions, in ascending order. */
@@ -46,10 +47,14 @@ struct rs_error *rs_replay_source_create(const struct rs_recording *recording,
 struct rs_error *rs_replay_source_make(void *source, const char *description,
 				       const struct rs_event **event);
 
+/* The probes and assertions of a program; before the source is opened. The notes outlive it. */
+struct rs_error *rs_replay_source_add_notes(struct rs_source *source, const struct rs_notes *notes);
+
 const struct rs_stream *rs_replay_source_stream(const struct rs_source *source);
 
 struct rs_replay_counts {
 	uint64_t stops, fired, icount; /* icount: how far it came */
+	uint64_t unread;	       /* values of static probes that were not there */
 };
 struct rs_replay_counts rs_replay_source_counts(const struct rs_source *source);
 

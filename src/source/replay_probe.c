@@ -56,6 +56,10 @@ static const struct rs_replay_template templates[] = {
 	{ "mem", "0xADDR", "read|write",
 	  "(x64 address, u32 size:bytes, x64 pc, u64 icount, u8 cpl)",
 	  "in a replay: after one that does either" },
+	{ "usdt", "PROVIDER", "NAME", "(arg0, ..., x64 pc, u64 icount)",
+	  "in a replay: a static probe of --binary PROGRAM, with its arguments" },
+	{ "assert", "FILE", "LINE", "(values by name, x64 pc, u64 icount, text expression)",
+	  "in a replay: an assertion of --binary PROGRAM that does not hold" },
 };
 
 const struct rs_replay_template *rs_replay_template(uint32_t index)
@@ -226,11 +230,13 @@ static uint8_t *put(uint8_t *to, const void *value, size_t bytes)
 	return to + bytes;
 }
 
-uint32_t rs_replay_probe_payload(const struct rs_replay_probe *probe, const struct rs_replay_at *at,
+uint32_t rs_replay_probe_payload(const struct rs_replay_probe *probe, struct rs_replay_at *at,
 				 uint8_t payload[RS_REPLAY_PAYLOAD_MAX])
 {
 	uint8_t cpl = at->regs->cs & 3, *to = payload;
 
+	if (probe->note)
+		return rs_replay_note_payload(probe, at, payload);
 	if (probe->kind == RS_REPLAY_MEM) {
 		to = put(to, &probe->address, sizeof(probe->address));
 		to = put(to, &probe->bytes, sizeof(probe->bytes));

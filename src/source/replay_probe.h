@@ -3,7 +3,9 @@
 #ifndef RS_SOURCE_REPLAY_PROBE_H
 #define RS_SOURCE_REPLAY_PROBE_H
 
+#include "introspect/memory.h"
 #include "replay/gdb.h"
+#include "replay/notes.h"
 #include <ringside/schema.h>
 
 #define RS_REPLAY_PAYLOAD_MAX 1024u
@@ -12,6 +14,8 @@ enum rs_replay_kind {
 	RS_REPLAY_TIMER,
 	RS_REPLAY_EXEC,
 	RS_REPLAY_MEM,
+	RS_REPLAY_USDT,
+	RS_REPLAY_ASSERT,
 };
 
 struct rs_replay_probe {
@@ -22,6 +26,7 @@ struct rs_replay_probe {
 	uint64_t address;
 	uint32_t bytes;
 	enum rs_gdb_point point;
+	const struct rs_note *note; /* of usdt and assert */
 	/* Of a timer, in instructions. */
 	uint64_t period, round, next;
 };
@@ -30,7 +35,15 @@ struct rs_replay_probe {
 struct rs_replay_at {
 	const struct rs_x86_regs *regs;
 	uint64_t icount;
+	struct rs_guest_memory *memory;
+	uint64_t unread; /* values that were not there; they are 0 */
 };
+
+/* Whether it is a breakpoint. */
+static inline bool rs_replay_probe_is_code(const struct rs_replay_probe *probe)
+{
+	return probe->kind != RS_REPLAY_TIMER && probe->kind != RS_REPLAY_MEM;
+}
 
 /* A description's probe, but for its event; *ours false: it is none of a replay's. shift: 2^shift
  * ns an instruction. RS_USAGE: it is one, and makes no sense. */
@@ -42,8 +55,15 @@ struct rs_error *rs_replay_probe_declare(struct rs_schema *schema, uint32_t n,
 					 const char *description, struct rs_replay_probe *probe);
 
 /* The event's payload; how many bytes it has. */
-uint32_t rs_replay_probe_payload(const struct rs_replay_probe *probe, const struct rs_replay_at *at,
+uint32_t rs_replay_probe_payload(const struct rs_replay_probe *probe, struct rs_replay_at *at,
 				 uint8_t payload[RS_REPLAY_PAYLOAD_MAX]);
+
+/* The same two of a program's note (replay_note.c): its values by name, or as arg0, arg1, ..., then
+ * pc and icount; of an assertion its expression, too. */
+struct rs_error *rs_replay_note_declare(struct rs_schema *schema, uint32_t n,
+					const struct rs_note *note, struct rs_replay_probe *probe);
+uint32_t rs_replay_note_payload(const struct rs_replay_probe *probe, struct rs_replay_at *at,
+				uint8_t payload[RS_REPLAY_PAYLOAD_MAX]);
 
 /* A timer's first place, and its next one after `now`: once in each period. */
 void rs_replay_timer_start(struct rs_replay_probe *probe, bool steady, uint64_t seed);

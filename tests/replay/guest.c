@@ -8,10 +8,14 @@
 #include <sys/reboot.h>
 #include <unistd.h>
 
-#define CALLS  1009
-#define WRITES 499
-#define READS  251
-#define REST   100000000
+#include <ringside/replay.h>
+
+#define CALLS	1009
+#define WRITES	499
+#define READS	251
+#define ASSERTS 101
+#define PROBES	53
+#define REST	100000000
 
 /* Each on a line of its own: a byte that is watched is no one else's. */
 volatile uint64_t written __attribute__((aligned(64)));
@@ -36,6 +40,12 @@ int main(void)
 		written = i;
 	for (uint64_t i = 0; i < READS; i++)
 		sum += is_read;
+	for (int i = 0; i < ASSERTS; i++) {
+		rs_replay_assert(i < 97, i);
+		rs_replay_assert(i % 2 == 0 || i % 2 == 1, i);
+	}
+	for (int16_t i = 0; i < PROBES; i++)
+		rs_replay_probe(request, i, (int8_t)-i, words[i % 3], written, 5);
 	/* So long that the recorder, which looks five times a second, sees an instruction of it. */
 	for (volatile uint32_t i = 0; i < REST; i++)
 		;

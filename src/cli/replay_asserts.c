@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/replay_asserts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lang/lang.h"
+
+#define SAID_MAX 10 /* of one place's failures; all are counted */
+
+/* One expression, as a program of one clause whose predicate it is. */
+struct one {
+	const struct rs_event *event;
+	struct rs_script *script; /* NULL: not compiled yet: the event carries the expression */
+	uint64_t held, failed, untold;
+};
+
+struct rs_replay_asserts {
+	struct rs_sink sink;
+	struct rs_sink *to;
+	const struct rs_stream *stream;
+	const char *verb;
+	struct one *at;
+	uint32_t n;
+	struct rs_out out; /* where those programs would write, if they did */
+	FILE *nowhere;
+};
+
+static void told(void *ctx, const char *text)
+{
+	(void)ctx, (void)text;
+}
+
+/* ---- compiling ---------------------------------------------------------------------------- */
+
+/* "inline int n = args.n;" for each value, then the clause. */
+static char *text_of(const struct rs_event *event, const char *expression, size_t len)
+{
+	static const char *const types[] = {
+		[RS_TYPE_U8] = "uint8_t",   [RS_TYPE_U16] = "uint16_t", [RS_TYPE_U32] = "uint32_t",
+		[RS_TYPE_U64] = "uint64_t", [RS_TYPE_S8] = "int8_t",	[RS_TYPE_S16] = "int16_t",
+		[RS_TYPE_S32] = "int32_t",  [RS_TYPE_S64] = "int64_t"
+	};
+	size_t bytes;
+	char *text;
+	FILE *file = open_memstream(&text, &bytes);
+
+	if (!file)
+		return NULL;
+	for (uint16_t i = 0; i < event->n_fields; i++) {
+		if (event->fields[i].type != RS_TYPE_TEXT)
+			fprintf(file, "inline %s %s = args.%s;\n", types[event->fields[i].type],
+				event->fields[i].name, event->fields[i].name);
+	}
+	fprintf(file, "%s\n/%.*s/ { }\n", event->probe, (int)len, expression);
+	return fclose(file) ? NULL : text;
+}
+
+static struct rs_error *compile(struct rs_replay_asserts *asserts, struct one *one,
+				const char *expression, size_t len)
+{
+	char *text = text_of(one->event, expression, len);
+	const struct rs_script_config config = { .name = one->event->probe,
+						 .text = text,
+						 .len = text ? strlen(text) : 0,
+						 .schemas = &asserts->stream->schema,
+						 .n_schemas = 1 };
+	const struct rs_script_io io = { .out = &asserts->out, .tell = told };
+	struct rs_sink *sink;
+	struct rs_error *err =
+		text ? rs_script_compile(&config, &one->script) : rs_error_no_memory();
+
+	if (!err)
+		err = rs_script_start(one->script, &io, &sink);
+	free(text);
+	return rs_error_wrap(err, "the assertion '%.*s' can't be evaluated", (int)len, expression);
+}
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+static void say(const struct rs_replay_asserts *asserts, const struct one *one,
+		const struct rs_view *view, const char *expression, size_t len, bool untold)
+{
+	if (one->failed + one->untold > SAID_MAX)
+		return;
+	fprintf(stderr, "ringside %s: %s:%s: '%.*s' %s", asserts->verb, one->event->function,
+		one->event->name, (int)len, expression, untold ? "can't be told" : "does not hold");
+	for (uint16_t i = 0; i < one->event->n_fields; i++) {
+		const struct rs_field *field = &one->event->fields[i];
+		uint64_t value;
+
+		if (field->type == RS_TYPE_TEXT)
+			continue;
+		value = rs_field_value(field, view->payload);
+		fprintf(stderr,
+			field->show == RS_SHOW_HEX  ? "%s %s=0x%" PRIx64
+			: field->type >= RS_TYPE_S8 ? "%s %s=%" PRId64
+						    : "%s %s=%" PRIu64,
+			i ? "," : ":", field->name, value);
+	}
+	fputc('\n', stderr);
+}
+
+/* Whether a view goes on: it is none of ours, or it fails. */
+static struct rs_error *evaluate(struct rs_replay_asserts *asserts, const struct rs_view *view,
+				 bool *goes_on)
+{
+	struct one *one = NULL;
+	const char *expression;
+	struct rs_error *err = NULL;
+	bool holds = false, told_it;
+	size_t len;
+
+	*goes_on = true;
+	for (uint32_t i = 0; i < asserts->n && !one; i++)
+		one = asserts->at[i].event == view->event ? &asserts->at[i] : NULL;
+	if (!one)
+		return NULL;
+	expression = rs_view_text(view, &one->event->fields[one->event->n_fields - 1], &len);
+	if (!one->script)
+		err = compile(asserts, one, expression, len);
+	if (err)
+		return err;
+	told_it = rs_script_holds(one->script, view, &holds);
+	one->held += told_it && holds;
+	one->failed += told_it && !holds;
+	one->untold += !told_it;
+	*goes_on = told_it && !holds;
+	if (!told_it || !holds)
+		say(asserts, one, view, expression, len, !told_it);
+	return NULL;
+}
+
+static struct rs_error *asserts_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
+{
+	struct rs_replay_asserts *asserts = (struct rs_replay_asserts *)sink;
+	struct rs_error *err = NULL;
+
+	for (size_t i = 0; !err && i < n; i++) {
+		bool goes_on;
+
+		err = evaluate(asserts, &views[i], &goes_on);
+		if (!err && goes_on)
+			err = asserts->to->ops->events(asserts->to, &views[i], 1);
+	}
+	return err;
+}
+
+static const struct rs_sink_ops ops = { .name = "asserts", .events = asserts_events };
+
+/* ---- beginning and end -------------------------------------------------------------------- */
+
+struct rs_error *rs_replay_asserts_create(const struct rs_stream *stream, const char *verb,
+					  struct rs_replay_asserts **out)
+{
+	struct rs_replay_asserts *asserts = calloc(1, sizeof(*asserts));
+	struct rs_error *err;
+	uint32_t n = rs_schema_count(stream->schema);
+
+	if (!asserts)
+		return rs_error_no_memory();
+	*asserts = (struct rs_replay_asserts){ .sink = { &ops }, .stream = stream, .verb = verb };
+	asserts->at = calloc(n + 1, sizeof(*asserts->at));
+	asserts->nowhere = fopen("/dev/null", "we");
+	err = asserts->at && asserts->nowhere ? rs_out_init(&asserts->out, fileno(asserts->nowhere))
+					      : rs_error_no_memory();
+	if (err) {
+		if (asserts->nowhere)
+			fclose(asserts->nowhere);
+		free(asserts->at);
+		free(asserts);
+		return err;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const struct rs_event *event = rs_schema_event(stream->schema, i);
+
+		if (rs_probe_match("guest:assert::", event) && event->has_text)
+			asserts->at[asserts->n++].event = event;
+	}
+	*out = asserts;
+	return NULL;
+}
+
+void rs_replay_asserts_destroy(struct rs_replay_asserts *asserts)
+{
+	if (!asserts)
+		return;
+	for (uint32_t i = 0; i < asserts->n; i++)
+		rs_script_destroy(asserts->at[i].script);
+	rs_out_deinit(&asserts->out);
+	fclose(asserts->nowhere);
+	free(asserts->at);
+	free(asserts);
+}
+
+struct rs_sink *rs_replay_asserts_sink(struct rs_replay_asserts *asserts, struct rs_sink *to)
+{
+	asserts->to = to;
+	return &asserts->sink;
+}
+
+uint32_t rs_replay_asserts_count(const struct rs_replay_asserts *asserts)
+{
+	return asserts->n;
+}
+
+uint64_t rs_replay_asserts_report(const struct rs_replay_asserts *asserts)
+{
+	uint64_t held = 0, failed = 0, untold = 0;
+
+	for (uint32_t i = 0; i < asserts->n; i++) {
+		held += asserts->at[i].held;
+		failed += asserts->at[i].failed;
+		untold += asserts->at[i].untold;
+	}
+	if (asserts->n)
+		fprintf(stderr,
+			"ringside %s: assertions in %u places: %" PRIu64 " held, %" PRIu64
+			" failed, %" PRIu64 " could not be told\n",
+			asserts->verb, asserts->n, held, failed, untold);
+	return failed + untold;
+}
