@@ -2,7 +2,8 @@
 /*
  * ringside replay record: a guest in QEMU, recorded.
  *
- *	folder, copies -> QEMU records -> the guest's end, Ctrl-C or a limit -> hashes, sizes
+ *	folder, copies (or a folder of programs, packed) -> QEMU records -> the guest's end, Ctrl-C
+ *	or a limit -> hashes, sizes
  */
 #include "cli/cli.h"
 
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,8 +22,10 @@
 #include "base/duration.h"
 #include "cli/numbers.h"
 #include "cli/replay.h"
+#include "replay/initramfs.h"
 #include "replay/qemu.h"
 #include "replay/recording.h"
+#include "replay/rr_log.h"
 
 #define NS_PER_SEC    UINT64_C(1000000000)
 #define TICK_NS	      20000000
@@ -29,9 +33,12 @@
 #define MEMORY_MIB    256
 #define SHIFT	      1
 #define SYSTEM_KERNEL "/boot/vmlinuz-*"
+#define KERNEL_NEEDS  (96u << 20) /* of RAM, beside an initramfs and what is unpacked of it */
+#define WORDS_BYTES   256	  /* the end of the console, where our first process speaks */
 
 struct record_arguments {
 	const char *directory, *kernel, *initrd, *append;
+	const char *guest, *exec; /* a folder of programs, and what is run of it */
 	uint64_t memory_mib, shift;
 	uint64_t limit_ns;    /* of the guest's time; 0: none */
 	uint64_t limit_bytes; /* of the log; 0: none */
@@ -40,12 +47,25 @@ struct record_arguments {
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-enum { KEY_KERNEL = 256, KEY_INITRD, KEY_APPEND, KEY_MEMORY, KEY_SHIFT, KEY_TIME, KEY_SIZE };
+enum {
+	KEY_KERNEL = 256,
+	KEY_INITRD,
+	KEY_APPEND,
+	KEY_GUEST,
+	KEY_EXEC,
+	KEY_MEMORY,
+	KEY_SHIFT,
+	KEY_TIME,
+	KEY_SIZE,
+};
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "REC", 0, "The recording, a folder that is new or empty", 1 },
 	{ "kernel", KEY_KERNEL, "FILE", 0, "A Linux kernel; the newest in /boot", 2 },
 	{ "initrd", KEY_INITRD, "FILE", 0, "Its initramfs", 2 },
+	{ "guest-dir", KEY_GUEST, "DIR", 0,
+	  "A folder that becomes the guest's root, with the libraries that its programs need", 2 },
+	{ "exec", KEY_EXEC, "CMD", 0, "What is run in it; then the guest powers off", 2 },
 	{ "append", KEY_APPEND, "ARGS", 0,
 	  "Arguments for the kernel, behind those that keep the log small", 2 },
 	{ "memory", KEY_MEMORY, "MIB", 0, "RAM; 256", 2 },
@@ -63,8 +83,9 @@ static const char doc[] =
 	"The machine is QEMU's pc under TCG with one processor, RAM and a serial port, whose "
 	"output goes to REC/console. It ends when the guest powers off or resets, at Ctrl-C, or at "
 	"a limit; the recording is valid in each case.\n\n"
-	"Example:\n"
-	"  ringside replay record -o rec --kernel vmlinuz --initrd initrd.gz --append quiet\n";
+	"Examples:\n"
+	"  ringside replay record -o rec --kernel vmlinuz --initrd initrd.gz --append quiet\n"
+	"  ringside replay record -o rec --guest-dir programs --exec 'sort big.txt'\n";
 
 static uint64_t number(const struct argp_state *state, const char *what, const char *text,
 		       uint64_t min, uint64_t max)
@@ -94,6 +115,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case KEY_APPEND:
 		a->append = text;
 		break;
+	case KEY_GUEST:
+		a->guest = text;
+		break;
+	case KEY_EXEC:
+		a->exec = text;
+		break;
 	case KEY_MEMORY:
 		a->memory_mib = number(state, "--memory", text, RS_RECORDING_MEMORY_MIN,
 				       RS_RECORDING_MEMORY_MAX);
@@ -121,6 +148,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!a->directory)
 			argp_error(state, "into which folder? -o REC");
+		if (a->guest && a->initrd)
+			argp_error(state, "--guest-dir makes an initramfs: leave out --initrd");
+		if (a->exec && !a->guest)
+			argp_error(state, "where is the program? --guest-dir DIR");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -184,8 +215,9 @@ static struct rs_error *system_kernel(char **path)
 	glob_t found;
 
 	if (glob(SYSTEM_KERNEL, 0, NULL, &found))
-		return rs_error_create(RS_USAGE, "there is no " SYSTEM_KERNEL ": name a kernel "
-						 "with --kernel");
+		return rs_error_create(RS_ABSENT, "there is no " SYSTEM_KERNEL
+						  ": apt-get install linux-image-cloud-amd64, or "
+						  "name a kernel with --kernel");
 	for (size_t i = 0; i < found.gl_pathc; i++)
 		if (!best || strverscmp(found.gl_pathv[i], best) > 0)
 			best = found.gl_pathv[i];
@@ -209,9 +241,55 @@ static struct rs_error *make_directory(const char *directory)
 	return NULL;
 }
 
+/* The folder of programs as initramfs. */
+static struct rs_error *pack(const struct record_arguments *a, int fd)
+{
+	struct rs_initramfs made = { 0 };
+	struct rs_error *err = rs_initramfs_write(a->guest, a->exec, fd, &made);
+	uint64_t needs = 2 * made.bytes + KERNEL_NEEDS;
+
+	if (err)
+		return err;
+	if (needs > a->memory_mib << 20)
+		return rs_error_create(RS_USAGE,
+				       "%s makes an initramfs of %" PRIu64
+				       " MiB: give the guest --memory %" PRIu64,
+				       a->guest, made.bytes >> 20, (needs >> 20) + 1);
+	if (!a->quiet)
+		fprintf(stderr,
+			"ringside replay record: %s: %" PRIu32 " files, %" PRIu32
+			" libraries with them, %.1f MB\n",
+			a->guest, made.files, made.libraries, (double)made.bytes / 1e6);
+	return NULL;
+}
+
+/* Made before the recording's folder is, for what is wrong with it. */
+static struct rs_error *pack_first(const struct record_arguments *a, int *fd)
+{
+	struct stat st;
+
+	if (!a->guest)
+		return NULL;
+	if (stat(a->guest, &st) || !S_ISDIR(st.st_mode))
+		return rs_error_create(RS_USAGE, "%s is no folder", a->guest);
+	*fd = memfd_create("initramfs", MFD_CLOEXEC);
+	if (*fd < 0)
+		return rs_error_errno(errno, "memory for an initramfs");
+	return pack(a, *fd);
+}
+
+static struct rs_error *copy_packed(const struct record_arguments *a, int fd)
+{
+	char from[64];
+
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
+	return copy(from, a->directory, "initrd");
+}
+
 static struct rs_error *copy_guest(const struct record_arguments *a)
 {
 	char *kernel = NULL;
+	int packed = -1;
 	struct rs_error *err = a->kernel ? NULL : system_kernel(&kernel);
 
 	if (!err && a->initrd && access(a->initrd, R_OK))
@@ -219,11 +297,17 @@ static struct rs_error *copy_guest(const struct record_arguments *a)
 	if (!err && a->kernel && access(a->kernel, R_OK))
 		err = rs_error_errno(errno, "%s", a->kernel);
 	if (!err)
+		err = pack_first(a, &packed);
+	if (!err)
 		err = make_directory(a->directory);
 	if (!err)
 		err = copy(kernel ? kernel : a->kernel, a->directory, "kernel");
 	if (!err && a->initrd)
 		err = copy(a->initrd, a->directory, "initrd");
+	if (!err && packed >= 0)
+		err = copy_packed(a, packed);
+	if (packed >= 0)
+		close(packed);
 	free(kernel);
 	return err;
 }
@@ -252,7 +336,7 @@ static struct rs_error *describe(struct recording *r)
 	made->qemu_version = strdup(version);
 	made->memory_mib = (uint32_t)a->memory_mib;
 	made->shift = (uint32_t)a->shift;
-	made->initrd = a->initrd;
+	made->initrd = a->initrd || a->guest;
 	if (asprintf(&made->append, "%s%s%s", rs_recording_append, a->append ? " " : "",
 		     a->append ? a->append : "") < 0)
 		made->append = NULL;
@@ -271,6 +355,8 @@ static struct rs_error *begin(struct recording *r)
 
 	if (!err)
 		err = copy_guest(r->a);
+	if (!err)
+		err = rs_recording_lock(&r->made);
 	if (!err)
 		err = rs_recording_write(&r->made);
 	if (!err)
@@ -315,6 +401,41 @@ static const char *end_reason(const struct recording *r)
 	return NULL;
 }
 
+/* What our first process said of the program that it ran; NULL: nothing. */
+static char *last_words(const struct recording *r)
+{
+	char words[WORDS_BYTES + 1], *at = NULL;
+	FILE *console = fopen(r->console, "re");
+	size_t n;
+
+	if (!console)
+		return NULL;
+	if (fseek(console, -WORDS_BYTES, SEEK_END))
+		rewind(console);
+	n = fread(words, 1, WORDS_BYTES, console);
+	fclose(console);
+	words[n] = '\0';
+	for (char *next = words; (next = strstr(next, RS_INITRAMFS_SAYS)); at = next++)
+		;
+	if (!at)
+		return NULL;
+	at += strlen(RS_INITRAMFS_SAYS);
+	at[strcspn(at, "\r\n")] = '\0';
+	return at[0] ? strdup(at) : NULL;
+}
+
+static char *why_it_ended(const struct recording *r, const struct rs_error *err, const char *why)
+{
+	char *said = err || why || !r->a->exec ? NULL : last_words(r), *text;
+
+	if (!said)
+		return strdup(err ? rs_error_text(err) : why ? why : "the guest's end");
+	if (asprintf(&text, "the guest's end, %s", said) < 0)
+		text = NULL;
+	free(said);
+	return text;
+}
+
 static struct rs_error *go_on(struct recording *r)
 {
 	const struct timespec tick = { .tv_nsec = TICK_NS };
@@ -335,7 +456,7 @@ static struct rs_error *go_on(struct recording *r)
 		look(r);
 	err = rs_qemu_quit(&r->qemu);
 	r->made.state = err ? RS_RECORDING_CUT : RS_RECORDING_CLOSED;
-	r->made.why = strdup(err ? rs_error_text(err) : why ? why : "the guest's end");
+	r->made.why = why_it_ended(r, err, why);
 	return err;
 }
 
@@ -364,25 +485,25 @@ static void summary(const struct recording *r)
 /* Whatever happened: what is there is told truly. err is what went wrong before. */
 static struct rs_error *end(struct recording *r, struct rs_error *err)
 {
-	struct rs_error *next = rs_recording_hash(&r->made);
+	bool cut = r->made.state == RS_RECORDING_CUT;
+	struct rs_error *next = cut ? NULL : rs_rr_log_mend(r->log, &r->made.icount);
 	struct stat st;
 
-	if (!next)
-		next = rs_recording_write(&r->made);
+	rs_error_free(next); /* a log that we can't read: the last look's count stays */
+	next = cut ? rs_recording_mend(&r->made) : rs_recording_hash(&r->made);
+	if (!next || cut)
+		next = rs_error_first(next, rs_recording_write(&r->made));
 	if (!stat(r->log, &st))
 		r->log_bytes = (uint64_t)st.st_size;
 	summary(r);
-	if (!err)
-		return next;
-	rs_error_free(next);
-	return err;
+	return rs_error_first(err, next);
 }
 
 int replay_record(int argc, char **argv)
 {
 	static const struct argp argp = { options, parse, NULL, doc, NULL, NULL, NULL };
 	struct record_arguments a = { .memory_mib = MEMORY_MIB, .shift = SHIFT };
-	struct recording r = { .a = &a, .qemu = { .said_fd = -1 } };
+	struct recording r = { .a = &a, .qemu = { .said_fd = -1, .gdb_fd = -1 } };
 	struct rs_error *err;
 
 	r.made.command = rs_cli_command(argc, argv);

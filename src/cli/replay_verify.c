@@ -3,12 +3,18 @@
  * ringside replay verify: the proof that looking changes nothing. The recording is replayed twice,
  * once left alone and once looked at, by stops that read or by a program's probes, and the state of
  * the whole machine is compared at the same instructions, and what the guest wrote.
+ *
+ *	left alone   |----p----p----p----p----p----p|   p: hash; a snapshot where a segment begins
+ *	looked at    |-s-s-p-s-s-p|                     s: sample
+ *	  by --jobs, side by side |s-s-p-s-s-p|
+ *	                                      |s-s-p-s-s-p|
  */
 #include "cli/cli.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/duration.h"
 #include "cli/numbers.h"
 #include "cli/program.h"
 #include "cli/replay.h"
@@ -26,6 +33,8 @@
 #define POINTS	    8
 #define SAMPLES	    1000 /* where no program is given */
 #define POINTS_MAX  1000
+#define JOBS_MAX    64
+#define NS_PER_SEC  UINT64_C(1000000000)
 #define BYTES	    4096
 #define STACK_BYTES 64		      /* its top: there may be no more */
 #define HOLE	    UINT64_C(0xa0000) /* devices, up to: */
@@ -35,13 +44,14 @@ struct verify_arguments {
 	const char *directory;
 	struct rs_cli_program program;
 	struct rs_script_replay replay;
-	uint64_t points, samples, bytes;
+	uint64_t points, samples, bytes, jobs;
+	uint64_t from_ns, to_ns; /* of the guest's time; UINT64_MAX: to the end */
 	bool quiet, json;
 };
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-enum { KEY_POINTS = 256, KEY_SAMPLES, KEY_BYTES };
+enum { KEY_POINTS = 256, KEY_SAMPLES, KEY_BYTES, KEY_FROM, KEY_TO };
 
 static const struct argp_option options[] = {
 	{ "points", KEY_POINTS, "N", 0, "Compare states at so many instructions; 8", 1 },
@@ -50,8 +60,12 @@ static const struct argp_option options[] = {
 	  "with a program",
 	  1 },
 	{ "bytes", KEY_BYTES, "SIZE", 0, "Memory to read at each; suffixes K and M; 4K", 1 },
-	{ "json", 'j', NULL, 0, "One JSON object, on standard output", 2 },
-	{ "quiet", 'q', NULL, 0, "No progress on standard error", 2 },
+	{ "from", KEY_FROM, "TIME", 0, "Compare and sample from this time of the guest's on", 2 },
+	{ "to", KEY_TO, "TIME", 0, "End there; the end of the recording", 2 },
+	{ "jobs", 'J', "N", 0,
+	  "Replay N segments side by side when looked at, each from a snapshot; 1", 2 },
+	{ "json", 'j', NULL, 0, "One JSON object, on standard output", 3 },
+	{ "quiet", 'q', NULL, 0, "No progress on standard error", 3 },
 	{ 0 },
 };
 
@@ -60,10 +74,12 @@ static const char doc[] =
 	"Replays twice: once left alone, once stopped at --samples instructions to read, or by the "
 	"probes of a program, as replay run has them, whose words go nowhere. At "
 	"--points instructions all registers and all RAM are hashed; hashes and the guest's "
-	"console must be the same in both, and the console the same as the recorded one.\n\n"
+	"console must be the same in both, and the console the same as the recorded one: its "
+	"beginning, with --to, or when the recording was cut by a kill.\n\n"
 	"Exit codes: 0 the same; 1 not, or failed; 2 wrong use.\n\n"
 	"Example:\n"
 	"  ringside replay verify rec --samples 10000 --bytes 1M\n"
+	"  ringside replay verify rec --from 2s --to 3s --jobs 2\n"
 	"  ringside replay verify rec -n 'guest:timer::100us { tracemem(copyin(uregs[R_RSP], 64), "
 	"64); }'\n";
 
@@ -89,6 +105,17 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		if (!rs_cli_read_size(text, 1, UINT64_C(1) << 32, &a->bytes))
 			argp_error(state, "--bytes '%s': expected bytes, as in 4K or 1M", text);
 		break;
+	case KEY_FROM:
+		a->from_ns = rs_cli_time(state, "--from", text, NS_PER_SEC);
+		break;
+	case KEY_TO:
+		a->to_ns = rs_cli_time(state, "--to", text, NS_PER_SEC);
+		break;
+	case 'J':
+		if (!rs_cli_read_number(text, 1, JOBS_MAX, &a->jobs))
+			argp_error(state, "--jobs '%s': expected a number from 1 to %d", text,
+				   JOBS_MAX);
+		break;
 	case 'j':
 		a->json = true;
 		break;
@@ -106,6 +133,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_NO_ARGS:
 		argp_error(state, "which recording?");
 		break;
+	case ARGP_KEY_END:
+		if (a->to_ns <= a->from_ns)
+			argp_error(state, "--to is not after --from");
+		if (rs_cli_program_given(&a->program) && (a->jobs > 1 || a->to_ns != UINT64_MAX))
+			argp_error(state, "a program's probes see the whole replay: no --to, no "
+					  "--jobs");
+		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -116,13 +150,16 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 struct replayed {
 	const struct verify_arguments *a;
+	const struct rs_recording *recording;
 	struct rs_session *session;
+	struct replayed *like; /* whose snapshots it begins with; NULL: it begins at 0 */
 	struct rs_guest_memory memory;
-	uint64_t end; /* the last instruction that is stopped at */
+	uint64_t from, end; /* the instructions between which is stopped */
 	uint64_t *stops;
 	uint32_t n_stops;
-	uint64_t n_samples, point; /* samples that are due in all; points that were hashed */
-	struct rs_state_hash *hashes;
+	uint64_t n_samples, sample;   /* those that are due in all, and the next one from 1 */
+	uint64_t first, last, point;  /* points of its own, from 0, without the last; the next */
+	struct rs_state_hash *hashes; /* of all points */
 	uint64_t fired, told; /* a program's probes; what it had to say */
 	uint64_t samples;     /* that were taken, */
 	uint64_t read;	      /* bytes that they read, */
@@ -167,23 +204,44 @@ static struct rs_error *sample(struct replayed *r)
 	return NULL;
 }
 
-/* Where the i-th of n stops is, from 1. */
-static uint64_t place(uint64_t end, uint64_t i, uint64_t n)
+/* Where the i-th of n stops is, from 1; the 0th is where it begins. */
+static uint64_t place(const struct replayed *r, uint64_t i, uint64_t n)
 {
-	return (uint64_t)((unsigned __int128)end * i / n);
+	return r->from + (uint64_t)((unsigned __int128)(r->end - r->from) * i / n);
+}
+
+/* How many points are before a segment. */
+static uint64_t before(const struct verify_arguments *a, uint64_t segment)
+{
+	return a->points * segment / a->jobs;
+}
+
+/* Whether a segment that is to be replayed by itself begins behind this point. */
+static bool begins_segment(const struct replayed *r, uint64_t point)
+{
+	for (uint64_t i = 1; !r->like && i < r->a->jobs; i++)
+		if (before(r->a, i) == point)
+			return true;
+	return false;
 }
 
 /* The instructions to stop at: each point and, between them, each sample. */
 static struct rs_error *plan(struct replayed *r, uint64_t samples)
 {
-	uint64_t points = r->a->points, point = 1, next = 1;
+	uint64_t points = r->a->points, point = r->first + 1, next = 1;
+	uint64_t begin = r->first ? place(r, r->first, points) : 0;
 
 	r->stops = calloc(points + samples, sizeof(*r->stops));
 	if (!r->stops)
 		return rs_error_no_memory();
-	while (point <= points) {
-		uint64_t to = place(r->end, point, points);
-		uint64_t at = next <= samples ? place(r->end, next, samples + 1) : UINT64_MAX;
+	while (r->first && next <= samples && place(r, next, samples + 1) <= begin)
+		next++;
+	r->n_samples = samples;
+	r->sample = next;
+	r->point = r->first;
+	while (point <= r->last) {
+		uint64_t to = place(r, point, points);
+		uint64_t at = next <= samples ? place(r, next, samples + 1) : UINT64_MAX;
 		uint64_t stop = at < to ? at : to;
 
 		point += stop == to;
@@ -191,7 +249,6 @@ static struct rs_error *plan(struct replayed *r, uint64_t samples)
 		if (stop && (!r->n_stops || r->stops[r->n_stops - 1] != stop))
 			r->stops[r->n_stops++] = stop;
 	}
-	r->n_samples = samples;
 	return NULL;
 }
 
@@ -205,11 +262,15 @@ static struct rs_error *stopped(void *ctx, uint32_t i, struct rs_session *sessio
 	r->session = session;
 	if (!r->memory.n_ram)
 		map_ram(r);
-	if (r->samples < r->n_samples &&
-	    place(r->end, r->samples + 1, r->n_samples + 1) == r->stops[i])
+	if (r->sample <= r->n_samples && place(r, r->sample, r->n_samples + 1) == r->stops[i]) {
+		r->sample++;
 		err = sample(r);
-	if (!err && place(r->end, r->point + 1, points) == r->stops[i])
+	}
+	if (!err && place(r, r->point + 1, points) == r->stops[i]) {
 		err = rs_session_hash(session, &r->hashes[r->point++]);
+		if (!err && begins_segment(r, r->point))
+			err = rs_session_snapshot(session);
+	}
 	if (r->shows && !(i % 64))
 		fprintf(stderr, "\r\033[K%s: %.0f %%", r->n_samples ? "looked at" : "left alone",
 			100.0 * (double)r->stops[i] / (double)r->end);
@@ -230,22 +291,26 @@ static struct rs_error *run_to(struct replayed *r, uint64_t icount)
 	return err;
 }
 
-/* Stops alone. */
-static struct rs_error *go_through(struct replayed *r, const struct rs_recording *recording,
-				   const char *console)
+/* Stops alone, those of its segment. The session is left open: others begin with its snapshots. */
+static struct rs_error *go_through(struct replayed *r, const char *console)
 {
-	const struct rs_session_options options = { .console = console };
+	const struct rs_session_options options = {
+		.console = console,
+		.snapshots = r->a->jobs > 1 && !r->like,
+		.like = r->like ? r->like->session : NULL,
+	};
 	struct rs_session_run rest = { .icount = UINT64_MAX, .stop = &rs_cli_stop };
-	struct rs_error *err = rs_session_open(recording, &options, &r->session);
+	struct rs_error *err = rs_session_open(r->recording, &options, &r->session);
 
+	if (!err && r->first)
+		err = rs_session_seek(r->session, place(r, r->first, r->a->points), &rs_cli_stop);
 	for (uint32_t i = 0; !err && i < r->n_stops; i++) {
 		err = run_to(r, r->stops[i]);
 		if (!err)
 			err = stopped(r, i, r->session);
 	}
-	if (!err)
+	if (!err && r->last == r->a->points && r->a->to_ns == UINT64_MAX)
 		err = rs_session_run(r->session, &rest);
-	rs_session_close(r->session);
 	return err;
 }
 
@@ -285,7 +350,7 @@ static struct rs_error *run_program(struct replayed *r, struct rs_script_replay 
 	r->fired = rs_replay_source_counts(replay->source).fired;
 	if (!err && r->point < r->a->points && !rs_cli_stop)
 		err = rs_error_create(RS_FAILED, "the replay ended before instruction %" PRIu64,
-				      place(r->end, r->point + 1, r->a->points));
+				      place(r, r->point + 1, r->a->points));
 	return err;
 }
 
@@ -323,12 +388,12 @@ static struct rs_error *with_program(struct replayed *r, const char *console)
 		err = run_program(r, &replay, script);
 	rs_script_destroy(script);
 	rs_script_replay_close(&replay);
+	r->session = NULL; /* was the source's */
 	free(text);
 	return err;
 }
 
-static struct rs_error *replay(struct replayed *r, const struct rs_recording *recording,
-			       uint64_t samples, bool program)
+static struct rs_error *replay(struct replayed *r, uint64_t samples, bool program)
 {
 	struct rs_error *err = plan(r, samples);
 	char path[64];
@@ -339,7 +404,7 @@ static struct rs_error *replay(struct replayed *r, const struct rs_recording *re
 	if (r->console < 0)
 		return rs_error_errno(errno, "memory for the console");
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", r->console);
-	err = program ? with_program(r, path) : go_through(r, recording, path);
+	err = program ? with_program(r, path) : go_through(r, path);
 	if (!err && rs_cli_stop)
 		err = rs_error_create(RS_FAILED, "stopped");
 	if (r->shows)
@@ -347,10 +412,101 @@ static struct rs_error *replay(struct replayed *r, const struct rs_recording *re
 	return err;
 }
 
+static void replayed_deinit(struct replayed *r)
+{
+	rs_session_close(r->session);
+	r->session = NULL;
+	if (r->console >= 0)
+		close(r->console);
+	r->console = -1;
+	free(r->stops);
+	r->stops = NULL;
+	free(r->buffer);
+	r->buffer = NULL;
+}
+
+/* ---- segments side by side ----------------------------------------------------------------- */
+
+struct segment {
+	struct replayed r;
+	struct rs_error *err;
+	pthread_t thread;
+	bool runs;
+};
+
+/* QEMU ends with the thread that started it, so that one closes, too. */
+static void *replay_segment(void *of)
+{
+	struct segment *s = of;
+
+	s->err = replay(&s->r, s->r.a->samples, false);
+	rs_session_close(s->r.session);
+	s->r.session = NULL;
+	return NULL;
+}
+
+/* What a segment found, behind what those before it found. */
+static struct rs_error *gather(struct replayed *to, const struct segment *s)
+{
+	char part[4096];
+	off_t at = 0;
+	ssize_t n;
+
+	to->samples += s->r.samples;
+	to->read += s->r.read;
+	to->missing += s->r.missing;
+	while ((n = pread(s->r.console, part, sizeof(part), at)) > 0 &&
+	       write(to->console, part, (size_t)n) == n)
+		at += n;
+	return n ? rs_error_errno(errno, "memory for the console") : NULL;
+}
+
+static struct rs_error *begin_segment(struct segment *s, const struct replayed *all, uint64_t i)
+{
+	s->r = *all;
+	s->r.console = -1;
+	s->r.first = before(all->a, i);
+	s->r.last = before(all->a, i + 1);
+	s->r.shows = all->shows && !i;
+	s->r.buffer = malloc(all->a->bytes);
+	if (!s->r.buffer)
+		return rs_error_no_memory();
+	s->runs = s->r.first < s->r.last && !pthread_create(&s->thread, NULL, replay_segment, s);
+	if (!s->runs && s->r.first < s->r.last)
+		return rs_error_create(RS_FAILED, "no thread for a segment");
+	return NULL;
+}
+
+static struct rs_error *replay_segments(struct replayed *all)
+{
+	struct segment *segments = calloc(all->a->jobs, sizeof(*segments));
+	struct rs_error *err = segments ? NULL : rs_error_no_memory();
+
+	all->console = memfd_create("console", MFD_CLOEXEC);
+	if (!err && all->console < 0)
+		err = rs_error_errno(errno, "memory for the console");
+	for (uint64_t i = 0; !err && i < all->a->jobs; i++)
+		err = begin_segment(&segments[i], all, i);
+	for (uint64_t i = 0; segments && i < all->a->jobs; i++) {
+		struct segment *s = &segments[i];
+
+		if (s->runs) {
+			pthread_join(s->thread, NULL);
+			err = rs_error_first(err, s->err);
+		}
+		if (!err && s->runs)
+			err = gather(all, s);
+		if (s->r.a)
+			replayed_deinit(&s->r);
+	}
+	free(segments);
+	return err;
+}
+
 /* ---- comparing ---------------------------------------------------------------------------- */
 
-/* Whether two files hold the same. */
-static struct rs_error *same_files(int a, int b, bool *same, uint64_t *bytes)
+/* Whether two files hold the same; with `begins`, whether the first begins with the second. */
+static struct rs_error *same_files(int a, int b, bool begins, bool *same, uint64_t *bytes)
 {
 	char one[4096], other[4096];
 	off_t at = 0;
@@ -361,6 +517,8 @@ static struct rs_error *same_files(int a, int b, bool *same, uint64_t *bytes)
 
 		if (n < 0 || m < 0)
 			return rs_error_errno(errno, "reading a console");
+		if (begins && n > m)
+			n = m;
 		*bytes = (uint64_t)at + (uint64_t)n;
 		if (n != m || memcmp(one, other, (size_t)n) != 0)
 			*same = false;
@@ -386,7 +544,8 @@ static struct rs_error *compare(const struct replayed *alone, const struct repla
 	for (uint64_t i = 0; i < alone->a->points; i++)
 		v->same_points += alone->hashes[i].low == looked_at->hashes[i].low &&
 				  alone->hashes[i].high == looked_at->hashes[i].high;
-	err = same_files(alone->console, looked_at->console, &v->same_console, &v->console_bytes);
+	err = same_files(alone->console, looked_at->console, false, &v->same_console,
+			 &v->console_bytes);
 	if (err)
 		return err;
 	if (asprintf(&path, "%s/console", recording->directory) < 0)
@@ -395,7 +554,9 @@ static struct rs_error *compare(const struct replayed *alone, const struct repla
 	if (fd < 0)
 		err = rs_error_errno(errno, "%s", path);
 	else
-		err = same_files(fd, alone->console, &v->same_as_recorded, &bytes);
+		err = same_files(fd, alone->console,
+				 alone->a->to_ns != UINT64_MAX || recording->mended,
+				 &v->same_as_recorded, &bytes);
 	if (fd >= 0)
 		close(fd);
 	free(path);
@@ -413,7 +574,7 @@ static void show_text(const struct replayed *alone, const struct replayed *looke
 
 		printf("%-16" PRIu64 " %016" PRIx64 "%016" PRIx64 " %016" PRIx64 "%016" PRIx64
 		       "%s\n",
-		       place(alone->end, i + 1, points), a->high, a->low, b->high, b->low,
+		       place(alone, i + 1, points), a->high, a->low, b->high, b->low,
 		       a->low == b->low && a->high == b->high ? "" : "  DIFFERS");
 	}
 	printf("%" PRIu64 " of %" PRIu64 " states are the same, with %" PRIu64
@@ -439,10 +600,10 @@ static void show_json(const struct replayed *alone, const struct replayed *looke
 
 		snprintf(one, sizeof(one), "%016" PRIx64 "%016" PRIx64, a->high, a->low);
 		snprintf(other, sizeof(other), "%016" PRIx64 "%016" PRIx64, b->high, b->low);
-		json_array_append_new(
-			points, json_pack("{s:I, s:s, s:s}", "instruction",
-					  (json_int_t)place(alone->end, i + 1, alone->a->points),
-					  "alone", one, "looked_at", other));
+		json_array_append_new(points,
+				      json_pack("{s:I, s:s, s:s}", "instruction",
+						(json_int_t)place(alone, i + 1, alone->a->points),
+						"alone", one, "looked_at", other));
 	}
 	rs_cli_print_json(json_pack(
 		"{s:o, s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "states", points, "same",
@@ -454,32 +615,42 @@ static void show_json(const struct replayed *alone, const struct replayed *looke
 
 /* ---- the verb ----------------------------------------------------------------------------- */
 
+static struct rs_error *prepare(struct replayed *r, const struct rs_recording *recording)
+{
+	const struct verify_arguments *a = r->a;
+	uint64_t to = a->to_ns == UINT64_MAX ? UINT64_MAX : a->to_ns >> recording->shift;
+
+	r->recording = recording;
+	r->last = a->points;
+	r->from = a->from_ns >> recording->shift;
+	r->end = to < recording->icount ? to : recording->icount;
+	if (!recording->icount)
+		return rs_error_create(RS_USAGE, "%s: nothing was recorded", recording->directory);
+	if (r->from >= r->end)
+		return rs_error_create(RS_USAGE, "%s ends at %.2f s of the guest's time",
+				       recording->directory,
+				       (double)(recording->icount << recording->shift) / 1e9);
+	r->hashes = calloc(a->points, sizeof(*r->hashes));
+	r->buffer = malloc(a->bytes);
+	return r->hashes && r->buffer ? NULL : rs_error_no_memory();
+}
+
 static struct rs_error *replay_both(struct replayed *alone, struct replayed *looked_at,
 				    const struct rs_recording *recording)
 {
 	const struct verify_arguments *a = alone->a;
-	struct rs_error *err;
+	struct rs_error *err = prepare(alone, recording);
 
-	alone->hashes = calloc(a->points, sizeof(*alone->hashes));
-	looked_at->hashes = calloc(a->points, sizeof(*looked_at->hashes));
-	looked_at->buffer = malloc(a->bytes);
-	if (!alone->hashes || !looked_at->hashes || !looked_at->buffer)
-		return rs_error_no_memory();
-	alone->end = looked_at->end = recording->icount;
-	if (!recording->icount)
-		return rs_error_create(RS_USAGE, "%s: nothing was recorded", recording->directory);
-	err = replay(alone, recording, 0, false);
-	return err ? err
-		   : replay(looked_at, recording, a->samples, rs_cli_program_given(&a->program));
-}
-
-static void replayed_deinit(struct replayed *r)
-{
-	if (r->console >= 0)
-		close(r->console);
-	free(r->hashes);
-	free(r->stops);
-	free(r->buffer);
+	if (!err)
+		err = prepare(looked_at, recording);
+	if (!err)
+		err = replay(alone, 0, false);
+	if (err)
+		return err;
+	if (a->jobs == 1)
+		return replay(looked_at, a->samples, rs_cli_program_given(&a->program));
+	looked_at->like = alone;
+	return replay_segments(looked_at);
 }
 
 int replay_verify(int argc, char **argv)
@@ -490,9 +661,12 @@ int replay_verify(int argc, char **argv)
 	static const struct argp argp = {
 		options, parse, "REC [ARG...]", doc, children, NULL, NULL
 	};
-	struct verify_arguments a = {
-		.program.optional = true, .points = POINTS, .samples = UINT64_MAX, .bytes = BYTES
-	};
+	struct verify_arguments a = { .program.optional = true,
+				      .points = POINTS,
+				      .samples = UINT64_MAX,
+				      .bytes = BYTES,
+				      .jobs = 1,
+				      .to_ns = UINT64_MAX };
 	struct rs_recording recording = { 0 };
 	struct replayed alone = { .a = &a, .console = -1 }, looked_at = alone;
 	struct verdict v = { 0 };
@@ -517,6 +691,8 @@ int replay_verify(int argc, char **argv)
 	good = !err && v.same_points == a.points && v.same_console && v.same_as_recorded;
 	replayed_deinit(&alone);
 	replayed_deinit(&looked_at);
+	free(alone.hashes);
+	free(looked_at.hashes);
 	rs_recording_deinit(&recording);
 	if (err)
 		return rs_cli_fail("replay verify", err);

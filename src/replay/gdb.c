@@ -224,21 +224,32 @@ static bool unhex(const char *text, size_t len, uint8_t *bytes, size_t size, siz
 struct rs_error *rs_gdb_connect(const char *path, struct rs_gdb **gdb)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	struct rs_gdb *made;
 	struct rs_error *err;
+	int fd;
 
 	if (strlen(path) >= sizeof(to.sun_path))
 		return rs_error_create(RS_USAGE, "%s is too long for a socket", path);
 	strcpy(to.sun_path, path);
-	made = calloc(1, sizeof(*made));
-	if (!made)
-		return rs_error_no_memory();
-	made->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (made->fd < 0 || connect(made->fd, (struct sockaddr *)&to, sizeof(to))) {
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to))) {
 		err = rs_error_errno(errno, "%s", path);
-		rs_gdb_close(made);
+		if (fd >= 0)
+			close(fd);
 		return err;
 	}
+	return rs_gdb_adopt(fd, gdb);
+}
+
+struct rs_error *rs_gdb_adopt(int fd, struct rs_gdb **gdb)
+{
+	struct rs_gdb *made = calloc(1, sizeof(*made));
+	struct rs_error *err;
+
+	if (!made) {
+		close(fd);
+		return rs_error_no_memory();
+	}
+	made->fd = fd;
 	/* A machine that ran stops, which is said unasked before "?" is answered. */
 	err = ask(made, "?");
 	for (bool got = true; !err && got;)
@@ -404,6 +415,11 @@ struct rs_error *rs_gdb_point(struct rs_gdb *gdb, enum rs_gdb_point kind, uint64
 struct rs_error *rs_gdb_continue(struct rs_gdb *gdb)
 {
 	return post(gdb, "c");
+}
+
+struct rs_error *rs_gdb_back(struct rs_gdb *gdb)
+{
+	return post(gdb, "bc");
 }
 
 struct rs_error *rs_gdb_step(struct rs_gdb *gdb)

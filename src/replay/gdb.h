@@ -50,6 +50,8 @@ struct rs_gdb;
 
 /* Connects to a unix socket, which stops a machine that runs. */
 struct rs_error *rs_gdb_connect(const char *path, struct rs_gdb **gdb);
+/* The same on a socket that is connected, which it takes over. */
+struct rs_error *rs_gdb_adopt(int fd, struct rs_gdb **gdb);
 void rs_gdb_close(struct rs_gdb *gdb); /* NULL is nothing; the machine goes its way */
 
 /* A command of QEMU's monitor; what it says, at most size - 1 bytes, ended by a NUL. */
@@ -67,6 +69,8 @@ struct rs_error *rs_gdb_point(struct rs_gdb *gdb, enum rs_gdb_point kind, uint64
 
 /* Lets the machine go, or one instruction; then rs_gdb_wait(). */
 struct rs_error *rs_gdb_continue(struct rs_gdb *gdb);
+/* Of a replay with snapshots: back to the last hit of a point. */
+struct rs_error *rs_gdb_back(struct rs_gdb *gdb);
 struct rs_error *rs_gdb_step(struct rs_gdb *gdb);
 
 /* Until it stops; *done false after timeout_ms (it goes on; ask again). */

@@ -8,14 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define ARGS_MAX    256
-#define LOOK_NS	    5000000 /* between two looks whether it is there, or gone */
-#define START_LOOKS 6000    /* 30 s, for a machine that is busy */
-#define QUIT_LOOKS  6000
+#define ARGS_MAX   256
+#define OWN_ARGS   8u	   /* of these */
+#define LOOK_NS	   5000000 /* between two looks whether it has gone */
+#define END_LOOKS  200	   /* 1 s: it has shut its channel, and is about to go */
+#define QUIT_LOOKS 6000	   /* 30 s, for a machine that is busy */
 
 static void pause_ns(long ns)
 {
@@ -88,8 +90,36 @@ bool rs_qemu_runs(struct rs_qemu *qemu)
 	return qemu->pid > 0;
 }
 
+/* Our ends and QEMU's of what we talk through. */
+struct channels {
+	int ours[3], theirs[3]; /* QMP, GDB, what it says */
+};
+
+static struct rs_error *channels_make(struct channels *c)
+{
+	*c = (struct channels){ { -1, -1, -1 }, { -1, -1, -1 } };
+	for (int i = 0; i < 3; i++) {
+		int pair[2];
+
+		if (i < 2 ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)
+			  : pipe2(pair, O_CLOEXEC))
+			return rs_error_errno(errno, "a channel to QEMU");
+		c->ours[i] = pair[0];
+		c->theirs[i] = pair[1];
+	}
+	fcntl(c->ours[2], F_SETFL, O_NONBLOCK);
+	return NULL;
+}
+
+static void close_all(int fds[3])
+{
+	for (int i = 0; i < 3; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
 /* In the child: what is not wanted of the parent goes; the program begins. */
-static void become(char *const argv[], int said, pid_t parent)
+static void become(char *const argv[], const int channels[3], pid_t parent)
 {
 	int nothing = open("/dev/null", O_RDWR);
 	sigset_t none;
@@ -100,95 +130,87 @@ static void become(char *const argv[], int said, pid_t parent)
 	setpgid(0, 0); /* Ctrl-C is ours: we ask it to quit */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	fcntl(channels[0], F_SETFD, 0); /* it knows them by their numbers */
+	fcntl(channels[1], F_SETFD, 0);
 	dup2(nothing, 0);
 	dup2(nothing, 1);
-	dup2(said, 2);
+	dup2(channels[2], 2);
 	execvp(argv[0], argv);
 	dprintf(2, "%s: %s\n", argv[0], strerror(errno));
 	_exit(127);
 }
 
-static struct rs_error *spawn(struct rs_qemu *qemu, char *const argv[])
+static struct rs_error *wait_for_qmp(struct rs_qemu *qemu, int fd)
 {
-	pid_t parent = getpid();
-	int said[2];
+	struct rs_error *err = rs_qmp_adopt(fd, &qemu->qmp);
 
-	if (pipe2(said, O_CLOEXEC))
-		return rs_error_errno(errno, "a pipe");
-	fcntl(said[0], F_SETFL, O_NONBLOCK);
-	qemu->said_fd = said[0];
-	qemu->pid = fork();
-	if (!qemu->pid)
-		become(argv, said[1], parent);
-	close(said[1]);
-	if (qemu->pid < 0) {
-		qemu->pid = 0;
-		return rs_error_errno(errno, "starting %s", argv[0]);
-	}
-	return NULL;
-}
-
-static void socket_path(const struct rs_qemu *qemu, const char *name, char path[96])
-{
-	snprintf(path, 96, "%s/%s", qemu->folder, name);
-}
-
-static struct rs_error *wait_for_qmp(struct rs_qemu *qemu)
-{
-	struct rs_error *err = NULL;
-	char path[96];
-
-	socket_path(qemu, "qmp", path);
-	for (int i = 0; i < START_LOOKS; i++) {
-		rs_error_free(err); /* it is bound, and does not listen yet */
-		err = rs_qmp_connect(path, &qemu->qmp);
-		if (!err)
-			return NULL;
-		if (!rs_qemu_runs(qemu)) {
-			rs_error_free(err);
-			return rs_error_create(RS_FAILED, "QEMU does not start: %s",
-					       last_said(qemu));
-		}
+	for (int i = 0; err && i < END_LOOKS && rs_qemu_runs(qemu); i++)
 		pause_ns(LOOK_NS);
-	}
-	return rs_error_wrap(err, "QEMU does not answer");
+	if (!err || qemu->pid > 0)
+		return rs_error_wrap(err, "QEMU does not answer");
+	rs_error_free(err);
+	return rs_error_create(RS_FAILED, "QEMU does not start: %s", last_said(qemu));
+}
+
+/* The caller's arguments and ours. */
+static struct rs_error *arguments(char *const argv[], char texts[2][64], const int theirs[3],
+				  char *all[ARGS_MAX])
+{
+	size_t n = 0;
+
+	for (; argv[n] && n < ARGS_MAX - OWN_ARGS - 1; n++)
+		all[n] = argv[n];
+	if (argv[n])
+		return rs_error_create(RS_USAGE, "more than %u arguments for QEMU",
+				       ARGS_MAX - OWN_ARGS - 1);
+	snprintf(texts[0], 64, "socket,id=ringside-qmp,fd=%d", theirs[0]);
+	snprintf(texts[1], 64, "socket,id=ringside-gdb,fd=%d", theirs[1]);
+	all[n++] = "-chardev";
+	all[n++] = texts[0];
+	all[n++] = "-mon";
+	all[n++] = "chardev=ringside-qmp,mode=control";
+	all[n++] = "-chardev";
+	all[n++] = texts[1];
+	all[n++] = "-gdb";
+	all[n++] = "chardev:ringside-gdb";
+	all[n] = NULL;
+	return NULL;
 }
 
 struct rs_error *rs_qemu_start(struct rs_qemu *qemu, char *const argv[])
 {
-	char qmp[128], gdb[128], *all[ARGS_MAX];
+	char texts[2][64], *all[ARGS_MAX];
+	struct channels channels;
+	pid_t parent = getpid();
 	struct rs_error *err;
-	size_t n = 0;
 
-	*qemu = (struct rs_qemu){ .said_fd = -1 };
-	snprintf(qemu->folder, sizeof(qemu->folder), P_tmpdir "/ringside-qemu.XXXXXX");
-	if (!mkdtemp(qemu->folder)) {
-		qemu->folder[0] = '\0';
-		return rs_error_errno(errno, "a folder in " P_tmpdir);
+	*qemu = (struct rs_qemu){ .said_fd = -1, .gdb_fd = -1 };
+	err = channels_make(&channels);
+	if (!err)
+		err = arguments(argv, texts, channels.theirs, all);
+	if (!err)
+		qemu->pid = fork();
+	if (!err && !qemu->pid)
+		become(all, channels.theirs, parent);
+	if (!err && qemu->pid < 0)
+		err = rs_error_errno(errno, "starting %s", argv[0]);
+	close_all(channels.theirs);
+	if (err) {
+		qemu->pid = 0;
+		close_all(channels.ours);
+		return err;
 	}
-	while (argv[n] && n < ARGS_MAX - 5) {
-		all[n] = argv[n];
-		n++;
-	}
-	if (argv[n])
-		return rs_error_create(RS_USAGE, "more than %u arguments for QEMU", ARGS_MAX - 5);
-	snprintf(qmp, sizeof(qmp), "unix:%s/qmp,server=on,wait=off", qemu->folder);
-	snprintf(gdb, sizeof(gdb), "unix:%s/gdb,server=on,wait=off", qemu->folder);
-	all[n++] = "-qmp";
-	all[n++] = qmp;
-	all[n++] = "-gdb";
-	all[n++] = gdb;
-	all[n] = NULL;
-	err = spawn(qemu, all);
-	return err ? err : wait_for_qmp(qemu);
+	qemu->gdb_fd = channels.ours[1];
+	qemu->said_fd = channels.ours[2];
+	return wait_for_qmp(qemu, channels.ours[0]);
 }
 
 struct rs_error *rs_qemu_gdb(struct rs_qemu *qemu)
 {
-	char path[96];
+	int fd = qemu->gdb_fd;
 
-	socket_path(qemu, "gdb", path);
-	return rs_gdb_connect(path, &qemu->gdb);
+	qemu->gdb_fd = -1;
+	return rs_gdb_adopt(fd, &qemu->gdb);
 }
 
 static struct rs_error *ending(struct rs_qemu *qemu)
@@ -219,21 +241,15 @@ struct rs_error *rs_qemu_quit(struct rs_qemu *qemu)
 
 void rs_qemu_end(struct rs_qemu *qemu)
 {
-	char path[96];
-
 	rs_gdb_close(qemu->gdb);
 	rs_qmp_close(qemu->qmp);
 	if (qemu->pid > 0) {
 		kill(qemu->pid, SIGKILL);
 		waitpid(qemu->pid, &qemu->status, 0);
 	}
-	if (qemu->folder[0]) {
-		socket_path(qemu, "qmp", path);
-		unlink(path);
-		socket_path(qemu, "gdb", path);
-		unlink(path);
-		rmdir(qemu->folder);
+	if (qemu->gdb_fd > 0)
+		close(qemu->gdb_fd);
+	if (qemu->said_fd > 0)
 		close(qemu->said_fd);
-	}
-	*qemu = (struct rs_qemu){ .said_fd = -1 };
+	*qemu = (struct rs_qemu){ .said_fd = -1, .gdb_fd = -1 };
 }

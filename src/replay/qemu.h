@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A QEMU of ours: started with two sockets in a folder of its own, QMP and GDB, and ended with us
- * whatever happens (PR_SET_PDEATHSIG).
+ * A QEMU of ours: started with two channels, QMP and GDB, and ended with us whatever happens
+ * (PR_SET_PDEATHSIG: with the thread that started it). The channels are pairs of sockets without a
+ * name, so that nothing is left behind, however either side ends.
  */
 #ifndef RS_REPLAY_QEMU_H
 #define RS_REPLAY_QEMU_H
@@ -13,9 +14,9 @@
 struct rs_qemu {
 	pid_t pid;	 /* 0: none, or reaped */
 	int status;	 /* of wait(), when it has ended */
-	char folder[64]; /* of the sockets; removed at the end */
 	char said[2048]; /* the end of what it wrote on standard error */
 	int said_fd;
+	int gdb_fd; /* until rs_qemu_gdb() takes it; 0 or -1: none */
 	struct rs_qmp *qmp;
 	struct rs_gdb *gdb; /* NULL until rs_qemu_gdb() */
 };

@@ -191,22 +191,36 @@ static struct rs_error *negotiate(struct rs_qmp *qmp)
 struct rs_error *rs_qmp_connect(const char *path, struct rs_qmp **qmp)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	struct rs_error *err = NULL;
-	struct rs_qmp *made;
+	struct rs_error *err;
+	int fd;
 
 	if (strlen(path) >= sizeof(to.sun_path))
 		return rs_error_create(RS_USAGE, "%s is too long for a socket", path);
 	strcpy(to.sun_path, path);
-	made = calloc(1, sizeof(*made));
-	if (!made)
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to))) {
+		err = rs_error_errno(errno, "%s", path);
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	return rs_qmp_adopt(fd, qmp);
+}
+
+struct rs_error *rs_qmp_adopt(int fd, struct rs_qmp **qmp)
+{
+	struct rs_error *err = NULL;
+	struct rs_qmp *made = calloc(1, sizeof(*made));
+
+	if (!made) {
+		close(fd);
 		return rs_error_no_memory();
+	}
+	made->fd = fd;
 	made->line = malloc(LINE_MAX_BYTES);
 	made->events = json_array();
-	made->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (!made->line || !made->events)
 		err = rs_error_no_memory();
-	else if (made->fd < 0 || connect(made->fd, (struct sockaddr *)&to, sizeof(to)))
-		err = rs_error_errno(errno, "%s", path);
 	if (!err)
 		err = negotiate(made);
 	if (err)

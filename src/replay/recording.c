@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <openssl/evp.h>
 
 #include "replay/qemu.h"
+#include "replay/rr_log.h"
 
 #define PATH_BYTES 4096
 #define FILE_MAX   (UINT64_C(1) << 20) /* of recording.json */
@@ -47,6 +49,8 @@ void rs_recording_deinit(struct rs_recording *r)
 	free(r->qemu_version);
 	free(r->append);
 	free(r->why);
+	if (r->lock > 0)
+		close(r->lock);
 	for (size_t i = 0; i < N_FILES; i++)
 		free(r->hashes[i]);
 	*r = (struct rs_recording){ 0 };
@@ -57,14 +61,14 @@ void rs_recording_deinit(struct rs_recording *r)
 /* NULL stays out: `s?`. */
 static json_t *to_json(const struct rs_recording *r)
 {
-	return json_pack("{s:i, s:s, s:s?, s:s?, s:I, s:I, s:s?, s:b, s:I, s:s?, s:{s:s?, "
-			 "s:s?, s:s?}}",
+	return json_pack("{s:i, s:s, s:s?, s:s?, s:I, s:I, s:s?, s:b, s:b, s:b, s:I, s:s?, "
+			 "s:{s:s?, s:s?, s:s?}}",
 			 "ringside_recording", RS_RECORDING_VERSION, "state", states[r->state],
 			 "command", r->command, "qemu", r->qemu_version, "memory_mib",
 			 (json_int_t)r->memory_mib, "shift", (json_int_t)r->shift, "append",
-			 r->append, "initrd", (int)r->initrd, "icount", (json_int_t)r->icount,
-			 "why", r->why, "sha256", "kernel", r->hashes[0], "initrd", r->hashes[1],
-			 "log", r->hashes[2]);
+			 r->append, "initrd", (int)r->initrd, "mended", (int)r->mended, "vapic",
+			 (int)r->vapic, "icount", (json_int_t)r->icount, "why", r->why, "sha256",
+			 "kernel", r->hashes[0], "initrd", r->hashes[1], "log", r->hashes[2]);
 }
 
 struct rs_error *rs_recording_write(const struct rs_recording *r)
@@ -127,6 +131,8 @@ static bool from_json(const json_t *json, struct rs_recording *r)
 	r->memory_mib = (uint32_t)memory;
 	r->shift = (uint32_t)shift;
 	r->initrd = json_is_true(json_object_get(json, "initrd"));
+	r->mended = json_is_true(json_object_get(json, "mended"));
+	r->vapic = !json_is_false(json_object_get(json, "vapic")); /* older ones don't say */
 	r->command = text_at(json, "command");
 	r->qemu_version = text_at(json, "qemu");
 	r->append = text_at(json, "append");
@@ -241,20 +247,70 @@ static struct rs_error *check_file(const struct rs_recording *r, size_t file)
 	return err;
 }
 
-struct rs_error *rs_recording_check(const struct rs_recording *r)
+struct rs_error *rs_recording_lock(struct rs_recording *r)
+{
+	/* No O_CLOEXEC: QEMU has it too, and may outlive us by a moment. */
+	int fd = open(r->directory, O_RDONLY | O_DIRECTORY);
+	struct rs_error *err = NULL;
+
+	if (fd < 0)
+		err = rs_error_errno(errno, "%s", r->directory);
+	else if (flock(fd, LOCK_EX | LOCK_NB))
+		err = errno == EWOULDBLOCK
+			      ? rs_error_create(RS_USAGE, "%s is being recorded", r->directory)
+			      : rs_error_errno(errno, "locking %s", r->directory);
+	if (err && fd >= 0)
+		close(fd);
+	if (!err)
+		r->lock = fd;
+	return err;
+}
+
+struct rs_error *rs_recording_mend(struct rs_recording *r)
+{
+	char *log = text_of("%s/log", r->directory);
+	uint64_t icount = 0;
+	struct rs_error *err = log ? rs_rr_log_mend(log, &icount) : rs_error_no_memory();
+
+	free(log);
+	if (!err) {
+		r->state = RS_RECORDING_CUT;
+		r->mended = true;
+		r->icount = icount;
+		err = rs_recording_hash(r);
+	}
+	if (!err)
+		err = rs_recording_write(r);
+	return rs_error_wrap(err, "%s was cut (%s), and can't be replayed", r->directory,
+			     r->why ? r->why : "its recorder was killed");
+}
+
+/* One whose recorder was killed. Two that come at once mend it one after the other. */
+static struct rs_error *mend_left(struct rs_recording *r)
+{
+	struct rs_error *err = rs_recording_lock(r);
+
+	if (err)
+		return err;
+	free(r->why);
+	r->why = strdup("its recorder was killed");
+	err = rs_recording_mend(r);
+	close(r->lock);
+	r->lock = 0;
+	return err;
+}
+
+struct rs_error *rs_recording_check(struct rs_recording *r)
 {
 	char version[128];
-	struct rs_error *err;
+	struct rs_error *err = NULL;
 
 	if (r->state == RS_RECORDING_OPEN)
-		return rs_error_create(RS_DAMAGED,
-				       "%s is being recorded, or its recorder was killed: "
-				       "QEMU ends a log in good order alone",
-				       r->directory);
-	if (r->state == RS_RECORDING_CUT)
-		return rs_error_create(RS_DAMAGED, "%s was cut: %s", r->directory,
-				       r->why ? r->why : "its QEMU did not end in good order");
-	err = rs_qemu_version(version, sizeof(version));
+		err = mend_left(r);
+	else if (r->state == RS_RECORDING_CUT && !r->mended)
+		err = rs_recording_mend(r);
+	if (!err)
+		err = rs_qemu_version(version, sizeof(version));
 	if (!err && strcmp(version, r->qemu_version) != 0)
 		err = rs_error_create(
 			RS_ABSENT, "%s was recorded by QEMU %s; this one, %s, does not replay it",
@@ -305,7 +361,7 @@ static bool fill(const struct rs_recording *r, bool replay, const char *memory, 
 	};
 	bool good = put(argv, strdup(RS_QEMU)) && put_words(argv, machine) &&
 		    put(argv, strdup("-M")) &&
-		    put(argv, strdup(memory ? "pc,memory-backend=ram" : "pc")) &&
+		    put(argv, strdup(memory ? "pc,memory-backend=pc.ram" : "pc")) &&
 		    put(argv, strdup("-m")) && put(argv, text_of("%u", r->memory_mib)) &&
 		    put(argv, strdup("-kernel")) && put(argv, text_of("%s/kernel", r->directory)) &&
 		    put(argv, strdup("-append")) && put(argv, strdup(r->append)) &&
@@ -319,8 +375,11 @@ static bool fill(const struct rs_recording *r, bool replay, const char *memory, 
 		       put(argv, text_of("%s/initrd", r->directory));
 	if (good && memory)
 		good = put(argv, strdup("-object")) &&
-		       put(argv, text_of("memory-backend-file,id=ram,size=%uM,mem-path=%s,share=on",
+		       put(argv, text_of("memory-backend-file,id=pc.ram,size=%uM,mem-path=%s,"
+					 "share=on",
 					 r->memory_mib, memory));
+	if (good && !r->vapic)
+		good = put(argv, strdup("-global")) && put(argv, strdup("apic-common.vapic=off"));
 	return good && (!replay || put(argv, strdup("-S")));
 }
 
@@ -342,4 +401,9 @@ struct rs_error *rs_recording_argv(const struct rs_recording *r, bool replay, co
 	}
 	*argv = made;
 	return NULL;
+}
+
+struct rs_error *rs_recording_argv_add(char **argv, const char *option, const char *value)
+{
+	return put(argv, strdup(option)) && put(argv, strdup(value)) ? NULL : rs_error_no_memory();
 }

@@ -26,9 +26,9 @@
 #define RS_RECORDING_SHIFT_MAX	10u
 
 enum rs_recording_state {
-	RS_RECORDING_OPEN,   /* being recorded; without QEMU, its recorder was killed */
+	RS_RECORDING_OPEN,   /* being recorded; where nobody holds its lock, who did was killed */
 	RS_RECORDING_CLOSED, /* to the guest's end, or until it was stopped */
-	RS_RECORDING_CUT,    /* QEMU did not end in good order: the log may lack its end */
+	RS_RECORDING_CUT,    /* QEMU or we were killed: its log may lack its end */
 };
 
 struct rs_recording {
@@ -40,6 +40,9 @@ struct rs_recording {
 	uint32_t shift;
 	char *append; /* the kernel's arguments, ours among them */
 	bool initrd;
+	bool mended;	 /* one that was cut, to be replayed to the last event of its log */
+	bool vapic;	 /* the machine has a kernel's ROM for APICs; with it, going back hangs */
+	int lock;	 /* of the folder, while it is recorded; 0: not ours */
 	char *hashes[3]; /* SHA-256 of kernel, initrd, log; NULL where there is none */
 	uint64_t icount; /* the last that was seen while it was recorded */
 	char *why;	 /* it ended: "the guest powered off", "stopped" */
@@ -55,9 +58,17 @@ struct rs_error *rs_recording_read(const char *directory, struct rs_recording *r
 struct rs_error *rs_recording_write(const struct rs_recording *recording);
 void rs_recording_deinit(struct rs_recording *recording); /* also one of zero bytes */
 
-/* Whether it can be replayed: it is whole, kernel, initrd and log are what they were, and QEMU is
- * the one that recorded. RS_DAMAGED, RS_ABSENT: no, and why. */
-struct rs_error *rs_recording_check(const struct rs_recording *recording);
+/* Says to others that it is being recorded, until this process and its QEMU have gone. */
+struct rs_error *rs_recording_lock(struct rs_recording *recording);
+
+/* Makes one that was cut replayable to the last event of its log, and writes what it is now.
+ * RS_DAMAGED: there is nothing to replay. */
+struct rs_error *rs_recording_mend(struct rs_recording *recording);
+
+/* Whether it can be replayed: kernel, initrd and log are what they were, and QEMU is the one that
+ * recorded. One whose recorder or QEMU was killed is mended first. RS_DAMAGED, RS_ABSENT: no, and
+ * why; RS_USAGE: it is being recorded. */
+struct rs_error *rs_recording_check(struct rs_recording *recording);
 
 /* SHA-256 of kernel, initrd and log as they are. */
 struct rs_error *rs_recording_hash(struct rs_recording *recording);
@@ -66,6 +77,8 @@ struct rs_error *rs_recording_hash(struct rs_recording *recording);
  * that is the guest's RAM; console: where the serial port goes. */
 struct rs_error *rs_recording_argv(const struct rs_recording *recording, bool replay,
 				   const char *memory, const char *console, char ***argv);
+/* Adds two words to it. */
+struct rs_error *rs_recording_argv_add(char **argv, const char *option, const char *value);
 void rs_recording_argv_free(char **argv);
 
 #endif

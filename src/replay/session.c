@@ -12,6 +12,7 @@
 #include <xxhash.h>
 
 #include "replay/qemu.h"
+#include "replay/snapshots.h"
 
 #define LOOK_MS	    200 /* between two looks whether we are to stop */
 #define ALIVE_LOOKS 25	/* of those between two looks whether it moves at all */
@@ -26,6 +27,7 @@ struct rs_session {
 	uint64_t bytes;
 	uint64_t breaks_at; /* the icount that replay_break has; UINT64_MAX: none */
 	bool ended;
+	struct rs_snapshots snapshots;
 };
 
 /* ---- beginning and end ------------------------------------------------------------------------
@@ -58,15 +60,22 @@ struct rs_error *rs_session_open(const struct rs_recording *recording,
 	s->qemu.said_fd = -1;
 	s->breaks_at = UINT64_MAX;
 	err = memory_make(s, recording);
+	if (!err && (options->snapshots || options->like))
+		err = rs_snapshots_make(&s->snapshots,
+					options->like ? &options->like->snapshots : NULL);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->memory);
 	if (!err)
 		err = rs_recording_argv(recording, true, path,
 					options->console ? options->console : "/dev/null", &argv);
+	if (!err && s->snapshots.fd > 0)
+		err = rs_snapshots_argv(&s->snapshots, argv);
 	if (!err)
 		err = rs_qemu_start(&s->qemu, argv);
 	rs_recording_argv_free(argv);
 	if (!err)
 		err = rs_qemu_gdb(&s->qemu);
+	if (!err && s->snapshots.fd > 0 && !options->like)
+		err = rs_session_snapshot(s);
 	if (err) {
 		rs_session_close(s);
 		return err;
@@ -84,6 +93,7 @@ void rs_session_close(struct rs_session *s)
 		munmap(s->ram, s->bytes);
 	if (s->memory >= 0)
 		close(s->memory);
+	rs_snapshots_deinit(&s->snapshots);
 	free(s);
 }
 
@@ -221,6 +231,109 @@ struct rs_error *rs_session_run(struct rs_session *s, struct rs_session_run *run
 		if (now >= s->breaks_at)
 			s->breaks_at = UINT64_MAX; /* QEMU forgets a break that was reached */
 	}
+	return err;
+}
+
+/* ---- seeking ----------------------------------------------------------------------------------
+ */
+
+/* One of QEMU's monitor, which says nothing when all went well. */
+static struct rs_error *monitor(struct rs_session *s, const char *command, uint64_t icount)
+{
+	char line[64];
+	json_t *result = NULL;
+	const char *said;
+	struct rs_error *err;
+
+	snprintf(line, sizeof(line), "%s " RS_SNAPSHOT_NAME, command, icount);
+	err = rs_qmp_execute(s->qemu.qmp, "human-monitor-command",
+			     json_pack("{s:s}", "command-line", line), &result);
+	said = json_string_value(result);
+	if (!err && said && said[0])
+		err = rs_error_create(RS_FAILED, "%s: %.*s", command, (int)strcspn(said, "\r\n"),
+				      said);
+	json_decref(result);
+	return err;
+}
+
+struct rs_error *rs_session_snapshot(struct rs_session *s)
+{
+	uint64_t icount = 0;
+	struct rs_error *err;
+
+	if (s->snapshots.fd <= 0)
+		return rs_error_create(RS_USAGE, "this session keeps no snapshots");
+	if (s->ended)
+		return rs_error_create(RS_USAGE, "the replay has ended");
+	err = rs_session_icount(s, &icount);
+	if (err || rs_snapshots_before(&s->snapshots, icount) == icount)
+		return err;
+	err = monitor(s, "savevm", icount);
+	return err ? err : rs_snapshots_add(&s->snapshots, icount);
+}
+
+/* QEMU's break, which stands in no snapshot, is set anew; a mapping of RAM stays what it is. */
+static struct rs_error *load(struct rs_session *s, uint64_t icount)
+{
+	struct rs_error *err = monitor(s, "loadvm", icount);
+
+	s->breaks_at = UINT64_MAX - 1; /* unknown */
+	return err;
+}
+
+struct rs_error *rs_session_seek(struct rs_session *s, uint64_t icount, const volatile bool *stop)
+{
+	struct rs_session_run run = { .icount = icount, .stop = stop };
+	uint64_t now = 0, before = rs_snapshots_before(&s->snapshots, icount);
+	struct rs_error *err;
+
+	if (s->ended)
+		return rs_error_create(RS_USAGE, "the replay has ended");
+	err = rs_session_icount(s, &now);
+	if (!err && now > icount && before == UINT64_MAX)
+		err = rs_error_create(RS_USAGE,
+				      "no snapshot is before instruction %" PRIu64
+				      ", and the replay stands at %" PRIu64,
+				      icount, now);
+	if (!err && before != UINT64_MAX && (now > icount || now < before)) {
+		err = load(s, before);
+		now = before;
+	}
+	while (!err && now < icount && !run.at_target) {
+		err = rs_session_run(s, &run);
+		if (!err && stop && *stop)
+			err = rs_error_create(RS_FAILED, "stopped");
+		if (!err && run.stopped.why == RS_GDB_ENDED)
+			err = rs_error_create(
+				RS_FAILED, "the replay ends before instruction %" PRIu64, icount);
+	}
+	return err;
+}
+
+/* QEMU does it itself: from each snapshot before here it goes ahead, and then to the last hit. */
+struct rs_error *rs_session_back(struct rs_session *s, const volatile bool *stop, bool *found,
+				 struct rs_gdb_stopped *stopped)
+{
+	struct rs_session_run run = { .stop = stop };
+	uint64_t now = 0;
+	struct rs_error *err = break_at(s, UINT64_MAX);
+
+	*found = false;
+	if (s->ended || s->snapshots.fd <= 0)
+		err = rs_error_first(err, rs_error_create(RS_USAGE, "no snapshots to go back by"));
+	if (!err)
+		err = rs_gdb_back(s->qemu.gdb);
+	if (!err)
+		err = wait_stop(s, &run);
+	s->breaks_at = UINT64_MAX - 1; /* unknown */
+	if (!err && run.stopped.why == RS_GDB_ENDED)
+		return has_ended(s);
+	if (!err && stop && *stop)
+		err = rs_error_create(RS_FAILED, "stopped");
+	if (!err)
+		err = rs_session_icount(s, &now);
+	*found = !err && now; /* without a hit it is at the start */
+	*stopped = run.stopped;
 	return err;
 }
 

@@ -7,6 +7,10 @@
  *
  * Breaks at an instruction go through the monitor command of the GDB channel, guest RAM through a
  * mapping of the file that is QEMU's memory.
+ *
+ * Snapshots are what seeking goes from, back and far ahead: QEMU's, of the whole machine and its
+ * place in the log, in a file without a name that ends with the session. Each takes what the guest
+ * uses of its RAM. A session's QEMU ends with the thread that opened it.
  */
 #ifndef RS_REPLAY_SESSION_H
 #define RS_REPLAY_SESSION_H
@@ -25,6 +29,9 @@ struct rs_session_ram {
 
 struct rs_session_options {
 	const char *console; /* where the guest's serial port goes; NULL: nowhere */
+	bool snapshots;	     /* rs_session_snapshot() and rs_session_seek() back are wanted */
+	/* NULL, or one whose snapshots this one begins with: a copy. It must stand still. */
+	struct rs_session *like;
 };
 
 /* Starts QEMU on the recording, which must have passed rs_recording_check(). */
@@ -51,6 +58,21 @@ struct rs_session_run {
 
 /* Lets it go on. RS_FAILED: QEMU lost its way (its log and it differ), with its words. */
 struct rs_error *rs_session_run(struct rs_session *session, struct rs_session_run *run);
+
+/* Keeps the state of the machine, which stands, to seek to. RS_USAGE: without options.snapshots. */
+struct rs_error *rs_session_snapshot(struct rs_session *session);
+
+/* To this instruction, from the nearest snapshot before it or from where it stands, whichever is
+ * less far; back only with options.snapshots (the start is one then). No points may be set. What
+ * the guest writes on the way goes to the console once more. RS_FAILED also: the replay does not
+ * come there, or *stop became true. */
+struct rs_error *rs_session_seek(struct rs_session *session, uint64_t icount,
+				 const volatile bool *stop);
+
+/* Back to where the last of the points that are set was hit before the instruction where it stands;
+ * *found false: nowhere, and it stands at the start. Needs options.snapshots. */
+struct rs_error *rs_session_back(struct rs_session *session, const volatile bool *stop, bool *found,
+				 struct rs_gdb_stopped *stopped);
 
 /* One instruction; or, where an interrupt or a fault comes instead, the way to its handler. Of run
  * only `stop` is looked at. */

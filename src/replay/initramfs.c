@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "replay/initramfs.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define EXEC_PATH "ringside-exec"
+#define EXEC_MAX  4096u /* as our first process reads it */
+#define ARGS_MAX  128u
+#define FILE_MAX  UINT32_MAX
+#define MODE_DIR  040755u
+#define MODE_FILE 0100755u
+
+#ifdef HAVE_REPLAY_INIT
+static const uint8_t init[] = {
+#include "replay/init.inc"
+};
+#define INIT_BYTES sizeof(init)
+#else
+static const uint8_t *const init = NULL; /* this build is not of the guest's architecture */
+#define INIT_BYTES 0u
+#endif
+
+struct archive {
+	const char *folder;
+	char *root; /* the folder's real path */
+	FILE *out;
+	uint32_t number;
+	char **names; /* of all that is in it */
+	size_t n_names;
+	struct rs_initramfs made;
+};
+
+/* ---- the archive ----------------------------------------------------------------------------- */
+
+static bool has(const struct archive *a, const char *name)
+{
+	for (size_t i = 0; i < a->n_names; i++)
+		if (!strcmp(a->names[i], name))
+			return true;
+	return false;
+}
+
+static struct rs_error *remember(struct archive *a, const char *name)
+{
+	char **names = realloc(a->names, (a->n_names + 1) * sizeof(*names));
+
+	if (names)
+		a->names = names;
+	if (!names || !(names[a->n_names] = strdup(name)))
+		return rs_error_no_memory();
+	a->n_names++;
+	return NULL;
+}
+
+static void pad(struct archive *a, uint64_t bytes)
+{
+	static const char zeros[4];
+
+	fwrite(zeros, 1, -bytes & 3, a->out);
+}
+
+static void put_head(struct archive *a, const char *name, uint32_t mode, uint64_t bytes)
+{
+	size_t length = strlen(name) + 1;
+
+	fprintf(a->out, "070701%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X", ++a->number,
+		mode, 0, 0, 1, 0, (uint32_t)bytes, 0, 0, 0, 0, (uint32_t)length, 0);
+	fwrite(name, 1, length, a->out);
+	pad(a, 110 + length);
+}
+
+static struct rs_error *put_bytes(struct archive *a, const char *name, uint32_t mode,
+				  const void *bytes, size_t n)
+{
+	if (has(a, name))
+		return NULL;
+	put_head(a, name, mode, n);
+	fwrite(bytes, 1, n, a->out);
+	pad(a, n);
+	return remember(a, name);
+}
+
+/* The folders that a name is in, as far as they are not there yet. */
+static struct rs_error *put_folders(struct archive *a, const char *name)
+{
+	struct rs_error *err = NULL;
+	char *part = strdup(name);
+
+	if (!part)
+		return rs_error_no_memory();
+	for (char *at = part; !err && (at = strchr(at, '/')); *at++ = '/') {
+		*at = '\0';
+		err = put_bytes(a, part, MODE_DIR, "", 0);
+	}
+	free(part);
+	return err;
+}
+
+static struct rs_error *put_file(struct archive *a, const char *name, const char *path,
+				 uint32_t mode)
+{
+	struct rs_error *err = NULL;
+	uint64_t done = 0;
+	char part[65536];
+	struct stat st;
+	size_t n = 1;
+	FILE *in;
+
+	if (has(a, name))
+		return NULL;
+	in = fopen(path, "re");
+	if (!in || fstat(fileno(in), &st))
+		err = rs_error_errno(errno, "%s", path);
+	else if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > FILE_MAX)
+		err = rs_error_create(RS_USAGE, "%s is no file of less than 4 GiB", path);
+	if (!err)
+		put_head(a, name, mode, (uint64_t)st.st_size);
+	while (!err && n && done < (uint64_t)st.st_size) {
+		uint64_t left = (uint64_t)st.st_size - done;
+
+		n = fread(part, 1, left < sizeof(part) ? left : sizeof(part), in);
+		fwrite(part, 1, n, a->out);
+		done += n;
+	}
+	if (!err && done < (uint64_t)st.st_size)
+		err = rs_error_create(RS_FAILED, "%s became shorter while it was read", path);
+	pad(a, done);
+	if (in)
+		fclose(in);
+	a->made.files += !err;
+	return err ? err : remember(a, name);
+}
+
+/* ---- libraries ------------------------------------------------------------------------------- */
+
+enum elf_kind { ELF_NONE, ELF_STATIC, ELF_DYNAMIC, ELF_OTHER };
+
+/* What a file is, by its ELF header: a program that has an interpreter is dynamic. */
+static enum elf_kind kind_of(const char *path)
+{
+	enum elf_kind kind = ELF_NONE;
+	Elf64_Ehdr head = { 0 };
+	Elf64_Phdr part;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return ELF_NONE;
+	if (pread(fd, &head, sizeof(head), 0) == sizeof(head) &&
+	    !memcmp(head.e_ident, ELFMAG, SELFMAG))
+		kind = head.e_ident[EI_CLASS] == ELFCLASS64 && head.e_machine == EM_X86_64
+			       ? ELF_STATIC
+			       : ELF_OTHER;
+	for (uint32_t i = 0; kind == ELF_STATIC && i < head.e_phnum; i++) {
+		off_t at = (off_t)(head.e_phoff + (uint64_t)i * sizeof(part));
+
+		if (at < 0 || pread(fd, &part, sizeof(part), at) != sizeof(part))
+			break;
+		if (part.p_type == PT_INTERP)
+			kind = ELF_DYNAMIC;
+	}
+	close(fd);
+	return kind;
+}
+
+/* One line of ldd's: "NAME => PATH (0x...)", "PATH (0x...)", "NAME => not found". */
+static struct rs_error *take_library(struct archive *a, const char *program, char *line)
+{
+	char *to = strstr(line, "=> "), *path = to ? to + 3 : line + strspn(line, " \t");
+	size_t root = strlen(a->root);
+	struct rs_error *err;
+
+	if (to && !strncmp(path, "not found", 9))
+		return rs_error_create(RS_USAGE,
+				       "%s needs %.*s, which is not found: put it where ldd finds "
+				       "it, or link it statically",
+				       program, (int)(to - line - strspn(line, " \t") - 1),
+				       line + strspn(line, " \t"));
+	path[strcspn(path, " \n")] = '\0';
+	if (path[0] != '/' || has(a, path + 1) ||
+	    (!strncmp(path, a->root, root) && path[root] == '/'))
+		return NULL;
+	err = put_folders(a, path + 1);
+	if (!err)
+		err = put_file(a, path + 1, path, MODE_FILE);
+	a->made.libraries += !err;
+	return err;
+}
+
+static struct rs_error *spawn_ldd(const char *program, pid_t *pid, FILE **said)
+{
+	char *argv[] = { (char *)"ldd", (char *)program, NULL };
+	/* What the guest has, not what this process was started with. */
+	char *environment[] = { (char *)"PATH=/usr/bin:/bin", (char *)"LC_ALL=C", NULL };
+	posix_spawn_file_actions_t actions;
+	int fds[2], error;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return rs_error_errno(errno, "a pipe");
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fds[1], 1);
+	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	error = posix_spawnp(pid, argv[0], &actions, NULL, argv, environment);
+	posix_spawn_file_actions_destroy(&actions);
+	close(fds[1]);
+	*said = error ? NULL : fdopen(fds[0], "r");
+	if (!*said)
+		close(fds[0]);
+	return error ? rs_error_errno(error, "ldd (package libc-bin)") : NULL;
+}
+
+static struct rs_error *put_libraries(struct archive *a, const char *program)
+{
+	char *line = NULL;
+	FILE *said = NULL;
+	size_t size = 0;
+	int status = 0;
+	pid_t pid = 0;
+	struct rs_error *err = spawn_ldd(program, &pid, &said);
+
+	while (!err && said && getline(&line, &size, said) > 0)
+		err = take_library(a, program, line);
+	free(line);
+	if (said)
+		fclose(said);
+	if (pid > 0 && waitpid(pid, &status, 0) == pid && !err && status)
+		err = rs_error_create(RS_USAGE,
+				      "ldd can't tell which libraries %s needs: link it statically",
+				      program);
+	return err;
+}
+
+/* ---- the folder ------------------------------------------------------------------------------ */
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+	return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static struct rs_error *put_link(struct archive *a, const char *name, const char *path)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlink(path, target, sizeof(target));
+
+	return n < 0 ? rs_error_errno(errno, "%s", path)
+		     : put_bytes(a, name, 0120777, target, (size_t)n);
+}
+
+static struct rs_error *put_entry(struct archive *a, const FTSENT *entry)
+{
+	const char *name = entry->fts_path + strlen(a->folder);
+
+	name += strspn(name, "/");
+	if (!*name)
+		return NULL;
+	switch (entry->fts_info) {
+	case FTS_D:
+		return put_bytes(a, name, 040000 | (entry->fts_statp->st_mode & 07777), "", 0);
+	case FTS_F:
+		return put_file(a, name, entry->fts_path, entry->fts_statp->st_mode & 0107777);
+	case FTS_SL:
+	case FTS_SLNONE:
+		return put_link(a, name, entry->fts_path);
+	case FTS_DP:
+		return NULL;
+	case FTS_DNR:
+	case FTS_ERR:
+	case FTS_NS:
+		return rs_error_errno(entry->fts_errno, "%s", entry->fts_path);
+	default:
+		return rs_error_create(RS_USAGE, "%s is no file, folder or link", entry->fts_path);
+	}
+}
+
+/* Calls for each entry of the folder. */
+static struct rs_error *walk(struct archive *a,
+			     struct rs_error *(*each)(struct archive *a, const FTSENT *entry))
+{
+	char *paths[] = { (char *)a->folder, NULL };
+	FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+	struct rs_error *err = fts ? NULL : rs_error_errno(errno, "%s", a->folder);
+	FTSENT *entry;
+
+	while (!err && (errno = 0, entry = fts_read(fts)))
+		err = each(a, entry);
+	if (!err && errno)
+		err = rs_error_errno(errno, "%s", a->folder);
+	if (fts)
+		fts_close(fts);
+	return err;
+}
+
+static struct rs_error *put_needed(struct archive *a, const FTSENT *entry)
+{
+	if (entry->fts_info != FTS_F || !(entry->fts_statp->st_mode & 0111))
+		return NULL;
+	switch (kind_of(entry->fts_path)) {
+	case ELF_DYNAMIC:
+		return put_libraries(a, entry->fts_path);
+	case ELF_OTHER:
+		return rs_error_create(RS_USAGE, "%s is a program, but not one for x86-64",
+				       entry->fts_path);
+	default:
+		return NULL;
+	}
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* Its words, each ended by a NUL; *used: all of them. */
+static struct rs_error *split(const char *command, char words[EXEC_MAX], size_t *used)
+{
+	size_t n = 0, count = 0;
+	char quote = 0;
+	bool in = false;
+
+	for (const char *at = command; *at; at++) {
+		bool blank = !quote && strchr(" \t\n", *at);
+
+		if (n + 2 >= EXEC_MAX || count > ARGS_MAX)
+			return rs_error_create(RS_USAGE, "the command is too long");
+		if (blank && in) {
+			words[n++] = '\0';
+			count++;
+		}
+		in = !blank;
+		if (blank)
+			continue;
+		if (quote ? *at == quote : *at == '\'' || *at == '"')
+			quote = quote ? 0 : *at;
+		else if (*at == '\\' && quote != '\'' && at[1])
+			words[n++] = *++at;
+		else
+			words[n++] = *at;
+	}
+	if (quote)
+		return rs_error_create(RS_USAGE, "the command has an open quote: %s", command);
+	if (in)
+		words[n++] = '\0';
+	*used = n;
+	return n ? NULL : rs_error_create(RS_USAGE, "the command is empty");
+}
+
+/* Whether the guest will have this, and may execute it. */
+static bool runs(const struct archive *a, const char *path)
+{
+	struct stat st;
+	char *here;
+	bool good;
+
+	if (asprintf(&here, "%s/%s", a->folder, path) < 0)
+		return false;
+	good = !lstat(here, &st) &&
+	       (S_ISLNK(st.st_mode) || (S_ISREG(st.st_mode) && (st.st_mode & 0111)));
+	free(here);
+	return good;
+}
+
+/* Puts the program's path and the other words where our first process reads them. */
+static struct rs_error *put_command(struct archive *a, const char *command)
+{
+	static const char *const folders[] = { "bin/", "usr/bin/", "sbin/", "usr/sbin/", "" };
+	char words[EXEC_MAX], all[2 * EXEC_MAX], path[EXEC_MAX + 16];
+	size_t used = 0, length;
+	struct rs_error *err = split(command, words, &used);
+	bool found = false;
+
+	if (err)
+		return err;
+	if (strchr(words, '/')) {
+		const char *name = words + strspn(words, "./");
+
+		snprintf(path, sizeof(path), "%s", name);
+		found = runs(a, path);
+	}
+	for (size_t i = 0; !found && !strchr(words, '/') && i < 5; i++) {
+		snprintf(path, sizeof(path), "%s%s", folders[i], words);
+		found = runs(a, path);
+	}
+	if (!found)
+		return rs_error_create(RS_USAGE,
+				       "%s: %s has no program of this name that can be executed",
+				       words, a->folder);
+	length = (size_t)snprintf(all, sizeof(all), "/%s", path) + 1;
+	used -= strlen(words) + 1;
+	if (length + used > EXEC_MAX)
+		return rs_error_create(RS_USAGE, "the command is too long");
+	memcpy(all + length, words + strlen(words) + 1, used);
+	return put_bytes(a, EXEC_PATH, 0100644, all, length + used);
+}
+
+static struct rs_error *put_init(struct archive *a, const char *command)
+{
+	struct rs_error *err;
+
+	if (!command)
+		return runs(a, "init") ? NULL
+				       : rs_error_create(RS_USAGE,
+							 "what is to be run? --exec CMD, or an "
+							 "init in %s",
+							 a->folder);
+	if (!INIT_BYTES)
+		return rs_error_create(RS_ABSENT, "this build has no first process for an x86-64 "
+						  "guest: put an init into the folder");
+	err = put_command(a, command);
+	return err ? err : put_bytes(a, "init", MODE_FILE, init, INIT_BYTES);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static struct rs_error *put_all(struct archive *a, const char *command)
+{
+	struct rs_error *err = put_init(a, command);
+
+	if (!err)
+		err = walk(a, put_entry);
+	if (!err)
+		err = walk(a, put_needed);
+	if (err)
+		return err;
+	a->number = UINT32_MAX; /* the end's is 0 */
+	put_head(a, "TRAILER!!!", 0, 0);
+	if (fflush(a->out) || ferror(a->out))
+		return rs_error_errno(errno, "writing the initramfs");
+	a->made.bytes = (uint64_t)ftell(a->out);
+	return NULL;
+}
+
+struct rs_error *rs_initramfs_write(const char *folder, const char *command, int fd,
+				    struct rs_initramfs *made)
+{
+	struct archive a = { .folder = folder, .root = realpath(folder, NULL) };
+	struct rs_error *err = NULL;
+	int own = dup(fd);
+
+	a.out = own < 0 ? NULL : fdopen(own, "w");
+	if (!a.root)
+		err = rs_error_errno(errno, "%s", folder);
+	else if (!a.out)
+		err = rs_error_errno(errno, "writing the initramfs");
+	else
+		err = put_all(&a, command);
+	if (a.out && fclose(a.out) && !err)
+		err = rs_error_errno(errno, "writing the initramfs");
+	for (size_t i = 0; i < a.n_names; i++)
+		free(a.names[i]);
+	free(a.names);
+	free(a.root);
+	if (!err)
+		*made = a.made;
+	return err;
+}
