@@ -656,7 +656,7 @@ static struct rs_error *replay_both(struct replayed *alone, struct replayed *loo
 int replay_verify(int argc, char **argv)
 {
 	static const struct argp_child children[] = { { &rs_cli_program_argp, 0, NULL, 0 },
-						      { &rs_script_replay_argp, 0, NULL, 0 },
+						      { &rs_script_replay_probes_argp, 0, NULL, 0 },
 						      { 0 } };
 	static const struct argp argp = {
 		options, parse, "REC [ARG...]", doc, children, NULL, NULL

@@ -16,19 +16,16 @@
 
 enum { KEY_NO_JITTER = 896, KEY_SEED, KEY_BINARY, KEY_FROM, KEY_TO };
 
-static const struct argp_option options[] = {
+static const struct argp_option probes[] = {
 	{ "no-jitter", KEY_NO_JITTER, NULL, 0,
 	  "In a replay: timers at the end of each period, not at a pseudo-random place in it", 3 },
 	{ "seed", KEY_SEED, "N", 0, "In a replay: another set of such places; 0", 3 },
 	{ "binary", KEY_BINARY, "PROGRAM", 0,
 	  "In a replay: the static probes and assertions of this program of the guest's", 3 },
-	{ "from", KEY_FROM, "TIME", 0, "In a replay: probes from this guest time on, as in 1.5",
-	  3 },
-	{ "to", KEY_TO, "TIME", 0, "In a replay: end at this guest time", 3 },
 	{ 0 },
 };
 
-static error_t parse(int key, char *text, struct argp_state *state)
+static error_t parse_probes(int key, char *text, struct argp_state *state)
 {
 	struct rs_script_replay *replay = state->input;
 
@@ -45,6 +42,31 @@ static error_t parse(int key, char *text, struct argp_state *state)
 			argp_error(state, "one --binary, please");
 		replay->binary = text;
 		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	replay->given = true;
+	return 0;
+}
+
+const struct argp rs_script_replay_probes_argp = { probes, parse_probes, NULL, NULL,
+						   NULL,   NULL,	 NULL };
+
+static const struct argp_option times[] = {
+	{ "from", KEY_FROM, "TIME", 0, "In a replay: probes from this guest time on, as in 1.5",
+	  3 },
+	{ "to", KEY_TO, "TIME", 0, "In a replay: end at this guest time", 3 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct rs_script_replay *replay = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = replay;
+		return 0;
 	case KEY_FROM:
 		replay->from_ns = rs_cli_time(state, "--from", text, NS_PER_SEC);
 		break;
@@ -58,7 +80,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-const struct argp rs_script_replay_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+static const struct argp_child children[] = { { &rs_script_replay_probes_argp, 0, NULL, 0 },
+					      { 0 } };
+
+const struct argp rs_script_replay_argp = { times, parse, NULL, NULL, children, NULL, NULL };
 
 /* ---- opening and closing ------------------------------------------------------------------ */
 

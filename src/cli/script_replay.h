@@ -25,7 +25,9 @@ struct rs_script_replay {
 	uint64_t failed; /* assertions that did not hold, once it has run */
 };
 
-/* Child of a verb's argp; its input is a struct rs_script_replay. */
+/* Children of a verb's argp; their input is a struct rs_script_replay. The first is for verbs whose
+ * times are their own. */
+extern const struct argp rs_script_replay_probes_argp;
 extern const struct argp rs_script_replay_argp;
 
 /* Whether a path is a recording. */
