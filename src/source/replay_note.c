@@ -49,7 +49,8 @@ static void value_name(const struct rs_note *note, uint32_t i, char name[NAME_BY
 
 	for (uint32_t k = 0; at && k < i; k++) {
 		at = strchr(at, ',');
-		at += at ? 1 : 0;
+		if (at)
+			at++;
 	}
 	at = at ? at + strspn(at, " ") : "";
 	len = strcspn(at, ", ");
