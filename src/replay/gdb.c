@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -220,25 +219,6 @@ static bool unhex(const char *text, size_t len, uint8_t *bytes, size_t size, siz
 }
 
 /* ---- the connection ------------------------------------------------------------------------- */
-
-struct rs_error *rs_gdb_connect(const char *path, struct rs_gdb **gdb)
-{
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	struct rs_error *err;
-	int fd;
-
-	if (strlen(path) >= sizeof(to.sun_path))
-		return rs_error_create(RS_USAGE, "%s is too long for a socket", path);
-	strcpy(to.sun_path, path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to))) {
-		err = rs_error_errno(errno, "%s", path);
-		if (fd >= 0)
-			close(fd);
-		return err;
-	}
-	return rs_gdb_adopt(fd, gdb);
-}
 
 struct rs_error *rs_gdb_adopt(int fd, struct rs_gdb **gdb)
 {

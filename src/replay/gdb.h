@@ -48,9 +48,7 @@ struct rs_gdb_stopped {
 
 struct rs_gdb;
 
-/* Connects to a unix socket, which stops a machine that runs. */
-struct rs_error *rs_gdb_connect(const char *path, struct rs_gdb **gdb);
-/* The same on a socket that is connected, which it takes over. */
+/* On a socket that is connected, which it takes over; stops a machine that runs. */
 struct rs_error *rs_gdb_adopt(int fd, struct rs_gdb **gdb);
 void rs_gdb_close(struct rs_gdb *gdb); /* NULL is nothing; the machine goes its way */
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -186,25 +185,6 @@ static struct rs_error *negotiate(struct rs_qmp *qmp)
 	if (!err && !good)
 		err = rs_error_create(RS_FAILED, "this is no QMP socket");
 	return err ? err : rs_qmp_execute(qmp, "qmp_capabilities", NULL, NULL);
-}
-
-struct rs_error *rs_qmp_connect(const char *path, struct rs_qmp **qmp)
-{
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	struct rs_error *err;
-	int fd;
-
-	if (strlen(path) >= sizeof(to.sun_path))
-		return rs_error_create(RS_USAGE, "%s is too long for a socket", path);
-	strcpy(to.sun_path, path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to))) {
-		err = rs_error_errno(errno, "%s", path);
-		if (fd >= 0)
-			close(fd);
-		return err;
-	}
-	return rs_qmp_adopt(fd, qmp);
 }
 
 struct rs_error *rs_qmp_adopt(int fd, struct rs_qmp **qmp)

@@ -12,9 +12,7 @@
 
 struct rs_qmp;
 
-/* Connects, and negotiates. */
-struct rs_error *rs_qmp_connect(const char *path, struct rs_qmp **qmp);
-/* The same on a socket that is connected, which it takes over. */
+/* Negotiates on a socket that is connected, which it takes over. */
 struct rs_error *rs_qmp_adopt(int fd, struct rs_qmp **qmp);
 void rs_qmp_close(struct rs_qmp *qmp); /* NULL is nothing */
 
