@@ -16,6 +16,7 @@ static const struct verb {
 	{ "record", replay_record, "boot a guest, and write down what was not deterministic" },
 	{ "run", replay_run, "replay it with a program's probes, which it does not notice" },
 	{ "verify", replay_verify, "prove that a replay does what was recorded, probed or not" },
+	{ "diff", replay_diff, "say where two recordings part, and what differs there" },
 };
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
@@ -29,7 +30,8 @@ static const char doc[] =
 	"Examples:\n"
 	"  ringside replay record -o rec --kernel vmlinuz --initrd initrd.gz\n"
 	"  ringside replay run rec -n 'guest:timer::1ms { @[args.cpl] = count(); }'\n"
-	"  ringside replay verify rec --samples 10000\n";
+	"  ringside replay verify rec --samples 10000\n"
+	"  ringside replay diff good bad\n";
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -38,7 +40,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		argp_error(state, "there is no 'replay %s'", text);
 		break;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "replay what: record, run, verify?");
+		argp_error(state, "replay what: record, run, verify, diff?");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -336,6 +336,11 @@ bool rs_x86_reg(const struct rs_x86_regs *regs, const char *name, uint64_t *valu
 	return false;
 }
 
+const char *rs_x86_reg_name(uint32_t index)
+{
+	return index < N_REGS ? names[index].name : NULL;
+}
+
 struct rs_error *rs_gdb_registers(struct rs_gdb *gdb, struct rs_x86_regs *regs)
 {
 	uint8_t raw[PACKET_MAX / 2];

@@ -26,6 +26,8 @@ struct rs_x86_regs {
 
 /* A register's value by its name ("rip", "eflags", "cr3"); false: there is none. */
 bool rs_x86_reg(const struct rs_x86_regs *regs, const char *name, uint64_t *value);
+/* Their names, in that order; NULL past the last. */
+const char *rs_x86_reg_name(uint32_t index);
 
 enum rs_gdb_point {
 	RS_GDB_EXEC = 0, /* software breakpoint: QEMU's leave no trace in memory */

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What `replay diff` says: as text, and as JSON. */
+#include "cli/replay_diff.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+#define EVENTS_SHOWN 6u
+#define CPL_MASK     3u
+#define PLACE_BYTES  160
+
+static double seconds(const struct diff *d, uint64_t icount)
+{
+	return (double)(icount << d->two[0].shift) / 1e9;
+}
+
+/* ---- text --------------------------------------------------------------------------------- */
+
+static void show_machines(const struct diff *d)
+{
+	printf("machines  %s\n", d->n_machine ? "DIFFER" : "the same");
+	for (uint32_t i = 0; i < d->n_machine; i++)
+		printf("  %-16s %s\n  %-16s %s\n", d->machine[i].name, d->machine[i].values[0], "",
+		       d->machine[i].values[1]);
+}
+
+/* "at 5 (0.000 s): host clock, 2026-11-21 ...". */
+static void show_event(const struct diff *d, const char *which, const struct rs_rr_event *event)
+{
+	char text[RS_RR_TEXT_BYTES];
+
+	rs_rr_event_text(event, text);
+	printf("  %-16s at %" PRIu64 " (%.9f s): %s%s%s\n", which, event->icount,
+	       seconds(d, event->icount), rs_rr_kind_text(event->kind), text[0] ? ", " : "", text);
+}
+
+/* "at 5: 2026-11-21 ...". */
+static void short_place(const struct rs_rr_place *place, char line[PLACE_BYTES])
+{
+	char text[RS_RR_TEXT_BYTES] = "";
+
+	if (place->is)
+		rs_rr_event_text(&place->event, text);
+	if (place->is)
+		snprintf(line, PLACE_BYTES, "at %" PRIu64 "%s%s", place->event.icount,
+			 text[0] ? ": " : "", text);
+	else
+		snprintf(line, PLACE_BYTES, "none");
+}
+
+static void show_logs(const struct diff *d)
+{
+	const struct rs_rr_compared *c = &d->logs;
+
+	printf("logs      %s: %" PRIu64 " and %" PRIu64 " events",
+	       c->differs ? "DIFFER" : "the same", c->n[0], c->n[1]);
+	if (!c->differs) {
+		putchar('\n');
+		return;
+	}
+	printf(", and none differs before instruction %" PRIu64 "\n", c->icount);
+	printf("  %-36s %8s %8s %8s  %s\n", "EVENT", "FIRST", "SECOND", "NUMBER", "DIFFERS");
+	for (uint32_t kind = 0; kind < RS_RR_KINDS; kind++) {
+		const struct rs_rr_kind_compared *k = &c->kinds[kind];
+		char places[2][PLACE_BYTES];
+
+		if (!k->differs)
+			continue;
+		for (int i = 0; i < 2; i++)
+			short_place(&k->first[i], places[i]);
+		printf("  %-36s %8" PRIu64 " %8" PRIu64 " %8" PRIu64 "  %s; %s\n",
+		       rs_rr_kind_text((uint8_t)kind), k->n[0], k->n[1], k->at + 1, places[0],
+		       places[1]);
+	}
+}
+
+static void show_registers(const struct rs_parting *p)
+{
+	const char *name;
+
+	for (uint32_t i = 0; (name = rs_x86_reg_name(i)); i++) {
+		uint64_t one = 0, other = 0;
+
+		rs_x86_reg(&p->after[0], name, &one);
+		rs_x86_reg(&p->after[1], name, &other);
+		if (one != other)
+			printf("  %-16s 0x%" PRIx64 " and 0x%" PRIx64 "\n", name, one, other);
+	}
+	if (p->raw)
+		printf("  of the other registers (x87, SSE) some differ\n");
+}
+
+/* What both logs have at the instruction where the machines part. */
+static void show_events_there(const struct diff *d)
+{
+	static const char *const which[] = { "log of the first", "of the second" };
+
+	for (int i = 0; i < 2; i++) {
+		struct rs_rr_event events[EVENTS_SHOWN];
+		uint32_t n = rs_rr_between(d->log[i], d->log_size[i], d->states.same,
+					   d->states.same + 1, events, EVENTS_SHOWN);
+
+		for (uint32_t k = 0; k < n && k < EVENTS_SHOWN; k++)
+			show_event(d, which[i], &events[k]);
+		if (!n)
+			printf("  %-16s has no event there\n", which[i]);
+		if (n > EVENTS_SHOWN)
+			printf("  %-16s and %u events more\n", which[i], n - EVENTS_SHOWN);
+	}
+}
+
+static void show_states(const struct diff *d)
+{
+	const struct rs_parting *p = &d->states;
+	char symbol[RS_SYMBOL_TEXT_MAX] = "";
+
+	if (!d->replayed) {
+		printf("states    not compared\n");
+		return;
+	}
+	printf("states    %s at instruction %" PRIu64 " (%.9f s)",
+	       p->parted ? "the same" : "the same still", p->same, seconds(d, p->same));
+	if (!p->parted) {
+		printf(", the last that both have; %" PRIu64 " places compared\n", p->looked);
+		return;
+	}
+	printf(", DIFFER at the next; %" PRIu64 " places compared\n", p->looked);
+	rs_symbols_find(&d->symbols, p->before.rip, symbol);
+	printf("  %-16s 0x%" PRIx64 "%s%s, privilege level %u, stack at 0x%" PRIx64
+	       ": what is done next there differs\n",
+	       "instruction at", p->before.rip, symbol[0] ? " " : "", symbol,
+	       p->before.cs & CPL_MASK, p->before.gpr[7]);
+	show_events_there(d);
+	show_registers(p);
+	printf("  RAM: %" PRIu64 " pages of 4 KiB differ", p->n_pages);
+	for (uint64_t i = 0; i < p->n_pages && i < RS_PARTING_PAGES_MAX; i++)
+		printf("%s0x%" PRIx64, i ? ", " : ": at ", p->pages[i]);
+	printf("%s\n  console: the guest had written %" PRIu64 " bytes\n",
+	       p->n_pages > RS_PARTING_PAGES_MAX ? ", ..." : "", p->console_bytes);
+}
+
+static void show_consoles(const struct diff *d)
+{
+	const struct diff_console *c = &d->console;
+
+	if (!c->differs) {
+		printf("consoles  the same: %" PRIu64 " bytes\n", c->bytes[0]);
+		return;
+	}
+	printf("consoles  DIFFER at byte %" PRIu64 ", in line %" PRIu64 "\n", c->at, c->line);
+	printf("  first   %s\n  second  %s\n", c->text[0], c->text[1]);
+}
+
+void replay_diff_text(const struct diff *d)
+{
+	show_machines(d);
+	show_logs(d);
+	show_states(d);
+	show_consoles(d);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------- */
+
+static json_t *json_place(const struct rs_rr_place *place)
+{
+	char text[RS_RR_TEXT_BYTES];
+
+	if (!place->is)
+		return json_null();
+	rs_rr_event_text(&place->event, text);
+	return json_pack("{s:s, s:I, s:I, s:s}", "event", rs_rr_kind_text(place->event.kind),
+			 "instruction", (json_int_t)place->event.icount, "offset",
+			 (json_int_t)place->event.offset, "value", text);
+}
+
+static json_t *json_logs(const struct diff *d)
+{
+	const struct rs_rr_compared *c = &d->logs;
+	json_t *kinds = json_array();
+
+	for (uint32_t kind = 0; kind < RS_RR_KINDS; kind++) {
+		const struct rs_rr_kind_compared *k = &c->kinds[kind];
+
+		if (k->differs)
+			json_array_append_new(kinds,
+					      json_pack("{s:s, s:[II], s:I, s:o, s:o}", "event",
+							rs_rr_kind_text((uint8_t)kind), "count",
+							(json_int_t)k->n[0], (json_int_t)k->n[1],
+							"number", (json_int_t)k->at + 1, "first",
+							json_place(&k->first[0]), "second",
+							json_place(&k->first[1])));
+	}
+	return json_pack("{s:b, s:[II], s:I, s:o}", "same", !c->differs, "events",
+			 (json_int_t)c->n[0], (json_int_t)c->n[1], "same_to", (json_int_t)c->icount,
+			 "differ", kinds);
+}
+
+static json_t *json_number(uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	return json_string(text);
+}
+
+static json_t *json_states(const struct diff *d)
+{
+	const struct rs_parting *p = &d->states;
+	json_t *registers = json_object(), *pages = json_array(), *json;
+	char symbol[RS_SYMBOL_TEXT_MAX] = "";
+	const char *name;
+
+	for (uint32_t i = 0; p->parted && (name = rs_x86_reg_name(i)); i++) {
+		uint64_t one = 0, other = 0;
+
+		rs_x86_reg(&p->after[0], name, &one);
+		rs_x86_reg(&p->after[1], name, &other);
+		if (one != other)
+			json_object_set_new(
+				registers, name,
+				json_pack("[oo]", json_number(one), json_number(other)));
+	}
+	for (uint64_t i = 0; i < p->n_pages && i < RS_PARTING_PAGES_MAX; i++)
+		json_array_append_new(pages, json_number(p->pages[i]));
+	json = json_pack("{s:b, s:I, s:I, s:I}", "same", !p->parted, "same_to", (json_int_t)p->same,
+			 "same_to_ns", (json_int_t)(p->same << d->two[0].shift), "compared",
+			 (json_int_t)p->looked);
+	json_object_set_new(json, "console_bytes", json_integer((json_int_t)p->console_bytes));
+	json_object_set_new(json, "pc", json_number(p->before.rip));
+	if (rs_symbols_find(&d->symbols, p->before.rip, symbol))
+		json_object_set_new(json, "symbol", json_string(symbol));
+	json_object_set_new(json, "cpl", json_integer(p->before.cs & CPL_MASK));
+	json_object_set_new(json, "registers", registers);
+	json_object_set_new(json, "pages_differ", json_integer((json_int_t)p->n_pages));
+	json_object_set_new(json, "pages", pages);
+	return json;
+}
+
+void replay_diff_json(const struct diff *d)
+{
+	const struct diff_console *c = &d->console;
+	json_t *machine = json_object(), *console, *json;
+
+	for (uint32_t i = 0; i < d->n_machine; i++)
+		json_object_set_new(
+			machine, d->machine[i].name,
+			json_pack("[ss]", d->machine[i].values[0], d->machine[i].values[1]));
+	console = json_pack("{s:b, s:[II]}", "same", !c->differs, "bytes", (json_int_t)c->bytes[0],
+			    (json_int_t)c->bytes[1]);
+	if (c->differs) {
+		json_object_set_new(console, "at", json_integer((json_int_t)c->at));
+		json_object_set_new(console, "line", json_integer((json_int_t)c->line));
+		json_object_set_new(console, "first", json_string(c->text[0]));
+		json_object_set_new(console, "second", json_string(c->text[1]));
+	}
+	json = json_pack("{s:b, s:o, s:o, s:o}", "same", replay_diff_same(d), "machines", machine,
+			 "logs", json_logs(d), "console", console);
+	if (d->replayed)
+		json_object_set_new(json, "states", json_states(d));
+	rs_cli_print_json(json);
+}
