@@ -68,7 +68,7 @@ _ringside()
 		return
 		;;
 	--format | -f)
-		mapfile -t COMPREPLY < <(compgen -W "trace.dat xentrace acrn" -- "$current")
+		mapfile -t COMPREPLY < <(compgen -W "trace.dat xentrace acrn acrnlog" -- "$current")
 		return
 		;;
 	--record | --trace | --output | -o)

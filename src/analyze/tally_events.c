@@ -612,7 +612,11 @@ static void on_view(struct tally_sink *s, const struct tally_known *known,
 		    const struct rs_view *view)
 {
 	struct seen seen = { .view = view, .known = known };
+	uint64_t id = view->event->id;
 
+	/* A log beside a trace may go far beyond it, and its gaps are none of the trace. */
+	if (!known->kind && (id == RS_ID_LOG || view->event->kind == RS_KIND_LOSS))
+		return;
 	seen.now = tick_of(s, view) + 1; /* 0 is the state machine's "none" */
 	if (!s->any)
 		s->first = s->last = seen.now;

@@ -27,6 +27,8 @@ static const char doc[] =
 	"become those of provider kvm; all others are kept as ftrace:SYSTEM::EVENT. What the "
 	"kernel missed is records-lost.\n\n"
 	"xentrace's files: all records are kept, word for word, with their context.\n\n"
+	"ACRN's: acrntrace's raw files, a file or a directory; and the text files of acrnlog (and "
+	"of ringside log), by themselves or beside those, given --freq.\n\n"
 	"The same files can be given to print as they are.\n\n"
 	"Example:\n"
 	"  trace-cmd record -e kvm -e sched_switch -e sched_wakeup sleep 10\n"

@@ -17,7 +17,7 @@ static const struct argp_option options[] = {
 	{ "xen-log", OPT_XEN_LOG, "FILE", 0, "Take it from Xen's boot messages in this file", 3 },
 	{ "format", 'f', "NAME", 0,
 	  "What the file is, where its first bytes do not say: trace.dat (of trace-cmd), xentrace, "
-	  "acrn",
+	  "acrn, acrnlog",
 	  3 },
 	{ 0 },
 };

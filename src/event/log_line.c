@@ -75,6 +75,49 @@ bool rs_log_line_parse(const char *text, size_t bytes, struct rs_log_line *line)
 	return true;
 }
 
+/* "0 3", or "unknown". */
+static bool gap_cpus(struct cursor *c, struct rs_log_gap *gap)
+{
+	uint64_t cpu;
+
+	if (skip(c, "unknown"))
+		return true;
+	do {
+		if (!number(c, &cpu) || cpu >= RS_LOG_LANES_MAX)
+			return false;
+		gap->cpus[cpu / 64] |= UINT64_C(1) << cpu % 64;
+	} while (skip(c, " "));
+	return true;
+}
+
+static bool gap_times(struct cursor *c, struct rs_log_gap *gap)
+{
+	gap->from_us = gap->to_us = UINT64_MAX;
+	if (skip(c, ", between "))
+		return number(c, &gap->from_us) && skip(c, "us and ") && number(c, &gap->to_us) &&
+		       skip(c, "us") && gap->from_us <= gap->to_us;
+	if (skip(c, ", before "))
+		return number(c, &gap->to_us) && skip(c, "us");
+	if (skip(c, ", after "))
+		return number(c, &gap->from_us) && skip(c, "us");
+	return true;
+}
+
+bool rs_log_gap_parse(const char *text, size_t bytes, struct rs_log_gap *gap)
+{
+	struct cursor c = { text, text + bytes };
+	uint64_t n;
+
+	*gap = (struct rs_log_gap){ 0 };
+	if (!skip(&c, "[gap: ") || !number(&c, &n) ||
+	    !(skip(&c, " lines are missing, seq ") || skip(&c, " line is missing, seq ")) ||
+	    !number(&c, &gap->first) || !skip(&c, " to ") || !number(&c, &gap->last) ||
+	    !skip(&c, ", cpu ") || !gap_cpus(&c, gap) || !gap_times(&c, gap))
+		return false;
+	return skip(&c, "]") && c.at == c.end && n && gap->first && gap->last != UINT64_MAX &&
+	       gap->last >= gap->first && gap->last - gap->first == n - 1;
+}
+
 const char *rs_log_level_name(uint32_t level)
 {
 	for (const struct rs_enum *v = rs_catalogue_values("log_level"); v->name; v++) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A line of a hypervisor's log, taken apart: ACRN's form, with the thread's name or, as before
- * 2019, without, and [cut] for ours.
+ * 2019, without, and [cut] for ours. And ours of a gap in a log's file.
  *
  *	[1234us][cpu=0][vm0:vcpu0 thread][sev=5][seq=17]:the message
+ *	[gap: 17 lines are missing, seq 101 to 117, cpu 0 3, between 1200us and 1500us]
  *
  * Texts point into what was given, which anybody may have written: nothing but their bounds is
  * promised.
@@ -14,6 +15,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <ringside/log_ring.h>
+
+#define RS_LOG_TEXT_MAX 480u /* bytes of a line of ACRN's (acrnlog.c: LOG_MSG_SIZE) */
 
 struct rs_log_line {
 	uint64_t us, seq;
@@ -23,8 +27,19 @@ struct rs_log_line {
 	bool cut;
 };
 
+/* Lines that are not there, between two that are. */
+struct rs_log_gap {
+	uint64_t first, last;	 /* sequence numbers */
+	uint64_t from_us, to_us; /* the lines before and after; UINT64_MAX: there is none */
+	/* CPUs that are known to have lost lines there; none: not known. */
+	uint64_t cpus[RS_LOG_LANES_MAX / 64];
+};
+
 /* False: it is none. */
 bool rs_log_line_parse(const char *text, size_t bytes, struct rs_log_line *line);
+
+/* False: it is none, or contradicts itself. */
+bool rs_log_gap_parse(const char *text, size_t bytes, struct rs_log_gap *gap);
 
 /* "error" of 3; "?" of what is no level. */
 const char *rs_log_level_name(uint32_t level);

@@ -15,7 +15,6 @@
 #include "log/text.h"
 #include <ringside/error.h>
 
-#define RS_LOG_TEXT_MAX	   480u /* bytes of a line of ACRN's (acrnlog.c: LOG_MSG_SIZE) */
 #define RS_LOG_WAITING_MAX 65536u
 
 struct rs_log_taker {

@@ -9,15 +9,6 @@
 
 #include "base/out.h"
 #include "event/log_line.h"
-#include <ringside/log_ring.h>
-
-/* Lines that are not there, between two that are. */
-struct rs_log_gap {
-	uint64_t first, last;	 /* sequence numbers */
-	uint64_t from_us, to_us; /* the lines before and after; UINT64_MAX: there is none */
-	/* CPUs that are known to have lost lines there; none: not known. */
-	uint64_t cpus[RS_LOG_LANES_MAX / 64];
-};
 
 /* Each makes room by itself, and ends its line. Bytes that are not printable become '?'. */
 void rs_log_write_line(struct rs_out *out, const struct rs_log_line *line, bool json);

@@ -2,6 +2,10 @@
 #include "source/open.h"
 
 #include "source/acrn.h"
+#include "source/acrn_directory.h"
+#include "source/acrn_log.h"
+#include "source/acrn_log_files.h"
+#include "source/log_text.h"
 #include "source/xentrace.h"
 
 #include <errno.h>
@@ -19,17 +23,27 @@ static const uint8_t xentrace_magic[] = { 0x03, 0xf0, 0x01, 0x20 };
 _Static_assert(sizeof(tracedat_magic) <= MAGIC_MAX, "read at once");
 _Static_assert(MAGIC_MAX <= RS_ACRN_HEAD_MAX, "as much as it takes over");
 
+/* The first that suits is taken. */
 static const struct rs_importer importers[] = {
 	{ "trace.dat", "of trace-cmd, versions 6 and 7", tracedat_magic, sizeof(tracedat_magic),
 	  rs_tracedat_open, NULL },
 	{ "xentrace", "of Xen's xentrace", xentrace_magic, sizeof(xentrace_magic), NULL,
 	  rs_xentrace_open_fd },
 	{ .name = "acrn",
-	  .help = "of ACRN's acrntrace, a file or a directory of them",
+	  .help = "of ACRN's acrntrace, a file or a directory of them, with its log",
 	  .open_fd = rs_acrn_open_fd,
 	  .is_file = rs_acrn_is_file,
 	  .is_directory = rs_acrn_is_directory,
-	  .open_directory = rs_acrn_open_directory },
+	  .open_directory = rs_acrn_directory_open },
+	{ .name = "acrnlog",
+	  .help = "text of ACRN's acrnlog or of ringside log: a file, a directory, or all files "
+		  "NAME.N of a log by NAME",
+	  .open_fd = rs_acrn_log_open_fd,
+	  .is_file = rs_log_text_is,
+	  .is_directory = rs_log_names_is_directory,
+	  .open_directory = rs_acrn_log_open_directory,
+	  .is_name = rs_log_names_is_name,
+	  .open_name = rs_acrn_log_open_name },
 };
 #define N_IMPORTERS (sizeof(importers) / sizeof(importers[0]))
 
@@ -145,7 +159,7 @@ static struct rs_error *open_foreign_directory(const char *path, const char *for
 	struct rs_error *err = format ? by_name(format, &input->importer) : NULL;
 
 	*none = false;
-	for (uint32_t i = 0; !format && i < N_IMPORTERS; i++) {
+	for (uint32_t i = 0; !format && !input->importer && i < N_IMPORTERS; i++) {
 		if (importers[i].is_directory && importers[i].is_directory(path))
 			input->importer = &importers[i];
 	}
@@ -155,6 +169,23 @@ static struct rs_error *open_foreign_directory(const char *path, const char *for
 		return input->importer->open_directory(path, options, &input->foreign);
 	*none = !format;
 	return format ? rs_error_create(RS_USAGE, "%s: it is a directory", path) : NULL;
+}
+
+/* What is no path, but the name of files for an importer. */
+static struct rs_error *open_name(const char *path, const char *format,
+				  const struct rs_foreign_options *options, struct rs_input *input)
+{
+	struct rs_error *err = format ? by_name(format, &input->importer) : NULL;
+
+	for (uint32_t i = 0; !format && !input->importer && i < N_IMPORTERS; i++) {
+		if (importers[i].is_name && importers[i].is_name(path))
+			input->importer = &importers[i];
+	}
+	if (err)
+		return err;
+	if (!input->importer || !input->importer->open_name)
+		return rs_error_create(RS_USAGE, "%s: there is no such file or directory", path);
+	return input->importer->open_name(path, options, &input->foreign);
 }
 
 /* The merge does what an importer does not: filters. */
@@ -175,13 +206,13 @@ struct rs_error *rs_open_with(const char *path, const char *format,
 	struct rs_input input = { 0 };
 	struct rs_error *err;
 	struct stat st;
-	bool none = false;
+	bool none = false, named = stat(path, &st) != 0;
 
-	if (stat(path, &st))
-		return rs_error_create(RS_USAGE, "%s: %s", path,
-				       errno == ENOENT ? "there is no such file or directory"
-						       : strerror(errno));
-	if (S_ISDIR(st.st_mode))
+	if (named && errno != ENOENT)
+		return rs_error_create(RS_USAGE, "%s: %s", path, strerror(errno));
+	if (named)
+		err = open_name(path, format, options, &input);
+	else if (S_ISDIR(st.st_mode))
 		err = open_foreign_directory(path, format, options, &input, &none);
 	else
 		err = open_file(path, format, S_ISREG(st.st_mode), options, &input);

@@ -225,3 +225,54 @@ TEST(levels)
 	CHECK_STR(rs_log_level_name(2), "acrn");
 	CHECK_STR(rs_log_level_name(7), "?");
 }
+
+/* ---- gaps --------------------------------------------------------------------------------- */
+
+static bool gap(const char *text, struct rs_log_gap *gap)
+{
+	return rs_log_gap_parse(text, strlen(text), gap);
+}
+
+TEST(gaps_are_parsed)
+{
+	struct rs_log_gap g;
+
+	CHECK(gap("[gap: 17 lines are missing, seq 101 to 117, cpu 0 67, between 1200us and "
+		  "1500us]",
+		  &g));
+	CHECK_EQ_U64(g.first, 101);
+	CHECK_EQ_U64(g.last, 117);
+	CHECK_EQ_U64(g.cpus[0], 1);
+	CHECK_EQ_U64(g.cpus[1], 8);
+	CHECK_EQ_U64(g.from_us, 1200);
+	CHECK_EQ_U64(g.to_us, 1500);
+	CHECK(gap("[gap: 1 line is missing, seq 4 to 4, cpu unknown, before 9us]", &g));
+	CHECK_EQ_U64(g.from_us, UINT64_MAX);
+	CHECK_EQ_U64(g.to_us, 9);
+	CHECK(gap("[gap: 1 line is missing, seq 4 to 4, cpu 255, after 9us]", &g));
+	CHECK_EQ_U64(g.cpus[3], UINT64_C(1) << 63);
+	CHECK_EQ_U64(g.from_us, 9);
+	CHECK(gap("[gap: 1 line is missing, seq 4 to 4, cpu 1]", &g));
+	CHECK_EQ_U64(g.to_us, UINT64_MAX);
+}
+
+TEST(what_is_no_gap)
+{
+	static const char *const texts[] = {
+		"",
+		"[gap: ",
+		"[gap: 17 lines are missing, seq 101 to 118, cpu 0]",
+		"[gap: 0 lines are missing, seq 5 to 4, cpu 0]",
+		"[gap: 1 line is missing, seq 0 to 0, cpu 0]",
+		"[gap: 1 line is missing, seq 4 to 4, cpu 256]",
+		"[gap: 1 line is missing, seq 4 to 4, cpu 0] ",
+		"[gap: 1 line is missing, seq 4 to 4, cpu 0, between 9us and 8us]",
+		"[gap: 18446744073709551615 lines are missing, seq 1 to 18446744073709551615, "
+		"cpu 0]",
+		"[gap: 18446744073709551616 lines are missing, seq 1 to 1, cpu 0]",
+	};
+	struct rs_log_gap g;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		CHECK(!gap(texts[i], &g));
+}
