@@ -58,7 +58,8 @@ fuzz: ## set up, then each fuzz target for FUZZ_SECONDS (60)
 	@scripts/setup build check
 	@BUILD='$(BUILD)' fuzz/run
 
-fuzz-lang: all ## a million made programs of D, or PROGRAMS, compiled and run
+fuzz-lang: ## a million made programs of D, or PROGRAMS, compiled and run under ASan and UBSan
+	@scripts/setup build
 	@BUILD='$(BUILD)' fuzz/million
 
 accept: all ## write the golden tests' present output as what is expected; read the diff

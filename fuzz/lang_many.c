@@ -14,22 +14,33 @@
 
 #include "lang_made.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__)
+#define LEAKS_FOUND 1
+#elif defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#if __has_feature(address_sanitizer)
+#define LEAKS_FOUND 1
+#elif __has_feature(thread_sanitizer)
 #define SANITIZED 1
 #endif
 #endif
+
+#ifdef LEAKS_FOUND
+#include <sanitizer/lsan_interface.h>
+#define SANITIZED 1
+#else
+#define __lsan_do_recoverable_leak_check() 0
+#endif
 #ifndef SANITIZED
-#define SANITIZED 0 /* else memory grows by what a sanitizer keeps, which finds leaks itself */
+#define SANITIZED 0 /* else memory grows by what a sanitizer keeps */
 #endif
 
 #define BYTES_MAX   700
 #define CPU_S_MAX   20 /* that one program may take: sanitizers and all, they take milliseconds */
 #define GROWTH_MAX  (UINT64_C(64) << 20) /* of memory, after the first programs: a leak */
 #define WARM	    2000		 /* programs, after which memory is what it will be */
-#define MEMORY_LOOK 1000
+#define MEMORY_LOOK 1000		 /* programs, between two looks at memory, or for leaks */
 
 static uint64_t number; /* of the program at work */
 
@@ -113,6 +124,12 @@ int main(int argc, char **argv)
 			warm_kib = memory_kib();
 		if (!SANITIZED && i > WARM && i % MEMORY_LOOK == 0)
 			MUST(memory_kib() < warm_kib + (GROWTH_MAX >> 10));
+		if (((i + 1) % MEMORY_LOOK == 0 || i + 1 == n) &&
+		    __lsan_do_recoverable_leak_check()) {
+			fprintf(stderr, "programs up to %llu, of the last %u: a leak\n",
+				(unsigned long long)number, MEMORY_LOOK);
+			return 1;
+		}
 	}
 	printf("programs %llu to %llu: %llu compiled; %llu with instructions spoiled, of which the "
 	       "verifier let %llu run; %llu KiB\n",

@@ -183,14 +183,14 @@ void check_call(struct checker *c, struct node *call)
 		}
 	}
 	for (i = 0; i < n_functions; i++) {
-		prototype_read(functions[i].prototype, &prototype);
-		if (!strcmp(prototype.name, call->text))
+		if (prototype_is(functions[i].prototype, call->text))
 			break;
 	}
 	if (i == n_functions) {
 		no_function(c, call);
 		return;
 	}
+	prototype_read(functions[i].prototype, &prototype);
 	if (n < prototype.n_needed || n > prototype.n_args)
 		FAIL(c, call->at, "D_PROTO_LEN", "%s: not with %u arguments",
 		     functions[i].prototype, n);
@@ -527,7 +527,7 @@ static bool format_of(struct checker *c, const struct node *call, struct action 
 static void conversion_check(struct checker *c, const struct conversion *conversion,
 			     const struct node *arg, uint32_t number)
 {
-	bool text = conversion->letter == 's' || conversion->letter == 'S';
+	bool text = strchr(CONVERSIONS_OF_TEXT, conversion->letter);
 
 	if (c->err)
 		return;
@@ -585,10 +585,11 @@ static void check_printa_format(struct checker *c, const struct node *call,
 
 	for (uint32_t i = 0; i < action->format->n && !c->err; i++) {
 		const struct conversion *conversion = &action->format->conversions[i];
-		bool text = conversion->letter == 's' || conversion->letter == 'S';
+		bool text;
 
 		if (!conversion->letter || conversion->aggregate)
 			continue;
+		text = strchr(CONVERSIONS_OF_TEXT, conversion->letter);
 		if (conversion->width_given || conversion->precision_given)
 			FAIL(c, call->at, "D_PRINTF_DYN_PROTO", "printa() has no numbers for *");
 		if (key >= agg->n_keys)

@@ -7,40 +7,29 @@
 
 #include <string.h>
 
-#define NUMBER(expression)                                                                         \
+/* What gives a number, of the firing f. */
+#define NUMBER(name, expression)                                                                   \
+	static struct value get_##name(const struct firing *f)                                     \
 	{                                                                                          \
 		return (struct value){ .i = (uint64_t)(int64_t)(expression) };                     \
 	}
 
-static struct value get_timestamp(const struct firing *f) NUMBER(f->now_ns)
+NUMBER(timestamp, f->now_ns)
+NUMBER(walltimestamp, (f->rt->io.clock ? f->rt->io.clock->wall_ns : 0) + f->now_ns)
+NUMBER(cpu, f->view ? f->view->cpu : RS_UNKNOWN)
+NUMBER(tid, f->view ? f->view->stream->tid : RS_UNKNOWN)
+NUMBER(pid, f->view && f->view->stream->pid ? f->view->stream->pid : RS_UNKNOWN)
+NUMBER(vcpu, f->view ? f->view->stream->vcpu : RS_UNKNOWN)
+NUMBER(id, f->probe->public.id)
+NUMBER(epid, f->bound ? f->bound->epid : 0)
 
-	static struct value get_walltimestamp(const struct firing *f)
-		NUMBER((f->rt->io.clock ? f->rt->io.clock->wall_ns : 0) + f->now_ns)
-
-			static struct value get_cpu(const struct firing *f)
-				NUMBER(f->view ? f->view->cpu : RS_UNKNOWN)
-
-					static struct value get_tid(const struct firing *f)
-						NUMBER(f->view ? f->view->stream->tid : RS_UNKNOWN)
-
-							static struct value
-	get_vcpu(const struct firing *f) NUMBER(f->view ? f->view->stream->vcpu : RS_UNKNOWN)
-
-		static struct value get_id(const struct firing *f) NUMBER(f->probe->public.id)
-
-			static struct value get_epid(const struct firing *f)
-				NUMBER(f->bound ? f->bound->epid : 0)
-
-					static struct value get_execname(const struct firing *f)
+static struct value get_execname(const struct firing *f)
 {
 	return value_text(f->view && f->view->stream->thread ? f->view->stream->thread : "");
 }
 
-static struct value get_pid(const struct firing *f)
-	NUMBER(f->view && f->view->stream->pid ? f->view->stream->pid : RS_UNKNOWN)
-
-	/* No source has stacks: none is as deep as 0. */
-	static struct value get_stackdepth(const struct firing *f)
+/* No source has stacks: none is as deep as 0. */
+static struct value get_stackdepth(const struct firing *f)
 {
 	(void)f;
 	return (struct value){ .i = 0 };
@@ -77,10 +66,10 @@ static int64_t domain(const struct firing *f)
 	return f->view && f->view->stream->xen ? f->view->stream->dom : RS_UNKNOWN;
 }
 
-static struct value get_dom(const struct firing *f) NUMBER(domain(f))
+NUMBER(dom, domain(f))
 
-	/* xdt's variables are there in xdt's probes alone. */
-	static bool in_xdt(const struct firing *f)
+/* xdt's variables are there in xdt's probes alone. */
+static bool in_xdt(const struct firing *f)
 {
 	if (f->view && !strcmp(f->probe->public.provider, "xdt"))
 		return true;
@@ -88,55 +77,53 @@ static struct value get_dom(const struct firing *f) NUMBER(domain(f))
 	return false;
 }
 
-static struct value get_xdt_curpcpu(const struct firing *f)
-	NUMBER(in_xdt(f) ? (uint32_t)f->view->cpu : 0)
+NUMBER(xdt_curpcpu, in_xdt(f) ? (uint32_t)f->view->cpu : 0)
+NUMBER(xdt_curdom, in_xdt(f) ? domain(f) : 0)
+NUMBER(xdt_curvcpu, in_xdt(f) ? f->view->stream->vcpu : 0)
+NUMBER(xdt_timestamp, in_xdt(f) ? f->now_ns : 0)
 
-		static struct value
-	get_xdt_curdom(const struct firing *f) NUMBER(in_xdt(f) ? domain(f) : 0)
-
-		static struct value get_xdt_curvcpu(const struct firing *f)
-			NUMBER(in_xdt(f) ? f->view->stream->vcpu : 0)
-
-				static struct value get_xdt_timestamp(const struct firing *f)
-					NUMBER(in_xdt(f) ? f->now_ns : 0)
-
-						const
-	struct builtin builtins[] = {
-		{ "uint64_t timestamp", "ns from the trace's start; the event's own time",
-		  get_timestamp, true, true },
-		{ "uint64_t walltimestamp", "ns since 1970, UTC", get_walltimestamp, true, true },
-		{ "int cpu", "the host CPU; -1 where it is not known", get_cpu, true },
-		{ "int tid", "the thread on the host; -1 where it is not known", get_tid, true },
-		{ "pid_t pid", "the thread's process; -1 where it is not known", get_pid, true },
-		{ "uint32_t stackdepth", "frames of stack(): 0, for no source has stacks",
-		  get_stackdepth, true },
-		{ "uint32_t ustackdepth", "frames of ustack(): 0", get_stackdepth, true },
-		{ "string execname", "the thread's name; \"\" where it is not known", get_execname,
-		  true },
-		{ "string vm", "the virtual machine's name; \"\" where it is not known", get_vm,
-		  true },
-		{ "int vcpu", "the vCPU; -1 where it is not known", get_vcpu, true },
-		{ "int dom", "Xen's domain; -1 where it is not known", get_dom, true },
-		{ "string probeprov", "the probe's provider", get_probeprov, true },
-		{ "string probemod", "the probe's class, which is DTrace's module", get_probemod,
-		  true },
-		{ "string probefunc", "the probe's function; mostly \"\"", get_probefunc, true },
-		{ "string probename", "the probe's name", get_probename, true },
-		{ "unsigned int id", "the probe's number, as -l shows it", get_id, true },
-		{ "unsigned int epid", "the number of this pair of clause and probe", get_epid,
-		  false },
-		{ "unsigned int xdt_curpcpu", "`xdt_curpcpu: xdt's current physical CPU",
-		  get_xdt_curpcpu, false },
-		{ "unsigned int xdt_curdom", "`xdt_curdom: its current domain", get_xdt_curdom,
-		  false },
-		{ "unsigned int xdt_curvcpu", "`xdt_curvcpu: its current vCPU", get_xdt_curvcpu,
-		  false },
-		{ "uint64_t xdt_timestamp", "`xdt_timestamp: the event's time in ns",
-		  get_xdt_timestamp, false },
-	};
+const struct builtin builtins[] = {
+	{ "uint64_t timestamp", "ns from the trace's start; the event's own time", get_timestamp,
+	  true, true },
+	{ "uint64_t walltimestamp", "ns since 1970, UTC", get_walltimestamp, true, true },
+	{ "int cpu", "the host CPU; -1 where it is not known", get_cpu, true },
+	{ "int tid", "the thread on the host; -1 where it is not known", get_tid, true },
+	{ "pid_t pid", "the thread's process; -1 where it is not known", get_pid, true },
+	{ "uint32_t stackdepth", "frames of stack(): 0, for no source has stacks", get_stackdepth,
+	  true },
+	{ "uint32_t ustackdepth", "frames of ustack(): 0", get_stackdepth, true },
+	{ "string execname", "the thread's name; \"\" where it is not known", get_execname, true },
+	{ "string vm", "the virtual machine's name; \"\" where it is not known", get_vm, true },
+	{ "int vcpu", "the vCPU; -1 where it is not known", get_vcpu, true },
+	{ "int dom", "Xen's domain; -1 where it is not known", get_dom, true },
+	{ "string probeprov", "the probe's provider", get_probeprov, true },
+	{ "string probemod", "the probe's class, which is DTrace's module", get_probemod, true },
+	{ "string probefunc", "the probe's function; mostly \"\"", get_probefunc, true },
+	{ "string probename", "the probe's name", get_probename, true },
+	{ "unsigned int id", "the probe's number, as -l shows it", get_id, true },
+	{ "unsigned int epid", "the number of this pair of clause and probe", get_epid, false },
+	{ "unsigned int xdt_curpcpu", "`xdt_curpcpu: xdt's current physical CPU", get_xdt_curpcpu,
+	  false },
+	{ "unsigned int xdt_curdom", "`xdt_curdom: its current domain", get_xdt_curdom, false },
+	{ "unsigned int xdt_curvcpu", "`xdt_curvcpu: its current vCPU", get_xdt_curvcpu, false },
+	{ "uint64_t xdt_timestamp", "`xdt_timestamp: the event's time in ns", get_xdt_timestamp,
+	  false },
+};
 const uint32_t n_builtins = sizeof(builtins) / sizeof(builtins[0]);
 
 /* ---- prototypes --------------------------------------------------------------------------- */
+
+bool prototype_is(const char *text, const char *name)
+{
+	size_t len = strlen(name);
+	const char *end = text;
+
+	while (*end && *end != '(')
+		end++;
+	if ((size_t)(end - text) <= len || memcmp(end - len, name, len))
+		return false;
+	return end[-1 - (ptrdiff_t)len] == ' ' || end[-1 - (ptrdiff_t)len] == '*';
+}
 
 static const struct type nothing = { .kind = TYPE_VOID };
 

@@ -156,10 +156,10 @@ struct variable *variable_find(const struct rs_script *script, enum scope scope,
 static bool builtin_find(const char *name, uint32_t *index, struct type *type)
 {
 	for (uint32_t i = 0; i < n_builtins; i++) {
-		struct prototype prototype;
+		if (prototype_is(builtins[i].prototype, name)) {
+			struct prototype prototype;
 
-		prototype_read(builtins[i].prototype, &prototype);
-		if (!strcmp(prototype.name, name)) {
+			prototype_read(builtins[i].prototype, &prototype);
 			*index = i;
 			*type = prototype.result;
 			return true;

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #define WIDTH_MAX  1000 /* of a conversion; more is cut to it */
+#define HEX_WIDTH  16	/* of a pointer, in hexadecimal: %?x */
 #define NS_PER_SEC INT64_C(1000000000)
 
 /* ---- text --------------------------------------------------------------------------------- */
@@ -122,6 +123,9 @@ static struct rs_error *conversion_read(struct rs_script *script, struct place p
 	if (at < end && *at == '*') {
 		conversion->width_given = true;
 		at++;
+	} else if (at < end && *at == '?') {
+		conversion->width = HEX_WIDTH;
+		at++;
 	} else if (at < end && *at >= '1' && *at <= '9') {
 		at = number(at, end, &conversion->width);
 	}
@@ -134,19 +138,18 @@ static struct rs_error *conversion_read(struct rs_script *script, struct place p
 			at = number(at, end, &conversion->precision);
 		}
 	}
-	while (at < end && strchr("hlLjzt", *at)) /* the type says how wide it is */
+	while (at < end && strchr("hlLjztw", *at)) /* the type says how wide it is */
 		at++;
 	if (at == end)
 		return lang_error(script, place, "D_PRINTF_ARG_FMT",
 				  "the format ends within a conversion");
 	conversion->letter = *at;
 	*from = at + 1;
-	if (strchr("dioxXucspSY", *at))
+	if (strchr(CONVERSIONS_OF_TEXT CONVERSIONS_OF_NUMBERS, *at))
 		return NULL;
-	if (strchr("eEfgGaA", *at))
-		return lang_error(script, place, "D_PRINTF_ARG_FMT",
-				  "%%%c: there are no floating-point numbers and no addresses",
-				  *at);
+	if (strchr("eEfFgG", *at))
+		return lang_error(script, place, "D_PRINTF_ARG_TYPE",
+				  "%%%c is for floating-point numbers, and there are none", *at);
 	return lang_error(script, place, "D_PRINTF_ARG_FMT", "there is no conversion %%%c", *at);
 }
 
@@ -208,7 +211,7 @@ static void padded(struct text *text, const char *bytes, size_t len, int width, 
 		pad(text, more);
 }
 
-/* %S: what can't be printed as C writes it. */
+/* %S, %C: what can't be printed as C writes it. */
 static void escaped(struct text *text, const char *bytes, size_t len, int width, bool left)
 {
 	static const char from[] = "\a\b\f\n\r\t\v\\\"", to[] = "abfnrtv\\\"";
@@ -229,25 +232,29 @@ static void escaped(struct text *text, const char *bytes, size_t len, int width,
 	text_deinit(&made);
 }
 
-/* %Y: 2026 Nov 21 11:05:09, UTC: the machine's zone is no part of a trace. */
-static void date(struct text *text, uint64_t ns, int width, bool left)
+/*
+ * %Y: 2026 Nov 21 11:05:09; %T, as in a mail: Sat, 21 Nov 2026 11:05:09 GMT. The zone is no
+ * part of a trace, nor is its language.
+ */
+static void date(struct text *text, const char *form, uint64_t ns, int width, bool left)
 {
 	time_t seconds = (time_t)(ns / (uint64_t)NS_PER_SEC);
 	char line[64];
 	struct tm tm;
 
 	gmtime_r(&seconds, &tm);
-	padded(text, line, strftime(line, sizeof(line), "%Y %b %e %T", &tm), width, left);
+	padded(text, line, strftime(line, sizeof(line), form, &tm), width, left);
 }
 
 static void integer(struct text *text, const struct conversion *conversion, struct type type,
 		    uint64_t value, int width, int precision)
 {
 	char spec[16], line[WIDTH_MAX + 64], letter = conversion->letter;
+	bool address = strchr("paA", letter);
 	size_t n = 0;
 	int len;
 
-	if (letter == 'p')
+	if (address) /* %a, %A: one whose symbol is not known, as none is */
 		letter = 'x';
 	if (letter == 'i')
 		letter = 'd';
@@ -262,7 +269,7 @@ static void integer(struct text *text, const struct conversion *conversion, stru
 		spec[n++] = '+';
 	if (conversion->space)
 		spec[n++] = ' ';
-	if (conversion->alt || conversion->letter == 'p')
+	if (conversion->alt || address)
 		spec[n++] = '#';
 	if (conversion->zero)
 		spec[n++] = '0';
@@ -291,19 +298,26 @@ void format_value(struct text *text, const struct conversion *conversion, struct
 	switch (conversion->letter) {
 	case 's':
 	case 'S':
+	case 'k':
 		len = value->len;
 		if (precision >= 0 && (size_t)precision < len)
 			len = (size_t)precision;
-		if (conversion->letter == 's')
-			padded(text, value->s, len, width, left);
-		else
+		if (conversion->letter == 'S')
 			escaped(text, value->s, len, width, left);
+		else
+			padded(text, value->s, len, width, left);
 		break;
 	case 'c':
 		padded(text, (char[]){ (char)value->i }, 1, width, left);
 		break;
+	case 'C':
+		escaped(text, (char[]){ (char)value->i }, 1, width, left);
+		break;
 	case 'Y':
-		date(text, value->i, width, left);
+		date(text, "%Y %b %e %T", value->i, width, left);
+		break;
+	case 'T':
+		date(text, "%a, %d %b %Y %T GMT", value->i, width, left);
 		break;
 	default:
 		integer(text, conversion, type, value->i, width, precision);

@@ -368,6 +368,10 @@ struct aggregation {
 	struct aggregation *next;
 };
 
+/* The letters of conversions, by what they are for. */
+#define CONVERSIONS_OF_TEXT    "sSk"
+#define CONVERSIONS_OF_NUMBERS "dioxXucCpaAYT"
+
 /* A conversion of a format: %-5d */
 struct conversion {
 	const char *before; /* literal text before it */
@@ -629,6 +633,7 @@ struct prototype {
 	uint8_t n_args, n_needed;
 };
 void prototype_read(const char *text, struct prototype *prototype);
+bool prototype_is(const char *text, const char *name); /* whose name is that */
 
 struct function {
 	const char *prototype; /* "string substr(string s, int at [, int len])" */

@@ -61,9 +61,13 @@ static void newline(struct lexer *lexer)
 
 static bool starts(const struct lexer *lexer, const char *text)
 {
-	size_t len = strlen(text);
+	const char *at = lexer->at;
 
-	return (size_t)(lexer->end - lexer->at) >= len && !memcmp(lexer->at, text, len);
+	while (*text && at < lexer->end && *at == *text) {
+		at++;
+		text++;
+	}
+	return !*text;
 }
 
 /* ---- what lies between tokens ------------------------------------------------------------- */

@@ -203,7 +203,6 @@ struct rs_error *script_set_option(struct rs_script *script, struct place at, co
 	for (uint32_t i = 0; i < OPT_COUNT; i++) {
 		const struct option_row *row = &option_rows[i];
 
-		nearest_try(name + 1, row->name, &best, &distance);
 		if (strcmp(row->name, name + 1))
 			continue;
 		if ((text[len] && !option_value(text + len + 1, &value)) || value < row->least ||
@@ -219,6 +218,8 @@ struct rs_error *script_set_option(struct rs_script *script, struct place at, co
 		script->options[i] = value;
 		return NULL;
 	}
+	for (uint32_t i = 0; i < OPT_COUNT; i++)
+		nearest_try(name + 1, option_rows[i].name, &best, &distance);
 	return lang_error(script, at, "D_PRAGMA_OPTSET", "there is no option '%.64s'%s%s%s", text,
 			  best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "");
 }

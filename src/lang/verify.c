@@ -313,10 +313,6 @@ static struct rs_error *step(struct verifier *v, const struct insn *insn)
 	struct rs_error *err = NULL;
 	const char *takes, *gives;
 
-	if (insn->op >= I_COUNT)
-		return refuse(v, "no such instruction");
-	if (!operands(v, insn))
-		return refuse(v, "an operand beyond its table");
 	if (insn->op == I_KEY)
 		return take_key(v, insn);
 	if (insn->op == I_CALL)
@@ -341,6 +337,14 @@ static struct rs_error *step(struct verifier *v, const struct insn *insn)
 	if (!err && insn->op == I_AGAIN)
 		err = loop_end(v, insn);
 	return err;
+}
+
+/* Of itself, whoever comes there: others than the machine read code from its first to its last. */
+static struct rs_error *instruction(const struct verifier *v, const struct insn *insn)
+{
+	if (insn->op >= I_COUNT)
+		return refuse(v, "no such instruction");
+	return operands(v, insn) ? NULL : refuse(v, "an operand beyond its table");
 }
 
 /* Where a jump lands, what came from above must have the same stack. */
@@ -395,7 +399,9 @@ struct rs_error *verify_clause(const struct rs_script *script, const struct clau
 	for (v.pc = 0; v.pc < clause->n_code && !err; v.pc++) {
 		const struct insn *insn = &clause->code[v.pc];
 
-		err = meet(&v);
+		err = instruction(&v, insn);
+		if (!err)
+			err = meet(&v);
 		if (err || v.now.n < 0) /* nobody comes here */
 			continue;
 		if (v.pc == clause->test_end && v.now.n)

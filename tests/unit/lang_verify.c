@@ -73,6 +73,9 @@ TEST(operands)
 	REFUSED("beyond", { I_CONST }, { I_CUT, 3 }, { I_POPI }, { I_END });
 	REFUSED("lacks", { I_DO }, { I_END });
 	REFUSED("number of arguments", { I_CALL, 9, 0 }, { I_END });
+	/* where nobody comes, too */
+	REFUSED("beyond", { I_JUMP, 0, 2 }, { I_ARG, 0, 1000 }, { I_END });
+	REFUSED("no such instruction", { I_JUMP, 0, 2 }, { I_COUNT }, { I_END });
 	rs_script_destroy(script);
 }
 
