@@ -19,11 +19,53 @@ void *parse_memory(struct parser *p, size_t bytes)
 	return at;
 }
 
+static void macro_used(struct parser *p, unsigned long number)
+{
+	if (number && number <= 64)
+		p->script->macros_used |= UINT64_C(1) << (number - 1);
+}
+
+/* $1 is what its argument looks like: a name, or a text between quotes, anywhere where these may
+ * stand; parse_macro() takes it for a number otherwise. */
+static void argument_token(struct parser *p)
+{
+	const struct rs_script_config *config = &p->script->config;
+	struct token *token = &p->token;
+	char *end;
+	unsigned long number = strtoul(token->text, &end, 10);
+	const char *text;
+	size_t len;
+
+	if (token->value || *end || !number || number > config->n_args)
+		return;
+	text = config->args[number - 1];
+	len = strlen(text);
+	if (len >= 2 && text[0] == '"' && text[len - 1] == '"') {
+		token->kind = T_TEXT;
+		text = rs_arena_text(&p->script->arena, text + 1, len -= 2);
+		if (!text)
+			p->err = rs_error_no_memory();
+	} else if (isalpha((unsigned char)*text) || *text == '_') {
+		for (size_t i = 0; i < len; i++) {
+			if (!isalnum((unsigned char)text[i]) && text[i] != '_')
+				return;
+		}
+		token->kind = T_NAME;
+	} else {
+		return;
+	}
+	macro_used(p, number);
+	token->text = text;
+	token->len = len;
+}
+
 const struct token *peek(struct parser *p)
 {
 	if (!p->err && !p->ahead) {
 		p->err = lex_next(&p->lexer, &p->token);
 		p->ahead = true;
+		if (!p->err && p->token.kind == T_MACRO)
+			argument_token(p);
 	}
 	if (p->err)
 		p->token = (struct token){ .kind = T_END, .text = "" };
@@ -171,8 +213,7 @@ struct node *parse_macro(struct parser *p, const struct token *token)
 		     number, p->script->config.n_args);
 	if (p->err)
 		return node;
-	if (number && number <= 64)
-		p->script->macros_used |= UINT64_C(1) << (number - 1);
+	macro_used(p, number);
 	if (token->value || !number) {
 		node->kind = N_TEXT;
 		node->text = text;

@@ -8,4 +8,8 @@ BEGIN
 	printf("%S\n", "a\tb\n\"\001");
 	printf("%Y\n", 1109766600000000000);
 	printf("%lld %hd %p\n", 1, 2, 0x10);
+	printf("%C%C%C %?x|%-?x| %wc%ws%lu\n", 'A', 10, 1, 255, 255, 'B', "c", 3);
+	printf("%a %A %20a|%k|\n", 0x10, 0xffffffff81000000, 16, "stack");
+	printf("%T\n", 1109766600000000000);
+	printf("%'d %.5d %+.3d|%#o|% -6d|\n", 1234567, 42, 7, 0, 5);
 }

@@ -1,0 +1,2 @@
+// args: -s {} nowhere
+BEGIN { x = $1; } // at 2:13
