@@ -107,18 +107,50 @@ static struct rs_error *kvm_open(struct rs_script_live *live, struct rs_source *
 	return err;
 }
 
+static void kvm_sum(void *ctx, const struct rs_filter_row *row)
+{
+	rs_script_take(ctx, row);
+}
+
+/* What BPF has added up; its epochs are by the time that events have here. */
+static struct rs_error *kvm_sums(void *ctx, struct rs_script *script, int64_t before_ns)
+{
+	struct rs_script_live *live = ctx;
+	uint64_t before =
+		before_ns == INT64_MAX ? UINT64_MAX : live->monotonic.origin + (uint64_t)before_ns;
+
+	return rs_kvm_sums(live->session, before, kvm_sum, script);
+}
+
+static const char *kvm_sums_vm(void *ctx, uint64_t thread)
+{
+	const struct rs_script_live *live = ctx;
+
+	return rs_kvm_sums_vm(live->session, thread);
+}
+
 /* What of the program BPF does. A filter that this kernel refuses is done without. */
-static struct rs_error *kvm_push(struct rs_script_live *live, const struct rs_source *source,
+static struct rs_error *kvm_push(struct rs_script_live *live, struct rs_source *source,
 				 struct rs_script *script, bool load)
 {
-	const struct rs_push_options options = { .schema = rs_kvm_source_stream(source, 0)->schema,
-						 .provider = RS_IDS_KVM };
+	const struct rs_push_options options = {
+		.schema = rs_kvm_source_stream(source, 0)->schema,
+		.provider = RS_IDS_KVM,
+		.sums = live->tee ? NULL : kvm_sums,
+		.vm = kvm_sums_vm,
+		.ctx = live,
+		.sums_not = "--tee keeps the events",
+	};
 	struct rs_filter filter;
 	struct rs_error *err = rs_script_push(script, &options, &filter);
 
 	if (err || !load)
 		return err;
-	err = rs_kvm_program(live->session, &filter);
+	filter.from_ns = live->monotonic.origin;
+	if (filter.adds)
+		err = rs_kvm_source_add_done(source);
+	if (!err)
+		err = rs_kvm_program(live->session, &filter);
 	if (!err || !filter.n)
 		return err;
 	fprintf(stderr, "ringside script: nothing is pushed down: %s\n", rs_error_text(err));

@@ -58,7 +58,7 @@ struct rs_script_kind {
 	struct rs_error *(*gate)(struct rs_script_live *live, bool open);
 	/* What it takes of the program on itself, before the gate opens; without `load` it only
 	 * says what it would. NULL: nothing. */
-	struct rs_error *(*push)(struct rs_script_live *live, const struct rs_source *source,
+	struct rs_error *(*push)(struct rs_script_live *live, struct rs_source *source,
 				 struct rs_script *script, bool load);
 	/* Its streams as far as they are known, in the order of their events of equal time. */
 	const struct rs_stream *(*stream)(const struct rs_script_live *live,

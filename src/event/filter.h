@@ -13,7 +13,15 @@
  *		32 on the process
  *
  * and come to their end with r0 RS_FILTER_KEEP or 0. They jump forward alone, call nothing, and
- * read and write nothing else but their own frame.
+ * read and write nothing else but their own frame and, where they add up, what is behind the
+ * record:
+ *
+ *	record | the thread's number (RS_FILTER_WHO) | rows to add, RS_FILTER_ROWS of RS_FILTER_ROW
+ *
+ * Such a filter says RS_FILTER_ADD, too, and from bit RS_FILTER_N on how many rows to look at. The
+ * source adds all of them to their sums, found by key, or, where there is no room for one, none:
+ * then the record is kept as one that nothing was done for. A record that is kept beside what was
+ * added of it has RS_FILTER_DONE in its id.
  *
  * Read by both compilers: no libc, no pointers but the filter's own.
  */
@@ -28,13 +36,74 @@
 #define RS_FILTER_WORDS 12u
 #define RS_FILTER_HEAD	2u
 #define RS_FILTER_KEEP	1u
+#define RS_FILTER_ADD	2u
+#define RS_FILTER_N	8u
+
+/* Words, from the record on. */
+#define RS_FILTER_WHO  RS_FILTER_WORDS
+#define RS_FILTER_AT   (RS_FILTER_WHO + 1)
+#define RS_FILTER_ROWS 4u
+
+/*
+ * A row: the head (0: nothing is to be added), a value and how often it counts; then the key, of
+ * which the source makes the first two words. Of the head: the number of the sum + 1 in 16 bits,
+ * enum rs_filter_how in 8, from bit 32 on the bin.
+ */
+#define RS_FILTER_KEYS	   8u
+#define RS_FILTER_KEY	   3u /* where it begins */
+#define RS_FILTER_KEY_HEAD 2u /* the number | the bin << 16 | the CPU << 32; the epoch */
+#define RS_FILTER_ROW	   (RS_FILTER_KEY + RS_FILTER_KEY_HEAD + RS_FILTER_KEYS)
+#define RS_FILTER_HOW	   16
+#define RS_FILTER_BIN	   32
+#define RS_FILTER_SUMS_MAX 0xfffeu
+
+/* What a row does to its sum. */
+enum rs_filter_how {
+	RS_FILTER_COUNT,
+	RS_FILTER_SUM,
+	RS_FILTER_MIN,
+	RS_FILTER_MAX,
+	RS_FILTER_SQUARES,
+	RS_FILTER_BINS,	 /* the bin is in the head */
+	RS_FILTER_POWER, /* a bin by powers of two */
+	RS_FILTER_HIST,	 /* by base/hist.h, with the least and the greatest */
+	RS_FILTER_HOWS,
+};
+
+/* Bins of powers of two: -2^63 and below to -1, 0, 1 to 2^62 and above. */
+#define RS_FILTER_POWER_ZERO 63u
+
+/* How many rows came to it, and of those by `how`: the sum (of how often, in bins), the least or
+ * the greatest; the sum of squares, in 128 bits; of HIST least and greatest. */
+struct rs_filter_sum {
+	uint64_t n;
+	int64_t value;
+	uint64_t more[2];
+};
+
+/* In the id of a record that is kept, whose rows were added: it is another event, with a place of
+ * its own in the schema. */
+#define RS_FILTER_DONE 0x80000u
 
 struct bpf_insn;
 struct rs_filter {
 	const struct bpf_insn *insns; /* none: what is wanted is wanted always */
 	uint32_t n;
 	uint64_t wanted; /* events, by a bit of their number in their provider */
-	bool thread;	 /* r4 is asked for */
+	bool thread;	 /* r4, or the thread's number, is asked for */
+	bool adds;	 /* there are rows */
+	uint32_t n_keys; /* words of the longest key, without what the source makes */
+	uint32_t room;	 /* sums that there may be */
+	/* Of rows: sums are told apart by what multiple of epoch_ns since from_ns their record's
+	 * stamp has reached. 0: all are one. */
+	uint64_t from_ns, epoch_ns;
+};
+
+/* A sum as it is read. */
+struct rs_filter_row {
+	uint32_t number, bin;
+	const uint64_t *keys;
+	struct rs_filter_sum sum;
 };
 
 #endif

@@ -42,7 +42,7 @@ static __attribute__((noinline)) uint64_t filter_code(const uint64_t *words, uin
 }
 
 /* Whose record it is, as the filter takes it. */
-static __always_inline uint64_t filter_who(const struct rs_kvm_cpu *cpu)
+static __always_inline uint64_t filter_who(struct rs_kvm_cpu *cpu)
 {
 	uint32_t tid = (uint32_t)cpu->scratch[RS_FILTER_HEAD];
 	const uint32_t *at;
@@ -52,15 +52,17 @@ static __always_inline uint64_t filter_who(const struct rs_kvm_cpu *cpu)
 		return 0;
 	at = bpf_map_lookup_elem(&threads, &tid);
 	slot = at ? bpf_map_lookup_elem(&slots, at) : NULL;
+	cpu->who = 0;
 	if (!slot)
 		return (uint32_t)-1;
+	cpu->who = *at;
 	return (uint32_t)slot->vcpu | (uint64_t)slot->tgid << 32;
 }
 
-/* Whether the record in the CPU's scratch is wanted in the ring. */
-static __always_inline bool filter_keeps(const struct rs_kvm_cpu *cpu, uint32_t number, uint64_t id)
+/* What becomes of the record in the CPU's scratch, and what its rows are. */
+static __always_inline uint64_t filter_verdict(struct rs_kvm_cpu *cpu, uint32_t number, uint64_t id)
 {
-	return filter_code(cpu->scratch, id & RS_ID_MASK, number, filter_who(cpu)) & RS_FILTER_KEEP;
+	return filter_code(cpu->scratch, id & RS_ID_MASK, number, filter_who(cpu));
 }
 
 #endif

@@ -89,6 +89,11 @@ static void set_filter(struct rs_kvm_session *s, const struct rs_filter *filter)
 	s->config.wanted = filter ? filter->wanted : ~UINT64_C(0);
 	s->config.filter = filter && filter->n;
 	s->config.filter_thread = filter && filter->thread;
+	s->config.adds = filter && filter->adds;
+	s->config.from_ns = filter ? filter->from_ns : 0;
+	s->config.epoch_ns = filter ? filter->epoch_ns : 0;
+	s->sums_max = filter && filter->adds ? filter->room : 1;
+	s->n_keys = filter && filter->adds ? filter->n_keys : RS_FILTER_KEYS;
 }
 
 struct rs_error *rs_kvm_program_image(struct rs_kvm_session *s, const struct rs_kvm_image *image,

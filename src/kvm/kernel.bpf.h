@@ -31,7 +31,7 @@ enum {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_QUEUE = 22,
 };
-enum { BPF_ANY = 0 };
+enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
 enum { BPF_F_MMAPABLE = 1u << 10 };
 
 #include <bpf/bpf_helpers.h>

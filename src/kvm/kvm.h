@@ -145,6 +145,18 @@ void rs_kvm_close(struct rs_kvm_session *session); /* NULL is nothing */
 struct rs_filter;
 struct rs_error *rs_kvm_program(struct rs_kvm_session *session, const struct rs_filter *filter);
 
+/*
+ * Takes out what its filter has added up in epochs that are over at a stamp, before which no record
+ * comes any more; UINT64_MAX: all of it. In no order. The keys are valid until take() returns.
+ */
+struct rs_filter_row;
+struct rs_error *rs_kvm_sums(struct rs_kvm_session *session, uint64_t before_ns,
+			     void (*take)(void *ctx, const struct rs_filter_row *row), void *ctx);
+
+/* The VM of a thread by its number, as a filter finds it; "" where it is not known. The session's,
+ * until its close. */
+const char *rs_kvm_sums_vm(struct rs_kvm_session *session, uint64_t thread);
+
 /* Opens the gate for counting, time and events at once; shutting it waits until no program runs
  * any more, so that what was counted and what is in the rings agree exactly. */
 struct rs_error *rs_kvm_gate(struct rs_kvm_session *session, bool open);

@@ -183,6 +183,7 @@ static struct rs_error *size_maps(const struct rs_kvm_session *s, struct bpf_obj
 		{ "cause_index", causes ? s->causes_max : 1 },
 		{ "cpus", s->n_cpus },
 		{ "rings", s->config.rings ? s->n_cpus : 1 },
+		{ "sums", s->sums_max },
 	};
 	struct bpf_map *map;
 
@@ -195,6 +196,9 @@ static struct rs_error *size_maps(const struct rs_kvm_session *s, struct bpf_obj
 	map = bpf_object__find_map_by_name(object, "rings");
 	if (bpf_map__set_value_size(map, s->ring_bytes))
 		return rs_error_create(RS_FAILED, "the rings can't be of %u bytes", s->ring_bytes);
+	map = bpf_object__find_map_by_name(object, "sums");
+	if (bpf_map__set_key_size(map, (RS_FILTER_KEY_HEAD + s->n_keys) * 8))
+		return rs_error_create(RS_FAILED, "the sums can't be of %u keys", s->n_keys);
 	map = bpf_object__find_map_by_name(object, ".rodata.config");
 	if (!map || bpf_map__set_initial_value(map, &s->config, sizeof(s->config)))
 		return rs_error_create(RS_FAILED, "the BPF object's settings can't be set");
@@ -389,7 +393,7 @@ struct rs_error *rs_kvm_load(struct rs_kvm_session *s, const struct rs_kvm_image
 
 /* ---- programs that come later ---------------------------------------------------------------- */
 
-/* The maps are those that are there, but for the settings. */
+/* The maps are those that are there, but for the settings, and the sums of a filter. */
 static struct rs_error *share_maps(const struct rs_kvm_session *s, struct bpf_object *object)
 {
 	struct bpf_map *map;
@@ -399,7 +403,7 @@ static struct rs_error *share_maps(const struct rs_kvm_session *s, struct bpf_ob
 		const char *name = bpf_map__name(map);
 		struct bpf_map *there = bpf_object__find_map_by_name(s->object, name);
 
-		if (strstr(name, ".rodata"))
+		if (strstr(name, ".rodata") || !strcmp(name, "sums"))
 			continue;
 		if (!there || bpf_map__reuse_fd(map, bpf_map__fd(there)))
 			return failed(errno, "sharing a BPF map");

@@ -12,7 +12,7 @@
 #ifndef RS_KVM_RING_BPF_H
 #define RS_KVM_RING_BPF_H
 
-#include "kvm/filter.bpf.h"
+#include "kvm/sums.bpf.h"
 
 #define RS_RING_RECORD_SLOTS_MAX 3u /* of ours; held by the put */
 
@@ -143,8 +143,18 @@ __noinline int ring_put_scratch(uint32_t number, uint32_t slots, uint64_t id, ui
 
 	if (!ring || !cpu)
 		return 0;
-	if (config.filter && !filter_keeps(cpu, number, id))
-		return 0;
+	if (config.filter) {
+		uint64_t verdict = filter_verdict(cpu, number, id);
+
+		if (config.adds && verdict & RS_FILTER_ADD) {
+			if (sums_add(number, (uint32_t)(verdict >> RS_FILTER_N), now))
+				id |= RS_FILTER_DONE;
+			else
+				verdict = RS_FILTER_KEEP;
+		}
+		if (!(verdict & RS_FILTER_KEEP))
+			return 0;
+	}
 	here.cpu = cpu;
 	cpu->scratch[0] = now;
 	cpu->scratch[1] = rs_record_head(id, slots) | (uint64_t)number << RS_CPU_SHIFT;

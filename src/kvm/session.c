@@ -86,6 +86,8 @@ static void set_sizes(struct rs_kvm_session *s, const struct rs_kvm_options *o,
 	s->cells_max = s->config.only_count ? RS_KVM_CELLS_RARE
 					    : at_most(some * RS_KVM_CELLS_PER_THREAD, 1u << 24);
 	s->causes_max = at_most(some * RS_KVM_CAUSES_PER_THREAD, 1u << 24);
+	s->sums_max = 1;
+	s->n_keys = RS_FILTER_KEYS;
 	if (image && image->cells_max)
 		s->cells_max = image->cells_max;
 	if (image && image->causes_max)

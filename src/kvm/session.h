@@ -61,6 +61,7 @@ struct rs_kvm_session {
 	uint32_t *tids; /* of the options */
 	uint32_t n_tids;
 	uint32_t threads_max, cells_max, causes_max, n_cpus, ring_bytes;
+	uint32_t sums_max, n_keys; /* of a filter's sums, and the words of their keys */
 
 	struct rs_kvm_mapped control, slots, cells, hists, causes, cpus, rings;
 	int grace_outer, grace_inner; /* maps; see grace() */

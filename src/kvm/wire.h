@@ -199,8 +199,14 @@ struct rs_kvm_cpu {
 	struct rs_kvm_pulled pulled;
 	struct rs_slot pending[RS_KVM_PENDING];
 	uint64_t scratch[RS_KVM_SCRATCH]; /* a record in the making */
-} __attribute__((aligned(512)));
-_Static_assert(sizeof(struct rs_kvm_cpu) == 512, "CPUs do not share lines");
+	/* What a filter finds behind it, and leaves there: event/filter.h. */
+	uint64_t who;
+	uint64_t rows[RS_FILTER_ROWS][RS_FILTER_ROW];
+} __attribute__((aligned(1024)));
+_Static_assert(sizeof(struct rs_kvm_cpu) == 1024, "CPUs do not share lines");
+_Static_assert(offsetof(struct rs_kvm_cpu, rows) ==
+		       offsetof(struct rs_kvm_cpu, scratch) + RS_FILTER_AT * 8,
+	       "as a filter has it");
 
 /* The first instruction of the room for a filter loads this, so that it is found; with the one
  * behind it and the exit at its end the room is of RS_FILTER_INSNS. Plain numbers: of an asm(). */
@@ -252,6 +258,9 @@ struct rs_kvm_config {
 	 * whether it asks for the thread. */
 	uint64_t wanted;
 	uint32_t filter, filter_thread;
+	/* What a filter adds up: whether it does, and the epochs of its sums. */
+	uint32_t adds, spare_too;
+	uint64_t from_ns, epoch_ns;
 };
 
 struct rs_kvm_control {

@@ -12,6 +12,7 @@
  *	topk		how many values, then slots of a value and its count
  */
 #include "base/hist.h"
+#include "event/filter.h"
 #include "lang/runtime.h"
 
 #include <stdlib.h>
@@ -135,12 +136,13 @@ int64_t agg_quantize_bound(uint32_t bin)
 
 static uint32_t lquantize_bin(const struct aggregation *agg, int64_t value)
 {
-	int64_t base = agg->params[0], level;
+	int64_t base = agg->params[0];
+	uint64_t last = (uint64_t)agg->params[2], level; /* which may be more than an int64_t has */
 
 	if (value < base)
 		return 0;
-	level = (int64_t)(((uint64_t)value - (uint64_t)base) / (uint64_t)agg->params[1]);
-	return (uint32_t)(level < agg->params[2] ? level : agg->params[2]) + 1;
+	level = ((uint64_t)value - (uint64_t)base) / (uint64_t)agg->params[1];
+	return (uint32_t)(level < last ? level : last) + 1;
 }
 
 /* How many bounds are not above the value. */
@@ -275,38 +277,120 @@ static void update(struct agg_row *row, int64_t value, int64_t by)
 	}
 }
 
+/* The row of a key, made where it is not there; NULL: there is no room. */
+static struct agg_row *row_of(struct agg_table *table, const struct aggregation *agg,
+			      const struct value *key)
+{
+	uint64_t hash = XXH3_64bits_withSeed(key->s, key->len, agg->index);
+	struct agg_row *row;
+	size_t place;
+
+	if (table->index) {
+		uint32_t at = table->index[find(table, agg, key, hash)];
+
+		if (at)
+			return table->rows[at - 1];
+	}
+	row = row_new(table, agg, key, hash);
+	if (!row)
+		return NULL;
+	for (place = hash & table->mask; table->index[place];)
+		place = (place + 1) & table->mask;
+	table->index[place] = (uint32_t)table->n;
+	return row;
+}
+
 void agg_add(struct agg_table *table, const struct aggregation *agg, const struct value *key,
 	     int64_t value, int64_t by)
 {
 	struct agg_row *row = table->last_rows[agg->index];
-	uint64_t hash;
 
-	if (row && row->key_bytes == key->len && !memcmp(row->key, key->s, key->len)) {
-		update(row, value, by);
-		table->last_row = row;
+	if (!row || row->key_bytes != key->len || memcmp(row->key, key->s, key->len))
+		row = row_of(table, agg, key);
+	table->last_row = row;
+	if (!row) {
+		table->drops++;
 		return;
 	}
-	hash = XXH3_64bits_withSeed(key->s, key->len, agg->index);
-	row = table->last_row = NULL;
-	if (table->index) {
-		uint32_t at = table->index[find(table, agg, key, hash)];
-
-		row = at ? table->rows[at - 1] : NULL;
-	}
-	if (!row) {
-		size_t place;
-
-		row = row_new(table, agg, key, hash);
-		if (!row) {
-			table->drops++;
-			return;
-		}
-		for (place = hash & table->mask; table->index[place];)
-			place = (place + 1) & table->mask;
-		table->index[place] = (uint32_t)table->n;
-	}
-	table->last_row = table->last_rows[agg->index] = row;
+	table->last_rows[agg->index] = row;
 	update(row, value, by);
+}
+
+/* ---- what was added up elsewhere ---------------------------------------------------------- */
+
+static void merge_percentile(int64_t *data, uint32_t bin, const struct rs_filter_sum *sum)
+{
+	int64_t least = (int64_t)sum->more[0], greatest = (int64_t)sum->more[1];
+
+	if (!data[0] || least < data[1])
+		data[1] = least;
+	if (!data[0] || greatest > data[2])
+		data[2] = greatest;
+	data[0] = 1;
+	if (bin < RS_HIST_BUCKETS)
+		add_to(&data[AGG_HIST_AT + bin], (int64_t)sum->n);
+}
+
+static void merge_squares(int64_t *words, const struct rs_filter_sum *sum)
+{
+	unsigned __int128 have = (unsigned __int128)(uint64_t)words[1] << 64 | (uint64_t)words[0];
+
+	have += (unsigned __int128)sum->more[1] << 64 | sum->more[0];
+	words[0] = (int64_t)(uint64_t)have;
+	words[1] = (int64_t)(uint64_t)(have >> 64);
+}
+
+static void merge(struct agg_row *row, uint32_t bin, const struct rs_filter_sum *sum)
+{
+	int64_t *data = row->data;
+
+	switch (row->agg->function) {
+	case AGG_COUNT:
+		add_to(&data[0], (int64_t)sum->n);
+		break;
+	case AGG_SUM:
+		add_to(&data[0], sum->value);
+		break;
+	case AGG_STDDEV:
+		merge_squares(&data[2], sum);
+		/* fall through */
+	case AGG_AVG:
+		add_to(&data[0], (int64_t)sum->n);
+		add_to(&data[1], sum->value);
+		break;
+	case AGG_MIN:
+		if (!data[0] || sum->value < data[1])
+			data[1] = sum->value;
+		data[0] = 1;
+		break;
+	case AGG_MAX:
+		if (!data[0] || sum->value > data[1])
+			data[1] = sum->value;
+		data[0] = 1;
+		break;
+	case AGG_PERCENTILE:
+		merge_percentile(data, bin, sum);
+		break;
+	case AGG_QUANTIZE:
+	case AGG_LQUANTIZE:
+	case AGG_LLQUANTIZE:
+		if (bin < row->agg->n_data)
+			add_to(&data[bin], sum->value);
+		break;
+	default:
+		break;
+	}
+}
+
+void agg_merge(struct agg_table *table, const struct aggregation *agg, const struct value *key,
+	       uint32_t bin, const struct rs_filter_sum *sum)
+{
+	struct agg_row *row = row_of(table, agg, key);
+
+	if (row)
+		merge(row, bin, sum);
+	else
+		table->drops += sum->n;
 }
 
 void agg_update(struct agg_row *row, int64_t value)

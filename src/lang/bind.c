@@ -61,7 +61,8 @@ static struct rs_error *bind_clauses(struct rs_script *script, struct binding *b
 	if (!binding->bound)
 		return rs_error_no_memory();
 	for (struct clause *clause = script->clauses; clause; clause = clause->next) {
-		if (!bind_matches(clause, binding->event))
+		if (!bind_matches(clause, binding->event) ||
+		    push_has_done(script, clause, binding->event))
 			continue;
 		if (bind_suits(script, clause, binding->event, &what))
 			binding->bound[binding->n_bound++] =

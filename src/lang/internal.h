@@ -584,6 +584,11 @@ bool probe_has_arg(const struct rs_script *script, const struct rs_event *event,
 void runtime_destroy(struct rs_script *script);
 struct push;
 void push_destroy(struct push *push); /* push.c; NULL is nothing */
+/* Whether the source has done a clause for an event, as its id says. */
+bool push_has_done(const struct rs_script *script, const struct clause *clause,
+		   const struct rs_event *event);
+/* Before a tick's clauses fire, and at the end (INT64_MAX): what was added up until then. */
+struct rs_error *push_settle(struct rs_script *script, uint32_t tick, int64_t at_ns);
 struct rs_error *script_match(struct rs_script *script, struct clause *clause);
 bool pattern_is_event(const struct pattern *pattern);
 struct rs_error *check_clause(struct rs_script *script, struct clause *clause);

@@ -8,279 +8,16 @@
  *	r1 record   r2 id   r6 r7 r8 r5 the stack   r0 r9 r3 r4 for the moment
  *	frame: r3 r4 as they came, then the rest of the stack
  *
- * An instruction that needs the program itself becomes a jump to PUSH_KEEP. Nothing before it had
- * an effect, so the program begins anew with the same event.
+ * An instruction that needs the program itself becomes a jump to where the record is kept. Nothing
+ * before it had an effect, for rows (push_rows.c) are added when all of them are made; so the
+ * program begins anew with the same event.
  */
-#include "lang/push_code.h"
+#include "lang/push_stack.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lang/check.h"
-
-enum { T0 = 0, T1 = 9, T2 = 3, T3 = 4 };
-enum { RECORD = 1, ID = 2, FRAME = 10 };
-
-static const uint8_t registers[] = { 6, 7, 8, 5 };
-#define N_REGISTERS sizeof(registers)
-#define DEPTH_MAX   12u
-
-#define AT_CPU	 (-8)
-#define AT_WHO	 (-16)
-#define AT_STACK (-24)
-
-struct entry {
-	bool text;  /* of these bytes */
-	bool known; /* a number that is written nowhere yet */
-	uint64_t value;
-	const char *s;
-	uint32_t len;
-};
-
-/* What is known of an instruction of the machine's. */
-struct spot {
-	uint32_t insn; /* of ours */
-	int16_t depth; /* of those who jump here; -1: none */
-	bool target;
-};
-
-struct fixup {
-	uint32_t insn, to;
-};
-
-struct translation_of {
-	struct push_code *code;
-	struct rs_script *script;
-	const struct clause *clause;
-	const struct rs_event *event;
-	struct push_outcome *outcome;
-	struct entry stack[DEPTH_MAX];
-	uint32_t depth;
-	uint32_t pc, from, to;
-	bool live; /* somebody comes here */
-	struct spot *spots;
-	struct fixup *fixups;
-	uint32_t n_fixups;
-};
-
-/* ---- instructions ------------------------------------------------------------------------- */
-
-static void put(struct push_code *c, uint8_t op, uint8_t to, uint8_t from, int off, int32_t imm)
-{
-	if (c->n == PUSH_INSNS) {
-		c->full = true;
-		return;
-	}
-	c->insns[c->n++] = (struct bpf_insn){ .code = op,
-					      .dst_reg = to & 0xf,
-					      .src_reg = from & 0xf,
-					      .off = (int16_t)off,
-					      .imm = imm };
-}
-
-static void alu(struct push_code *c, uint8_t op, uint8_t to, uint8_t from)
-{
-	put(c, BPF_ALU64 | BPF_X | op, to, from, 0, 0);
-}
-
-static void alu_imm(struct push_code *c, uint8_t op, uint8_t to, int32_t imm)
-{
-	put(c, BPF_ALU64 | BPF_K | op, to, 0, 0, imm);
-}
-
-static void move(struct push_code *c, uint8_t to, uint8_t from)
-{
-	if (to != from)
-		alu(c, BPF_MOV, to, from);
-}
-
-static bool is_small(uint64_t value)
-{
-	return (int64_t)value == (int32_t)value;
-}
-
-static void load_number(struct push_code *c, uint8_t to, uint64_t value)
-{
-	if (is_small(value)) {
-		alu_imm(c, BPF_MOV, to, (int32_t)value);
-		return;
-	}
-	put(c, BPF_LD | BPF_DW | BPF_IMM, to, 0, 0, (int32_t)value);
-	put(c, 0, 0, 0, 0, (int32_t)(value >> 32));
-}
-
-static void load(struct push_code *c, uint8_t size, uint8_t to, uint8_t from, int off)
-{
-	put(c, BPF_LDX | BPF_MEM | size, to, from, off, 0);
-}
-
-static void store(struct push_code *c, uint8_t to, int off, uint8_t from)
-{
-	put(c, BPF_STX | BPF_MEM | BPF_DW, to, from, off, 0);
-}
-
-/* Over the next n instructions, if a register is so beside a number. */
-static void skip_if(struct push_code *c, uint8_t op, uint8_t reg, int32_t imm, int n)
-{
-	put(c, BPF_JMP | BPF_K | op, reg, 0, n, imm);
-}
-
-static void negate(struct push_code *c, uint8_t reg)
-{
-	put(c, BPF_ALU64 | BPF_NEG, reg, 0, 0, 0);
-}
-
-/* To n bytes, and back to 64 bits. */
-static void widen(struct push_code *c, uint8_t reg, uint32_t bytes, bool is_signed)
-{
-	int32_t bits = 64 - 8 * (int32_t)bytes;
-
-	if (!bits)
-		return;
-	alu_imm(c, BPF_LSH, reg, bits);
-	alu_imm(c, is_signed ? BPF_ARSH : BPF_RSH, reg, bits);
-}
-
-/* ---- around it ---------------------------------------------------------------------------- */
-
-void push_begin(struct push_code *c)
-{
-	store(c, FRAME, AT_CPU, 3);
-	store(c, FRAME, AT_WHO, 4);
-}
-
-void push_goto(struct push_code *c, enum push_label label)
-{
-	c->jumps[c->n_jumps] = (struct push_jump){ (uint16_t)c->n, (uint8_t)label };
-	c->n_jumps += c->n < PUSH_INSNS;
-	put(c, BPF_JMP | BPF_JA, 0, 0, 0, 0);
-}
-
-/* What was put last, a jump, goes to a label. */
-static void label_last(struct push_code *c, enum push_label label)
-{
-	if (c->full)
-		return;
-	c->jumps[c->n_jumps++] = (struct push_jump){ (uint16_t)(c->n - 1), (uint8_t)label };
-}
-
-void push_land(struct push_code *c, enum push_label label, uint32_t from)
-{
-	uint32_t left = from;
-
-	for (uint32_t i = from; i < c->n_jumps; i++) {
-		struct push_jump jump = c->jumps[i];
-
-		if (jump.label == label)
-			c->insns[jump.insn].off = (int16_t)(c->n - jump.insn - 1);
-		else
-			c->jumps[left++] = jump;
-	}
-	c->n_jumps = left;
-}
-
-void push_event(struct push_code *c, uint64_t id)
-{
-	put(c, BPF_JMP | BPF_JNE | BPF_K, ID, 0, 0, (int32_t)id);
-	label_last(c, PUSH_SKIP);
-}
-
-/* An event that nothing is known of is wanted. */
-void push_end(struct push_code *c)
-{
-	push_land(c, PUSH_KEEP, 0);
-	alu_imm(c, BPF_MOV, T0, RS_FILTER_KEEP);
-	put(c, BPF_JMP | BPF_JA, 0, 0, 1, 0);
-	push_land(c, PUSH_DONE, 0);
-	alu_imm(c, BPF_MOV, T0, 0);
-}
-
-/* ---- the stack ---------------------------------------------------------------------------- */
-
-static int place_of(uint32_t depth)
-{
-	return AT_STACK - 8 * (int)(depth - N_REGISTERS);
-}
-
-/* The register that has a value, or the one given, that it is loaded into. */
-static uint8_t get(struct translation_of *t, uint32_t depth, uint8_t moment)
-{
-	const struct entry *entry = &t->stack[depth];
-	uint8_t reg = depth < N_REGISTERS ? registers[depth] : moment;
-
-	if (entry->known)
-		load_number(t->code, reg, entry->value);
-	else if (depth >= N_REGISTERS)
-		load(t->code, BPF_DW, reg, FRAME, place_of(depth));
-	return reg;
-}
-
-/* A register's value becomes what is there. */
-static void set(struct translation_of *t, uint32_t depth, uint8_t reg)
-{
-	t->stack[depth] = (struct entry){ .text = false };
-	if (depth < N_REGISTERS)
-		move(t->code, registers[depth], reg);
-	else
-		store(t->code, FRAME, place_of(depth), reg);
-}
-
-/* Numbers that are known, of the first n, are written, for ways meet where it goes on. */
-static void settle(struct translation_of *t, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		if (t->stack[i].known)
-			set(t, i, get(t, i, T0));
-	}
-}
-
-/* Only the program itself can do this. */
-static void leave(struct translation_of *t, const char *why)
-{
-	if (!t->outcome->why) {
-		t->outcome->why = why;
-		t->outcome->at = t->clause->places[t->pc];
-	}
-	push_goto(t->code, PUSH_KEEP);
-	t->live = false;
-}
-
-static bool room(struct translation_of *t)
-{
-	if (t->depth < DEPTH_MAX)
-		return true;
-	leave(t, "it is nested too deeply");
-	return false;
-}
-
-static void push_known(struct translation_of *t, uint64_t value)
-{
-	if (room(t))
-		t->stack[t->depth++] = (struct entry){ .known = true, .value = value };
-}
-
-static void push_text(struct translation_of *t, const char *text, size_t len)
-{
-	size_t most = t->script->options[OPT_STRSIZE] - 1;
-
-	if (room(t))
-		t->stack[t->depth++] =
-			(struct entry){ .text = true,
-					.s = text,
-					.len = (uint32_t)strnlen(text, len < most ? len : most) };
-}
-
-/* Where the next value is made. */
-static uint8_t next(const struct translation_of *t)
-{
-	return t->depth < N_REGISTERS ? registers[t->depth] : T0;
-}
-
-static void push_register(struct translation_of *t, uint8_t reg)
-{
-	set(t, t->depth, reg);
-	t->depth++;
-}
 
 /* ---- what an event gives ------------------------------------------------------------------ */
 
@@ -289,18 +26,18 @@ static void load_field(struct translation_of *t, const struct rs_field *field)
 	static const uint8_t sizes[] = { [1] = BPF_B, [2] = BPF_H, [4] = BPF_W, [8] = BPF_DW };
 	uint32_t bytes = rs_type_bytes(field->type);
 	uint32_t at = RS_FILTER_HEAD * 8 + field->offset;
-	uint8_t reg = next(t);
+	uint8_t reg = stack_next(t);
 
 	if (at + bytes > RS_FILTER_WORDS * 8) {
-		leave(t, "the argument lies too far behind");
+		stack_leave(t, "the argument lies too far behind");
 		return;
 	}
-	if (!room(t))
+	if (!stack_room(t))
 		return;
 	load(t->code, sizes[bytes], reg, RECORD, (int)at);
 	if (field->type >= RS_TYPE_S8)
 		widen(t->code, reg, bytes, true);
-	push_register(t, reg);
+	stack_register(t, reg);
 }
 
 static void argument(struct translation_of *t, uint32_t ref)
@@ -310,7 +47,7 @@ static void argument(struct translation_of *t, uint32_t ref)
 	if (field && field->type != RS_TYPE_TEXT)
 		load_field(t, field);
 	else
-		push_known(t, 0);
+		stack_known(t, 0);
 }
 
 /* As bind.c has it. */
@@ -321,50 +58,50 @@ static void enumerator(struct translation_of *t, uint32_t which)
 	const struct rs_enum *row =
 		field && field->type != RS_TYPE_TEXT ? enum_find(field->values, ref->name) : NULL;
 
-	push_known(t, row ? row->value : UINT64_MAX);
+	stack_known(t, row ? row->value : UINT64_MAX);
 }
 
 static void variable_cpu(struct translation_of *t)
 {
-	uint8_t reg = next(t);
+	uint8_t reg = stack_next(t);
 
 	load(t->code, BPF_DW, reg, FRAME, AT_CPU);
-	push_register(t, reg);
+	stack_register(t, reg);
 }
 
 /* Each record begins with its thread. */
 static void variable_tid(struct translation_of *t)
 {
-	uint8_t reg = next(t);
+	uint8_t reg = stack_next(t);
 
 	load(t->code, BPF_W, reg, RECORD, RS_FILTER_HEAD * 8);
 	widen(t->code, reg, 4, true);
-	push_register(t, reg);
+	stack_register(t, reg);
 }
 
 static void variable_pid(struct translation_of *t)
 {
-	uint8_t reg = next(t);
+	uint8_t reg = stack_next(t);
 
 	t->code->thread = true;
 	load(t->code, BPF_DW, reg, FRAME, AT_WHO);
 	alu_imm(t->code, BPF_RSH, reg, 32);
 	skip_if(t->code, BPF_JNE, reg, 0, 1);
-	push_goto(t->code, PUSH_KEEP);
-	push_register(t, reg);
+	push_goto(t->code, t->code->keep);
+	stack_register(t, reg);
 }
 
 /* What no record has told may be known to who looks it up: so with a process, too. */
 static void variable_vcpu(struct translation_of *t)
 {
-	uint8_t reg = next(t);
+	uint8_t reg = stack_next(t);
 
 	t->code->thread = true;
 	load(t->code, BPF_DW, reg, FRAME, AT_WHO);
 	widen(t->code, reg, 4, true);
 	skip_if(t->code, BPF_JSGE, reg, 0, 1);
-	push_goto(t->code, PUSH_KEEP);
-	push_register(t, reg);
+	push_goto(t->code, t->code->keep);
+	stack_register(t, reg);
 }
 
 static void variable_id(struct translation_of *t)
@@ -373,21 +110,21 @@ static void variable_id(struct translation_of *t)
 		const struct rs_script_probe *probe = &t->script->probes.at[i].public;
 
 		if (probe->event && !strcmp(probe->event->probe, t->event->probe)) {
-			push_known(t, probe->id);
+			stack_known(t, probe->id);
 			return;
 		}
 	}
-	leave(t, "'id' is not known yet");
+	stack_leave(t, "'id' is not known yet");
 }
 
 static void variable_none(struct translation_of *t)
 {
-	push_known(t, 0);
+	stack_known(t, 0);
 }
 
 static void variable_dom(struct translation_of *t)
 {
-	push_known(t, (uint64_t)RS_UNKNOWN);
+	stack_known(t, (uint64_t)RS_UNKNOWN);
 }
 
 static const struct {
@@ -408,12 +145,48 @@ static void builtin(struct translation_of *t, uint32_t index)
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
 		if (strcmp(variables[i].name, prototype.name))
 			continue;
-		if (room(t))
+		if (stack_room(t))
 			variables[i].push(t);
 		return;
 	}
-	leave(t, strstr(prototype.name, "timestamp") ? "it asks for the time"
-						     : "it asks for a variable of the program's");
+	stack_leave(t, strstr(prototype.name, "timestamp")
+			       ? "it asks for the time"
+			       : "it asks for a variable of the program's");
+}
+
+/* As a key: who reads the sum knows the thread's VM. */
+static void text_of_vm(struct translation_of *t)
+{
+	uint8_t reg = stack_next(t);
+
+	if (!stack_room(t))
+		return;
+	t->code->thread = true;
+	load(t->code, BPF_DW, reg, RECORD, RS_FILTER_WHO * 8);
+	skip_if(t->code, BPF_JNE, reg, 0, 1);
+	push_goto(t->code, t->code->keep);
+	stack_later(t, reg, LATER_VM, NULL);
+}
+
+/* stringof(args.x), as a key: the same of an enumeration's names. */
+static void text_of_argument(struct translation_of *t, const struct insn *insn)
+{
+	const struct rs_field *field = arg_field(t->event, &t->script->args.at[insn->k]);
+
+	if (!field) {
+		stack_text(t, "", 0);
+		return;
+	}
+	if (!t->rows || field->type == RS_TYPE_TEXT || field->show == RS_SHOW_NAME) {
+		stack_leave(t, "it asks for an argument's text");
+		return;
+	}
+	load_field(t, field);
+	if (!t->live)
+		return;
+	t->stack[t->depth - 1].text = true;
+	t->stack[t->depth - 1].later = LATER_FIELD;
+	t->stack[t->depth - 1].field = field;
 }
 
 static void builtin_text(struct translation_of *t, uint32_t index)
@@ -428,13 +201,17 @@ static void builtin_text(struct translation_of *t, uint32_t index)
 	struct prototype prototype;
 
 	prototype_read(builtins[index].prototype, &prototype);
+	if (t->rows && !strcmp(prototype.name, "vm")) {
+		text_of_vm(t);
+		return;
+	}
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		if (!strcmp(texts[i].name, prototype.name)) {
-			push_text(t, texts[i].text, SIZE_MAX);
+			stack_text(t, texts[i].text, SIZE_MAX);
 			return;
 		}
 	}
-	leave(t, "it asks for a name that only the program knows");
+	stack_leave(t, "it asks for a name that only the program knows");
 }
 
 /* ---- operators ---------------------------------------------------------------------------- */
@@ -457,21 +234,21 @@ static void arithmetic(struct translation_of *t, enum opcode op)
 {
 	uint32_t right = t->depth - 1, left = t->depth - 2;
 	const struct entry b = t->stack[right];
-	uint8_t reg = get(t, left, T0);
+	uint8_t reg = stack_get(t, left, T0);
 
 	if (b.known && is_shift(op)) {
 		alu_imm(t->code, alu_of[op], reg, (int32_t)(b.value & 63));
 	} else if (b.known && is_small(b.value)) {
 		alu_imm(t->code, alu_of[op], reg, (int32_t)b.value);
 	} else {
-		uint8_t with = get(t, right, T1);
+		uint8_t with = stack_get(t, right, T1);
 
 		if (is_shift(op))
 			alu_imm(t->code, BPF_AND, with, 63);
 		alu(t->code, alu_of[op], reg, with);
 	}
 	t->depth--;
-	set(t, left, reg);
+	stack_set(t, left, reg);
 }
 
 /* By zero: the program's own fault. */
@@ -480,7 +257,7 @@ static void guard(struct translation_of *t, const struct entry *b, uint8_t divis
 	if (b->known && b->value)
 		return;
 	skip_if(t->code, BPF_JNE, divisor, 0, 1);
-	push_goto(t->code, PUSH_KEEP);
+	push_goto(t->code, t->code->keep);
 }
 
 static void absolute(struct push_code *c, uint8_t to, uint8_t from)
@@ -495,7 +272,7 @@ static void divide(struct translation_of *t, enum opcode op)
 {
 	uint32_t right = t->depth - 1, left = t->depth - 2;
 	const struct entry entry = t->stack[right];
-	uint8_t a = get(t, left, T0), b = get(t, right, T1);
+	uint8_t a = stack_get(t, left, T0), b = stack_get(t, right, T1);
 
 	guard(t, &entry, b);
 	if (op == I_DIVU || op == I_MODU) {
@@ -512,13 +289,13 @@ static void divide(struct translation_of *t, enum opcode op)
 		negate(t->code, T3);
 	}
 	t->depth--;
-	set(t, left, T3);
+	stack_set(t, left, T3);
 }
 
 static void unary(struct translation_of *t, enum opcode op)
 {
 	uint32_t top = t->depth - 1;
-	uint8_t reg = get(t, top, T0);
+	uint8_t reg = stack_get(t, top, T0);
 
 	if (op == I_NEG) {
 		negate(t->code, reg);
@@ -530,7 +307,7 @@ static void unary(struct translation_of *t, enum opcode op)
 		skip_if(t->code, BPF_JEQ, T1, 0, 1);
 		alu_imm(t->code, BPF_MOV, reg, 0);
 	}
-	set(t, top, reg);
+	stack_set(t, top, reg);
 }
 
 static void cut(struct translation_of *t, uint8_t n)
@@ -542,9 +319,9 @@ static void cut(struct translation_of *t, uint8_t n)
 		t->stack[top].value = type_cut(INT_OF(n & 0x7f, n & 0x80), t->stack[top].value);
 		return;
 	}
-	reg = get(t, top, T0);
+	reg = stack_get(t, top, T0);
 	widen(t->code, reg, n & 0x7f, n & 0x80);
-	set(t, top, reg);
+	stack_set(t, top, reg);
 }
 
 /* ---- comparisons, and where they lead ----------------------------------------------------- */
@@ -563,9 +340,9 @@ static void jump_compared(struct translation_of *t, uint8_t op)
 	bool small = b.known && is_small(b.value);
 	uint8_t with, reg;
 
-	settle(t, left); /* first: it may take what the two are loaded into */
-	with = small ? 0 : get(t, right, T1);
-	reg = get(t, left, T0);
+	stack_settle(t, left); /* first: it may take what the two are loaded into */
+	with = small ? 0 : stack_get(t, right, T1);
+	reg = stack_get(t, left, T0);
 	t->depth -= 2;
 	if (small)
 		put(t->code, BPF_JMP | BPF_K | op, reg, 0, 0, (int32_t)b.value);
@@ -577,8 +354,8 @@ static void jump_zero(struct translation_of *t, uint8_t op)
 {
 	uint8_t reg;
 
-	settle(t, t->depth - 1);
-	reg = get(t, --t->depth, T1);
+	stack_settle(t, t->depth - 1);
+	reg = stack_get(t, --t->depth, T1);
 	put(t->code, BPF_JMP | BPF_K | op, reg, 0, 0, 0);
 }
 
@@ -607,7 +384,7 @@ static void branch(struct translation_of *t, const struct insn *insn, uint8_t op
 
 	if (insn->op != I_TRUTH &&
 	    (insn->k > t->to || insn->k <= t->pc || has_text(t, t->depth - takes))) {
-		leave(t, "it chooses between strings");
+		stack_leave(t, "it chooses between strings");
 		return;
 	}
 	if (insn->op == I_JNZERO)
@@ -618,17 +395,17 @@ static void branch(struct translation_of *t, const struct insn *insn, uint8_t op
 		to_spot(t, insn->k);
 		return;
 	}
-	label_last(t->code, PUSH_REJECT);
+	push_label_last(t->code, PUSH_REJECT);
 	t->outcome->rejects = true;
 }
 
 static void jump(struct translation_of *t, const struct insn *insn)
 {
 	if (insn->k > t->to || insn->k <= t->pc || has_text(t, t->depth)) {
-		leave(t, "it chooses between strings");
+		stack_leave(t, "it chooses between strings");
 		return;
 	}
-	settle(t, t->depth);
+	stack_settle(t, t->depth);
 	put(t->code, BPF_JMP | BPF_JA, 0, 0, 0, 0);
 	to_spot(t, insn->k);
 	t->live = false;
@@ -656,7 +433,7 @@ static void comparison(struct translation_of *t, enum opcode op)
 	alu_imm(t->code, BPF_MOV, T0, 0);
 	put(t->code, BPF_JMP | BPF_JA, 0, 0, 1, 0);
 	alu_imm(t->code, BPF_MOV, T0, 1);
-	push_register(t, T0);
+	stack_register(t, T0);
 }
 
 static void compare_texts(struct translation_of *t)
@@ -665,11 +442,16 @@ static void compare_texts(struct translation_of *t)
 	size_t least = a->len < b->len ? a->len : b->len;
 	int order;
 
+	if (a->later || b->later) {
+		stack_leave(t, "it asks for a name that only the program knows");
+		return;
+	}
+
 	order = memcmp(a->s, b->s, least);
 	if (!order)
 		order = (a->len > b->len) - (a->len < b->len);
 	t->depth -= 2;
-	push_known(t, (uint64_t)(int64_t)(order < 0 ? -1 : order > 0));
+	stack_known(t, (uint64_t)(int64_t)(order < 0 ? -1 : order > 0));
 }
 
 /* ---- the whole ---------------------------------------------------------------------------- */
@@ -677,9 +459,6 @@ static void compare_texts(struct translation_of *t)
 static const char *reason(enum opcode op)
 {
 	switch (op) {
-	case I_ARGTEXT:
-	case I_ARGENUM:
-		return "it asks for an argument's text";
 	case I_LOADI:
 	case I_LOADS:
 	case I_DLOADI:
@@ -698,6 +477,8 @@ static const char *reason(enum opcode op)
 		return "it writes variables";
 	case I_CALL:
 		return "it calls a function";
+	case I_DO:
+		return "it does more than add up";
 	default:
 		return "it needs the program's memory";
 	}
@@ -707,12 +488,12 @@ static void push_copy(struct translation_of *t)
 {
 	const struct entry top = t->stack[t->depth - 1];
 
-	if (!room(t))
+	if (!stack_room(t))
 		return;
 	if (top.known)
 		t->stack[t->depth++] = top;
 	else
-		push_register(t, get(t, t->depth - 1, T0));
+		stack_register(t, stack_get(t, t->depth - 1, T0));
 }
 
 /* A function longer than 80 lines, because it is one switch over the opcodes. */
@@ -720,13 +501,17 @@ static void step(struct translation_of *t, const struct insn *insn)
 {
 	switch ((enum opcode)insn->op) {
 	case I_CONST:
-		push_known(t, t->script->ints.at[insn->k]);
+		stack_known(t, t->script->ints.at[insn->k]);
 		break;
 	case I_TEXT:
-		push_text(t, t->script->texts.at[insn->k].text, t->script->texts.at[insn->k].len);
+		stack_text(t, t->script->texts.at[insn->k].text, t->script->texts.at[insn->k].len);
 		break;
 	case I_ARG:
 		argument(t, insn->k);
+		break;
+	case I_ARGTEXT:
+	case I_ARGENUM:
+		text_of_argument(t, insn);
 		break;
 	case I_ENUM:
 		enumerator(t, insn->k);
@@ -795,7 +580,12 @@ static void step(struct translation_of *t, const struct insn *insn)
 	case I_END:
 		break;
 	default:
-		leave(t, reason(insn->op));
+		if (t->rows && insn->op == I_KEY)
+			rows_key(t, insn);
+		else if (t->rows && insn->op == I_DO)
+			rows_add(t, insn);
+		else
+			stack_leave(t, reason(insn->op));
 	}
 }
 
@@ -809,7 +599,7 @@ static void arrive(struct translation_of *t)
 		return;
 	}
 	if (t->live)
-		settle(t, t->depth);
+		stack_settle(t, t->depth);
 	for (uint32_t i = 0; !t->live && i < (uint32_t)spot->depth; i++)
 		t->stack[i] = (struct entry){ .text = false };
 	t->depth = (uint32_t)spot->depth;
@@ -850,13 +640,15 @@ static bool init(struct translation_of *t)
 
 struct rs_error *push_translate(struct push_code *code, struct rs_script *script,
 				const struct clause *clause, const struct rs_event *event,
-				uint32_t from, uint32_t to, struct push_outcome *outcome)
+				uint32_t from, uint32_t to, struct push_rows *rows,
+				struct push_outcome *outcome)
 {
 	struct translation_of t = { .code = code,
 				    .script = script,
 				    .clause = clause,
 				    .event = event,
 				    .outcome = outcome,
+				    .rows = rows,
 				    .from = from,
 				    .to = to,
 				    .live = true };

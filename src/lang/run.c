@@ -48,6 +48,26 @@ static struct value arg_int(const struct firing *firing, uint32_t ref)
 	return value;
 }
 
+static void value_number(const struct rs_field *field, uint64_t value, char text[VALUE_NAME_MAX])
+{
+	if (field->show == RS_SHOW_HEX)
+		snprintf(text, VALUE_NAME_MAX, "0x%llx", (unsigned long long)value);
+	else if (field->type >= RS_TYPE_S8)
+		snprintf(text, VALUE_NAME_MAX, "%lld", (long long)value);
+	else
+		snprintf(text, VALUE_NAME_MAX, "%llu", (unsigned long long)value);
+}
+
+const char *value_name(const struct rs_field *field, uint64_t value, char text[VALUE_NAME_MAX])
+{
+	const char *name = rs_enum_name(field->values, value);
+
+	if (name)
+		return name;
+	value_number(field, value, text);
+	return text;
+}
+
 /* Names and texts are where the event has them; numbers are written down. */
 static struct value arg_text(struct firing *firing, uint32_t ref)
 {
@@ -70,16 +90,11 @@ static struct value arg_text(struct firing *firing, uint32_t ref)
 		name = rs_enum_name(field->values, value);
 	if (name)
 		return cut_text(firing, name, strlen(name));
-	text = scratch(firing, 24);
+	text = scratch(firing, VALUE_NAME_MAX);
 	if (!text)
 		return value_text("");
-	if (field->show == RS_SHOW_HEX)
-		snprintf(text, 24, "0x%llx", (unsigned long long)value);
-	else if (field->type >= RS_TYPE_S8)
-		snprintf(text, 24, "%lld", (long long)value);
-	else
-		snprintf(text, 24, "%llu", (unsigned long long)value);
-	return cut_text(firing, text, 24);
+	value_number(field, value, text);
+	return cut_text(firing, text, VALUE_NAME_MAX);
 }
 
 /* ---- keys --------------------------------------------------------------------------------- */

@@ -95,6 +95,11 @@ struct firing {
 char *scratch(struct firing *firing, size_t bytes);
 struct value value_text(const char *text);
 
+/* What stringof() makes of an argument's value, but for names of the schema: its enumeration's
+ * name, or the number, which goes into text. */
+#define VALUE_NAME_MAX 24
+const char *value_name(const struct rs_field *field, uint64_t value, char text[VALUE_NAME_MAX]);
+
 /* ---- speculations ------------------------------------------------------------------------- */
 
 struct speculation {
@@ -153,6 +158,10 @@ struct agg_table {
 void agg_add(struct agg_table *table, const struct aggregation *agg, const struct value *key,
 	     int64_t value, int64_t by);
 void agg_update(struct agg_row *row, int64_t value);
+/* What somebody else has added up; bin: of distributions. */
+struct rs_filter_sum;
+void agg_merge(struct agg_table *table, const struct aggregation *agg, const struct value *key,
+	       uint32_t bin, const struct rs_filter_sum *sum);
 void agg_clear(struct agg_table *table, const struct aggregation *agg);
 /* Leaves n rows, those of the greatest values; of the least where n is negative. */
 void agg_trunc(struct rs_script *script, const struct aggregation *agg, int64_t n);

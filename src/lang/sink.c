@@ -469,6 +469,7 @@ static void tick_fire(struct rs_script *script, uint32_t index)
 			    .probe = &script->probes.at[tick->probe],
 			    .now_ns = tick->next_ns };
 
+	rt->err = rs_error_first(rt->err, push_settle(script, index, tick->next_ns));
 	rt->now_ns = tick->next_ns;
 	tick->fired++;
 	if (__builtin_add_overflow(tick->next_ns, tick->period_ns, &tick->next_ns))
@@ -528,7 +529,7 @@ static struct rs_error *script_events(struct rs_sink *sink, const struct rs_view
 	struct rs_script *script = script_of(sink);
 	struct runtime *rt = script->runtime;
 
-	for (size_t i = 0; i < n && !rt->exiting; i++) {
+	for (size_t i = 0; i < n && !rt->exiting && !rt->err; i++) {
 		const struct binding *binding = bind_event(script, views[i].event);
 		struct firing f;
 		uint32_t done = 0;
@@ -621,6 +622,7 @@ static struct rs_error *script_end(struct rs_sink *sink)
 {
 	struct rs_script *script = script_of(sink);
 	struct runtime *rt = script->runtime;
+	struct rs_error *err;
 
 	if (rt->ended)
 		return NULL;
@@ -628,6 +630,8 @@ static struct rs_error *script_end(struct rs_sink *sink)
 		rs_script_advance(script, rt->end_ns);
 		rt->now_ns = rt->exiting ? rt->now_ns : rt->end_ns;
 	}
+	if (!rt->exiting)
+		rt->err = rs_error_first(rt->err, push_settle(script, 0, INT64_MAX));
 	rt->ended = true;
 	fire_special(script, PROBE_END);
 	if (!script->options[OPT_JSON])
@@ -645,7 +649,9 @@ static struct rs_error *script_end(struct rs_sink *sink)
 		rt->output_drops += rt->text.full;
 	}
 	tell_drops(script);
-	return rs_out_flush(rt->io.out);
+	err = rs_error_first(rt->err, rs_out_flush(rt->io.out));
+	rt->err = NULL;
+	return err;
 }
 
 static const struct rs_sink_ops script_ops = {

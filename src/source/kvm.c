@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "event/filter.h"
 #include "source/kvm_rows.h"
 #include "source/ring.h"
 
@@ -473,6 +474,23 @@ void rs_kvm_source_set_clock(struct rs_source *source, const struct rs_clock *cl
 
 	k->clock = *clock;
 	k->merged = true;
+}
+
+struct rs_error *rs_kvm_source_add_done(struct rs_source *source)
+{
+	struct kvm_source *k = (struct kvm_source *)source;
+	uint32_t n = rs_schema_count(k->schema);
+	struct rs_error *err = NULL;
+
+	for (uint32_t i = 0; i < n && !err; i++) {
+		struct rs_event event = *rs_schema_event(k->schema, i);
+
+		if (RS_ID_PROVIDER(event.id) != RS_IDS_KVM)
+			continue;
+		event.id |= RS_FILTER_DONE;
+		err = rs_schema_add(k->schema, &event);
+	}
+	return err;
 }
 
 const struct rs_stream *rs_kvm_source_stream(const struct rs_source *source, uint32_t index)

@@ -23,6 +23,9 @@ struct rs_error *rs_kvm_source_create(struct rs_kvm_session *session, struct rs_
  * the gate's opening. Before it is opened. */
 void rs_kvm_source_set_clock(struct rs_source *source, const struct rs_clock *clock);
 
+/* Before its session's gate opens: records come, too, of events whose id has RS_FILTER_DONE. */
+struct rs_error *rs_kvm_source_add_done(struct rs_source *source);
+
 /* The stream of the index-th ring's losses; NULL: there are no more. */
 const struct rs_stream *rs_kvm_source_stream(const struct rs_source *source, uint32_t index);
 

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a session's filter has added up, taken out of the BPF hash when its epoch is over
+ * (sums.bpf.h).
+ */
+#include "kvm/session.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define KEY_WORDS (RS_FILTER_KEY_HEAD + RS_FILTER_KEYS)
+
+#define LOOKS	1000	/* at a program that is at work, until it is taken for dead */
+#define LOOK_NS 1000000 /* between two */
+
+struct key {
+	uint64_t words[KEY_WORDS];
+};
+
+/* No program is at work any more that took its stamp before this one. They run without being
+ * preempted: it is a matter of microseconds, or of how long a hypervisor keeps a CPU from us. */
+static void settle(const struct rs_kvm_session *s, uint64_t before_ns)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_NS };
+
+	for (uint32_t i = 0; i < s->n_cpus; i++) {
+		const struct rs_kvm_cpu *cpu = rs_kvm_cpu(s, i);
+
+		for (uint32_t n = 0; n < LOOKS; n++) {
+			/* Pairs with ring_begin() and ring_end(): what was added is seen. */
+			if (!__atomic_load_n(&cpu->busy, __ATOMIC_ACQUIRE) ||
+			    __atomic_load_n(&cpu->last_ns, __ATOMIC_RELAXED) >= before_ns)
+				break;
+			nanosleep(&pause, NULL);
+		}
+	}
+}
+
+/* The keys of all epochs below one; the caller's to free. */
+static struct rs_error *keys_below(int map, uint64_t epoch, uint32_t room, struct key **out,
+				   uint32_t *n)
+{
+	struct key at = { { 0 } }, *keys = NULL;
+	uint32_t have = 0;
+	bool first = true;
+
+	*n = 0;
+	while (*n < room && !bpf_map_get_next_key(map, first ? NULL : &at, &at)) {
+		first = false;
+		if (at.words[1] >= epoch)
+			continue;
+		if (*n == have) {
+			struct key *more =
+				reallocarray(keys, have ? 2 * (size_t)have : 64, sizeof(*keys));
+
+			if (!more) {
+				free(keys);
+				return rs_error_no_memory();
+			}
+			keys = more;
+			have = have ? 2 * have : 64;
+		}
+		keys[(*n)++] = at;
+	}
+	*out = keys;
+	return NULL;
+}
+
+struct rs_error *rs_kvm_sums(struct rs_kvm_session *s, uint64_t before_ns,
+			     void (*take)(void *ctx, const struct rs_filter_row *row), void *ctx)
+{
+	uint64_t epoch = UINT64_MAX;
+	struct key *keys = NULL;
+	uint32_t n = 0;
+	struct rs_error *err;
+	int map;
+
+	if (!s->config.adds || !s->programs)
+		return NULL;
+	if (before_ns != UINT64_MAX)
+		epoch = s->config.epoch_ns && before_ns > s->config.from_ns
+				? (before_ns - s->config.from_ns) / s->config.epoch_ns
+				: 0;
+	if (s->gate == RS_KVM_OPEN)
+		settle(s, before_ns);
+	map = bpf_object__find_map_fd_by_name(s->programs, "sums");
+	err = keys_below(map, epoch, s->sums_max, &keys, &n);
+	for (uint32_t i = 0; !err && i < n; i++) {
+		struct rs_filter_row row = { .keys = keys[i].words + RS_FILTER_KEY_HEAD };
+		uint32_t head = (uint32_t)keys[i].words[0];
+
+		if (bpf_map_lookup_elem(map, &keys[i], &row.sum) ||
+		    bpf_map_delete_elem(map, &keys[i])) {
+			err = rs_error_errno(errno, "reading what BPF has added up");
+			break;
+		}
+		row.number = (head & 0xffff) - 1;
+		row.bin = head >> 16;
+		if (row.sum.n)
+			take(ctx, &row);
+	}
+	free(keys);
+	return err;
+}
+
+const char *rs_kvm_sums_vm(struct rs_kvm_session *s, uint64_t slot)
+{
+	uint32_t known;
+
+	if (!slot || slot > s->threads_max)
+		return "";
+	if (!s->known_of[slot])
+		rs_error_free(rs_kvm_learn(s));
+	known = s->known_of[slot];
+	return known ? s->known[known - 1].vm : "";
+}
