@@ -1,0 +1,26 @@
+/* What fires ERROR, by DTrace's numbers: 1 an address, 3 what is not here, 4 a division, 5 no room,
+ * 8 keys that are too long. */
+#pragma D option strsize=4096
+int zero;
+string keys[string, string, string];
+
+BEGIN { trace(*(int *)64); }
+BEGIN { trace(reg("rip")); }
+BEGIN { trace(5 / zero); }
+BEGIN { trace(5 % zero); }
+BEGIN { this->much = alloca(1 << 30); }
+BEGIN /5 / zero/ { trace("never"); }
+BEGIN
+{
+	this->t = "0123456789abcdef";
+	this->t = strjoin(this->t, this->t);
+	this->t = strjoin(this->t, this->t);
+	this->t = strjoin(this->t, this->t);
+	this->t = strjoin(this->t, this->t);
+	this->t = strjoin(this->t, this->t);
+	this->t = strjoin(this->t, this->t);
+	this->t = strjoin(this->t, this->t);
+	this->t = strjoin(this->t, this->t);
+	keys[this->t, this->t, this->t] = "x";
+}
+ERROR { printf("%d of %d\n", arg4, arg2); }

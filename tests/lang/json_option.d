@@ -1,0 +1,2 @@
+#pragma D option json
+BEGIN { printf("%d", 5); }
