@@ -10,6 +10,8 @@
  *		  and reason in another hash. kvmexits.bt has two hashes for the stamp and the
  *		  reason, so two updates and two deletes: this is its better half
  *	kept	  the same without the delete: the stamp stays, and the next exit replaces it
+ *	keyed	  `@[args->exit_reason] = count()` as bpftrace 0.17 compiles it: the count is looked
+ *		  up in a per-CPU hash, and what is one more put there
  */
 #include <stdint.h>
 
@@ -156,6 +158,21 @@ static __always_inline void hash_entry(bool forget)
 	stat->slots[rs_hist_log2(ns | 1) & 63]++;
 }
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, uint64_t);
+	__type(value, uint64_t);
+} keyed SEC(".maps");
+
+static __always_inline void keyed_exit(uint64_t reason)
+{
+	const uint64_t *found = bpf_map_lookup_elem(&keyed, &reason);
+	uint64_t count = (found ? *found : 0) + 1;
+
+	bpf_map_update_elem(&keyed, &reason, &count, BPF_ANY);
+}
+
 /* ---- the loops ------------------------------------------------------------------------------- */
 
 static __always_inline void ours_exit(void)
@@ -194,3 +211,4 @@ LOOP(loop_latency, ours_exit(); on_entry(1, 0))
 LOOP(loop_latency_turns, turn(i / 2); ours_exit(); on_entry(1, 0))
 LOOP(loop_hash, hash_exit(0x40); hash_entry(true))
 LOOP(loop_kept, hash_exit(0x40); hash_entry(false))
+LOOP(loop_keyed, keyed_exit(0x40))
