@@ -5,6 +5,7 @@
  *
  *	input: flags, size of the ring's memory, the memory; then, at each access, what to change
  */
+#include "event/log_port.h"
 #include "event/overwrite_port.h"
 
 #include "fuzz.h"
@@ -182,6 +183,39 @@ static void use_overwrite(struct hostile *h, uint64_t magic)
 	}
 }
 
+/* Of a log: lines become records. */
+static void use_log(struct hostile *h, uint64_t magic, bool keep)
+{
+	static struct rs_log_port port;
+	struct rs_clock clock = { .freq_hz = 3000000000 };
+	struct rs_log_epoch epoch = { .clock = &clock, .from = UINT64_C(1) << 40 };
+	struct rs_overwrite_reader reader;
+	struct rs_sbuf_consumer c;
+	uint64_t skipped;
+
+	for (int i = 0; i < 2; i++) {
+		rs_log_port_init(&port, &epoch);
+		port.old = keep ? UINT64_MAX : 0;
+		port.last = magic == RS_SBUF_MAGIC_LAST;
+		if (i) {
+			port.reader = &reader;
+			if (rs_overwrite_attach(&reader, h->memory, h->bytes, magic) !=
+				    RS_SBUF_OK ||
+			    reader.ele_size != RS_LOG_ELEMENT_BYTES)
+				continue;
+		} else {
+			port.consumer = &c;
+			if (rs_sbuf_attach(&c, h->memory, h->bytes) != RS_SBUF_OK ||
+			    c.ele_size != RS_LOG_ELEMENT_BYTES)
+				continue;
+		}
+		h->local = rs_port_log(&port);
+		drain_all(h);
+		MUST(!port.lines || port.first_seq <= port.last_seq);
+		rs_log_port_skip(&port, &skipped);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input in = { data, size };
@@ -205,6 +239,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		h.local = rs_port_local(&c);
 		drain_all(&h);
 	}
+	use_log(&h, flags & 2 ? RS_SBUF_MAGIC_LAST : RS_SBUF_MAGIC, flags & 4);
 	use_overwrite(&h, flags & 2 ? RS_SBUF_MAGIC_LAST : RS_SBUF_MAGIC);
 	free(h.memory);
 	return 0;

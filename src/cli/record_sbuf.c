@@ -32,8 +32,8 @@ enum { KEY_SBUF = 512, KEY_KEEP, KEY_CREATE };
 
 static const struct argp_option options[] = {
 	{ "sbuf", KEY_SBUF, "PATH...", 0,
-	  "Trace rings of ACRN's layout that another program writes: devices "
-	  "(/dev/acrn_trace_*), files (/dev/shm/...)",
+	  "Rings of ACRN's layout that another program writes, of traces or of logs: devices "
+	  "(/dev/acrn_trace_*, /dev/acrn_hvlog_*), files (/dev/shm/...)",
 	  1 },
 	{ "keep", KEY_KEEP, NULL, 0,
 	  "With --sbuf: also what was in the rings before; else it is skipped", 3 },
@@ -183,8 +183,9 @@ static void sbuf_sum(const void *state, char text[RS_RECORD_WHY_MAX], json_t *js
 
 	for (uint32_t i = 0; rs_sbuf_recording_told(s->recording, i, &told); i++) {
 		json_array_append_new(
-			rings, json_pack("{s:s, s:I, s:b, s:I, s:s?}", "path", told.path, "rings",
-					 (json_int_t)told.rings, "sound", (int)told.runs, "skipped",
+			rings, json_pack("{s:s, s:I, s:b, s:b, s:I, s:s?}", "path", told.path,
+					 "rings", (json_int_t)told.rings, "log", (int)told.is_log,
+					 "sound", (int)told.runs, "skipped",
 					 (json_int_t)told.skipped, "error", told.error));
 		skipped += told.skipped;
 		n += told.rings;
@@ -195,6 +196,26 @@ static void sbuf_sum(const void *state, char text[RS_RECORD_WHY_MAX], json_t *js
 			 n == 1 ? "" : "s", (unsigned long long)skipped);
 	else
 		snprintf(text, RS_RECORD_WHY_MAX, "%u ring%s", n, n == 1 ? "" : "s");
+}
+
+/* What is to be known of lines that were recorded. */
+static void report_lines(const struct sbuf *s)
+{
+	struct rs_sbuf_lines lines = rs_sbuf_recording_lines(s->recording);
+
+	if (s->quiet)
+		return;
+	if (lines.missing)
+		fprintf(stderr,
+			"ringside record: %llu numbers between the log's first line and its last "
+			"are in none of these rings: of other CPUs, or lost before they were "
+			"read\n",
+			(unsigned long long)lines.missing);
+	if (lines.moves)
+		fprintf(stderr,
+			"ringside record: the log's microseconds are not the TSC's of this "
+			"machine: its lines were put by when they came, %u time%s\n",
+			lines.moves, lines.moves == 1 ? "" : "s");
 }
 
 /* What did not come, went, or could not be read. */
@@ -221,6 +242,7 @@ static struct rs_error *sbuf_report(void *state, bool *partial)
 		else
 			fprintf(stderr, "ringside record: %s: %s\n", told.path, told.error);
 	}
+	report_lines(s);
 	return any ? NULL : rs_error_create(RS_FAILED, "no ring was there to be recorded");
 }
 

@@ -19,8 +19,8 @@ enum { KEY_SBUF = 608, KEY_CREATE, KEY_KEEP };
 
 static const struct argp_option options[] = {
 	{ "sbuf", KEY_SBUF, "PATH...", 0,
-	  "Run it live, on trace rings of ACRN's layout that another program writes: devices "
-	  "(/dev/acrn_trace_*), files (/dev/shm/...)",
+	  "Run it live, on rings of ACRN's layout that another program writes, of traces or of "
+	  "logs: devices (/dev/acrn_trace_*, /dev/acrn_hvlog_*), files (/dev/shm/...)",
 	  3 },
 	{ "create", KEY_CREATE, "N", 0,
 	  "With --sbuf PATH: make N rings, PATH.0 and so on, and lend them to the programs that "

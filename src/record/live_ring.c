@@ -24,7 +24,10 @@ struct rs_live_ring {
 	uint64_t skipped, refused;
 	struct rs_sbuf_consumer consumer;
 	struct rs_overwrite_port overwrite;
-	struct rs_port inner; /* of one of the two */
+	struct rs_log_port *log; /* NULL: it is a trace's */
+	struct rs_overwrite_reader lines;
+	uint64_t magic;	      /* that it had */
+	struct rs_port inner; /* of one of the three */
 };
 
 /* What one access to the ring is about: rs_guard() passes a pointer on. */
@@ -103,6 +106,33 @@ static void access_attach_overwrite(void *ctx)
 	reader->position = reader->seen;
 }
 
+/* A log's: by lines; in place, or where it overwrites from what it keeps. */
+static void access_attach_log(void *ctx)
+{
+	struct access *a = ctx;
+	struct rs_live_ring *r = a->ring;
+	uint32_t ele_size;
+
+	if (r->overwrites) {
+		a->status = rs_overwrite_attach(&r->lines, r->mem, r->bytes, r->magic);
+		ele_size = r->lines.ele_size;
+		r->log->reader = &r->lines;
+		r->log->last = r->magic == RS_SBUF_MAGIC_LAST;
+	} else {
+		a->status = rs_sbuf_attach(&r->consumer, r->mem, r->bytes);
+		ele_size = r->consumer.ele_size;
+		r->log->consumer = &r->consumer;
+	}
+	if (a->status == RS_SBUF_OK && ele_size != RS_LOG_ELEMENT_BYTES)
+		a->status = RS_SBUF_BAD_GEOMETRY;
+	if (a->status != RS_SBUF_OK)
+		return;
+	if (a->keep || r->log->last)
+		r->log->old = UINT64_MAX;
+	else if (!rs_log_port_skip(r->log, &r->skipped))
+		a->status = RS_SBUF_BAD_POSITION;
+}
+
 static struct rs_error *map(int fd, const char *path, size_t bytes, struct rs_live_ring *r)
 {
 	void *mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -128,7 +158,7 @@ static struct rs_error *map_device(int fd, const char *path, struct rs_live_ring
 	there = rs_guard(access_header, &a);
 	munmap(r->mem, r->bytes);
 	r->mem = NULL;
-	if (!there || copy.magic != RS_SBUF_MAGIC)
+	if (!there || (copy.magic != RS_SBUF_MAGIC && copy.magic != RS_SBUF_MAGIC_LAST))
 		return NULL; /* none yet */
 	if (!copy.size || copy.size > RS_SBUF_SIZE_MAX)
 		return rs_error_create(RS_DAMAGED, "%s: %s", path,
@@ -137,41 +167,106 @@ static struct rs_error *map_device(int fd, const char *path, struct rs_live_ring
 	return map(fd, path, (bytes + page - 1) / page * page, r);
 }
 
-static struct rs_error *attach(const char *path, bool keep, struct rs_live_ring *r, bool *none)
+static struct rs_error *log_make(struct rs_live_ring *r, struct rs_log_epoch *epoch)
+{
+	r->log = malloc(sizeof(*r->log));
+	if (!r->log)
+		return rs_error_no_memory();
+	rs_log_port_init(r->log, epoch);
+	return NULL;
+}
+
+static struct rs_error *attach_log(const char *path, bool keep, struct rs_live_ring *r,
+				   struct rs_log_epoch *epoch, bool *none)
+{
+	struct access a = { .ring = r, .keep = keep };
+	struct rs_error *err = log_make(r, epoch);
+
+	if (err)
+		return err;
+	*none = !rs_guard(access_attach_log, &a) || a.status == RS_SBUF_NO_MAGIC;
+	if (*none)
+		return NULL;
+	if (a.status != RS_SBUF_OK)
+		return rs_error_create(RS_DAMAGED, "%s: %s", path, rs_sbuf_status_text(a.status));
+	r->inner = rs_port_log(r->log);
+	return NULL;
+}
+
+/* By read(): a device of ACRN's log, which the kernel can't map, or a FIFO. */
+static struct rs_error *attach_read(int fd, const char *path, bool keep, struct rs_live_ring *r,
+				    struct rs_log_epoch *epoch)
+{
+	struct rs_error *err = log_make(r, epoch);
+
+	if (err)
+		return err;
+	r->log->fd = r->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	r->log->last = strstr(path, "hvlog_last") != NULL;
+	if (keep || r->log->last)
+		r->log->old = UINT64_MAX;
+	else if (!rs_log_port_skip(r->log, &r->skipped))
+		return rs_error_create(RS_FAILED, "%s: it can't be read", path);
+	r->inner = rs_port_log(r->log);
+	return NULL;
+}
+
+static bool is_last_log(const struct rs_sbuf *copy)
+{
+	return copy->magic == RS_SBUF_MAGIC_LAST && copy->ele_size == RS_LOG_ELEMENT_BYTES;
+}
+
+static struct rs_error *attach(const char *path, bool keep, struct rs_live_ring *r,
+			       struct rs_log_epoch *epoch, bool *none)
 {
 	struct rs_sbuf copy = { 0 };
 	struct access a = { .ring = r, .keep = keep, .to = &copy };
 	bool there = rs_guard(access_header, &a);
 
-	*none = !there || copy.magic != RS_SBUF_MAGIC;
+	*none = !there || (copy.magic != RS_SBUF_MAGIC && !is_last_log(&copy));
 	if (*none)
 		return NULL;
-	r->overwrites = copy.flags & RS_SBUF_OVERWRITE;
+	r->magic = copy.magic;
+	r->overwrites = copy.flags & RS_SBUF_OVERWRITE || is_last_log(&copy);
+	if (is_last_log(&copy))
+		return attach_log(path, keep, r, epoch, none);
 	if (r->overwrites && !(copy.flags & RS_SBUF_POSITIONED))
 		return rs_error_create(RS_DAMAGED,
 				       "%s: it overwrites, and its readers must take its writer's "
 				       "lock: only that program can read it",
 				       path);
+	if (copy.ele_size == RS_LOG_ELEMENT_BYTES)
+		return attach_log(path, keep, r, epoch, none);
 	there = rs_guard(r->overwrites ? access_attach_overwrite : access_attach_plain, &a);
 	*none = !there || a.status == RS_SBUF_NO_MAGIC;
 	if (*none)
 		return NULL;
 	if (a.status == RS_SBUF_BAD_GEOMETRY && copy.ele_size != RS_SLOT_BYTES)
 		return rs_error_create(RS_DAMAGED,
-				       "%s: its elements have %u bytes, not %u: it is %s", path,
-				       copy.ele_size, RS_SLOT_BYTES,
-				       copy.ele_size == RS_LOG_ELEMENT_BYTES
-					       ? "a log, which 'ringside log' collects"
-					       : "no ring of a trace");
+				       "%s: its elements have %u bytes, not %u or %u: it is no "
+				       "ring of a trace or a log",
+				       path, copy.ele_size, RS_SLOT_BYTES, RS_LOG_ELEMENT_BYTES);
 	if (a.status != RS_SBUF_OK)
 		return rs_error_create(RS_DAMAGED, "%s: %s", path, rs_sbuf_status_text(a.status));
 	r->inner = r->overwrites ? rs_port_overwrite(&r->overwrite) : rs_port_local(&r->consumer);
 	return NULL;
 }
 
-static struct rs_error *open_fd(int fd, const char *path, bool keep, struct rs_live_ring *r,
-				bool *none)
+/* Whether a device has no memory to be mapped at all. */
+static bool is_no_map(int fd)
 {
+	void *mem = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
+
+	if (mem == MAP_FAILED)
+		return errno == ENODEV;
+	munmap(mem, (size_t)sysconf(_SC_PAGESIZE));
+	return false;
+}
+
+static struct rs_error *open_fd(int fd, const char *path, bool keep, struct rs_live_ring *r,
+				struct rs_log_epoch *epoch, bool *none)
+{
+	bool by_read = false;
 	struct rs_error *err;
 	struct stat st;
 
@@ -186,14 +281,22 @@ static struct rs_error *open_fd(int fd, const char *path, bool keep, struct rs_l
 		r->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		err = map_device(fd, path, r);
 		*none = !err && !r->mem;
+		by_read = err && is_no_map(fd);
+	} else if (S_ISFIFO(st.st_mode)) {
+		err = NULL;
+		by_read = true;
 	} else {
 		return rs_error_create(RS_USAGE, "%s: neither a file nor a device", path);
 	}
-	return err || *none ? err : attach(path, keep, r, none);
+	if (by_read) {
+		rs_error_free(err);
+		return attach_read(fd, path, keep, r, epoch);
+	}
+	return err || *none ? err : attach(path, keep, r, epoch, none);
 }
 
 struct rs_error *rs_live_ring_open(const char *path, bool keep, const struct rs_live_ring *before,
-				   struct rs_live_ring **out)
+				   struct rs_log_epoch *epoch, struct rs_live_ring **out)
 {
 	bool again = before && before->fd >= 0 && !rs_live_ring_is_replaced(before, path);
 	struct rs_live_ring *r;
@@ -216,7 +319,7 @@ struct rs_error *rs_live_ring_open(const char *path, bool keep, const struct rs_
 		return rs_error_no_memory();
 	}
 	r->fd = -1;
-	err = open_fd(fd, path, keep, r, &none);
+	err = open_fd(fd, path, keep, r, epoch, &none);
 	close(fd);
 	if (err || none)
 		rs_live_ring_close(r);
@@ -233,6 +336,7 @@ void rs_live_ring_close(struct rs_live_ring *ring)
 		munmap(ring->mem, ring->bytes);
 	if (ring->fd >= 0)
 		close(ring->fd);
+	free(ring->log);
 	free(ring);
 }
 
@@ -249,7 +353,9 @@ static bool is_same(const struct rs_live_ring *r)
 {
 	const struct rs_sbuf *ring = r->mem;
 
-	return __atomic_load_n(&ring->magic, __ATOMIC_RELAXED) == RS_SBUF_MAGIC &&
+	if (!ring) /* by read() */
+		return true;
+	return __atomic_load_n(&ring->magic, __ATOMIC_RELAXED) == r->magic &&
 	       (r->overwrites ||
 		__atomic_load_n(&ring->head, __ATOMIC_RELAXED) == r->consumer.head);
 }
@@ -276,11 +382,13 @@ static bool live_poll(void *ctx, uint32_t *tail, uint64_t *refused)
 		if (!rs_guard(access_poll, &a))
 			ends_as(r, RS_LIVE_CUT);
 		else if (!a.good)
-			ends_as(r, RS_LIVE_ANEW);
+			ends_as(r, r->mem ? RS_LIVE_ANEW : RS_LIVE_FAILED);
 	}
 	*refused = r->refused;
 	if (r->state == RS_LIVE_RUNS)
 		*tail = a.tail;
+	else if (r->log)
+		*tail = r->log->tail;
 	else
 		*tail = r->overwrites ? r->overwrite.tail : r->consumer.head;
 	return true;
@@ -325,7 +433,9 @@ static bool live_release(void *ctx, uint32_t head)
 		ends_as(r, RS_LIVE_CUT);
 	else if (r->state == RS_LIVE_RUNS && !a.good)
 		ends_as(r, RS_LIVE_ANEW);
-	if (r->state != RS_LIVE_RUNS) { /* the drain goes on from there all the same */
+	if (r->log)
+		r->log->head = head;
+	else if (r->state != RS_LIVE_RUNS) { /* the drain goes on from there all the same */
 		r->consumer.head = head;
 		r->overwrite.head = head;
 	}
@@ -356,6 +466,11 @@ enum rs_live_state rs_live_ring_state(const struct rs_live_ring *ring)
 uint64_t rs_live_ring_skipped(const struct rs_live_ring *ring)
 {
 	return ring->skipped;
+}
+
+const struct rs_log_port *rs_live_ring_log(const struct rs_live_ring *ring)
+{
+	return ring->log;
 }
 
 bool rs_live_ring_overwrites(const struct rs_live_ring *ring)

@@ -36,6 +36,7 @@ struct rs_sbuf_recording {
 	struct rs_schema *schema;
 	pthread_mutex_t learn; /* the recorder's threads may meet new ids at once */
 	uint32_t learnt;
+	struct rs_log_epoch epoch;
 };
 
 /* ---- making one ----------------------------------------------------------------------------- */
@@ -198,7 +199,7 @@ static struct rs_error *place_look(struct rs_sbuf_recording *r, struct place *pl
 	}
 	/* Only what was there when we came can be of before. */
 	place->error = rs_live_ring_open(place->path, r->keep || r->attached,
-					 place->ring ? place->ring->live : NULL, &live);
+					 place->ring ? place->ring->live : NULL, &r->epoch, &live);
 	if (!live)
 		return NULL;
 	err = add(r, place, live);
@@ -237,6 +238,7 @@ struct rs_error *rs_sbuf_recording_attach_to(struct rs_sbuf_recording *r,
 
 	r->taker = *taker;
 	r->clock = host;
+	r->epoch = (struct rs_log_epoch){ .clock = host, .from = rs_clock_now(host) };
 	err = rs_sbuf_recording_look(r);
 	r->attached = true;
 	return err;
@@ -267,6 +269,8 @@ static const char *state_text(const struct place *place)
 		return "its header is no ring's any more, or another reader took from it";
 	case RS_LIVE_CUT:
 		return "the file was cut short";
+	case RS_LIVE_FAILED:
+		return "it can't be read any more";
 	}
 	return NULL;
 }
@@ -284,8 +288,30 @@ bool rs_sbuf_recording_told(const struct rs_sbuf_recording *r, uint32_t i,
 		.name = place->name,
 		.runs = place->ring && rs_live_ring_state(place->ring->live) == RS_LIVE_RUNS,
 		.rings = place->rings,
+		.is_log = place->ring && rs_live_ring_log(place->ring->live),
 		.skipped = place->skipped,
 		.error = place->error ? rs_error_text(place->error) : state_text(place)
 	};
 	return true;
+}
+
+struct rs_sbuf_lines rs_sbuf_recording_lines(const struct rs_sbuf_recording *r)
+{
+	struct rs_sbuf_lines sum = { .moves = __atomic_load_n(&r->epoch.moves, __ATOMIC_RELAXED) };
+	uint64_t first = UINT64_MAX, last = 0, n;
+
+	for (uint32_t i = 0; i < r->n; i++) {
+		for (const struct ring *ring = r->places[i].ring; ring; ring = ring->before) {
+			const struct rs_log_port *log = rs_live_ring_log(ring->live);
+
+			if (!log || !log->lines || log->last)
+				continue;
+			sum.lines += log->lines;
+			first = log->first_seq < first ? log->first_seq : first;
+			last = log->last_seq > last ? log->last_seq : last;
+		}
+	}
+	n = last >= first ? last - first + 1 : 0;
+	sum.missing = n > sum.lines ? n - sum.lines : 0;
+	return sum;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rings of ACRN's layout that other programs write, into a recorder: by their paths, or lent out to
- * producers that run (lend.h).
+ * Rings of ACRN's layout that other programs write, traces' and logs', into a recorder: by their
+ * paths, or lent out to producers that run (lend.h).
  *
  *	create -> attach -> lend -> look, now and then -> take back -> the recorder is closed
  *	-> look at what became of them -> destroy
@@ -35,6 +35,7 @@ struct rs_sbuf_told {
 	const char *path, *name; /* name: its last part */
 	bool runs;	   /* its ring was sound to the last */
 	uint32_t rings;	   /* that it had, one after the other; 0: none ever */
+	bool is_log;	   /* the newest of them */
 	uint64_t skipped;  /* elements that were in the first before we came */
 	const char *error; /* why what is or was there can't be read (any more); NULL: sound, or
 			      none yet */
@@ -70,6 +71,16 @@ struct rs_error *rs_sbuf_recording_gate(struct rs_sbuf_recording *recording, boo
 
 /* Rings that came since. */
 struct rs_error *rs_sbuf_recording_look(struct rs_sbuf_recording *recording);
+
+/* Of all logs among them, once their recorder is closed. */
+struct rs_sbuf_lines {
+	uint64_t lines;
+	/* Numbers between the first and the last that none of the rings had: of other CPUs' rings,
+	 * or lost before they were read. */
+	uint64_t missing;
+	uint32_t moves; /* how often the log's clock was put right, by when lines came */
+};
+struct rs_sbuf_lines rs_sbuf_recording_lines(const struct rs_sbuf_recording *recording);
 
 /* The i-th path's, in their order; false past the last. */
 bool rs_sbuf_recording_told(const struct rs_sbuf_recording *recording, uint32_t i,

@@ -385,9 +385,9 @@ TEST(what_is_no_ring_is_said)
 	} headers[] = {
 		{ 0, 0, ELEMENTS, 32, 0, 0, NULL },
 		{ RS_SBUF_MAGIC_LAST, 0, ELEMENTS, 32, 0, 0, NULL },
-		{ RS_SBUF_MAGIC, 0, ELEMENTS / 4, 80, 0, 0,
-		  "its elements have 80 bytes, not 32: it is a log, which 'ringside log'" },
-		{ RS_SBUF_MAGIC, 0, ELEMENTS / 4, 64, 0, 0, "not 32: it is no ring of a trace" },
+		{ RS_SBUF_MAGIC, 0, ELEMENTS * 2, 80, 0, 0, "ring" },
+		{ RS_SBUF_MAGIC_LAST, 0, ELEMENTS * 2, 80, 0, 0, "ring" },
+		{ RS_SBUF_MAGIC, 0, ELEMENTS / 4, 64, 0, 0, "not 32 or 80: it is no ring of a" },
 		{ RS_SBUF_MAGIC, 0, ELEMENTS * 2, 32, 0, 0, "ring" },
 		{ RS_SBUF_MAGIC, 0, UINT32_MAX, 32, 0, 0, "ring" },
 		{ RS_SBUF_MAGIC, 0, 0, 0, 0, 0, "ring" },

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A port (drain.h) on a ring of a hypervisor's log, ACRN's: elements of 80 bytes become lines, and
+ * each line a log::message in a buffer of the port's own, which the drain reads.
+ *
+ *	sbuf, positioned ring, read() --> elements --> line --> record --> buffer --> drain
+ *
+ * A line's thread stands before its message, as in ACRN's own text: "[vm0:vcpu1 thread]it broke".
+ * What has no head, and follows no line that is open, is counted as damaged, and a records-lost
+ * before the next line tells. What a writer overwrote is counted in elements, at least one a line.
+ *
+ * Times are the line's microseconds, ACRN's of the TSC since its zero, at the frequency of the
+ * clock that is given. Two frequencies that were measured are never quite the same, and a log may
+ * count from elsewhere: so a line that is put while we read, and by its stamp could not have been,
+ * moves the epoch that all rings of a recording share. A line of the last boot has no stamp of this
+ * one's: it stands at the time when it was read, after a clock-back of what it said.
+ */
+#ifndef RS_EVENT_LOG_PORT_H
+#define RS_EVENT_LOG_PORT_H
+
+#include "event/drain.h"
+#include "event/log_line.h"
+#include <ringside/overwrite.h>
+
+#define RS_LOG_PORT_SLOTS 1024u /* of the buffer */
+
+/* Shared by the ports of a recording, whose threads differ; it outlives them. */
+struct rs_log_epoch {
+	const struct rs_clock *clock;
+	uint64_t from;	/* stamp of when reading began */
+	int64_t offset; /* added to stamps; relaxed: any of two at once is right */
+	uint32_t moves; /* how often it was changed */
+};
+
+/* Elements put into lines. */
+struct rs_log_parts {
+	char text[RS_LOG_TEXT_MAX];
+	uint32_t bytes;
+};
+
+struct rs_log_port {
+	/* One of these is given, by the caller, and stays its. */
+	struct rs_sbuf_consumer *consumer;
+	struct rs_overwrite_reader *reader;
+	int fd; /* -1: none */
+	struct rs_log_epoch *epoch;
+	bool last;    /* of the last boot */
+	uint64_t old; /* elements that were there when we came; UINT64_MAX: until it is empty */
+	/* What came of it. */
+	uint64_t lines, first_seq, last_seq, damaged;
+	struct rs_log_parts parts;
+	uint32_t head, tail; /* of the buffer; as a ring's */
+	uint64_t last_tsc, lost, told;
+	uint64_t untold_lost, untold_damaged;
+	struct rs_slot buffer[RS_LOG_PORT_SLOTS];
+};
+
+void rs_log_port_init(struct rs_log_port *port, struct rs_log_epoch *epoch);
+
+/* Drops what is there; *n elements. False: the ring is broken. */
+bool rs_log_port_skip(struct rs_log_port *port, uint64_t *n);
+
+struct rs_port rs_port_log(struct rs_log_port *port);
+
+#endif
