@@ -364,6 +364,33 @@ bool probe_has_arg(const struct rs_script *script, const struct rs_event *event,
 	return false;
 }
 
+/* A description that is a number is the probe's that -l shows with it: its name stands for it. */
+static struct rs_error *probe_by_id(struct rs_script *script, struct pattern *pattern)
+{
+	char *end, text[4 * RS_WORD_MAX];
+	unsigned long id = strtoul(pattern->text, &end, 10);
+	const struct rs_script_probe *probe;
+
+	if (!isdigit((unsigned char)*pattern->text) || *end || !id || id > script->probes.n)
+		return NULL;
+	probe = &script->probes.at[id - 1].public;
+	snprintf(text, sizeof(text), "%s:%s:%s:%s", probe->provider, probe->module,
+		 probe->function, probe->name);
+	pattern->text = rs_arena_text(&script->arena, text, strlen(text));
+	return pattern->text ? NULL : rs_error_no_memory();
+}
+
+static struct rs_error *probes_by_id(struct rs_script *script)
+{
+	struct rs_error *err = NULL;
+
+	for (struct clause *clause = script->clauses; clause; clause = clause->next) {
+		for (struct pattern *p = clause->patterns; p && !err; p = p->next)
+			err = probe_by_id(script, p);
+	}
+	return err;
+}
+
 /* The events that the source makes because the program names them. */
 static struct rs_error *probes_make(struct rs_script *script, const struct clause *clause)
 {
@@ -620,6 +647,8 @@ static struct rs_error *compile(struct rs_script *script)
 		err = unused_arguments(script);
 	if (!err)
 		err = probes_init(script);
+	if (!err)
+		err = probes_by_id(script);
 	for (struct clause *c = script->clauses; c && !err && script->config.make; c = c->next)
 		err = probes_make(script, c);
 	for (struct variable *v = script->variables; v && !err; v = v->next) {
