@@ -159,8 +159,8 @@ static const struct option_row {
 	[OPT_ZDEFS] = { "zdefs", 0, 1, 0 },
 };
 
-/* They size and time what DTrace has between kernel and user, or are of stacks; here there is nothing
- * of the kind. */
+/* They size and time what DTrace has between kernel and user, or are of stacks; here there is
+ * nothing of the kind. */
 static const char no_effect[] = " bufsize bufpolicy bufresize aggrate switchrate statusrate "
 				"cleanrate bufhost destructive stackframes ustackframes "
 				"jstackframes jstackstrsize stackindent ";
