@@ -2,6 +2,7 @@
 /* ringside print: a trace as text, JSON Lines, or a tree of spans. */
 #include "cli/cli.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -263,6 +264,24 @@ static void remarks(const struct rs_trace *trace)
 	}
 }
 
+/* What --acrn has no line for. */
+static void omitted_remark(const struct arguments *a, const struct rs_sink *sink)
+{
+	struct rs_acrn_omitted omitted = rs_acrn_sink_omitted(sink);
+
+	fflush(stdout);
+	if (omitted.records)
+		fprintf(stderr,
+			"ringside print: %s: %" PRIu64
+			" records have no line in %s, the first of them id 0x%" PRIx64 "\n",
+			a->input.path, omitted.records, a->acrn_formats, omitted.id);
+	if (omitted.lines)
+		fprintf(stderr,
+			"ringside print: %s: %" PRIu64
+			" lines of the log have no place in --acrn: print without it shows them\n",
+			a->input.path, omitted.lines);
+}
+
 static struct rs_error *show(const struct arguments *a, const struct rs_input *input)
 {
 	struct rs_view_options view = { .fd = STDOUT_FILENO,
@@ -281,6 +300,8 @@ static struct rs_error *show(const struct arguments *a, const struct rs_input *i
 	if (a->form == FORM_TREE && input->trace)
 		tree_opening(input->trace);
 	err = rs_run(input->source, &a->query, sink, &rs_cli_stop);
+	if (a->form == FORM_ACRN && !a->quiet)
+		omitted_remark(a, sink);
 	rs_view_sink_destroy(sink);
 	return err;
 }

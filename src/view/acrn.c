@@ -65,6 +65,7 @@ struct acrn_view {
 	/* What a clock-back said: the next record of the stream is shown as it was. */
 	const struct rs_stream *back_stream;
 	uint64_t back_tsc;
+	struct rs_acrn_omitted omitted;
 	struct common common[COMMON_EVENTS];
 };
 
@@ -571,12 +572,15 @@ static void event(struct acrn_view *v, const struct rs_view *view)
 		v->back_tsc = rs_field_value(&view->event->fields[0], view->payload);
 		return;
 	}
-	if (view->event->kind == RS_KIND_LOSS) {
+	/* A log beside the trace loses lines of its own. */
+	if (view->event->kind == RS_KIND_LOSS && !strcmp(view->event->provider, "acrn")) {
 		line_by_catalogue(v, view, tsc);
 		return;
 	}
-	if (RS_ID_PROVIDER(view->event->id) != RS_IDS_ACRN)
+	if (RS_ID_PROVIDER(view->event->id) != RS_IDS_ACRN) {
+		v->omitted.lines += view->event->id == RS_ID_LOG;
 		return;
+	}
 	if (v->back_stream == view->stream) {
 		tsc = v->back_tsc;
 		v->back_stream = NULL;
@@ -588,6 +592,13 @@ static void event(struct acrn_view *v, const struct rs_view *view)
 	format = *place_of(v, view->event->id);
 	if (format)
 		line_by_file(v, view, format, tsc);
+	else if (!v->omitted.records++)
+		v->omitted.id = view->event->id;
+}
+
+struct rs_acrn_omitted rs_acrn_sink_omitted(const struct rs_sink *sink)
+{
+	return ((const struct acrn_view *)sink)->omitted;
 }
 
 static struct rs_error *acrn_events(struct rs_sink *sink, const struct rs_view *views, size_t n)

@@ -21,4 +21,12 @@
 struct rs_error *rs_acrn_sink_create(const struct rs_view_options *options, const char *formats,
 				     struct rs_sink **sink);
 
+/* What it had no line for. */
+struct rs_acrn_omitted {
+	uint64_t records; /* whose id the formats lack */
+	uint64_t id;	  /* of the first of them */
+	uint64_t lines;	  /* of a log */
+};
+struct rs_acrn_omitted rs_acrn_sink_omitted(const struct rs_sink *sink);
+
 #endif
