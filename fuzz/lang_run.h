@@ -39,10 +39,34 @@ static inline uint32_t payload_make(const struct rs_event *event, uint32_t round
 	return bytes + len;
 }
 
-/* What a source would run of it: it jumps forward alone, and stays within. */
+/* Sums are asked for and handed over in time; numbers that no sum has are passed by. */
+static inline struct rs_error *lang_sums(void *ctx, struct rs_script *script, int64_t before_ns)
+{
+	const uint64_t keys[RS_FILTER_KEYS] = { 1, 2, UINT64_MAX, 4, 5, 6, 7, 8 };
+	struct rs_filter_row row = { .keys = keys,
+				     .bin = before_ns % 97,
+				     .sum = { 3, -5, { 1, UINT64_MAX } } };
+
+	(void)ctx;
+	for (; row.number < 8; row.number++)
+		rs_script_take(script, &row);
+	return NULL;
+}
+
+static inline const char *lang_vm(void *ctx, uint64_t thread)
+{
+	(void)ctx;
+	return thread & 1 ? "vm1" : "";
+}
+
+/* What a source would run of it: it jumps forward alone, and stays within; it writes to its frame and
+ * its rows. */
 static inline void lang_push(struct rs_script *script, const struct rs_schema *schema)
 {
-	const struct rs_push_options options = { .schema = schema, .provider = RS_IDS_VMM };
+	const struct rs_push_options options = {
+		.schema = schema, .provider = RS_IDS_VMM, .sums = lang_sums, .vm = lang_vm
+	};
+	const int rows = RS_FILTER_AT * 8, end = rows + (int)(RS_FILTER_ROWS * RS_FILTER_ROW) * 8;
 	struct rs_filter filter;
 
 	fuzz_drop(rs_script_push(script, &options, &filter));
@@ -52,6 +76,10 @@ static inline void lang_push(struct rs_script *script, const struct rs_schema *s
 
 		if (BPF_CLASS(insn->code) == BPF_JMP)
 			MUST(insn->off >= 0 && i + 1 + (uint32_t)insn->off <= filter.n);
+		if (BPF_CLASS(insn->code) == BPF_ST ||
+		    (BPF_CLASS(insn->code) == BPF_STX && insn->dst_reg != BPF_REG_10))
+			MUST(filter.adds && insn->dst_reg == BPF_REG_1 && insn->off >= rows &&
+			     insn->off + 8 <= end);
 	}
 }
 

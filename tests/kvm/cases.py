@@ -502,6 +502,28 @@ def record(case):
     yield from bt2_faults(case.path("trace"))
 
 
+SCRIPT = """kvm:svm::exit { @[tid, vcpu, args.reason] = count(); }
+	END { printa("%d %d %d %@d\\n", @); }"""
+
+
+@script(f"""
+prepare vms --vms 2 --vcpus 2 --irqchip --move
+start sums /bin/ringside script --kvm -q -n '{SCRIPT}'
+start events /bin/ringside script --kvm -q -x nopushdown --buffer 4M -n '{SCRIPT}'
+go vms
+stop sums events
+""")
+def scripted(case):
+    """script --kvm: what BPF adds up, and what comes as events, is what the kernel counted"""
+    yield from workload_faults(case)
+    for name in ("sums", "events"):
+        yield from differ(f"exit status of {name}", case.status(name), 0)
+        yield from differ(f"said by {name}", case.read(f"{name}.err"), "")
+        rows = [tuple(map(int, line.split())) for line in case.read(f"{name}.out").splitlines()
+                if line.strip()]
+        yield from same_counts(name, {row[:3]: row[3] for row in rows}, case.hist())
+
+
 def trace_report(case, trace, *options):
     """What report exits says of a trace."""
     done = subprocess.run([RINGSIDE, "report", "exits", "--json", *options, case.path(trace)],
