@@ -59,8 +59,8 @@ static inline const char *lang_vm(void *ctx, uint64_t thread)
 	return thread & 1 ? "vm1" : "";
 }
 
-/* What a source would run of it: it jumps forward alone, and stays within; it writes to its frame and
- * its rows. */
+/* What a source would run of it: it jumps forward alone, and stays within; it writes to its frame
+ * and its rows. */
 static inline void lang_push(struct rs_script *script, const struct rs_schema *schema)
 {
 	const struct rs_push_options options = {

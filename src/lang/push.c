@@ -207,7 +207,6 @@ static struct rs_error *put_all_sums(struct rs_script *script, const struct rs_e
 	struct rs_error *err = NULL;
 	uint32_t n = 0;
 
-	push->sums.rows.used = 0;
 	push->code.keep = PUSH_KEEP;
 	for (const struct clause *clause = script->clauses; clause; clause = clause->next) {
 		if (bind_matches(clause, event))
@@ -260,10 +259,12 @@ static struct rs_error *put_event(struct rs_script *script, const struct rs_even
 {
 	struct push *push = script->push;
 	struct push_code *code = &push->code;
-	struct mark before = mark(push), sums;
 	bool others, decide, adds;
+	struct mark before, sums;
 	struct rs_error *err;
 
+	push->sums.rows.used = 0;
+	before = mark(push);
 	push_event(code, event->id);
 	err = put_all_sums(script, event);
 	adds = push->sums.rows.used;

@@ -181,6 +181,9 @@ static bool filtered(struct run *run, const struct rs_filter *filter, int progra
 
 #define RECORDS 40
 
+/* The events that the program is of; others of the source's stand between and around them. */
+static const struct rs_event *events[2];
+
 /* Some records come more than once, and keys with them. */
 static bool feed(struct run runs[2], const struct rs_filter *filter, int program, int map,
 		 struct tally *tally)
@@ -191,6 +194,7 @@ static bool feed(struct run runs[2], const struct rs_filter *filter, int program
 	for (uint32_t i = 0; i < RECORDS; i++) {
 		uint32_t at = i < RECORDS / 2 ? i : chance(RECORDS / 2);
 
+		about = events[at & 1];
 		if (at == i) {
 			streams[i] = (struct rs_stream){ .cpu = -1, .schema = schema };
 			record_make(&stands[i], about, &streams[i]);
@@ -291,6 +295,7 @@ static void clause(char **at, const char *end)
 {
 	uint32_t n = 1 + chance(2);
 
+	about = events[chance(2)];
 	say(at, end, "%s ", about->probe);
 	if (chance(2)) {
 		say(at, end, "/");
@@ -319,7 +324,8 @@ TEST(aggregations_at_random)
 	for (uint32_t i = 0; i < 1500; i++) {
 		char text[8192], *at = text, *last = text + sizeof(text) - 1;
 
-		about = event_of(probes[i % 5]);
+		events[0] = event_of(probes[i % 5]);
+		events[1] = event_of(probes[chance(5)]);
 		room = chance(8) ? SUMS : 3; /* and where not all find room */
 		say(&at, last, "int n; ");
 		for (uint32_t j = chance(3) + 1; j; j--)
@@ -359,7 +365,7 @@ TEST(aggregations_that_are_written_down)
 
 	NEEDS();
 	map = stand_map();
-	about = event_of("kvm:io::pio");
+	events[0] = events[1] = event_of("kvm:io::pio");
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
 		CHECK(try_one(programs[i], map, &tally));
 	CHECK_EQ_U64(tally.refused, 0);
