@@ -20,13 +20,17 @@ static const char doc[] =
 	"guest:mem:0xADDR:read, write and read|write; of --binary PROGRAM guest:usdt:PROVIDER:NAME "
 	"and guest:assert:FILE:LINE. In them uregs[R_RAX], reg(\"cr3\"), "
 	"copyin(), copyinstr(), copyinphys(), *(int *)address. Guest time is the count of "
-	"instructions: no caches, no pipelines. ringside-d(7) is the language.\n\n"
+	"instructions: no caches, no pipelines. ringside-d(7) is the language.\n"
+	"With --live the same probes stop a machine that runs, which sees that: how far its clock "
+	"came behind is measured and told.\n\n"
 	"Examples:\n"
 	"  ringside replay run rec -n 'guest:timer::1ms { @[args.cpl] = count(); }'\n"
 	"  ringside replay run rec -n 'guest:addr:0x401136:exec { trace(copyinstr(uregs[R_RDI])); "
 	"}'\n"
 	"  ringside replay run rec -o trace -s probes.d\n"
-	"  ringside replay run rec --binary program\n";
+	"  ringside replay run rec --binary program\n"
+	"  ringside replay run --live=localhost:1234 --to 10s -n 'guest:timer::10ms { "
+	"@[reg(\"rip\")] = count(); }'\n";
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -45,14 +49,18 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		a->list = true;
 		break;
 	case ARGP_KEY_ARG:
-		rs_cli_word_add(state, a->on.n ? &a->program.args : &a->on, text);
+		rs_cli_word_add(state,
+				a->on.n || rs_script_replay_attaches(&a->replay) ? &a->program.args
+										 : &a->on,
+				text);
 		break;
 	case ARGP_KEY_END:
 		if (!rs_cli_program_given(&a->program) && !a->replay.binary)
 			argp_error(state, "with which probes: -n 'PROGRAM', -s FILE, or --binary?");
 		break;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which recording?");
+		if (!rs_script_replay_attaches(&a->replay))
+			argp_error(state, "which recording?");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -66,9 +74,9 @@ int replay_run(int argc, char **argv)
 						      { &rs_cli_program_said_argp, 0, NULL, 0 },
 						      { &rs_script_replay_argp, 0, NULL, 0 },
 						      { 0 } };
-	static const struct argp argp = {
-		options, parse, "REC [ARG...]", doc, children, NULL, NULL
-	};
+	static const struct argp argp = { options, parse,    "REC [ARG...]\n--live=GDB [ARG...]",
+					  doc,	   children, NULL,
+					  NULL };
 	struct rs_script_run a = { .verb = "replay run",
 				   .program.optional = true,
 				   .replay.given = true };

@@ -14,7 +14,7 @@
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-enum { KEY_NO_JITTER = 896, KEY_SEED, KEY_BINARY, KEY_FROM, KEY_TO };
+enum { KEY_NO_JITTER = 896, KEY_SEED, KEY_BINARY, KEY_FROM, KEY_TO, KEY_LIVE };
 
 static const struct argp_option probes[] = {
 	{ "no-jitter", KEY_NO_JITTER, NULL, 0,
@@ -22,6 +22,10 @@ static const struct argp_option probes[] = {
 	{ "seed", KEY_SEED, "N", 0, "In a replay: another set of such places; 0", 3 },
 	{ "binary", KEY_BINARY, "PROGRAM", 0,
 	  "In a replay: the static probes and assertions of this program of the guest's", 3 },
+	{ "live", KEY_LIVE, "GDB", OPTION_ARG_OPTIONAL,
+	  "Instead of a replay: a QEMU that runs, by its GDB stub, unix:PATH or HOST:PORT; without "
+	  "GDB the recording's machine, booted anew. What that does to it is measured",
+	  3 },
 	{ 0 },
 };
 
@@ -41,6 +45,9 @@ static error_t parse_probes(int key, char *text, struct argp_state *state)
 		if (replay->binary)
 			argp_error(state, "one --binary, please");
 		replay->binary = text;
+		break;
+	case KEY_LIVE:
+		replay->live = text ? text : "";
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -111,17 +118,60 @@ static struct rs_error *open_binary(struct rs_script_replay *replay)
 	if (!err && replay->notes.left_out)
 		fprintf(stderr, "ringside: %s: %u static probes make no sense, and are left out\n",
 			replay->binary, replay->notes.left_out);
-	return err ? err : rs_replay_source_add_notes(replay->source, &replay->notes);
+	if (err)
+		return err;
+	return replay->live ? rs_live_source_add_notes(replay->source, &replay->notes)
+			    : rs_replay_source_add_notes(replay->source, &replay->notes);
+}
+
+bool rs_script_replay_attaches(const struct rs_script_replay *replay)
+{
+	return replay->live && replay->live[0];
+}
+
+static struct rs_error *open_live(struct rs_script_replay *replay)
+{
+	const struct rs_live_source_options options = { .steady = replay->options.steady,
+							.seed = replay->options.seed,
+							.stop = &rs_cli_stop };
+	struct rs_live *live = NULL;
+	struct rs_error *err =
+		rs_script_replay_attaches(replay)
+			? rs_live_attach(replay->live, &live)
+			: rs_live_boot(&replay->recording, replay->options.console, &live);
+
+	return err ? err : rs_live_source_create(live, &options, &replay->source);
+}
+
+const struct rs_stream *rs_script_replay_stream(const struct rs_script_replay *replay)
+{
+	return replay->live ? rs_live_source_stream(replay->source)
+			    : rs_replay_source_stream(replay->source);
+}
+
+struct rs_error *rs_script_replay_make(void *of, const char *description,
+				       const struct rs_event **event)
+{
+	struct rs_script_replay *replay = of;
+
+	return replay->live ? rs_live_source_make(replay->source, description, event)
+			    : rs_replay_source_make(replay->source, description, event);
 }
 
 struct rs_error *rs_script_replay_open(struct rs_script_replay *replay, const char *directory)
 {
-	struct rs_error *err = rs_recording_read(directory, &replay->recording);
+	struct rs_error *err = NULL;
 
-	if (!err)
+	if (directory && rs_script_replay_attaches(replay))
+		err = rs_error_create(RS_USAGE, "--live=GDB takes no recording");
+	else if (directory)
+		err = rs_recording_read(directory, &replay->recording);
+	if (!err && directory)
 		err = rs_recording_check(&replay->recording);
 	replay->options.stop = &rs_cli_stop;
-	if (!err)
+	if (!err && replay->live)
+		err = open_live(replay);
+	else if (!err)
 		err = rs_replay_source_create(&replay->recording, &replay->options,
 					      &replay->source);
 	if (!err && replay->binary)
@@ -147,7 +197,7 @@ struct kept {
 static struct rs_error *keep(struct rs_script_replay *replay, struct rs_sink *to,
 			     const char *command, struct kept *kept)
 {
-	const struct rs_stream *stream = rs_replay_source_stream(replay->source);
+	const struct rs_stream *stream = rs_script_replay_stream(replay);
 	struct rs_error *err;
 
 	err = rs_store_sink_create(replay->trace, stream->clock, command, &kept->store);
@@ -156,16 +206,26 @@ static struct rs_error *keep(struct rs_script_replay *replay, struct rs_sink *to
 	return err ? err : rs_tee_create(kept->store, to, &kept->tee);
 }
 
+/* How far it came. */
+static int64_t ended_ns(const struct rs_script_replay *replay)
+{
+	struct rs_distortion distortion;
+
+	if (!replay->live)
+		return (int64_t)(rs_replay_source_counts(replay->source).icount
+				 << replay->recording.shift);
+	rs_live_source_distortion(replay->source, &distortion);
+	return (int64_t)distortion.ran_ns;
+}
+
 static struct rs_error *keep_close(struct rs_script_replay *replay, const char *verb,
 				   struct kept *kept, const struct rs_error *failed)
 {
-	const struct rs_replay_counts counts = rs_replay_source_counts(replay->source);
 	struct rs_store_summary sum = { 0 };
 	struct rs_error *err = NULL;
 
 	if (kept->store) {
-		rs_store_sink_set_closed(kept->store,
-					 (int64_t)(counts.icount << replay->recording.shift));
+		rs_store_sink_set_closed(kept->store, ended_ns(replay));
 		err = rs_store_sink_close(kept->store, failed, &sum);
 		fprintf(stderr, "ringside %s: %s: %llu records\n", verb, replay->trace,
 			(unsigned long long)sum.records);
@@ -188,20 +248,61 @@ static void ask(const struct rs_script_replay *replay, struct rs_script *script,
 	query->to_ns = replay->to_ns ? (int64_t)replay->to_ns : INT64_MAX;
 }
 
+static double seconds(uint64_t ns)
+{
+	return (double)ns / 1e9;
+}
+
+void rs_script_replay_distortion(const struct rs_script_replay *replay,
+				 char text[RS_DISTORTION_BYTES])
+{
+	struct rs_distortion d;
+
+	rs_live_source_distortion(replay->source, &d);
+	snprintf(text, RS_DISTORTION_BYTES,
+		 "the guest's clock went %.6f s in %.6f s of the host's: %.6f s behind, all took "
+		 "%.3f times as long (without probes it went %.6f s a second%s); %llu stops, "
+		 "%.6f s in all",
+		 seconds(d.guest_ns), seconds(d.host_ns), (double)d.behind_ns / 1e9, d.factor,
+		 d.rate, d.clock ? "" : ", supposedly: it has no clock that can be read",
+		 (unsigned long long)d.stops, seconds(d.stopped_ns));
+}
+
+/* What the probes did to the machine, in all and each. */
+static void tell_live(const struct rs_script_replay *replay, const char *verb)
+{
+	char text[RS_DISTORTION_BYTES];
+	struct rs_live_cost cost;
+
+	rs_script_replay_distortion(replay, text);
+	fprintf(stderr, "ringside %s: live: %s\n", verb, text);
+	for (uint32_t i = 0; rs_live_source_cost(replay->source, i, &cost); i++) {
+		if (cost.event)
+			fprintf(stderr,
+				"ringside %s: guest:%s:%s:%s: fired %llu times, %.1f us each\n",
+				verb, cost.event->class_name, cost.event->function,
+				cost.event->name, (unsigned long long)cost.fired,
+				cost.fired ? (double)cost.stopped_ns / 1e3 / (double)cost.fired
+					   : 0.0);
+	}
+}
+
 struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, const char *verb,
 				      struct rs_script *script, struct rs_sink *sink,
 				      const char *command)
 {
-	const uint64_t end = replay->recording.icount << replay->recording.shift;
+	const uint64_t end =
+		replay->to_ns ? replay->to_ns : replay->recording.icount << replay->recording.shift;
 	struct rs_replay_asserts *asserts = NULL;
 	struct kept kept = { 0 };
 	struct rs_query query;
 	struct rs_error *err =
-		rs_replay_asserts_create(rs_replay_source_stream(replay->source), verb, &asserts);
+		rs_replay_asserts_create(rs_script_replay_stream(replay), verb, &asserts);
 
 	if (!err && replay->trace)
 		err = keep(replay, sink, command, &kept);
-	rs_script_set_end(script, (int64_t)(replay->to_ns ? replay->to_ns : end));
+	if (!replay->live || replay->to_ns)
+		rs_script_set_end(script, (int64_t)end);
 	if (!err) {
 		ask(replay, script, rs_replay_asserts_count(asserts), &query);
 		err = rs_run(
@@ -211,6 +312,8 @@ struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, const cha
 		err = rs_error_first(err, sink->ops->end(sink));
 		replay->failed = rs_replay_asserts_report(asserts);
 	}
+	if (!err && replay->live)
+		tell_live(replay, verb);
 	err = rs_error_first(err, keep_close(replay, verb, &kept, err));
 	rs_replay_asserts_destroy(asserts);
 	return err;

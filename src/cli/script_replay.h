@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A program on a replay: the recording, how its timers fire, and the trace that is made of what
- * fired. */
+/*
+ * A program on a replay, or on a machine that runs: the recording, how its timers fire, and the
+ * trace that is made of what fired.
+ */
 #ifndef RS_CLI_SCRIPT_REPLAY_H
 #define RS_CLI_SCRIPT_REPLAY_H
 
@@ -8,6 +10,7 @@
 
 #include "cli/replay_asserts.h"
 #include "lang/lang.h"
+#include "source/live.h"
 #include "source/replay.h"
 
 /* Zero before parsing. */
@@ -16,6 +19,8 @@ struct rs_script_replay {
 	struct rs_replay_options options;
 	const char *binary;	 /* a program of the guest's, for its notes; or NULL */
 	const char *trace;	 /* the directory of what fired; or NULL */
+	const char *live;	 /* a machine that runs: where its GDB stub is, or "" for the */
+				 /* recording's; NULL: a replay */
 	uint64_t from_ns, to_ns; /* of the guest's time; to_ns 0: to its end */
 	bool given;		 /* one of these was */
 	/* What it runs on. */
@@ -30,9 +35,18 @@ struct rs_script_replay {
 extern const struct argp rs_script_replay_probes_argp;
 extern const struct argp rs_script_replay_argp;
 
+/* Whether it is to run on a machine that is there already, which no recording is needed for. */
+bool rs_script_replay_attaches(const struct rs_script_replay *replay);
+
+/* Of its source, which is open. make() is struct rs_script_config's. */
+const struct rs_stream *rs_script_replay_stream(const struct rs_script_replay *replay);
+struct rs_error *rs_script_replay_make(void *replay, const char *description,
+				       const struct rs_event **event);
+
 /* Whether a path is a recording. */
 bool rs_script_replay_is(const char *path);
 
+/* directory: NULL where it attaches. */
 struct rs_error *rs_script_replay_open(struct rs_script_replay *replay, const char *directory);
 void rs_script_replay_close(struct rs_script_replay *replay); /* also one of zero bytes */
 
@@ -40,5 +54,10 @@ void rs_script_replay_close(struct rs_script_replay *replay); /* also one of zer
 struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, const char *verb,
 				      struct rs_script *script, struct rs_sink *sink,
 				      const char *command);
+
+/* What a machine that ran came to by its probes, in a sentence. */
+#define RS_DISTORTION_BYTES 384
+void rs_script_replay_distortion(const struct rs_script_replay *replay,
+				 char text[RS_DISTORTION_BYTES]);
 
 #endif

@@ -27,7 +27,7 @@ struct schemas {
 static const struct rs_stream *stream_at(const struct rs_script_run *a, uint32_t index)
 {
 	if (a->replay.source)
-		return index ? NULL : rs_replay_source_stream(a->replay.source);
+		return index ? NULL : rs_script_replay_stream(&a->replay);
 	if (!a->inputs.source)
 		return rs_script_live_stream(&a->live, index);
 	for (uint32_t i = 0; i < a->inputs.n; i++) {
@@ -150,7 +150,7 @@ static struct rs_error *run_alone(struct rs_script *script, struct rs_sink *sink
 static const struct rs_clock *clock_of(const struct rs_script_run *a, const struct rs_clock *alone)
 {
 	if (a->replay.source)
-		return rs_replay_source_stream(a->replay.source)->clock;
+		return rs_script_replay_stream(&a->replay)->clock;
 	if (a->inputs.source)
 		return a->inputs.clock;
 	return rs_script_live_wanted(&a->live) ? &a->live.clock : alone;
@@ -282,8 +282,8 @@ static struct rs_error *compile_and_run(struct rs_script_run *a, const char *tex
 			.n_args = a->program.args.n,
 			.options = a->program.options.at,
 			.n_options = a->program.options.n,
-			.make = a->replay.source ? rs_replay_source_make : NULL,
-			.make_ctx = a->replay.source,
+			.make = a->replay.source ? rs_script_replay_make : NULL,
+			.make_ctx = &a->replay,
 		};
 
 		err = rs_script_compile(&config, &script);
@@ -299,6 +299,10 @@ static struct rs_error *open_inputs(struct rs_script_run *a)
 {
 	if (rs_script_live_wanted(&a->live))
 		return rs_script_live_open(&a->live);
+	if (rs_script_replay_attaches(&a->replay))
+		return rs_script_replay_open(&a->replay, a->on.n ? a->on.at[0] : NULL);
+	if (!a->on.n && a->replay.live)
+		return rs_error_create(RS_USAGE, "--live of what? A recording, or --live=GDB");
 	if (!a->on.n)
 		return NULL;
 	if (a->on.n == 1 && rs_script_replay_is(a->on.at[0]))

@@ -417,6 +417,33 @@ struct rs_error *rs_gdb_interrupt(struct rs_gdb *gdb)
 	return send_all(gdb, "\x03", 1);
 }
 
+struct rs_error *rs_gdb_order(struct rs_gdb *gdb, const char *packet)
+{
+	return ask_ok(gdb, packet);
+}
+
+struct rs_error *rs_gdb_step_alone(struct rs_gdb *gdb, uint32_t thread)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "vCont;s:%x", thread);
+	return post(gdb, text);
+}
+
+/* "T05thread:01;": who, and why. */
+static void who(const char *packet, struct rs_gdb_stopped *stopped)
+{
+	const char *at = strstr(packet, "thread:");
+	int high = digit((uint8_t)packet[1]), low = high < 0 ? -1 : digit((uint8_t)packet[2]);
+
+	if (low >= 0)
+		stopped->signal = (uint8_t)(high << 4 | low);
+	if (at && at[7] == 'p') /* pPID.TID */
+		at = strchr(at, '.') ? strchr(at, '.') - 6 : NULL;
+	if (at)
+		stopped->thread = (uint32_t)strtoul(at + 7, NULL, 16);
+}
+
 /* "T05thread:01;watch:ffff...;": the access that stopped it. */
 static void watched(const char *packet, struct rs_gdb_stopped *stopped)
 {
@@ -456,8 +483,10 @@ struct rs_error *rs_gdb_wait(struct rs_gdb *gdb, int timeout_ms, bool *done,
 	switch (gdb->packet[0]) {
 	case 'T':
 		watched(gdb->packet, stopped);
+		who(gdb->packet, stopped);
 		return NULL;
 	case 'S':
+		who(gdb->packet, stopped);
 		return NULL;
 	case 'W':
 	case 'X':

@@ -46,7 +46,12 @@ struct rs_gdb_stopped {
 	enum rs_gdb_stop why;
 	uint64_t address; /* of the access; the watchpoint's own where the stub gives that */
 	enum rs_gdb_point kind;
+	uint32_t thread; /* of the processor that stopped it, from 1; 0: it does not say */
+	uint8_t signal;	 /* as the stub says: RS_GDB_TRAP, RS_GDB_INTERRUPT */
 };
+
+#define RS_GDB_INTERRUPT 2 /* somebody asked for it */
+#define RS_GDB_TRAP	 5 /* a point, a step */
 
 struct rs_gdb;
 
@@ -66,6 +71,11 @@ struct rs_error *rs_gdb_read(struct rs_gdb *gdb, uint64_t gva, void *buf, size_t
 
 struct rs_error *rs_gdb_point(struct rs_gdb *gdb, enum rs_gdb_point kind, uint64_t address,
 			      uint32_t bytes, bool set);
+
+/* Anything that is answered by OK. */
+struct rs_error *rs_gdb_order(struct rs_gdb *gdb, const char *packet);
+/* One instruction of one processor; the others stand. Then rs_gdb_wait(). */
+struct rs_error *rs_gdb_step_alone(struct rs_gdb *gdb, uint32_t thread);
 
 /* Lets the machine go, or one instruction; then rs_gdb_wait(). */
 struct rs_error *rs_gdb_continue(struct rs_gdb *gdb);

@@ -127,6 +127,41 @@ TEST(gdb_asks_and_is_told)
 	other_end(&o);
 }
 
+TEST(gdb_says_who_has_stopped)
+{
+	static const struct turn turns[] = {
+		HELLO,
+		{ "$Qqemu.PhyMemMode:1#77", "+$OK#9a" },
+		{ "$D#44", "+$E22#a9" },
+		{ "$vCont;s:b#", "+" },
+		{ NULL, "$T05thread:p01.0b;#37" },
+		{ "$c#63", "+$T02thread:03;#06" },
+		{ "$c#63", "+$T#54" }, /* and nothing more */
+	};
+	struct rs_gdb_stopped stopped;
+	struct rs_gdb *gdb = NULL;
+	struct other o;
+	bool done;
+
+	BEGIN(&o, turns);
+	if (CHECK_OK(rs_gdb_adopt(o.ours, &gdb))) {
+		CHECK_OK(rs_gdb_order(gdb, "Qqemu.PhyMemMode:1"));
+		CHECK_ERR(rs_gdb_order(gdb, "D"), RS_FAILED, "E22");
+		CHECK_OK(rs_gdb_step_alone(gdb, 11));
+		CHECK_OK(rs_gdb_wait(gdb, 10000, &done, &stopped));
+		CHECK(done && stopped.why == RS_GDB_STOPPED && stopped.signal == RS_GDB_TRAP);
+		CHECK_EQ_U64(stopped.thread, 11);
+		CHECK_OK(rs_gdb_continue(gdb));
+		CHECK_OK(rs_gdb_wait(gdb, 10000, &done, &stopped));
+		CHECK(done && stopped.signal == RS_GDB_INTERRUPT && stopped.thread == 3);
+		CHECK_OK(rs_gdb_continue(gdb));
+		CHECK_OK(rs_gdb_wait(gdb, 10000, &done, &stopped));
+		CHECK(done && !stopped.signal && !stopped.thread);
+	}
+	rs_gdb_close(gdb);
+	other_end(&o);
+}
+
 TEST(gdb_says_it_again)
 {
 	static const struct turn turns[] = {

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "replay/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define QUIET_MS  200  /* what we had asked for has come by then */
+#define ANSWER_MS 5000 /* a machine that is busy */
+
+static void say(int gdb, const char *text)
+{
+	/* Where it is not taken, QEMU has gone. */
+	if (send(gdb, text, strlen(text), MSG_NOSIGNAL) < 0)
+		_exit(1);
+}
+
+/* Reads until the words have come, or nothing does for so long. */
+static bool hear(int gdb, const char *words, int wait_ms)
+{
+	struct pollfd wait = { .fd = gdb, .events = POLLIN };
+	char heard[1024] = "";
+	size_t used = 0;
+
+	while (poll(&wait, 1, wait_ms) > 0) {
+		ssize_t n;
+
+		if (used > sizeof(heard) / 2) { /* its end is enough */
+			memmove(heard, heard + used - 64, 64);
+			used = 64;
+		}
+		n = read(gdb, heard + used, sizeof(heard) - 1 - used);
+		if (n <= 0)
+			_exit(1);
+		used += (size_t)n;
+		heard[used] = '\0';
+		if (words && strstr(heard, words))
+			return true;
+	}
+	return false;
+}
+
+/* Wherever we were in talking to it: it stops, and then has answered all; memory is virtual again;
+ * points go, and the machine goes on ("D"). */
+static void let_go(int gdb)
+{
+	say(gdb, "\x03");
+	hear(gdb, NULL, QUIET_MS);
+	say(gdb, "+$Qqemu.PhyMemMode:0#76");
+	hear(gdb, "$OK#9a", ANSWER_MS);
+	say(gdb, "+$D#44");
+	hear(gdb, "$OK#9a", ANSWER_MS);
+	say(gdb, "+");
+}
+
+static void close_others(int one, int other)
+{
+	int low = one < other ? one : other, high = one < other ? other : one;
+
+	if (low)
+		close_range(0, (unsigned int)low - 1, 0);
+	if (high - low > 1)
+		close_range((unsigned int)low + 1, (unsigned int)high - 1, 0);
+	close_range((unsigned int)high + 1, ~0u, 0);
+}
+
+static void guard_main(int pipe, int gdb)
+{
+	sigset_t all;
+	char byte;
+	ssize_t n;
+
+	setsid();
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	close_others(pipe, gdb);
+	do {
+		n = read(pipe, &byte, 1);
+	} while (n < 0 && errno == EINTR);
+	if (!n)
+		let_go(gdb);
+	_exit(0);
+}
+
+struct rs_error *rs_guard_start(struct rs_guard *guard, int gdb)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return rs_error_errno(errno, "a pipe");
+	guard->pid = fork();
+	if (!guard->pid)
+		guard_main(ends[0], gdb);
+	close(ends[0]);
+	if (guard->pid < 0) {
+		guard->pid = 0;
+		close(ends[1]);
+		return rs_error_errno(errno, "starting a process");
+	}
+	guard->pipe = ends[1];
+	return NULL;
+}
+
+void rs_guard_dismiss(struct rs_guard *guard)
+{
+	if (!guard->pid)
+		return;
+	if (write(guard->pipe, "", 1) == 1) /* else it has gone */
+		waitpid(guard->pid, NULL, 0);
+	close(guard->pipe);
+	*guard = (struct rs_guard){ 0 };
+}

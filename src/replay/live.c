@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "replay/live.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "replay/guard.h"
+#include "replay/qemu.h"
+
+#define LOOK_MS	      200 /* between two looks whether we are to stop */
+#define CALIBRATE_NS  UINT64_C(1000000000)
+#define FIRMWARE_NS   UINT64_C(50000000) /* it turns the timer on in some of these */
+#define FIRMWARE_RUNS 100
+#define TREE_MAX      (256u << 10) /* of `info mtree` */
+#define LINE_MAX_     256u
+#define TIMER_HZ      UINT64_C(3579545) /* ACPI specification 4.8.3.3 */
+#define TIMER_BITS    24
+#define TIMER_MASK    ((UINT64_C(1) << TIMER_BITS) - 1)
+#define NS_PER_SEC    UINT64_C(1000000000)
+#define NS_PER_MS     UINT64_C(1000000)
+#define READ_NS	      NS_PER_SEC /* it comes round in 4.7 s */
+
+struct rs_live {
+	struct rs_qemu qemu; /* ours; or nothing */
+	struct rs_gdb *gdb;
+	struct rs_guard guard;
+	int memory; /* memfd */
+	uint8_t *ram;
+	uint64_t bytes;
+	bool ended, measures; /* measures: it has been calibrated */
+
+	uint32_t thread;	/* that stopped it last */
+	uint64_t stopped_at_ns; /* host's; */
+	uint64_t ran_ns;	/* since it was calibrated, as all that follows */
+	uint64_t begin_ns, stops, stopped_ns;
+
+	uint64_t port, last, ticks; /* of the timer; 0: none. Its last value; how far it went */
+	uint64_t ran_since;	    /* it was read */
+	double rate;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- the way there ------------------------------------------------------------------------ */
+
+static struct rs_error *connect_unix(const char *path, int *fd)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return rs_error_create(RS_USAGE, "the path is too long for a socket");
+	strcpy(address.sun_path, path);
+	*fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (*fd < 0 || connect(*fd, (struct sockaddr *)&address, sizeof(address)))
+		return rs_error_errno(errno, "%s", path);
+	return NULL;
+}
+
+static struct rs_error *connect_tcp(const char *address, const char *colon, int *fd)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	struct addrinfo *list = NULL;
+	char host[LINE_MAX_];
+	int failed;
+
+	if (colon - address >= (ptrdiff_t)sizeof(host))
+		return rs_error_create(RS_USAGE, "no address");
+	snprintf(host, sizeof(host), "%.*s", (int)(colon - address), address);
+	failed = getaddrinfo(host[0] ? host : "localhost", colon + 1, &hints, &list);
+	if (failed)
+		return rs_error_create(RS_USAGE, "%s", gai_strerror(failed));
+	errno = ENOENT;
+	for (const struct addrinfo *at = list; at; at = at->ai_next) {
+		*fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol);
+		if (*fd >= 0 && !connect(*fd, at->ai_addr, at->ai_addrlen))
+			break;
+		if (*fd >= 0)
+			close(*fd);
+		*fd = -1;
+	}
+	freeaddrinfo(list);
+	return *fd < 0 ? rs_error_errno(errno, "connecting") : NULL;
+}
+
+static struct rs_error *connect_to(const char *address, int *fd)
+{
+	const char *colon = strrchr(address, ':');
+	struct rs_error *err;
+
+	*fd = -1;
+	if (!strncmp(address, "unix:", 5))
+		err = connect_unix(address + 5, fd);
+	else if (colon && colon[1])
+		err = connect_tcp(address, colon, fd);
+	else
+		err = rs_error_create(RS_USAGE, "where its GDB stub is: unix:PATH or HOST:PORT");
+	if (err && *fd >= 0)
+		close(*fd);
+	return rs_error_wrap(err, "%s", address);
+}
+
+static struct rs_live *live_make(void)
+{
+	struct rs_live *live = calloc(1, sizeof(*live));
+
+	if (live) {
+		live->memory = -1;
+		live->qemu.said_fd = live->qemu.gdb_fd = -1;
+		live->rate = 1;
+	}
+	return live;
+}
+
+struct rs_error *rs_live_attach(const char *address, struct rs_live **live)
+{
+	struct rs_live *made;
+	struct rs_error *err;
+	int fd;
+
+	err = connect_to(address, &fd);
+	if (err)
+		return err;
+	made = live_make();
+	if (!made) {
+		close(fd);
+		return rs_error_no_memory();
+	}
+	err = rs_guard_start(&made->guard, fd);
+	if (err)
+		close(fd);
+	else
+		err = rs_error_wrap(rs_gdb_adopt(fd, &made->gdb),
+				    "%s: no GDB stub of QEMU's, or another debugger is there",
+				    address);
+	if (!err)
+		err = rs_error_wrap(rs_gdb_order(made->gdb, "Qqemu.PhyMemMode:1"),
+				    "%s: no GDB stub of QEMU's", address);
+	if (err) {
+		rs_live_close(made);
+		return err;
+	}
+	made->stopped_at_ns = now_ns();
+	*live = made;
+	return NULL;
+}
+
+/* ---- one of ours -------------------------------------------------------------------------- */
+
+/* The machine of a replay, but for the counting of instructions, and for arguments of the kernel's
+ * that say how fast it counts. */
+static void make_live(char **argv)
+{
+	const size_t ours = strlen(rs_recording_append);
+	size_t to = 0;
+
+	for (size_t i = 0; argv[i]; i++) {
+		bool counts = !strcmp(argv[i], "-icount") && argv[i + 1];
+
+		if (i && !strcmp(argv[i - 1], "-append") &&
+		    !strncmp(argv[i], rs_recording_append, ours)) {
+			char *with;
+
+			if (asprintf(&with, "console=ttyS0 panic=-1%s", argv[i] + ours) >= 0) {
+				free(argv[i]);
+				argv[i] = with;
+			}
+		}
+		if (counts) {
+			free(argv[i]);
+			free(argv[++i]);
+			continue;
+		}
+		argv[to++] = argv[i];
+	}
+	argv[to] = NULL;
+}
+
+static struct rs_error *boot(struct rs_live *live, const struct rs_recording *r,
+			     const char *console)
+{
+	char path[64], **argv = NULL;
+	struct rs_error *err;
+
+	live->bytes = (uint64_t)r->memory_mib << 20;
+	live->memory = memfd_create("guest RAM", 0); /* QEMU opens it by its number */
+	if (live->memory < 0 || ftruncate(live->memory, (off_t)live->bytes))
+		return rs_error_errno(errno, "%u MiB of guest RAM", r->memory_mib);
+	live->ram = mmap(NULL, live->bytes, PROT_READ, MAP_SHARED, live->memory, 0);
+	if (live->ram == MAP_FAILED) {
+		live->ram = NULL;
+		return rs_error_errno(errno, "mapping guest RAM");
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", live->memory);
+	err = rs_recording_argv(r, true, path, console ? console : "/dev/null", &argv);
+	if (!err) {
+		make_live(argv);
+		err = rs_qemu_start(&live->qemu, argv);
+	}
+	rs_recording_argv_free(argv);
+	return err ? err : rs_qemu_gdb(&live->qemu);
+}
+
+struct rs_error *rs_live_boot(const struct rs_recording *recording, const char *console,
+			      struct rs_live **live)
+{
+	struct rs_live *made = live_make();
+	struct rs_error *err;
+
+	if (!made)
+		return rs_error_no_memory();
+	err = boot(made, recording, console);
+	if (err) {
+		rs_live_close(made);
+		return err;
+	}
+	made->gdb = made->qemu.gdb;
+	made->stopped_at_ns = now_ns();
+	*live = made;
+	return NULL;
+}
+
+void rs_live_close(struct rs_live *live)
+{
+	if (!live)
+		return;
+	if (live->qemu.said_fd >= 0) { /* ours */
+		rs_qemu_end(&live->qemu);
+	} else {
+		/* What goes wrong here is the guard's. */
+		struct rs_error *err = live->ended || !live->gdb
+					       ? NULL
+					       : rs_gdb_order(live->gdb, "Qqemu.PhyMemMode:0");
+
+		if (!err && !live->ended && live->gdb)
+			err = rs_gdb_order(live->gdb, "D");
+		if (!err && (live->gdb || live->ended))
+			rs_guard_dismiss(&live->guard);
+		else if (live->guard.pid)
+			close(live->guard.pipe);
+		rs_error_free(err);
+		rs_gdb_close(live->gdb);
+	}
+	if (live->ram)
+		munmap(live->ram, live->bytes);
+	if (live->memory >= 0)
+		close(live->memory);
+	free(live);
+}
+
+struct rs_gdb *rs_live_gdb(struct rs_live *live)
+{
+	return live->gdb;
+}
+
+const uint8_t *rs_live_ram(const struct rs_live *live, uint64_t *bytes)
+{
+	*bytes = live->bytes;
+	return live->ram;
+}
+
+bool rs_live_read_phys(void *ctx, uint64_t gpa, void *buf, size_t bytes)
+{
+	struct rs_live *live = ctx;
+	struct rs_error *err = rs_gdb_read(live->gdb, gpa, buf, bytes);
+	bool good = !err;
+
+	rs_error_free(err); /* an address that nobody has */
+	return good;
+}
+
+/* ---- running ------------------------------------------------------------------------------ */
+
+/* Words of the monitor: "portl[0x0608] = 0x00bd7083". */
+static bool read_port(struct rs_live *live, uint64_t *value)
+{
+	char command[64], said[LINE_MAX_];
+	struct rs_error *err;
+	const char *equals;
+
+	snprintf(command, sizeof(command), "i /w 0x%" PRIx64, live->port);
+	err = rs_gdb_monitor(live->gdb, command, said, sizeof(said));
+	equals = err ? NULL : strchr(said, '=');
+	rs_error_free(err);
+	if (!equals)
+		return false;
+	*value = strtoull(equals + 1, NULL, 16) & TIMER_MASK;
+	return true;
+}
+
+enum timer { TIMER_NONE, TIMER_OFF, TIMER_ON };
+
+/* "      0000000000000608-000000000000060b (prio 0, i/o): acpi-tmr", once firmware has said where;
+ * until then it is at 8. */
+static enum timer find_timer(struct rs_live *live)
+{
+	char *tree = calloc(1, TREE_MAX), *at, *line;
+	struct rs_error *err =
+		tree ? rs_gdb_monitor(live->gdb, "info mtree", tree, TREE_MAX) : NULL;
+	enum timer timer = TIMER_NONE;
+	uint64_t port = 0;
+
+	at = tree && !err ? strstr(tree, ": acpi-tmr") : NULL;
+	if (at) {
+		timer = TIMER_OFF;
+		for (line = at; line > tree && line[-1] != '\n';)
+			line--;
+		port = strtoull(line, NULL, 16);
+	}
+	rs_error_free(err);
+	free(tree);
+	if (port <= 8 || port >= 0x10000)
+		return timer;
+	live->port = port;
+	if (read_port(live, &live->last))
+		return TIMER_ON;
+	live->port = 0;
+	return TIMER_NONE;
+}
+
+/* Each value says how far it went, but for whole rounds, which the time that it ran does. */
+static void read_clock(struct rs_live *live)
+{
+	uint64_t value, went, expected;
+
+	if (!live->port || !read_port(live, &value))
+		return;
+	went = (value - live->last) & TIMER_MASK;
+	expected = (uint64_t)((double)live->ran_since * live->rate * (double)TIMER_HZ / 1e9);
+	if (expected > went)
+		went += (expected - went + TIMER_MASK / 2) >> TIMER_BITS << TIMER_BITS;
+	live->ticks += went;
+	live->last = value;
+	live->ran_since = 0;
+}
+
+static struct rs_error *has_stopped(struct rs_live *live, uint64_t went_at,
+				    struct rs_gdb_stopped *stopped)
+{
+	live->stopped_at_ns = now_ns();
+	live->ran_ns += live->stopped_at_ns - went_at;
+	live->ran_since += live->stopped_at_ns - went_at;
+	live->stops++;
+	live->thread = stopped->thread;
+	/* One that has shut down, or met what it can't go on from, says another signal. */
+	if (stopped->why == RS_GDB_STOPPED && stopped->signal != RS_GDB_TRAP &&
+	    stopped->signal != RS_GDB_INTERRUPT)
+		stopped->why = RS_GDB_ENDED;
+	if (stopped->why == RS_GDB_ENDED)
+		live->ended = true;
+	else if (live->ran_since > READ_NS)
+		read_clock(live);
+	return NULL;
+}
+
+static uint64_t goes(struct rs_live *live)
+{
+	uint64_t now = now_ns();
+
+	live->stopped_ns += now - live->stopped_at_ns;
+	return now;
+}
+
+struct rs_error *rs_live_run(struct rs_live *live, uint64_t ns, const volatile bool *stop,
+			     struct rs_gdb_stopped *stopped)
+{
+	bool done = false, asked = false;
+	struct rs_error *err;
+	uint64_t went_at;
+
+	*stopped = (struct rs_gdb_stopped){ .why = RS_GDB_ENDED };
+	if (live->ended)
+		return NULL;
+	went_at = goes(live);
+	err = rs_gdb_continue(live->gdb);
+	while (!err && !done) {
+		uint64_t past = now_ns() - went_at, left_ms;
+
+		if (!asked && (past >= ns || (stop && *stop))) {
+			asked = true;
+			err = rs_gdb_interrupt(live->gdb);
+		}
+		left_ms = asked ? LOOK_MS : (ns - past + NS_PER_MS - 1) / NS_PER_MS;
+		if (!err)
+			err = rs_gdb_wait(live->gdb, left_ms < LOOK_MS ? (int)left_ms : LOOK_MS,
+					  &done, stopped);
+	}
+	return err ? err : has_stopped(live, went_at, stopped);
+}
+
+struct rs_error *rs_live_step(struct rs_live *live, struct rs_gdb_stopped *stopped)
+{
+	uint64_t went_at = goes(live);
+	struct rs_error *err = rs_gdb_step_alone(live->gdb, live->thread ? live->thread : 1);
+	bool done = false;
+
+	while (!err && !done)
+		err = rs_gdb_wait(live->gdb, LOOK_MS, &done, stopped);
+	return err ? err : has_stopped(live, went_at, stopped);
+}
+
+uint64_t rs_live_ran_ns(const struct rs_live *live)
+{
+	return live->ran_ns;
+}
+
+uint64_t rs_live_stopped_ns(const struct rs_live *live)
+{
+	return live->stopped_ns;
+}
+
+/* ---- what it does to the guest ------------------------------------------------------------ */
+
+static uint64_t ticks_ns(uint64_t ticks)
+{
+	return (uint64_t)((unsigned __int128)ticks * NS_PER_SEC / TIMER_HZ);
+}
+
+struct rs_error *rs_live_calibrate(struct rs_live *live, const volatile bool *stop)
+{
+	struct rs_gdb_stopped stopped;
+	struct rs_error *err = NULL;
+
+	/* One that was just begun is in its firmware. */
+	for (int i = 0; !err && find_timer(live) == TIMER_OFF && i < FIRMWARE_RUNS; i++)
+		err = rs_live_run(live, FIRMWARE_NS, stop, &stopped);
+	if (!err) {
+		live->ran_ns = live->ran_since = live->ticks = 0;
+		err = rs_live_run(live, CALIBRATE_NS, stop, &stopped);
+	}
+	if (err)
+		return err;
+	if (live->port && !live->ended && !(stop && *stop)) {
+		read_clock(live);
+		live->rate = (double)ticks_ns(live->ticks) / (double)live->ran_ns;
+	}
+	live->ran_ns = live->ran_since = live->ticks = live->stops = live->stopped_ns = 0;
+	live->begin_ns = live->stopped_at_ns = now_ns();
+	live->measures = true;
+	return NULL;
+}
+
+void rs_live_distortion(struct rs_live *live, struct rs_distortion *d)
+{
+	double undisturbed;
+
+	*d = (struct rs_distortion){ .rate = live->rate, .factor = 1 };
+	if (!live->measures)
+		return;
+	if (!live->ended)
+		read_clock(live);
+	d->clock = live->port;
+	d->stops = live->stops;
+	d->ran_ns = live->ran_ns;
+	d->stopped_ns = live->stopped_ns;
+	d->host_ns = live->stopped_at_ns - live->begin_ns;
+	/* What went by since the clock was last read, of a machine that has gone. */
+	d->guest_ns = live->port ? ticks_ns(live->ticks) +
+					   (uint64_t)((double)live->ran_since * live->rate)
+				 : live->ran_ns;
+	undisturbed = (double)d->host_ns * live->rate;
+	d->behind_ns = (int64_t)(undisturbed - (double)d->guest_ns);
+	d->factor = d->guest_ns ? undisturbed / (double)d->guest_ns : 1;
+}
