@@ -509,7 +509,7 @@ static int by_value(const void *a, const void *b)
 void agg_trunc(struct rs_script *script, const struct aggregation *agg, int64_t n)
 {
 	struct agg_table *table = &script->runtime->aggs;
-	size_t mine = 0, kept = 0, keep = n < 0 ? (size_t)-n : (size_t)n;
+	size_t mine = 0, kept = 0, keep = n < 0 ? -(size_t)n : (size_t)n;
 	struct agg_row **sorted = malloc((table->n + 1) * sizeof(*sorted));
 
 	if (!sorted) {

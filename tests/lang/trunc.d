@@ -7,5 +7,6 @@ BEGIN
 	denormalize(@a); printa("%s %@d ", @a); printf("\n");
 	clear(@a); printa("%s %@d ", @a); printf("\n");
 	@a["two"] = sum(9); printa("%s %@d ", @a); printf("\n");
+	trunc(@a, -9223372036854775807 - 1); printa("%s ", @a); printf("\n");
 	trunc(@a); printa("%s ", @a); printf(".\n");
 }
