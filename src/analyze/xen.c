@@ -149,59 +149,41 @@ struct xen_pcpu *xen_pcpu_make(struct xen_sink *x, int cpu)
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-/* The class whose records are not all of one row: the three below are in it. */
-static bool is_gen(const struct rs_xen_record *record)
+/* Where a CPU has the row of a record's class: its lowest bit, and its subclass. */
+static inline uint32_t volume_place(uint32_t event)
 {
-	return record->event >> 12 == RS_XEN_LOST_RECORDS >> 12;
+	return (uint32_t)__builtin_ctz(event >> 16 | 1u << XEN_CLASSES) * 16 + (event >> 12 & 0xf);
 }
 
-static uint64_t volume_key(const struct rs_xen_record *record)
+/* A row that is not at hand. Not all records of class GEN are of one: three have their own. */
+static __attribute__((noinline)) struct xen_row *volume_row(struct xen_sink *x, struct xen_pcpu *p,
+							    int cpu, uint32_t event)
 {
-	if (!is_gen(record))
-		return record->event >> 12;
-	switch (record->event) {
-	case RS_XEN_CPU_CHANGE:
-		return RS_XEN_VOLUME_WINDOW;
-	case RS_XEN_WRAP_BUFFER:
-		return RS_XEN_VOLUME_WRAP;
-	case RS_XEN_LOST_RECORDS:
-		return RS_XEN_VOLUME_LOSS;
-	default:
-		return record->event >> 12;
-	}
+	uint32_t place = volume_place(event);
+	uint64_t key = 1u << (place / 16 + 4) | place % 16;
+
+	if (event == RS_XEN_CPU_CHANGE)
+		key = RS_XEN_VOLUME_WINDOW;
+	else if (event == RS_XEN_WRAP_BUFFER)
+		key = RS_XEN_VOLUME_WRAP;
+	else if (event == RS_XEN_LOST_RECORDS)
+		key = RS_XEN_VOLUME_LOSS;
+	if (place >= 16)
+		return p->volumes[place] = xen_row(x, RS_XEN_VOLUME, RS_UNKNOWN, RS_UNKNOWN,
+						   (uint32_t)cpu, key);
+	return xen_row(x, RS_XEN_VOLUME, RS_UNKNOWN, RS_UNKNOWN, (uint32_t)cpu, key);
 }
 
-/* Where a CPU has the row of a key. */
-static uint32_t volume_place(uint64_t key)
-{
-	uint32_t bit = (uint32_t)__builtin_ctz((uint32_t)(key >> 4 & 0xfff) | 1u << 12);
-
-	if (key >= RS_XEN_VOLUME_WINDOW)
-		return 12 * 16 + (uint32_t)(key - RS_XEN_VOLUME_WINDOW);
-	return (bit < 12 ? bit : 0) * 16 + (key & 0xf);
-}
-
-static struct xen_row *volume_row(struct xen_sink *x, struct xen_pcpu *p, int cpu,
-				  const struct rs_xen_record *record)
-{
-	uint64_t key = volume_key(record);
-	struct xen_row **row = &p->volumes[volume_place(key)];
-
-	if (!*row || (*row)->row.key != key) /* of several classes at once: damage */
-		*row = xen_row(x, RS_XEN_VOLUME, RS_UNKNOWN, RS_UNKNOWN, (uint32_t)cpu, key);
-	p->volume = is_gen(record) ? NULL : *row;
-	return *row;
-}
-
-static void volume(struct xen_sink *x, struct xen_pcpu *p, const struct rs_view *view)
+static inline void volume(struct xen_sink *x, struct xen_pcpu *p, const struct rs_view *view)
 {
 	const struct rs_xen_record *record = rs_view_xen(view);
-	struct xen_row *row = p->volume; /* mostly the one of the record before */
+	struct xen_row *row;
 
 	if (!record)
 		return;
-	if (!row || row->row.key != record->event >> 12)
-		row = volume_row(x, p, view->cpu, record);
+	row = p->volumes[volume_place(record->event)];
+	if (!row)
+		row = volume_row(x, p, view->cpu, record->event);
 	if (!row)
 		return;
 	row->row.count++;
@@ -222,35 +204,39 @@ static void lost(struct xen_sink *x, const struct rs_view *view)
 	xen_sched_lost(x, view, from_ns);
 }
 
-static void event(struct xen_sink *x, const struct rs_view *view)
+static inline void event(struct xen_sink *x, const struct rs_view *view)
 {
-	uint64_t provider = view->event->id >> 20;
 	struct xen_pcpu *p = xen_pcpu(x, view->cpu);
+	enum xen_handler handler;
 
-	if (!x->any) {
-		x->any = true;
-		x->from_ns = view->ts_ns;
-	}
-	x->to_ns = view->ts_ns;
 	if (p && xen_wants(x, RS_XEN_VOLUME))
 		volume(x, p, view);
-	if (view->event->kind == RS_KIND_LOSS)
+	if (__builtin_expect(view->event->kind == RS_KIND_LOSS, 0)) {
 		lost(x, view);
-	else if (provider == RS_XEN_xdt_block >> 20 || provider == RS_XEN_xen_gen_irq >> 20) {
-		xen_sched_event(x, view);
-		xen_guest_event(x, view);
+		return;
 	}
+	handler = xen_handler(view->event->id);
+	if (handler >= XEN_OF_VCPU)
+		xen_guest_event(x, view, handler);
+	else if (handler == XEN_RUNSTATE)
+		xen_sched_change(x, view);
+	else if (handler)
+		xen_pcpu_event(x, view, handler);
 }
 
 static struct rs_error *xen_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
 {
 	struct xen_sink *x = (struct xen_sink *)sink;
 
-	for (size_t i = 0; i < n; i++) {
-		if (!x->any)
-			x->from_ns = views[i].ts_ns;
-		event(x, &views[i]);
+	if (!n)
+		return NULL;
+	if (!x->any) {
+		x->any = true;
+		x->from_ns = views[0].ts_ns;
 	}
+	for (size_t i = 0; i < n; i++)
+		event(x, &views[i]);
+	x->to_ns = views[n - 1].ts_ns;
 	return x->no_memory ? rs_error_no_memory() : NULL;
 }
 

@@ -204,72 +204,109 @@ static void pv(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view *vie
 		xen_count(xen_vcpu_row(x, v, RS_XEN_PV, 0, view->event->id));
 }
 
-/* Events of a vCPU: the one whose context they came in. It is longer than others because it is a
- * switch over events. */
-static void of_vcpu(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view *view)
+#define N(symbol) ((symbol)&RS_ID_N_MAX)
+const uint8_t xen_handlers[8][XEN_HANDLERS] = {
+	[RS_IDS_XDT] = {
+		[N(RS_XEN_xdt_vmexit_vmx)] = XEN_VMEXIT_VMX,
+		[N(RS_XEN_xdt_vmexit_svm)] = XEN_VMEXIT_SVM,
+		[N(RS_XEN_xdt_vmentry)] = XEN_VMENTRY,
+		[N(RS_XEN_xdt_vmmcall)] = XEN_VMMCALL,
+		[N(RS_XEN_xdt_hypercall)] = XEN_HYPERCALL,
+		[N(RS_XEN_xdt_hypercall_rip)] = XEN_HYPERCALL,
+		[N(RS_XEN_xdt_hypercall_nr)] = XEN_HYPERCALL,
+		[N(RS_XEN_xdt_dt_mapping_fault)] = XEN_PV_EVENT,
+		[N(RS_XEN_xdt_emulate_priv_op)] = XEN_PV_EVENT,
+		[N(RS_XEN_xdt_forced_invalid_op)] = XEN_PV_EVENT,
+		[N(RS_XEN_xdt_math_state_restore)] = XEN_PV_EVENT,
+		[N(RS_XEN_xdt_page_fault)] = XEN_PV_EVENT,
+		[N(RS_XEN_xdt_paging_fixup)] = XEN_PV_EVENT,
+		[N(RS_XEN_xdt_pte_write_emul)] = XEN_PV_EVENT,
+		[N(RS_XEN_xdt_trap)] = XEN_PV_EVENT,
+		[N(RS_XEN_xdt_virq_inject)] = XEN_INJECT,
+		[N(RS_XEN_xdt_virq_inject_fake)] = XEN_INJECT,
+		[N(RS_XEN_xdt_mmio_read)] = XEN_MMIO_READ,
+		[N(RS_XEN_xdt_mmio_read_data)] = XEN_MMIO_READ,
+		[N(RS_XEN_xdt_mmio_write)] = XEN_MMIO_WRITE,
+		[N(RS_XEN_xdt_mmio_write_data)] = XEN_MMIO_WRITE,
+		[N(RS_XEN_xdt_pio_read)] = XEN_PIO_READ,
+		[N(RS_XEN_xdt_pio_read_data)] = XEN_PIO_READ,
+		[N(RS_XEN_xdt_pio_write)] = XEN_PIO_WRITE,
+		[N(RS_XEN_xdt_pio_write_data)] = XEN_PIO_WRITE,
+		[N(RS_XEN_xdt_cr_write)] = XEN_CR_WRITE,
+		[N(RS_XEN_xdt_runstate_change)] = XEN_RUNSTATE,
+		[N(RS_XEN_xdt_continue_running)] = XEN_RUNSTATE,
+		[N(RS_XEN_xdt_freq_change)... N(RS_XEN_xdt_idle_exit_irqs)] = XEN_POWER,
+	},
+	[RS_IDS_XEN] = {
+		[N(RS_XEN_xen_hvm_nested_vmexit_vmx)] = XEN_NESTED_VMX,
+		[N(RS_XEN_xen_hvm_nested_vmexit_svm)] = XEN_NESTED_SVM,
+		[N(RS_XEN_xen_pv_subcall)] = XEN_SUBCALL,
+		[N(RS_XEN_xen_pv_subcall_nr)] = XEN_SUBCALL,
+		[N(RS_XEN_xen_pv_emulate_4gb)] = XEN_PV_EVENT,
+		[N(RS_XEN_xen_hvm_io_read)] = XEN_PIO_READ,
+		[N(RS_XEN_xen_hvm_io_write)] = XEN_PIO_WRITE,
+		[N(RS_XEN_xen_irq_handled)] = XEN_PHYSICAL,
+	},
+};
+#undef N
+
+#define XEN_GUEST_KINDS                                                                            \
+	(1u << RS_XEN_EXITS | 1u << RS_XEN_CALLS | 1u << RS_XEN_PV | 1u << RS_XEN_INTERRUPTS |     \
+	 1u << RS_XEN_IO | 1u << RS_XEN_CR3)
+
+/* Events of a vCPU: the one whose context they came in. */
+void xen_guest_event(struct xen_sink *x, const struct rs_view *view, enum xen_handler handler)
 {
-	switch (view->event->id) {
-	case RS_XEN_xdt_vmexit_vmx:
+	struct xen_vcpu *v = x->kinds & XEN_GUEST_KINDS
+				     ? xen_vcpu(x, view->stream->dom, view->stream->vcpu)
+				     : NULL;
+
+	if (!v)
+		return;
+	switch (handler) {
+	case XEN_VMEXIT_VMX:
 		vmexit(x, v, view, RS_ISA_VMX);
 		break;
-	case RS_XEN_xdt_vmexit_svm:
+	case XEN_VMEXIT_SVM:
 		vmexit(x, v, view, RS_ISA_SVM);
 		break;
-	case RS_XEN_xen_hvm_nested_vmexit_vmx:
+	case XEN_NESTED_VMX:
 		vmexit(x, v, view, RS_ISA_VMX | RS_XEN_IS_NESTED);
 		break;
-	case RS_XEN_xen_hvm_nested_vmexit_svm:
+	case XEN_NESTED_SVM:
 		vmexit(x, v, view, RS_ISA_SVM | RS_XEN_IS_NESTED);
 		break;
-	case RS_XEN_xdt_vmentry:
+	case XEN_VMENTRY:
 		vmentry(x, v, view);
 		break;
-	case RS_XEN_xdt_vmmcall:
+	case XEN_VMMCALL:
 		call(x, v, RS_XEN_CALL_HVM, xen_arg(view, 0));
 		break;
-	case RS_XEN_xdt_hypercall:
-	case RS_XEN_xdt_hypercall_rip:
-	case RS_XEN_xdt_hypercall_nr:
+	case XEN_HYPERCALL:
 		call(x, v, RS_XEN_CALL_PV, xen_arg(view, 0));
 		break;
-	case RS_XEN_xen_pv_subcall:
-	case RS_XEN_xen_pv_subcall_nr:
+	case XEN_SUBCALL:
 		call(x, v, RS_XEN_CALL_SUBCALL, xen_arg(view, 0));
 		break;
-	case RS_XEN_xdt_dt_mapping_fault:
-	case RS_XEN_xdt_emulate_priv_op:
-	case RS_XEN_xdt_forced_invalid_op:
-	case RS_XEN_xdt_math_state_restore:
-	case RS_XEN_xdt_page_fault:
-	case RS_XEN_xdt_paging_fixup:
-	case RS_XEN_xdt_pte_write_emul:
-	case RS_XEN_xdt_trap:
-	case RS_XEN_xen_pv_emulate_4gb:
+	case XEN_PV_EVENT:
 		pv(x, v, view);
 		break;
-	case RS_XEN_xdt_virq_inject:
-	case RS_XEN_xdt_virq_inject_fake:
+	case XEN_INJECT:
 		inject(x, v, view);
 		break;
-	case RS_XEN_xdt_mmio_read:
-	case RS_XEN_xdt_mmio_read_data:
+	case XEN_MMIO_READ:
 		io(x, v, RS_CAUSE_MMIO_READ, xen_arg(view, 0));
 		break;
-	case RS_XEN_xdt_mmio_write:
-	case RS_XEN_xdt_mmio_write_data:
+	case XEN_MMIO_WRITE:
 		io(x, v, RS_CAUSE_MMIO_WRITE, xen_arg(view, 0));
 		break;
-	case RS_XEN_xdt_pio_read:
-	case RS_XEN_xdt_pio_read_data:
-	case RS_XEN_xen_hvm_io_read:
+	case XEN_PIO_READ:
 		io(x, v, RS_CAUSE_PIO_READ, xen_arg(view, 0));
 		break;
-	case RS_XEN_xdt_pio_write:
-	case RS_XEN_xdt_pio_write_data:
-	case RS_XEN_xen_hvm_io_write:
+	case XEN_PIO_WRITE:
 		io(x, v, RS_CAUSE_PIO_WRITE, xen_arg(view, 0));
 		break;
-	case RS_XEN_xdt_cr_write:
+	case XEN_CR_WRITE:
 		cr_write(x, v, view);
 		break;
 	default:
@@ -277,30 +314,10 @@ static void of_vcpu(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view
 	}
 }
 
-static bool is_of_vcpu(uint64_t id)
+void xen_pcpu_event(struct xen_sink *x, const struct rs_view *view, enum xen_handler handler)
 {
-	return (id >= RS_XEN_xdt_dt_mapping_fault && id <= RS_XEN_xdt_pagefault_xen) ||
-	       (id >= RS_XEN_xen_hvm_nested_vmentry && id <= RS_XEN_xen_hvm_io_write) ||
-	       (id >= RS_XEN_xen_pv_emulate_4gb && id <= RS_XEN_xen_pv_subcall_nr);
-}
-
-#define XEN_GUEST_KINDS                                                                            \
-	(1u << RS_XEN_EXITS | 1u << RS_XEN_CALLS | 1u << RS_XEN_PV | 1u << RS_XEN_INTERRUPTS |     \
-	 1u << RS_XEN_IO | 1u << RS_XEN_CR3)
-
-void xen_guest_event(struct xen_sink *x, const struct rs_view *view)
-{
-	uint64_t id = view->event->id;
-	struct xen_vcpu *v;
-
-	if (is_of_vcpu(id)) {
-		v = x->kinds & XEN_GUEST_KINDS ? xen_vcpu(x, view->stream->dom, view->stream->vcpu)
-					       : NULL;
-		if (v)
-			of_vcpu(x, v, view);
-	} else if (id == RS_XEN_xen_irq_handled) {
+	if (handler == XEN_PHYSICAL)
 		physical(x, view);
-	} else if (id >= RS_XEN_xdt_freq_change && id <= RS_XEN_xdt_idle_exit_irqs) {
+	else
 		power(x, view);
-	}
 }

@@ -6,6 +6,10 @@
 #include "analyze/xen.h"
 #include "xen/layout.h"
 
+#include <string.h>
+
+#include <ringside/record.h>
+
 #define XEN_ROWS_MAX  65536u /* 170 MB with a histogram each */
 #define XEN_VCPUS_MAX 65536u
 #define XEN_PCPUS_MAX 4096u /* the most that Xen can be built for */
@@ -69,8 +73,9 @@ struct xen_domain {
 	struct xen_row *states[RS_XEN_TOGETHER_COUNT];
 };
 
-/* Places of records by class: one of 12 bits, one of 16 subclasses; and enum rs_xen_volume's. */
-#define XEN_VOLUMES (12 * 16 + 3)
+/* Places of records by class: one of 12 bits, or none, one of 16 subclasses. */
+#define XEN_CLASSES 12
+#define XEN_VOLUMES ((XEN_CLASSES + 1) * 16)
 
 struct xen_pcpu {
 	bool seen; /* who ran is known */
@@ -79,8 +84,7 @@ struct xen_pcpu {
 	bool whole;
 	int64_t since_ns;
 	struct xen_row *states[RS_XEN_PCPU_STATES];
-	struct xen_row *volumes[XEN_VOLUMES]; /* by class; NULL: not yet */
-	struct xen_row *volume;		      /* the one that was counted in last; NULL: any */
+	struct xen_row *volumes[XEN_VOLUMES]; /* by place; NULL: not at hand */
 	struct xen_row *cstate;		      /* it is in, since */
 	int64_t cstate_ns;
 };
@@ -104,6 +108,40 @@ struct xen_sink {
 	uint64_t lost, losses, contradictions, refused;
 	bool no_memory;
 };
+
+/* What is done with an event: what it says of its vCPU, its physical CPU, or nothing. */
+enum xen_handler {
+	XEN_NOTHING,
+	XEN_RUNSTATE,
+	XEN_PHYSICAL, /* interrupt */
+	XEN_POWER,
+	XEN_OF_VCPU, /* from here on */
+	XEN_VMEXIT_VMX = XEN_OF_VCPU,
+	XEN_VMEXIT_SVM,
+	XEN_NESTED_VMX,
+	XEN_NESTED_SVM,
+	XEN_VMENTRY,
+	XEN_VMMCALL,
+	XEN_HYPERCALL,
+	XEN_SUBCALL,
+	XEN_PV_EVENT,
+	XEN_INJECT,
+	XEN_MMIO_READ,
+	XEN_MMIO_WRITE,
+	XEN_PIO_READ,
+	XEN_PIO_WRITE,
+	XEN_CR_WRITE,
+};
+
+#define XEN_HANDLERS 256u			    /* more than xdt or xen have events */
+extern const uint8_t xen_handlers[8][XEN_HANDLERS]; /* by provider, by number */
+
+static inline enum xen_handler xen_handler(uint64_t id)
+{
+	if (id & ~(UINT64_C(7) << 20 | (XEN_HANDLERS - 1)))
+		return XEN_NOTHING;
+	return (enum xen_handler)xen_handlers[id >> 20][id & (XEN_HANDLERS - 1)];
+}
 
 static inline bool xen_wants(const struct xen_sink *x, enum rs_xen_kind kind)
 {
@@ -170,23 +208,24 @@ void xen_sched_lost(struct xen_sink *x, const struct rs_view *view, int64_t from
 void xen_sched_close(struct xen_sink *x, int64_t now_ns);
 
 /* xen_guest.c: what a guest does; and that its vCPU wants to run, runs, stops, halts, is lost. */
-void xen_guest_event(struct xen_sink *x, const struct rs_view *view);
+void xen_guest_event(struct xen_sink *x, const struct rs_view *view, enum xen_handler handler);
+/* The same of a physical CPU. */
+void xen_pcpu_event(struct xen_sink *x, const struct rs_view *view, enum xen_handler handler);
 void xen_guest_exit_ends(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns);
 void xen_guest_halts(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns);
 void xen_guest_runs(struct xen_vcpu *v, int64_t now_ns);
 void xen_guest_stops(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns);
 void xen_guest_lost(struct xen_vcpu *v);
 
-static inline void xen_sched_event(struct xen_sink *x, const struct rs_view *view)
-{
-	if (view->event->id == RS_XEN_xdt_runstate_change ||
-	    view->event->id == RS_XEN_xdt_continue_running)
-		xen_sched_change(x, view);
-}
-
 static inline uint64_t xen_arg(const struct rs_view *view, uint32_t at)
 {
-	return rs_field_value(&view->event->fields[at], view->payload);
+	const struct rs_field *field = &view->event->fields[at];
+	uint32_t value;
+
+	if (field->type != RS_TYPE_U32) /* most are */
+		return rs_field_value(field, view->payload);
+	memcpy(&value, view->payload + field->offset, sizeof(value));
+	return value;
 }
 
 #endif

@@ -23,10 +23,13 @@ struct rs_hist {
 	uint64_t count[RS_HIST_BUCKETS];
 };
 
-/* The place of the highest bit that is set; value is not 0. The empty asm keeps a step one jump:
- * a BPF compiler would make two selections of it. */
+/* The place of the highest bit that is set; value is not 0. BPF has no instruction for it; the
+ * empty asm keeps a step one jump: its compiler would make two selections of it. */
 static inline uint32_t rs_hist_log2(uint64_t value)
 {
+#ifndef __bpf__
+	return 63u - (uint32_t)__builtin_clzll(value);
+#else
 	uint32_t at = 0;
 
 #define RS_HIST_STEP(bits)                                                                         \
@@ -43,6 +46,7 @@ static inline uint32_t rs_hist_log2(uint64_t value)
 	RS_HIST_STEP(1)
 #undef RS_HIST_STEP
 	return at;
+#endif
 }
 
 /* Always below RS_HIST_BUCKETS. */

@@ -7,14 +7,9 @@
 
 #include "base/utf8.h"
 
-static const char digits[] = "00010203040506070809101112131415161718192021222324"
-			     "25262728293031323334353637383940414243444546474849"
-			     "50515253545556575859606162636465666768697071727374"
-			     "75767778798081828384858687888990919293949596979899";
-
 struct rs_error *rs_out_init(struct rs_out *out, int fd)
 {
-	*out = (struct rs_out){ .fd = fd, .buffer = malloc(RS_OUT_BYTES) };
+	*out = (struct rs_out){ .fd = fd, .buffer = malloc(RS_OUT_BYTES + RS_OUT_SLACK) };
 	return out->buffer ? NULL : rs_error_no_memory();
 }
 
@@ -24,7 +19,7 @@ void rs_out_deinit(struct rs_out *out)
 	out->buffer = NULL;
 }
 
-static void write_all(struct rs_out *out)
+void rs_out_write(struct rs_out *out)
 {
 	size_t done = 0;
 
@@ -41,7 +36,7 @@ static void write_all(struct rs_out *out)
 
 struct rs_error *rs_out_flush(struct rs_out *out)
 {
-	write_all(out);
+	rs_out_write(out);
 	return out->error ? rs_error_errno(out->error, "writing") : NULL;
 }
 
@@ -50,12 +45,6 @@ struct rs_error *rs_out_end(struct rs_out *out, struct rs_error *err)
 	err = rs_error_first(err, rs_out_flush(out));
 	rs_out_deinit(out);
 	return err;
-}
-
-void rs_out_line(struct rs_out *out)
-{
-	if (RS_OUT_BYTES - out->used < RS_OUT_LINE)
-		write_all(out);
 }
 
 void rs_out_long(struct rs_out *out, const char *text, size_t len)
@@ -90,31 +79,51 @@ static uint32_t decimals_of(uint64_t value)
 #undef E12
 }
 
-void rs_out_dec(struct rs_out *out, uint64_t value)
-{
-	uint32_t n, rest;
-	char *end;
+#define E8 100000000u
 
-	if (value < 10) {
-		rs_out_char(out, (char)('0' + value));
-		return;
-	}
-	n = decimals_of(value);
-	end = out->buffer + out->used + n;
+/* A value below 10^8 as eight digits, the first in the lowest byte: all of them at once. */
+static inline uint64_t eight_digits(uint32_t value)
+{
+	/* two halves of four digits, then pairs, then digits: x/100 and x/10 by multiplication,
+	 * which is exact for what there can be */
+	uint64_t x = value / 10000 | (uint64_t)(value % 10000) << 32, above;
+
+	above = x * 10486 >> 20 & UINT64_C(0x0000007f0000007f);
+	x = above | (x - above * 100) << 16;
+	above = x * 103 >> 10 & UINT64_C(0x000f000f000f000f);
+	x = above | (x - above * 10) << 8;
+	return x | UINT64_C(0x3030303030303030);
+}
+
+/* The same of 32 bits, in hexadecimal. */
+static inline uint64_t eight_nibbles(uint32_t value)
+{
+	uint64_t x = value, letters;
+
+	x = (x | x << 16) & UINT64_C(0x0000ffff0000ffff);
+	x = (x | x << 8) & UINT64_C(0x00ff00ff00ff00ff);
+	x = (x | x << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	x = __builtin_bswap64(x);
+	letters = (x + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
+	return x + UINT64_C(0x3030303030303030) + letters * ('a' - '9' - 1);
+}
+
+/* The last n of eight. */
+static inline void put_last(struct rs_out *out, uint64_t eight, uint32_t n)
+{
+	eight >>= 64 - 8 * n;
+	memcpy(out->buffer + out->used, &eight, sizeof(eight));
 	out->used += n;
-	for (; value > UINT32_MAX; value /= 100) {
-		end -= 2;
-		memcpy(end, digits + value % 100 * 2, 2);
+}
+
+void rs_out_dec_long(struct rs_out *out, uint64_t value)
+{
+	if (value >= E8) {
+		rs_out_dec(out, value / E8);
+		put_last(out, eight_digits((uint32_t)(value % E8)), 8);
+	} else {
+		put_last(out, eight_digits((uint32_t)value), decimals_of(value));
 	}
-	/* What fits is divided with half as many bits, which is faster. */
-	for (rest = (uint32_t)value; rest >= 100; rest /= 100) {
-		end -= 2;
-		memcpy(end, digits + rest % 100 * 2, 2);
-	}
-	if (rest >= 10)
-		memcpy(end - 2, digits + rest * 2, 2);
-	else
-		end[-1] = (char)('0' + rest);
 }
 
 void rs_out_signed(struct rs_out *out, int64_t value)
@@ -127,34 +136,31 @@ void rs_out_signed(struct rs_out *out, int64_t value)
 void rs_out_hex(struct rs_out *out, uint64_t value)
 {
 	uint32_t n = (uint32_t)(67 - __builtin_clzll(value | 1)) / 4;
-	char *at = out->buffer + out->used, *end = at + 2 + n;
 
-	out->used += 2 + n;
-	memcpy(at, "0x", 2);
-	do {
-		*--end = "0123456789abcdef"[value & 15];
-		value >>= 4;
-	} while (value);
+	memcpy(out->buffer + out->used, "0x", 2);
+	out->used += 2;
+	if (n == 1) { /* many are */
+		rs_out_char(out, "0123456789abcdef"[value]);
+		return;
+	}
+	if (n > 8) {
+		put_last(out, eight_nibbles((uint32_t)(value >> 32)), n - 8);
+		n = 8;
+	}
+	put_last(out, eight_nibbles((uint32_t)value), n);
 }
 
 void rs_out_seconds(struct rs_out *out, int64_t ns)
 {
 	uint64_t value = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-	uint64_t whole = value / 1000000000;
 	uint32_t rest = (uint32_t)(value % 1000000000);
-	char decimals[10];
 
 	if (ns < 0)
 		rs_out_char(out, '-');
-	rs_out_dec(out, whole);
-	decimals[0] = '.';
-	decimals[9] = (char)('0' + rest % 10);
-	rest /= 10;
-	for (int i = 7; i > 0; i -= 2) {
-		memcpy(decimals + i, digits + rest % 100 * 2, 2);
-		rest /= 100;
-	}
-	rs_out_bytes(out, decimals, sizeof(decimals));
+	rs_out_dec(out, value / 1000000000);
+	rs_out_char(out, '.');
+	rs_out_char(out, (char)('0' + rest / E8));
+	put_last(out, eight_digits(rest % E8), 8);
 }
 
 void rs_out_quoted(struct rs_out *out, const char *text, size_t len, size_t most)

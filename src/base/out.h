@@ -15,6 +15,7 @@
 #define RS_OUT_BYTES (128u << 10)
 #define RS_OUT_LINE  (8u << 10) /* room that rs_out_line() makes sure of */
 #define RS_OUT_SHORT 255u	/* a longer text takes room by itself */
+#define RS_OUT_SLACK 64u	/* bytes behind the buffer that may be written, and mean nothing */
 
 struct rs_out {
 	int fd;
@@ -32,8 +33,15 @@ struct rs_error *rs_out_flush(struct rs_out *out);
 /* Writes what there is, and frees. err, which is taken, or else what went wrong with writing. */
 struct rs_error *rs_out_end(struct rs_out *out, struct rs_error *err);
 
+/* Writes what there is; what goes wrong is told later. */
+void rs_out_write(struct rs_out *out);
+
 /* Makes room for RS_OUT_LINE bytes, which the calls below take without asking. */
-void rs_out_line(struct rs_out *out);
+static inline void rs_out_line(struct rs_out *out)
+{
+	if (RS_OUT_BYTES - out->used < RS_OUT_LINE)
+		rs_out_write(out);
+}
 
 static inline void rs_out_char(struct rs_out *out, char c)
 {
@@ -44,6 +52,18 @@ static inline void rs_out_char(struct rs_out *out, char c)
 static inline void rs_out_bytes(struct rs_out *out, const char *text, size_t len)
 {
 	memcpy(out->buffer + out->used, text, len);
+	out->used += len;
+}
+
+/* The same of a short text, of which RS_OUT_PIECE bytes can be read whatever its length is: a
+ * copy of a known size needs no call. */
+#define RS_OUT_PIECE 32u
+static inline void rs_out_piece(struct rs_out *out, const char *text, size_t len)
+{
+	if (__builtin_expect(len <= RS_OUT_PIECE, 1))
+		memcpy(out->buffer + out->used, text, RS_OUT_PIECE);
+	else
+		memcpy(out->buffer + out->used, text, len);
 	out->used += len;
 }
 
@@ -60,7 +80,17 @@ static inline void rs_out_text(struct rs_out *out, const char *text)
 		rs_out_long(out, text, len);
 }
 
-void rs_out_dec(struct rs_out *out, uint64_t value);
+/* Its part that has more than one digit. */
+void rs_out_dec_long(struct rs_out *out, uint64_t value);
+
+static inline void rs_out_dec(struct rs_out *out, uint64_t value)
+{
+	if (value < 10)
+		rs_out_char(out, (char)('0' + value));
+	else
+		rs_out_dec_long(out, value);
+}
+
 void rs_out_signed(struct rs_out *out, int64_t value);
 void rs_out_hex(struct rs_out *out, uint64_t value); /* with 0x */
 

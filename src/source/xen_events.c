@@ -287,17 +287,15 @@ static void isa_look(struct rs_xen_events *x, const struct rs_xen_record *record
 
 /* ---- records into views --------------------------------------------------------------------- */
 
-/* The record is in the next slot; makes up to VIEWS_RECORD views. */
-static inline void process(struct rs_xen_events *x, struct rs_xen_pcpu *at,
-			   struct rs_xen_slot *slot, uint64_t tsc)
+/* Records of losses, and the scheduler's: they say whose the CPU is. */
+static __attribute__((noinline)) void process_context(struct rs_xen_events *x,
+						      struct rs_xen_pcpu *at,
+						      struct rs_xen_slot *slot, uint64_t tsc)
 {
 	struct pcpu *p = at->owner;
-	uint32_t event = slot->record.event;
 	const struct rs_event *made;
 
-	if ((event & ~(RS_XEN_64 | RS_XEN_NESTED)) == RS_XEN_VMEXIT)
-		isa_look(x, &slot->record);
-	if (event >> 16 == 2 && rs_xen_number(event) == RS_XEN_SWITCH && slot->record.n == 4) {
+	if (rs_xen_number(slot->record.event) == RS_XEN_SWITCH && slot->record.n == 4) {
 		on_switch(x, p, tsc, at->cpu);
 		slot = &x->slots[x->n];
 	}
@@ -305,11 +303,26 @@ static inline void process(struct rs_xen_events *x, struct rs_xen_pcpu *at,
 	if (made == x->decoder.lost) {
 		on_lost(x, p, slot, tsc);
 		emit(x, made, &x->vcpus.lost, tsc, at->cpu);
+	} else if (slot->record.event >> 16 != 2 || on_sched(x, p, slot, tsc, at->cpu)) {
+		emit_slot(x, slot, made, p->now, tsc, at->cpu);
+	}
+}
+
+/* The record is in the next slot; makes up to VIEWS_RECORD views. */
+static inline void process(struct rs_xen_events *x, struct rs_xen_pcpu *at,
+			   struct rs_xen_slot *slot, uint64_t tsc)
+{
+	const struct pcpu *p = at->owner;
+	const uint32_t event = slot->record.event;
+
+	if (event >> 16 <= 2) { /* GEN, SCHED */
+		process_context(x, at, slot, tsc);
 		return;
 	}
-	if (event >> 16 == 2 && !on_sched(x, p, slot, tsc, at->cpu))
-		return;
-	emit_slot(x, slot, made, p->now, tsc, at->cpu);
+	if ((event & ~(RS_XEN_64 | RS_XEN_NESTED)) == RS_XEN_VMEXIT)
+		isa_look(x, &slot->record);
+	emit_slot(x, slot, rs_xen_decode(&x->decoder, &slot->record, tsc, slot->payload), p->now,
+		  tsc, at->cpu);
 }
 
 static struct rs_error *owner_of(struct rs_xen_events *x, struct rs_xen_pcpu *pcpu)

@@ -58,13 +58,12 @@ static struct rs_error *block_read(struct live *l, struct rs_xen_tbuf *buf, uint
 				   struct rs_xen_block **out)
 {
 	uint32_t head[HEAD_WORDS] = { RS_XEN_CPU_CHANGE | 2u << 28, buf->cpu, bytes };
-	struct rs_xen_block *block =
-		malloc(sizeof(*block) + sizeof(head) + bytes + LOST_WORDS * sizeof(uint32_t));
+	const uint32_t room = (uint32_t)(sizeof(head) + LOST_WORDS * sizeof(uint32_t)) + bytes;
+	struct rs_xen_block *block = rs_xen_block_create(l->bytes, room);
 
 	if (!block)
 		return rs_error_no_memory();
-	*block = (struct rs_xen_block){ .offset = l->bytes,
-					.bytes = (uint32_t)sizeof(head) + bytes };
+	block->bytes = (uint32_t)sizeof(head) + bytes;
 	memcpy(block->data, head, sizeof(head));
 	rs_xen_tbuf_read(buf, block->data + sizeof(head), bytes);
 	*out = block;
@@ -220,8 +219,8 @@ static int64_t watermark(struct live *l)
 	uint64_t tsc = l->round_tsc[1];
 	int64_t ns;
 
-	if (r->n_heap && r->pcpus[r->heap[0]]->next_tsc < tsc)
-		tsc = r->pcpus[r->heap[0]]->next_tsc;
+	if (r->n_heap && r->heap[0]->next_tsc < tsc)
+		tsc = r->heap[0]->next_tsc;
 	if (l->round_tsc[1] && tsc > l->records.taken_tsc) {
 		l->records.taken_tsc = tsc; /* what comes before it after all is late */
 		ns = rs_clock_ns(l->options.clock, tsc);

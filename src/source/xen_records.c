@@ -4,76 +4,67 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Read ahead of what is taken, at most. */
-#define AHEAD_MAX (256u << 20)
 /* A stamp so many cycles after the one before is none: hours, at any frequency. */
 #define JUMP_MAX (UINT64_C(1) << 46)
-
-static uint32_t word_at(const uint8_t *at)
-{
-	uint32_t word;
-
-	memcpy(&word, at, sizeof(word));
-	return word;
-}
-
-static uint64_t stamp_at(const uint8_t *at)
-{
-	uint64_t stamp;
-
-	memcpy(&stamp, at, sizeof(stamp));
-	return stamp;
-}
 
 #define EVENT(head)   RS_XEN_HEAD_EVENT(head)
 #define WORDS(head)   RS_XEN_HEAD_WORDS(head)
 #define STAMPED(head) RS_XEN_HEAD_STAMPED(head)
 #define BYTES(head)   RS_XEN_HEAD_BYTES(head)
 
+#define HAS (-1u)
+/* A form of n words, the masks of which follow. */
+#define FORM(with_stamp, n_words, ...)                                                             \
+	{                                                                                          \
+		.words = { __VA_ARGS__ }, .bytes = 4 + 8 * (with_stamp) + 4 * (n_words),           \
+		.words_at = 4 + 8 * (with_stamp), .n = (n_words), .stamped = (with_stamp)          \
+	}
+#define FORMS(with_stamp)                                                                          \
+	FORM(with_stamp, 0, 0), FORM(with_stamp, 1, HAS), FORM(with_stamp, 2, HAS, HAS),           \
+		FORM(with_stamp, 3, HAS, HAS, HAS), FORM(with_stamp, 4, HAS, HAS, HAS, HAS),       \
+		FORM(with_stamp, 5, HAS, HAS, HAS, HAS, HAS),                                      \
+		FORM(with_stamp, 6, HAS, HAS, HAS, HAS, HAS, HAS),                                 \
+		FORM(with_stamp, 7, HAS, HAS, HAS, HAS, HAS, HAS, HAS)
+const struct rs_xen_form rs_xen_forms[16] = { FORMS(0), FORMS(1) };
+
 /* ---- the heap: CPUs that have records in hand, by the stamp of the next --------------------- */
 
-static bool before(const struct rs_xen_records *r, uint32_t a, uint32_t b)
+static bool before(const struct rs_xen_pcpu *a, const struct rs_xen_pcpu *b)
 {
-	uint64_t x = r->pcpus[a]->next_tsc, y = r->pcpus[b]->next_tsc;
-
-	return x < y || (x == y && r->pcpus[a]->cpu < r->pcpus[b]->cpu);
+	return a->next_tsc < b->next_tsc || (a->next_tsc == b->next_tsc && a->cpu < b->cpu);
 }
 
-static void sift_down(struct rs_xen_records *r)
+/* The top has changed its stamp: finds its place, and what the new one must stay below to keep
+ * it. */
+void rs_xen_records_sift(struct rs_xen_records *r)
 {
-	uint32_t item = r->heap[0], at = 0, child;
+	struct rs_xen_pcpu *item = r->heap[0];
+	uint32_t at = 0, child;
+	uint64_t rival = UINT64_MAX;
 
 	while ((child = at * 2 + 1) < r->n_heap) {
-		if (child + 1 < r->n_heap && before(r, r->heap[child + 1], r->heap[child]))
+		if (child + 1 < r->n_heap && before(r->heap[child + 1], r->heap[child]))
 			child++;
-		if (!before(r, r->heap[child], item))
+		if (!before(r->heap[child], item))
 			break;
 		r->heap[at] = r->heap[child];
 		at = child;
 	}
 	r->heap[at] = item;
-}
-
-/* The top has changed its stamp: finds its place, and what it must stay below to keep it. */
-static void sift_top(struct rs_xen_records *r)
-{
-	uint64_t rival = UINT64_MAX;
-
-	sift_down(r);
-	for (uint32_t child = 1; child <= 2 && child < r->n_heap; child++) {
-		uint64_t tsc = r->pcpus[r->heap[child]]->next_tsc;
+	for (child = 1; child <= 2 && child < r->n_heap; child++) {
+		uint64_t tsc = r->heap[child]->next_tsc;
 
 		rival = tsc < rival ? tsc : rival;
 	}
 	r->rival_tsc = rival;
 }
 
-static void push(struct rs_xen_records *r, uint32_t item)
+static void push(struct rs_xen_records *r, struct rs_xen_pcpu *item)
 {
 	uint32_t at = r->n_heap++;
 
 	r->rival_tsc = 0;
-	while (at && before(r, item, r->heap[(at - 1) / 2])) {
+	while (at && before(item, r->heap[(at - 1) / 2])) {
 		r->heap[at] = r->heap[(at - 1) / 2];
 		at = (at - 1) / 2;
 	}
@@ -85,7 +76,7 @@ static void heap_make(struct rs_xen_records *r)
 	r->n_heap = 0;
 	for (uint32_t i = 0; i < r->n_pcpus; i++) {
 		if (r->pcpus[i]->in_heap)
-			push(r, i);
+			push(r, r->pcpus[i]);
 	}
 }
 
@@ -109,7 +100,7 @@ uint32_t rs_xen_block_believed(const struct rs_xen_block *block, uint32_t end)
 	uint32_t good = 0, at = 0;
 
 	while (at < end) {
-		uint32_t head = word_at(block->data + at);
+		uint32_t head = rs_xen_word_at(block->data + at);
 
 		at += BYTES(head);
 		if (rs_xen_is_known(EVENT(head), WORDS(head)))
@@ -146,9 +137,9 @@ static uint64_t first_stamp(const struct rs_xen_block *block, uint32_t end)
 	uint32_t head;
 
 	for (uint32_t at = 0; at < end; at += BYTES(head)) {
-		head = word_at(block->data + at);
+		head = rs_xen_word_at(block->data + at);
 		if (STAMPED(head))
-			return stamp_at(block->data + at + 4);
+			return rs_xen_stamp_at(block->data + at + 4);
 	}
 	return 0;
 }
@@ -161,28 +152,30 @@ const char *rs_xen_block_check(struct rs_xen_pcpu *pcpu, struct rs_xen_block *bl
 	struct walk walk = { .last_at = NOWHERE,
 			     .read_tsc = pcpu->read_tsc,
 			     .has_tsc = pcpu->has_tsc };
-	uint64_t n = 0, most = pcpu->tsc_max ? pcpu->tsc_max : UINT64_MAX;
-	uint32_t at = 0, bytes = block->bytes, head, size;
+	const uint64_t most = pcpu->tsc_max ? pcpu->tsc_max : UINT64_MAX;
+	const uint32_t bytes = block->bytes;
+	uint64_t n = 0, tsc;
+	uint32_t at = 0, head, size;
 
+	if (has_head && bytes >= 4 && BYTES(rs_xen_word_at(block->data)) <= bytes) {
+		at = BYTES(rs_xen_word_at(block->data));
+		n = 1;
+	}
 	for (; bytes - at >= 4; at += size, n++) {
-		uint64_t tsc;
-
-		head = word_at(block->data + at);
-		size = BYTES(head);
+		head = rs_xen_word_at(block->data + at);
+		size = rs_xen_forms[head >> 28].bytes;
 		if (size > bytes - at)
 			break;
-		if (!at && has_head)
-			continue;
 		if (!is_event(EVENT(head)) || EVENT(head) == RS_XEN_CPU_CHANGE) {
 			what = "this is no record";
 			break;
 		}
 		if (!STAMPED(head))
 			continue;
-		tsc = stamp_at(block->data + at + 4);
-		if (tsc < walk.read_tsc || tsc - walk.read_tsc > JUMP_MAX)
+		tsc = rs_xen_stamp_at(block->data + at + 4);
+		if (tsc - walk.read_tsc > JUMP_MAX) /* or before it, or the first */
 			what = stamp_wrong(walk, tsc, &at);
-		if (!what && tsc > most)
+		if (tsc > most && !what)
 			what = "time is ahead of the present";
 		if (what)
 			break;
@@ -204,13 +197,22 @@ const char *rs_xen_block_check(struct rs_xen_pcpu *pcpu, struct rs_xen_block *bl
 /* ---- blocks ------------------------------------------------------------------------------------
  */
 
-static inline void head_look(struct rs_xen_pcpu *pcpu)
+struct rs_xen_block *rs_xen_block_create(uint64_t offset, uint32_t room)
 {
-	uint32_t head = word_at(pcpu->at);
+	struct rs_xen_block *block = malloc(sizeof(*block) + room + RS_XEN_BLOCK_SLACK);
 
-	pcpu->next_tsc = pcpu->tsc;
-	if (STAMPED(head))
-		pcpu->next_tsc = stamp_at(pcpu->at + 4) + (uint64_t)pcpu->skew;
+	if (!block)
+		return NULL;
+	*block = (struct rs_xen_block){ .offset = offset };
+	memset(block->data + room, 0, RS_XEN_BLOCK_SLACK);
+	return block;
+}
+
+static void block_begin(struct rs_xen_pcpu *pcpu)
+{
+	pcpu->at = pcpu->first->data;
+	pcpu->end = pcpu->at + pcpu->first->bytes;
+	rs_xen_pcpu_look(pcpu);
 }
 
 void rs_xen_records_add(struct rs_xen_records *r, struct rs_xen_pcpu *pcpu,
@@ -228,13 +230,9 @@ void rs_xen_records_add(struct rs_xen_records *r, struct rs_xen_pcpu *pcpu,
 	pcpu->last = block;
 	if (pcpu->in_heap)
 		return;
-	pcpu->at = block->data;
 	pcpu->in_heap = true;
-	head_look(pcpu);
-	for (uint32_t i = 0; i < r->n_pcpus; i++) {
-		if (r->pcpus[i] == pcpu)
-			push(r, i);
-	}
+	block_begin(pcpu);
+	push(r, pcpu);
 }
 
 struct rs_error *rs_xen_records_pcpu(struct rs_xen_records *r, uint32_t cpu,
@@ -245,7 +243,8 @@ struct rs_error *rs_xen_records_pcpu(struct rs_xen_records *r, uint32_t cpu,
 	if (!pcpu) {
 		struct rs_xen_pcpu **more =
 			realloc(r->pcpus, (r->n_pcpus + 1) * sizeof(struct rs_xen_pcpu *));
-		uint32_t *heap = realloc(r->heap, (r->n_pcpus + 1) * sizeof(*heap));
+		struct rs_xen_pcpu **heap =
+			realloc(r->heap, (r->n_pcpus + 1) * sizeof(struct rs_xen_pcpu *));
 
 		r->pcpus = more ? more : r->pcpus;
 		r->heap = heap ? heap : r->heap;
@@ -276,18 +275,13 @@ void rs_xen_records_round(struct rs_xen_records *r, uint32_t cpu)
 /* ---- taking ------------------------------------------------------------------------------------
  */
 
-static inline bool may_take(const struct rs_xen_records *r, uint64_t tsc)
-{
-	return tsc <= r->round_max[2] || r->ended || r->held >= AHEAD_MAX;
-}
-
 bool rs_xen_records_ready(const struct rs_xen_records *r)
 {
-	return r->n_heap && may_take(r, r->pcpus[r->heap[0]]->next_tsc);
+	return r->n_heap && rs_xen_may_take(r, r->heap[0]->next_tsc);
 }
 
-/* The first block of the CPU on top has been taken. False: so has its last. */
-static __attribute__((noinline)) bool block_next(struct rs_xen_records *r, struct rs_xen_pcpu *pcpu)
+/* The first block of the CPU on top has been taken. */
+void rs_xen_records_block_next(struct rs_xen_records *r, struct rs_xen_pcpu *pcpu)
 {
 	struct rs_xen_block *block = pcpu->first;
 
@@ -295,93 +289,24 @@ static __attribute__((noinline)) bool block_next(struct rs_xen_records *r, struc
 	pcpu->first = block->next;
 	free(block);
 	if (pcpu->first) {
-		pcpu->at = pcpu->first->data;
-		return true;
+		block_begin(pcpu);
+	} else {
+		pcpu->in_heap = false;
+		r->heap[0] = r->heap[--r->n_heap];
 	}
-	pcpu->in_heap = false;
-	r->heap[0] = r->heap[--r->n_heap];
 	if (r->n_heap)
-		sift_top(r);
-	return false;
-}
-
-/* Goes on to the CPU's next record. */
-static inline void head_next(struct rs_xen_records *r, struct rs_xen_pcpu *pcpu, uint32_t bytes)
-{
-	const struct rs_xen_block *block = pcpu->first;
-
-	pcpu->at += bytes;
-	if (pcpu->at == block->data + block->bytes && !block_next(r, pcpu))
-		return;
-	head_look(pcpu);
-	if (pcpu->next_tsc >= r->rival_tsc)
-		sift_top(r);
-}
-
-/* Copies of sizes that are known are faster than a call or a loop: two of them, that overlap. */
-static inline void words_copy(uint32_t *to, const uint8_t *from, uint32_t n)
-{
-	if (n >= 4) {
-		memcpy(to, from, 16);
-		memcpy(to + n - 4, from + 4 * (n - 4), 16);
-	} else if (n >= 2) {
-		memcpy(to, from, 8);
-		memcpy(to + n - 2, from + 4 * (n - 2), 8);
-	} else if (n) {
-		memcpy(to, from, 4);
-	}
-}
-
-static inline void record_read(const uint8_t *at, struct rs_xen_record *record)
-{
-	uint32_t head = word_at(at), stamped = STAMPED(head);
-
-	*record = (struct rs_xen_record){ .event = EVENT(head),
-					  .n = (uint8_t)WORDS(head),
-					  .stamped = (uint8_t)stamped };
-	words_copy(record->words, at + 4 + 8 * stamped, WORDS(head));
+		rs_xen_records_sift(r);
 }
 
 /* A window's head: what else there is to know of it, to write it again as it was. */
-static __attribute__((noinline)) void window_tell(const struct rs_xen_pcpu *pcpu,
-						  struct rs_xen_record *record)
+void rs_xen_records_window_tell(const struct rs_xen_pcpu *pcpu, struct rs_xen_record *record)
 {
 	const struct rs_xen_block *block = pcpu->first;
 	uint64_t facts[2] = { block->offset + (uint64_t)(pcpu->at - block->data),
 			      (uint64_t)pcpu->skew };
 
-	memcpy(record->words + record->n, facts, sizeof(facts));
-}
-
-bool rs_xen_records_take(struct rs_xen_records *r, struct rs_xen_record *record, uint64_t *tsc,
-			 struct rs_xen_pcpu **out)
-{
-	struct rs_xen_pcpu *pcpu;
-	uint64_t stamp;
-	uint32_t head;
-
-	if (!r->n_heap)
-		return false;
-	pcpu = r->pcpus[r->heap[0]];
-	stamp = pcpu->next_tsc;
-	if (!may_take(r, stamp))
-		return false;
-	head = word_at(pcpu->at);
-	record_read(pcpu->at, record);
-	if ((head & ~(1u << 31)) == (RS_XEN_CPU_CHANGE | 2u << 28))
-		window_tell(pcpu, record);
-	*out = pcpu;
-	pcpu->tsc = stamp;
-	if (stamp >= r->taken_tsc)
-		r->taken_tsc = stamp;
-	else if (STAMPED(head))
-		r->late++;
-	else /* A record without a stamp can be anywhere up to the next with one: from a pipe, what
-	      * other CPUs did since its predecessor may have been taken. */
-		stamp = r->taken_tsc;
-	*tsc = stamp;
-	head_next(r, pcpu, BYTES(head));
-	return true;
+	if (record->n == 2)
+		memcpy(record->words + record->n, facts, sizeof(facts));
 }
 
 bool rs_xen_records_done(const struct rs_xen_records *r)
@@ -405,11 +330,12 @@ void rs_xen_records_survey(const struct rs_xen_records *r,
 
 		for (; block; block = block->next) {
 			for (uint32_t at = 0; at < block->bytes;) {
-				uint32_t head = word_at(block->data + at);
+				uint32_t head = rs_xen_word_at(block->data + at);
 
 				if (STAMPED(head))
-					tsc = stamp_at(block->data + at + 4);
-				record_read(block->data + at, &record);
+					tsc = rs_xen_stamp_at(block->data + at + 4);
+				rs_xen_record_read(block->data + at, &rs_xen_forms[head >> 28],
+						   &record);
 				see(ctx, &record, tsc, i);
 				at += BYTES(head);
 			}
@@ -429,7 +355,7 @@ void rs_xen_records_correct(struct rs_xen_records *r, const int64_t *skews)
 		pcpu->skew = skews[i];
 		pcpu->tsc += (uint64_t)skews[i];
 		if (pcpu->in_heap)
-			head_look(pcpu);
+			rs_xen_pcpu_look(pcpu);
 	}
 	/* What is known of the rounds so far was of stamps that were not corrected. */
 	for (uint32_t i = 0; i < 3; i++)

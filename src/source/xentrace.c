@@ -196,7 +196,7 @@ static struct rs_error *clock_make(struct xentrace *x, const struct rs_foreign_o
 	}
 	snprintf(clock->freq_from, sizeof(clock->freq_from), "%s", from);
 	if (x->file.of.n_heap)
-		clock->origin = x->file.of.pcpus[x->file.of.heap[0]]->next_tsc;
+		clock->origin = x->file.of.heap[0]->next_tsc;
 	return rs_clock_init(clock);
 }
 

@@ -171,13 +171,12 @@ static bool piece_read(struct rs_xen_file *f, struct rs_error **err)
 	struct rs_xen_block *block = f->block;
 
 	if (!block) {
-		block = malloc(sizeof(*block) + f->n_carry + want);
+		block = rs_xen_block_create(f->offset - f->n_carry, f->n_carry + want);
 		if (!block) {
 			*err = rs_error_no_memory();
 			return false;
 		}
-		*block = (struct rs_xen_block){ .offset = f->offset - f->n_carry,
-						.bytes = f->n_carry };
+		block->bytes = f->n_carry;
 		memcpy(block->data, f->carry, f->n_carry);
 		f->n_carry = f->piece = 0;
 		f->block = block;

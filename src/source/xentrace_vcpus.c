@@ -60,8 +60,9 @@ static void name_it(const struct rs_xen_vcpus *vcpus, struct rs_xen_vcpu *vcpu, 
 		snprintf(vcpu->name, sizeof(vcpu->name), "d%u", dom);
 }
 
-struct rs_xen_vcpu *rs_xen_vcpus_find(struct rs_xen_vcpus *vcpus, uint32_t dom, uint32_t vcpu)
+struct rs_xen_vcpu *rs_xen_vcpus_look(struct rs_xen_vcpus *vcpus, uint32_t dom, uint32_t vcpu)
 {
+	struct rs_xen_vcpu **recent = &vcpus->recent[(dom << 2 ^ vcpu) % RS_XEN_VCPUS_RECENT];
 	struct rs_xen_vcpu key = { .dom = (int)dom, .vcpu = (int)vcpu };
 	struct rs_xen_vcpu *const *found, *made;
 
@@ -69,7 +70,7 @@ struct rs_xen_vcpu *rs_xen_vcpus_find(struct rs_xen_vcpus *vcpus, uint32_t dom, 
 		return &vcpus->unknown;
 	found = tfind(&key, &vcpus->tree, by_number);
 	if (found)
-		return (struct rs_xen_vcpu *)*found;
+		return *recent = (struct rs_xen_vcpu *)*found;
 	made = vcpus->n < VCPUS_MAX ? malloc(sizeof(*made)) : NULL;
 	if (!made) {
 		vcpus->refused++;
@@ -84,5 +85,5 @@ struct rs_xen_vcpu *rs_xen_vcpus_find(struct rs_xen_vcpus *vcpus, uint32_t dom, 
 		return &vcpus->unknown;
 	}
 	vcpus->n++;
-	return made;
+	return *recent = made;
 }

@@ -18,8 +18,7 @@ static void event(struct rs_view_sink *s, const struct rs_view *view)
 	rs_out_text(out, "] ");
 	rs_words_who(out, view->stream);
 	rs_out_char(out, ' ');
-	rs_out_text(out, view->event->probe);
-	rs_words_args(out, &s->options, view);
+	rs_words_event(s, view);
 	rs_out_char(out, '\n');
 }
 

@@ -184,7 +184,7 @@ static void leaf(struct tree_sink *t, struct stack *stack, const struct rs_view 
 	rs_out_text(out, event->function);
 	rs_out_char(out, ':');
 	rs_out_text(out, event->name);
-	rs_words_args(out, &t->view_sink.options, view);
+	rs_words_args(&t->view_sink, view);
 	if (event->kind == RS_KIND_LOSS)
 		loss(stack);
 }

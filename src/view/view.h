@@ -43,12 +43,16 @@ struct rs_error *rs_rows_print(int fd, bool json, const struct rs_aggregate *agg
 
 void rs_view_sink_destroy(struct rs_sink *sink);
 
+struct rs_words_form;
+#define RS_WORDS_FORMS 256u
+
 /* What the sinks have in common; first member of each. */
 struct rs_view_sink {
 	struct rs_sink sink;
 	struct rs_view_options options;
 	struct rs_out out;
 	uint64_t shown;
+	struct rs_words_form *forms[RS_WORDS_FORMS]; /* of events, by index */
 };
 /* Makes one of bytes, the rest of which is zero. */
 struct rs_error *rs_view_sink_create(size_t bytes, const struct rs_sink_ops *ops,
@@ -64,8 +68,10 @@ void rs_words_who(struct rs_out *out, const struct rs_stream *stream);
 void rs_words_time(struct rs_out *out, const struct rs_view_options *options, int64_t ns,
 		   uint64_t tsc);
 
-/* " name=value" of every field. */
-void rs_words_args(struct rs_out *out, const struct rs_view_options *options,
-		   const struct rs_view *view);
+/* An event's probe, and " name=value" of every field. */
+void rs_words_event(struct rs_view_sink *view_sink, const struct rs_view *view);
+
+/* The fields alone. */
+void rs_words_args(struct rs_view_sink *view_sink, const struct rs_view *view);
 
 #endif

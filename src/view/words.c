@@ -2,6 +2,8 @@
 /* The words that the terminal views share: who, when, and an event's arguments. */
 #include "view/view.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -26,16 +28,6 @@ struct rs_error *rs_view_sink_create(size_t bytes, const struct rs_sink_ops *ops
 	return err;
 }
 
-void rs_view_sink_destroy(struct rs_sink *sink)
-{
-	struct rs_view_sink *view_sink = (struct rs_view_sink *)sink;
-
-	if (!sink)
-		return;
-	rs_out_deinit(&view_sink->out);
-	free(view_sink);
-}
-
 size_t rs_view_sink_allow(struct rs_view_sink *view_sink, size_t n)
 {
 	uint64_t left = view_sink->options.limit - view_sink->shown;
@@ -48,14 +40,26 @@ size_t rs_view_sink_allow(struct rs_view_sink *view_sink, size_t n)
 	return n;
 }
 
+/* A text that mostly has a few bytes: a loop is faster than calls. */
+static inline void brief(struct rs_out *out, const char *text)
+{
+	char *const begin = out->buffer + out->used, *at = begin;
+
+	while (*text && at - begin < 8)
+		*at++ = *text++;
+	out->used += (size_t)(at - begin);
+	if (__builtin_expect(*text, 0))
+		rs_out_text(out, text);
+}
+
 void rs_words_who(struct rs_out *out, const struct rs_stream *stream)
 {
 	if (!stream->vm && stream->vcpu < 0) {
 		rs_out_char(out, '-');
 		return;
 	}
-	rs_out_text(out, stream->vm ? stream->vm : "-");
-	rs_out_text(out, "/v");
+	brief(out, stream->vm ? stream->vm : "-");
+	brief(out, "/v");
 	if (stream->vcpu < 0)
 		rs_out_char(out, '-');
 	else
@@ -112,9 +116,153 @@ static void name(struct rs_out *out, const struct rs_view *view, uint64_t id)
 	}
 }
 
-static void arg(struct rs_out *out, const struct rs_view_options *options,
-		const struct rs_view *view, const struct rs_field *field)
+/* ---- events ---------------------------------------------------------------------------------- */
+
+#define ENUM_MAX 2048u /* values from here on are looked for one by one */
+
+struct word {
+	const char *text; /* NULL: none */
+	size_t bytes;
+};
+
+/* How a field is shown, and what stands before it. */
+struct shown_field {
+	const struct rs_field *field;
+	uint32_t lead_at, lead_bytes; /* " name=", in the form's text */
+	uint32_t n_words;
+	struct word *words; /* an enumeration's, by value below n_words; NULL: none */
+};
+
+/* What all events of a kind have in common, made once for each. */
+struct rs_words_form {
+	struct rs_words_form *next; /* of its place */
+	const struct rs_event *event;
+	const char *text; /* the probe, then the leads, then room for a copy of RS_OUT_PIECE */
+	uint32_t probe_bytes;
+	uint16_t n_fields; /* the event may be gone before */
+	struct shown_field fields[];
+};
+
+static void form_free(struct rs_words_form *form)
 {
+	for (uint16_t i = 0; i < form->n_fields; i++)
+		free(form->fields[i].words);
+	free(form);
+}
+
+/* Without memory it stays without: rs_enum_name() says the same. */
+static void words_make(struct shown_field *shown, const struct rs_enum *values)
+{
+	uint64_t most = 0;
+
+	for (const struct rs_enum *v = values; v && v->name; v++)
+		most = v->value < ENUM_MAX && v->value > most ? v->value : most;
+	shown->words = values ? calloc(most + 1, sizeof(*shown->words)) : NULL;
+	if (!shown->words)
+		return;
+	shown->n_words = (uint32_t)most + 1;
+	for (const struct rs_enum *v = values; v->name; v++) {
+		if (v->value < shown->n_words && !shown->words[v->value].text)
+			shown->words[v->value] = (struct word){ v->name, strlen(v->name) };
+	}
+}
+
+static struct rs_words_form *form_make(const struct rs_event *event)
+{
+	size_t bytes = strlen(event->probe) + 1 + RS_OUT_PIECE, used = 0;
+	size_t head = sizeof(struct rs_words_form) + event->n_fields * sizeof(struct shown_field);
+	struct rs_words_form *form;
+	char *text;
+
+	for (uint16_t i = 0; i < event->n_fields; i++)
+		bytes += strlen(event->fields[i].name) + 2;
+	form = calloc(1, head + bytes);
+	if (!form)
+		return NULL;
+	text = (char *)form + head;
+	form->event = event;
+	form->n_fields = event->n_fields;
+	form->text = text;
+	used = form->probe_bytes = (uint32_t)strlen(event->probe);
+	memcpy(text, event->probe, used);
+	for (uint16_t i = 0; i < event->n_fields; i++) {
+		struct shown_field *shown = &form->fields[i];
+
+		shown->field = &event->fields[i];
+		shown->lead_at = (uint32_t)used;
+		used += (size_t)sprintf(text + used, " %s=", event->fields[i].name);
+		shown->lead_bytes = (uint32_t)used - shown->lead_at;
+		if (shown->field->show == RS_SHOW_ENUM)
+			words_make(shown, shown->field->values);
+	}
+	return form;
+}
+
+/* NULL: there is no memory, which the output tells. */
+static const struct rs_words_form *form_of(struct rs_view_sink *s, const struct rs_event *event)
+{
+	struct rs_words_form **place = &s->forms[event->index % RS_WORDS_FORMS];
+	struct rs_words_form *form = *place;
+
+	while (form && form->event != event)
+		form = form->next;
+	if (form)
+		return form;
+	form = form_make(event);
+	if (!form) {
+		s->out.error = s->out.error ? s->out.error : ENOMEM;
+		return NULL;
+	}
+	form->next = *place;
+	return *place = form;
+}
+
+static void forms_free(struct rs_view_sink *s)
+{
+	for (uint32_t i = 0; i < RS_WORDS_FORMS; i++) {
+		for (struct rs_words_form *form = s->forms[i], *next; form; form = next) {
+			next = form->next;
+			form_free(form);
+		}
+	}
+}
+
+static inline uint64_t value_of(const struct rs_field *field, const uint8_t *payload)
+{
+	uint64_t value;
+	uint32_t word;
+
+	switch (field->type) { /* most are of these */
+	case RS_TYPE_U32:
+		memcpy(&word, payload + field->offset, sizeof(word));
+		return word;
+	case RS_TYPE_U64:
+		memcpy(&value, payload + field->offset, sizeof(value));
+		return value;
+	default:
+		return rs_field_value(field, payload);
+	}
+}
+
+static void enum_value(struct rs_out *out, const struct shown_field *shown, uint64_t value)
+{
+	const char *text;
+
+	if (value < shown->n_words && shown->words[value].text) {
+		rs_out_bytes(out, shown->words[value].text, shown->words[value].bytes);
+		return;
+	}
+	text = value < shown->n_words ? NULL : rs_enum_name(shown->field->values, value);
+	if (text)
+		rs_out_text(out, text);
+	else
+		rs_out_dec(out, value);
+}
+
+static void arg(struct rs_view_sink *s, const struct rs_view *view, const struct shown_field *shown)
+{
+	const struct rs_field *field = shown->field;
+	struct rs_out *out = &s->out;
 	const char *text;
 	uint64_t value;
 	size_t len;
@@ -124,7 +272,7 @@ static void arg(struct rs_out *out, const struct rs_view_options *options,
 		rs_out_quoted(out, text, len, TEXT_MAX);
 		return;
 	}
-	value = rs_field_value(field, view->payload);
+	value = value_of(field, view->payload);
 	switch (field->show) {
 	case RS_SHOW_HEX:
 		rs_out_hex(out, value);
@@ -133,14 +281,10 @@ static void arg(struct rs_out *out, const struct rs_view_options *options,
 		name(out, view, value);
 		return;
 	case RS_SHOW_ENUM:
-		text = rs_enum_name(field->values, value);
-		if (text)
-			rs_out_text(out, text);
-		else
-			rs_out_dec(out, value);
+		enum_value(out, shown, value);
 		return;
 	case RS_SHOW_TSC:
-		rs_words_time(out, options, rs_clock_ns(view->stream->clock, value), value);
+		rs_words_time(out, &s->options, rs_clock_ns(view->stream->clock, value), value);
 		return;
 	case RS_SHOW_DEC:
 		if (field->type >= RS_TYPE_S8)
@@ -151,18 +295,43 @@ static void arg(struct rs_out *out, const struct rs_view_options *options,
 	}
 }
 
-void rs_words_args(struct rs_out *out, const struct rs_view_options *options,
-		   const struct rs_view *view)
+static void args(struct rs_view_sink *s, const struct rs_words_form *form,
+		 const struct rs_view *view)
 {
-	const struct rs_event *event = view->event;
+	const struct shown_field *shown = form->fields, *end = shown + form->n_fields;
 
-	for (uint16_t i = 0; i < event->n_fields; i++) {
-		const struct rs_field *field = &event->fields[i];
-
-		rs_out_line(out);
-		rs_out_char(out, ' ');
-		rs_out_text(out, field->name);
-		rs_out_char(out, '=');
-		arg(out, options, view, field);
+	for (; shown < end; shown++) {
+		rs_out_line(&s->out);
+		rs_out_piece(&s->out, form->text + shown->lead_at, shown->lead_bytes);
+		arg(s, view, shown);
 	}
+}
+
+void rs_words_event(struct rs_view_sink *s, const struct rs_view *view)
+{
+	const struct rs_words_form *form = form_of(s, view->event);
+
+	if (!form)
+		return;
+	rs_out_piece(&s->out, form->text, form->probe_bytes);
+	args(s, form, view);
+}
+
+void rs_words_args(struct rs_view_sink *s, const struct rs_view *view)
+{
+	const struct rs_words_form *form = form_of(s, view->event);
+
+	if (form)
+		args(s, form, view);
+}
+
+void rs_view_sink_destroy(struct rs_sink *sink)
+{
+	struct rs_view_sink *view_sink = (struct rs_view_sink *)sink;
+
+	if (!sink)
+		return;
+	forms_free(view_sink);
+	rs_out_deinit(&view_sink->out);
+	free(view_sink);
 }

@@ -9,7 +9,6 @@
 
 _Static_assert(RS_IDS_XDT == 5 && RS_IDS_XEN == 6, "enum rs_xen_symbol has these");
 
-#define SOURCES_MAX  10
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* ---- the table ---------------------------------------------------------------------------- */
@@ -30,7 +29,7 @@ struct rs_xen_layout {
 	uint32_t event;
 	uint8_t words, how, n;
 	uint32_t symbol;
-	struct source sources[SOURCES_MAX];
+	struct source sources[RS_XEN_FIELDS_MAX];
 };
 
 #define W(i)                                                                                       \
@@ -100,8 +99,8 @@ static const struct rs_xen_layout layouts[] = {
 
 /* ---- finding one ---------------------------------------------------------------------------- */
 
-#define BUCKETS 2048u /* a power of two, several times the layouts */
-_Static_assert(COUNT(layouts) * 4 < BUCKETS, "collisions are few");
+_Static_assert(COUNT(layouts) * 4 < RS_XEN_BUCKETS, "collisions are few");
+_Static_assert(RS_XEN_BUCKETS == 1u << (32 - 21), "the hash's shift");
 
 /* A source without a case of its own: bits of 8 bytes of the words, or a constant. */
 struct rs_xen_step {
@@ -110,31 +109,14 @@ struct rs_xen_step {
 	uint64_t mask; /* 0: the constant */
 };
 
-struct rs_xen_bucket {
-	uint32_t key; /* event << 3 | words; the highest bit tells it from a free one */
-	uint8_t how, n;
-	bool plain; /* the payload is the words as they are */
-	const struct rs_event *event;
-	const struct rs_event *other;	 /* idle, SVM, or without arguments */
-	const struct rs_xen_step *steps; /* of each field; NULL: not all sources are such */
-	const struct rs_xen_layout *layout;
-	uint16_t offsets[SOURCES_MAX]; /* of the fields */
-};
-
-static uint32_t key_of(uint32_t event, uint32_t words)
-{
-	return 1u << 31 | event << 3 | words;
-}
-
 static struct rs_xen_bucket *bucket_of(struct rs_xen_bucket *buckets, uint32_t key)
 {
-	uint32_t at = key * 0x382f21e5u >> 21; /* found by trials: eleven keys collide */
+	uint32_t at = RS_XEN_BUCKET(key);
 
 	while (buckets[at].key && buckets[at].key != key)
-		at = (at + 1) & (BUCKETS - 1);
+		at = (at + 1) & (RS_XEN_BUCKETS - 1);
 	return &buckets[at];
 }
-_Static_assert(BUCKETS == 1u << (32 - 21), "the hash's shift");
 
 const struct rs_event *rs_xen_event(const struct rs_xen_decoder *d, enum rs_xen_symbol symbol)
 {
@@ -227,7 +209,7 @@ static struct rs_error *index_layouts(struct rs_xen_decoder *d)
 {
 	for (size_t i = 0; i < COUNT(layouts); i++) {
 		const struct rs_xen_layout *layout = &layouts[i];
-		uint32_t key = key_of(layout->event, layout->words);
+		uint32_t key = RS_XEN_KEY(layout->event, layout->words);
 		struct rs_xen_bucket *bucket = bucket_of(d->buckets, key);
 		const struct rs_event *event = rs_xen_event(d, layout->symbol);
 		bool is_packed = layout->how == BY_HYPERCALL;
@@ -238,12 +220,13 @@ static struct rs_error *index_layouts(struct rs_xen_decoder *d)
 		*bucket = (struct rs_xen_bucket){ .key = key,
 						  .how = layout->how,
 						  .n = layout->n,
-						  .plain = !is_packed && is_plain(layout, event),
+						  .plain = layout->how == BY_LAYOUT &&
+							   is_plain(layout, event),
 						  .event = event,
 						  .other = other_of(d, layout->symbol),
 						  .layout = layout };
-		if (!is_packed && steps_make(layout, event, &d->steps[i * SOURCES_MAX]))
-			bucket->steps = &d->steps[i * SOURCES_MAX];
+		if (!is_packed && steps_make(layout, event, &d->steps[i * RS_XEN_FIELDS_MAX]))
+			bucket->steps = &d->steps[i * RS_XEN_FIELDS_MAX];
 		for (uint32_t j = 0; j < layout->n; j++)
 			bucket->offsets[j] = event->fields[j].offset;
 	}
@@ -329,34 +312,38 @@ static uint64_t value_of(const struct rs_xen_decoder *d, const struct source *so
 	return 0;
 }
 
+#define HYPERCALL_ARGS 6
+
 /*
  * TRC_PV_HYPERCALL_V2: the number in bits 0-19, and from bit 20 on two bits for each of six
  * arguments: 0 not told, 1 a word, 2 two words. The arguments that are told follow.
  */
-static __attribute__((noinline)) void decode_hypercall(const struct rs_xen_record *record,
-						       uint8_t *payload)
+static __attribute__((noinline)) const struct rs_event *
+decode_hypercall(const struct rs_xen_bucket *bucket, const struct rs_xen_record *record,
+		 uint8_t *payload)
 {
-	uint32_t head[2] = { record->words[0] & 0xfffff, 0 };
-	uint32_t told = record->words[0] >> 20, at = 1;
-	uint64_t args[6] = { 0 };
+	const uint8_t *words = (const uint8_t *)record + offsetof(struct rs_xen_record, words);
+	uint32_t told = record->words[0] >> 20, at = 1, which = 0;
+	const uint32_t number = record->words[0] & 0xfffff;
 
-	if (!told) { /* another event, of the number alone */
-		memcpy(payload, head, sizeof(head[0]));
-		return;
-	}
+	memcpy(payload, &number, sizeof(number));
+	if (!told) /* another event, of the number alone */
+		return bucket->other;
+	memset(payload + 8, 0, HYPERCALL_ARGS * sizeof(uint64_t));
 	for (uint32_t i = 0; told; i++, told >>= 2) {
-		uint32_t words = told & 3;
+		uint32_t n = told & 3;
+		uint64_t arg;
 
-		if (!words || words > 2 || at + words > record->n)
+		if (n - 1 > 1 || at + n > record->n)
 			continue;
-		args[i] = record->words[at];
-		if (words == 2)
-			args[i] |= (uint64_t)record->words[at + 1] << 32;
-		head[1] |= 1u << i;
-		at += words;
+		memcpy(&arg, words + 4 * at, sizeof(arg));
+		arg &= UINT64_MAX >> (64 - 32 * n);
+		memcpy(payload + 8 + i * sizeof(arg), &arg, sizeof(arg));
+		which |= 1u << i;
+		at += n;
 	}
-	memcpy(payload, head, sizeof(head));
-	memcpy(payload + sizeof(head), args, sizeof(args));
+	memcpy(payload + 4, &which, sizeof(which));
+	return bucket->event;
 }
 
 /* SHUTDOWN_*: xdt has probes for four of them, without the reason. */
@@ -378,9 +365,8 @@ static const struct rs_event *event_of(const struct rs_xen_decoder *d,
 {
 	switch ((enum how)bucket->how) {
 	case BY_LAYOUT:
+	case BY_HYPERCALL:
 		break;
-	case BY_HYPERCALL: /* bits 20 and up: which arguments it tells */
-		return words[0] >> 20 ? bucket->event : bucket->other;
 	case BY_IDLE:
 		return words[0] == RS_XEN_DOM_IDLE ? bucket->other : bucket->event;
 	case BY_SHUTDOWN:
@@ -425,20 +411,22 @@ static __attribute__((noinline)) void decode_values(const struct rs_xen_decoder 
 	}
 }
 
-const struct rs_event *rs_xen_decode(struct rs_xen_decoder *d, const struct rs_xen_record *record,
-				     uint64_t tsc, uint8_t *payload)
+const struct rs_xen_bucket *rs_xen_bucket_find(const struct rs_xen_decoder *d, uint32_t key)
 {
-	const struct rs_xen_bucket *bucket =
-		bucket_of(d->buckets, key_of(record->event, record->n));
+	return bucket_of(d->buckets, key);
+}
 
+const struct rs_event *rs_xen_decode_by(struct rs_xen_decoder *d,
+					const struct rs_xen_bucket *bucket,
+					const struct rs_xen_record *record, uint64_t tsc,
+					uint8_t *payload)
+{
 	if (!bucket->event)
 		return decode_raw(d, record, payload);
-	if (bucket->plain)
-		memcpy(payload, record->words, sizeof(record->words));
-	else if (bucket->steps)
+	if (bucket->how == BY_HYPERCALL)
+		return decode_hypercall(bucket, record, payload);
+	if (bucket->steps)
 		take_steps(bucket, record, payload);
-	else if (bucket->how == BY_HYPERCALL)
-		decode_hypercall(record, payload);
 	else
 		decode_values(d, bucket, record, tsc, payload);
 	return bucket->how ? event_of(d, bucket, record->words) : bucket->event;
@@ -451,8 +439,8 @@ struct rs_error *rs_xen_decoder_init(struct rs_xen_decoder *d)
 	struct rs_error *err;
 
 	*d = (struct rs_xen_decoder){ .clock = { .name = "tsc" } };
-	d->buckets = calloc(BUCKETS, sizeof(*d->buckets));
-	d->steps = calloc(COUNT(layouts) * SOURCES_MAX, sizeof(*d->steps));
+	d->buckets = calloc(RS_XEN_BUCKETS, sizeof(*d->buckets));
+	d->steps = calloc(COUNT(layouts) * RS_XEN_FIELDS_MAX, sizeof(*d->steps));
 	err = d->buckets && d->steps ? rs_schema_create("xen", &d->schema) : rs_error_no_memory();
 	if (!err) {
 		rs_schema_set_xen(d->schema);

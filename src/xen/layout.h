@@ -9,6 +9,8 @@
 #ifndef RS_XEN_LAYOUT_H
 #define RS_XEN_LAYOUT_H
 
+#include <string.h>
+
 #include <ringside/clock.h>
 #include <ringside/schema.h>
 #include <ringside/source.h>
@@ -57,13 +59,30 @@ static inline uint32_t rs_xen_number(uint32_t event)
 enum rs_xen_isa { RS_XEN_VMX, RS_XEN_SVM };
 
 struct rs_xen_layout;
-struct rs_xen_bucket;
 struct rs_xen_step;
+
+#define RS_XEN_FIELDS_MAX 10
+
+/* A layout, where its event and number of words are looked for. */
+struct rs_xen_bucket {
+	uint32_t key; /* RS_XEN_KEY(); 0: a free one */
+	uint8_t how, n;
+	bool plain; /* the payload is the words as they are, and the event always this */
+	const struct rs_event *event;
+	const struct rs_event *other;	 /* idle, SVM, or without arguments */
+	const struct rs_xen_step *steps; /* of each field; NULL: not all sources are such */
+	const struct rs_xen_layout *layout;
+	uint16_t offsets[RS_XEN_FIELDS_MAX]; /* of the fields */
+};
+#define RS_XEN_BUCKETS		 2048u /* a power of two, several times the layouts */
+#define RS_XEN_KEY(event, words) (1u << 31 | (event) << 3 | (words))
+/* The factor was found by trials: eleven keys collide. */
+#define RS_XEN_BUCKET(key) ((key)*0x382f21e5u >> 21)
 
 struct rs_xen_decoder {
 	struct rs_schema *schema; /* with the events of both, xdt and xen */
-	struct rs_clock clock; /* for cycles; the owner sets it */
-	enum rs_xen_isa isa;   /* whose exit codes they are */
+	struct rs_clock clock;	  /* for cycles; the owner sets it */
+	enum rs_xen_isa isa;	  /* whose exit codes they are */
 	const struct rs_event *lost, *raw_other;
 	struct rs_xen_bucket *buckets; /* of layouts, by event and number of words */
 	struct rs_xen_step *steps;     /* of layouts' sources */
@@ -74,13 +93,33 @@ struct rs_xen_decoder {
 struct rs_error *rs_xen_decoder_init(struct rs_xen_decoder *decoder);
 void rs_xen_decoder_deinit(struct rs_xen_decoder *decoder); /* also one of zero bytes */
 
+/* What rs_xen_decode() leaves. */
+const struct rs_xen_bucket *rs_xen_bucket_find(const struct rs_xen_decoder *decoder, uint32_t key);
+const struct rs_event *rs_xen_decode_by(struct rs_xen_decoder *decoder,
+					const struct rs_xen_bucket *bucket,
+					const struct rs_xen_record *record, uint64_t tsc,
+					uint8_t *payload);
+
 /*
  * Decodes a record; tsc is the stamp that it has or was given. payload has room for
  * RS_XEN_PAYLOAD_MAX. Never fails: what no layout fits is an event `xen:raw::`, with its words.
  */
-const struct rs_event *rs_xen_decode(struct rs_xen_decoder *decoder,
-				     const struct rs_xen_record *record, uint64_t tsc,
-				     uint8_t *payload);
+static inline const struct rs_event *rs_xen_decode(struct rs_xen_decoder *decoder,
+						   const struct rs_xen_record *record, uint64_t tsc,
+						   uint8_t *payload)
+{
+	const uint32_t key = RS_XEN_KEY(record->event, record->n);
+	const struct rs_xen_bucket *bucket = &decoder->buckets[RS_XEN_BUCKET(key)];
+
+	if (bucket->key != key)
+		bucket = rs_xen_bucket_find(decoder, key);
+	if (!bucket->plain)
+		return rs_xen_decode_by(decoder, bucket, record, tsc, payload);
+	/* As it was written: what is read across two stores waits for them. */
+	memcpy(payload, (const uint8_t *)record + offsetof(struct rs_xen_record, words),
+	       sizeof(*record) - offsetof(struct rs_xen_record, words));
+	return bucket->event;
+}
 
 /* Whether layouts.def has it. Slow. */
 bool rs_xen_is_known(uint32_t event, uint32_t words);
