@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define EPOCH_NS_MIN 1000000 /* sums are not read more often */
-#define SUM_BYTES    64u     /* of aggsize, at least, that a sum stands for */
+#define SUM_BYTES    1024u   /* of aggsize that a sum stands for: a distribution is some of them */
 #define SUMS_MAX     65536u
 
 /* ---- what may be ---------------------------------------------------------------------------- */
