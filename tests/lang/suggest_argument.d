@@ -1,0 +1,1 @@
+vmm:vcpu::exit { trace(args.reson); }

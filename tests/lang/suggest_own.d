@@ -1,0 +1,2 @@
+int counter;
+BEGIN { trace(conter); }
