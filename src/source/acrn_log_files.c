@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,7 +120,7 @@ static int folder_bytes(const char *path)
 
 static DIR *folder_open(const char *path)
 {
-	char folder[4096];
+	char folder[PATH_MAX];
 
 	snprintf(folder, sizeof(folder), "%.*s", folder_bytes(path), path);
 	return opendir(*folder ? folder : ".");
@@ -246,11 +247,25 @@ struct rs_error *rs_log_names_in(const char *directory, char **path, bool *last)
 	return err;
 }
 
+/* One of our traces, into which somebody has put a log. */
+static bool is_trace(const char *directory)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/metadata", directory);
+	return !access(path, F_OK);
+}
+
 bool rs_log_names_is_directory(const char *directory)
 {
 	struct found found;
-	struct rs_error *err = look(directory, &found);
-	bool is = !err && (found.name[0] || found.name[1]);
+	struct rs_error *err;
+	bool is;
+
+	if (is_trace(directory))
+		return false;
+	err = look(directory, &found);
+	is = !err && (found.name[0] || found.name[1]);
 
 	rs_error_free(err);
 	found_free(&found);
