@@ -14,11 +14,11 @@ _ringside_options()
 		;;
 	script)
 		echo --program --script --on --kvm --tracepoint --xen --classes --sbuf --create --keep --duration --buffer --tee --freq --xen-log --format --output --quiet --json --option --cpp --define --include --list \
-			--live --no-jitter --seed --from --to --binary --compile --disassemble --help
+			--live --no-jitter --no-fast --seed --from --to --binary --compile --disassemble --help
 		;;
 	replay)
 		echo --output --kernel --initrd --append --memory --shift --time --size --points --samples \
-			--program --script --option --cpp --define --include --list --live --no-jitter --seed --from --to --binary \
+			--program --script --option --cpp --define --include --list --live --no-jitter --no-fast --seed --from --to --binary \
 			--bytes --logs --json --quiet --help
 		;;
 	log)

@@ -136,9 +136,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (a->to_ns <= a->from_ns)
 			argp_error(state, "--to is not after --from");
-		if (rs_cli_program_given(&a->program) && (a->jobs > 1 || a->to_ns != UINT64_MAX))
-			argp_error(state, "a program's probes see the whole replay: no --to, no "
-					  "--jobs");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -187,7 +184,7 @@ static struct rs_error *sample(struct replayed *r)
 	const struct rs_session_ram ram = rs_session_ram(r->session);
 	uint64_t bytes = r->a->bytes < ram.bytes ? r->a->bytes : ram.bytes;
 	struct rs_x86_regs regs;
-	struct rs_error *err = rs_gdb_registers(rs_session_gdb(r->session), &regs);
+	struct rs_error *err = rs_session_registers(r->session, &regs);
 	uint8_t stack[STACK_BYTES];
 
 	if (err)
@@ -298,6 +295,7 @@ static struct rs_error *go_through(struct replayed *r, const char *console)
 		.console = console,
 		.snapshots = r->a->jobs > 1 && !r->like,
 		.like = r->like ? r->like->session : NULL,
+		.slow = r->a->replay.options.slow,
 	};
 	struct rs_session_run rest = { .icount = UINT64_MAX, .stop = &rs_cli_stop };
 	struct rs_error *err = rs_session_open(r->recording, &options, &r->session);
@@ -311,6 +309,9 @@ static struct rs_error *go_through(struct replayed *r, const char *console)
 	}
 	if (!err && r->last == r->a->points && r->a->to_ns == UINT64_MAX)
 		err = rs_session_run(r->session, &rest);
+	if (!err && !r->like && !r->n_samples && !rs_cli_program_given(&r->a->program))
+		rs_script_replay_told_slow(&r->a->replay, "replay verify",
+					   rs_session_slow(r->session));
 	return err;
 }
 
@@ -348,7 +349,7 @@ static struct rs_error *run_program(struct replayed *r, struct rs_script_replay 
 	rs_out_deinit(&out);
 	close(nowhere);
 	r->fired = rs_replay_source_counts(replay->source).fired;
-	if (!err && r->point < r->a->points && !rs_cli_stop)
+	if (!err && r->point < r->last && !rs_cli_stop)
 		err = rs_error_create(RS_FAILED, "the replay ended before instruction %" PRIu64,
 				      place(r, r->point + 1, r->a->points));
 	return err;
@@ -363,6 +364,13 @@ static struct rs_error *with_program(struct replayed *r, const char *console)
 	char *text = NULL;
 	size_t len = 0;
 
+	/* A segment's probes are its own: what the program keeps begins anew in each. */
+	replay.from_ns = (r->first ? place(r, r->first, r->a->points) : r->from)
+			 << r->recording->shift;
+	if (r->last < r->a->points || r->a->to_ns != UINT64_MAX)
+		replay.to_ns = place(r, r->last, r->a->points) << r->recording->shift;
+	replay.options.like = r->like ? r->like->session : NULL;
+	replay.options.begin = r->first ? place(r, r->first, r->a->points) : 0;
 	replay.options.console = console;
 	replay.options.pauses = (struct rs_replay_pauses){ r->stops, r->n_stops, stopped, r };
 	err = rs_cli_program_read(&r->a->program, &text, &len);
@@ -439,7 +447,7 @@ static void *replay_segment(void *of)
 {
 	struct segment *s = of;
 
-	s->err = replay(&s->r, s->r.a->samples, false);
+	s->err = replay(&s->r, s->r.a->samples, rs_cli_program_given(&s->r.a->program));
 	rs_session_close(s->r.session);
 	s->r.session = NULL;
 	return NULL;
@@ -452,6 +460,8 @@ static struct rs_error *gather(struct replayed *to, const struct segment *s)
 	off_t at = 0;
 	ssize_t n;
 
+	to->fired += s->r.fired;
+	to->told += s->r.told;
 	to->samples += s->r.samples;
 	to->read += s->r.read;
 	to->missing += s->r.missing;

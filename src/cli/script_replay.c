@@ -14,12 +14,14 @@
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-enum { KEY_NO_JITTER = 896, KEY_SEED, KEY_BINARY, KEY_FROM, KEY_TO, KEY_LIVE };
+enum { KEY_NO_JITTER = 896, KEY_SEED, KEY_BINARY, KEY_FROM, KEY_TO, KEY_LIVE, KEY_NO_FAST };
 
 static const struct argp_option probes[] = {
 	{ "no-jitter", KEY_NO_JITTER, NULL, 0,
 	  "In a replay: timers at the end of each period, not at a pseudo-random place in it", 3 },
 	{ "seed", KEY_SEED, "N", 0, "In a replay: another set of such places; 0", 3 },
+	{ "no-fast", KEY_NO_FAST, NULL, 0,
+	  "In a replay: stop it through QEMU's GDB channel alone, which is slower", 3 },
 	{ "binary", KEY_BINARY, "PROGRAM", 0,
 	  "In a replay: the static probes and assertions of this program of the guest's", 3 },
 	{ "live", KEY_LIVE, "GDB", OPTION_ARG_OPTIONAL,
@@ -40,6 +42,9 @@ static error_t parse_probes(int key, char *text, struct argp_state *state)
 	case KEY_SEED:
 		if (!rs_cli_read_number(text, 0, UINT64_MAX, &replay->options.seed))
 			argp_error(state, "--seed '%s': expected a number", text);
+		break;
+	case KEY_NO_FAST:
+		replay->options.slow = true;
 		break;
 	case KEY_BINARY:
 		if (replay->binary)
@@ -234,6 +239,16 @@ static struct rs_error *keep_close(struct rs_script_replay *replay, const char *
 	return err;
 }
 
+void rs_script_replay_told_slow(const struct rs_script_replay *replay, const char *verb,
+				const char *why)
+{
+	if (why && !replay->options.slow)
+		fprintf(stderr,
+			"ringside %s: stops went through the GDB channel, without the fast path: "
+			"%s\n",
+			verb, why);
+}
+
 /* What the program wants, the times that are asked for, and assertions, wanted or not. */
 static void ask(const struct rs_script_replay *replay, struct rs_script *script, bool asserts,
 		struct rs_query *query)
@@ -312,6 +327,8 @@ struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, const cha
 		err = rs_error_first(err, sink->ops->end(sink));
 		replay->failed = rs_replay_asserts_report(asserts);
 	}
+	if (!replay->live)
+		rs_script_replay_told_slow(replay, verb, rs_replay_source_slow(replay->source));
 	if (!err && replay->live)
 		tell_live(replay, verb);
 	err = rs_error_first(err, keep_close(replay, verb, &kept, err));

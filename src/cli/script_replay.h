@@ -55,6 +55,10 @@ struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, const cha
 				      struct rs_script *script, struct rs_sink *sink,
 				      const char *command);
 
+/* One line, where there was no fast path and that was not asked for; why may be NULL. */
+void rs_script_replay_told_slow(const struct rs_script_replay *replay, const char *verb,
+				const char *why);
+
 /* What a machine that ran came to by its probes, in a sentence. */
 #define RS_DISTORTION_BYTES 384
 void rs_script_replay_distortion(const struct rs_script_replay *replay,

@@ -341,25 +341,30 @@ const char *rs_x86_reg_name(uint32_t index)
 	return index < N_REGS ? names[index].name : NULL;
 }
 
-struct rs_error *rs_gdb_registers(struct rs_gdb *gdb, struct rs_x86_regs *regs)
+struct rs_error *rs_x86_regs_parse(const void *raw, size_t bytes, struct rs_x86_regs *regs)
 {
-	uint8_t raw[PACKET_MAX / 2];
-	size_t bytes = 0, at = 0;
-	struct rs_error *err = rs_gdb_registers_raw(gdb, raw, sizeof(raw), &bytes);
+	size_t at = 0;
 
-	if (err)
-		return err;
 	memset(regs, 0, sizeof(*regs));
 	for (size_t i = 0; i < N_REGS; i++) {
 		if (at + widths[i] > bytes)
 			return rs_error_create(RS_DAMAGED,
-					       "QEMU's GDB stub gives %zu bytes of registers: this "
-					       "is no x86-64 machine",
+					       "QEMU gives %zu bytes of registers: this is no "
+					       "x86-64 machine",
 					       bytes);
-		memcpy((uint8_t *)regs + names[i].at, raw + at, names[i].bytes);
+		memcpy((uint8_t *)regs + names[i].at, (const uint8_t *)raw + at, names[i].bytes);
 		at += widths[i];
 	}
 	return NULL;
+}
+
+struct rs_error *rs_gdb_registers(struct rs_gdb *gdb, struct rs_x86_regs *regs)
+{
+	uint8_t raw[PACKET_MAX / 2];
+	size_t bytes = 0;
+	struct rs_error *err = rs_gdb_registers_raw(gdb, raw, sizeof(raw), &bytes);
+
+	return err ? err : rs_x86_regs_parse(raw, bytes, regs);
 }
 
 struct rs_error *rs_gdb_read(struct rs_gdb *gdb, uint64_t gva, void *buf, size_t bytes)
@@ -410,6 +415,12 @@ struct rs_error *rs_gdb_back(struct rs_gdb *gdb)
 struct rs_error *rs_gdb_step(struct rs_gdb *gdb)
 {
 	return post(gdb, "s");
+}
+
+int rs_gdb_fd(const struct rs_gdb *gdb, bool *pending)
+{
+	*pending = gdb->at < gdb->n;
+	return gdb->fd;
 }
 
 struct rs_error *rs_gdb_interrupt(struct rs_gdb *gdb)

@@ -63,6 +63,8 @@ void rs_gdb_close(struct rs_gdb *gdb); /* NULL is nothing; the machine goes its 
 struct rs_error *rs_gdb_monitor(struct rs_gdb *gdb, const char *command, char *said, size_t size);
 
 struct rs_error *rs_gdb_registers(struct rs_gdb *gdb, struct rs_x86_regs *regs);
+/* Of what a `g` packet has, or its beginning. */
+struct rs_error *rs_x86_regs_parse(const void *raw, size_t bytes, struct rs_x86_regs *regs);
 /* All registers that the stub has, as it gives them, for a hash: at most size bytes. */
 struct rs_error *rs_gdb_registers_raw(struct rs_gdb *gdb, void *raw, size_t size, size_t *bytes);
 
@@ -86,6 +88,9 @@ struct rs_error *rs_gdb_step(struct rs_gdb *gdb);
 /* Until it stops; *done false after timeout_ms (it goes on; ask again). */
 struct rs_error *rs_gdb_wait(struct rs_gdb *gdb, int timeout_ms, bool *done,
 			     struct rs_gdb_stopped *stopped);
+
+/* What to poll() for, beside something else; *pending: a packet may have been read already. */
+int rs_gdb_fd(const struct rs_gdb *gdb, bool *pending);
 
 /* Asks a machine that runs to stop; then rs_gdb_wait(). */
 struct rs_error *rs_gdb_interrupt(struct rs_gdb *gdb);

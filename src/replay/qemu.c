@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define ARGS_MAX   256
-#define OWN_ARGS   8u	   /* of these */
+#define OWN_ARGS   8u	   /* of these, behind the caller's; before them, as many at most */
 #define LOOK_NS	   5000000 /* between two looks whether it has gone */
 #define END_LOOKS  200	   /* 1 s: it has shut its channel, and is about to go */
 #define QUIT_LOOKS 6000	   /* 30 s, for a machine that is busy */
@@ -119,7 +119,8 @@ static void close_all(int fds[3])
 }
 
 /* In the child: what is not wanted of the parent goes; the program begins. */
-static void become(char *const argv[], const int channels[3], pid_t parent)
+static void become(char *const argv[], const int channels[3], pid_t parent,
+		   const struct rs_qemu_more *more)
 {
 	int nothing = open("/dev/null", O_RDWR);
 	sigset_t none;
@@ -132,6 +133,8 @@ static void become(char *const argv[], const int channels[3], pid_t parent)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	fcntl(channels[0], F_SETFD, 0); /* it knows them by their numbers */
 	fcntl(channels[1], F_SETFD, 0);
+	for (uint32_t i = 0; i < more->n_fds; i++)
+		fcntl(more->fds[i], F_SETFD, 0);
 	dup2(nothing, 0);
 	dup2(nothing, 1);
 	dup2(channels[2], 2);
@@ -153,14 +156,16 @@ static struct rs_error *wait_for_qmp(struct rs_qemu *qemu, int fd)
 }
 
 /* The caller's arguments and ours. */
-static struct rs_error *arguments(char *const argv[], char texts[2][64], const int theirs[3],
-				  char *all[ARGS_MAX])
+static struct rs_error *arguments(char *const argv[], const struct rs_qemu_more *more,
+				  char texts[2][64], const int theirs[3], char *all[ARGS_MAX])
 {
 	size_t n = 0;
 
-	for (; argv[n] && n < ARGS_MAX - OWN_ARGS - 1; n++)
-		all[n] = argv[n];
-	if (argv[n])
+	for (size_t i = 0; more->words && more->words[i] && n < OWN_ARGS; i++)
+		all[n++] = more->words[i];
+	for (; *argv && n < ARGS_MAX - OWN_ARGS - 1; argv++)
+		all[n++] = *argv;
+	if (*argv)
 		return rs_error_create(RS_USAGE, "more than %u arguments for QEMU",
 				       ARGS_MAX - OWN_ARGS - 1);
 	snprintf(texts[0], 64, "socket,id=ringside-qmp,fd=%d", theirs[0]);
@@ -179,6 +184,12 @@ static struct rs_error *arguments(char *const argv[], char texts[2][64], const i
 
 struct rs_error *rs_qemu_start(struct rs_qemu *qemu, char *const argv[])
 {
+	return rs_qemu_start_with(qemu, argv, &(struct rs_qemu_more){ .words = NULL });
+}
+
+struct rs_error *rs_qemu_start_with(struct rs_qemu *qemu, char *const argv[],
+				    const struct rs_qemu_more *more)
+{
 	char texts[2][64], *all[ARGS_MAX];
 	struct channels channels;
 	pid_t parent = getpid();
@@ -187,11 +198,11 @@ struct rs_error *rs_qemu_start(struct rs_qemu *qemu, char *const argv[])
 	*qemu = (struct rs_qemu){ .said_fd = -1, .gdb_fd = -1 };
 	err = channels_make(&channels);
 	if (!err)
-		err = arguments(argv, texts, channels.theirs, all);
+		err = arguments(argv, more, texts, channels.theirs, all);
 	if (!err)
 		qemu->pid = fork();
 	if (!err && !qemu->pid)
-		become(all, channels.theirs, parent);
+		become(all, channels.theirs, parent, more);
 	if (!err && qemu->pid < 0)
 		err = rs_error_errno(errno, "starting %s", argv[0]);
 	close_all(channels.theirs);

@@ -31,6 +31,15 @@ struct rs_error *rs_qemu_version(char *version, size_t size);
  * standard input is nothing. Returns when QMP answers. */
 struct rs_error *rs_qemu_start(struct rs_qemu *qemu, char *const argv[]);
 
+/* More that it may be started with. */
+struct rs_qemu_more {
+	char *const *words; /* before it: a command that starts it, NULL-ended; or NULL */
+	const int *fds;	    /* that it inherits, at these numbers */
+	uint32_t n_fds;
+};
+struct rs_error *rs_qemu_start_with(struct rs_qemu *qemu, char *const argv[],
+				    const struct rs_qemu_more *more);
+
 /* Connects the GDB channel, which stops the machine. */
 struct rs_error *rs_qemu_gdb(struct rs_qemu *qemu);
 

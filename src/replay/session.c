@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #include <xxhash.h>
 
+#include "replay/fast.h"
 #include "replay/qemu.h"
 #include "replay/snapshots.h"
 
@@ -19,6 +21,7 @@
 #define STILL_MAX   3	/* of these, without one instruction done */
 #define REGS_MAX    8192
 #define MONITOR_MAX 512
+#define SETTLE_MS   30000
 
 struct rs_session {
 	struct rs_qemu qemu;
@@ -28,6 +31,15 @@ struct rs_session {
 	uint64_t breaks_at; /* the icount that replay_break has; UINT64_MAX: none */
 	bool ended;
 	struct rs_snapshots snapshots;
+	/* The fast path: */
+	struct rs_fast *fast;
+	uint64_t armed_at; /* where it is to stop; UINT64_MAX: nowhere */
+	bool checked;	   /* it says the same as the GDB channel */
+	bool stands;	   /* the machine, by it, and here: */
+	struct rs_fast_stop at;
+	/* A stop that came while another was looked at. */
+	bool pending;
+	struct rs_gdb_stopped came;
 };
 
 /* ---- beginning and end ------------------------------------------------------------------------
@@ -47,6 +59,24 @@ static struct rs_error *memory_make(struct rs_session *s, const struct rs_record
 	return NULL;
 }
 
+static struct rs_error *start(struct rs_session *s, const struct rs_session_options *options,
+			      char *const argv[])
+{
+	struct rs_qemu_more more = { .words = NULL };
+	struct rs_error *err;
+
+	if (options->slow)
+		rs_fast_give_up(s->fast, "it is not wanted");
+	if (!rs_fast_why(s->fast)) {
+		more.words = rs_fast_words(s->fast);
+		more.fds = rs_fast_inherits(s->fast, &more.n_fds);
+	}
+	err = rs_qemu_start_with(&s->qemu, argv, &more);
+	if (!err)
+		rs_fast_meet(s->fast);
+	return err;
+}
+
 struct rs_error *rs_session_open(const struct rs_recording *recording,
 				 const struct rs_session_options *options,
 				 struct rs_session **session)
@@ -58,7 +88,7 @@ struct rs_error *rs_session_open(const struct rs_recording *recording,
 	if (!s)
 		return rs_error_no_memory();
 	s->qemu.said_fd = -1;
-	s->breaks_at = UINT64_MAX;
+	s->breaks_at = s->armed_at = UINT64_MAX;
 	err = memory_make(s, recording);
 	if (!err && (options->snapshots || options->like))
 		err = rs_snapshots_make(&s->snapshots,
@@ -70,7 +100,9 @@ struct rs_error *rs_session_open(const struct rs_recording *recording,
 	if (!err && s->snapshots.fd > 0)
 		err = rs_snapshots_argv(&s->snapshots, argv);
 	if (!err)
-		err = rs_qemu_start(&s->qemu, argv);
+		err = rs_fast_create(recording->qemu_version, &s->fast);
+	if (!err)
+		err = start(s, options, argv);
 	rs_recording_argv_free(argv);
 	if (!err)
 		err = rs_qemu_gdb(&s->qemu);
@@ -89,6 +121,7 @@ void rs_session_close(struct rs_session *s)
 	if (!s)
 		return;
 	rs_qemu_end(&s->qemu);
+	rs_fast_destroy(s->fast);
 	if (s->ram)
 		munmap(s->ram, s->bytes);
 	if (s->memory >= 0)
@@ -104,7 +137,13 @@ struct rs_session_ram rs_session_ram(const struct rs_session *s)
 
 struct rs_gdb *rs_session_gdb(struct rs_session *s)
 {
+	rs_error_free(rs_session_settle(s)); /* it does not answer, then, which is said */
 	return s->qemu.gdb;
+}
+
+const char *rs_session_slow(const struct rs_session *s)
+{
+	return rs_fast_why(s->fast);
 }
 
 /* ---- running ----------------------------------------------------------------------------------
@@ -115,9 +154,14 @@ struct rs_error *rs_session_icount(struct rs_session *s, uint64_t *icount)
 {
 	static const char words[] = "instruction count = ";
 	char said[MONITOR_MAX];
-	struct rs_error *err = rs_gdb_monitor(s->qemu.gdb, "info replay", said, sizeof(said));
+	struct rs_error *err;
 	const char *at;
 
+	if (s->stands) {
+		*icount = s->at.icount;
+		return NULL;
+	}
+	err = rs_gdb_monitor(s->qemu.gdb, "info replay", said, sizeof(said));
 	if (err)
 		return err;
 	at = strstr(said, words);
@@ -127,7 +171,13 @@ struct rs_error *rs_session_icount(struct rs_session *s, uint64_t *icount)
 	return NULL;
 }
 
-/* Where it is to stop by itself. */
+struct rs_error *rs_session_registers(struct rs_session *s, struct rs_x86_regs *regs)
+{
+	return s->stands ? rs_x86_regs_parse(s->at.raw, s->at.bytes, regs)
+			 : rs_gdb_registers(s->qemu.gdb, regs);
+}
+
+/* Where it is to stop by itself, by the GDB channel. */
 static struct rs_error *break_at(struct rs_session *s, uint64_t icount)
 {
 	char command[64], said[MONITOR_MAX];
@@ -148,6 +198,85 @@ static struct rs_error *break_at(struct rs_session *s, uint64_t icount)
 	return err;
 }
 
+/* ---- the fast path -----------------------------------------------------------------------------
+ */
+
+struct rs_error *rs_session_settle(struct rs_session *s)
+{
+	struct rs_gdb_stopped stopped = { .why = RS_GDB_STOPPED };
+	struct rs_error *err;
+	bool done = false;
+
+	if (!s->stands)
+		return NULL;
+	s->stands = false;
+	s->armed_at = UINT64_MAX;
+	err = rs_fast_hold(s->fast);
+	if (!err)
+		err = rs_gdb_wait(s->qemu.gdb, SETTLE_MS, &done, &stopped);
+	if (!err && !done)
+		err = rs_error_create(RS_FAILED, "QEMU does not stop the machine");
+	if (err)
+		return err;
+	rs_fast_disarm(s->fast);
+	/* A watchpoint of the same instruction. */
+	s->pending = stopped.why == RS_GDB_WATCHED;
+	s->came = stopped;
+	return NULL;
+}
+
+static void disarm(struct rs_session *s)
+{
+	rs_fast_disarm(s->fast);
+	s->armed_at = UINT64_MAX;
+}
+
+/* Once: whether what it says of the machine is what GDB says, which stands. */
+static struct rs_error *check(struct rs_session *s, const struct rs_fast_stop *stop)
+{
+	uint8_t raw[REGS_MAX];
+	uint64_t icount = 0;
+	size_t bytes = 0;
+	struct rs_error *err = rs_session_icount(s, &icount);
+
+	if (!err)
+		err = rs_gdb_registers_raw(s->qemu.gdb, raw, sizeof(raw), &bytes);
+	if (err)
+		return err;
+	s->checked = true;
+	if (stop->icount == icount && stop->bytes && stop->bytes <= bytes &&
+	    !memcmp(stop->raw, raw, stop->bytes))
+		return NULL;
+	disarm(s);
+	rs_fast_give_up(s->fast, "the registers of this QEMU are not as expected");
+	return NULL;
+}
+
+/* The machine, which stands in QEMU's sense, is to stop there; *armed false: not by this path. */
+static struct rs_error *arm(struct rs_session *s, uint64_t icount, bool *armed)
+{
+	struct rs_fast_stop stop;
+	struct rs_error *err;
+
+	*armed = false;
+	if (icount == UINT64_MAX || rs_fast_why(s->fast))
+		return NULL;
+	*armed = s->armed_at == icount;
+	if (*armed)
+		return NULL;
+	err = break_at(s, UINT64_MAX);
+	if (err || !rs_fast_arm(s->fast, icount, &stop))
+		return err;
+	s->armed_at = icount;
+	if (!s->checked)
+		err = check(s, &stop);
+	*armed = s->armed_at == icount;
+	return err;
+}
+
+/* ---- running ----------------------------------------------------------------------------------
+ */
+
 /* It has gone: in good order, or not. */
 static struct rs_error *has_ended(struct rs_session *s)
 {
@@ -156,21 +285,31 @@ static struct rs_error *has_ended(struct rs_session *s)
 			     "the replay does not go as the recording went");
 }
 
-/* What a log lacks QEMU waits for, for ever. Asked beside the GDB channel: it goes on meanwhile. */
+/* What a log lacks QEMU waits for, for ever. */
 struct alive {
 	uint64_t icount;
 	uint32_t looks, still;
 };
 
+static struct rs_error *moved(struct alive *alive, uint64_t now)
+{
+	alive->still = now == alive->icount ? alive->still + 1 : 0;
+	alive->icount = now;
+	if (alive->still < STILL_MAX)
+		return NULL;
+	return rs_error_create(RS_FAILED,
+			       "the replay stands still at instruction %" PRIu64
+			       ": its log lacks what comes next",
+			       now);
+}
+
+/* Asked beside the GDB channel: it goes on meanwhile. */
 static struct rs_error *check_alive(struct rs_session *s, struct alive *alive)
 {
 	json_t *result = NULL, *icount;
-	struct rs_error *err;
+	struct rs_error *err = rs_qmp_execute(s->qemu.qmp, "query-replay", NULL, &result);
 	uint64_t now;
 
-	if (++alive->looks % ALIVE_LOOKS)
-		return NULL;
-	err = rs_qmp_execute(s->qemu.qmp, "query-replay", NULL, &result);
 	icount = json_object_get(result, "icount");
 	now = json_is_integer(icount) ? (uint64_t)json_integer_value(icount) : 0;
 	json_decref(result);
@@ -178,32 +317,113 @@ static struct rs_error *check_alive(struct rs_session *s, struct alive *alive)
 		rs_error_free(err);
 		return NULL;
 	}
-	alive->still = now == alive->icount ? alive->still + 1 : 0;
-	alive->icount = now;
-	if (!err && alive->still == STILL_MAX)
-		err = rs_error_create(RS_FAILED,
-				      "the replay stands still at instruction %" PRIu64
-				      ": its log lacks what comes next",
-				      now);
-	return err;
+	return err ? err : moved(alive, now);
+}
+
+/* What is waited for, and what was asked for meanwhile: a stop, for good or to see where it is. */
+struct wait {
+	struct rs_session_run *run;
+	struct alive alive;
+	bool done, asked, asked_where;
+};
+
+static struct rs_error *ask_to_stop(struct rs_session *s, struct wait *w, bool *asked)
+{
+	bool already = w->asked || w->asked_where;
+
+	*asked = true;
+	return already ? NULL : rs_gdb_interrupt(s->qemu.gdb);
+}
+
+/* Until one of the two ways of stopping says something, or a while has passed. */
+static struct rs_error *listen_both(struct rs_session *s, struct wait *w, bool *spoke)
+{
+	bool pending;
+	struct pollfd fds[2] = { { .fd = rs_gdb_fd(s->qemu.gdb, &pending), .events = POLLIN },
+				 { .fd = rs_fast_fd(s->fast), .events = POLLIN } };
+	int ready = poll(fds, 2, pending ? 0 : LOOK_MS);
+
+	if (ready < 0 && errno != EINTR)
+		return rs_error_errno(errno, "waiting for QEMU");
+	*spoke = pending || ready > 0;
+	if (ready > 0 && fds[1].revents && rs_fast_stopped(s->fast, &s->at)) {
+		s->stands = true;
+		/* The stop that was asked for is on its way, too, and no one else's. */
+		w->run->stopped = (struct rs_gdb_stopped){ .why = RS_GDB_STOPPED };
+		w->done = true;
+		return w->asked || w->asked_where ? rs_session_settle(s) : NULL;
+	}
+	return *spoke ? rs_gdb_wait(s->qemu.gdb, 0, &w->done, &w->run->stopped) : NULL;
+}
+
+/* It has stopped to say where it is, and goes on. */
+static struct rs_error *go_on(struct rs_session *s, struct wait *w)
+{
+	uint64_t now = 0;
+	struct rs_error *err;
+
+	w->asked_where = false;
+	if (w->asked || w->run->stopped.why != RS_GDB_STOPPED)
+		return NULL;
+	err = rs_session_icount(s, &now);
+	if (!err)
+		err = moved(&w->alive, now);
+	if (!err && now == w->run->icount)
+		return NULL;
+	w->done = false;
+	return err ? err : rs_gdb_continue(s->qemu.gdb);
 }
 
 static struct rs_error *wait_stop(struct rs_session *s, struct rs_session_run *run)
 {
-	struct alive alive = { 0 };
+	struct wait w = { .run = run };
 	struct rs_error *err = NULL;
-	bool done = false, asked = false;
 
-	while (!err && !done) {
-		err = rs_gdb_wait(s->qemu.gdb, LOOK_MS, &done, &run->stopped);
-		if (!err && !done)
-			err = check_alive(s, &alive);
-		if (!err && !done && !asked && run->stop && *run->stop) {
-			asked = true;
-			err = rs_gdb_interrupt(s->qemu.gdb);
-		}
+	while (!err && !w.done) {
+		bool fast = rs_fast_fd(s->fast) >= 0, spoke = false;
+
+		err = fast ? listen_both(s, &w, &spoke)
+			   : rs_gdb_wait(s->qemu.gdb, LOOK_MS, &w.done, &run->stopped);
+		if (!err && w.done && w.asked_where && !s->stands)
+			err = go_on(s, &w);
+		if (err || w.done)
+			break;
+		/* QMP would wait for a machine that stands by the fast path. */
+		if (!spoke && !(++w.alive.looks % ALIVE_LOOKS))
+			err = fast ? ask_to_stop(s, &w, &w.asked_where) : check_alive(s, &w.alive);
+		if (!err && !w.asked && run->stop && *run->stop)
+			err = ask_to_stop(s, &w, &w.asked);
 	}
 	return err;
+}
+
+/* Lets it go, to stop at run->icount. */
+static struct rs_error *let_go(struct rs_session *s, const struct rs_session_run *run)
+{
+	struct rs_error *err;
+	bool armed;
+
+	if (s->stands) {
+		s->stands = false;
+		s->armed_at = run->icount;
+		return rs_fast_go(s->fast, run->icount);
+	}
+	err = arm(s, run->icount, &armed);
+	if (!err && !armed) {
+		disarm(s);
+		err = break_at(s, run->icount);
+	}
+	return err ? err : rs_gdb_continue(s->qemu.gdb);
+}
+
+/* A stop that came meanwhile is the next. */
+static bool comes_now(struct rs_session *s, struct rs_session_run *run)
+{
+	if (!s->pending)
+		return false;
+	s->pending = false;
+	run->stopped = s->came;
+	return true;
 }
 
 struct rs_error *rs_session_run(struct rs_session *s, struct rs_session_run *run)
@@ -216,9 +436,9 @@ struct rs_error *rs_session_run(struct rs_session *s, struct rs_session_run *run
 		run->stopped.why = RS_GDB_ENDED;
 		return NULL;
 	}
-	err = break_at(s, run->icount);
-	if (!err)
-		err = rs_gdb_continue(s->qemu.gdb);
+	if (comes_now(s, run))
+		return NULL;
+	err = let_go(s, run);
 	if (!err)
 		err = wait_stop(s, run);
 	if (err)
@@ -265,7 +485,9 @@ struct rs_error *rs_session_snapshot(struct rs_session *s)
 		return rs_error_create(RS_USAGE, "this session keeps no snapshots");
 	if (s->ended)
 		return rs_error_create(RS_USAGE, "the replay has ended");
-	err = rs_session_icount(s, &icount);
+	err = rs_session_settle(s);
+	if (!err)
+		err = rs_session_icount(s, &icount);
 	if (err || rs_snapshots_before(&s->snapshots, icount) == icount)
 		return err;
 	err = monitor(s, "savevm", icount);
@@ -275,8 +497,11 @@ struct rs_error *rs_session_snapshot(struct rs_session *s)
 /* QEMU's break, which stands in no snapshot, is set anew; a mapping of RAM stays what it is. */
 static struct rs_error *load(struct rs_session *s, uint64_t icount)
 {
-	struct rs_error *err = monitor(s, "loadvm", icount);
+	struct rs_error *err = rs_session_settle(s);
 
+	disarm(s);
+	if (!err)
+		err = monitor(s, "loadvm", icount);
 	s->breaks_at = UINT64_MAX - 1; /* unknown */
 	return err;
 }
@@ -307,7 +532,7 @@ struct rs_error *rs_session_seek(struct rs_session *s, uint64_t icount, const vo
 			err = rs_error_create(
 				RS_FAILED, "the replay ends before instruction %" PRIu64, icount);
 	}
-	return err;
+	return err ? err : rs_session_settle(s);
 }
 
 /* QEMU does it itself: from each snapshot before here it goes ahead, and then to the last hit. */
@@ -316,9 +541,12 @@ struct rs_error *rs_session_back(struct rs_session *s, const volatile bool *stop
 {
 	struct rs_session_run run = { .stop = stop };
 	uint64_t now = 0;
-	struct rs_error *err = break_at(s, UINT64_MAX);
+	struct rs_error *err = rs_session_settle(s);
 
 	*found = false;
+	disarm(s);
+	if (!err)
+		err = break_at(s, UINT64_MAX);
 	if (s->ended || s->snapshots.fd <= 0)
 		err = rs_error_first(err, rs_error_create(RS_USAGE, "no snapshots to go back by"));
 	if (!err)
@@ -346,7 +574,11 @@ struct rs_error *rs_session_step(struct rs_session *s, struct rs_session_run *ru
 		run->stopped.why = RS_GDB_ENDED;
 		return NULL;
 	}
-	err = rs_gdb_step(s->qemu.gdb);
+	err = rs_session_settle(s);
+	if (!err && comes_now(s, run))
+		return NULL;
+	if (!err)
+		err = rs_gdb_step(s->qemu.gdb);
 	if (!err)
 		err = wait_stop(s, run);
 	if (!err && run->stopped.why == RS_GDB_ENDED)
@@ -366,6 +598,8 @@ struct rs_error *rs_session_hash(struct rs_session *s, struct rs_state_hash *has
 	XXH128_hash_t sum;
 	struct rs_error *err = state ? NULL : rs_error_no_memory();
 
+	if (!err)
+		err = rs_session_settle(s);
 	if (!err)
 		err = rs_session_icount(s, &icount);
 	if (!err)

@@ -5,8 +5,9 @@
  *
  *	open (stands at 0) -> run to N or to a point that was set -> look -> run on -> ended
  *
- * Breaks at an instruction go through the monitor command of the GDB channel, guest RAM through a
- * mapping of the file that is QEMU's memory.
+ * Breaks at an instruction go by the fast path (fast.h) or, where QEMU has none, through the
+ * monitor command of the GDB channel; guest RAM through a mapping of the file that is QEMU's
+ * memory.
  *
  * Snapshots are what seeking goes from, back and far ahead: QEMU's, of the whole machine and its
  * place in the log, in a file without a name that ends with the session. Each takes what the guest
@@ -30,6 +31,7 @@ struct rs_session_ram {
 struct rs_session_options {
 	const char *console; /* where the guest's serial port goes; NULL: nowhere */
 	bool snapshots;	     /* rs_session_snapshot() and rs_session_seek() back are wanted */
+	bool slow;	     /* all stops through the GDB channel */
 	/* NULL, or one whose snapshots this one begins with: a copy. It must stand still. */
 	struct rs_session *like;
 };
@@ -42,7 +44,16 @@ struct rs_error *rs_session_open(const struct rs_recording *recording,
 void rs_session_close(struct rs_session *session);
 
 struct rs_session_ram rs_session_ram(const struct rs_session *session);
+
+/* NULL: stops at an instruction go by the fast path. Otherwise why not, in words. */
+const char *rs_session_slow(const struct rs_session *session);
+
+/* The GDB channel, to set points and read by; it is settled for that, and not to be kept. */
 struct rs_gdb *rs_session_gdb(struct rs_session *session);
+/* A machine that stands by the fast path stands in QEMU's sense then: all its channels answer. */
+struct rs_error *rs_session_settle(struct rs_session *session);
+
+struct rs_error *rs_session_registers(struct rs_session *session, struct rs_x86_regs *regs);
 
 /* How many instructions the machine has done; while it stands. */
 struct rs_error *rs_session_icount(struct rs_session *session, uint64_t *icount);

@@ -301,7 +301,7 @@ static struct rs_error *set_points(struct live *l, const struct rs_query *query)
 		p->wanted = rs_query_wants(query, p->event);
 		l->costs[i].event = p->wanted ? p->event : NULL;
 		if (p->kind == RS_REPLAY_TIMER)
-			rs_replay_timer_start(p, l->options.steady, l->options.seed);
+			rs_replay_timer_start(p, 0, l->options.steady, l->options.seed);
 		else if (p->wanted)
 			err = rs_error_wrap(rs_gdb_point(rs_live_gdb(l->machine_runs), p->point,
 							 p->address, p->bytes, true),

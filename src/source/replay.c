@@ -96,7 +96,7 @@ static struct rs_error *look(struct replay *r)
 	struct rs_error *err = rs_session_icount(r->session, &r->icount);
 
 	if (!err)
-		err = rs_gdb_registers(rs_session_gdb(r->session), &r->regs);
+		err = rs_session_registers(r->session, &r->regs);
 	if (!err)
 		rs_memory_stopped(&r->memory, &(struct rs_paging){ .cr0 = r->regs.cr0,
 								   .cr3 = r->regs.cr3,
@@ -274,10 +274,9 @@ static struct rs_error *replay_next(struct rs_source *source, struct rs_batch *b
 
 	while (!err && !n && !is_over(r)) {
 		err = go_on(r);
-		if (err || is_over(r))
-			break;
-		err = pause_here(r);
-		n = err ? 0 : fire(r);
+		if (!err && r->stopped.why != RS_GDB_ENDED)
+			err = pause_here(r);
+		n = err || is_over(r) ? 0 : fire(r);
 	}
 	if (err)
 		return err;
@@ -307,7 +306,7 @@ static struct rs_error *set_points(struct replay *r, const struct rs_query *quer
 
 		p->wanted = rs_query_wants(query, p->event);
 		if (p->kind == RS_REPLAY_TIMER) {
-			rs_replay_timer_start(p, r->options.steady, r->options.seed);
+			rs_replay_timer_start(p, r->from, r->options.steady, r->options.seed);
 			continue;
 		}
 		if (p->wanted)
@@ -321,7 +320,9 @@ static struct rs_error *replay_open(struct rs_source *source, const struct rs_qu
 				    uint32_t *pushed)
 {
 	struct replay *r = (struct replay *)source;
-	const struct rs_session_options options = { .console = r->options.console };
+	const struct rs_session_options options = { .console = r->options.console,
+						    .slow = r->options.slow,
+						    .like = r->options.like };
 	struct rs_error *err;
 
 	*pushed = RS_PUSHED_PROBES | RS_PUSHED_TIME;
@@ -335,7 +336,10 @@ static struct rs_error *replay_open(struct rs_source *source, const struct rs_qu
 	if (err)
 		return err;
 	map_ram(r);
-	err = set_points(r, query);
+	if (r->options.like)
+		err = rs_session_seek(r->session, r->options.begin, r->options.stop);
+	if (!err)
+		err = set_points(r, query);
 	return err ? err : look(r);
 }
 
@@ -481,4 +485,11 @@ const struct rs_stream *rs_replay_source_stream(const struct rs_source *source)
 struct rs_replay_counts rs_replay_source_counts(const struct rs_source *source)
 {
 	return ((const struct replay *)source)->counts;
+}
+
+const char *rs_replay_source_slow(const struct rs_source *source)
+{
+	const struct replay *r = (const struct replay *)source;
+
+	return r->session ? rs_session_slow(r->session) : NULL;
 }

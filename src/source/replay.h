@@ -31,10 +31,15 @@ struct rs_replay_pauses {
 
 struct rs_replay_options {
 	bool steady;		   /* timers at the end of each period */
+	bool slow;		   /* all stops through the GDB channel (session.h) */
 	uint64_t seed;		   /* of their places */
 	const char *console;	   /* where the guest's serial port goes; NULL: nowhere */
 	const volatile bool *stop; /* ends it, as the end of the recording does; or NULL */
 	struct rs_replay_pauses pauses;
+	/* NULL: from the recording's start. Or one with snapshots, which stands still: it begins at
+	 * `begin` then, seeking from them. */
+	struct rs_session *like;
+	uint64_t begin;
 };
 
 /* Nothing is started before the source is opened. recording, and what options point to, outlive
@@ -57,6 +62,9 @@ struct rs_replay_counts {
 	uint64_t unread;	       /* values of static probes that were not there */
 };
 struct rs_replay_counts rs_replay_source_counts(const struct rs_source *source);
+
+/* NULL: stops at an instruction go by the fast path, or it is not open. Otherwise why not. */
+const char *rs_replay_source_slow(const struct rs_source *source);
 
 /* What can be made, for lists; NULL past the last. */
 struct rs_replay_template {

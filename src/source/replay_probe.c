@@ -271,10 +271,12 @@ static void place(struct rs_replay_probe *p, bool steady, uint64_t seed)
 	p->next = begin + (steady ? p->period : 1 + mixed(seed + p->period, p->round) % p->period);
 }
 
-void rs_replay_timer_start(struct rs_replay_probe *p, bool steady, uint64_t seed)
+void rs_replay_timer_start(struct rs_replay_probe *p, uint64_t from, bool steady, uint64_t seed)
 {
-	p->round = 0;
+	p->round = from ? (from - 1) / p->period : 0;
 	place(p, steady, seed);
+	if (from)
+		rs_replay_timer_next(p, from - 1, steady, seed);
 }
 
 void rs_replay_timer_next(struct rs_replay_probe *p, uint64_t now, bool steady, uint64_t seed)

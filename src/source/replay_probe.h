@@ -65,8 +65,9 @@ struct rs_error *rs_replay_note_declare(struct rs_schema *schema, uint32_t n,
 uint32_t rs_replay_note_payload(const struct rs_replay_probe *probe, struct rs_replay_at *at,
 				uint8_t payload[RS_REPLAY_PAYLOAD_MAX]);
 
-/* A timer's first place, and its next one after `now`: once in each period. */
-void rs_replay_timer_start(struct rs_replay_probe *probe, bool steady, uint64_t seed);
+/* A timer's first place from `from` on, and its next one after `now`: once in each period. */
+void rs_replay_timer_start(struct rs_replay_probe *probe, uint64_t from, bool steady,
+			   uint64_t seed);
 void rs_replay_timer_next(struct rs_replay_probe *probe, uint64_t now, bool steady, uint64_t seed);
 
 #endif

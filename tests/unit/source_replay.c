@@ -97,9 +97,9 @@ TEST(a_timer_fires_once_in_each_period)
 			       other = one;
 	uint64_t different = 0, moved = 0;
 
-	rs_replay_timer_start(&one, false, 5);
-	rs_replay_timer_start(&same, false, 5);
-	rs_replay_timer_start(&other, false, 6);
+	rs_replay_timer_start(&one, 0, false, 5);
+	rs_replay_timer_start(&same, 0, false, 5);
+	rs_replay_timer_start(&other, 0, false, 6);
 	for (uint64_t k = 0; k < 1000; k++) {
 		CHECK(one.next > k * 1009 && one.next <= (k + 1) * 1009);
 		CHECK_EQ_U64(one.next, same.next);
@@ -110,7 +110,7 @@ TEST(a_timer_fires_once_in_each_period)
 		rs_replay_timer_next(&other, other.next, false, 6);
 	}
 	CHECK(different > 900 && moved > 900);
-	rs_replay_timer_start(&one, true, 5);
+	rs_replay_timer_start(&one, 0, true, 5);
 	CHECK_EQ_U64(one.next, 1009);
 	rs_replay_timer_next(&one, 1009 * 3, true, 5); /* what was passed over does not fire late */
 	CHECK_EQ_U64(one.next, 1009 * 4);

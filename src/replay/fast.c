@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "replay/fast.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "replay/inside.h"
+
+#define KNOWN	  "7.2." /* whose inside inside.c knows */
+#define ANSWER_MS 30000	 /* a machine that stands still answers at once */
+#define WORDS	  3u
+
+/* The library, as bytes. */
+static const uint8_t library[] = {
+#ifdef HAVE_REPLAY_INSIDE
+#include "replay/inside.inc"
+#else
+	0
+#endif
+};
+
+struct rs_fast {
+	int ours[2], theirs[3]; /* orders, stops; theirs: and the library */
+	char *words[WORDS + 1];
+	char why[160];
+	bool armed;
+	struct rs_inside_said said;
+};
+
+const char *rs_fast_why(const struct rs_fast *f)
+{
+	return f->why[0] ? f->why : NULL;
+}
+
+void rs_fast_give_up(struct rs_fast *f, const char *why)
+{
+	snprintf(f->why, sizeof(f->why), "%s", why);
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static struct rs_error *make_library(struct rs_fast *f)
+{
+	f->theirs[2] = memfd_create("ringside-inside", MFD_CLOEXEC);
+	if (f->theirs[2] < 0 ||
+	    write(f->theirs[2], library, sizeof(library)) != (ssize_t)sizeof(library))
+		return rs_error_errno(errno, "a library for QEMU");
+	return NULL;
+}
+
+static struct rs_error *make_channels(struct rs_fast *f)
+{
+	for (int i = 0; i < 2; i++) {
+		int pair[2];
+
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+			return rs_error_errno(errno, "a channel into QEMU");
+		f->ours[i] = pair[0];
+		f->theirs[i] = pair[1];
+	}
+	return NULL;
+}
+
+/* What it is started by. */
+static struct rs_error *make_words(struct rs_fast *f)
+{
+	f->words[0] = strdup("env");
+	if (!f->words[0] ||
+	    asprintf(&f->words[1], "LD_PRELOAD=/proc/self/fd/%d", f->theirs[2]) < 0 ||
+	    asprintf(&f->words[2], RS_INSIDE_ENV "=%d,%d", f->theirs[0], f->theirs[1]) < 0)
+		return rs_error_no_memory();
+	return NULL;
+}
+
+struct rs_error *rs_fast_create(const char *version, struct rs_fast **fast)
+{
+	struct rs_fast *f = calloc(1, sizeof(*f));
+	struct rs_error *err;
+
+	if (!f)
+		return rs_error_no_memory();
+	*f = (struct rs_fast){ .ours = { -1, -1 }, .theirs = { -1, -1, -1 } };
+	*fast = f;
+	if (sizeof(library) == 1) {
+		rs_fast_give_up(f, "it is made for x86-64 hosts alone");
+		return NULL;
+	}
+	if (strncmp(version, KNOWN, strlen(KNOWN)) != 0) {
+		snprintf(f->why, sizeof(f->why), "it knows QEMU " KNOWN "x, and this is %.40s",
+			 version);
+		return NULL;
+	}
+	err = make_library(f);
+	if (!err)
+		err = make_channels(f);
+	return err ? err : make_words(f);
+}
+
+static void close_theirs(struct rs_fast *f)
+{
+	for (int i = 0; i < 3; i++) {
+		if (f->theirs[i] >= 0)
+			close(f->theirs[i]);
+		f->theirs[i] = -1;
+	}
+}
+
+void rs_fast_destroy(struct rs_fast *f)
+{
+	if (!f)
+		return;
+	close_theirs(f);
+	for (int i = 0; i < 2; i++) {
+		if (f->ours[i] >= 0)
+			close(f->ours[i]);
+	}
+	for (size_t i = 0; i < WORDS; i++)
+		free(f->words[i]);
+	free(f);
+}
+
+char *const *rs_fast_words(const struct rs_fast *f)
+{
+	return f->words;
+}
+
+const int *rs_fast_inherits(const struct rs_fast *f, uint32_t *n)
+{
+	*n = f->words[0] ? 3 : 0;
+	return f->theirs;
+}
+
+/* ---- talking --------------------------------------------------------------------------------- */
+
+static bool hear(struct rs_fast *f, int fd)
+{
+	struct pollfd wait = { .fd = fd, .events = POLLIN };
+	ssize_t n;
+	int ready;
+
+	do
+		ready = poll(&wait, 1, ANSWER_MS);
+	while (ready < 0 && errno == EINTR);
+	if (ready <= 0)
+		return false;
+	do
+		n = recv(fd, &f->said, sizeof(f->said), 0);
+	while (n < 0 && errno == EINTR);
+	return n == sizeof(f->said) && f->said.bytes <= sizeof(f->said.raw);
+}
+
+static bool tell(int fd, uint32_t what, uint64_t icount)
+{
+	const struct rs_inside_order order = { .what = what, .icount = icount };
+	ssize_t n;
+
+	do
+		n = send(fd, &order, sizeof(order), MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n == sizeof(order);
+}
+
+void rs_fast_meet(struct rs_fast *f)
+{
+	close_theirs(f); /* so that its end is heard of */
+	if (f->why[0])
+		return;
+	if (!hear(f, f->ours[0]) || f->said.what != RS_INSIDE_HELLO) {
+		rs_fast_give_up(f, "this QEMU loads no library of ours");
+		return;
+	}
+	f->said.name[RS_INSIDE_NAME_MAX - 1] = '\0';
+	if (f->said.name[0])
+		snprintf(f->why, sizeof(f->why), "this QEMU lacks the symbol %s", f->said.name);
+}
+
+static struct rs_fast_stop stop_of(const struct rs_fast *f)
+{
+	return (struct rs_fast_stop){ f->said.icount, f->said.raw, f->said.bytes };
+}
+
+/* An order, and its answer. */
+static bool order(struct rs_fast *f, uint32_t what, uint64_t icount)
+{
+	if (!tell(f->ours[0], what, icount) || !hear(f, f->ours[0])) {
+		rs_fast_give_up(f, "its library does not answer");
+		return false;
+	}
+	if (f->said.what == RS_INSIDE_DONE)
+		return true;
+	f->said.name[RS_INSIDE_NAME_MAX - 1] = '\0';
+	snprintf(f->why, sizeof(f->why), "%s of this QEMU is not as expected", f->said.name);
+	return false;
+}
+
+bool rs_fast_arm(struct rs_fast *f, uint64_t icount, struct rs_fast_stop *stop)
+{
+	if (f->why[0] || !order(f, RS_INSIDE_ARM, icount) || f->said.icount >= icount)
+		return false;
+	f->armed = true;
+	*stop = stop_of(f);
+	return true;
+}
+
+void rs_fast_disarm(struct rs_fast *f)
+{
+	if (f->armed && !f->why[0])
+		order(f, RS_INSIDE_FREE, 0);
+	f->armed = false;
+}
+
+int rs_fast_fd(const struct rs_fast *f)
+{
+	return f->armed ? f->ours[1] : -1;
+}
+
+bool rs_fast_stopped(struct rs_fast *f, struct rs_fast_stop *stop)
+{
+	if (!hear(f, f->ours[1]) || f->said.what != RS_INSIDE_STANDS) {
+		f->armed = false;
+		rs_fast_give_up(f, "its library has gone");
+		return false;
+	}
+	*stop = stop_of(f);
+	return true;
+}
+
+static struct rs_error *answer(struct rs_fast *f, uint32_t what, uint64_t icount)
+{
+	return tell(f->ours[1], what, icount)
+		       ? NULL
+		       : rs_error_create(RS_FAILED, "QEMU has gone while the machine stood still");
+}
+
+struct rs_error *rs_fast_go(struct rs_fast *f, uint64_t icount)
+{
+	f->armed = icount != UINT64_MAX;
+	return answer(f, f->armed ? RS_INSIDE_ARM : RS_INSIDE_FREE, icount);
+}
+
+struct rs_error *rs_fast_hold(struct rs_fast *f)
+{
+	return answer(f, RS_INSIDE_HOLD, 0);
+}

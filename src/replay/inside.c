@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A library in QEMU's own process (LD_PRELOAD), which stops a replay at an instruction and says so
+ * in one round trip, where the GDB channel needs several and the whole machine stopped for them. Of
+ * QEMU it uses what its executable exports, each symbol looked for by name; where one is missing it
+ * does nothing but say which. That they mean what is thought here (QEMU 7.2) is for the session to
+ * know, by QEMU's version, and to see, by GDB's word for the same registers (fast.c).
+ *
+ *	replay_break_icount = N		the processor gets instructions up to N and no more
+ *	at N QEMU winds its replay_break_timer: ours, whose list tells us (break_reached)
+ *	async_run_on_cpu(stand_still)	the processor's thread comes there between two runs, when
+ *					all its state is in memory; QEMU's lock is held
+ *	we say that it stands, and wait for an answer
+ *
+ * Nothing of the machine's is written. QEMU's timers, its log and the guest's clocks go by the
+ * count of instructions, which stands meanwhile.
+ */
+#include "replay/inside.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* ---- QEMU's, as of 7.2 ---------------------------------------------------------------------- */
+
+#define CLOCK_REALTIME_ 0 /* QEMU_CLOCK_REALTIME */
+#define CLOCKS		8 /* it has 4 */
+#define TIMER_BYTES	256 /* a QEMUTimer has 48 */
+#define MODE_PLAY	2   /* REPLAY_MODE_PLAY */
+#define STATE_PAUSED	4   /* RUN_STATE_PAUSED */
+#define NO_BREAK	UINT64_MAX
+
+struct byte_array { /* GLib's */
+	uint8_t *data;
+	unsigned int len;
+};
+
+typedef void list_cb(void *opaque, int clock);
+typedef void timer_cb(void *opaque);
+typedef void cpu_cb(void *cpu, void *data);
+
+static struct {
+	uint64_t *replay_break_icount;
+	void **replay_break_timer;
+	int *replay_mode;
+	uint64_t (*replay_get_current_icount)(void);
+	void (*replay_mutex_lock)(void);
+	void (*replay_mutex_unlock)(void);
+	void (*qemu_mutex_lock_iothread_impl)(const char *file, int line);
+	void (*qemu_mutex_unlock_iothread)(void);
+	void *(*timerlist_new)(int clock, list_cb *cb, void *opaque);
+	void (*timer_init_full)(void *timer, void *const *lists, int clock, int scale,
+				int attributes, timer_cb *cb, void *opaque);
+	void (*timer_del)(void *timer);
+	void *(*qemu_get_cpu)(int index);
+	void (*async_run_on_cpu)(void *cpu, cpu_cb *cb, void *data);
+	int (*x86_cpu_gdb_read_register)(void *cpu, struct byte_array *to, int n);
+	void (*qemu_system_vmstop_request_prepare)(void);
+	void (*qemu_system_vmstop_request)(int state);
+	struct byte_array *(*g_byte_array_new)(void);
+	struct byte_array *(*g_byte_array_set_size)(struct byte_array *array, unsigned int size);
+} qemu;
+
+#define SYMBOL(name)                                                                               \
+	{                                                                                          \
+#name, (void **)&qemu.name                                                         \
+	}
+static const struct {
+	const char *name;
+	void **to;
+} symbols[] = {
+	SYMBOL(replay_break_icount),
+	SYMBOL(replay_break_timer),
+	SYMBOL(replay_mode),
+	SYMBOL(replay_get_current_icount),
+	SYMBOL(replay_mutex_lock),
+	SYMBOL(replay_mutex_unlock),
+	SYMBOL(qemu_mutex_lock_iothread_impl),
+	SYMBOL(qemu_mutex_unlock_iothread),
+	SYMBOL(timerlist_new),
+	SYMBOL(timer_init_full),
+	SYMBOL(timer_del),
+	SYMBOL(qemu_get_cpu),
+	SYMBOL(async_run_on_cpu),
+	SYMBOL(x86_cpu_gdb_read_register),
+	SYMBOL(qemu_system_vmstop_request_prepare),
+	SYMBOL(qemu_system_vmstop_request),
+	SYMBOL(g_byte_array_new),
+	SYMBOL(g_byte_array_set_size),
+};
+#undef SYMBOL
+
+/* The first that is not there; NULL: all are. */
+static const char *look_up(void)
+{
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+		*symbols[i].to = dlsym(RTLD_DEFAULT, symbols[i].name);
+		if (!*symbols[i].to)
+			return symbols[i].name;
+	}
+	return NULL;
+}
+
+/* ---- what we keep ----------------------------------------------------------------------------
+ *
+ * Changed with QEMU's lock held (and by the thread of orders its replay lock besides, which keeps
+ * the processor from running).
+ */
+
+static struct {
+	int orders, stops;
+	void *lists[CLOCKS];
+	uint8_t timer[TIMER_BYTES] __attribute__((aligned(16)));
+	struct byte_array *registers;
+	void *cpu;
+	bool made;
+	uint64_t target; /* NO_BREAK: none */
+} inside = { .target = NO_BREAK };
+
+static void never(void *opaque)
+{
+	(void)opaque; /* nobody runs our list's timers */
+}
+
+static bool say(int fd, const struct rs_inside_said *said)
+{
+	ssize_t n;
+
+	do
+		n = send(fd, said, sizeof(*said), MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n == sizeof(*said);
+}
+
+static bool hear(int fd, struct rs_inside_order *order)
+{
+	ssize_t n;
+
+	do
+		n = recv(fd, order, sizeof(*order), 0);
+	while (n < 0 && errno == EINTR);
+	return n == sizeof(*order);
+}
+
+/* Registers, and where it stands. */
+static void look(struct rs_inside_said *said)
+{
+	struct byte_array *to = inside.registers;
+
+	qemu.g_byte_array_set_size(to, 0);
+	for (int i = 0; i < (int)RS_INSIDE_REGS; i++)
+		qemu.x86_cpu_gdb_read_register(inside.cpu, to, i);
+	said->bytes = to->len <= sizeof(said->raw) ? to->len : 0;
+	memcpy(said->raw, to->data, said->bytes);
+	said->icount = qemu.replay_get_current_icount();
+}
+
+static void arm(uint64_t icount)
+{
+	inside.target = icount;
+	*qemu.replay_break_timer = inside.timer;
+	*qemu.replay_break_icount = icount;
+}
+
+static void disarm(void)
+{
+	if (*qemu.replay_break_timer == (void *)inside.timer) {
+		qemu.timer_del(inside.timer); /* QEMU would free it */
+		*qemu.replay_break_timer = NULL;
+		*qemu.replay_break_icount = NO_BREAK;
+	}
+	inside.target = NO_BREAK;
+}
+
+/* ---- at the instruction ---------------------------------------------------------------------- */
+
+/* The processor's thread, between two runs; QEMU's lock is held. */
+static void stand_still(void *cpu, void *data)
+{
+	struct rs_inside_said said = { .what = RS_INSIDE_STANDS };
+	struct rs_inside_order order;
+
+	(void)cpu;
+	(void)data;
+	/* Told twice of one break; or asked to let go meanwhile. */
+	if (inside.target == NO_BREAK || qemu.replay_get_current_icount() != inside.target)
+		return;
+	look(&said);
+	if (!say(inside.stops, &said) || !hear(inside.stops, &order)) {
+		disarm();
+		return;
+	}
+	if (order.what == RS_INSIDE_ARM && order.icount > inside.target) {
+		arm(order.icount);
+	} else if (order.what == RS_INSIDE_HOLD) {
+		/* The break stays, so that it does not move before QEMU has stopped it. */
+		inside.target = NO_BREAK;
+		qemu.qemu_system_vmstop_request_prepare();
+		qemu.qemu_system_vmstop_request(STATE_PAUSED);
+	} else {
+		disarm();
+	}
+}
+
+/* Whichever thread of QEMU's counted the last instruction: the processor may be within it. */
+static void break_reached(void *opaque, int clock)
+{
+	(void)opaque;
+	(void)clock;
+	if (inside.target != NO_BREAK)
+		qemu.async_run_on_cpu(inside.cpu, stand_still, NULL);
+}
+
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+/* Once; locks are held. What is wrong; NULL: nothing. */
+static const char *make(void)
+{
+	if (inside.made)
+		return NULL;
+	if (*qemu.replay_mode != MODE_PLAY)
+		return "replay_mode";
+	inside.cpu = qemu.qemu_get_cpu(0);
+	if (!inside.cpu)
+		return "qemu_get_cpu";
+	inside.registers = qemu.g_byte_array_new();
+	inside.lists[CLOCK_REALTIME_] = qemu.timerlist_new(CLOCK_REALTIME_, break_reached, NULL);
+	qemu.timer_init_full(inside.timer, inside.lists, CLOCK_REALTIME_, 1, 0, never, NULL);
+	inside.made = true;
+	return NULL;
+}
+
+static const char *obey(const struct rs_inside_order *order, struct rs_inside_said *said)
+{
+	const char *wrong = make();
+
+	if (wrong)
+		return wrong;
+	look(said);
+	disarm();
+	if (order->what == RS_INSIDE_FREE)
+		return NULL;
+	if (*qemu.replay_break_timer || *qemu.replay_break_icount != NO_BREAK)
+		return "replay_break_icount";
+	if (order->what == RS_INSIDE_ARM && order->icount > said->icount)
+		arm(order->icount);
+	return NULL;
+}
+
+static void *take_orders(void *unused)
+{
+	struct rs_inside_order order;
+
+	(void)unused;
+	while (hear(inside.orders, &order)) {
+		struct rs_inside_said said = { .what = RS_INSIDE_DONE };
+		const char *wrong;
+
+		qemu.replay_mutex_lock(); /* before the other, as everywhere in QEMU */
+		qemu.qemu_mutex_lock_iothread_impl(__FILE__, __LINE__);
+		wrong = obey(&order, &said);
+		qemu.qemu_mutex_unlock_iothread();
+		qemu.replay_mutex_unlock();
+		if (wrong) {
+			said = (struct rs_inside_said){ .what = RS_INSIDE_REFUSED };
+			snprintf(said.name, sizeof(said.name), "%s", wrong);
+		}
+		if (!say(inside.orders, &said))
+			break;
+	}
+	return NULL;
+}
+
+/* Before QEMU's main(): signals are the other threads'. */
+__attribute__((constructor)) static void begin(void)
+{
+	struct rs_inside_said hello = { .what = RS_INSIDE_HELLO };
+	const char *fds = getenv(RS_INSIDE_ENV), *missing;
+	pthread_t thread;
+	sigset_t all, before;
+
+	if (!fds || sscanf(fds, "%d,%d", &inside.orders, &inside.stops) != 2)
+		return;
+	missing = look_up();
+	if (missing)
+		snprintf(hello.name, sizeof(hello.name), "%s", missing);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (!missing && pthread_create(&thread, NULL, take_orders, NULL))
+		snprintf(hello.name, sizeof(hello.name), "a thread");
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	say(inside.orders, &hello);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the session and the library that it puts into QEMU's process say to each other, on two
+ * pairs of SOCK_SEQPACKET sockets:
+ *
+ *	orders	ours asks, a thread inside answers, while the machine stands in QEMU's sense
+ *	stops	the processor's thread says that it stands, and goes on as answered
+ *
+ * Both sides are of one build: the library is carried in ours (inside.c).
+ */
+#ifndef RS_REPLAY_INSIDE_H
+#define RS_REPLAY_INSIDE_H
+
+#include <stdint.h>
+
+#define RS_INSIDE_ENV	   "RINGSIDE_INSIDE" /* the two sockets' numbers, "5,7" */
+#define RS_INSIDE_REGS	   33u		     /* as many as struct rs_x86_regs has */
+#define RS_INSIDE_RAW_MAX  512u
+#define RS_INSIDE_NAME_MAX 64u
+
+enum rs_inside_what {
+	/* to the inside, as an order or as the answer to a stop */
+	RS_INSIDE_ARM,	/* stop at `icount`; as an answer: go on to there */
+	RS_INSIDE_FREE, /* no stop any more; as an answer: go on */
+	RS_INSIDE_HOLD, /* only as an answer: stand still in QEMU's sense, which GDB is told */
+	/* from it */
+	RS_INSIDE_HELLO,   /* `name`: the first symbol that is missing; empty: none is */
+	RS_INSIDE_DONE,	   /* with registers and where it stands; not armed, if that is not ahead */
+	RS_INSIDE_REFUSED, /* `name`: what is not as it should be */
+	RS_INSIDE_STANDS,  /* with registers and where it stands */
+};
+
+struct rs_inside_order {
+	uint32_t what, reserved;
+	uint64_t icount;
+};
+
+/* Registers are in the order and width of GDB's `g` packet. */
+struct rs_inside_said {
+	uint32_t what, bytes;
+	uint64_t icount;
+	union {
+		uint8_t raw[RS_INSIDE_RAW_MAX];
+		char name[RS_INSIDE_NAME_MAX];
+	};
+};
+
+#endif
