@@ -26,19 +26,24 @@
 #include "cli/numbers.h"
 #include "cli/program.h"
 #include "cli/replay.h"
+#include "cli/script_quiet.h"
 #include "cli/script_replay.h"
 #include "introspect/memory.h"
 #include "replay/session.h"
 
-#define POINTS	    8
-#define SAMPLES	    1000 /* where no program is given */
-#define POINTS_MAX  1000
-#define JOBS_MAX    64
-#define NS_PER_SEC  UINT64_C(1000000000)
-#define BYTES	    4096
-#define STACK_BYTES 64		      /* its top: there may be no more */
-#define HOLE	    UINT64_C(0xa0000) /* devices, up to: */
-#define HOLE_END    UINT64_C(0xc0000)
+#define POINTS	       8
+#define SAMPLES	       1000 /* where no program is given */
+#define POINTS_MAX     1000
+#define JOBS_MAX       64
+#define NS_PER_SEC     UINT64_C(1000000000)
+#define BYTES	       4096
+#define STACK_BYTES    64 /* its top: there may be no more */
+#define LIVE_BYTES_MAX (UINT64_C(1) << 20)
+#define LIVE_PIECE     (UINT64_C(32) << 10) /* what a clause may have of memory */
+#define LIVE_FROM      (UINT64_C(1) << 20)  /* RAM, in each machine that is recorded */
+#define GUESTS_END     "the guest's end"    /* replay_record.c: why it ended, and its status */
+#define HOLE	       UINT64_C(0xa0000)    /* devices, up to: */
+#define HOLE_END       UINT64_C(0xc0000)
 
 struct verify_arguments {
 	const char *directory;
@@ -46,7 +51,7 @@ struct verify_arguments {
 	struct rs_script_replay replay;
 	uint64_t points, samples, bytes, jobs;
 	uint64_t from_ns, to_ns; /* of the guest's time; UINT64_MAX: to the end */
-	bool quiet, json;
+	bool quiet, json, live;	 /* live: the same probes on the machine booted anew, besides */
 };
 
 /* ---- arguments ---------------------------------------------------------------------------- */
@@ -75,7 +80,10 @@ static const char doc[] =
 	"probes of a program, as replay run has them, whose words go nowhere. At "
 	"--points instructions all registers and all RAM are hashed; hashes and the guest's "
 	"console must be the same in both, and the console the same as the recorded one: its "
-	"beginning, with --to, or when the recording was cut by a kill.\n\n"
+	"beginning, with --to, or when the recording was cut by a kill. With --live the "
+	"recording's "
+	"machine is booted besides, and the same probes stop it while it runs: how far its clock "
+	"comes behind by that is shown beside.\n\n"
 	"Exit codes: 0 the same; 1 not, or failed; 2 wrong use.\n\n"
 	"Example:\n"
 	"  ringside replay verify rec --samples 10000 --bytes 1M\n"
@@ -136,6 +144,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (a->to_ns <= a->from_ns)
 			argp_error(state, "--to is not after --from");
+		if (rs_script_replay_attaches(&a->replay))
+			argp_error(state, "--live here boots the recording's machine: no GDB");
+		if (a->replay.live && a->bytes > LIVE_BYTES_MAX)
+			argp_error(state, "--live reads at most 1M at a stop");
+		a->live = a->replay.live;
+		a->replay.live = NULL;
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -157,12 +171,12 @@ struct replayed {
 	uint64_t n_samples, sample;   /* those that are due in all, and the next one from 1 */
 	uint64_t first, last, point;  /* points of its own, from 0, without the last; the next */
 	struct rs_state_hash *hashes; /* of all points */
-	uint64_t fired, told; /* a program's probes; what it had to say */
-	uint64_t samples;     /* that were taken, */
-	uint64_t read;	      /* bytes that they read, */
-	uint64_t missing;     /* and how often a stack was not there */
-	uint8_t *buffer;      /* of a->bytes */
-	int console;	      /* memfd */
+	uint64_t fired, told;	      /* a program's probes; what it had to say */
+	uint64_t samples;	      /* that were taken, */
+	uint64_t read;		      /* bytes that they read, */
+	uint64_t missing;	      /* and how often a stack was not there */
+	uint8_t *buffer;	      /* of a->bytes */
+	int console;		      /* memfd */
 	bool shows;
 };
 
@@ -541,6 +555,9 @@ static struct rs_error *same_files(int a, int b, bool begins, bool *same, uint64
 struct verdict {
 	uint64_t same_points, console_bytes;
 	bool same_console, same_as_recorded;
+	/* With --live: what the probes did to a machine that ran. */
+	struct rs_distortion live;
+	char live_text[RS_DISTORTION_BYTES];
 };
 
 static struct rs_error *compare(const struct replayed *alone, const struct replayed *looked_at,
@@ -597,13 +614,25 @@ static void show_text(const struct replayed *alone, const struct replayed *looke
 	printf("console, %" PRIu64 " bytes: %s; %s as recorded\n", v->console_bytes,
 	       v->same_console ? "the same" : "DIFFERS",
 	       v->same_as_recorded ? "the same" : "NOT the same");
+	if (looked_at->a->live)
+		printf("replayed: %s; live, by the same probes: %s\n",
+		       v->same_points == points ? "the guest's clock is 0 s behind"
+						: "the guest DIFFERS",
+		       v->live_text);
 }
 
 static void show_json(const struct replayed *alone, const struct replayed *looked_at,
 		      const struct verdict *v)
 {
-	json_t *points = json_array();
+	json_t *points = json_array(), *live = NULL;
 
+	if (looked_at->a->live)
+		live = json_pack("{s:I, s:I, s:I, s:f, s:I, s:I, s:b}", "host_ns",
+				 (json_int_t)v->live.host_ns, "guest_ns",
+				 (json_int_t)v->live.guest_ns, "behind_ns",
+				 (json_int_t)v->live.behind_ns, "factor", v->live.factor, "stops",
+				 (json_int_t)v->live.stops, "stopped_ns",
+				 (json_int_t)v->live.stopped_ns, "clock", (int)v->live.clock);
 	for (uint64_t i = 0; i < alone->a->points; i++) {
 		const struct rs_state_hash *a = &alone->hashes[i], *b = &looked_at->hashes[i];
 		char one[33], other[33];
@@ -616,11 +645,74 @@ static void show_json(const struct replayed *alone, const struct replayed *looke
 						"alone", one, "looked_at", other));
 	}
 	rs_cli_print_json(json_pack(
-		"{s:o, s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "states", points, "same",
+		"{s:o, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:o*}", "states", points, "same",
 		(json_int_t)v->same_points, "fired", (json_int_t)looked_at->fired, "samples",
 		(json_int_t)looked_at->samples, "read_bytes", (json_int_t)looked_at->read,
 		"console_bytes", (json_int_t)v->console_bytes, "console_same", (int)v->same_console,
-		"console_as_recorded", (int)v->same_as_recorded));
+		"console_as_recorded", (int)v->same_as_recorded, "live", live));
+}
+
+/* ---- beside it, live ---------------------------------------------------------------------- */
+
+/* The samples as a program: as many timers in the time, each of which reads as much. */
+static char *samples_program(const struct replayed *r)
+{
+	uint64_t ns = r->recording->icount << r->recording->shift, at = 0, left = r->a->bytes;
+	uint64_t period = r->a->samples ? ns / r->a->samples : ns;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&text, &size);
+
+	if (!file)
+		return NULL;
+	fprintf(file, "guest:timer::%" PRIu64 "ns { @ = sum(*(uint64_t *)uregs[R_RSP]); }\n",
+		period ? period : 1);
+	for (; left; at++) {
+		uint64_t part = left < LIVE_PIECE ? left : LIVE_PIECE;
+
+		fprintf(file,
+			"guest:timer::%" PRIu64 "ns { @ = sum(*(uint8_t *)copyinphys(%" PRIu64
+			", %" PRIu64 ")); }\n",
+			period ? period : 1, LIVE_FROM + at * LIVE_PIECE, part);
+		left -= part;
+	}
+	if (!fclose(file))
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* The recording's machine, booted anew, to the guest's end, or for as long as it was recorded. */
+static struct rs_error *measure_live(const struct replayed *r, struct verdict *v)
+{
+	struct rs_script_replay live = r->a->replay;
+	struct rs_cli_program program = r->a->program;
+	char *samples = NULL;
+	uint64_t errors = 0;
+	struct rs_error *err;
+
+	if (!rs_cli_program_given(&program)) {
+		samples = samples_program(r);
+		if (!samples)
+			return rs_error_no_memory();
+		program.programs.at[program.programs.n++] = samples;
+	}
+	live.live = "";
+	live.from_ns = live.to_ns = 0;
+	if (!r->recording->why || strncmp(r->recording->why, GUESTS_END, strlen(GUESTS_END)) != 0)
+		live.to_ns = r->recording->icount << r->recording->shift;
+	err = rs_script_replay_open(&live, r->a->directory);
+	if (!err)
+		err = rs_script_quiet_run(&live, "replay verify", &program, &errors);
+	if (!err && rs_cli_stop)
+		err = rs_error_create(RS_FAILED, "stopped");
+	if (!err) {
+		rs_live_source_distortion(live.source, &v->live);
+		rs_script_replay_distortion(&live, v->live_text);
+	}
+	rs_script_replay_close(&live);
+	free(samples);
+	return rs_error_wrap(err, "live");
 }
 
 /* ---- the verb ----------------------------------------------------------------------------- */
@@ -696,6 +788,8 @@ int replay_verify(int argc, char **argv)
 		err = replay_both(&alone, &looked_at, &recording);
 	if (!err)
 		err = compare(&alone, &looked_at, &recording, &v);
+	if (!err && a.live)
+		err = measure_live(&looked_at, &v);
 	if (!err)
 		(a.json ? show_json : show_text)(&alone, &looked_at, &v);
 	good = !err && v.same_points == a.points && v.same_console && v.same_as_recorded;

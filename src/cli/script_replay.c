@@ -283,8 +283,7 @@ void rs_script_replay_distortion(const struct rs_script_replay *replay,
 		 (unsigned long long)d.stops, seconds(d.stopped_ns));
 }
 
-/* What the probes did to the machine, in all and each. */
-static void tell_live(const struct rs_script_replay *replay, const char *verb)
+void rs_script_replay_tell_live(const struct rs_script_replay *replay, const char *verb)
 {
 	char text[RS_DISTORTION_BYTES];
 	struct rs_live_cost cost;
@@ -329,8 +328,6 @@ struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, const cha
 	}
 	if (!replay->live)
 		rs_script_replay_told_slow(replay, verb, rs_replay_source_slow(replay->source));
-	if (!err && replay->live)
-		tell_live(replay, verb);
 	err = rs_error_first(err, keep_close(replay, verb, &kept, err));
 	rs_replay_asserts_destroy(asserts);
 	return err;

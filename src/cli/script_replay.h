@@ -63,5 +63,7 @@ void rs_script_replay_told_slow(const struct rs_script_replay *replay, const cha
 #define RS_DISTORTION_BYTES 384
 void rs_script_replay_distortion(const struct rs_script_replay *replay,
 				 char text[RS_DISTORTION_BYTES]);
+/* On standard error: the same, and what each probe cost. */
+void rs_script_replay_tell_live(const struct rs_script_replay *replay, const char *verb);
 
 #endif

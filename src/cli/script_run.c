@@ -170,8 +170,12 @@ static struct rs_error *run(struct rs_script_run *a, struct rs_script *script, s
 
 	if (err)
 		return err;
-	if (a->replay.source)
-		return rs_script_replay_run(&a->replay, a->verb, script, sink, a->command);
+	if (a->replay.source) {
+		err = rs_script_replay_run(&a->replay, a->verb, script, sink, a->command);
+		if (!err && a->replay.live)
+			rs_script_replay_tell_live(&a->replay, a->verb);
+		return err;
+	}
 	if (rs_script_live_wanted(&a->live))
 		return rs_script_live_run(&a->live, script, sink, out);
 	if (!a->inputs.source)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The first process of a guest that runs: calls a function, writes and reads, CALLS, WRITES and
- * READS times a round; so many rounds as the kernel's argument `rounds=N` says, then it powers off,
- * or without end. Between two rounds it sleeps, and says which one it was; and what its clock says,
- * it gives to another function.
+ * READS times a round; after a moment, and so many rounds as the kernel's argument `rounds=N` says,
+ * and then it powers off; or at once, and without end. Between two rounds it sleeps, and says which
+ * one it was; and what its clock says, it gives to another function.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -43,6 +43,8 @@ int main(void)
 	uint64_t n = rounds ? strtoull(rounds, NULL, 10) : UINT64_MAX, sum = 0;
 
 	setvbuf(stdout, NULL, _IONBF, 0);
+	if (rounds)
+		sleep(3); /* until what the machine does without probes is known, too */
 	for (uint64_t round = 0; round < n; round++) {
 		printf("round %llu\n", (unsigned long long)round);
 		for (uint64_t i = 0; i < CALLS; i++)

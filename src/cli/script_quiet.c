@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/script_quiet.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static void told(void *ctx, const char *text)
+{
+	(void)text;
+	++*(uint64_t *)ctx;
+}
+
+static struct rs_error *compile(struct rs_script_replay *replay,
+				const struct rs_cli_program *program, struct rs_script **script)
+{
+	const struct rs_schema *schema = rs_script_replay_stream(replay)->schema;
+	char *text = NULL;
+	size_t len = 0;
+	struct rs_error *err = rs_cli_program_read(program, &text, &len);
+
+	if (!err)
+		err = rs_script_compile(
+			&(struct rs_script_config){ .name = rs_cli_program_name(program),
+						    .text = text,
+						    .len = len,
+						    .schemas = &schema,
+						    .n_schemas = 1,
+						    .args = program->args.at,
+						    .n_args = program->args.n,
+						    .options = program->options.at,
+						    .n_options = program->options.n,
+						    .make = rs_script_replay_make,
+						    .make_ctx = replay },
+			script);
+	free(text);
+	return err;
+}
+
+struct rs_error *rs_script_quiet_run(struct rs_script_replay *replay, const char *verb,
+				     const struct rs_cli_program *program, uint64_t *errors)
+{
+	struct rs_script_io io = { .tell = told,
+				   .ctx = errors,
+				   .clock = rs_script_replay_stream(replay)->clock,
+				   .stop = &rs_cli_stop };
+	struct rs_script *script = NULL;
+	struct rs_error *err = compile(replay, program, &script);
+	struct rs_sink *sink;
+	struct rs_out out;
+	int nowhere = -1;
+
+	if (err)
+		return err;
+	nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (nowhere < 0)
+		err = rs_error_errno(errno, "/dev/null");
+	else
+		err = rs_out_init(&out, nowhere);
+	if (!err) {
+		io.out = &out;
+		err = rs_script_start(script, &io, &sink);
+		if (!err)
+			err = rs_script_replay_run(replay, verb, script, sink, NULL);
+		rs_out_deinit(&out);
+	}
+	if (nowhere >= 0)
+		close(nowhere);
+	rs_script_destroy(script);
+	return err;
+}
