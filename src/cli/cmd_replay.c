@@ -14,6 +14,7 @@ static const struct verb {
 	const char *help;
 } verbs[] = {
 	{ "record", replay_record, "boot a guest, and write down what was not deterministic" },
+	{ "snapshot", replay_snapshot, "keep a running guest, for recordings to begin with" },
 	{ "run", replay_run, "replay it with a program's probes, which it does not notice" },
 	{ "verify", replay_verify, "prove that a replay does what was recorded, probed or not" },
 	{ "diff", replay_diff, "say where two recordings part, and what differs there" },
@@ -40,7 +41,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		argp_error(state, "there is no 'replay %s'", text);
 		break;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "replay what: record, run, verify, diff?");
+		argp_error(state, "replay what: record, snapshot, run, verify, diff?");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -196,6 +196,10 @@ static struct rs_error *boot(struct rs_live *live, const struct rs_recording *r,
 	char path[64], **argv = NULL;
 	struct rs_error *err;
 
+	if (r->snapshot || r->disk)
+		return rs_error_create(RS_USAGE, "%s %s: --live boots what has neither",
+				       r->directory,
+				       r->snapshot ? "begins with a snapshot" : "has a disk");
 	live->bytes = (uint64_t)r->memory_mib << 20;
 	live->memory = memfd_create("guest RAM", 0); /* QEMU opens it by its number */
 	if (live->memory < 0 || ftruncate(live->memory, (off_t)live->bytes))
@@ -206,7 +210,8 @@ static struct rs_error *boot(struct rs_live *live, const struct rs_recording *r,
 		return rs_error_errno(errno, "mapping guest RAM");
 	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", live->memory);
-	err = rs_recording_argv(r, true, path, console ? console : "/dev/null", &argv);
+	err = rs_recording_argv(r, RS_RECORDING_REPLAY, path, console ? console : "/dev/null",
+				&argv);
 	if (!err) {
 		make_live(argv);
 		err = rs_qemu_start(&live->qemu, argv);

@@ -216,6 +216,21 @@ struct rs_error *rs_qemu_start_with(struct rs_qemu *qemu, char *const argv[],
 	return wait_for_qmp(qemu, channels.ours[0]);
 }
 
+struct rs_error *rs_qemu_monitor(struct rs_qemu *qemu, const char *command)
+{
+	json_t *result = NULL;
+	const char *said;
+	struct rs_error *err = rs_qmp_execute(qemu->qmp, "human-monitor-command",
+					      json_pack("{s:s}", "command-line", command), &result);
+
+	said = json_string_value(result);
+	if (!err && said && said[0])
+		err = rs_error_create(RS_FAILED, "%s: %.*s", command, (int)strcspn(said, "\r\n"),
+				      said);
+	json_decref(result);
+	return err;
+}
+
 struct rs_error *rs_qemu_gdb(struct rs_qemu *qemu)
 {
 	int fd = qemu->gdb_fd;

@@ -31,6 +31,9 @@ struct rs_error *rs_qemu_version(char *version, size_t size);
  * standard input is nothing. Returns when QMP answers. */
 struct rs_error *rs_qemu_start(struct rs_qemu *qemu, char *const argv[]);
 
+/* A command of its monitor's that says nothing when all went well. */
+struct rs_error *rs_qemu_monitor(struct rs_qemu *qemu, const char *command);
+
 /* More that it may be started with. */
 struct rs_qemu_more {
 	char *const *words; /* before it: a command that starts it, NULL-ended; or NULL */

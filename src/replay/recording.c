@@ -14,6 +14,7 @@
 #include <jansson.h>
 #include <openssl/evp.h>
 
+#include "replay/arguments.h"
 #include "replay/qemu.h"
 #include "replay/rr_log.h"
 
@@ -22,11 +23,11 @@
 
 const char rs_recording_append[] =
 	"console=ttyS0 panic=-1 tsc_early_khz=1000000 tsc=reliable no_timer_check lpj=2000000 "
-	"nolapic_timer hpet=disable";
+	"nolapic_timer hpet=disable pmtmr=0";
 
-static const char *const states[] = { "recording", "closed", "cut" };
-static const char *const files[] = { "kernel", "initrd", "log" };
-#define N_FILES (sizeof(files) / sizeof(files[0]))
+static const char *const states[] = { "recording", "closed", "cut", "snapshot" };
+const char *const rs_recording_files[] = { "kernel", "initrd", "log", "disk", "snapshot" };
+#define N_FILES ((size_t)RS_RECORDING_FILES)
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
@@ -48,6 +49,8 @@ void rs_recording_deinit(struct rs_recording *r)
 	free(r->command);
 	free(r->qemu_version);
 	free(r->append);
+	free(r->cpu);
+	free(r->date);
 	free(r->why);
 	if (r->lock > 0)
 		close(r->lock);
@@ -58,17 +61,29 @@ void rs_recording_deinit(struct rs_recording *r)
 
 /* ---- recording.json ------------------------------------------------------------------------- */
 
-/* NULL stays out: `s?`. */
+static json_t *hashes_to_json(const struct rs_recording *r)
+{
+	json_t *hashes = json_object();
+
+	for (size_t i = 0; hashes && i < N_FILES; i++)
+		if (r->hashes[i])
+			json_object_set_new(hashes, rs_recording_files[i],
+					    json_string(r->hashes[i]));
+	return hashes;
+}
+
+/* NULL stays out: `s*`. */
 static json_t *to_json(const struct rs_recording *r)
 {
-	return json_pack("{s:i, s:s, s:s?, s:s?, s:I, s:I, s:s?, s:b, s:b, s:b, s:I, s:s?, "
-			 "s:{s:s?, s:s?, s:s?}}",
+	return json_pack("{s:i, s:s, s:s*, s:s*, s:I, s:I, s:s*, s:s*, s:s*, s:b, s:b, s:b, s:b, "
+			 "s:b, s:b, s:I, s:s*, s:o}",
 			 "ringside_recording", RS_RECORDING_VERSION, "state", states[r->state],
 			 "command", r->command, "qemu", r->qemu_version, "memory_mib",
 			 (json_int_t)r->memory_mib, "shift", (json_int_t)r->shift, "append",
-			 r->append, "initrd", (int)r->initrd, "mended", (int)r->mended, "vapic",
-			 (int)r->vapic, "icount", (json_int_t)r->icount, "why", r->why, "sha256",
-			 "kernel", r->hashes[0], "initrd", r->hashes[1], "log", r->hashes[2]);
+			 r->append, "cpu", r->cpu, "date", r->date, "initrd", (int)r->initrd,
+			 "disk", (int)r->disk, "snapshot", (int)r->snapshot, "sleeps",
+			 (int)r->sleeps, "mended", (int)r->mended, "vapic", (int)r->vapic, "icount",
+			 (json_int_t)r->icount, "why", r->why, "sha256", hashes_to_json(r));
 }
 
 struct rs_error *rs_recording_write(const struct rs_recording *r)
@@ -132,14 +147,20 @@ static bool from_json(const json_t *json, struct rs_recording *r)
 	r->shift = (uint32_t)shift;
 	r->initrd = json_is_true(json_object_get(json, "initrd"));
 	r->mended = json_is_true(json_object_get(json, "mended"));
+	r->disk = json_is_true(json_object_get(json, "disk"));
+	r->snapshot = json_is_true(json_object_get(json, "snapshot"));
 	r->vapic = !json_is_false(json_object_get(json, "vapic")); /* older ones don't say */
+	r->sleeps = !json_is_false(json_object_get(json, "sleeps"));
 	r->command = text_at(json, "command");
 	r->qemu_version = text_at(json, "qemu");
 	r->append = text_at(json, "append");
+	r->cpu = text_at(json, "cpu");
+	r->date = text_at(json, "date");
 	r->why = text_at(json, "why");
 	for (size_t i = 0; i < N_FILES; i++)
-		r->hashes[i] = text_at(hashes, files[i]);
-	return r->qemu_version && r->append;
+		r->hashes[i] = text_at(hashes, rs_recording_files[i]);
+	return r->qemu_version && r->append && (!r->cpu || rs_arguments_is_cpu(r->cpu)) &&
+	       (!r->date || rs_arguments_is_date(r->date));
 }
 
 struct rs_error *rs_recording_read(const char *directory, struct rs_recording *r)
@@ -211,7 +232,7 @@ static struct rs_error *hash_file(const char *path, char **hash)
 
 static struct rs_error *hash_of(const struct rs_recording *r, size_t file, char **hash)
 {
-	char *path = text_of("%s/%s", r->directory, files[file]);
+	char *path = text_of("%s/%s", r->directory, rs_recording_files[file]);
 	struct rs_error *err = path ? hash_file(path, hash) : rs_error_no_memory();
 
 	free(path);
@@ -220,12 +241,19 @@ static struct rs_error *hash_of(const struct rs_recording *r, size_t file, char 
 
 struct rs_error *rs_recording_hash(struct rs_recording *r)
 {
+	const bool there[RS_RECORDING_FILES] = {
+		[RS_RECORDING_KERNEL] = true,
+		[RS_RECORDING_INITRD] = r->initrd,
+		[RS_RECORDING_LOG] = r->state != RS_RECORDING_SNAPSHOT,
+		[RS_RECORDING_DISK] = r->disk,
+		[RS_RECORDING_BEGIN] = r->snapshot,
+	};
 	struct rs_error *err = NULL;
 
 	for (size_t i = 0; !err && i < N_FILES; i++) {
 		free(r->hashes[i]);
 		r->hashes[i] = NULL;
-		if (i != 1 || r->initrd)
+		if (there[i])
 			err = hash_of(r, i, &r->hashes[i]);
 	}
 	return err;
@@ -242,7 +270,7 @@ static struct rs_error *check_file(const struct rs_recording *r, size_t file)
 	if (!err && strcmp(hash, r->hashes[file]) != 0)
 		err = rs_error_create(RS_DAMAGED,
 				      "%s/%s is not what was recorded: its SHA-256 differs",
-				      r->directory, files[file]);
+				      r->directory, rs_recording_files[file]);
 	free(hash);
 	return err;
 }
@@ -270,8 +298,14 @@ struct rs_error *rs_recording_mend(struct rs_recording *r)
 {
 	char *log = text_of("%s/log", r->directory);
 	uint64_t icount = 0;
-	struct rs_error *err = log ? rs_rr_log_mend(log, &icount) : rs_error_no_memory();
+	struct rs_error *err = NULL;
 
+	if (!log)
+		err = rs_error_no_memory();
+	else if (access(log, F_OK))
+		err = rs_error_create(RS_DAMAGED, "%s was not begun", log);
+	else
+		err = rs_rr_log_mend(log, &icount);
 	free(log);
 	if (!err) {
 		r->state = RS_RECORDING_CUT;
@@ -300,17 +334,11 @@ static struct rs_error *mend_left(struct rs_recording *r)
 	return err;
 }
 
-struct rs_error *rs_recording_check(struct rs_recording *r)
+static struct rs_error *check_files(const struct rs_recording *r)
 {
 	char version[128];
-	struct rs_error *err = NULL;
+	struct rs_error *err = rs_qemu_version(version, sizeof(version));
 
-	if (r->state == RS_RECORDING_OPEN)
-		err = mend_left(r);
-	else if (r->state == RS_RECORDING_CUT && !r->mended)
-		err = rs_recording_mend(r);
-	if (!err)
-		err = rs_qemu_version(version, sizeof(version));
 	if (!err && strcmp(version, r->qemu_version) != 0)
 		err = rs_error_create(
 			RS_ABSENT, "%s was recorded by QEMU %s; this one, %s, does not replay it",
@@ -318,6 +346,32 @@ struct rs_error *rs_recording_check(struct rs_recording *r)
 	for (size_t i = 0; !err && i < N_FILES; i++)
 		err = check_file(r, i);
 	return err;
+}
+
+struct rs_error *rs_recording_check(struct rs_recording *r)
+{
+	struct rs_error *err = NULL;
+
+	if (r->state == RS_RECORDING_SNAPSHOT)
+		err = rs_error_create(RS_USAGE,
+				      "%s is a snapshot: ringside replay record --snapshot %s -o "
+				      "REC makes a recording that begins with it",
+				      r->directory, r->directory);
+	else if (r->state == RS_RECORDING_OPEN)
+		err = mend_left(r);
+	else if (r->state == RS_RECORDING_CUT && !r->mended)
+		err = rs_recording_mend(r);
+	return err ? err : check_files(r);
+}
+
+struct rs_error *rs_recording_check_snapshot(const struct rs_recording *r)
+{
+	if (r->state != RS_RECORDING_SNAPSHOT)
+		return rs_error_create(RS_USAGE,
+				       "%s is no snapshot of a guest: ringside replay snapshot "
+				       "makes one",
+				       r->directory);
+	return check_files(r);
 }
 
 /* ---- the command line ------------------------------------------------------------------------ */
@@ -352,39 +406,56 @@ static bool put_words(char **argv, const char *const words[])
 	return true;
 }
 
-static bool fill(const struct rs_recording *r, bool replay, const char *memory, const char *console,
-		 char **argv)
+static bool put_two(char **argv, const char *option, char *value)
+{
+	return put(argv, strdup(option)) && put(argv, value);
+}
+
+/* How it counts, and what it writes or reads. */
+static char *icount_of(const struct rs_recording *r, enum rs_recording_mode mode)
+{
+	static const char *const words[] = { "", ",rr=record,rrfile=", ",rr=replay,rrfile=" };
+	bool logs = mode != RS_RECORDING_PLAIN;
+
+	return text_of("shift=%u%s%s%s%s", r->shift, r->sleeps ? "" : ",sleep=off", words[mode],
+		       logs ? r->directory : "", logs ? "/log" : "");
+}
+
+static bool fill(const struct rs_recording *r, enum rs_recording_mode mode, const char *memory,
+		 const char *console, char **argv)
 {
 	static const char *const machine[] = {
 		"-accel", "tcg",  "-nodefaults", "-no-user-config", "-display",
 		"none",	  "-net", "none",	 "-no-reboot",	    NULL
 	};
 	bool good = put(argv, strdup(RS_QEMU)) && put_words(argv, machine) &&
-		    put(argv, strdup("-M")) &&
-		    put(argv, strdup(memory ? "pc,memory-backend=pc.ram" : "pc")) &&
-		    put(argv, strdup("-m")) && put(argv, text_of("%u", r->memory_mib)) &&
-		    put(argv, strdup("-kernel")) && put(argv, text_of("%s/kernel", r->directory)) &&
-		    put(argv, strdup("-append")) && put(argv, strdup(r->append)) &&
-		    put(argv, strdup("-serial")) && put(argv, text_of("file:%s", console)) &&
-		    put(argv, strdup("-icount")) &&
-		    put(argv, text_of("shift=%u,rr=%s,rrfile=%s/log", r->shift,
-				      replay ? "replay" : "record", r->directory));
+		    put_two(argv, "-M", strdup(memory ? "pc,memory-backend=pc.ram" : "pc")) &&
+		    put_two(argv, "-m", text_of("%u", r->memory_mib)) &&
+		    put_two(argv, "-kernel", text_of("%s/kernel", r->directory)) &&
+		    put_two(argv, "-append", strdup(r->append)) &&
+		    put_two(argv, "-serial", text_of("file:%s", console)) &&
+		    put_two(argv, "-icount", icount_of(r, mode));
 
+	if (good && r->cpu)
+		good = put_two(argv, "-cpu", strdup(r->cpu));
+	if (good && r->date)
+		good = put_two(argv, "-rtc", text_of("base=%s,clock=vm", r->date));
 	if (good && r->initrd)
-		good = put(argv, strdup("-initrd")) &&
-		       put(argv, text_of("%s/initrd", r->directory));
+		good = put_two(argv, "-initrd", text_of("%s/initrd", r->directory));
 	if (good && memory)
-		good = put(argv, strdup("-object")) &&
-		       put(argv, text_of("memory-backend-file,id=pc.ram,size=%uM,mem-path=%s,"
-					 "share=on",
-					 r->memory_mib, memory));
+		good = put_two(argv, "-object",
+			       text_of("memory-backend-file,id=pc.ram,size=%uM,mem-path=%s,"
+				       "share=on",
+				       r->memory_mib, memory));
 	if (good && !r->vapic)
-		good = put(argv, strdup("-global")) && put(argv, strdup("apic-common.vapic=off"));
-	return good && (!replay || put(argv, strdup("-S")));
+		good = put_two(argv, "-global", strdup("apic-common.vapic=off"));
+	if (good && (mode == RS_RECORDING_REPLAY || r->snapshot))
+		good = put(argv, strdup("-S"));
+	return good;
 }
 
-struct rs_error *rs_recording_argv(const struct rs_recording *r, bool replay, const char *memory,
-				   const char *console, char ***argv)
+struct rs_error *rs_recording_argv(const struct rs_recording *r, enum rs_recording_mode mode,
+				   const char *memory, const char *console, char ***argv)
 {
 	char **made;
 
@@ -395,7 +466,7 @@ struct rs_error *rs_recording_argv(const struct rs_recording *r, bool replay, co
 	made = calloc(RS_RECORDING_ARGS, sizeof(*made));
 	if (!made)
 		return rs_error_no_memory();
-	if (!fill(r, replay, memory, console, made)) {
+	if (!fill(r, mode, memory, console, made)) {
 		rs_recording_argv_free(made);
 		return rs_error_no_memory();
 	}

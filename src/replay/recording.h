@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A recording: a folder with all that a QEMU needs to do once more, instruction for instruction,
- *what it did when it was recorded.
+ * what it did when it was recorded.
  *
- *	REC/recording.json   what this is: below
- *	REC/kernel, initrd   copies
- *	REC/log              QEMU's: what was not deterministic
- *	REC/console          what the guest wrote on its serial port
+ *	REC/recording.json         what this is: below
+ *	REC/kernel, initrd, disk   copies; of the disk, as it was before
+ *	REC/snapshot               the machine that it begins with, where it does not boot
+ *	REC/log                    QEMU's: what was not deterministic
+ *	REC/console                what the guest wrote on its serial port
  *
- * The machine is QEMU's `pc` under TCG with one processor, RAM, a serial port, and nothing else;
- *its clock is the count of instructions, each 2^shift ns.
+ * The machine is QEMU's `pc` under TCG with one processor, RAM, a serial port, an IDE disk if there
+ * is one, and nothing else; its clock is the count of instructions, each 2^shift ns, and what it
+ * sleeps besides. A *snapshot* of a running guest is such a folder without a log.
  */
 #ifndef RS_REPLAY_RECORDING_H
 #define RS_REPLAY_RECORDING_H
@@ -25,10 +27,22 @@
 #define RS_RECORDING_MEMORY_MAX 3072u
 #define RS_RECORDING_SHIFT_MAX	10u
 
+/* What has a hash. */
+enum {
+	RS_RECORDING_KERNEL,
+	RS_RECORDING_INITRD,
+	RS_RECORDING_LOG,
+	RS_RECORDING_DISK,
+	RS_RECORDING_BEGIN,
+	RS_RECORDING_FILES,
+};
+extern const char *const rs_recording_files[RS_RECORDING_FILES];
+
 enum rs_recording_state {
-	RS_RECORDING_OPEN,   /* being recorded; where nobody holds its lock, who did was killed */
-	RS_RECORDING_CLOSED, /* to the guest's end, or until it was stopped */
-	RS_RECORDING_CUT,    /* QEMU or we were killed: its log may lack its end */
+	RS_RECORDING_OPEN,     /* being recorded; where nobody holds its lock, who did was killed */
+	RS_RECORDING_CLOSED,   /* to the guest's end, or until it was stopped */
+	RS_RECORDING_CUT,      /* QEMU or we were killed: its log may lack its end */
+	RS_RECORDING_SNAPSHOT, /* a guest to begin recordings with, and none itself */
 };
 
 struct rs_recording {
@@ -39,13 +53,18 @@ struct rs_recording {
 	uint32_t memory_mib;
 	uint32_t shift;
 	char *append; /* the kernel's arguments, ours among them */
-	bool initrd;
-	bool mended;	 /* one that was cut, to be replayed to the last event of its log */
-	bool vapic;	 /* the machine has a kernel's ROM for APICs; with it, going back hangs */
-	int lock;	 /* of the folder, while it is recorded; 0: not ours */
-	char *hashes[3]; /* SHA-256 of kernel, initrd, log; NULL where there is none */
-	uint64_t icount; /* the last that was seen while it was recorded */
-	char *why;	 /* it ended: "the guest powered off", "stopped" */
+	char *cpu;    /* QEMU's name of it, with features; NULL: QEMU's own */
+	char *date;   /* the guest's at the start, 2026-01-31T12:00:00; NULL: the host's, logged */
+	bool initrd, disk, snapshot; /* what is there */
+	/* While the guest sleeps so does QEMU, and logs it. Else sleep takes no time: but with a
+	 * disk, QEMU's own clocks must go on, or it hangs. */
+	bool sleeps;
+	bool mended; /* one that was cut, to be replayed to the last event of its log */
+	bool vapic;  /* the machine has a kernel's ROM for APICs; with it, going back hangs */
+	int lock;    /* of the folder, while it is recorded; 0: not ours */
+	char *hashes[RS_RECORDING_FILES]; /* SHA-256, hex, of rs_recording_files; NULL: not there */
+	uint64_t icount;		  /* the last that was seen while it was recorded */
+	char *why;			  /* it ended: "the guest powered off", "stopped" */
 };
 
 /* The arguments that keep the log small: calibration by polling a timer writes an event each few
@@ -70,13 +89,24 @@ struct rs_error *rs_recording_mend(struct rs_recording *recording);
  * why; RS_USAGE: it is being recorded. */
 struct rs_error *rs_recording_check(struct rs_recording *recording);
 
-/* SHA-256 of kernel, initrd and log as they are. */
+/* Whether a recording can begin with this snapshot; likewise. RS_USAGE: it is none. */
+struct rs_error *rs_recording_check_snapshot(const struct rs_recording *snapshot);
+
+/* SHA-256 of its files as they are. */
 struct rs_error *rs_recording_hash(struct rs_recording *recording);
 
+enum rs_recording_mode {
+	RS_RECORDING_PLAIN, /* neither: a guest of which a snapshot is to be taken */
+	RS_RECORDING_RECORD,
+	RS_RECORDING_REPLAY,
+};
+
 /* QEMU's command line, NULL-ended; freed by rs_recording_argv_free(). memory: NULL, or the file
- * that is the guest's RAM; console: where the serial port goes. */
-struct rs_error *rs_recording_argv(const struct rs_recording *recording, bool replay,
-				   const char *memory, const char *console, char ***argv);
+ * that is the guest's RAM; console: where the serial port goes. The disk, and where snapshots are,
+ * rs_snapshots_argv() adds. A replay, and what begins with a snapshot, stand still at first. */
+struct rs_error *rs_recording_argv(const struct rs_recording *recording,
+				   enum rs_recording_mode mode, const char *memory,
+				   const char *console, char ***argv);
 /* Adds two words to it. */
 struct rs_error *rs_recording_argv_add(char **argv, const char *option, const char *value);
 void rs_recording_argv_free(char **argv);

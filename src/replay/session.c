@@ -59,6 +59,22 @@ static struct rs_error *memory_make(struct rs_session *s, const struct rs_record
 	return NULL;
 }
 
+static struct rs_error *monitor(struct rs_session *s, const char *command, uint64_t icount);
+
+/* The machine is there. One that begins with a snapshot becomes that; it was not taken in a replay,
+ * so that of the start, which knows the place in the log, is taken anew. */
+static struct rs_error *stand_at_start(struct rs_session *s, const struct rs_recording *r,
+				       const struct rs_session_options *options)
+{
+	struct rs_error *err = NULL;
+
+	if (r->snapshot)
+		err = monitor(s, "loadvm", 0);
+	if (err || options->like || !options->snapshots)
+		return err;
+	return r->snapshot ? monitor(s, "savevm", 0) : rs_session_snapshot(s);
+}
+
 static struct rs_error *start(struct rs_session *s, const struct rs_session_options *options,
 			      char *const argv[])
 {
@@ -90,14 +106,15 @@ struct rs_error *rs_session_open(const struct rs_recording *recording,
 	s->qemu.said_fd = -1;
 	s->breaks_at = s->armed_at = UINT64_MAX;
 	err = memory_make(s, recording);
-	if (!err && (options->snapshots || options->like))
-		err = rs_snapshots_make(&s->snapshots,
-					options->like ? &options->like->snapshots : NULL);
+	if (!err)
+		err = rs_snapshots_make(&s->snapshots, recording,
+					options->like ? &options->like->snapshots : NULL,
+					options->snapshots);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->memory);
 	if (!err)
-		err = rs_recording_argv(recording, true, path,
+		err = rs_recording_argv(recording, RS_RECORDING_REPLAY, path,
 					options->console ? options->console : "/dev/null", &argv);
-	if (!err && s->snapshots.fd > 0)
+	if (!err)
 		err = rs_snapshots_argv(&s->snapshots, argv);
 	if (!err)
 		err = rs_fast_create(recording->qemu_version, &s->fast);
@@ -106,8 +123,8 @@ struct rs_error *rs_session_open(const struct rs_recording *recording,
 	rs_recording_argv_free(argv);
 	if (!err)
 		err = rs_qemu_gdb(&s->qemu);
-	if (!err && s->snapshots.fd > 0 && !options->like)
-		err = rs_session_snapshot(s);
+	if (!err)
+		err = stand_at_start(s, recording, options);
 	if (err) {
 		rs_session_close(s);
 		return err;
@@ -461,19 +478,9 @@ struct rs_error *rs_session_run(struct rs_session *s, struct rs_session_run *run
 static struct rs_error *monitor(struct rs_session *s, const char *command, uint64_t icount)
 {
 	char line[64];
-	json_t *result = NULL;
-	const char *said;
-	struct rs_error *err;
 
 	snprintf(line, sizeof(line), "%s " RS_SNAPSHOT_NAME, command, icount);
-	err = rs_qmp_execute(s->qemu.qmp, "human-monitor-command",
-			     json_pack("{s:s}", "command-line", line), &result);
-	said = json_string_value(result);
-	if (!err && said && said[0])
-		err = rs_error_create(RS_FAILED, "%s: %.*s", command, (int)strcspn(said, "\r\n"),
-				      said);
-	json_decref(result);
-	return err;
+	return rs_qemu_monitor(&s->qemu, line);
 }
 
 struct rs_error *rs_session_snapshot(struct rs_session *s)
@@ -481,7 +488,7 @@ struct rs_error *rs_session_snapshot(struct rs_session *s)
 	uint64_t icount = 0;
 	struct rs_error *err;
 
-	if (s->snapshots.fd <= 0)
+	if (!s->snapshots.fd)
 		return rs_error_create(RS_USAGE, "this session keeps no snapshots");
 	if (s->ended)
 		return rs_error_create(RS_USAGE, "the replay has ended");

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/copy.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PART 65536
+
+/* Through memory: from one kind of file system to another there is no other way. */
+static ssize_t copy_part(int from, off_t at, int to, size_t bytes)
+{
+	char part[PART];
+	ssize_t n = pread(from, part, bytes < sizeof(part) ? bytes : sizeof(part), at);
+
+	return n <= 0 ? n : pwrite(to, part, (size_t)n, at);
+}
+
+static struct rs_error *copy_data(int from, off_t at, off_t end, int to, const char *name)
+{
+	while (at < end) {
+		off_t there = at, here = at;
+		ssize_t n = copy_file_range(from, &here, to, &there, (size_t)(end - at), 0);
+
+		if (n <= 0)
+			n = copy_part(from, at, to, (size_t)(end - at));
+		if (n <= 0)
+			return rs_error_errno(n ? errno : EIO, "copying %s", name);
+		at += n;
+	}
+	return NULL;
+}
+
+struct rs_error *rs_copy_file(int from, int to, const char *name)
+{
+	struct rs_error *err = NULL;
+	struct stat st;
+	off_t at = 0;
+
+	if (fstat(from, &st) || ftruncate(to, st.st_size))
+		return rs_error_errno(errno, "copying %s", name);
+	while (!err && at < st.st_size) {
+		off_t data = lseek(from, at, SEEK_DATA), end;
+
+		if (data < 0)
+			return errno == ENXIO ? NULL : rs_error_errno(errno, "copying %s", name);
+		end = lseek(from, data, SEEK_HOLE);
+		if (end < 0 || end > st.st_size)
+			end = st.st_size;
+		err = copy_data(from, data, end, to, name);
+		at = end;
+	}
+	return err;
+}

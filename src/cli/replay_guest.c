@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/replay_guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/copy.h"
+#include "cli/cli.h"
+#include "cli/numbers.h"
+#include "replay/initramfs.h"
+#include "replay/qemu.h"
+
+#define MEMORY_MIB    256
+#define SHIFT	      1
+#define SECTOR	      512
+#define SYSTEM_KERNEL "/boot/vmlinuz-*"
+#define KERNEL_NEEDS  (96u << 20) /* of RAM, beside an initramfs and what is unpacked of it */
+
+/* ---- arguments ---------------------------------------------------------------------------- */
+
+enum {
+	KEY_KERNEL = 512,
+	KEY_INITRD,
+	KEY_APPEND,
+	KEY_PROGRAMS,
+	KEY_EXEC,
+	KEY_MEMORY,
+	KEY_SHIFT,
+	KEY_DISK,
+};
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "REC", 0, "Where it goes, a folder that is new or empty", 1 },
+	{ "kernel", KEY_KERNEL, "FILE", 0, "A Linux kernel; the newest in /boot", 2 },
+	{ "initrd", KEY_INITRD, "FILE", 0, "Its initramfs", 2 },
+	{ "guest-dir", KEY_PROGRAMS, "DIR", 0,
+	  "A folder that becomes the guest's root, with the libraries that its programs need", 2 },
+	{ "exec", KEY_EXEC, "CMD", 0, "What is run in it; then the guest powers off", 2 },
+	{ "append", KEY_APPEND, "ARGS", 0,
+	  "Arguments for the kernel, behind those that keep the log small", 2 },
+	{ "disk", KEY_DISK, "IMAGE", 0,
+	  "A raw image, copied, as the guest's IDE disk; what it writes there goes with it", 2 },
+	{ "memory", KEY_MEMORY, "MIB", 0, "RAM; 256", 2 },
+	{ "shift", KEY_SHIFT, "N", 0, "An instruction takes 2^N ns of the guest's time, 0 to 10; 1",
+	  2 },
+	{ "quiet", 'q', NULL, 0, "No progress and no summary on standard error, but errors", 4 },
+	{ 0 },
+};
+
+static uint64_t number(const struct argp_state *state, const char *what, const char *text,
+		       uint64_t min, uint64_t max)
+{
+	uint64_t n = 0;
+
+	if (!rs_cli_read_number(text, min, max, &n))
+		argp_error(state, "%s '%s': expected a number from %" PRIu64 " to %" PRIu64, what,
+			   text, min, max);
+	return n;
+}
+
+static void check(const struct replay_guest *g, const struct argp_state *state)
+{
+	if (!g->directory)
+		argp_error(state, "into which folder? -o REC");
+	if (g->programs && g->initrd)
+		argp_error(state, "--guest-dir makes an initramfs: leave out --initrd");
+	if (g->exec && !g->programs)
+		argp_error(state, "where is the program? --guest-dir DIR");
+	if (g->snapshot && (g->kernel || g->initrd || g->append || g->programs || g->disk ||
+			    g->memory_mib || g->shift != UINT64_MAX || g->n_words))
+		argp_error(state, "--snapshot has the whole machine: leave out what makes one");
+}
+
+/* QEMU's arguments. Who asks among them for help means ours. */
+static void take_rest(struct replay_guest *g, struct argp_state *state)
+{
+	g->words = state->argv + state->next - 1;
+	g->n_words = state->argc - state->next + 1;
+	state->next = state->argc;
+	for (int i = 0; i < g->n_words; i++)
+		if (!strcmp(g->words[i], "--help"))
+			argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct replay_guest *g = state->input;
+
+	switch (key) {
+	case 'o':
+		g->directory = text;
+		break;
+	case KEY_KERNEL:
+		g->kernel = text;
+		break;
+	case KEY_INITRD:
+		g->initrd = text;
+		break;
+	case KEY_APPEND:
+		g->append = text;
+		break;
+	case KEY_PROGRAMS:
+		g->programs = text;
+		break;
+	case KEY_EXEC:
+		g->exec = text;
+		break;
+	case KEY_DISK:
+		g->disk = text;
+		break;
+	case KEY_MEMORY:
+		g->memory_mib = number(state, "--memory", text, RS_RECORDING_MEMORY_MIN,
+				       RS_RECORDING_MEMORY_MAX);
+		break;
+	case KEY_SHIFT:
+		g->shift = number(state, "--shift", text, 0, RS_RECORDING_SHIFT_MAX);
+		break;
+	case 'q':
+		g->quiet = true;
+		break;
+	case ARGP_KEY_ARG:
+		if (text[0] != '-')
+			argp_error(state,
+				   "'%s': the folder goes behind -o, QEMU's arguments behind --",
+				   text);
+		take_rest(g, state);
+		break;
+	case ARGP_KEY_END:
+		check(g, state);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+const struct argp replay_guest_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+
+/* One said in both ways is said twice. */
+static struct rs_error *take(const char **own, const char *words, const char *option)
+{
+	if (*own && words)
+		return rs_error_create(RS_USAGE, "%s is said twice, in QEMU's arguments too",
+				       option);
+	if (words)
+		*own = words;
+	return NULL;
+}
+
+static struct rs_error *take_words(struct replay_guest *g)
+{
+	const struct rs_arguments *q = &g->qemu;
+	struct rs_error *err = rs_arguments_read(g->n_words, g->words, &g->qemu);
+
+	if (!err)
+		err = take(&g->kernel, q->kernel, "--kernel");
+	if (!err)
+		err = take(&g->initrd, q->initrd, "--initrd");
+	if (!err)
+		err = take(&g->append, q->append, "--append");
+	if (!err)
+		err = take(&g->disk, q->disk, "--disk");
+	if (!err && g->memory_mib && q->memory_mib)
+		err = rs_error_create(RS_USAGE, "--memory is said twice, in QEMU's arguments too");
+	if (!err && g->programs && q->initrd)
+		err = rs_error_create(RS_USAGE,
+				      "--guest-dir makes an initramfs: leave out -initrd");
+	if (!err && g->disk && g->keeps_no_disk)
+		err = rs_error_create(RS_USAGE, "a guest with a disk can't be kept: leave it out");
+	if (!err && !g->memory_mib)
+		g->memory_mib = q->memory_mib ? q->memory_mib : MEMORY_MIB;
+	g->cpu = q->cpu;
+	if (g->shift == UINT64_MAX)
+		g->shift = SHIFT;
+	return err;
+}
+
+/* ---- the folder --------------------------------------------------------------------------- */
+
+char *replay_guest_path(const struct replay_guest *a, const char *name)
+{
+	char *path;
+
+	return asprintf(&path, "%s/%s", a->directory, name) < 0 ? NULL : path;
+}
+
+static struct rs_error *copy(const char *source, const struct replay_guest *a, const char *name)
+{
+	char *path = replay_guest_path(a, name);
+	struct rs_error *err = NULL;
+	int from, to = -1;
+
+	if (!path)
+		return rs_error_no_memory();
+	from = open(source, O_RDONLY | O_CLOEXEC);
+	if (from < 0)
+		err = rs_error_errno(errno, "%s", source);
+	else
+		to = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (!err && to < 0)
+		err = rs_error_errno(errno, "%s", path);
+	if (!err)
+		err = rs_copy_file(from, to, source);
+	if (from >= 0)
+		close(from);
+	if (to >= 0 && close(to) && !err)
+		err = rs_error_errno(errno, "%s", path);
+	free(path);
+	return err;
+}
+
+/* The newest kernel of this machine, by its name's version. */
+static struct rs_error *system_kernel(char **path)
+{
+	struct rs_error *err = NULL;
+	const char *best = NULL;
+	glob_t found;
+
+	if (glob(SYSTEM_KERNEL, 0, NULL, &found))
+		return rs_error_create(RS_ABSENT, "there is no " SYSTEM_KERNEL
+						  ": apt-get install linux-image-cloud-amd64, or "
+						  "name a kernel with --kernel");
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		if (!best || strverscmp(found.gl_pathv[i], best) > 0)
+			best = found.gl_pathv[i];
+	*path = strdup(best);
+	if (!*path)
+		err = rs_error_no_memory();
+	globfree(&found);
+	return err;
+}
+
+static struct rs_error *make_directory(const char *directory)
+{
+	if (mkdir(directory, 0777) &&
+	    (errno != EEXIST || rmdir(directory) || mkdir(directory, 0777)))
+		return errno == ENOTEMPTY || errno == ENOTDIR
+			       ? rs_error_create(RS_USAGE,
+						 "%s exists already and is not empty: name another "
+						 "with -o",
+						 directory)
+			       : rs_error_errno(errno, "%s", directory);
+	return NULL;
+}
+
+/* The folder of programs as initramfs. */
+static struct rs_error *pack(const struct replay_guest *a, int fd)
+{
+	struct rs_initramfs made = { 0 };
+	struct rs_error *err = rs_initramfs_write(a->programs, a->exec, fd, &made);
+	uint64_t needs = 2 * made.bytes + KERNEL_NEEDS;
+
+	if (err)
+		return err;
+	if (needs > a->memory_mib << 20)
+		return rs_error_create(RS_USAGE,
+				       "%s makes an initramfs of %" PRIu64
+				       " MiB: give the guest --memory %" PRIu64,
+				       a->programs, made.bytes >> 20, (needs >> 20) + 1);
+	if (!a->quiet)
+		fprintf(stderr,
+			"ringside replay record: %s: %" PRIu32 " files, %" PRIu32
+			" libraries with them, %.1f MB\n",
+			a->programs, made.files, made.libraries, (double)made.bytes / 1e6);
+	return NULL;
+}
+
+/* Made before the recording's folder is, for what is wrong with it. */
+static struct rs_error *pack_first(const struct replay_guest *a, int *fd)
+{
+	struct stat st;
+
+	if (!a->programs)
+		return NULL;
+	if (stat(a->programs, &st) || !S_ISDIR(st.st_mode))
+		return rs_error_create(RS_USAGE, "%s is no folder", a->programs);
+	*fd = memfd_create("initramfs", MFD_CLOEXEC);
+	if (*fd < 0)
+		return rs_error_errno(errno, "memory for an initramfs");
+	return pack(a, *fd);
+}
+
+static struct rs_error *copy_packed(const struct replay_guest *a, int fd)
+{
+	char from[64];
+
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
+	return copy(from, a, "initrd");
+}
+
+/* Whether it can be a disk: other forms than raw QEMU would take apart by itself, or can't. */
+static struct rs_error *check_disk(const char *path)
+{
+	static const struct {
+		const char *magic, *name;
+	} forms[] = { { "QFI\xfb", "qcow2" }, { "KDMV", "VMDK" },     { "COWD", "VMDK" },
+		      { "conectix", "VHD" },  { "vhdxfile", "VHDX" }, { "QED", "QED" } };
+	char head[8] = "";
+	struct stat st;
+	FILE *file = fopen(path, "re");
+	size_t n = file ? fread(head, 1, sizeof(head), file) : 0;
+
+	if (!file)
+		return rs_error_errno(errno, "%s", path);
+	fstat(fileno(file), &st);
+	fclose(file);
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		if (n == sizeof(head) && !memcmp(head, forms[i].magic, strlen(forms[i].magic)))
+			return rs_error_create(RS_USAGE,
+					       "%s is an image in the form %s: qemu-img convert -O "
+					       "raw makes one that a recording can have",
+					       path, forms[i].name);
+	if (!S_ISREG(st.st_mode) || !st.st_size || st.st_size % SECTOR)
+		return rs_error_create(RS_USAGE,
+				       "%s is no image of a disk: a file of whole sectors of %d "
+				       "bytes",
+				       path, SECTOR);
+	return NULL;
+}
+
+static struct rs_error *readable(const char *path)
+{
+	return path && access(path, R_OK) ? rs_error_errno(errno, "%s", path) : NULL;
+}
+
+static struct rs_error *copy_guest(const struct replay_guest *a)
+{
+	char *kernel = NULL;
+	int packed = -1;
+	struct rs_error *err = a->kernel ? readable(a->kernel) : system_kernel(&kernel);
+
+	if (!err)
+		err = readable(a->initrd);
+	if (!err && a->disk)
+		err = check_disk(a->disk);
+	if (!err)
+		err = pack_first(a, &packed);
+	if (!err)
+		err = make_directory(a->directory);
+	if (!err)
+		err = copy(kernel ? kernel : a->kernel, a, "kernel");
+	if (!err && a->initrd)
+		err = copy(a->initrd, a, "initrd");
+	if (!err && packed >= 0)
+		err = copy_packed(a, packed);
+	if (!err && a->disk)
+		err = copy(a->disk, a, "disk");
+	if (packed >= 0)
+		close(packed);
+	free(kernel);
+	return err;
+}
+
+/* ---- what describes it -------------------------------------------------------------------- */
+
+/* The host's date, of which the guest's clock goes on by itself. */
+static char *date_now(void)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	char text[32];
+
+	gmtime_r(&now, &tm);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	return strdup(text);
+}
+
+static struct rs_error *describe(const struct replay_guest *a, struct rs_recording *made)
+{
+	const char *date = a->qemu.date;
+
+	made->memory_mib = (uint32_t)a->memory_mib;
+	made->shift = (uint32_t)a->shift;
+	made->initrd = a->initrd || a->programs;
+	made->disk = a->disk;
+	made->sleeps = made->disk;
+	made->cpu = a->cpu ? strdup(a->cpu) : NULL;
+	made->date = date ? strdup(date) : date_now();
+	if (asprintf(&made->append, "%s%s%s", rs_recording_append, a->append ? " " : "",
+		     a->append ? a->append : "") < 0)
+		made->append = NULL;
+	return (a->cpu && !made->cpu) || !made->date || !made->append ? rs_error_no_memory() : NULL;
+}
+
+/* A snapshot's machine, and its files. */
+static struct rs_error *begin_with(const struct replay_guest *a, struct rs_recording *made)
+{
+	static const int parts[] = { RS_RECORDING_KERNEL, RS_RECORDING_INITRD, RS_RECORDING_BEGIN };
+	struct rs_recording from;
+	struct rs_error *err = rs_recording_read(a->snapshot, &from);
+
+	if (err)
+		return err;
+	err = rs_recording_check_snapshot(&from);
+	if (!err)
+		err = make_directory(a->directory);
+	for (size_t i = 0; !err && i < sizeof(parts) / sizeof(parts[0]); i++) {
+		const char *name = rs_recording_files[parts[i]];
+		char *path;
+
+		if (!from.hashes[parts[i]])
+			continue;
+		if (asprintf(&path, "%s/%s", a->snapshot, name) < 0)
+			err = rs_error_no_memory();
+		else
+			err = copy(path, a, name);
+		if (!err)
+			free(path);
+	}
+	if (!err) {
+		made->memory_mib = from.memory_mib;
+		made->shift = from.shift;
+		made->initrd = from.initrd;
+		made->snapshot = true;
+		made->sleeps = from.sleeps;
+		made->vapic = from.vapic;
+		made->cpu = from.cpu;
+		made->date = from.date;
+		made->append = from.append;
+		from.cpu = from.date = from.append = NULL; /* they are made's */
+	}
+	rs_recording_deinit(&from);
+	return err;
+}
+
+struct rs_error *replay_guest_make(struct replay_guest *a, struct rs_recording *made)
+{
+	char version[128];
+	struct rs_error *err = rs_qemu_version(version, sizeof(version));
+
+	if (!err && strchr(a->directory, ','))
+		err = rs_error_create(RS_USAGE, "%s: QEMU takes no path with a comma",
+				      a->directory);
+	if (!err)
+		err = take_words(a);
+	if (err)
+		return err;
+	made->directory = strdup(a->directory);
+	made->qemu_version = strdup(version);
+	if (!made->directory || !made->command || !made->qemu_version)
+		return rs_error_no_memory();
+	err = a->snapshot ? begin_with(a, made) : describe(a, made);
+	if (!err && !a->snapshot)
+		err = copy_guest(a);
+	if (!err)
+		err = rs_recording_lock(made);
+	return err;
+}
+
+void replay_guest_deinit(struct replay_guest *a)
+{
+	rs_arguments_deinit(&a->qemu);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ringside replay snapshot: a guest runs, not recorded, until it is where recordings are to begin;
+ * then its whole state is kept.
+ *
+ *	folder, copies -> QEMU counts -> a text on the console, a time, Ctrl-C -> state -> hashes
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/duration.h"
+#include "cli/numbers.h"
+#include "cli/replay.h"
+#include "cli/replay_guest.h"
+#include "replay/qemu.h"
+#include "replay/snapshots.h"
+
+#define NS_PER_SEC UINT64_C(1000000000)
+#define TICK_NS	   50000000
+
+struct snapshot {
+	struct replay_guest guest;
+	const char *when; /* on the console; NULL: whatever is there */
+	uint64_t time_ns; /* of the guest's clock; 0: whenever */
+	struct rs_recording made;
+	struct rs_snapshots states;
+	struct rs_qemu qemu;
+	char *file, *console;
+};
+
+/* ---- arguments ---------------------------------------------------------------------------- */
+
+enum { KEY_TIME = 256, KEY_WHEN };
+
+static const struct argp_option options[] = {
+	{ "when", KEY_WHEN, "TEXT", 0, "Take it when this is on the guest's console", 3 },
+	{ "time", KEY_TIME, "TIME", 0, "Take it at this time of the guest's clock, in seconds", 3 },
+	{ 0 },
+};
+
+static const struct argp_child children[] = { { &replay_guest_argp, 0, NULL, 0 }, { 0 } };
+
+static const char doc[] =
+	"Run a guest, and keep it as it is where recordings are to begin.\v"
+	"It is taken when the console has a text, at a time, or at Ctrl-C, whichever comes first; "
+	"then the guest ends. The folder can be what any number of recordings begin with: ringside "
+	"replay record --snapshot REC. The guest can have no disk.\n\n"
+	"Examples:\n"
+	"  ringside replay snapshot -o snap --kernel vmlinuz --initrd initrd.gz --when 'login:'\n"
+	"  ringside replay record -o rec --snapshot snap --time 10s\n";
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct snapshot *s = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &s->guest;
+		break;
+	case KEY_WHEN:
+		s->when = text;
+		break;
+	case KEY_TIME:
+		s->time_ns = rs_cli_time(state, "--time", text, NS_PER_SEC);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* ---- the guest ---------------------------------------------------------------------------- */
+
+static struct rs_error *start(struct snapshot *s)
+{
+	struct rs_error *err = replay_guest_make(&s->guest, &s->made);
+	char **command = NULL;
+
+	if (err)
+		return err;
+	s->file = replay_guest_path(&s->guest, rs_recording_files[RS_RECORDING_BEGIN]);
+	s->console = replay_guest_path(&s->guest, "console");
+	if (!s->file || !s->console)
+		return rs_error_no_memory();
+	/* No O_CLOEXEC: QEMU knows it by its number. */
+	s->states.fd = open(s->file, O_RDWR | O_CREAT | O_EXCL, 0644);
+	if (s->states.fd < 0)
+		return rs_error_errno(errno, "%s", s->file);
+	err = rs_snapshots_write_empty(s->states.fd);
+	if (!err)
+		err = rs_recording_argv(&s->made, RS_RECORDING_PLAIN, NULL, s->console, &command);
+	if (!err)
+		err = rs_snapshots_argv(&s->states, command);
+	if (!err)
+		err = rs_qemu_start(&s->qemu, command);
+	rs_recording_argv_free(command);
+	return err;
+}
+
+static bool console_has(const struct snapshot *s)
+{
+	bool found = false;
+	struct stat st;
+	void *text;
+	int fd = open(s->console, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0 && !fstat(fd, &st) && st.st_size) {
+		text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (text != MAP_FAILED) {
+			found = memmem(text, (size_t)st.st_size, s->when, strlen(s->when));
+			munmap(text, (size_t)st.st_size);
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+static int field(const json_t *json, const char *name)
+{
+	return (int)json_integer_value(json_object_get(json, name));
+}
+
+/* How far the guest's clock has come, by what its RTC says. */
+static uint64_t clock_ns(struct snapshot *s)
+{
+	struct tm now = { 0 }, start = { 0 };
+	json_t *tm = NULL;
+	time_t seconds = 0;
+
+	rs_error_free(rs_qmp_execute(
+		s->qemu.qmp, "qom-get",
+		json_pack("{s:s, s:s}", "path", "/machine", "property", "rtc-time"), &tm));
+	if (tm && strptime(s->made.date, "%Y-%m-%dT%H:%M:%S", &start)) {
+		now = (struct tm){ .tm_year = field(tm, "tm_year"),
+				   .tm_mon = field(tm, "tm_mon"),
+				   .tm_mday = field(tm, "tm_mday"),
+				   .tm_hour = field(tm, "tm_hour"),
+				   .tm_min = field(tm, "tm_min"),
+				   .tm_sec = field(tm, "tm_sec") };
+		seconds = timegm(&now) - timegm(&start);
+	}
+	json_decref(tm);
+	return seconds > 0 ? (uint64_t)seconds * NS_PER_SEC : 0;
+}
+
+static bool is_time(struct snapshot *s)
+{
+	return rs_cli_stop || (s->when && console_has(s)) ||
+	       (s->time_ns && clock_ns(s) >= s->time_ns);
+}
+
+static struct rs_error *wait_for_it(struct snapshot *s)
+{
+	const struct timespec tick = { .tv_nsec = TICK_NS };
+
+	while (rs_qemu_runs(&s->qemu) && !is_time(s))
+		nanosleep(&tick, NULL); /* a signal ends it */
+	if (rs_qemu_runs(&s->qemu))
+		return NULL;
+	return rs_error_create(RS_FAILED, "the guest ended before it was taken: %s has its words",
+			       s->console);
+}
+
+static struct rs_error *take(struct snapshot *s)
+{
+	struct rs_error *err = rs_qmp_execute(s->qemu.qmp, "stop", NULL, NULL);
+
+	if (!err)
+		err = rs_qemu_monitor(&s->qemu, "savevm " RS_SNAPSHOT_START);
+	if (!err)
+		err = rs_qemu_quit(&s->qemu);
+	if (!err)
+		err = rs_snapshots_count_anew(s->states.fd, s->file, s->made.shift);
+	s->made.state = RS_RECORDING_SNAPSHOT;
+	s->made.snapshot = true;
+	if (!err)
+		err = rs_recording_hash(&s->made);
+	return err ? err : rs_recording_write(&s->made);
+}
+
+static void summary(const struct snapshot *s)
+{
+	struct stat st = { 0 };
+
+	stat(s->file, &st);
+	if (!s->guest.quiet)
+		fprintf(stderr, "ringside replay snapshot: %s: %.1f MB\n", s->guest.directory,
+			(double)st.st_size / 1e6);
+}
+
+int replay_snapshot(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse, "-- QEMU-ARGS\n", doc, children,
+					  NULL,	   NULL };
+	struct snapshot s = { .guest = REPLAY_GUEST_NOTHING,
+			      .qemu = { .said_fd = -1, .gdb_fd = -1 } };
+	struct rs_error *err;
+
+	s.made.command = rs_cli_command(argc, argv);
+	if (rs_cli_parse(&argp, argc, argv, &s)) {
+		rs_recording_deinit(&s.made);
+		return RS_EXIT_USAGE;
+	}
+	s.guest.keeps_no_disk = true;
+	rs_cli_catch_stop();
+	err = start(&s);
+	if (!err)
+		err = wait_for_it(&s);
+	if (!err)
+		err = take(&s);
+	if (!err)
+		summary(&s);
+	rs_qemu_end(&s.qemu);
+	rs_snapshots_deinit(&s.states);
+	rs_recording_deinit(&s.made);
+	replay_guest_deinit(&s.guest);
+	free(s.file);
+	free(s.console);
+	return rs_cli_fail("replay snapshot", err);
+}

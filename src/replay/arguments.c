@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "replay/arguments.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/recording.h"
+
+#define VALUE_MAX 4096u
+#define KNOWN_MAX 512u
+
+/* ---- what values may be ------------------------------------------------------------------------
+ *
+ * Each says why a value can't be, or NULL and keeps it.
+ */
+
+typedef const char *value_fn(const char *value, struct rs_arguments *a);
+
+bool rs_arguments_is_cpu(const char *text)
+{
+	return text[0] && strlen(text) < 256 &&
+	       text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				 "+-_.,=")] == '\0';
+}
+
+bool rs_arguments_is_date(const char *text)
+{
+	static const char form[] = "dddd-dd-ddTdd:dd:dd";
+
+	for (size_t i = 0; i < sizeof(form); i++)
+		if (form[i] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != form[i])
+			return false;
+	return true;
+}
+
+static const char *kernel(const char *value, struct rs_arguments *a)
+{
+	a->kernel = value;
+	return NULL;
+}
+
+static const char *initrd(const char *value, struct rs_arguments *a)
+{
+	a->initrd = value;
+	return NULL;
+}
+
+static const char *append(const char *value, struct rs_arguments *a)
+{
+	a->append = value;
+	return NULL;
+}
+
+static const char *memory(const char *value, struct rs_arguments *a)
+{
+	char *end;
+	uint64_t mib;
+
+	if (!strncmp(value, "size=", 5))
+		value += 5;
+	mib = isdigit((unsigned char)value[0]) ? strtoull(value, &end, 10) : 0;
+	if (mib && (*end == 'G' || *end == 'g')) {
+		mib = mib > UINT32_MAX ? 0 : mib * 1024;
+		end++;
+	} else if (mib && (*end == 'M' || *end == 'm')) {
+		end++;
+	}
+	if (!mib || *end)
+		return "RAM in MiB, or with M or G, and no more";
+	if (mib < RS_RECORDING_MEMORY_MIN || mib > RS_RECORDING_MEMORY_MAX)
+		return "a guest has 32 to 3072 MiB";
+	a->memory_mib = (uint32_t)mib;
+	return NULL;
+}
+
+static const char *cpu(const char *value, struct rs_arguments *a)
+{
+	if (!strcmp(value, "host") || !strncmp(value, "host,", 5))
+		return "the host's own processor needs KVM, which does not count instructions; a "
+		       "model of QEMU's does, or max";
+	if (!rs_arguments_is_cpu(value))
+		return "that is no name of a processor with its features";
+	a->cpu = value;
+	return NULL;
+}
+
+static const char *smp(const char *value, struct rs_arguments *a)
+{
+	(void)a;
+	return !strcmp(value, "1") || !strcmp(value, "cpus=1")
+		       ? NULL
+		       : "instructions are counted of one processor; what several do to each "
+			 "other's memory is not written down";
+}
+
+static const char *accel(const char *value, struct rs_arguments *a)
+{
+	(void)a;
+	return !strcmp(value, "tcg") || !strcmp(value, "tcg,thread=single")
+		       ? NULL
+		       : "only TCG in one thread counts instructions";
+}
+
+static const char *machine(const char *value, struct rs_arguments *a)
+{
+	(void)a;
+	return !strcmp(value, "pc") || !strcmp(value, "pc,accel=tcg")
+		       ? NULL
+		       : "pc is the machine that was shown to replay";
+}
+
+static const char *none(const char *value, struct rs_arguments *a)
+{
+	(void)a;
+	return !strcmp(value, "none") ? NULL
+				      : "it can be none: what comes from outside is not "
+					"written down";
+}
+
+static const char *network(const char *value, struct rs_arguments *a)
+{
+	(void)a;
+	return !strcmp(value, "none") ? NULL
+				      : "packets come when the network likes; it can be none";
+}
+
+static const char *rtc(const char *value, struct rs_arguments *a)
+{
+	const char *clock = "the guest's clock would be the host's: base=2026-01-31T12:00:00,"
+			    "clock=vm";
+	char date[20];
+
+	if (strlen(value) != strlen("base=2026-01-31T12:00:00,clock=vm") ||
+	    strncmp(value, "base=", 5) || strcmp(value + 5 + 19, ",clock=vm") != 0)
+		return clock;
+	snprintf(date, sizeof(date), "%.19s", value + 5);
+	if (!rs_arguments_is_date(date))
+		return clock;
+	free(a->date);
+	a->date = strdup(date);
+	return a->date ? NULL : "out of memory";
+}
+
+static const char *image(const char *value, struct rs_arguments *a)
+{
+	if (a->disk)
+		return "one disk is what a guest can have";
+	if (strchr(value, ','))
+		return "QEMU takes no path with a comma";
+	a->disk = strdup(value);
+	return a->disk ? NULL : "out of memory";
+}
+
+/* file=F, and what we give it ourselves. */
+static const char *drive(const char *value, struct rs_arguments *a)
+{
+	static const char *const good[] = { "format=raw", "if=ide",	 "media=disk",
+					    "index=0",	  "snapshot=on", NULL };
+	const char *why = NULL, *file = NULL;
+	char *copy = strdup(value), *rest = copy;
+
+	if (!copy)
+		return "out of memory";
+	for (char *part; !why && (part = strsep(&rest, ","));) {
+		bool known = false;
+
+		for (size_t i = 0; good[i]; i++)
+			known |= !strcmp(part, good[i]);
+		if (!strncmp(part, "file=", 5))
+			file = part + 5;
+		else if (!known)
+			why = "it can be file=IMAGE,format=raw,if=ide: the disk that was shown to "
+			      "replay";
+	}
+	if (!why)
+		why = file ? image(file, a) : "which file? file=IMAGE";
+	free(copy);
+	return why;
+}
+
+/* ---- the table --------------------------------------------------------------------------------
+ */
+
+enum form { ALONE, VALUE };
+
+#define CHANNELS                                                                                   \
+	"the recorder has the machine's channels: ringside replay run, or --live, looks at it"
+#define COUNTS	"the recorder counts and writes down itself: --shift, -o"
+#define OUTSIDE "what comes from outside is not written down"
+#define OUTPUT	"the serial port's output goes to REC/console"
+#define DEVICES "no device but the disk was shown to replay: -drive file=IMAGE,format=raw,if=ide"
+
+/* A row has what its value may be, or why it can't be there; those that have neither are what the
+ * recorder does anyway. */
+static const struct argument {
+	const char *name;
+	enum form form;
+	value_fn *value;
+	const char *why_not;
+} arguments[] = {
+	{ "kernel", VALUE, kernel, NULL },
+	{ "initrd", VALUE, initrd, NULL },
+	{ "append", VALUE, append, NULL },
+	{ "m", VALUE, memory, NULL },
+	{ "cpu", VALUE, cpu, NULL },
+	{ "smp", VALUE, smp, NULL },
+	{ "accel", VALUE, accel, NULL },
+	{ "M", VALUE, machine, NULL },
+	{ "machine", VALUE, machine, NULL },
+	{ "rtc", VALUE, rtc, NULL },
+	{ "drive", VALUE, drive, NULL },
+	{ "hda", VALUE, image, NULL },
+	{ "net", VALUE, network, NULL },
+	{ "nic", VALUE, network, NULL },
+	{ "display", VALUE, none, NULL },
+	{ "vga", VALUE, none, NULL },
+	{ "monitor", VALUE, none, NULL },
+	{ "parallel", VALUE, none, NULL },
+	{ "nographic", ALONE, NULL, NULL },
+	{ "nodefaults", ALONE, NULL, NULL },
+	{ "no-user-config", ALONE, NULL, NULL },
+	{ "no-reboot", ALONE, NULL, NULL },
+	{ "snapshot", ALONE, NULL, NULL },
+
+	{ "enable-kvm", ALONE, NULL, "KVM does not count instructions: it is TCG that records" },
+	{ "icount", VALUE, NULL, COUNTS },
+	{ "record", VALUE, NULL, COUNTS },
+	{ "replay", VALUE, NULL, COUNTS },
+	{ "no-shutdown", ALONE, NULL, "a guest that powers off would never end its recording" },
+	{ "S", ALONE, NULL, CHANNELS },
+	{ "s", ALONE, NULL, CHANNELS },
+	{ "gdb", VALUE, NULL, CHANNELS },
+	{ "qmp", VALUE, NULL, CHANNELS },
+	{ "qmp-pretty", VALUE, NULL, CHANNELS },
+	{ "mon", VALUE, NULL, CHANNELS },
+	{ "chardev", VALUE, NULL, CHANNELS },
+	{ "daemonize", ALONE, NULL, "it is to end with its recorder" },
+	{ "serial", VALUE, NULL, OUTPUT },
+	{ "debugcon", VALUE, NULL, OUTPUT },
+	{ "virtioconsole", VALUE, NULL, OUTPUT },
+	{ "netdev", VALUE, NULL, "packets come when the network likes; -nic none is what can be" },
+	{ "usb", ALONE, NULL, "USB devices are the host's, or its input's: " OUTSIDE },
+	{ "usbdevice", VALUE, NULL, "USB devices are the host's, or its input's: " OUTSIDE },
+	{ "audiodev", VALUE, NULL, OUTSIDE },
+	{ "audio", VALUE, NULL, OUTSIDE },
+	{ "spice", VALUE, NULL, "a screen's user types: " OUTSIDE },
+	{ "vnc", VALUE, NULL, "a screen's user types: " OUTSIDE },
+	{ "virtfs", VALUE, NULL, "files of the host's change as they like: --disk, --guest-dir" },
+	{ "fsdev", VALUE, NULL, "files of the host's change as they like: --disk, --guest-dir" },
+	{ "tpmdev", VALUE, NULL, OUTSIDE },
+	{ "cdrom", VALUE, NULL, DEVICES },
+	{ "hdb", VALUE, NULL, DEVICES },
+	{ "hdc", VALUE, NULL, DEVICES },
+	{ "hdd", VALUE, NULL, DEVICES },
+	{ "fda", VALUE, NULL, DEVICES },
+	{ "sd", VALUE, NULL, DEVICES },
+	{ "pflash", VALUE, NULL, DEVICES },
+	{ "blockdev", VALUE, NULL, DEVICES },
+	{ "global", VALUE, NULL, "properties of devices are what was shown to replay" },
+	{ "loadvm", VALUE, NULL, "ringside replay snapshot makes what --snapshot begins with" },
+	{ "incoming", VALUE, NULL, "ringside replay snapshot makes what --snapshot begins with" },
+	{ "object", VALUE, NULL, "RAM and its like are the recorder's to give" },
+	{ "mem-path", VALUE, NULL, "RAM and its like are the recorder's to give" },
+	{ "plugin", VALUE, NULL, "a plugin is part of what must be the same in each replay" },
+};
+#define N_ARGUMENTS (sizeof(arguments) / sizeof(arguments[0]))
+
+/* -device D: why not, by what it is. */
+static const char *device_why(const char *value)
+{
+	static const struct {
+		const char *part, *why;
+	} kinds[] = {
+		{ "vhost", "vhost's work is the host kernel's, beside QEMU: " OUTSIDE },
+		{ "-net", "packets come when the network likes: " OUTSIDE },
+		{ "e1000", "packets come when the network likes: " OUTSIDE },
+		{ "rtl8139", "packets come when the network likes: " OUTSIDE },
+		{ "usb", "USB devices are the host's, or its input's: " OUTSIDE },
+		{ "vfio", "a device of the host's answers as it likes: " OUTSIDE },
+		{ "nvme", "NVMe did not come to a power-off in replays: -drive "
+			  "file=IMAGE,format=raw,if=ide" },
+		{ "rng", "random bytes of the host's: " OUTSIDE },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strstr(value, kinds[i].part))
+			return kinds[i].why;
+	return DEVICES;
+}
+
+static struct rs_error *unknown(const char *word)
+{
+	char known[KNOWN_MAX] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < N_ARGUMENTS && used < sizeof(known); i++)
+		if (!arguments[i].why_not)
+			used += (size_t)snprintf(known + used, sizeof(known) - used, " -%s",
+						 arguments[i].name);
+	return rs_error_create(RS_USAGE, "%.64s was not shown to replay; what was:%s", word, known);
+}
+
+static const struct argument *find(const char *word)
+{
+	const char *name = word + 1 + (word[1] == '-');
+
+	for (size_t i = 0; word[0] == '-' && i < N_ARGUMENTS; i++)
+		if (!strcmp(arguments[i].name, name))
+			return &arguments[i];
+	return NULL;
+}
+
+struct rs_error *rs_arguments_read(int count, char *const words[], struct rs_arguments *a)
+{
+	struct rs_error *err = NULL;
+
+	*a = (struct rs_arguments){ 0 };
+	for (int i = 0; !err && i < count; i++) {
+		const struct argument *known = find(words[i]);
+		const char *word = words[i], *value = "", *why;
+
+		if (!strcmp(word, "-device") || !strcmp(word, "--device"))
+			why = device_why(i + 1 < count ? words[i + 1] : "");
+		else
+			why = known ? known->why_not : NULL;
+		if (!why && !known) {
+			err = unknown(word);
+		} else if (!why && known->form == VALUE) {
+			if (++i == count)
+				err = rs_error_create(RS_USAGE, "%s lacks its value", word);
+			else if (strlen(words[i]) > VALUE_MAX)
+				err = rs_error_create(RS_USAGE, "%s: its value is too long", word);
+			else
+				value = words[i];
+			why = err ? NULL : known->value(value, a);
+		} else if (why && i + 1 < count && words[i + 1][0] != '-') {
+			value = words[i + 1];
+		}
+		if (why)
+			err = rs_error_create(RS_USAGE, "%s%s%.128s: %s", word, value[0] ? " " : "",
+					      value, why);
+	}
+	if (err)
+		rs_arguments_deinit(a);
+	return err;
+}
+
+void rs_arguments_deinit(struct rs_arguments *a)
+{
+	free(a->disk);
+	free(a->date);
+	*a = (struct rs_arguments){ 0 };
+}

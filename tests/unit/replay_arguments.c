@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * QEMU's arguments that a recording can have, and each that it can't, with the reason. What those
+ * that can be do to a guest is tests/replay/machines.test's.
+ */
+#include "../test.h"
+
+#include "replay/arguments.h"
+
+#define WORDS(...)                                                                                 \
+	(int)(sizeof((char *[]){ __VA_ARGS__ }) / sizeof(char *)), (char *[])                      \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+
+static struct rs_error *read_words(int count, char *words[], struct rs_arguments *a)
+{
+	return rs_arguments_read(count, words, a);
+}
+
+TEST(what_can_be)
+{
+	struct rs_arguments a;
+
+	REQUIRE_OK(read_words(WORDS("-kernel", "k", "--initrd", "i", "-append", "quiet panic=1",
+				    "-m", "1G", "-cpu", "EPYC,+svm", "-smp", "1", "-accel", "tcg",
+				    "-M", "pc", "-rtc", "base=2026-01-31T12:00:00,clock=vm",
+				    "-drive", "file=a.img,format=raw,if=ide", "-nic", "none",
+				    "-display", "none", "-nographic", "-no-reboot"),
+			      &a));
+	CHECK_STR(a.kernel, "k");
+	CHECK_STR(a.initrd, "i");
+	CHECK_STR(a.append, "quiet panic=1");
+	CHECK_STR(a.cpu, "EPYC,+svm");
+	CHECK_STR(a.date, "2026-01-31T12:00:00");
+	CHECK_STR(a.disk, "a.img");
+	CHECK_EQ_U64(a.memory_mib, 1024);
+	rs_arguments_deinit(&a);
+	REQUIRE_OK(read_words(WORDS("-hda", "b.img", "-m", "size=64M"), &a));
+	CHECK_STR(a.disk, "b.img");
+	CHECK_EQ_U64(a.memory_mib, 64);
+	rs_arguments_deinit(&a);
+	REQUIRE_OK(rs_arguments_read(0, NULL, &a));
+	CHECK(!a.kernel && !a.disk && !a.memory_mib);
+	rs_arguments_deinit(&a);
+}
+
+static const struct {
+	char *words[2];
+	const char *why;
+} refused[] = {
+	{ { "-smp", "2" }, "instructions are counted of one processor" },
+	{ { "-smp", "1,maxcpus=2" }, "instructions are counted of one processor" },
+	{ { "-accel", "kvm" }, "only TCG in one thread" },
+	{ { "-accel", "tcg,thread=multi" }, "only TCG in one thread" },
+	{ { "-enable-kvm" }, "KVM does not count instructions" },
+	{ { "-cpu", "host" }, "needs KVM" },
+	{ { "-cpu", "host,+vmx" }, "needs KVM" },
+	{ { "-cpu", "max -evil" }, "no name of a processor" },
+	{ { "-M", "q35" }, "pc is the machine" },
+	{ { "-machine", "pc,accel=kvm" }, "pc is the machine" },
+	{ { "-m", "64,slots=2,maxmem=1G" }, "and no more" },
+	{ { "-m", "1" }, "32 to 3072 MiB" },
+	{ { "-m", "99999999999G" }, "and no more" },
+	{ { "-rtc", "base=localtime" }, "would be the host's" },
+	{ { "-rtc", "base=2026-01-31T12:00:00" }, "would be the host's" },
+	{ { "-rtc", "base=2026-01-31T12:00:00,clock=rt" }, "would be the host's" },
+	{ { "-rtc", "base=2026-01-31 12:00:00,clock=vm" }, "would be the host's" },
+	{ { "-drive", "file=a.qcow2,format=qcow2" }, "the disk that was shown to replay" },
+	{ { "-drive", "file=a,if=virtio" }, "the disk that was shown to replay" },
+	{ { "-drive", "format=raw" }, "which file?" },
+	{ { "-drive", "file=a,file.locking=off" }, "the disk that was shown to replay" },
+	{ { "-hda", "a,b" }, "no path with a comma" },
+	{ { "-hdb", "b.img" }, "no device but the disk" },
+	{ { "-hdc", "b.img" }, "no device but the disk" },
+	{ { "-hdd", "b.img" }, "no device but the disk" },
+	{ { "-cdrom", "a.iso" }, "no device but the disk" },
+	{ { "-fda", "a" }, "no device but the disk" },
+	{ { "-sd", "a" }, "no device but the disk" },
+	{ { "-pflash", "a" }, "no device but the disk" },
+	{ { "-blockdev", "a" }, "no device but the disk" },
+	{ { "-device", "virtio-net-pci" }, "packets come when the network likes" },
+	{ { "-device", "e1000" }, "packets come when the network likes" },
+	{ { "-device", "rtl8139" }, "packets come when the network likes" },
+	{ { "-device", "vhost-vsock-pci" }, "beside QEMU" },
+	{ { "-device", "usb-host" }, "USB devices" },
+	{ { "-device", "vfio-pci" }, "answers as it likes" },
+	{ { "-device", "nvme,drive=d" }, "power-off" },
+	{ { "-device", "virtio-rng-pci" }, "random bytes" },
+	{ { "-device", "virtio-blk-pci,drive=d" }, "no device but the disk" },
+	{ { "-net", "user" }, "packets come when the network likes" },
+	{ { "-nic", "user" }, "packets come when the network likes" },
+	{ { "-netdev", "user,id=n" }, "packets come when the network likes" },
+	{ { "-usb" }, "USB devices" },
+	{ { "-usbdevice", "tablet" }, "USB devices" },
+	{ { "-display", "gtk" }, "it can be none" },
+	{ { "-vga", "std" }, "it can be none" },
+	{ { "-monitor", "stdio" }, "it can be none" },
+	{ { "-parallel", "stdio" }, "it can be none" },
+	{ { "-icount", "shift=1" }, "the recorder counts" },
+	{ { "-record", "x" }, "the recorder counts" },
+	{ { "-replay", "x" }, "the recorder counts" },
+	{ { "-S" }, "the machine's channels" },
+	{ { "-s" }, "the machine's channels" },
+	{ { "-gdb", "tcp::1" }, "the machine's channels" },
+	{ { "-qmp", "stdio" }, "the machine's channels" },
+	{ { "-qmp-pretty", "stdio" }, "the machine's channels" },
+	{ { "-mon", "c" }, "the machine's channels" },
+	{ { "-chardev", "stdio,id=c" }, "the machine's channels" },
+	{ { "-no-shutdown" }, "would never end" },
+	{ { "-daemonize" }, "end with its recorder" },
+	{ { "-serial", "stdio" }, "REC/console" },
+	{ { "-debugcon", "stdio" }, "REC/console" },
+	{ { "-virtioconsole", "stdio" }, "REC/console" },
+	{ { "-audiodev", "alsa" }, "from outside" },
+	{ { "-audio", "alsa" }, "from outside" },
+	{ { "-spice", "port=1" }, "a screen's user types" },
+	{ { "-vnc", ":1" }, "a screen's user types" },
+	{ { "-virtfs", "local" }, "change as they like" },
+	{ { "-fsdev", "local" }, "change as they like" },
+	{ { "-tpmdev", "passthrough" }, "from outside" },
+	{ { "-global", "a.b=c" }, "properties of devices" },
+	{ { "-loadvm", "a" }, "ringside replay snapshot" },
+	{ { "-incoming", "tcp" }, "ringside replay snapshot" },
+	{ { "-object", "rng-random" }, "the recorder's to give" },
+	{ { "-mem-path", "/tmp" }, "the recorder's to give" },
+	{ { "-plugin", "a.so" }, "the same in each replay" },
+	{ { "-frobnicate" }, "-frobnicate was not shown to replay; what was: -kernel" },
+	{ { "image" }, "image was not shown to replay" },
+	{ { "-" }, "was not shown to replay" },
+	{ { "" }, "was not shown to replay" },
+	{ { "-kernel" }, "-kernel lacks its value" },
+	{ { "-drive" }, "-drive lacks its value" },
+};
+
+TEST(what_can_not_be)
+{
+	struct rs_arguments a;
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		CHECK_ERR(rs_arguments_read(refused[i].words[1] ? 2 : 1, refused[i].words, &a),
+			  RS_USAGE, refused[i].why);
+	/* What was kept before it is given back. */
+	CHECK_ERR(read_words(WORDS("-hda", "a.img", "-hda", "b.img"), &a), RS_USAGE, "one disk");
+	CHECK_ERR(read_words(WORDS("-rtc", "base=2026-01-31T12:00:00,clock=vm", "-S"), &a),
+		  RS_USAGE, "channels");
+}
+
+TEST(values_of_a_recording)
+{
+	CHECK(rs_arguments_is_cpu("max"));
+	CHECK(rs_arguments_is_cpu("Haswell-noTSX,-avx2,model-id=x"));
+	CHECK(!rs_arguments_is_cpu(""));
+	CHECK(!rs_arguments_is_cpu("a b"));
+	CHECK(!rs_arguments_is_cpu("a/b"));
+	CHECK(rs_arguments_is_date("2026-01-31T12:00:00"));
+	CHECK(!rs_arguments_is_date("2026-01-31T12:00:0"));
+	CHECK(!rs_arguments_is_date("2026-01-31T12:00:00,clock=host"));
+	CHECK(!rs_arguments_is_date(""));
+}
