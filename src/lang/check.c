@@ -26,6 +26,8 @@ static struct type field_type(const struct rs_field *field)
 {
 	if (field->type == RS_TYPE_TEXT || field->show == RS_SHOW_NAME)
 		return TYPE_OF_STRING;
+	if (field->show == RS_SHOW_TSC)
+		return TYPE_OF_INT64;
 	return INT_OF((uint8_t)rs_type_bytes(field->type), field->type >= RS_TYPE_S8);
 }
 

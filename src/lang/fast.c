@@ -60,7 +60,7 @@ static bool test_of(const struct node *node, const struct binding *binding, stru
 	    !is_number(argument == node->a ? node->b : node->a, binding, &test->value))
 		return false;
 	field = binding->fields[argument->index];
-	if (!field || field->type == RS_TYPE_TEXT)
+	if (!field || field->type == RS_TYPE_TEXT || field->show == RS_SHOW_TSC)
 		return false;
 	test->is_signed = type_common(node->a->type, node->b->type).is_signed;
 	test->offset = field->offset;
@@ -154,9 +154,12 @@ static void aggregation_of(const struct clause *clause, const struct binding *bi
 	value = node->b->args;
 	if (value && (value->next || !is_argument(value) || value->type.kind != TYPE_INT))
 		return;
-	if (value &&
-	    (!binding->fields[value->index] || binding->fields[value->index]->type == RS_TYPE_TEXT))
-		return;
+	if (value) {
+		const struct rs_field *field = binding->fields[value->index];
+
+		if (!field || field->type == RS_TYPE_TEXT || field->show == RS_SHOW_TSC)
+			return;
+	}
 	fast->value = value ? binding->fields[value->index] : NULL;
 	fast->value_type = value ? value->type : TYPE_OF_INT64;
 	fast->adds = true;

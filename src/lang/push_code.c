@@ -28,6 +28,10 @@ static void load_field(struct translation_of *t, const struct rs_field *field)
 	uint32_t at = RS_FILTER_HEAD * 8 + field->offset;
 	uint8_t reg = stack_next(t);
 
+	if (field->show == RS_SHOW_TSC) {
+		stack_leave(t, "it asks for a stamp's time");
+		return;
+	}
 	if (at + bytes > RS_FILTER_WORDS * 8) {
 		stack_leave(t, "the argument lies too far behind");
 		return;

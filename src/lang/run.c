@@ -38,13 +38,23 @@ static struct value cut_text(const struct firing *firing, const char *text, size
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
+/* A stamp is told as `timestamp` is: in ns from the trace's start. */
+static uint64_t number_of(const struct rs_field *field, const struct rs_view *view)
+{
+	uint64_t value = rs_field_value(field, view->payload);
+
+	if (field->show == RS_SHOW_TSC)
+		return (uint64_t)rs_clock_ns(view->stream->clock, value);
+	return value;
+}
+
 static struct value arg_int(const struct firing *firing, uint32_t ref)
 {
 	const struct rs_field *field = firing->binding ? firing->binding->fields[ref] : NULL;
 	struct value value = { .i = 0 };
 
 	if (field && field->type != RS_TYPE_TEXT)
-		value.i = rs_field_value(field, firing->view->payload);
+		value.i = number_of(field, firing->view);
 	return value;
 }
 
@@ -52,7 +62,7 @@ static void value_number(const struct rs_field *field, uint64_t value, char text
 {
 	if (field->show == RS_SHOW_HEX)
 		snprintf(text, VALUE_NAME_MAX, "0x%llx", (unsigned long long)value);
-	else if (field->type >= RS_TYPE_S8)
+	else if (field->type >= RS_TYPE_S8 || field->show == RS_SHOW_TSC)
 		snprintf(text, VALUE_NAME_MAX, "%lld", (long long)value);
 	else
 		snprintf(text, VALUE_NAME_MAX, "%llu", (unsigned long long)value);
@@ -83,7 +93,7 @@ static struct value arg_text(struct firing *firing, uint32_t ref)
 		name = rs_view_text(firing->view, field, &len);
 		return cut_text(firing, name, len);
 	}
-	value = rs_field_value(field, firing->view->payload);
+	value = number_of(field, firing->view);
 	if (field->show == RS_SHOW_NAME)
 		name = rs_schema_name(firing->view->stream->schema, (uint32_t)value);
 	else
