@@ -230,27 +230,59 @@ static struct rs_error *go_on(struct recording *r)
 	return err;
 }
 
+/* The sizes of what it is made of, by their names: {"kernel": 8142720, ...}. */
+static json_t *file_sizes(const struct recording *r)
+{
+	json_t *sizes = json_object();
+	char path[4096];
+	struct stat st;
+
+	for (size_t i = 0; i < RS_RECORDING_FILES; i++) {
+		snprintf(path, sizeof(path), "%s/%s", r->a->guest.directory, rs_recording_files[i]);
+		if (!stat(path, &st))
+			json_object_set_new(sizes, rs_recording_files[i],
+					    json_integer((json_int_t)st.st_size));
+	}
+	return sizes;
+}
+
+static void tell_sizes(json_t *sizes)
+{
+	const char *name, *before = "";
+	json_t *size;
+
+	json_object_foreach(sizes, name, size) {
+		fprintf(stderr, "%s%s %.1f KB", before, name,
+			(double)json_integer_value(size) / 1e3);
+		before = ", ";
+	}
+}
+
 static void summary(const struct recording *r)
 {
+	json_t *sizes = file_sizes(r);
 	double seconds = (double)guest_ns(r) / 1e9;
 	struct stat st = { 0 };
 
 	stat(r->console, &st);
 	if (r->shows)
 		fputs("\r\033[K", stderr);
-	if (!r->a->guest.quiet)
+	if (!r->a->guest.quiet) {
 		fprintf(stderr,
 			"ringside replay record: %s: %.2f s of the guest's time, %" PRIu64
-			" instructions; log %.1f KB, console %lld bytes; %s\n",
-			r->a->guest.directory, seconds, r->made.icount, (double)r->log_bytes / 1e3,
-			(long long)st.st_size, r->made.why);
+			" instructions; ",
+			r->a->guest.directory, seconds, r->made.icount);
+		tell_sizes(sizes);
+		fprintf(stderr, ", console %lld bytes; %s\n", (long long)st.st_size, r->made.why);
+	}
 	if (r->a->json)
-		rs_cli_print_json(
-			json_pack("{s:s, s:s, s:I, s:f, s:I, s:I, s:b}", "recording",
-				  r->a->guest.directory, "why", r->made.why, "instructions",
-				  (json_int_t)r->made.icount, "guest_seconds", seconds, "log_bytes",
-				  (json_int_t)r->log_bytes, "console_bytes", (json_int_t)st.st_size,
-				  "whole", r->made.state == RS_RECORDING_CLOSED));
+		rs_cli_print_json(json_pack(
+			"{s:s, s:s, s:I, s:f, s:I, s:I, s:O, s:b}", "recording",
+			r->a->guest.directory, "why", r->made.why, "instructions",
+			(json_int_t)r->made.icount, "guest_seconds", seconds, "log_bytes",
+			(json_int_t)r->log_bytes, "console_bytes", (json_int_t)st.st_size, "files",
+			sizes, "whole", r->made.state == RS_RECORDING_CLOSED));
+	json_decref(sizes);
 }
 
 /* Whatever happened: what is there is told truly. err is what went wrong before. */
