@@ -22,7 +22,7 @@
 #define LANG_KEYS_MAX	 8	     /* of a tuple */
 #define LANG_KEY_BYTES	 8192	     /* of a tuple made into bytes */
 #define LANG_ARGS_MAX	 32	     /* of a call */
-#define LANG_SCRATCH	 (64u << 10) /* bytes of strings that a clause may make */
+#define LANG_SCRATCH	 (17u << 16) /* bytes that a clause may copy or make: a MiB, and more */
 #define LANG_OUTPUT_MAX	 (1u << 20)  /* bytes that a clause may print at once */
 #define LANG_QUANTIZE	 127	     /* bins: negative, zero, positive powers of two */
 #define AGG_HIST_AT	 3	     /* p()'s words: whether there was any, min, max, histogram */
