@@ -267,8 +267,8 @@ TEST(what_is_no_gap)
 		"[gap: 1 line is missing, seq 4 to 4, cpu 256]",
 		"[gap: 1 line is missing, seq 4 to 4, cpu 0] ",
 		"[gap: 1 line is missing, seq 4 to 4, cpu 0, between 9us and 8us]",
-		"[gap: 18446744073709551615 lines are missing, seq 1 to 18446744073709551615, "
-		"cpu 0]",
+		("[gap: 18446744073709551615 lines are missing, seq 1 to 18446744073709551615, "
+		 "cpu 0]"),
 		"[gap: 18446744073709551616 lines are missing, seq 1 to 1, cpu 0]",
 	};
 	struct rs_log_gap g;
