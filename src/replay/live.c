@@ -171,7 +171,7 @@ static void make_live(char **argv)
 	for (size_t i = 0; argv[i]; i++) {
 		bool counts = !strcmp(argv[i], "-icount") && argv[i + 1];
 
-		if (i && !strcmp(argv[i - 1], "-append") &&
+		if (to && !strcmp(argv[to - 1], "-append") &&
 		    !strncmp(argv[i], rs_recording_append, ours)) {
 			char *with;
 
