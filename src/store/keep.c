@@ -52,7 +52,7 @@ static void expire(struct rs_keep *keep, uint64_t now)
 {
 	while (keep->oldest && now - keep->oldest->at_ns > keep->limits.age_ns)
 		drop(keep, &keep->dropped_to_ns);
-	while (keep->oldest && keep->bytes > keep->limits.bytes)
+	while (keep->n > 1 && keep->bytes > keep->limits.bytes) /* the newest stays */
 		drop(keep, &keep->squeezed_out_ns);
 }
 

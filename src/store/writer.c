@@ -641,10 +641,18 @@ static void say_unsaid(struct rs_store_stream *stream)
 	rs_store_take(stream, &told); /* its count went into total_lost when it was lost */
 }
 
-/* A packet that is kept in memory is to be written behind a loss that is yet to be told. */
+/* A packet that is kept in memory is to be written behind a loss that is yet to be told; and it is
+ * one of several, for the oldest that does not fit any more is dropped whole. */
 static uint32_t packet_bytes(const struct rs_store_stream *stream)
 {
-	return RS_PACKET_BYTES - (stream->store->keep ? RS_LOST_SLOTS * RS_SLOT_BYTES : 0);
+	const struct rs_keep *keep = stream->store->keep;
+	uint64_t part = keep ? keep->limits.bytes / 4 & ~UINT64_C(7) : RS_PACKET_BYTES;
+
+	if (part < 2 * RS_DRAIN_ROOM_MIN)
+		part = 2 * RS_DRAIN_ROOM_MIN;
+	if (part > RS_PACKET_BYTES)
+		part = RS_PACKET_BYTES;
+	return (uint32_t)part - (keep ? RS_LOST_SLOTS * RS_SLOT_BYTES : 0);
 }
 
 struct rs_error *rs_store_room(struct rs_store_stream *stream, uint8_t **at, uint32_t *bytes)

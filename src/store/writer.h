@@ -71,8 +71,8 @@ struct rs_error *rs_store_end_stream(struct rs_store_stream *stream);
 
 /*
  * A flight recorder's store: it has no directory, and keeps finished packets in memory until they
- * are older than age_ns or more than bytes, the oldest first. What it drops so is no loss; what it
- * has no memory for, is. For all else it is as any store.
+ * are older than age_ns or more than bytes, the oldest first; the newest alone may be more. What it
+ * drops so is no loss; what it has no memory for, is. For all else it is as any store.
  */
 struct rs_store_keep {
 	uint64_t age_ns; /* CLOCK_MONOTONIC, from when a packet was finished */

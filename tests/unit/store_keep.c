@@ -121,6 +121,40 @@ TEST(the_oldest_go_first_and_are_no_loss)
 	kit_store_deinit(&k);
 }
 
+/* Nobody finishes a packet before it is full, and there is memory for less than a packet of a store
+ * on disk: the newest are kept all the same. */
+TEST(what_comes_at_once_is_kept_as_far_as_it_fits)
+{
+	struct got_sink got = got_sink();
+	struct rs_store_kept kept;
+	struct rs_trace *trace;
+	struct kit_store k;
+	uint64_t n = 0;
+
+	REQUIRE(keeping_init(&k, HOUR_NS, 64 << 10));
+	REQUIRE_OK(kit_store_stream(&k, 0, NULL));
+	while (n < 4093) {
+		struct slots s = { 0 };
+
+		for (uint64_t end = n + 31 < 4093 ? n + 31 : 4093; n < end; n++)
+			slots_one(&s, ORIGIN + n, n);
+		CHECK_OK(kit_store_put(&k, 0, &s));
+	}
+	CHECK_OK(kit_store_flush(&k, 0));
+	CHECK_OK(write_kept(&k, &kept));
+	CHECK(kept.short_of_bytes && kept.sum.lost == 0);
+	CHECK(kept.sum.records > 1000 && kept.sum.records < (64 << 10) / 32);
+	REQUIRE_OK(rs_trace_open(k.path, &trace));
+	CHECK_OK(trace_read(trace, NULL, &got));
+	REQUIRE_EQ_U64(got.n, kept.sum.records);
+	for (size_t i = 0; i < got.n; i++)
+		CHECK_EQ_U64(got_value(&got.at[i]), 4093 - got.n + i);
+	got_free(&got);
+	rs_trace_close(trace);
+	CHECK_OK(kit_store_close(&k, NULL));
+	kit_store_deinit(&k);
+}
+
 TEST(what_is_too_old_goes)
 {
 	struct rs_store_kept kept;
