@@ -305,9 +305,10 @@ static struct rs_error *unknown(const char *word)
 
 static const struct argument *find(const char *word)
 {
-	const char *name = word + 1 + (word[1] == '-');
+	const char *name = word + strspn(word, "-");
+	size_t dashes = (size_t)(name - word);
 
-	for (size_t i = 0; word[0] == '-' && i < N_ARGUMENTS; i++)
+	for (size_t i = 0; (dashes == 1 || dashes == 2) && i < N_ARGUMENTS; i++)
 		if (!strcmp(arguments[i].name, name))
 			return &arguments[i];
 	return NULL;
