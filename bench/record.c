@@ -88,13 +88,11 @@ static uint64_t times_interrupted(void)
 
 /*
  * ns a record in the bursts of a phase, the gaps between them not counted. Nor is a burst in which
- * the kernel gave this CPU to someone else: it would measure him. What takes the CPU without its
- * word (interrupts, a hypervisor below) hits some of the bursts: so the median of them is taken.
+ * the kernel gave this CPU to someone else: it would measure him.
  */
 static double phase(bool recorded)
 {
-	static double bursts[PHASE_BURSTS];
-	uint32_t n = 0;
+	uint64_t spent = 0, bursts = 0;
 
 	for (uint32_t i = 0; i < PHASE_BURSTS; i++) {
 		uint64_t interrupted = times_interrupted(), start = bench_ns(), end;
@@ -102,14 +100,16 @@ static double phase(bool recorded)
 		for (uint64_t k = 0; k < BURST; k++)
 			RS_EMIT(pair, .a = k, .b = i);
 		end = bench_ns();
-		if (times_interrupted() == interrupted)
-			bursts[n++] = (double)(end - start) / BURST;
+		if (times_interrupted() == interrupted) {
+			spent += end - start;
+			bursts++;
+		}
 		if (!recorded && i % 32 == 31)
 			ring_empty();
 		while (bench_ns() - end < GAP_NS)
 			;
 	}
-	return n ? bench_median(bursts, n) : 0;
+	return bursts ? (double)spent / (double)bursts / BURST : 0;
 }
 
 /* A phase in which records were lost compares something else: it is left out, and said. */
