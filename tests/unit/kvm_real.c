@@ -90,6 +90,8 @@ static struct rs_kvm_session *watched(const struct rs_kvm_options *options, stru
 		KIT_NEEDS();                                                                       \
 		if (access("/dev/kvm", R_OK | W_OK))                                               \
 			TEST_SKIP("there is no /dev/kvm");                                         \
+		if (access("/sys/kernel/tracing/events", F_OK))                                    \
+			TEST_SKIP("tracefs is not mounted, nor can it be");                        \
 	} while (0)
 
 TEST(returns_to_this_vmm_are_counted)
