@@ -113,15 +113,22 @@ static void close_theirs(struct rs_fast *f)
 	}
 }
 
+void rs_fast_leave(struct rs_fast *f)
+{
+	for (int i = 0; i < 2; i++) {
+		if (f->ours[i] >= 0)
+			close(f->ours[i]);
+		f->ours[i] = -1;
+	}
+	f->armed = false;
+}
+
 void rs_fast_destroy(struct rs_fast *f)
 {
 	if (!f)
 		return;
 	close_theirs(f);
-	for (int i = 0; i < 2; i++) {
-		if (f->ours[i] >= 0)
-			close(f->ours[i]);
-	}
+	rs_fast_leave(f);
 	for (size_t i = 0; i < WORDS; i++)
 		free(f->words[i]);
 	free(f);

@@ -29,6 +29,9 @@ struct rs_fast_stop {
 struct rs_error *rs_fast_create(const char *version, struct rs_fast **fast);
 void rs_fast_destroy(struct rs_fast *fast); /* NULL is nothing */
 
+/* QEMU is ending: whatever its processor comes to, it is not held. */
+void rs_fast_leave(struct rs_fast *fast);
+
 /* What QEMU is started by: words before its own (env and two variables), NULL-ended, and
  * descriptors that it inherits. Both are fast's; none where there is no fast path. */
 char *const *rs_fast_words(const struct rs_fast *fast);

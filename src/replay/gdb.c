@@ -19,6 +19,10 @@
 
 struct rs_gdb {
 	int fd;
+	bool owes;	/* an acknowledgement, which goes before the next packet */
+	bool more_sent; /* behind the packet whose answer is awaited */
+	char out[PACKET_MAX + 8];
+	size_t out_n;
 	uint32_t at, n; /* of what was read, and is not taken yet */
 	uint8_t read[4096];
 	char packet[PACKET_MAX + 1]; /* the last that came, without $ and checksum, NUL-ended */
@@ -127,7 +131,8 @@ static struct rs_error *packet_rest(struct rs_gdb *gdb, int64_t deadline, bool *
 	return err;
 }
 
-/* The next packet, acknowledged. */
+/* The next packet. It is acknowledged together with what is sent next: QEMU waits for neither, and
+ * is woken once less. */
 static struct rs_error *receive(struct rs_gdb *gdb, int timeout_ms, bool *got)
 {
 	int64_t deadline = now_ms() + timeout_ms;
@@ -149,29 +154,47 @@ static struct rs_error *receive(struct rs_gdb *gdb, int timeout_ms, bool *got)
 					      "QEMU's GDB stub stopped within a packet");
 		if (err)
 			return err;
-		err = send_all(gdb, good ? "+" : "-", 1);
-		if (good) { /* it stands, though who sent it may have gone: the next read says */
-			rs_error_free(err);
+		gdb->owes = good;
+		if (good)
 			return NULL;
-		}
+		if (gdb->more_sent) /* it would say the last again, not this one */
+			break;
+		err = send_all(gdb, "-", 1);
 		if (err)
 			return err;
 	}
 	return rs_error_create(RS_DAMAGED, "QEMU's GDB stub sends packets with wrong checksums");
 }
 
-static struct rs_error *post(struct rs_gdb *gdb, const char *text)
+/* To be sent with the next flush(). */
+static struct rs_error *add(struct rs_gdb *gdb, const char *text)
 {
-	char packet[PACKET_MAX + 8];
 	uint8_t sum = 0;
 	size_t n = strlen(text);
 
-	if (n > PACKET_MAX)
+	if (n + sizeof("+$#00") > sizeof(gdb->out) - gdb->out_n)
 		return rs_error_create(RS_USAGE, "a GDB packet of %zu bytes is too long", n);
 	for (size_t i = 0; i < n; i++)
 		sum = (uint8_t)(sum + (uint8_t)text[i]);
-	n = (size_t)snprintf(packet, sizeof(packet), "$%s#%02x", text, sum);
-	return send_all(gdb, packet, n);
+	gdb->out_n += (size_t)snprintf(gdb->out + gdb->out_n, sizeof(gdb->out) - gdb->out_n,
+				       "%s$%s#%02x", gdb->owes ? "+" : "", text, sum);
+	gdb->owes = false;
+	return NULL;
+}
+
+static struct rs_error *flush(struct rs_gdb *gdb)
+{
+	size_t n = gdb->out_n;
+
+	gdb->out_n = 0;
+	return send_all(gdb, gdb->out, n);
+}
+
+static struct rs_error *post(struct rs_gdb *gdb, const char *text)
+{
+	struct rs_error *err = add(gdb, text);
+
+	return err ? err : flush(gdb);
 }
 
 /* That the machine has stopped, which a stub also says unasked. */
@@ -180,18 +203,28 @@ static bool says_stopped(const struct rs_gdb *gdb)
 	return gdb->packet[0] == 'T' || gdb->packet[0] == 'S';
 }
 
+/* The packet that answers; what it says unasked is not that, unless `stops`. */
+static struct rs_error *answer(struct rs_gdb *gdb, bool stops)
+{
+	struct rs_error *err;
+	bool got;
+
+	do
+		err = receive(gdb, ANSWER_MS, &got);
+	while (!err && got && says_stopped(gdb) && !stops);
+	if (!err && !got)
+		err = rs_error_create(RS_FAILED, "QEMU's GDB stub does not answer");
+	/* It ended while it was asked: it stood, and had been told to shut down before. */
+	if (!err && (gdb->packet[0] == 'W' || gdb->packet[0] == 'X'))
+		err = gone();
+	return err;
+}
+
 static struct rs_error *ask(struct rs_gdb *gdb, const char *text)
 {
 	struct rs_error *err = post(gdb, text);
-	bool got = true;
 
-	do {
-		if (!err)
-			err = receive(gdb, ANSWER_MS, &got);
-	} while (!err && got && says_stopped(gdb) && text[0] != '?');
-	if (!err && !got)
-		err = rs_error_create(RS_FAILED, "QEMU's GDB stub does not answer");
-	return err;
+	return err ? err : answer(gdb, text[0] == '?');
 }
 
 static struct rs_error *ask_ok(struct rs_gdb *gdb, const char *text)
@@ -253,19 +286,26 @@ void rs_gdb_close(struct rs_gdb *gdb)
 
 /* ---- what it is asked ----------------------------------------------------------------------- */
 
-struct rs_error *rs_gdb_monitor(struct rs_gdb *gdb, const char *command, char *said, size_t size)
+static struct rs_error *add_monitor(struct rs_gdb *gdb, const char *command)
 {
 	char text[512] = "qRcmd,";
-	size_t at = strlen(text), used = 0, n;
-	struct rs_error *err;
-	bool got = true;
+	size_t at = strlen(text);
 
 	if (strlen(command) * 2 + at >= sizeof(text))
 		return rs_error_create(RS_USAGE, "a monitor command is too long: %.40s", command);
 	for (const char *c = command; *c; c++)
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%02x", (uint8_t)*c);
+	return add(gdb, text);
+}
+
+static struct rs_error *monitor_answer(struct rs_gdb *gdb, const char *command, char *said,
+				       size_t size)
+{
+	struct rs_error *err = answer(gdb, false);
+	size_t used = 0, n;
+	bool got = true;
+
 	said[0] = '\0';
-	err = ask(gdb, text);
 	while (!err && gdb->packet[0] == 'O' && strcmp(gdb->packet, "OK") != 0) {
 		if (!unhex(gdb->packet + 1, gdb->len - 1, (uint8_t *)said + used, size - 1 - used,
 			   &n))
@@ -282,14 +322,59 @@ struct rs_error *rs_gdb_monitor(struct rs_gdb *gdb, const char *command, char *s
 	return err;
 }
 
+/* And, if not NULL, a packet behind it in the same write. */
+static struct rs_error *monitor_with(struct rs_gdb *gdb, const char *command, const char *behind,
+				     char *said, size_t size)
+{
+	struct rs_error *err = add_monitor(gdb, command);
+
+	if (!err && behind)
+		err = add(gdb, behind);
+	if (!err)
+		err = flush(gdb);
+	gdb->more_sent = behind;
+	if (!err)
+		err = monitor_answer(gdb, command, said, size);
+	gdb->more_sent = false;
+	if (behind)
+		gdb->owes = false; /* the packet behind was QEMU's acknowledgement */
+	return err;
+}
+
+struct rs_error *rs_gdb_monitor(struct rs_gdb *gdb, const char *command, char *said, size_t size)
+{
+	return monitor_with(gdb, command, NULL, said, size);
+}
+
+struct rs_error *rs_gdb_monitor_continue(struct rs_gdb *gdb, const char *command, char *said,
+					 size_t size)
+{
+	return monitor_with(gdb, command, "c", said, size);
+}
+
+/* What a `g` was answered. */
+static struct rs_error *registers_said(struct rs_gdb *gdb, void *raw, size_t size, size_t *bytes)
+{
+	if (unhex(gdb->packet, gdb->len, raw, size, bytes) && *bytes)
+		return NULL;
+	return rs_error_create(RS_FAILED, "QEMU's GDB stub gives no registers: %.20s", gdb->packet);
+}
+
 struct rs_error *rs_gdb_registers_raw(struct rs_gdb *gdb, void *raw, size_t size, size_t *bytes)
 {
 	struct rs_error *err = ask(gdb, "g");
 
-	if (!err && (!unhex(gdb->packet, gdb->len, raw, size, bytes) || !*bytes))
-		err = rs_error_create(RS_FAILED, "QEMU's GDB stub gives no registers: %.20s",
-				      gdb->packet);
-	return err;
+	return err ? err : registers_said(gdb, raw, size, bytes);
+}
+
+struct rs_error *rs_gdb_monitor_registers(struct rs_gdb *gdb, const char *command, char *said,
+					  size_t said_size, void *raw, size_t size, size_t *bytes)
+{
+	struct rs_error *err = monitor_with(gdb, command, "g", said, said_size);
+
+	if (!err)
+		err = answer(gdb, false);
+	return err ? err : registers_said(gdb, raw, size, bytes);
 }
 
 /* What `g` begins with. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The GDB remote protocol, as QEMU's stub speaks it: the channel on which a machine is stopped,
- * looked at and let go. Acknowledgements stay on; a packet is at most 4 KiB, so memory is read
- * elsewhere where it can be.
+ * looked at and let go. Acknowledgements stay on, each sent with the packet that follows; a packet
+ * is at most 4 KiB, so memory is read elsewhere where it can be.
  *
  * One thread. Nothing the other side sends is trusted: lengths, checksums and digits are checked,
  * and each wait has an end.
@@ -61,6 +61,12 @@ void rs_gdb_close(struct rs_gdb *gdb); /* NULL is nothing; the machine goes its 
 
 /* A command of QEMU's monitor; what it says, at most size - 1 bytes, ended by a NUL. */
 struct rs_error *rs_gdb_monitor(struct rs_gdb *gdb, const char *command, char *said, size_t size);
+/* The same, and the machine is let go, or its registers are asked for, in the same write: QEMU is
+ * woken once for both. The machine goes though the command be refused. */
+struct rs_error *rs_gdb_monitor_continue(struct rs_gdb *gdb, const char *command, char *said,
+					 size_t size);
+struct rs_error *rs_gdb_monitor_registers(struct rs_gdb *gdb, const char *command, char *said,
+					  size_t said_size, void *raw, size_t size, size_t *bytes);
 
 struct rs_error *rs_gdb_registers(struct rs_gdb *gdb, struct rs_x86_regs *regs);
 /* Of what a `g` packet has, or its beginning. */

@@ -11,13 +11,12 @@
 
 #define LINE_MAX_BYTES (1u << 20)
 #define ANSWER_MS      60000 /* a snapshot takes seconds */
-#define EVENTS_MAX     1024  /* kept; of more the oldest go */
 
 struct rs_qmp {
 	int fd;
-	char *line;  /* what was read, and is no whole line yet */
-	size_t used; /* of it */
-	json_t *events;
+	char *line;   /* what was read, and is no whole line yet */
+	size_t used;  /* of it */
+	bool listens; /* capabilities are negotiated */
 };
 
 static int64_t now_ms(void)
@@ -95,13 +94,6 @@ static struct rs_error *object_by(struct rs_qmp *qmp, int64_t deadline, json_t *
 	return NULL;
 }
 
-static void keep_event(struct rs_qmp *qmp, json_t *event)
-{
-	if (json_array_size(qmp->events) == EVENTS_MAX)
-		json_array_remove(qmp->events, 0);
-	json_array_append_new(qmp->events, event);
-}
-
 static struct rs_error *send_line(struct rs_qmp *qmp, const json_t *command)
 {
 	char *text = json_dumps(command, JSON_COMPACT);
@@ -127,8 +119,9 @@ static struct rs_error *send_line(struct rs_qmp *qmp, const json_t *command)
 	return err;
 }
 
-struct rs_error *rs_qmp_execute(struct rs_qmp *qmp, const char *command, json_t *arguments,
-				json_t **result)
+/* A command and its answer; events that come before that are skipped. */
+static struct rs_error *exchange(struct rs_qmp *qmp, const char *command, json_t *arguments,
+				 json_t **result)
 {
 	json_t *sent = json_pack("{s:s, s:o*}", "execute", command, "arguments", arguments);
 	int64_t deadline = now_ms() + ANSWER_MS;
@@ -142,7 +135,7 @@ struct rs_error *rs_qmp_execute(struct rs_qmp *qmp, const char *command, json_t 
 			err = rs_error_create(RS_FAILED, "QEMU does not answer to %s", command);
 		if (err || !json_object_get(object, "event"))
 			break;
-		keep_event(qmp, object);
+		json_decref(object);
 	}
 	if (err)
 		return err;
@@ -158,24 +151,22 @@ struct rs_error *rs_qmp_execute(struct rs_qmp *qmp, const char *command, json_t 
 	return err;
 }
 
-struct rs_error *rs_qmp_event(struct rs_qmp *qmp, int timeout_ms, json_t **event)
+struct rs_error *rs_qmp_execute(struct rs_qmp *qmp, const char *command, json_t *arguments,
+				json_t **result)
 {
-	int64_t deadline = now_ms() + timeout_ms;
 	struct rs_error *err = NULL;
 
-	*event = json_incref(json_array_get(qmp->events, 0));
-	if (*event) {
-		json_array_remove(qmp->events, 0);
-		return NULL;
+	if (!qmp->listens)
+		err = exchange(qmp, "qmp_capabilities", NULL, NULL);
+	if (err) {
+		json_decref(arguments);
+		return err;
 	}
-	do { /* an answer that nobody waits for any more is no event */
-		json_decref(*event);
-		err = object_by(qmp, deadline, event);
-	} while (!err && *event && !json_object_get(*event, "event"));
-	return err;
+	qmp->listens = true;
+	return exchange(qmp, command, arguments, result);
 }
 
-static struct rs_error *negotiate(struct rs_qmp *qmp)
+static struct rs_error *greet(struct rs_qmp *qmp)
 {
 	json_t *greeting = NULL;
 	struct rs_error *err = object_by(qmp, now_ms() + ANSWER_MS, &greeting);
@@ -184,7 +175,7 @@ static struct rs_error *negotiate(struct rs_qmp *qmp)
 	json_decref(greeting);
 	if (!err && !good)
 		err = rs_error_create(RS_FAILED, "this is no QMP socket");
-	return err ? err : rs_qmp_execute(qmp, "qmp_capabilities", NULL, NULL);
+	return err;
 }
 
 struct rs_error *rs_qmp_adopt(int fd, struct rs_qmp **qmp)
@@ -198,11 +189,7 @@ struct rs_error *rs_qmp_adopt(int fd, struct rs_qmp **qmp)
 	}
 	made->fd = fd;
 	made->line = malloc(LINE_MAX_BYTES);
-	made->events = json_array();
-	if (!made->line || !made->events)
-		err = rs_error_no_memory();
-	if (!err)
-		err = negotiate(made);
+	err = made->line ? greet(made) : rs_error_no_memory();
 	if (err)
 		rs_qmp_close(made);
 	else
@@ -216,7 +203,6 @@ void rs_qmp_close(struct rs_qmp *qmp)
 		return;
 	if (qmp->fd >= 0)
 		close(qmp->fd);
-	json_decref(qmp->events);
 	free(qmp->line);
 	free(qmp);
 }

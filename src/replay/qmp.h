@@ -12,16 +12,15 @@
 
 struct rs_qmp;
 
-/* Negotiates on a socket that is connected, which it takes over. */
+/* On a socket that is connected, which it takes over; RS_FAILED: it does not say that it is QMP.
+ * Capabilities are negotiated with the first command only: until then QEMU tells of no events, of
+ * which each stop of a machine makes two. */
 struct rs_error *rs_qmp_adopt(int fd, struct rs_qmp **qmp);
 void rs_qmp_close(struct rs_qmp *qmp); /* NULL is nothing */
 
 /* Executes a command; takes over arguments (NULL: none). *result is the caller's; NULL: not wanted.
- * Events that come meanwhile are kept (rs_qmp_event). RS_ABSENT: QEMU has gone. */
+ * Events that come meanwhile are skipped. RS_ABSENT: QEMU has gone. */
 struct rs_error *rs_qmp_execute(struct rs_qmp *qmp, const char *command, json_t *arguments,
 				json_t **result);
-
-/* The next event, the caller's, within timeout_ms; NULL: none came. RS_ABSENT: QEMU has gone. */
-struct rs_error *rs_qmp_event(struct rs_qmp *qmp, int timeout_ms, json_t **event);
 
 #endif

@@ -30,6 +30,11 @@ struct rs_session {
 	uint64_t bytes;
 	uint64_t breaks_at; /* the icount that replay_break has; UINT64_MAX: none */
 	bool ended;
+	/* As it stands in QEMU's sense, once asked for: */
+	bool seen;
+	uint64_t icount;
+	uint8_t regs[REGS_MAX];
+	size_t regs_bytes;
 	struct rs_snapshots snapshots;
 	/* The fast path: */
 	struct rs_fast *fast;
@@ -70,6 +75,7 @@ static struct rs_error *stand_at_start(struct rs_session *s, const struct rs_rec
 
 	if (r->snapshot)
 		err = monitor(s, "loadvm", 0);
+	s->seen = false;
 	if (err || options->like || !options->snapshots)
 		return err;
 	return r->snapshot ? monitor(s, "savevm", 0) : rs_session_snapshot(s);
@@ -155,6 +161,7 @@ struct rs_session_ram rs_session_ram(const struct rs_session *s)
 struct rs_gdb *rs_session_gdb(struct rs_session *s)
 {
 	rs_error_free(rs_session_settle(s)); /* it does not answer, then, which is said */
+	s->seen = false;		     /* who knows what is done there */
 	return s->qemu.gdb;
 }
 
@@ -166,47 +173,61 @@ const char *rs_session_slow(const struct rs_session *s)
 /* ---- running ----------------------------------------------------------------------------------
  */
 
-/* "Replaying execution 'log': instruction count = 123" */
-struct rs_error *rs_session_icount(struct rs_session *s, uint64_t *icount)
+/* Both in one round trip: "Replaying execution 'log': instruction count = 123", and registers. */
+static struct rs_error *see(struct rs_session *s)
 {
 	static const char words[] = "instruction count = ";
 	char said[MONITOR_MAX];
 	struct rs_error *err;
 	const char *at;
 
-	if (s->stands) {
-		*icount = s->at.icount;
+	if (s->seen)
 		return NULL;
-	}
-	err = rs_gdb_monitor(s->qemu.gdb, "info replay", said, sizeof(said));
+	err = rs_gdb_monitor_registers(s->qemu.gdb, "info replay", said, sizeof(said), s->regs,
+				       sizeof(s->regs), &s->regs_bytes);
 	if (err)
 		return err;
 	at = strstr(said, words);
-	if (!at || sscanf(at + strlen(words), "%" SCNu64, icount) != 1)
+	if (!at || sscanf(at + strlen(words), "%" SCNu64, &s->icount) != 1)
 		return rs_error_create(RS_FAILED, "QEMU does not say where the replay is: %.80s",
 				       said);
+	s->seen = true;
 	return NULL;
+}
+
+struct rs_error *rs_session_icount(struct rs_session *s, uint64_t *icount)
+{
+	struct rs_error *err = s->stands ? NULL : see(s);
+
+	if (!err)
+		*icount = s->stands ? s->at.icount : s->icount;
+	return err;
 }
 
 struct rs_error *rs_session_registers(struct rs_session *s, struct rs_x86_regs *regs)
 {
-	return s->stands ? rs_x86_regs_parse(s->at.raw, s->at.bytes, regs)
-			 : rs_gdb_registers(s->qemu.gdb, regs);
+	struct rs_error *err;
+
+	if (s->stands)
+		return rs_x86_regs_parse(s->at.raw, s->at.bytes, regs);
+	err = see(s);
+	return err ? err : rs_x86_regs_parse(s->regs, s->regs_bytes, regs);
 }
 
-/* Where it is to stop by itself, by the GDB channel. */
-static struct rs_error *break_at(struct rs_session *s, uint64_t icount)
+/* It is to stop there by itself, by the GDB channel; and goes at once, if it is to. */
+static struct rs_error *break_at(struct rs_session *s, uint64_t icount, bool goes)
 {
 	char command[64], said[MONITOR_MAX];
 	struct rs_error *err;
 
 	if (s->breaks_at == icount)
-		return NULL;
+		return goes ? rs_gdb_continue(s->qemu.gdb) : NULL;
 	if (icount == UINT64_MAX)
 		snprintf(command, sizeof(command), "replay_delete_break");
 	else
 		snprintf(command, sizeof(command), "replay_break %" PRIu64, icount);
-	err = rs_gdb_monitor(s->qemu.gdb, command, said, sizeof(said));
+	err = (goes ? rs_gdb_monitor_continue : rs_gdb_monitor)(s->qemu.gdb, command, said,
+								sizeof(said));
 	if (!err && said[0] && icount != UINT64_MAX)
 		err = rs_error_create(RS_FAILED, "QEMU refuses to stop at %" PRIu64 ": %.80s",
 				      icount, said);
@@ -226,7 +247,7 @@ struct rs_error *rs_session_settle(struct rs_session *s)
 
 	if (!s->stands)
 		return NULL;
-	s->stands = false;
+	s->stands = s->seen = false;
 	s->armed_at = UINT64_MAX;
 	err = rs_fast_hold(s->fast);
 	if (!err)
@@ -251,18 +272,13 @@ static void disarm(struct rs_session *s)
 /* Once: whether what it says of the machine is what GDB says, which stands. */
 static struct rs_error *check(struct rs_session *s, const struct rs_fast_stop *stop)
 {
-	uint8_t raw[REGS_MAX];
-	uint64_t icount = 0;
-	size_t bytes = 0;
-	struct rs_error *err = rs_session_icount(s, &icount);
+	struct rs_error *err = see(s);
 
-	if (!err)
-		err = rs_gdb_registers_raw(s->qemu.gdb, raw, sizeof(raw), &bytes);
 	if (err)
 		return err;
 	s->checked = true;
-	if (stop->icount == icount && stop->bytes && stop->bytes <= bytes &&
-	    !memcmp(stop->raw, raw, stop->bytes))
+	if (stop->icount == s->icount && stop->bytes && stop->bytes <= s->regs_bytes &&
+	    !memcmp(stop->raw, s->regs, stop->bytes))
 		return NULL;
 	disarm(s);
 	rs_fast_give_up(s->fast, "the registers of this QEMU are not as expected");
@@ -281,7 +297,7 @@ static struct rs_error *arm(struct rs_session *s, uint64_t icount, bool *armed)
 	*armed = s->armed_at == icount;
 	if (*armed)
 		return NULL;
-	err = break_at(s, UINT64_MAX);
+	err = break_at(s, UINT64_MAX, false);
 	if (err || !rs_fast_arm(s->fast, icount, &stop))
 		return err;
 	s->armed_at = icount;
@@ -294,10 +310,13 @@ static struct rs_error *arm(struct rs_session *s, uint64_t icount, bool *armed)
 /* ---- running ----------------------------------------------------------------------------------
  */
 
-/* It has gone: in good order, or not. */
+/* It has gone: in good order, or not. It says so before its processor is at rest, which may come to
+ * where it was to stop, and nobody is to be waited for there. */
 static struct rs_error *has_ended(struct rs_session *s)
 {
 	s->ended = true;
+	s->stands = false;
+	rs_fast_leave(s->fast);
 	return rs_error_wrap(rs_qemu_quit(&s->qemu),
 			     "the replay does not go as the recording went");
 }
@@ -387,7 +406,7 @@ static struct rs_error *go_on(struct rs_session *s, struct wait *w)
 		err = moved(&w->alive, now);
 	if (!err && now == w->run->icount)
 		return NULL;
-	w->done = false;
+	w->done = s->seen = false;
 	return err ? err : rs_gdb_continue(s->qemu.gdb);
 }
 
@@ -414,6 +433,21 @@ static struct rs_error *wait_stop(struct rs_session *s, struct rs_session_run *r
 	return err;
 }
 
+/* It has stopped: where; or ended, as it may yet do when it is asked. */
+static struct rs_error *see_stopped(struct rs_session *s, struct rs_session_run *run, uint64_t *now)
+{
+	struct rs_error *err = NULL;
+
+	if (run->stopped.why != RS_GDB_ENDED)
+		err = rs_session_icount(s, now);
+	if (err && rs_error_code(err) == RS_ABSENT) {
+		rs_error_free(err);
+		err = NULL;
+		run->stopped.why = RS_GDB_ENDED;
+	}
+	return !err && run->stopped.why == RS_GDB_ENDED ? has_ended(s) : err;
+}
+
 /* Lets it go, to stop at run->icount. */
 static struct rs_error *let_go(struct rs_session *s, const struct rs_session_run *run)
 {
@@ -426,11 +460,13 @@ static struct rs_error *let_go(struct rs_session *s, const struct rs_session_run
 		return rs_fast_go(s->fast, run->icount);
 	}
 	err = arm(s, run->icount, &armed);
-	if (!err && !armed) {
-		disarm(s);
-		err = break_at(s, run->icount);
-	}
-	return err ? err : rs_gdb_continue(s->qemu.gdb);
+	if (err)
+		return err;
+	s->seen = false;
+	if (armed)
+		return rs_gdb_continue(s->qemu.gdb);
+	disarm(s);
+	return break_at(s, run->icount, true);
 }
 
 /* A stop that came meanwhile is the next. */
@@ -458,17 +494,14 @@ struct rs_error *rs_session_run(struct rs_session *s, struct rs_session_run *run
 	err = let_go(s, run);
 	if (!err)
 		err = wait_stop(s, run);
-	if (err)
+	if (!err)
+		err = see_stopped(s, run, &now);
+	if (err || s->ended)
 		return err;
-	if (run->stopped.why == RS_GDB_ENDED)
-		return has_ended(s);
-	if (run->icount != UINT64_MAX) {
-		err = rs_session_icount(s, &now);
-		run->at_target = now == run->icount;
-		if (now >= s->breaks_at)
-			s->breaks_at = UINT64_MAX; /* QEMU forgets a break that was reached */
-	}
-	return err;
+	run->at_target = now == run->icount;
+	if (now >= s->breaks_at)
+		s->breaks_at = UINT64_MAX; /* QEMU forgets a break that was reached */
+	return NULL;
 }
 
 /* ---- seeking ----------------------------------------------------------------------------------
@@ -510,6 +543,7 @@ static struct rs_error *load(struct rs_session *s, uint64_t icount)
 	if (!err)
 		err = monitor(s, "loadvm", icount);
 	s->breaks_at = UINT64_MAX - 1; /* unknown */
+	s->seen = false;
 	return err;
 }
 
@@ -553,9 +587,10 @@ struct rs_error *rs_session_back(struct rs_session *s, const volatile bool *stop
 	*found = false;
 	disarm(s);
 	if (!err)
-		err = break_at(s, UINT64_MAX);
+		err = break_at(s, UINT64_MAX, false);
 	if (s->ended || s->snapshots.fd <= 0)
 		err = rs_error_first(err, rs_error_create(RS_USAGE, "no snapshots to go back by"));
+	s->seen = false;
 	if (!err)
 		err = rs_gdb_back(s->qemu.gdb);
 	if (!err)
@@ -574,6 +609,7 @@ struct rs_error *rs_session_back(struct rs_session *s, const volatile bool *stop
 
 struct rs_error *rs_session_step(struct rs_session *s, struct rs_session_run *run)
 {
+	uint64_t now;
 	struct rs_error *err;
 
 	run->at_target = false;
@@ -584,13 +620,12 @@ struct rs_error *rs_session_step(struct rs_session *s, struct rs_session_run *ru
 	err = rs_session_settle(s);
 	if (!err && comes_now(s, run))
 		return NULL;
+	s->seen = false;
 	if (!err)
 		err = rs_gdb_step(s->qemu.gdb);
 	if (!err)
 		err = wait_stop(s, run);
-	if (!err && run->stopped.why == RS_GDB_ENDED)
-		return has_ended(s);
-	return err;
+	return err ? err : see_stopped(s, run, &now);
 }
 
 /* ---- state ------------------------------------------------------------------------------------
@@ -599,22 +634,17 @@ struct rs_error *rs_session_step(struct rs_session *s, struct rs_session_run *ru
 struct rs_error *rs_session_hash(struct rs_session *s, struct rs_state_hash *hash)
 {
 	XXH3_state_t *state = XXH3_createState();
-	uint8_t regs[REGS_MAX];
-	uint64_t icount = 0;
-	size_t bytes = 0;
 	XXH128_hash_t sum;
 	struct rs_error *err = state ? NULL : rs_error_no_memory();
 
 	if (!err)
 		err = rs_session_settle(s);
 	if (!err)
-		err = rs_session_icount(s, &icount);
-	if (!err)
-		err = rs_gdb_registers_raw(s->qemu.gdb, regs, sizeof(regs), &bytes);
+		err = see(s);
 	if (!err) {
 		XXH3_128bits_reset(state);
-		XXH3_128bits_update(state, &icount, sizeof(icount));
-		XXH3_128bits_update(state, regs, bytes);
+		XXH3_128bits_update(state, &s->icount, sizeof(s->icount));
+		XXH3_128bits_update(state, s->regs, s->regs_bytes);
 		XXH3_128bits_update(state, s->ram, s->bytes);
 		sum = XXH3_128bits_digest(state);
 		*hash = (struct rs_state_hash){ sum.low64, sum.high64 };
