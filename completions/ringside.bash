@@ -19,7 +19,7 @@ _ringside_options()
 	replay)
 		echo --output --kernel --initrd --append --guest-dir --exec --disk --snapshot --when --memory --shift --time --size --points --samples \
 			--program --script --option --cpp --define --include --list --live --no-jitter --no-fast --seed --from --to --binary \
-			--bytes --logs --json --quiet --help
+			--bytes --logs --back --gdb --json --quiet --help
 		;;
 	log)
 		echo --follow --output --size --files --last --poll --level --cpus --json --quiet --console \
@@ -86,7 +86,7 @@ _ringside()
 	print | export) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
 	report) mapfile -t COMPREPLY < <(compgen -W "exits cpu volume sched hypercalls interrupts io cr3 pm summary" -- "$current"; compgen -f -- "$current") ;;
 	repair) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
-	replay) mapfile -t COMPREPLY < <(compgen -W "record snapshot run verify diff" -- "$current"; compgen -f -- "$current") ;;
+	replay) mapfile -t COMPREPLY < <(compgen -W "record snapshot run seek verify diff" -- "$current"; compgen -f -- "$current") ;;
 	log) mapfile -t COMPREPLY < <(compgen -W level -- "$current"; compgen -f -- "$current") ;;
 	run | import) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
 	esac

@@ -16,6 +16,8 @@ static const struct verb {
 	{ "record", replay_record, "boot a guest, and write down what was not deterministic" },
 	{ "snapshot", replay_snapshot, "keep a running guest, for recordings to begin with" },
 	{ "run", replay_run, "replay it with a program's probes, which it does not notice" },
+	{ "seek", replay_seek,
+	  "stand at a time of it, or back where a probe was last met; gdb there" },
 	{ "verify", replay_verify, "prove that a replay does what was recorded, probed or not" },
 	{ "diff", replay_diff, "say where two recordings part, and what differs there" },
 };
@@ -31,6 +33,7 @@ static const char doc[] =
 	"Examples:\n"
 	"  ringside replay record -o rec --kernel vmlinuz --initrd initrd.gz\n"
 	"  ringside replay run rec -n 'guest:timer::1ms { @[args.cpl] = count(); }'\n"
+	"  ringside replay seek rec --back guest:mem:0x4a7340:write\n"
 	"  ringside replay verify rec --samples 10000\n"
 	"  ringside replay diff good bad\n";
 
@@ -41,7 +44,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		argp_error(state, "there is no 'replay %s'", text);
 		break;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "replay what: record, snapshot, run, verify, diff?");
+		argp_error(state, "replay what: record, snapshot, run, seek, verify, diff?");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

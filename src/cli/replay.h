@@ -9,6 +9,7 @@ int replay_diff(int argc, char **argv);
 int replay_record(int argc, char **argv);
 int replay_snapshot(int argc, char **argv);
 int replay_run(int argc, char **argv);
+int replay_seek(int argc, char **argv);
 int replay_verify(int argc, char **argv);
 
 #endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ringside replay seek: a replay at one place: a time, or back from there where a probe was last
+ * met; and a debugger there, which goes on or back as it likes.
+ *
+ *	|--s----s----s--|  --to; s: a snapshot to go back by
+ *	         |<-----|  --back
+ *	         gdb       --gdb
+ */
+#include "cli/cli.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/numbers.h"
+#include "cli/replay.h"
+#include "replay/debugger.h"
+#include "replay/session.h"
+#include "replay/symbols.h"
+#include "source/replay_probe.h"
+
+#define NS_PER_SEC	 UINT64_C(1000000000)
+#define SNAPSHOT_EACH_NS (2 * NS_PER_SEC) /* of the guest's time; each takes room, and some time */
+#define SNAPSHOTS	 64u
+#define REGS_A_LINE	 4u
+#define CPL_MASK	 3u
+
+struct seek_arguments {
+	const char *directory, *back, *gdb, *binary;
+	uint64_t to_ns; /* UINT64_MAX: to the end */
+	bool json, quiet;
+};
+
+/* ---- arguments ---------------------------------------------------------------------------- */
+
+enum { KEY_TO = 256, KEY_BACK, KEY_GDB, KEY_BINARY };
+
+static const struct argp_option options[] = {
+	{ "to", KEY_TO, "TIME", 0, "To this time of the guest's; the recording's end", 1 },
+	{ "back", KEY_BACK, "PROBE", 0,
+	  "And back from there to where this was last met: guest:addr:0xADDR:exec, "
+	  "guest:mem:0xADDR:write, read or read|write",
+	  1 },
+	{ "gdb", KEY_GDB, "ADDRESS", 0,
+	  "Let a debugger connect there: unix:PATH, HOST:PORT, or :PORT of this host alone", 2 },
+	{ "binary", KEY_BINARY, "PROGRAM", 0,
+	  "Name the function: of this program of the guest's, or its vmlinux", 2 },
+	{ "json", 'j', NULL, 0, "One JSON object, on standard output", 3 },
+	{ "quiet", 'q', NULL, 0, "No progress on standard error", 3 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Replay to a place, forth or back, and say what the machine is there.\v"
+	"Without --back it stands at --to; with it where the probe was last met before: of memory, "
+	"after the instruction that accessed it. Instruction, time and registers are told. With "
+	"--gdb a debugger may have the machine then, which steps, goes on and goes back "
+	"(reverse-stepi, reverse-continue) through the recording; when it goes, all ends.\n\n"
+	"Exit codes: 0 it is there; 1 the probe was not met before, or failed; 2 wrong use.\n\n"
+	"Examples:\n"
+	"  ringside replay seek --to 1.5s rec\n"
+	"  ringside replay seek --back guest:mem:0x4a7340:write --binary program rec\n"
+	"  ringside replay seek --to 1.5s --gdb :1234 rec\n"
+	"  gdb -ex 'target remote :1234' program\n";
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct seek_arguments *a = state->input;
+
+	switch (key) {
+	case KEY_TO:
+		a->to_ns = rs_cli_time(state, "--to", text, NS_PER_SEC);
+		break;
+	case KEY_BACK:
+		a->back = text;
+		break;
+	case KEY_GDB:
+		a->gdb = text;
+		break;
+	case KEY_BINARY:
+		a->binary = text;
+		break;
+	case 'j':
+		a->json = true;
+		break;
+	case 'q':
+		a->quiet = true;
+		break;
+	case ARGP_KEY_ARG:
+		if (a->directory)
+			argp_error(state, "one recording, please");
+		a->directory = text;
+		break;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which recording?");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* ---- going there -------------------------------------------------------------------------- */
+
+struct seek {
+	const struct seek_arguments *a;
+	struct rs_recording recording;
+	struct rs_session *session;
+	struct rs_replay_probe probe; /* of --back */
+	struct rs_symbols symbols;
+	struct rs_debugger debugger;
+	uint64_t to, icount;
+	bool found, shows;
+};
+
+static uint64_t guest_ns(const struct seek *s, uint64_t icount)
+{
+	return icount << s->recording.shift;
+}
+
+static void show_progress(const struct seek *s, const char *doing, uint64_t icount)
+{
+	if (s->shows)
+		fprintf(stderr, "\r\033[K%s %.1f s of the guest's time", doing,
+			(double)guest_ns(s, icount) / 1e9);
+}
+
+static struct rs_error *prepare(struct seek *s)
+{
+	const struct seek_arguments *a = s->a;
+	struct rs_error *err = rs_recording_read(a->directory, &s->recording);
+	bool ours = true;
+
+	if (!err)
+		err = rs_recording_check(&s->recording);
+	if (err)
+		return err;
+	s->to = a->to_ns == UINT64_MAX ? s->recording.icount : a->to_ns >> s->recording.shift;
+	if (s->to > s->recording.icount)
+		return rs_error_create(RS_USAGE, "%s ends at %.2f s of the guest's time",
+				       a->directory,
+				       (double)guest_ns(s, s->recording.icount) / 1e9);
+	if (a->back)
+		err = rs_replay_probe_parse(a->back, s->recording.shift, &s->probe, &ours);
+	if (!err && a->back && (!ours || s->probe.kind == RS_REPLAY_TIMER))
+		err = rs_error_create(RS_USAGE,
+				      "--back '%s': expected guest:addr:0xADDRESS:exec or "
+				      "guest:mem:0xADDRESS:write",
+				      a->back);
+	if (!err && a->binary)
+		err = rs_symbols_read(a->binary, &s->symbols);
+	if (!err && a->gdb)
+		err = rs_debugger_listen(a->gdb, &s->debugger);
+	return err;
+}
+
+/* Ahead, with snapshots on the way where they are to be gone back by. */
+static struct rs_error *go_ahead(struct seek *s)
+{
+	const struct rs_session_options how = { .snapshots = s->a->back || s->a->gdb,
+						.slow = true /* a few stops in all */ };
+	uint64_t each = SNAPSHOT_EACH_NS >> s->recording.shift;
+	struct rs_error *err = rs_session_open(&s->recording, &how, &s->session);
+
+	if (each < s->to / SNAPSHOTS)
+		each = s->to / SNAPSHOTS;
+	for (uint64_t at = each; !err && how.snapshots && at < s->to; at += each) {
+		show_progress(s, "to", at);
+		err = rs_session_seek(s->session, at, &rs_cli_stop);
+		if (!err)
+			err = rs_session_snapshot(s->session);
+	}
+	show_progress(s, "to", s->to);
+	return err ? err : rs_session_seek(s->session, s->to, &rs_cli_stop);
+}
+
+static struct rs_error *go_back(struct seek *s)
+{
+	const struct rs_replay_probe *p = &s->probe;
+	struct rs_gdb_stopped stopped;
+	struct rs_error *err;
+
+	show_progress(s, "back from", s->to);
+	err = rs_gdb_point(rs_session_gdb(s->session), p->point, p->address, p->bytes, true);
+	if (!err)
+		err = rs_session_back(s->session, &rs_cli_stop, &s->found, &stopped);
+	if (!err)
+		err = rs_gdb_point(rs_session_gdb(s->session), p->point, p->address, p->bytes,
+				   false);
+	return err;
+}
+
+/* ---- what is there ------------------------------------------------------------------------ */
+
+static void show_text(const struct seek *s, const struct rs_x86_regs *regs, const char *symbol)
+{
+	if (s->a->back && !s->found)
+		printf("%s was not met before\n", s->a->back);
+	printf("instruction %" PRIu64 ", %" PRIu64 " ns of the guest's time, at 0x%" PRIx64
+	       "%s%s, privilege level %u\n",
+	       s->icount, guest_ns(s, s->icount), regs->rip, symbol[0] ? " " : "", symbol,
+	       regs->cs & CPL_MASK);
+	for (uint32_t i = 0; rs_x86_reg_name(i); i++) {
+		uint64_t value = 0;
+
+		rs_x86_reg(regs, rs_x86_reg_name(i), &value);
+		printf("%10s %016" PRIx64 "%s", rs_x86_reg_name(i), value,
+		       (i + 1) % REGS_A_LINE && rs_x86_reg_name(i + 1) ? "" : "\n");
+	}
+}
+
+static void show_json(const struct seek *s, const struct rs_x86_regs *regs, const char *symbol)
+{
+	json_t *values = json_object();
+	char text[32];
+
+	for (uint32_t i = 0; rs_x86_reg_name(i); i++) {
+		uint64_t value = 0;
+
+		rs_x86_reg(regs, rs_x86_reg_name(i), &value);
+		snprintf(text, sizeof(text), "0x%" PRIx64, value);
+		json_object_set_new(values, rs_x86_reg_name(i), json_string(text));
+	}
+	snprintf(text, sizeof(text), "0x%" PRIx64, regs->rip);
+	rs_cli_print_json(json_pack(
+		"{s:I, s:I, s:s, s:s*, s:i, s:o*, s:o}", "instruction", (json_int_t)s->icount,
+		"guest_ns", (json_int_t)guest_ns(s, s->icount), "pc", text, "symbol",
+		symbol[0] ? symbol : NULL, "cpl", (int)(regs->cs & CPL_MASK), "met",
+		s->a->back ? json_boolean(s->found) : NULL, "registers", values));
+}
+
+static struct rs_error *show(struct seek *s)
+{
+	char symbol[RS_SYMBOL_TEXT_MAX] = "";
+	struct rs_x86_regs regs;
+	struct rs_error *err = rs_session_icount(s->session, &s->icount);
+
+	if (!err)
+		err = rs_session_registers(s->session, &regs);
+	if (s->shows)
+		fputs("\r\033[K", stderr);
+	if (err)
+		return err;
+	rs_symbols_find(&s->symbols, regs.rip, symbol);
+	(s->a->json ? show_json : show_text)(s, &regs, symbol);
+	fflush(stdout);
+	return NULL;
+}
+
+static struct rs_error *serve(struct seek *s)
+{
+	if (!s->a->quiet)
+		fprintf(stderr,
+			"ringside replay seek: a debugger may connect: gdb -ex 'target remote "
+			"%s'\n",
+			s->a->gdb + (strncmp(s->a->gdb, "unix:", 5) ? 0 : 5));
+	return rs_debugger_serve(&s->debugger, rs_session_gdb(s->session), &rs_cli_stop);
+}
+
+int replay_seek(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse, "REC", doc, NULL, NULL, NULL };
+	struct seek_arguments a = { .to_ns = UINT64_MAX };
+	struct seek s = { .a = &a, .debugger = RS_DEBUGGER_NONE };
+	struct rs_error *err;
+
+	if (rs_cli_parse(&argp, argc, argv, &a))
+		return RS_EXIT_USAGE;
+	s.shows = !a.quiet && !a.json && isatty(STDERR_FILENO);
+	rs_cli_catch_stop();
+	err = prepare(&s);
+	if (!err)
+		err = go_ahead(&s);
+	if (!err && a.back)
+		err = go_back(&s);
+	if (!err)
+		err = show(&s);
+	if (!err && a.gdb)
+		err = serve(&s);
+	rs_session_close(s.session);
+	rs_debugger_close(&s.debugger);
+	rs_symbols_deinit(&s.symbols);
+	rs_recording_deinit(&s.recording);
+	if (err)
+		return rs_cli_fail("replay seek", err);
+	return a.back && !s.found ? RS_EXIT_FAILED : RS_EXIT_OK;
+}
