@@ -19,6 +19,7 @@
 #include "cli/numbers.h"
 #include "cli/replay.h"
 #include "cli/replay_guest.h"
+#include "cli/script_run.h"
 #include "replay/initramfs.h"
 #include "replay/qemu.h"
 #include "replay/rr_log.h"
@@ -31,8 +32,9 @@
 
 struct record_arguments {
 	struct replay_guest guest;
-	uint64_t limit_ns;    /* of the guest's time; 0: none */
-	uint64_t limit_bytes; /* of the log; 0: none */
+	struct rs_cli_program program; /* what it is replayed with then; or none */
+	uint64_t limit_ns;	       /* of the guest's time; 0: none */
+	uint64_t limit_bytes;	       /* of the log; 0: none */
 	bool json;
 };
 
@@ -49,7 +51,9 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static const struct argp_child children[] = { { &replay_guest_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp_child children[] = { { &replay_guest_argp, 0, NULL, 0 },
+					      { &rs_cli_program_argp, 0, NULL, 0 },
+					      { 0 } };
 
 static const char doc[] =
 	"Boot a guest, and write down what was not deterministic.\v"
@@ -57,10 +61,14 @@ static const char doc[] =
 	"goes to REC/console, and with --disk an IDE disk. Behind -- it can be given as QEMU's own "
 	"arguments; those that would not replay are refused, with the reason. It ends when the "
 	"guest powers off or resets, at Ctrl-C, or at a limit; the recording is valid in each "
-	"case.\n\n"
+	"case. With -n or -s it is replayed then with this program's probes, as ringside replay "
+	"run "
+	"does.\n\n"
 	"Examples:\n"
 	"  ringside replay record -o rec --kernel vmlinuz --initrd initrd.gz --append quiet\n"
 	"  ringside replay record -o rec --guest-dir programs --exec 'sort big.txt'\n"
+	"  ringside replay record -o rec --guest-dir programs --exec 'sort big.txt' "
+	"-n 'guest:timer::1ms /args.cpl == 3/ { @[reg(\"rip\")] = count(); }'\n"
 	"  ringside replay record -o rec -- -m 512 -kernel vmlinuz -drive file=a.img,format=raw\n"
 	"  ringside replay record -o rec --snapshot snap --time 10s\n";
 
@@ -71,6 +79,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &a->guest;
+		state->child_inputs[1] = &a->program;
 		break;
 	case KEY_SNAPSHOT:
 		a->guest.snapshot = text;
@@ -251,7 +260,8 @@ static void tell_sizes(json_t *sizes)
 	const char *name, *before = "";
 	json_t *size;
 
-	json_object_foreach(sizes, name, size) {
+	json_object_foreach(sizes, name, size)
+	{
 		fprintf(stderr, "%s%s %.1f KB", before, name,
 			(double)json_integer_value(size) / 1e3);
 		before = ", ";
@@ -276,12 +286,12 @@ static void summary(const struct recording *r)
 		fprintf(stderr, ", console %lld bytes; %s\n", (long long)st.st_size, r->made.why);
 	}
 	if (r->a->json)
-		rs_cli_print_json(json_pack(
-			"{s:s, s:s, s:I, s:f, s:I, s:I, s:O, s:b}", "recording",
-			r->a->guest.directory, "why", r->made.why, "instructions",
-			(json_int_t)r->made.icount, "guest_seconds", seconds, "log_bytes",
-			(json_int_t)r->log_bytes, "console_bytes", (json_int_t)st.st_size, "files",
-			sizes, "whole", r->made.state == RS_RECORDING_CLOSED));
+		rs_cli_print_json(
+			json_pack("{s:s, s:s, s:I, s:f, s:I, s:I, s:O, s:b}", "recording",
+				  r->a->guest.directory, "why", r->made.why, "instructions",
+				  (json_int_t)r->made.icount, "guest_seconds", seconds, "log_bytes",
+				  (json_int_t)r->log_bytes, "console_bytes", (json_int_t)st.st_size,
+				  "files", sizes, "whole", r->made.state == RS_RECORDING_CLOSED));
 	json_decref(sizes);
 }
 
@@ -302,13 +312,29 @@ static struct rs_error *end(struct recording *r, struct rs_error *err)
 	return rs_error_first(err, next);
 }
 
+/* What was recorded, with the program's probes: a profile is one command. */
+static int run_program(const struct record_arguments *a)
+{
+	struct rs_script_run run = { .verb = "replay record",
+				     .program = a->program,
+				     .on = { .at = { a->guest.directory }, .n = 1 },
+				     .replay.given = true };
+
+	if (a->guest.quiet && run.program.options.n < RS_CLI_WORDS_MAX)
+		run.program.options.at[run.program.options.n++] = "quiet";
+	rs_cli_stop = false; /* Ctrl-C ended the recording; another one is the replay's */
+	rs_cli_catch_stop();
+	return rs_script_run(&run);
+}
+
 int replay_record(int argc, char **argv)
 {
 	static const struct argp argp = { options, parse, "-- QEMU-ARGS\n", doc, children,
 					  NULL,	   NULL };
-	struct record_arguments a = { .guest = REPLAY_GUEST_NOTHING };
+	struct record_arguments a = { .guest = REPLAY_GUEST_NOTHING, .program.optional = true };
 	struct recording r = { .a = &a, .qemu = { .said_fd = -1, .gdb_fd = -1 } };
 	struct rs_error *err;
+	int status;
 
 	r.made.command = rs_cli_command(argc, argv);
 	if (rs_cli_parse(&argp, argc, argv, &a)) {
@@ -326,5 +352,6 @@ int replay_record(int argc, char **argv)
 	replay_guest_deinit(&a.guest);
 	free(r.log);
 	free(r.console);
-	return rs_cli_fail("replay record", err);
+	status = rs_cli_fail("replay record", err);
+	return status || !rs_cli_program_given(&a.program) ? status : run_program(&a);
 }
