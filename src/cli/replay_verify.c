@@ -331,52 +331,10 @@ static struct rs_error *go_through(struct replayed *r, const char *console)
 
 /* ---- with a program's probes -------------------------------------------------------------- */
 
-static void told(void *ctx, const char *text)
-{
-	(void)text;
-	++*(uint64_t *)ctx; /* a fault that the program meets is none of the replay's */
-}
-
-static struct rs_error *run_program(struct replayed *r, struct rs_script_replay *replay,
-				    struct rs_script *script)
-{
-	struct rs_script_io io = { .tell = told,
-				   .ctx = &r->told,
-				   .clock = rs_replay_source_stream(replay->source)->clock,
-				   .stop = &rs_cli_stop };
-	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	struct rs_sink *sink;
-	struct rs_error *err;
-	struct rs_out out;
-
-	if (nowhere < 0)
-		return rs_error_errno(errno, "/dev/null");
-	err = rs_out_init(&out, nowhere);
-	if (err) {
-		close(nowhere);
-		return err;
-	}
-	io.out = &out;
-	err = rs_script_start(script, &io, &sink);
-	if (!err)
-		err = rs_script_replay_run(replay, "replay verify", script, sink, NULL);
-	rs_out_deinit(&out);
-	close(nowhere);
-	r->fired = rs_replay_source_counts(replay->source).fired;
-	if (!err && r->point < r->last && !rs_cli_stop)
-		err = rs_error_create(RS_FAILED, "the replay ended before instruction %" PRIu64,
-				      place(r, r->point + 1, r->a->points));
-	return err;
-}
-
 static struct rs_error *with_program(struct replayed *r, const char *console)
 {
 	struct rs_script_replay replay = r->a->replay;
-	struct rs_script *script = NULL;
-	const struct rs_schema *schema;
 	struct rs_error *err;
-	char *text = NULL;
-	size_t len = 0;
 
 	/* A segment's probes are its own: what the program keeps begins anew in each. */
 	replay.from_ns = (r->first ? place(r, r->first, r->a->points) : r->from)
@@ -387,31 +345,16 @@ static struct rs_error *with_program(struct replayed *r, const char *console)
 	replay.options.begin = r->first ? place(r, r->first, r->a->points) : 0;
 	replay.options.console = console;
 	replay.options.pauses = (struct rs_replay_pauses){ r->stops, r->n_stops, stopped, r };
-	err = rs_cli_program_read(&r->a->program, &text, &len);
-	if (!err)
-		err = rs_script_replay_open(&replay, r->a->directory);
+	err = rs_script_replay_open(&replay, r->a->directory);
 	if (!err) {
-		schema = rs_replay_source_stream(replay.source)->schema;
-		err = rs_script_compile(
-			&(struct rs_script_config){ .name = rs_cli_program_name(&r->a->program),
-						    .text = text,
-						    .len = len,
-						    .schemas = &schema,
-						    .n_schemas = 1,
-						    .args = r->a->program.args.at,
-						    .n_args = r->a->program.args.n,
-						    .options = r->a->program.options.at,
-						    .n_options = r->a->program.options.n,
-						    .make = rs_replay_source_make,
-						    .make_ctx = replay.source },
-			&script);
+		err = rs_script_quiet_run(&replay, "replay verify", &r->a->program, &r->told);
+		r->fired = rs_replay_source_counts(replay.source).fired;
 	}
-	if (!err)
-		err = run_program(r, &replay, script);
-	rs_script_destroy(script);
+	if (!err && r->point < r->last && !rs_cli_stop)
+		err = rs_error_create(RS_FAILED, "the replay ended before instruction %" PRIu64,
+				      place(r, r->point + 1, r->a->points));
 	rs_script_replay_close(&replay);
 	r->session = NULL; /* was the source's */
-	free(text);
 	return err;
 }
 
