@@ -13,7 +13,8 @@
  * numbers and pointers, up to eight, and should be at hand: what must be computed costs what it
  * costs.
  *
- * Header only; no library. A program that is not PIE has its addresses in its file.
+ * Header only; no library. The program may be position independent (PIE, static-pie) or not: the
+ * guest has it in one known place, for recordings are made without address randomization.
  */
 #ifndef RINGSIDE_REPLAY_H
 #define RINGSIDE_REPLAY_H

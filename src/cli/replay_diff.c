@@ -28,7 +28,7 @@ enum { KEY_LOGS = 256, KEY_BINARY };
 
 static const struct argp_option options[] = {
 	{ "logs", KEY_LOGS, NULL, 0, "Compare what was written down; do not replay", 1 },
-	{ "binary", KEY_BINARY, "PROGRAM", 0,
+	{ "binary", KEY_BINARY, "PROGRAM[@0xBASE]", 0,
 	  "Name the function where they part: of this program of the guest's, or its vmlinux", 1 },
 	{ "json", 'j', NULL, 0, "One JSON object, on standard output", 2 },
 	{ "quiet", 'q', NULL, 0, "No progress on standard error", 2 },
@@ -247,6 +247,7 @@ static struct rs_error *compare_states(struct diff *d, const struct diff_argumen
 		 * be counted before it is over. */
 		.from = d->n_machine || !d->logs.icount ? 0 : d->logs.icount - 1,
 		.stop = &rs_cli_stop,
+		.program = a->binary ? &d->program : NULL,
 		.progress = progress,
 		.ctx = (void *)(uintptr_t)a,
 	};
@@ -278,7 +279,9 @@ static struct rs_error *compare(struct diff *d, const struct diff_arguments *a)
 	for (int i = 0; !err && i < 2; i++)
 		err = rs_recording_read(a->directories[i], &d->two[i]);
 	if (!err && a->binary)
-		err = rs_symbols_read(a->binary, &d->symbols);
+		err = rs_program_read(a->binary, &d->program);
+	if (!err && a->binary)
+		err = rs_symbols_read(d->program.path, &d->symbols);
 	if (!err)
 		err = compare_machines(d);
 	/* Without a replay it does not matter which QEMU is here. */
@@ -308,6 +311,7 @@ static void diff_deinit(struct diff *d)
 		free(d->log[i]);
 	}
 	rs_symbols_deinit(&d->symbols);
+	rs_program_deinit(&d->program);
 	free(d);
 }
 

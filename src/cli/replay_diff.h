@@ -34,6 +34,7 @@ struct diff {
 	struct diff_console console;
 	bool replayed; /* the states were compared: */
 	struct rs_parting states;
+	struct rs_program program; /* that these are of; or all zero */
 	struct rs_symbols symbols;
 };
 

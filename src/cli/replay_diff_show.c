@@ -113,10 +113,20 @@ static void show_events_there(const struct diff *d)
 	}
 }
 
+/* The function where they part: of the kernel's, or of the program, where that is executed. */
+static bool name_place(const struct diff *d, char symbol[RS_SYMBOL_TEXT_MAX])
+{
+	const struct rs_parting *p = &d->states;
+
+	symbol[0] = '\0';
+	return (d->program.kernel || p->in_program) &&
+	       rs_symbols_find(&d->symbols, p->before.rip - p->base, symbol);
+}
+
 static void show_states(const struct diff *d)
 {
 	const struct rs_parting *p = &d->states;
-	char symbol[RS_SYMBOL_TEXT_MAX] = "";
+	char symbol[RS_SYMBOL_TEXT_MAX];
 
 	if (!d->replayed) {
 		printf("states    not compared\n");
@@ -129,7 +139,7 @@ static void show_states(const struct diff *d)
 		return;
 	}
 	printf(", DIFFER at the next; %" PRIu64 " places compared\n", p->looked);
-	rs_symbols_find(&d->symbols, p->before.rip, symbol);
+	name_place(d, symbol);
 	printf("  %-16s 0x%" PRIx64 "%s%s, privilege level %u, stack at 0x%" PRIx64
 	       ": what is done next there differs\n",
 	       "instruction at", p->before.rip, symbol[0] ? " " : "", symbol,
@@ -211,7 +221,7 @@ static json_t *json_states(const struct diff *d)
 {
 	const struct rs_parting *p = &d->states;
 	json_t *registers = json_object(), *pages = json_array(), *json;
-	char symbol[RS_SYMBOL_TEXT_MAX] = "";
+	char symbol[RS_SYMBOL_TEXT_MAX];
 	const char *name;
 
 	for (uint32_t i = 0; p->parted && (name = rs_x86_reg_name(i)); i++) {
@@ -231,7 +241,7 @@ static json_t *json_states(const struct diff *d)
 			 (json_int_t)p->looked);
 	json_object_set_new(json, "console_bytes", json_integer((json_int_t)p->console_bytes));
 	json_object_set_new(json, "pc", json_number(p->before.rip));
-	if (rs_symbols_find(&d->symbols, p->before.rip, symbol))
+	if (name_place(d, symbol))
 		json_object_set_new(json, "symbol", json_string(symbol));
 	json_object_set_new(json, "cpl", json_integer(p->before.cs & CPL_MASK));
 	json_object_set_new(json, "registers", registers);

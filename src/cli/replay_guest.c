@@ -385,8 +385,8 @@ static struct rs_error *describe(const struct replay_guest *a, struct rs_recordi
 	made->sleeps = made->disk;
 	made->cpu = a->cpu ? strdup(a->cpu) : NULL;
 	made->date = date ? strdup(date) : date_now();
-	if (asprintf(&made->append, "%s%s%s", rs_recording_append, a->append ? " " : "",
-		     a->append ? a->append : "") < 0)
+	if (asprintf(&made->append, "%s %s%s%s", rs_recording_append, rs_recording_append_places,
+		     a->append ? " " : "", a->append ? a->append : "") < 0)
 		made->append = NULL;
 	return (a->cpu && !made->cpu) || !made->date || !made->append ? rs_error_no_memory() : NULL;
 }

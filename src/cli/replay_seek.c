@@ -17,6 +17,7 @@
 #include "cli/numbers.h"
 #include "cli/replay.h"
 #include "replay/debugger.h"
+#include "replay/program.h"
 #include "replay/session.h"
 #include "replay/symbols.h"
 #include "source/replay_probe.h"
@@ -45,7 +46,7 @@ static const struct argp_option options[] = {
 	  1 },
 	{ "gdb", KEY_GDB, "ADDRESS", 0,
 	  "Let a debugger connect there: unix:PATH, HOST:PORT, or :PORT of this host alone", 2 },
-	{ "binary", KEY_BINARY, "PROGRAM", 0,
+	{ "binary", KEY_BINARY, "PROGRAM[@0xBASE]", 0,
 	  "Name the function: of this program of the guest's, or its vmlinux", 2 },
 	{ "json", 'j', NULL, 0, "One JSON object, on standard output", 3 },
 	{ "quiet", 'q', NULL, 0, "No progress on standard error", 3 },
@@ -109,6 +110,7 @@ struct seek {
 	struct rs_recording recording;
 	struct rs_session *session;
 	struct rs_replay_probe probe; /* of --back */
+	struct rs_program program;    /* of --binary, or all zero; and its functions: */
 	struct rs_symbols symbols;
 	struct rs_debugger debugger;
 	uint64_t to, icount;
@@ -150,7 +152,9 @@ static struct rs_error *prepare(struct seek *s)
 				      "guest:mem:0xADDRESS:write",
 				      a->back);
 	if (!err && a->binary)
-		err = rs_symbols_read(a->binary, &s->symbols);
+		err = rs_program_read(a->binary, &s->program);
+	if (!err && a->binary)
+		err = rs_symbols_read(s->program.path, &s->symbols);
 	if (!err && a->gdb)
 		err = rs_debugger_listen(a->gdb, &s->debugger);
 	return err;
@@ -231,6 +235,16 @@ static void show_json(const struct seek *s, const struct rs_x86_regs *regs, cons
 		s->a->back ? json_boolean(s->found) : NULL, "registers", values));
 }
 
+/* The function where it stands: of the kernel's, or of the program, where that is executed. */
+static void name_place(struct seek *s, uint64_t rip, char symbol[RS_SYMBOL_TEXT_MAX])
+{
+	uint64_t base = 0;
+
+	if (s->program.kernel ||
+	    rs_program_is_executed(&s->program, rs_session_gdb(s->session), rip, &base))
+		rs_symbols_find(&s->symbols, rip - base, symbol);
+}
+
 static struct rs_error *show(struct seek *s)
 {
 	char symbol[RS_SYMBOL_TEXT_MAX] = "";
@@ -243,7 +257,8 @@ static struct rs_error *show(struct seek *s)
 		fputs("\r\033[K", stderr);
 	if (err)
 		return err;
-	rs_symbols_find(&s->symbols, regs.rip, symbol);
+	if (s->a->binary)
+		name_place(s, regs.rip, symbol);
 	(s->a->json ? show_json : show_text)(s, &regs, symbol);
 	fflush(stdout);
 	return NULL;
@@ -282,6 +297,7 @@ int replay_seek(int argc, char **argv)
 	rs_session_close(s.session);
 	rs_debugger_close(&s.debugger);
 	rs_symbols_deinit(&s.symbols);
+	rs_program_deinit(&s.program);
 	rs_recording_deinit(&s.recording);
 	if (err)
 		return rs_cli_fail("replay seek", err);

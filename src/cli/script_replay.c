@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/numbers.h"
 #include "record/tee.h"
+#include "source/probed.h"
 #include "store/sink.h"
 
 #define NS_PER_SEC UINT64_C(1000000000)
@@ -22,8 +23,10 @@ static const struct argp_option probes[] = {
 	{ "seed", KEY_SEED, "N", 0, "In a replay: another set of such places; 0", 3 },
 	{ "no-fast", KEY_NO_FAST, NULL, 0,
 	  "In a replay: stop it through QEMU's GDB channel alone, which is slower", 3 },
-	{ "binary", KEY_BINARY, "PROGRAM", 0,
-	  "In a replay: the static probes and assertions of this program of the guest's", 3 },
+	{ "binary", KEY_BINARY, "PROGRAM[@0xBASE]", 0,
+	  "In a replay: the static probes and assertions of this program of the guest's; BASE is "
+	  "where a position independent one is, if not where it is without randomization",
+	  3 },
 	{ "live", KEY_LIVE, "GDB", OPTION_ARG_OPTIONAL,
 	  "Instead of a replay: a QEMU that runs, by its GDB stub, unix:PATH or HOST:PORT; without "
 	  "GDB the recording's machine, booted anew. What that does to it is measured",
@@ -113,20 +116,19 @@ bool rs_script_replay_is(const char *path)
 
 static struct rs_error *open_binary(struct rs_script_replay *replay)
 {
-	struct rs_error *err = rs_notes_read(replay->binary, &replay->notes);
+	struct rs_error *err = rs_program_read(replay->binary, &replay->program);
 
-	if (!err && replay->notes.moves)
-		err = rs_error_create(RS_USAGE,
-				      "%s is a PIE, which the guest loads anywhere: link it with "
-				      "-static -no-pie",
-				      replay->binary);
+	if (!err)
+		err = rs_notes_read(replay->program.path, &replay->notes);
 	if (!err && replay->notes.left_out)
 		fprintf(stderr, "ringside: %s: %u static probes make no sense, and are left out\n",
-			replay->binary, replay->notes.left_out);
+			replay->program.path, replay->notes.left_out);
 	if (err)
 		return err;
-	return replay->live ? rs_live_source_add_notes(replay->source, &replay->notes)
-			    : rs_replay_source_add_notes(replay->source, &replay->notes);
+	return replay->live
+		       ? rs_live_source_add_notes(replay->source, &replay->notes, &replay->program)
+		       : rs_replay_source_add_notes(replay->source, &replay->notes,
+						    &replay->program);
 }
 
 bool rs_script_replay_attaches(const struct rs_script_replay *replay)
@@ -188,6 +190,7 @@ void rs_script_replay_close(struct rs_script_replay *replay)
 {
 	rs_source_destroy(replay->source);
 	rs_notes_deinit(&replay->notes);
+	rs_program_deinit(&replay->program);
 	rs_recording_deinit(&replay->recording);
 }
 
@@ -301,6 +304,34 @@ void rs_script_replay_tell_live(const struct rs_script_replay *replay, const cha
 	}
 }
 
+/* A program that was not there is said, with what to do; whether that is so. */
+static bool tell_absent(const struct rs_script_replay *replay, const char *verb)
+{
+	const struct rs_probed_program *p = replay->live ? rs_live_source_program(replay->source)
+							 : rs_replay_source_program(replay->source);
+	const struct rs_program *of = p->of;
+
+	/* In a segment of a replay it may have begun before. */
+	if (!p->wanted || p->begun || p->reached || replay->options.like)
+		return false;
+	fprintf(stderr, "ringside %s: %s was not there: it did not begin", verb, of->path);
+	for (uint32_t i = 0; of->moves && i < of->n_bases; i++)
+		fprintf(stderr, "%s 0x%llx", i ? " or" : " at", (unsigned long long)of->bases[i]);
+	fprintf(stderr, ", and came to none of its probes");
+	if (p->others)
+		fprintf(stderr,
+			"; another program, or another build of it, came to its addresses "
+			"%llu times",
+			(unsigned long long)p->others);
+	if (of->moves && !of->given)
+		fprintf(stderr,
+			". A guest without the kernel's norandmaps, or one that loads it "
+			"otherwise, has it elsewhere: --binary %s@0xBASE",
+			of->path);
+	fprintf(stderr, "\n");
+	return true;
+}
+
 struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, const char *verb,
 				      struct rs_script *script, struct rs_sink *sink,
 				      const char *command)
@@ -325,6 +356,8 @@ struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, const cha
 			&rs_cli_stop);
 		err = rs_error_first(err, sink->ops->end(sink));
 		replay->failed = rs_replay_asserts_report(asserts);
+		if (!err && tell_absent(replay, verb) && !replay->live)
+			replay->failed++;
 	}
 	if (!replay->live)
 		rs_script_replay_told_slow(replay, verb, rs_replay_source_slow(replay->source));

@@ -26,8 +26,10 @@ struct rs_script_replay {
 	/* What it runs on. */
 	struct rs_recording recording;
 	struct rs_source *source; /* NULL: it was not opened */
-	struct rs_notes notes;
-	uint64_t failed; /* assertions that did not hold, once it has run */
+	struct rs_notes notes;	  /* of this program: */
+	struct rs_program program;
+	uint64_t failed; /* assertions that did not hold, once it has run; or a program of which a
+			  * replay says nothing */
 };
 
 /* Children of a verb's argp; their input is a struct rs_script_replay. The first is for verbs whose

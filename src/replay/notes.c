@@ -299,7 +299,24 @@ static struct rs_error *section_notes(Elf_Scn *section, const char *owner, uint3
 	return err;
 }
 
-/* Adds symbols' addresses to the operands that name them. */
+/* One that an operand names: a function's or an object's. Several files of a program may each have
+ * a static object of this name; which of them is meant can't be told. */
+static void found_symbol(struct rs_operand *o, const GElf_Sym *symbol)
+{
+	o->ambiguous |= o->found && o->symbol_at != symbol->st_value;
+	o->found = true;
+	o->symbol_at = symbol->st_value;
+	o->moves = symbol->st_shndx != SHN_ABS;
+}
+
+static bool is_place(const GElf_Sym *symbol)
+{
+	uint8_t type = GELF_ST_TYPE(symbol->st_info);
+
+	return symbol->st_shndx && type != STT_FILE && type != STT_SECTION && type != STT_TLS;
+}
+
+/* Finds symbols that operands name. */
 static void section_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *head,
 			    struct rs_notes *notes)
 {
@@ -311,21 +328,29 @@ static void section_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *head,
 	     i++) {
 		const char *name = elf_strptr(elf, head->sh_link, symbol.st_name);
 
-		for (uint32_t j = 0; name && *name && symbol.st_shndx && j < notes->n; j++) {
+		for (uint32_t j = 0; name && *name && is_place(&symbol) && j < notes->n; j++) {
 			for (uint32_t k = 0; k < notes->at[j].n_values; k++) {
 				struct rs_operand *o = &notes->at[j].values[k];
 
-				if (!o->has_symbol || strcmp(o->symbol, name) != 0)
-					continue;
-				o->disp += symbol.st_value;
-				o->has_symbol = false;
+				if (o->has_symbol && !strcmp(o->symbol, name))
+					found_symbol(o, &symbol);
 			}
 		}
 	}
 }
 
-/* Probes whose values are at symbols that the file does not know. */
-static void drop_unknown(struct rs_notes *notes)
+/* Adds its address; false: the file does not know it, or knows several. */
+static bool resolve(struct rs_operand *o)
+{
+	if (o->has_symbol && o->found && !o->ambiguous) {
+		o->disp += o->symbol_at;
+		o->has_symbol = false;
+	}
+	return !o->has_symbol;
+}
+
+/* Leaves out probes whose values are at symbols that are not known. */
+static void resolve_all(struct rs_notes *notes)
 {
 	uint32_t n = 0;
 
@@ -333,7 +358,7 @@ static void drop_unknown(struct rs_notes *notes)
 		bool known = true;
 
 		for (uint32_t k = 0; k < notes->at[i].n_values; k++)
-			known &= !notes->at[i].values[k].has_symbol;
+			known &= resolve(&notes->at[i].values[k]);
 		if (known)
 			notes->at[n++] = notes->at[i];
 	}
@@ -365,7 +390,7 @@ static struct rs_error *sections(Elf *elf, struct rs_notes *notes)
 		if (head.sh_type == SHT_SYMTAB)
 			section_symbols(elf, section, &head, notes);
 	}
-	drop_unknown(notes);
+	resolve_all(notes);
 	return err;
 }
 
@@ -385,10 +410,8 @@ struct rs_error *rs_notes_read(const char *path, struct rs_notes *notes)
 		err = rs_error_create(RS_DAMAGED, "%s is no ELF file", path);
 	else if (head.e_machine != EM_X86_64)
 		err = rs_error_create(RS_USAGE, "%s is not for x86-64", path);
-	if (!err) {
-		notes->moves = head.e_type == ET_DYN;
+	if (!err)
 		err = sections(elf, notes);
-	}
 	if (elf)
 		elf_end(elf);
 	close(fd);

@@ -33,12 +33,16 @@ struct rs_operand {
 	int8_t base, index; /* general registers in the order of struct rs_x86_regs; -1: none */
 	uint8_t scale, shift;
 	bool has_symbol; /* disp is from this symbol: notes_read() has added its address */
+	bool moves;	 /* that is the file's: the program's base is to be added */
+	/* While it is looked for: whether there is one, and whether there are more. */
+	bool found, ambiguous;
 	char symbol[RS_NOTE_TEXT_MAX];
+	uint64_t symbol_at;
 	uint64_t disp;
 };
 
 struct rs_note {
-	uint64_t pc;
+	uint64_t pc; /* as in the file: from the program's base on */
 	char provider[RS_NOTE_TEXT_MAX], name[RS_NOTE_TEXT_MAX];
 	struct rs_operand values[RS_NOTE_VALUES_MAX];
 	uint32_t n_values;
@@ -51,7 +55,6 @@ struct rs_notes {
 	struct rs_note *at;
 	uint32_t n, room;
 	uint32_t left_out; /* that make no sense, or are not for this processor */
-	bool moves;	   /* PIE: addresses are not those that the program will have */
 };
 
 /* Of an ELF file. RS_ABSENT, RS_DAMAGED: it is none that is of use. */

@@ -277,6 +277,10 @@ static struct rs_error *tell_apart(struct pair *p, uint64_t same, uint64_t diffe
 
 	if (!err)
 		err = rs_gdb_registers(rs_session_gdb(p->sides[0].session), &to->before);
+	if (!err && p->options->program)
+		to->in_program = rs_program_is_executed(p->options->program,
+							rs_session_gdb(p->sides[0].session),
+							to->before.rip, &to->base);
 	to->same = same;
 	to->console_bytes = p->sides[0].written;
 	if (err || differs == UINT64_MAX)

@@ -15,6 +15,7 @@
 #ifndef RS_REPLAY_PARTING_H
 #define RS_REPLAY_PARTING_H
 
+#include "replay/program.h"
 #include "replay/recording.h"
 #include "replay/session.h"
 
@@ -28,6 +29,9 @@ struct rs_parting {
 	uint64_t looked; /* places that were compared */
 	uint64_t console_bytes;	   /* that the guest had written at `same` */
 	struct rs_x86_regs before; /* there, of both */
+	/* options' program is what is executed there, from this base on. */
+	bool in_program;
+	uint64_t base;
 	/* One instruction further, where they parted. */
 	struct rs_x86_regs after[2];
 	bool raw;			      /* others of the registers differ: x87, SSE, debug */
@@ -36,8 +40,9 @@ struct rs_parting {
 };
 
 struct rs_parting_options {
-	uint64_t from;		   /* here they should be the same still; looked at */
-	const volatile bool *stop; /* or NULL */
+	uint64_t from;			  /* here they should be the same still; looked at */
+	const volatile bool *stop;	  /* or NULL */
+	const struct rs_program *program; /* or NULL */
 	/* Tells how far it has come, now and then; or NULL. */
 	void (*progress)(void *ctx, uint64_t same, uint64_t differs);
 	void *ctx;

@@ -24,6 +24,7 @@
 const char rs_recording_append[] =
 	"console=ttyS0 panic=-1 tsc_early_khz=1000000 tsc=reliable no_timer_check lpj=2000000 "
 	"nolapic_timer hpet=disable pmtmr=0";
+const char rs_recording_append_places[] = "norandmaps";
 
 static const char *const states[] = { "recording", "closed", "cut", "snapshot" };
 const char *const rs_recording_files[] = { "kernel", "initrd", "log", "disk", "snapshot" };

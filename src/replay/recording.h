@@ -70,6 +70,8 @@ struct rs_recording {
 /* The arguments that keep the log small: calibration by polling a timer writes an event each few
  * instructions. Put before the caller's. */
 extern const char rs_recording_append[];
+/* Behind those: programs are where their files say, or else in one place each (program.h). */
+extern const char rs_recording_append_places[];
 
 /* Reads REC/recording.json. RS_USAGE: it is none. */
 struct rs_error *rs_recording_read(const char *directory, struct rs_recording *recording);

@@ -69,11 +69,8 @@ static struct rs_error *read_elf(Elf *elf, const char *path, struct rs_symbols *
 		return rs_error_create(RS_DAMAGED, "%s is no ELF file", path);
 	if (head.e_machine != EM_X86_64)
 		return rs_error_create(RS_USAGE, "%s is not for x86-64", path);
-	if (head.e_type != ET_EXEC)
-		return rs_error_create(RS_USAGE,
-				       "%s is a PIE or a part of a program, which the guest loads "
-				       "anywhere",
-				       path);
+	if (head.e_type != ET_EXEC && head.e_type != ET_DYN)
+		return rs_error_create(RS_USAGE, "%s is a part of a program, not linked yet", path);
 	while (!err && (section = elf_nextscn(elf, section)) && gelf_getshdr(section, &part)) {
 		if (part.sh_type == SHT_SYMTAB)
 			err = section_symbols(elf, section, &part, symbols);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The functions of a program that is linked to fixed addresses, or of a kernel's vmlinux: whose an
- * address is. A file is untrusted: what makes no sense is left out.
+ * The functions of a program, or of a kernel's vmlinux: whose an address is, of the file's (of a
+ * program that is position independent, from its base on). A file is untrusted: what makes no sense
+ * is left out.
  */
 #ifndef RS_REPLAY_SYMBOLS_H
 #define RS_REPLAY_SYMBOLS_H
@@ -22,8 +23,8 @@ struct rs_symbols {
 	uint32_t n, room;
 };
 
-/* Of an ELF file; none is no error. RS_DAMAGED: it is none. RS_USAGE: its addresses are not those
- * that it will have, or another processor's. */
+/* Of an ELF file; none is no error. RS_DAMAGED: it is none. RS_USAGE: it is not linked, or
+ * another processor's. */
 struct rs_error *rs_symbols_read(const char *path, struct rs_symbols *symbols);
 void rs_symbols_deinit(struct rs_symbols *symbols); /* also one of zero bytes */
 

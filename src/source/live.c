@@ -132,6 +132,14 @@ static struct rs_view view_of(const struct live *l, const struct rs_event *event
 				 .cpu = RS_UNKNOWN };
 }
 
+/* A program's probe is there once for each place where that may be: what they cost is one's. */
+static uint32_t first_of(const struct live *l, uint32_t i)
+{
+	while (i && l->m.probes[i].event && l->m.probes[i - 1].event == l->m.probes[i].event)
+		i--;
+	return i;
+}
+
 static size_t fire(struct live *l)
 {
 	struct rs_replay_at at = { &l->m.regs, 0, &l->m.memory, 0 };
@@ -144,8 +152,8 @@ static size_t fire(struct live *l)
 			continue;
 		l->m.views[n] =
 			view_of(l, p->event, n, rs_replay_probe_payload(p, &at, l->m.payloads[n]));
-		l->costs[i].fired++;
-		l->due[l->n_due++] = i;
+		l->costs[first_of(l, i)].fired++;
+		l->due[l->n_due++] = first_of(l, i);
 		n++;
 	}
 	return n;
@@ -229,15 +237,14 @@ static struct rs_error *live_next(struct rs_source *source, struct rs_batch *bat
 
 /* ---- beginning ---------------------------------------------------------------------------- */
 
-static struct rs_error *set_points(struct live *l, const struct rs_query *query)
+static struct rs_error *set_points(struct live *l)
 {
 	struct rs_error *err = NULL;
 
 	for (uint32_t i = 0; !err && i < l->m.n_probes; i++) {
 		struct rs_replay_probe *p = &l->m.probes[i];
 
-		p->wanted = rs_query_wants(query, p->event);
-		l->costs[i].event = p->wanted ? p->event : NULL;
+		l->costs[i].event = p->wanted && first_of(l, i) == i ? p->event : NULL;
 		if (p->kind == RS_REPLAY_TIMER)
 			rs_replay_timer_start(p, 0, l->options.steady, l->options.seed);
 		else if (p->wanted)
@@ -260,13 +267,13 @@ static struct rs_error *live_open(struct rs_source *source, const struct rs_quer
 	l->to = query->to_ns == INT64_MAX ? UINT64_MAX : (uint64_t)query->to_ns;
 	l->costs = calloc(l->m.n_probes + 1, sizeof(*l->costs));
 	l->due = calloc(l->m.n_probes + 1, sizeof(*l->due));
-	err = l->costs && l->due ? rs_probed_begin(&l->m) : rs_error_no_memory();
+	err = l->costs && l->due ? rs_probed_begin(&l->m, query) : rs_error_no_memory();
 	if (err)
 		return err;
 	map_ram(l);
 	err = rs_live_calibrate(l->machine_runs, l->options.stop);
 	if (!err)
-		err = set_points(l, query);
+		err = set_points(l);
 	return err ? err : look(l);
 }
 
@@ -344,9 +351,15 @@ struct rs_error *rs_live_source_make(void *source, const char *description,
 	return rs_probed_make(&l->m, description, 0, event);
 }
 
-struct rs_error *rs_live_source_add_notes(struct rs_source *source, const struct rs_notes *notes)
+struct rs_error *rs_live_source_add_notes(struct rs_source *source, const struct rs_notes *notes,
+					  const struct rs_program *program)
 {
-	return rs_probed_add_notes(&((struct live *)source)->m, notes);
+	return rs_probed_add_notes(&((struct live *)source)->m, notes, program);
+}
+
+const struct rs_probed_program *rs_live_source_program(const struct rs_source *source)
+{
+	return &((const struct live *)source)->m.program;
 }
 
 const struct rs_stream *rs_live_source_stream(const struct rs_source *source)

@@ -15,6 +15,9 @@
 #include "event/query.h"
 #include "replay/live.h"
 #include "replay/notes.h"
+#include "replay/program.h"
+
+struct rs_probed_program;
 
 struct rs_live_source_options {
 	bool steady; /* as of struct rs_replay_options */
@@ -30,7 +33,9 @@ struct rs_error *rs_live_source_create(struct rs_live *live,
 /* As those of source/replay.h. */
 struct rs_error *rs_live_source_make(void *source, const char *description,
 				     const struct rs_event **event);
-struct rs_error *rs_live_source_add_notes(struct rs_source *source, const struct rs_notes *notes);
+struct rs_error *rs_live_source_add_notes(struct rs_source *source, const struct rs_notes *notes,
+					  const struct rs_program *program);
+const struct rs_probed_program *rs_live_source_program(const struct rs_source *source);
 const struct rs_stream *rs_live_source_stream(const struct rs_source *source);
 
 /* What each probe cost. */

@@ -87,7 +87,7 @@ struct rs_error *rs_probed_make(struct rs_probed *p, const char *description, ui
 
 	*event = NULL;
 	for (uint32_t i = 0; i < p->n_probes; i++) {
-		if (rs_probe_match(description, p->probes[i].event))
+		if (p->probes[i].event && rs_probe_match(description, p->probes[i].event))
 			return NULL; /* it is there */
 	}
 	err = rs_replay_probe_parse(description, shift, &probe, &ours);
@@ -103,26 +103,65 @@ struct rs_error *rs_probed_make(struct rs_probed *p, const char *description, ui
 	return NULL;
 }
 
-struct rs_error *rs_probed_add_notes(struct rs_probed *p, const struct rs_notes *notes)
+/* A probe of a program, once for each place where that may be. */
+static struct rs_error *add_placed(struct rs_probed *p, const struct rs_program *program,
+				   struct rs_replay_probe probe)
 {
+	const uint64_t address = probe.address;
 	struct rs_error *err = NULL;
 
-	for (uint32_t i = 0; !err && i < notes->n; i++) {
-		struct rs_replay_probe probe;
+	probe.of_program = true;
+	for (uint32_t i = 0; !err && i < program->n_bases; i++) {
+		err = make_room(p);
+		if (err)
+			break;
+		probe.base = program->bases[i];
+		probe.address = address + probe.base;
+		p->probes[p->n_probes++] = probe;
+	}
+	return err;
+}
 
+struct rs_error *rs_probed_add_notes(struct rs_probed *p, const struct rs_notes *notes,
+				     const struct rs_program *program)
+{
+	struct rs_replay_probe probe = {
+		.kind = RS_REPLAY_ENTRY, .address = program->entry, .bytes = 1, .point = RS_GDB_EXEC
+	};
+	struct rs_error *err = NULL;
+
+	p->program.of = program;
+	if (program->entry && notes->n)
+		err = add_placed(p, program, probe);
+	for (uint32_t i = 0; !err && i < notes->n; i++) {
 		err = make_room(p);
 		if (!err)
 			err = rs_replay_note_declare(p->schema, p->n_probes, &notes->at[i], &probe);
 		if (!err)
-			p->probes[p->n_probes++] = probe;
+			err = add_placed(p, program, probe);
 	}
 	return err;
 }
 
 /* ---- where it stands ---------------------------------------------------------------------- */
 
-struct rs_error *rs_probed_begin(struct rs_probed *p)
+static void want(struct rs_probed *p, const struct rs_query *query)
 {
+	for (uint32_t i = 0; i < p->n_probes; i++) {
+		struct rs_replay_probe *probe = &p->probes[i];
+
+		probe->wanted = probe->event && rs_query_wants(query, probe->event);
+		p->program.wanted |= probe->wanted && probe->of_program;
+	}
+	for (uint32_t i = 0; i < p->n_probes; i++) {
+		if (p->probes[i].kind == RS_REPLAY_ENTRY)
+			p->probes[i].wanted = p->program.wanted;
+	}
+}
+
+struct rs_error *rs_probed_begin(struct rs_probed *p, const struct rs_query *query)
+{
+	want(p, query);
 	p->views = calloc(p->n_probes + 1, sizeof(*p->views));
 	p->payloads = calloc(p->n_probes + 1, sizeof(*p->payloads));
 	return p->views && p->payloads ? NULL : rs_error_no_memory();
@@ -157,10 +196,34 @@ bool rs_probed_breaks(const struct rs_probed *p, uint64_t rip)
 	return false;
 }
 
-bool rs_probed_hit(const struct rs_probed *p, const struct rs_replay_probe *probe)
+static bool read_memory(void *ctx, uint64_t gva, void *buf, size_t bytes)
+{
+	return rs_memory_read(ctx, gva, buf, bytes, NULL) == RS_FAULT_NONE;
+}
+
+/* Whether the program is what is executed there, which is written down. */
+static bool program_is_there(struct rs_probed *p, const struct rs_replay_probe *probe)
+{
+	bool is = rs_program_is_at(p->program.of, probe->base, probe->address, read_memory,
+				   &p->memory);
+
+	if (!is)
+		p->program.others++;
+	else if (probe->kind == RS_REPLAY_ENTRY)
+		p->program.begun++;
+	else
+		p->program.reached++;
+	return is;
+}
+
+bool rs_probed_hit(struct rs_probed *p, const struct rs_replay_probe *probe)
 {
 	if (probe->kind == RS_REPLAY_MEM)
 		return p->stopped.why == RS_GDB_WATCHED && p->stopped.address == probe->address &&
 		       p->stopped.kind == probe->point;
-	return probe->address == p->regs.rip && !p->again;
+	if (probe->address != p->regs.rip || p->again)
+		return false;
+	if (probe->of_program && !program_is_there(p, probe))
+		return false;
+	return probe->kind != RS_REPLAY_ENTRY;
 }

@@ -6,9 +6,20 @@
 #ifndef RS_SOURCE_PROBED_H
 #define RS_SOURCE_PROBED_H
 
+#include "event/query.h"
+#include "replay/program.h"
 #include "source/replay_probe.h"
 #include <ringside/clock.h>
 #include <ringside/source.h>
+
+/* What became of the program whose notes are wanted. */
+struct rs_probed_program {
+	const struct rs_program *of; /* NULL: there is none */
+	bool wanted;		     /* one of its probes is */
+	uint64_t begun;		     /* how often it was seen to begin, about; */
+	uint64_t reached;	     /* how often one of its probes was; */
+	uint64_t others;	     /* and one of its addresses, where another program was */
+};
 
 struct rs_probed {
 	struct rs_schema *schema; /* the provider "guest" */
@@ -18,6 +29,7 @@ struct rs_probed {
 
 	struct rs_replay_probe *probes;
 	uint32_t n_probes, room;
+	struct rs_probed_program program;
 
 	/* Since it last stopped; who runs it puts `stopped` and `regs` there. */
 	struct rs_gdb_stopped stopped;
@@ -39,18 +51,19 @@ void rs_probed_deinit(struct rs_probed *p); /* also one of zero bytes */
  * instruction. */
 struct rs_error *rs_probed_make(struct rs_probed *p, const char *description, uint32_t shift,
 				const struct rs_event **event);
-/* The probes and assertions of a program; the notes outlive it. */
-struct rs_error *rs_probed_add_notes(struct rs_probed *p, const struct rs_notes *notes);
+/* The probes and assertions of a program, wherever it may be; both outlive it. */
+struct rs_error *rs_probed_add_notes(struct rs_probed *p, const struct rs_notes *notes,
+				     const struct rs_program *program);
 
-/* There will be no more probes. */
-struct rs_error *rs_probed_begin(struct rs_probed *p);
+/* There will be no more probes, and those are wanted that a query wants. */
+struct rs_error *rs_probed_begin(struct rs_probed *p, const struct rs_query *query);
 /* The guest's RAM, all of it below 4 GiB. */
 void rs_probed_map(struct rs_probed *p, const uint8_t *ram, uint64_t bytes);
 /* It has stopped, and `regs` are what they are: what was kept of its page tables is forgotten. */
 void rs_probed_stopped(struct rs_probed *p);
 /* Whether a wanted breakpoint is there. */
 bool rs_probed_breaks(const struct rs_probed *p, uint64_t rip);
-/* Whether this probe, no timer, fires where the machine stands. */
-bool rs_probed_hit(const struct rs_probed *p, const struct rs_replay_probe *probe);
+/* Whether this probe, no timer, fires where the machine stands: to be asked once at a stop. */
+bool rs_probed_hit(struct rs_probed *p, const struct rs_replay_probe *probe);
 
 #endif

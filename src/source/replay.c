@@ -221,14 +221,13 @@ static uint64_t at_ns(const struct replay *r, int64_t ns)
 	return ns > 0 ? (uint64_t)ns >> r->recording->shift : 0;
 }
 
-static struct rs_error *set_points(struct replay *r, const struct rs_query *query)
+static struct rs_error *set_points(struct replay *r)
 {
 	struct rs_error *err = NULL;
 
 	for (uint32_t i = 0; !err && i < r->m.n_probes; i++) {
 		struct rs_replay_probe *p = &r->m.probes[i];
 
-		p->wanted = rs_query_wants(query, p->event);
 		if (p->kind == RS_REPLAY_TIMER) {
 			rs_replay_timer_start(p, r->from, r->options.steady, r->options.seed);
 			continue;
@@ -253,7 +252,7 @@ static struct rs_error *replay_open(struct rs_source *source, const struct rs_qu
 	*pushed = RS_PUSHED_PROBES | RS_PUSHED_TIME;
 	r->from = at_ns(r, query->from_ns);
 	r->to = at_ns(r, query->to_ns);
-	err = rs_probed_begin(&r->m);
+	err = rs_probed_begin(&r->m, query);
 	if (!err)
 		err = rs_session_open(r->recording, &options, &r->session);
 	if (err)
@@ -263,7 +262,7 @@ static struct rs_error *replay_open(struct rs_source *source, const struct rs_qu
 	if (r->options.like)
 		err = rs_session_seek(r->session, r->options.begin, r->options.stop);
 	if (!err)
-		err = set_points(r, query);
+		err = set_points(r);
 	return err ? err : look(r);
 }
 
@@ -337,9 +336,15 @@ struct rs_error *rs_replay_source_make(void *source, const char *description,
 	return rs_probed_make(&r->m, description, r->recording->shift, event);
 }
 
-struct rs_error *rs_replay_source_add_notes(struct rs_source *source, const struct rs_notes *notes)
+struct rs_error *rs_replay_source_add_notes(struct rs_source *source, const struct rs_notes *notes,
+					    const struct rs_program *program)
 {
-	return rs_probed_add_notes(&((struct replay *)source)->m, notes);
+	return rs_probed_add_notes(&((struct replay *)source)->m, notes, program);
+}
+
+const struct rs_probed_program *rs_replay_source_program(const struct rs_source *source)
+{
+	return &((const struct replay *)source)->m.program;
 }
 
 const struct rs_stream *rs_replay_source_stream(const struct rs_source *source)

@@ -19,7 +19,10 @@
 
 #include "event/query.h"
 #include "replay/notes.h"
+#include "replay/program.h"
 #include "replay/session.h"
+
+struct rs_probed_program;
 
 /* Stops more, for who looks at the machine between probes: instructions, in ascending order. */
 struct rs_replay_pauses {
@@ -52,8 +55,12 @@ struct rs_error *rs_replay_source_create(const struct rs_recording *recording,
 struct rs_error *rs_replay_source_make(void *source, const char *description,
 				       const struct rs_event **event);
 
-/* The probes and assertions of a program; before the source is opened. The notes outlive it. */
-struct rs_error *rs_replay_source_add_notes(struct rs_source *source, const struct rs_notes *notes);
+/* The probes and assertions of a program; before the source is opened. Both outlive it. They fire
+ * where that program is executed: another one at the same address is none of theirs. */
+struct rs_error *rs_replay_source_add_notes(struct rs_source *source, const struct rs_notes *notes,
+					    const struct rs_program *program);
+/* What became of it (probed.h). */
+const struct rs_probed_program *rs_replay_source_program(const struct rs_source *source);
 
 const struct rs_stream *rs_replay_source_stream(const struct rs_source *source);
 

@@ -142,12 +142,12 @@ struct rs_error *rs_replay_note_declare(struct rs_schema *schema, uint32_t n,
 
 /* ---- payloads ----------------------------------------------------------------------------- */
 
-static uint64_t value_of(const struct rs_operand *o, struct rs_replay_at *at)
+static uint64_t value_of(const struct rs_operand *o, uint64_t base, struct rs_replay_at *at)
 {
-	uint64_t address = o->disp, value = 0;
+	uint64_t address = o->disp + (o->moves ? base : 0), value = 0;
 
 	if (o->kind == RS_OPERAND_CONST)
-		return o->disp;
+		return address;
 	if (o->kind == RS_OPERAND_REGISTER)
 		return at->regs->gpr[o->base] >> o->shift;
 	if (o->base >= 0)
@@ -169,12 +169,12 @@ uint32_t rs_replay_note_payload(const struct rs_replay_probe *probe, struct rs_r
 	uint8_t *to = payload;
 
 	for (uint32_t i = 0; i < note->n_values; i++) {
-		uint64_t value = value_of(&note->values[i], at);
+		uint64_t value = value_of(&note->values[i], probe->base, at);
 
 		memcpy(to, &value, note->values[i].bytes); /* little endian: its low bytes */
 		to += note->values[i].bytes;
 	}
-	memcpy(to, &note->pc, sizeof(note->pc));
+	memcpy(to, &probe->address, sizeof(probe->address));
 	memcpy(to + 8, &at->icount, sizeof(at->icount));
 	to += 16;
 	if (probe->kind == RS_REPLAY_ASSERT) {

@@ -16,17 +16,20 @@ enum rs_replay_kind {
 	RS_REPLAY_MEM,
 	RS_REPLAY_USDT,
 	RS_REPLAY_ASSERT,
+	RS_REPLAY_ENTRY, /* where a program begins: no event, but it was there (probed.h) */
 };
 
 struct rs_replay_probe {
 	enum rs_replay_kind kind;
-	const struct rs_event *event;
+	const struct rs_event *event; /* NULL: an entry */
 	bool wanted;
 	/* Of exec and mem. */
 	uint64_t address;
 	uint32_t bytes;
 	enum rs_gdb_point point;
-	const struct rs_note *note; /* of usdt and assert */
+	const struct rs_note *note; /* of usdt and assert; from: */
+	uint64_t base;		    /* what is added to the addresses of its program's file */
+	bool of_program;	    /* it is one's: fires where that is, and nobody else */
 	/* Of a timer, in instructions. */
 	uint64_t period, round, next;
 };

@@ -254,7 +254,7 @@ TEST(programs_of_no_use)
 {
 	struct rs_symbols symbols;
 
-	CHECK_ERR(read_program(ET_DYN, &symbols), RS_USAGE, "is a PIE");
+	CHECK_ERR(read_program(ET_REL, &symbols), RS_USAGE, "is a part of a program");
 	CHECK_ERR(rs_symbols_read("/nowhere/at/all", &symbols), RS_FAILED, "No such file");
 	CHECK_ERR(rs_symbols_read("/dev/null", &symbols), RS_DAMAGED, "is no ELF file");
 }
