@@ -147,10 +147,10 @@ static void figure_of_pace(void)
 
 /* ---- the collector's cost ------------------------------------------------------------------- */
 
-/* CPU time of the collector's threads for a round's bytes. */
+/* CPU time of the collector's threads for a round's bytes, until the last of them is written. */
 static double cpu_of_collector(void)
 {
-	uint64_t start, spent;
+	uint64_t start, spent, lost;
 
 	collector_start(false);
 	start = bench_others_cpu_ns();
@@ -159,8 +159,9 @@ static double cpu_of_collector(void)
 			put(i);
 		wait_until_drained();
 	}
+	lost = collector_stop().lost;
 	spent = bench_others_cpu_ns() - start;
-	if (collector_stop().lost) {
+	if (lost) {
 		fprintf(stderr, "bench: the collector lost records\n");
 		exit(1);
 	}

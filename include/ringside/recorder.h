@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The recorder: drains rings into a trace directory. Its threads copy whole runs of slots into
- * packets, check them there, write packets of up to 128 KiB, and sleep between.
+ * packets of 128 KiB, check them there, write them, and sleep between. While the disk takes its
+ * time for one of them, another one goes on draining.
  *
- *	program's threads, guests --> rings --> drain and check --> packet --> stream_N
+ *	program's threads, guests --> rings --> drain and check --> packets --> stream_N
+ *
+ * Up to 64 MiB of packets wait for the disk. Where there are as many a drain waits for the next one
+ * that is written, the rings fill, and what they refuse is counted.
  *
  * A recorder that is killed, or whose disk is full, leaves a directory that reads up to the cut.
  */
@@ -18,10 +22,12 @@ struct rs_recorder_options {
 	struct rs_clock clock; /* the host's; its origin is the trace's start */
 	/* Between two rounds over the rings, at most; 0 means 1000. Less where they fill fast. */
 	uint32_t poll_us;
-	uint32_t flush_ms;     /* a packet is written after this long even if not full; 0: 100 */
-	uint32_t threads;      /* 0 means 1 */
-	bool urgent;	       /* its threads go before others, if this user may have that */
-	const char *command;   /* what was run, for the trace's env; may be NULL */
+	uint32_t flush_ms; /* a packet is finished after this long even if not full; 0: 100 */
+	uint32_t threads;  /* 0 means 1; and one that stands in for them */
+	/* Its threads go before others, if this user may have that; and the memory for what waits
+	 * for the disk is taken at once, so that no ring waits for memory. */
+	bool urgent;
+	const char *command; /* what was run, for the trace's env; may be NULL */
 	/* In memory: no longer than this, and no more, whichever is reached first. */
 	uint64_t keep_ns, keep_bytes;
 };

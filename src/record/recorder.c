@@ -3,12 +3,16 @@
  * The recorder. A feed is a ring on its way to a stream of the store:
  *
  *	this program's thread rings --+
- *	guests' rings ----------------+-- feed: drain --> packet --> stream_N
+ *	guests' rings ----------------+-- feed: drain --> packet --> queue --> stream_N
  *	rings that others put into ---+
  *
  * Feeds are put at the front of a list that only grows. Each has a lock, held while it is
  * drained or flushed: by the recorder's thread that it belongs to, and for a guest with doorbells
  * by the VMM's thread too.
+ *
+ * A worker drains its feeds and writes their packets, each while it is warm in the cache. Where the
+ * disk keeps it, a stand-in drains its feeds, and packets wait in the store's queues until it is
+ * back: this costs nothing but a look now and then while the disk is as fast as it mostly is.
  */
 #include <ringside/recorder.h>
 
@@ -32,6 +36,8 @@
 #define FINISH_ROUNDS	 4 /* a producer that goes on meanwhile must not keep us */
 #define PAUSE_NS_MIN	 100000
 #define URGENT_NICE	 (-20)
+#define BEHIND_BYTES	 (UINT64_C(64) << 20) /* of packets that wait for the disk */
+#define STAND_IN_NS	 4000000	      /* a worker that writes for longer is stood in for */
 #define FILL_WHOLE	 256u
 
 struct feed {
@@ -97,10 +103,12 @@ struct rs_recorder {
 	struct worker {
 		struct rs_recorder *recorder;
 		pthread_t thread;
+		bool runs;
 		uint32_t number;
-		uint32_t fill;	   /* of FILL_WHOLE: the fullest ring that the last round found */
-		uint64_t pause_ns; /* before the next */
-	} workers[THREADS_MAX];
+		uint32_t fill;	      /* of FILL_WHOLE: the fullest ring of the last round */
+		uint64_t pause_ns;    /* before the next */
+		uint64_t writes_from; /* now; else 0 */
+	} workers[THREADS_MAX], stand_in;
 };
 
 static uint64_t now_ns(void)
@@ -164,11 +172,24 @@ static uint64_t feed_holds(const struct feed *feed)
 	return port->holds > port->size ? port->holds : port->size;
 }
 
+/* A worker at the disk: without the lock of any feed, so that the stand-in can drain them. */
+static void worker_write(struct worker *w, const struct rs_store_stream *stream)
+{
+	/* Pairs with the acquire in stand_in_main(). */
+	__atomic_store_n(&w->writes_from, now_ns(), __ATOMIC_RELEASE);
+	if (stream)
+		rs_store_write(stream);
+	else
+		rs_store_write_queue(w->recorder->store, w->number);
+	__atomic_store_n(&w->writes_from, 0, __ATOMIC_RELEASE);
+}
+
 /*
  * Drains a feed until it was empty once, but no more than a ring's worth, whatever its producer
- * does meanwhile. Under its lock. The error is the ring's or the store's.
+ * does meanwhile. Under its lock; writer, if any, gives that up to write packets while they are
+ * warm. The error is the ring's or the store's.
  */
-static struct rs_error *feed_drain(struct feed *feed, uint64_t *drained)
+static struct rs_error *feed_drain(struct feed *feed, struct worker *writer, uint64_t *drained)
 {
 	uint64_t total = 0, most = feed_holds(feed);
 	struct rs_error *err = NULL;
@@ -180,6 +201,14 @@ static struct rs_error *feed_drain(struct feed *feed, uint64_t *drained)
 		uint8_t *at;
 
 		err = rs_error_first(err, rs_store_room(feed->out, &at, &room));
+		if (writer && rs_store_waits(feed->out)) {
+			pthread_mutex_unlock(&feed->lock);
+			worker_write(writer, feed->out);
+			pthread_mutex_lock(&feed->lock);
+			if (feed->done)
+				break;
+			err = rs_error_first(err, rs_store_room(feed->out, &at, &room));
+		}
 		feed->drain->clock = feed->clock;
 		status = rs_drain_read(feed->drain, at, room, 0, &got);
 		rs_store_take(feed->out, &got);
@@ -217,7 +246,7 @@ static struct rs_error *feed_empty(struct feed *feed)
 	uint64_t drained = 1;
 
 	for (int i = 0; drained && !feed->done && i < FINISH_ROUNDS; i++)
-		err = rs_error_first(err, feed_drain(feed, &drained));
+		err = rs_error_first(err, feed_drain(feed, NULL, &drained));
 	return err;
 }
 
@@ -381,8 +410,9 @@ static struct rs_error *guest_drain(void *ctx, uint32_t vcpu)
 	uint64_t drained;
 
 	pthread_mutex_lock(&feed->lock);
-	err = feed_error(feed, feed_drain(feed, &drained));
+	err = feed_error(feed, feed_drain(feed, NULL, &drained));
 	pthread_mutex_unlock(&feed->lock);
+	rs_store_write(feed->out);
 	if (err)
 		rs_store_note(g->recorder->store, err);
 	return err;
@@ -647,6 +677,30 @@ struct rs_error *rs_recorder_add_binary(struct rs_recorder *r, const char *role,
 
 /* ---- threads ------------------------------------------------------------------------------ */
 
+/* A worker's feeds, each drained once: by itself, or by the stand-in w for it. */
+static void worker_feeds(struct worker *w, uint32_t number, uint64_t now)
+{
+	struct rs_recorder *r = w->recorder;
+	struct worker *writer = w == &r->stand_in ? NULL : w;
+
+	for (struct feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;
+	     feed = feed->next) {
+		uint64_t drained = 0;
+
+		if (feed->number % r->n_threads != number)
+			continue;
+		pthread_mutex_lock(&feed->lock);
+		if (!feed->done && feed->poll)
+			keep_error(r, feed_error(feed, feed_drain(feed, writer, &drained)));
+		if (!feed->done)
+			keep_error(r, rs_store_flush(feed->out, now, r->flush_ns));
+		/* A feed without a ring drains nothing. */
+		if (drained && drained * FILL_WHOLE > w->fill * feed_holds(feed))
+			w->fill = (uint32_t)(drained * FILL_WHOLE / feed_holds(feed));
+		pthread_mutex_unlock(&feed->lock);
+	}
+}
+
 static void worker_round(struct worker *w)
 {
 	struct rs_recorder *r = w->recorder;
@@ -659,22 +713,8 @@ static void worker_round(struct worker *w)
 		}
 		guests_look(r);
 	}
-	for (struct feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;
-	     feed = feed->next) {
-		uint64_t drained = 0;
-
-		if (feed->number % r->n_threads != w->number)
-			continue;
-		pthread_mutex_lock(&feed->lock);
-		if (!feed->done && feed->poll)
-			keep_error(r, feed_error(feed, feed_drain(feed, &drained)));
-		if (!feed->done)
-			keep_error(r, rs_store_flush(feed->out, now, r->flush_ns));
-		/* A feed without a ring drains nothing. */
-		if (drained && drained * FILL_WHOLE > w->fill * feed_holds(feed))
-			w->fill = (uint32_t)(drained * FILL_WHOLE / feed_holds(feed));
-		pthread_mutex_unlock(&feed->lock);
-	}
+	worker_feeds(w, w->number, now);
+	worker_write(w, NULL);
 }
 
 /*
@@ -718,15 +758,76 @@ static void *worker_main(void *arg)
 	return NULL;
 }
 
-static struct rs_error *store_create(const struct rs_recorder_options *options,
+/* Drains for workers whom the disk keeps; looks for one less often than it drains then. */
+static void *stand_in_main(void *arg)
+{
+	const struct timespec look = { .tv_nsec = STAND_IN_NS };
+	struct worker *self = arg;
+	struct rs_recorder *r = self->recorder;
+
+	if (r->urgent)
+		setpriority(PRIO_PROCESS, (id_t)gettid(), URGENT_NICE);
+	while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE)) {
+		uint64_t now = now_ns();
+		bool any = false;
+
+		self->fill = 0;
+		for (uint32_t i = 0; i < r->n_threads; i++) {
+			/* Pairs with the release in worker_write(). */
+			uint64_t from =
+				__atomic_load_n(&r->workers[i].writes_from, __ATOMIC_ACQUIRE);
+
+			if (from && now > from + STAND_IN_NS) {
+				worker_feeds(self, i, now);
+				any = true;
+			}
+		}
+		if (any)
+			worker_pause(self);
+		else
+			nanosleep(&look, NULL);
+	}
+	return NULL;
+}
+
+static struct rs_error *worker_start(struct rs_recorder *r, struct worker *w, uint32_t number,
+				     void *(*run)(void *))
+{
+	int failed;
+
+	*w = (struct worker){ .recorder = r, .number = number, .pause_ns = PAUSE_NS_MIN };
+	failed = pthread_create(&w->thread, NULL, run, w);
+	w->runs = !failed;
+	return failed ? rs_error_errno(failed, "a recorder thread") : NULL;
+}
+
+static void workers_stop(struct rs_recorder *r)
+{
+	/* Pairs with the acquire in worker_main(). */
+	__atomic_store_n(&r->stop, true, __ATOMIC_RELEASE);
+	for (uint32_t i = 0; i < r->n_threads; i++) {
+		if (r->workers[i].runs)
+			pthread_join(r->workers[i].thread, NULL);
+	}
+	if (r->stand_in.runs)
+		pthread_join(r->stand_in.thread, NULL);
+}
+
+static struct rs_error *store_create(const struct rs_recorder_options *options, uint32_t threads,
 				     struct rs_store **store)
 {
 	struct rs_store_keep keep = { .age_ns = options->keep_ns, .bytes = options->keep_bytes };
+	struct rs_error *err;
 
-	if (options->directory)
-		return rs_store_create(options->directory, &options->clock, options->command,
-				       store);
-	return rs_store_create_keeping(&keep, &options->clock, options->command, store);
+	if (!options->directory)
+		return rs_store_create_keeping(&keep, &options->clock, options->command, store);
+	err = rs_store_create(options->directory, &options->clock, options->command, store);
+	if (err)
+		return err;
+	err = rs_store_set_behind(*store, threads, BEHIND_BYTES, options->urgent);
+	if (err)
+		rs_error_free(rs_store_close(*store, NULL, NULL));
+	return err;
 }
 
 struct rs_error *rs_recorder_create(const struct rs_recorder_options *options,
@@ -746,22 +847,15 @@ struct rs_error *rs_recorder_create(const struct rs_recorder_options *options,
 	r->n_threads = threads < THREADS_MAX ? threads : THREADS_MAX;
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_mutex_init(&r->learn_lock, NULL);
-	err = store_create(options, &r->store);
+	err = store_create(options, r->n_threads, &r->store);
 	if (err) {
 		free(r);
 		return err;
 	}
-	for (uint32_t i = 0; !err && i < r->n_threads; i++) {
-		int failed;
-
-		r->workers[i] =
-			(struct worker){ .recorder = r, .number = i, .pause_ns = PAUSE_NS_MIN };
-		failed = pthread_create(&r->workers[i].thread, NULL, worker_main, &r->workers[i]);
-		if (failed) {
-			err = rs_error_errno(failed, "a recorder thread");
-			r->n_threads = i;
-		}
-	}
+	for (uint32_t i = 0; !err && i < r->n_threads; i++)
+		err = worker_start(r, &r->workers[i], i, worker_main);
+	if (!err && options->directory) /* what is kept in memory waits for no disk */
+		err = worker_start(r, &r->stand_in, 0, stand_in_main);
 	if (err) {
 		rs_error_free(rs_recorder_close(r, NULL));
 		return err;
@@ -840,7 +934,7 @@ static void finish_packets(struct rs_recorder *r)
 
 		pthread_mutex_lock(&feed->lock);
 		if (!feed->done && feed->poll)
-			keep_error(r, feed_error(feed, feed_drain(feed, &drained)));
+			keep_error(r, feed_error(feed, feed_drain(feed, NULL, &drained)));
 		if (!feed->done)
 			keep_error(r, rs_store_flush(feed->out, 0, 0));
 		pthread_mutex_unlock(&feed->lock);
@@ -876,10 +970,7 @@ struct rs_error *rs_recorder_close(struct rs_recorder *r, struct rs_recorder_sum
 
 	if (!r)
 		return NULL;
-	/* Pairs with the acquire in worker_main(). */
-	__atomic_store_n(&r->stop, true, __ATOMIC_RELEASE);
-	for (uint32_t i = 0; i < r->n_threads; i++)
-		pthread_join(r->workers[i].thread, NULL);
+	workers_stop(r);
 	finish_all(r);
 	if (r->own)
 		rs_trace_collect(false);

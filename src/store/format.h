@@ -41,7 +41,7 @@ _Static_assert(offsetof(struct rs_packet_head, ts_begin) == 32, "as in metadata.
 _Static_assert(offsetof(struct rs_packet_head, cpu_id) == 80, "as in metadata.c");
 
 #define RS_PACKET_CPU_UNKNOWN UINT32_C(0xffffffff)
-#define RS_PACKET_BYTES	      (128u << 10) /* that the writer makes at most */
+#define RS_PACKET_BYTES	      (128u << 10) /* that the writer makes; more for a loss of its own */
 #define RS_PACKET_BYTES_MAX   (1u << 20)   /* that a reader takes */
 
 struct rs_index_entry {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The store's writer. Threads: a stream's packet is its thread's; the description, metadata,
- * index and list of streams are under the store's lock, which is taken once a packet.
- */
+/* The store's writer: the directory, its description, its beginning and its end. */
 #include "store/writer.h"
 
 #include <errno.h>
@@ -18,53 +15,9 @@
 #include <unistd.h>
 
 #include "store/check.h"
-#include "store/describe.h"
 #include "store/hash.h"
-#include "store/keep.h"
+#include "store/inside.h"
 #include "store/replace.h"
-
-struct rs_store_stream {
-	struct rs_store *store;
-	struct rs_store_stream *next;
-	const struct rs_stream *identity;
-	struct rs_class *class;
-	int fd;
-	uint64_t offset; /* where the next packet goes */
-	uint64_t sequence;
-	/* The packet in the making. */
-	uint8_t *packet;  /* RS_PACKET_BYTES, header first */
-	uint32_t used;	  /* bytes, header included */
-	uint32_t padding; /* of them behind the last record's last field */
-	uint32_t records;
-	uint64_t ts_begin, ts_end;
-	uint64_t packet_lost; /* by the loss records in it */
-	bool waiting;	      /* since since_ns */
-	uint64_t since_ns;
-	/* Since the start. */
-	uint64_t total_records, total_lost;
-	/* Lost by us, not told in band yet. */
-	uint64_t unsaid, unsaid_from;
-	uint64_t said; /* told by the packet in the making */
-};
-
-struct rs_store {
-	char *directory;      /* NULL: it keeps packets in memory */
-	struct rs_keep *keep; /* then */
-	struct rs_describe describe;
-	pthread_mutex_t lock;
-	struct rs_store_stream *streams;
-	uint8_t uuid[16];
-	/* The description so far; on disk up to describe_done. */
-	FILE *describe_file;
-	char *describe_text;
-	size_t describe_bytes, describe_done;
-	int describe_fd;
-	bool metadata_stale;
-	FILE *index_file;
-	int state_fd;
-	struct rs_error *error; /* the first of any write, for the state and close */
-	struct rs_store_summary progress;
-};
 
 /* ---- files -------------------------------------------------------------------------------- */
 
@@ -176,8 +129,7 @@ static struct rs_error *describe_flush(struct rs_store *store)
 	return NULL;
 }
 
-/* Writes what is new in the description, and the metadata if that is anything. Under the lock. */
-static struct rs_error *describe_sync(struct rs_store *store, bool changed)
+struct rs_error *rs_store_describe_sync(struct rs_store *store, bool changed)
 {
 	struct rs_error *err;
 
@@ -194,8 +146,7 @@ static struct rs_error *describe_sync(struct rs_store *store, bool changed)
 	return err;
 }
 
-/* Keeps a copy of the first error; gives it back. */
-static struct rs_error *keep_error(struct rs_store *store, struct rs_error *err)
+struct rs_error *rs_store_keep_error(struct rs_store *store, struct rs_error *err)
 {
 	if (err && !store->error)
 		store->error = rs_error_create(rs_error_code(err), "%s", rs_error_text(err));
@@ -243,10 +194,20 @@ static struct rs_error *open_all(struct rs_store *store)
 	return err;
 }
 
+/* Writes what waits. */
+static void behind_end(struct rs_store *store)
+{
+	for (uint32_t i = 0; i < store->n_behind; i++)
+		rs_behind_destroy(store->behind[i]);
+	store->n_behind = 0;
+}
+
 static void store_free(struct rs_store *store)
 {
 	struct rs_store_stream *stream, *next;
 
+	behind_end(store);
+	free(store->behind);
 	for (stream = store->streams; stream; stream = next) {
 		next = stream->next;
 		if (stream->fd >= 0)
@@ -303,7 +264,7 @@ static struct rs_error *store_create(const char *directory, const struct rs_stor
 	if (!err) {
 		rs_describe_write_head(store->describe_file, &store->describe);
 		rs_describe_write_clock(store->describe_file, 0, store->describe.clocks[0]);
-		err = describe_sync(store, true);
+		err = rs_store_describe_sync(store, true);
 	}
 	if (err)
 		store_free(store);
@@ -355,7 +316,7 @@ struct rs_error *rs_store_add_class(struct rs_store *store, struct rs_schema *sc
 		err = rs_describe_add_class(&store->describe, schema, index);
 	if (!err) {
 		rs_describe_write_class(store->describe_file, store->describe.classes[n]);
-		err = describe_sync(store, true);
+		err = rs_store_describe_sync(store, true);
 		*class_index = n;
 	}
 	pthread_mutex_unlock(&store->lock);
@@ -380,7 +341,7 @@ struct rs_error *rs_store_add_stream(struct rs_store *store, uint32_t class_inde
 				     const struct rs_stream *identity, struct rs_store_stream **out)
 {
 	struct rs_store_stream *stream = calloc(1, sizeof(*stream));
-	uint8_t *packet = aligned_alloc(64, RS_PACKET_BYTES);
+	struct rs_store_packet *packet = rs_store_packet_create(stream);
 	struct rs_error *err = NULL;
 	uint32_t n;
 
@@ -402,12 +363,13 @@ struct rs_error *rs_store_add_stream(struct rs_store *store, uint32_t class_inde
 		stream->identity = store->describe.streams[n];
 		stream->class = store->describe.stream_class[n];
 		stream->packet = packet;
-		stream->used = sizeof(struct rs_packet_head);
+		if (store->n_behind)
+			stream->behind = store->behind[n % store->n_behind];
 		stream->next = store->streams;
 		store->streams = stream;
 		rs_describe_write_stream(store->describe_file, stream->identity, class_index);
 		/* Where it fails, the first packet tries again, and is what is lost. */
-		rs_error_free(keep_error(store, describe_flush(store)));
+		rs_error_free(rs_store_keep_error(store, describe_flush(store)));
 		*out = stream;
 	} else {
 		free(stream);
@@ -429,7 +391,7 @@ struct rs_error *rs_store_add_thread(struct rs_store *store, uint32_t class_inde
 	if (!err) {
 		rs_describe_write_thread(store->describe_file, store->describe.threads[n]);
 		/* As with a stream: where it fails, the next packet tries again. */
-		rs_error_free(keep_error(store, describe_flush(store)));
+		rs_error_free(rs_store_keep_error(store, describe_flush(store)));
 	}
 	pthread_mutex_unlock(&store->lock);
 	return err;
@@ -449,7 +411,7 @@ struct rs_error *rs_store_add_domain(struct rs_store *store, uint32_t class_inde
 		if (!err) {
 			rs_describe_write_domain(store->describe_file,
 						 d->domains[d->n_domains - 1]);
-			rs_error_free(keep_error(store, describe_flush(store)));
+			rs_error_free(rs_store_keep_error(store, describe_flush(store)));
 		}
 	}
 	pthread_mutex_unlock(&store->lock);
@@ -466,7 +428,7 @@ struct rs_error *rs_store_set_clock(struct rs_store *store, const struct rs_cloc
 			continue;
 		*store->describe.clocks[i] = *clock;
 		rs_describe_write_clock(store->describe_file, i, clock);
-		err = describe_sync(store, true);
+		err = rs_store_describe_sync(store, true);
 	}
 	pthread_mutex_unlock(&store->lock);
 	return err;
@@ -495,224 +457,9 @@ struct rs_error *rs_store_add_binary(struct rs_store *store, const char *role, c
 	err = rs_describe_add_binary(&store->describe, &binary);
 	if (!err) {
 		rs_describe_write_binary(store->describe_file, &binary);
-		err = describe_sync(store, true);
+		err = rs_store_describe_sync(store, true);
 	}
 	pthread_mutex_unlock(&store->lock);
-	return err;
-}
-
-/* ---- packets ------------------------------------------------------------------------------ */
-
-static struct rs_error *write_all(const struct rs_store_stream *stream)
-{
-	uint32_t done = 0;
-
-	while (done < stream->used) {
-		ssize_t n = pwrite(stream->fd, stream->packet + done, stream->used - done,
-				   (off_t)(stream->offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return rs_error_errno(n ? errno : ENOSPC, "%s/stream_%u, offset 0x%llx",
-					      stream->store->directory, stream->identity->index,
-					      (unsigned long long)(stream->offset + done));
-		done += (uint32_t)n;
-	}
-	return NULL;
-}
-
-/* Into memory, instead of the file. */
-static struct rs_error *keep_packet(const struct rs_store_stream *stream)
-{
-	const uint32_t head = sizeof(struct rs_packet_head);
-	struct rs_drained what = { .bytes = stream->used - head,
-				   .records = stream->records,
-				   .first_tsc = stream->ts_begin,
-				   .last_tsc = stream->ts_end,
-				   .lost = stream->packet_lost,
-				   .padding = stream->padding };
-
-	if (rs_keep_add(stream->store->keep, stream->identity->index, &what, stream->packet + head,
-			rs_clock_ns(stream->class->clock, stream->ts_end)))
-		return NULL;
-	return rs_error_no_memory();
-}
-
-static void head_fill(const struct rs_store_stream *stream, struct rs_packet_head *head)
-{
-	int cpu = stream->identity->cpu;
-
-	*head = (struct rs_packet_head){
-		.magic = RS_CTF_MAGIC,
-		.class_index = stream->class->index,
-		.stream_index = stream->identity->index,
-		.ts_begin = stream->ts_begin,
-		.ts_end = stream->ts_end,
-		.content_bits = (uint64_t)(stream->used - stream->padding) * 8,
-		.packet_bits = (uint64_t)stream->used * 8,
-		.events_discarded = stream->total_lost,
-		.sequence = stream->sequence,
-		.cpu_id = cpu < 0 ? RS_PACKET_CPU_UNKNOWN : (uint32_t)cpu,
-		.records = stream->records,
-	};
-	memcpy(head->uuid, stream->store->uuid, sizeof(head->uuid));
-	head->check =
-		rs_packet_check(head, stream->packet + sizeof(*head), stream->used - sizeof(*head));
-}
-
-/* After a write that failed: what the packet held is lost, and what it told of losses unsaid. */
-static void packet_lost(struct rs_store_stream *stream)
-{
-	if (!stream->unsaid && !stream->said)
-		stream->unsaid_from = stream->ts_begin;
-	stream->unsaid += stream->records + stream->packet_lost + stream->said;
-	stream->total_lost += stream->records;
-	/* Half a packet must not stay in front of the next one. */
-	if (stream->fd >= 0 && ftruncate(stream->fd, (off_t)stream->offset))
-		return; /* the reader finds the half packet, and says so */
-}
-
-static struct rs_error *packet_write(struct rs_store_stream *stream)
-{
-	struct rs_store *store = stream->store;
-	struct rs_packet_head head;
-	struct rs_index_entry entry;
-	struct rs_error *err;
-
-	stream->total_lost += stream->packet_lost;
-	if (!store->keep) {
-		head_fill(stream, &head);
-		memcpy(stream->packet, &head, sizeof(head));
-	}
-	entry = (struct rs_index_entry){
-		.stream = stream->identity->index,
-		.records = stream->records,
-		.offset = stream->offset,
-		.bytes = stream->used,
-		.ts_begin = stream->ts_begin,
-		.ts_end = stream->ts_end,
-		.events_discarded = stream->total_lost,
-	};
-	pthread_mutex_lock(&store->lock);
-	err = describe_sync(store, false);
-	pthread_mutex_unlock(&store->lock);
-	if (!err)
-		err = store->keep ? keep_packet(stream) : write_all(stream);
-	if (err) {
-		packet_lost(stream);
-	} else {
-		stream->offset += stream->used;
-		stream->sequence++;
-		stream->total_records += stream->records;
-	}
-	pthread_mutex_lock(&store->lock);
-	if (!err && store->index_file)
-		fwrite(&entry, sizeof(entry), 1, store->index_file);
-	keep_error(store, err);
-	store->progress.records += err ? 0 : stream->records;
-	store->progress.bytes += err ? 0 : stream->used;
-	store->progress.lost += stream->packet_lost + (err ? stream->records : 0);
-	pthread_mutex_unlock(&store->lock);
-	stream->used = sizeof(struct rs_packet_head);
-	stream->records = 0;
-	stream->packet_lost = 0;
-	stream->said = 0;
-	stream->waiting = false;
-	return err;
-}
-
-/* A packet after lost ones begins with the loss. */
-static void say_unsaid(struct rs_store_stream *stream)
-{
-	struct rs_lost lost = { .count = stream->unsaid,
-				.from = stream->unsaid_from,
-				.to = stream->ts_end,
-				.why = RS_LOST_STORAGE };
-	struct rs_drained told = { .bytes = RS_LOST_SLOTS * RS_SLOT_BYTES,
-				   .first_tsc = stream->ts_end,
-				   .last_tsc = stream->ts_end,
-				   .padding = RS_LOST_PADDING };
-
-	rs_record_write_lost(stream->packet + stream->used,
-			     (uint64_t)RS_CPU_UNKNOWN << RS_CPU_SHIFT, &lost, stream->ts_end);
-	stream->said = stream->unsaid;
-	stream->unsaid = 0;
-	rs_store_take(stream, &told); /* its count went into total_lost when it was lost */
-}
-
-/* A packet that is kept in memory is to be written behind a loss that is yet to be told; and it is
- * one of several, for the oldest that does not fit any more is dropped whole. */
-static uint32_t packet_bytes(const struct rs_store_stream *stream)
-{
-	const struct rs_keep *keep = stream->store->keep;
-	uint64_t part = keep ? keep->limits.bytes / 4 & ~UINT64_C(7) : RS_PACKET_BYTES;
-
-	if (part < 2 * RS_DRAIN_ROOM_MIN)
-		part = 2 * RS_DRAIN_ROOM_MIN;
-	if (part > RS_PACKET_BYTES)
-		part = RS_PACKET_BYTES;
-	return (uint32_t)part - (keep ? RS_LOST_SLOTS * RS_SLOT_BYTES : 0);
-}
-
-struct rs_error *rs_store_room(struct rs_store_stream *stream, uint8_t **at, uint32_t *bytes)
-{
-	struct rs_error *err = NULL;
-
-	if (packet_bytes(stream) - stream->used < RS_DRAIN_ROOM_MIN)
-		err = packet_write(stream);
-	if (stream->used == sizeof(struct rs_packet_head) && stream->unsaid)
-		say_unsaid(stream);
-	*at = stream->packet + stream->used;
-	*bytes = packet_bytes(stream) - stream->used;
-	return err;
-}
-
-void rs_store_take(struct rs_store_stream *stream, const struct rs_drained *drained)
-{
-	if (!drained->bytes)
-		return;
-	if (stream->used == sizeof(struct rs_packet_head))
-		stream->ts_begin = drained->first_tsc;
-	stream->ts_end = drained->last_tsc;
-	stream->used += drained->bytes;
-	stream->padding = drained->padding;
-	stream->records += drained->records;
-	stream->packet_lost += drained->lost;
-}
-
-struct rs_error *rs_store_flush(struct rs_store_stream *stream, uint64_t now_ns, uint64_t age_ns)
-{
-	if (stream->used == sizeof(struct rs_packet_head))
-		return NULL;
-	if (!stream->waiting) {
-		stream->waiting = true;
-		stream->since_ns = now_ns;
-	}
-	if (age_ns && now_ns - stream->since_ns < age_ns)
-		return NULL;
-	return packet_write(stream);
-}
-
-void rs_store_progress(struct rs_store *store, struct rs_store_summary *summary)
-{
-	pthread_mutex_lock(&store->lock);
-	*summary = store->progress;
-	summary->streams = store->describe.n_streams;
-	pthread_mutex_unlock(&store->lock);
-}
-
-struct rs_error *rs_store_end_stream(struct rs_store_stream *stream)
-{
-	struct rs_error *err = rs_store_flush(stream, 0, 0);
-
-	if (!stream->unsaid) { /* else rs_store_close() tries once more */
-		free(stream->packet);
-		stream->packet = NULL;
-		if (stream->fd >= 0)
-			close(stream->fd);
-		stream->fd = -1;
-	}
 	return err;
 }
 
@@ -758,11 +505,10 @@ static void put_kept(struct rs_store_stream *stream, const struct rs_kept_packet
 	uint32_t room;
 	uint8_t *at;
 
-	/* Empty, but for a loss to tell: packet_bytes() has left room for that. */
-	rs_error_free(rs_store_room(stream, &at, &room));
+	rs_error_free(rs_store_room(stream, &at, &room)); /* it is empty */
 	memcpy(at, packet->content, packet->what.bytes);
 	rs_store_take(stream, &packet->what);
-	rs_error_free(rs_store_flush(stream, 0, 0)); /* kept by keep_error() */
+	rs_error_free(rs_store_flush(stream, 0, 0)); /* kept by rs_store_keep_error() */
 }
 
 static struct rs_error *write_kept(struct rs_store *store, const struct rs_kept *kept,
@@ -857,10 +603,9 @@ struct rs_error *rs_store_close(struct rs_store *store, const struct rs_clock *c
 	struct rs_error *err;
 	uint64_t unsaid = 0;
 
+	behind_end(store);
 	for (stream = store->streams; stream; stream = stream->next) {
-		if (stream->unsaid && stream->used == sizeof(struct rs_packet_head))
-			say_unsaid(stream);
-		rs_error_free(rs_store_flush(stream, 0, 0)); /* kept by keep_error() */
+		rs_store_stream_close(stream);
 		unsaid += stream->unsaid;
 		sum.records += stream->total_records;
 		sum.lost += stream->total_lost;
@@ -881,7 +626,7 @@ struct rs_error *rs_store_close(struct rs_store *store, const struct rs_clock *c
 		ours->ns_mult = clock->ns_mult;
 		rs_describe_write_clock(store->describe_file, i, ours);
 	}
-	rs_error_free(keep_error(store, describe_sync(store, clock != NULL)));
+	rs_error_free(rs_store_keep_error(store, rs_store_describe_sync(store, clock != NULL)));
 	if (store->index_file && fflush(store->index_file))
 		clearerr(store->index_file); /* only a hint */
 	if (!store->keep)

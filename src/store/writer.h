@@ -6,6 +6,9 @@
  *
  * A stream belongs to one thread at a time; different streams may be written at once. A packet
  * that can't be written is counted as lost, said, and the next one tried in its place.
+ *
+ * Who has a stream writes its packets; or they wait for somebody who does, up to a bound, so that
+ * filling goes on while the disk takes its time.
  */
 #ifndef RS_STORE_WRITER_H
 #define RS_STORE_WRITER_H
@@ -22,6 +25,22 @@ struct rs_store_summary {
 /* Makes the directory. RS_USAGE: it exists and is not empty. */
 struct rs_error *rs_store_create(const char *directory, const struct rs_clock *clock,
 				 const char *command, struct rs_store **store);
+
+/*
+ * Before there are streams: from now on packets that are finished wait in queues, which streams
+ * share by turns, until rs_store_write(); bytes of them at most. Where there are as many, who
+ * finishes one waits for the disk, or writes. What can't be written, rs_store_close() says. ahead:
+ * the memory for all of them is taken now, and not where a ring would wait for it.
+ */
+struct rs_error *rs_store_set_behind(struct rs_store *store, uint32_t queues, uint64_t bytes,
+				     bool ahead);
+
+/* Whether packets wait in its queue that nobody writes. Any thread may call, and write. */
+bool rs_store_waits(const struct rs_store_stream *stream);
+
+/* Writes what waits in its queue, or in one by its number, unless somebody does. */
+void rs_store_write(const struct rs_store_stream *stream);
+void rs_store_write_queue(struct rs_store *store, uint32_t queue);
 
 /* A producer: its schema, which stays the caller's, and the clock of its stamps. */
 struct rs_error *rs_store_add_class(struct rs_store *store, struct rs_schema *schema,
@@ -49,8 +68,8 @@ struct rs_error *rs_store_set_clock(struct rs_store *store, const struct rs_cloc
 
 struct rs_error *rs_store_add_binary(struct rs_store *store, const char *role, const char *path);
 
-/* Where the next records go: at least RS_DRAIN_ROOM_MIN bytes. Writes a full packet first; the
- * error is that packet's, and there is room all the same. */
+/* Where the next records go: at least RS_DRAIN_ROOM_MIN bytes. Writes a full packet first, or lets
+ * it wait; the error is that packet's, and there is room all the same. */
 struct rs_error *rs_store_room(struct rs_store_stream *stream, uint8_t **at, uint32_t *bytes);
 
 /* Takes over what was put there. */

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Packets on their way to the disk: filled ones wait in a queue, in their order, and whoever has
+ * time for the disk writes them. So a ring can be drained while a write takes its time.
+ *
+ *	filler --swap--> [oldest] ... [newest] --one at a time--> write() --> spare
+ *	   ^------------------------------------------------------------------/ or a new one
+ *
+ * Bounded: where as many packets wait as may, a swap waits until one of them is written, or writes
+ * it. They are made as they are needed, or ahead: memory that was never touched is no faster than a
+ * disk where it comes from a host that has to find it first. Any thread may call.
+ */
+#ifndef RS_STORE_BEHIND_H
+#define RS_STORE_BEHIND_H
+
+#include "event/drain.h"
+#include "store/format.h"
+
+struct rs_store_stream;
+
+/* Before a packet's content: its head, and a loss that is to be told first. */
+#define RS_PACKET_FRONT	  (sizeof(struct rs_packet_head) + RS_LOST_SLOTS * RS_SLOT_BYTES)
+#define RS_PACKET_CONTENT (RS_PACKET_BYTES - sizeof(struct rs_packet_head))
+
+struct rs_store_packet {
+	struct rs_store_packet *next;
+	struct rs_store_stream *stream;
+	struct rs_drained what; /* bytes: those of the content so far */
+	bool last;		/* of its stream */
+	_Alignas(8) uint8_t front[RS_PACKET_FRONT];
+	uint8_t content[RS_PACKET_CONTENT];
+};
+_Static_assert(offsetof(struct rs_store_packet, content) ==
+		       offsetof(struct rs_store_packet, front) + RS_PACKET_FRONT,
+	       "the front is right before the content");
+_Static_assert(offsetof(struct rs_store_packet, content) % 8 == 0, "as drains want it");
+
+struct rs_store_packet *
+rs_store_packet_create(struct rs_store_stream *stream); /* NULL: no memory */
+
+struct rs_behind;
+
+/* At most so many packets, at least 1, for write(), which one thread calls at a time. ahead: all
+ * are made now, and stay. NULL: no memory. */
+struct rs_behind *rs_behind_create(uint32_t packets, bool ahead,
+				   void (*write)(struct rs_store_packet *packet));
+
+/* Hands a packet over, and gives an empty one of the same stream for it. */
+struct rs_store_packet *rs_behind_swap(struct rs_behind *behind, struct rs_store_packet *packet);
+
+/* Hands over a stream's last one, and does not wait. */
+void rs_behind_end(struct rs_behind *behind, struct rs_store_packet *packet);
+
+/* Whether packets wait that nobody writes. */
+bool rs_behind_waits(struct rs_behind *behind);
+
+/* Writes what waits now, unless somebody does. */
+void rs_behind_write(struct rs_behind *behind);
+
+/* Writes what waits; nobody else calls any more. NULL is nothing. */
+void rs_behind_destroy(struct rs_behind *behind);
+
+#endif

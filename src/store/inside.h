@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the two halves of the store's writer share: the directory and its description (writer.c),
+ * the packets (packets.c).
+ *
+ * Threads: the packet in the making is its filler's; a stream's file and counts are of the one
+ * thread that writes its packets just now, or of the filler where they don't wait (behind.h). The
+ * description, metadata, index and list of streams are under the store's lock, which is taken once
+ * a packet, by who writes it.
+ */
+#ifndef RS_STORE_INSIDE_H
+#define RS_STORE_INSIDE_H
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include "store/behind.h"
+#include "store/describe.h"
+#include "store/keep.h"
+#include "store/writer.h"
+
+struct rs_store_stream {
+	struct rs_store *store;
+	struct rs_store_stream *next;
+	const struct rs_stream *identity;
+	struct rs_class *class;
+	/* The filler's. */
+	struct rs_store_packet *packet; /* NULL: ended */
+	bool waiting;			/* since since_ns */
+	uint64_t since_ns;
+	struct rs_behind *behind; /* where finished ones wait; NULL: they don't */
+	/* Of who writes it. */
+	int fd;
+	uint64_t offset; /* where the next packet goes */
+	uint64_t sequence;
+	uint64_t total_records, total_lost; /* since the start */
+	/* Lost by us, not told in band yet. */
+	uint64_t unsaid, unsaid_from, unsaid_to;
+};
+
+struct rs_store {
+	char *directory;      /* NULL: it keeps packets in memory */
+	struct rs_keep *keep; /* then */
+	struct rs_describe describe;
+	pthread_mutex_t lock;
+	struct rs_store_stream *streams;
+	uint8_t uuid[16];
+	/* The description so far; on disk up to describe_done. */
+	FILE *describe_file;
+	char *describe_text;
+	size_t describe_bytes, describe_done;
+	int describe_fd;
+	bool metadata_stale;
+	FILE *index_file;
+	int state_fd;
+	struct rs_behind **behind; /* queues of finished packets, streams take turns */
+	uint32_t n_behind;
+	struct rs_error *error; /* the first of any write, for the state and close */
+	struct rs_store_summary progress;
+};
+
+/* Writes what is new in the description, and the metadata if that is anything. Under the lock. */
+struct rs_error *rs_store_describe_sync(struct rs_store *store, bool changed);
+
+/* Keeps a copy of the first error; gives it back. Under the lock. */
+struct rs_error *rs_store_keep_error(struct rs_store *store, struct rs_error *err);
+
+/* Writes what is left of a stream, were it a loss alone. Errors are kept. */
+void rs_store_stream_close(struct rs_store_stream *stream);
+
+#endif

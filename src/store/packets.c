@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The packets of a store's streams: filled, finished, written or kept; what of them is lost is told
+ * with the next. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/check.h"
+#include "store/inside.h"
+
+static struct rs_error *write_all(const struct rs_store_stream *stream, const uint8_t *from,
+				  uint32_t bytes)
+{
+	uint32_t done = 0;
+
+	while (done < bytes) {
+		ssize_t n = pwrite(stream->fd, from + done, bytes - done,
+				   (off_t)(stream->offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return rs_error_errno(n ? errno : ENOSPC, "%s/stream_%u, offset 0x%llx",
+					      stream->store->directory, stream->identity->index,
+					      (unsigned long long)(stream->offset + done));
+		done += (uint32_t)n;
+	}
+	return NULL;
+}
+
+/* Into memory, instead of the file. */
+static struct rs_error *keep_packet(const struct rs_store_stream *stream,
+				    const struct rs_drained *what, const uint8_t *content)
+{
+	if (rs_keep_add(stream->store->keep, stream->identity->index, what, content,
+			rs_clock_ns(stream->class->clock, what->last_tsc)))
+		return NULL;
+	return rs_error_no_memory();
+}
+
+/* Puts a packet's head before its content. */
+static void head_put(const struct rs_store_stream *stream, const struct rs_drained *what,
+		     uint8_t *content)
+{
+	int cpu = stream->identity->cpu;
+	uint64_t bytes = sizeof(struct rs_packet_head) + what->bytes;
+	struct rs_packet_head head = {
+		.magic = RS_CTF_MAGIC,
+		.class_index = stream->class->index,
+		.stream_index = stream->identity->index,
+		.ts_begin = what->first_tsc,
+		.ts_end = what->last_tsc,
+		.content_bits = (bytes - what->padding) * 8,
+		.packet_bits = bytes * 8,
+		.events_discarded = stream->total_lost,
+		.sequence = stream->sequence,
+		.cpu_id = cpu < 0 ? RS_PACKET_CPU_UNKNOWN : (uint32_t)cpu,
+		.records = what->records,
+	};
+
+	memcpy(head.uuid, stream->store->uuid, sizeof(head.uuid));
+	head.check = rs_packet_check(&head, content, what->bytes);
+	memcpy(content - sizeof(head), &head, sizeof(head));
+}
+
+/* A packet after lost ones begins with the loss, which is put before its content; *what becomes
+ * both. */
+static uint8_t *unsaid_put(const struct rs_store_stream *stream, struct rs_drained *what,
+			   uint8_t *content)
+{
+	const uint32_t bytes = RS_LOST_SLOTS * RS_SLOT_BYTES;
+	struct rs_lost lost = { .count = stream->unsaid,
+				.from = stream->unsaid_from,
+				.to = stream->unsaid_to,
+				.why = RS_LOST_STORAGE };
+
+	content -= bytes;
+	rs_record_write_lost(content, (uint64_t)RS_CPU_UNKNOWN << RS_CPU_SHIFT, &lost,
+			     stream->unsaid_to);
+	if (!what->bytes) {
+		what->last_tsc = stream->unsaid_to;
+		what->padding = RS_LOST_PADDING;
+	}
+	what->first_tsc = stream->unsaid_to;
+	what->bytes += bytes;
+	what->lost += stream->unsaid;
+	return content;
+}
+
+/* After a write that failed: what the packet held is lost, and what it told of losses unsaid. */
+static void packet_lost(struct rs_store_stream *stream, const struct rs_drained *what)
+{
+	if (!stream->unsaid)
+		stream->unsaid_from = what->first_tsc;
+	if (what->bytes)
+		stream->unsaid_to = what->last_tsc;
+	stream->unsaid += what->records + what->lost;
+	stream->total_lost += what->records;
+	/* Half a packet must not stay in front of the next one. */
+	if (stream->fd >= 0 && ftruncate(stream->fd, (off_t)stream->offset))
+		return; /* the reader finds the half packet, and says so */
+}
+
+/* What packet_write() has made of a packet, for the store's index, progress and error. */
+static void packet_tell(struct rs_store *store, const struct rs_index_entry *entry, uint64_t lost,
+			struct rs_error *err)
+{
+	pthread_mutex_lock(&store->lock);
+	if (!err && store->index_file)
+		fwrite(entry, sizeof(*entry), 1, store->index_file);
+	rs_store_keep_error(store, err);
+	store->progress.records += err ? 0 : entry->records;
+	store->progress.bytes += err ? 0 : entry->bytes;
+	store->progress.lost += lost + (err ? entry->records : 0);
+	pthread_mutex_unlock(&store->lock);
+}
+
+/* Writes records that stand behind a packet's front: the loss that is yet to be told, the head. */
+static struct rs_error *packet_write(struct rs_store_stream *stream,
+				     const struct rs_drained *records, uint8_t *content)
+{
+	const uint32_t head = sizeof(struct rs_packet_head);
+	struct rs_store *store = stream->store;
+	struct rs_drained what = *records;
+	struct rs_index_entry entry;
+	struct rs_error *err;
+
+	stream->total_lost += records->lost;
+	if (stream->unsaid) /* its count went into total_lost when it was lost */
+		content = unsaid_put(stream, &what, content);
+	entry = (struct rs_index_entry){
+		.stream = stream->identity->index,
+		.records = what.records,
+		.offset = stream->offset,
+		.bytes = head + what.bytes,
+		.ts_begin = what.first_tsc,
+		.ts_end = what.last_tsc,
+		.events_discarded = stream->total_lost,
+	};
+	pthread_mutex_lock(&store->lock);
+	err = rs_store_describe_sync(store, false);
+	pthread_mutex_unlock(&store->lock);
+	if (!err && store->keep) {
+		err = keep_packet(stream, &what, content);
+	} else if (!err) {
+		head_put(stream, &what, content);
+		err = write_all(stream, content - head, head + what.bytes);
+	}
+	if (err) {
+		packet_lost(stream, records);
+	} else {
+		stream->offset += head + what.bytes;
+		stream->sequence++;
+		stream->total_records += what.records;
+		stream->unsaid = 0;
+	}
+	packet_tell(store, &entry, records->lost, err);
+	return err;
+}
+
+/* Nothing more goes into a stream but, at the close, what is yet to be said. */
+static void file_shut(struct rs_store_stream *stream)
+{
+	if (stream->unsaid || stream->fd < 0)
+		return;
+	close(stream->fd);
+	stream->fd = -1;
+}
+
+/* One that has waited. */
+static void write_behind(struct rs_store_packet *packet)
+{
+	struct rs_store_stream *stream = packet->stream;
+
+	if (packet->what.bytes) /* errors are kept by rs_store_keep_error() */
+		rs_error_free(packet_write(stream, &packet->what, packet->content));
+	if (packet->last)
+		file_shut(stream);
+}
+
+struct rs_error *rs_store_set_behind(struct rs_store *store, uint32_t queues, uint64_t bytes,
+				     bool ahead)
+{
+	uint64_t packets = bytes / sizeof(struct rs_store_packet) / queues;
+
+	store->behind = calloc(queues, sizeof(struct rs_behind *));
+	if (!store->behind)
+		return rs_error_no_memory();
+	for (; store->n_behind < queues; store->n_behind++) {
+		store->behind[store->n_behind] =
+			rs_behind_create(packets ? (uint32_t)packets : 1, ahead, write_behind);
+		if (!store->behind[store->n_behind])
+			return rs_error_no_memory();
+	}
+	return NULL;
+}
+
+bool rs_store_waits(const struct rs_store_stream *stream)
+{
+	return stream->behind && rs_behind_waits(stream->behind);
+}
+
+void rs_store_write(const struct rs_store_stream *stream)
+{
+	if (stream->behind)
+		rs_behind_write(stream->behind);
+}
+
+void rs_store_write_queue(struct rs_store *store, uint32_t queue)
+{
+	if (queue < store->n_behind)
+		rs_behind_write(store->behind[queue]);
+}
+
+/* The packet in the making is finished, and a new one begins. */
+static struct rs_error *packet_finish(struct rs_store_stream *stream)
+{
+	struct rs_store_packet *packet = stream->packet;
+	struct rs_error *err = NULL;
+
+	stream->waiting = false;
+	if (stream->behind) {
+		stream->packet = rs_behind_swap(stream->behind, packet);
+	} else {
+		err = packet_write(stream, &packet->what, packet->content);
+		packet->what = (struct rs_drained){ 0 };
+	}
+	return err;
+}
+
+/* A packet that is kept in memory may begin with a loss, and is one of several, for the oldest that
+ * does not fit any more is dropped whole. */
+static uint32_t content_bytes(const struct rs_store_stream *stream)
+{
+	const struct rs_keep *keep = stream->store->keep;
+	uint64_t part = keep ? keep->limits.bytes / 4 & ~UINT64_C(7) : RS_PACKET_BYTES;
+
+	if (part < 2 * RS_DRAIN_ROOM_MIN)
+		part = 2 * RS_DRAIN_ROOM_MIN;
+	if (part > RS_PACKET_BYTES)
+		part = RS_PACKET_BYTES;
+	part -= sizeof(struct rs_packet_head);
+	return (uint32_t)part - (keep ? RS_LOST_SLOTS * RS_SLOT_BYTES : 0);
+}
+
+struct rs_error *rs_store_room(struct rs_store_stream *stream, uint8_t **at, uint32_t *bytes)
+{
+	struct rs_error *err = NULL;
+
+	if (content_bytes(stream) - stream->packet->what.bytes < RS_DRAIN_ROOM_MIN)
+		err = packet_finish(stream);
+	*at = stream->packet->content + stream->packet->what.bytes;
+	*bytes = content_bytes(stream) - stream->packet->what.bytes;
+	return err;
+}
+
+void rs_store_take(struct rs_store_stream *stream, const struct rs_drained *drained)
+{
+	struct rs_drained *what = &stream->packet->what;
+
+	if (!drained->bytes)
+		return;
+	if (!what->bytes)
+		what->first_tsc = drained->first_tsc;
+	what->last_tsc = drained->last_tsc;
+	what->bytes += drained->bytes;
+	what->padding = drained->padding;
+	what->records += drained->records;
+	what->lost += drained->lost;
+}
+
+struct rs_error *rs_store_flush(struct rs_store_stream *stream, uint64_t now_ns, uint64_t age_ns)
+{
+	if (!stream->packet || !stream->packet->what.bytes)
+		return NULL;
+	if (!stream->waiting) {
+		stream->waiting = true;
+		stream->since_ns = now_ns;
+	}
+	if (age_ns && now_ns - stream->since_ns < age_ns)
+		return NULL;
+	return packet_finish(stream);
+}
+
+void rs_store_progress(struct rs_store *store, struct rs_store_summary *summary)
+{
+	pthread_mutex_lock(&store->lock);
+	*summary = store->progress;
+	summary->streams = store->describe.n_streams;
+	pthread_mutex_unlock(&store->lock);
+}
+
+struct rs_error *rs_store_end_stream(struct rs_store_stream *stream)
+{
+	struct rs_store_packet *packet = stream->packet;
+	struct rs_error *err = NULL;
+
+	if (!packet)
+		return NULL;
+	if (stream->behind) {
+		rs_behind_end(stream->behind, packet);
+	} else {
+		err = rs_store_flush(stream, 0, 0);
+		file_shut(stream);
+		free(packet);
+	}
+	stream->packet = NULL;
+	return err;
+}
+
+void rs_store_stream_close(struct rs_store_stream *stream)
+{
+	uint8_t front[RS_PACKET_FRONT];
+
+	stream->behind = NULL;
+	if (stream->packet && stream->packet->what.bytes)
+		rs_error_free(rs_store_flush(stream, 0, 0));
+	else if (stream->unsaid)
+		rs_error_free(
+			packet_write(stream, &(struct rs_drained){ 0 }, front + sizeof(front)));
+}
