@@ -235,5 +235,6 @@ int main(int argc, char **argv)
 	figure_of_pace();
 	figure_of_collector();
 	rs_ring_unmap(&memory);
+	unlink(ring_path);
 	return 0;
 }

@@ -42,19 +42,12 @@ struct access {
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-/* The header as it stands, each field once; the magic first. */
+/* The header as it stands, each field once; none where there is no room for one. */
 static void access_header(void *ctx)
 {
 	struct access *a = ctx;
-	const struct rs_sbuf *ring = a->ring->mem;
-	struct rs_sbuf *copy = a->to;
 
-	/* Pairs with the release of magic in rs_sbuf_create(). */
-	copy->magic = __atomic_load_n(&ring->magic, __ATOMIC_ACQUIRE);
-	copy->ele_num = __atomic_load_n(&ring->ele_num, __ATOMIC_RELAXED);
-	copy->ele_size = __atomic_load_n(&ring->ele_size, __ATOMIC_RELAXED);
-	copy->flags = __atomic_load_n(&ring->flags, __ATOMIC_RELAXED);
-	copy->size = __atomic_load_n(&ring->size, __ATOMIC_RELAXED);
+	rs_sbuf_header_read(a->ring->mem, a->ring->bytes, a->to);
 }
 
 /* Skips by the writer's position: plain rings. What is unread of it is counted. */
@@ -133,6 +126,18 @@ static void access_attach_log(void *ctx)
 		a->status = RS_SBUF_BAD_POSITION;
 }
 
+/* What its header says, and what is wrong with that. */
+static struct rs_error *unsound(const char *path, enum rs_sbuf_status status,
+				const struct rs_sbuf *copy, size_t bytes)
+{
+	return rs_error_create(RS_DAMAGED,
+			       "%s: %s: its header says %u elements of %u bytes, %u bytes in all, "
+			       "head %u, tail %u, and %zu bytes are there; it is read when its "
+			       "writer has made it anew",
+			       path, rs_sbuf_status_text(status), copy->ele_num, copy->ele_size,
+			       copy->size, copy->head, copy->tail, bytes);
+}
+
 static struct rs_error *map(int fd, const char *path, size_t bytes, struct rs_live_ring *r)
 {
 	void *mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -161,8 +166,7 @@ static struct rs_error *map_device(int fd, const char *path, struct rs_live_ring
 	if (!there || (copy.magic != RS_SBUF_MAGIC && copy.magic != RS_SBUF_MAGIC_LAST))
 		return NULL; /* none yet */
 	if (!copy.size || copy.size > RS_SBUF_SIZE_MAX)
-		return rs_error_create(RS_DAMAGED, "%s: %s", path,
-				       rs_sbuf_status_text(RS_SBUF_BAD_GEOMETRY));
+		return unsound(path, RS_SBUF_BAD_GEOMETRY, &copy, page);
 	bytes = sizeof(copy) + copy.size;
 	return map(fd, path, (bytes + page - 1) / page * page, r);
 }
@@ -177,7 +181,8 @@ static struct rs_error *log_make(struct rs_live_ring *r, struct rs_log_epoch *ep
 }
 
 static struct rs_error *attach_log(const char *path, bool keep, struct rs_live_ring *r,
-				   struct rs_log_epoch *epoch, bool *none)
+				   const struct rs_sbuf *copy, struct rs_log_epoch *epoch,
+				   bool *none)
 {
 	struct access a = { .ring = r, .keep = keep };
 	struct rs_error *err = log_make(r, epoch);
@@ -188,7 +193,7 @@ static struct rs_error *attach_log(const char *path, bool keep, struct rs_live_r
 	if (*none)
 		return NULL;
 	if (a.status != RS_SBUF_OK)
-		return rs_error_create(RS_DAMAGED, "%s: %s", path, rs_sbuf_status_text(a.status));
+		return unsound(path, a.status, copy, r->bytes);
 	r->inner = rs_port_log(r->log);
 	return NULL;
 }
@@ -229,14 +234,14 @@ static struct rs_error *attach(const char *path, bool keep, struct rs_live_ring 
 	r->magic = copy.magic;
 	r->overwrites = copy.flags & RS_SBUF_OVERWRITE || is_last_log(&copy);
 	if (is_last_log(&copy))
-		return attach_log(path, keep, r, epoch, none);
+		return attach_log(path, keep, r, &copy, epoch, none);
 	if (r->overwrites && !(copy.flags & RS_SBUF_POSITIONED))
 		return rs_error_create(RS_DAMAGED,
 				       "%s: it overwrites, and its readers must take its writer's "
 				       "lock: only that program can read it",
 				       path);
 	if (copy.ele_size == RS_LOG_ELEMENT_BYTES)
-		return attach_log(path, keep, r, epoch, none);
+		return attach_log(path, keep, r, &copy, epoch, none);
 	there = rs_guard(r->overwrites ? access_attach_overwrite : access_attach_plain, &a);
 	*none = !there || a.status == RS_SBUF_NO_MAGIC;
 	if (*none)
@@ -247,7 +252,7 @@ static struct rs_error *attach(const char *path, bool keep, struct rs_live_ring 
 				       "ring of a trace or a log",
 				       path, copy.ele_size, RS_SLOT_BYTES, RS_LOG_ELEMENT_BYTES);
 	if (a.status != RS_SBUF_OK)
-		return rs_error_create(RS_DAMAGED, "%s: %s", path, rs_sbuf_status_text(a.status));
+		return unsound(path, a.status, &copy, r->bytes);
 	r->inner = r->overwrites ? rs_port_overwrite(&r->overwrite) : rs_port_local(&r->consumer);
 	return NULL;
 }
