@@ -151,13 +151,15 @@ static uint64_t guest_ns(const struct recording *r)
 	return r->made.icount << r->made.shift;
 }
 
-/* Where it is, and what it came to. QEMU may go at any moment: that is no error here. */
-static void look(struct recording *r)
+/* Where it is, and what it came to. QEMU may go at any moment: that is no error here, but false. */
+static bool look(struct recording *r)
 {
 	json_t *result = NULL;
 	struct stat st;
+	struct rs_error *err = rs_qmp_execute(r->qemu.qmp, "query-replay", NULL, &result);
+	bool there = !err || rs_error_code(err) != RS_ABSENT;
 
-	rs_error_free(rs_qmp_execute(r->qemu.qmp, "query-replay", NULL, &result));
+	rs_error_free(err);
 	if (json_is_integer(json_object_get(result, "icount")))
 		r->made.icount = (uint64_t)json_integer_value(json_object_get(result, "icount"));
 	json_decref(result);
@@ -166,6 +168,7 @@ static void look(struct recording *r)
 	if (r->shows)
 		fprintf(stderr, "\r\033[K%.1f s of the guest's time, log %.1f KB",
 			(double)guest_ns(r) / 1e9, (double)r->log_bytes / 1e3);
+	return there;
 }
 
 /* Why it is to end now; NULL: not yet. */
@@ -220,11 +223,12 @@ static struct rs_error *go_on(struct recording *r)
 	const struct timespec tick = { .tv_nsec = TICK_NS };
 	const char *why = NULL;
 	uint64_t looked = 0;
+	bool there = true;
 	struct rs_error *err;
 
-	while (rs_qemu_runs(&r->qemu) && !why) {
+	while (rs_qemu_runs(&r->qemu) && there && !why) {
 		if (rs_cli_now_ns() - looked >= LOOK_NS) {
-			look(r);
+			there = look(r);
 			looked = rs_cli_now_ns();
 		}
 		why = end_reason(r);

@@ -160,13 +160,18 @@ static bool is_time(struct snapshot *s)
 	       (s->time_ns && clock_ns(s) >= s->time_ns);
 }
 
+static bool runs(struct snapshot *s)
+{
+	return rs_qemu_runs(&s->qemu) && !rs_qmp_ends(s->qemu.qmp);
+}
+
 static struct rs_error *wait_for_it(struct snapshot *s)
 {
 	const struct timespec tick = { .tv_nsec = TICK_NS };
 
-	while (rs_qemu_runs(&s->qemu) && !is_time(s))
+	while (runs(s) && !is_time(s))
 		nanosleep(&tick, NULL); /* a signal ends it */
-	if (rs_qemu_runs(&s->qemu))
+	if (runs(s))
 		return NULL;
 	return rs_error_create(RS_FAILED, "the guest ended before it was taken: %s has its words",
 			       s->console);

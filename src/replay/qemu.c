@@ -252,17 +252,32 @@ static struct rs_error *ending(struct rs_qemu *qemu)
 	return NULL;
 }
 
-struct rs_error *rs_qemu_quit(struct rs_qemu *qemu)
+/*
+ * A QEMU that shuts down may sleep for ever, where a command of QMP's came meanwhile: its main loop
+ * waits for who answers that, and he for the main loop (QEMU 7.2's monitor_cleanup()). A signal
+ * wakes it, and asks for no more than what it is doing.
+ */
+struct rs_error *rs_qemu_ended(struct rs_qemu *qemu)
 {
 	rs_gdb_close(qemu->gdb); /* a machine that it holds would not go */
 	qemu->gdb = NULL;
-	if (rs_qemu_runs(qemu) && qemu->qmp)
-		rs_error_free(rs_qmp_execute(qemu->qmp, "quit", NULL, NULL));
-	for (int i = 0; i < QUIT_LOOKS && rs_qemu_runs(qemu); i++)
+	for (int i = 1; i <= QUIT_LOOKS && rs_qemu_runs(qemu); i++) {
 		pause_ns(LOOK_NS);
+		if (i % END_LOOKS == 0)
+			kill(qemu->pid, SIGTERM);
+	}
 	if (rs_qemu_runs(qemu))
 		return rs_error_create(RS_FAILED, "QEMU does not quit; it was killed");
 	return ending(qemu);
+}
+
+struct rs_error *rs_qemu_quit(struct rs_qemu *qemu)
+{
+	rs_gdb_close(qemu->gdb);
+	qemu->gdb = NULL;
+	if (rs_qemu_runs(qemu) && qemu->qmp)
+		rs_error_free(rs_qmp_execute(qemu->qmp, "quit", NULL, NULL));
+	return rs_qemu_ended(qemu);
 }
 
 void rs_qemu_end(struct rs_qemu *qemu)

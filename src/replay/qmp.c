@@ -17,6 +17,7 @@ struct rs_qmp {
 	char *line;   /* what was read, and is no whole line yet */
 	size_t used;  /* of it */
 	bool listens; /* capabilities are negotiated */
+	bool ends;    /* it has said that it shuts down */
 };
 
 static int64_t now_ms(void)
@@ -119,7 +120,15 @@ static struct rs_error *send_line(struct rs_qmp *qmp, const json_t *command)
 	return err;
 }
 
-/* A command and its answer; events that come before that are skipped. */
+/* What it tells unasked. */
+static void take_event(struct rs_qmp *qmp, const json_t *event)
+{
+	const char *name = json_string_value(json_object_get(event, "event"));
+
+	qmp->ends |= name && !strcmp(name, "SHUTDOWN");
+}
+
+/* A command and its answer, which need not come from a QEMU that shuts down. */
 static struct rs_error *exchange(struct rs_qmp *qmp, const char *command, json_t *arguments,
 				 json_t **result)
 {
@@ -130,11 +139,12 @@ static struct rs_error *exchange(struct rs_qmp *qmp, const char *command, json_t
 
 	json_decref(sent);
 	while (!err) {
-		err = object_by(qmp, deadline, &object);
+		err = qmp->ends ? gone() : object_by(qmp, deadline, &object);
 		if (!err && !object)
 			err = rs_error_create(RS_FAILED, "QEMU does not answer to %s", command);
 		if (err || !json_object_get(object, "event"))
 			break;
+		take_event(qmp, object);
 		json_decref(object);
 	}
 	if (err)
@@ -156,7 +166,9 @@ struct rs_error *rs_qmp_execute(struct rs_qmp *qmp, const char *command, json_t 
 {
 	struct rs_error *err = NULL;
 
-	if (!qmp->listens)
+	if (qmp->ends)
+		err = gone();
+	else if (!qmp->listens)
 		err = exchange(qmp, "qmp_capabilities", NULL, NULL);
 	if (err) {
 		json_decref(arguments);
@@ -164,6 +176,11 @@ struct rs_error *rs_qmp_execute(struct rs_qmp *qmp, const char *command, json_t 
 	}
 	qmp->listens = true;
 	return exchange(qmp, command, arguments, result);
+}
+
+bool rs_qmp_ends(const struct rs_qmp *qmp)
+{
+	return qmp->ends;
 }
 
 static struct rs_error *greet(struct rs_qmp *qmp)

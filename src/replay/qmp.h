@@ -19,8 +19,12 @@ struct rs_error *rs_qmp_adopt(int fd, struct rs_qmp **qmp);
 void rs_qmp_close(struct rs_qmp *qmp); /* NULL is nothing */
 
 /* Executes a command; takes over arguments (NULL: none). *result is the caller's; NULL: not wanted.
- * Events that come meanwhile are skipped. RS_ABSENT: QEMU has gone. */
+ * Events that come meanwhile are skipped. RS_ABSENT: QEMU has gone, or says that it shuts down, and
+ * may not answer any more. */
 struct rs_error *rs_qmp_execute(struct rs_qmp *qmp, const char *command, json_t *arguments,
 				json_t **result);
+
+/* Whether it has said, while a command was executed, that it shuts down. */
+bool rs_qmp_ends(const struct rs_qmp *qmp);
 
 #endif

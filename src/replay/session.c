@@ -317,7 +317,7 @@ static struct rs_error *has_ended(struct rs_session *s)
 	s->ended = true;
 	s->stands = false;
 	rs_fast_leave(s->fast);
-	return rs_error_wrap(rs_qemu_quit(&s->qemu),
+	return rs_error_wrap(rs_qemu_ended(&s->qemu),
 			     "the replay does not go as the recording went");
 }
 

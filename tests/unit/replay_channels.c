@@ -300,6 +300,28 @@ TEST(qmp_asks_and_is_told)
 	other_end(&o);
 }
 
+/* Its main loop may sleep then, and not answer. */
+TEST(qmp_of_one_that_shuts_down)
+{
+	static const struct turn turns[] = {
+		GREETING,
+		{ "\"query-replay\"", "{\"event\": \"SHUTDOWN\", \"data\": {\"guest\": true}}\n" },
+		{ "\"never\"", "" },
+	};
+	struct rs_qmp *qmp = NULL;
+	struct other o;
+
+	BEGIN(&o, turns);
+	if (CHECK_OK(rs_qmp_adopt(o.ours, &qmp))) {
+		CHECK(!rs_qmp_ends(qmp));
+		CHECK_ERR(rs_qmp_execute(qmp, "query-replay", NULL, NULL), RS_ABSENT, "gone");
+		CHECK(rs_qmp_ends(qmp));
+		CHECK_ERR(rs_qmp_execute(qmp, "quit", NULL, NULL), RS_ABSENT, "gone");
+	}
+	rs_qmp_close(qmp);
+	other_end(&o);
+}
+
 TEST(qmp_says_nonsense)
 {
 	static const struct turn turns[] = {
