@@ -79,7 +79,7 @@ static uint32_t decimals_of(uint64_t value)
 #undef E12
 }
 
-#define E8 100000000u
+#define E8 RS_OUT_E8
 
 /* A value below 10^8 as eight digits, the first in the lowest byte: all of them at once. */
 static inline uint64_t eight_digits(uint32_t value)
@@ -126,6 +126,11 @@ void rs_out_dec_long(struct rs_out *out, uint64_t value)
 	}
 }
 
+void rs_out_eight(struct rs_out *out, uint32_t value)
+{
+	put_last(out, eight_digits(value), 8);
+}
+
 void rs_out_signed(struct rs_out *out, int64_t value)
 {
 	if (value < 0)
@@ -143,6 +148,14 @@ void rs_out_hex(struct rs_out *out, uint64_t value)
 		rs_out_char(out, "0123456789abcdef"[value]);
 		return;
 	}
+	rs_out_hex_digits(out, value, n);
+}
+
+void rs_out_hex_digits(struct rs_out *out, uint64_t value, uint32_t least)
+{
+	uint32_t n = (uint32_t)(67 - __builtin_clzll(value | 1)) / 4;
+
+	n = n < least ? least : n;
 	if (n > 8) {
 		put_last(out, eight_nibbles((uint32_t)(value >> 32)), n - 8);
 		n = 8;

@@ -91,8 +91,14 @@ static inline void rs_out_dec(struct rs_out *out, uint64_t value)
 		rs_out_dec_long(out, value);
 }
 
+/* All eight decimals of a value below 10^8: what follows the others of a larger one. */
+#define RS_OUT_E8 100000000u
+void rs_out_eight(struct rs_out *out, uint32_t value);
+
 void rs_out_signed(struct rs_out *out, int64_t value);
 void rs_out_hex(struct rs_out *out, uint64_t value); /* with 0x */
+/* Without, and of so many digits at least, 1 to 16. */
+void rs_out_hex_digits(struct rs_out *out, uint64_t value, uint32_t least);
 
 /* ns as seconds with nine decimals. */
 void rs_out_seconds(struct rs_out *out, int64_t ns);

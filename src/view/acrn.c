@@ -47,14 +47,17 @@ struct value {
 	bool negative;
 };
 
-/* What the lines of an event have in common: " 0x0000000000000010 ", "vcpu exit". */
+/* What the lines of an event have in common: " 0x0000000000000010 ", "vcpu exit", " [reason = ". */
 #define COMMON_EVENTS 64u /* remembered, by address */
 #define COMMON_MAX    64u
+#define COMMON_FIELDS 6u
 struct common {
 	const struct rs_event *event;
-	uint32_t names; /* bytes; 0: too long to be remembered */
+	uint32_t names; /* bytes; 0: too long to be remembered; and so of the fields */
+	uint32_t fields[COMMON_FIELDS];
 	char id[20];
 	char text[COMMON_MAX];
+	char field[COMMON_FIELDS][RS_OUT_PIECE];
 };
 
 struct acrn_view {
@@ -67,6 +70,10 @@ struct acrn_view {
 	uint64_t back_tsc;
 	struct rs_acrn_omitted omitted;
 	struct common common[COMMON_EVENTS];
+	/* The last stamp's decimals before the last eight: most are those of the next, too. */
+	uint64_t high;
+	uint32_t high_bytes;
+	char high_text[RS_OUT_PIECE];
 };
 
 /* ---- reading formats ------------------------------------------------------------------------ */
@@ -477,22 +484,6 @@ static void line_by_file(struct acrn_view *v, const struct rs_view *view,
 	rs_out_char(out, '\n');
 }
 
-/* Hexadecimal of so many digits, or of as many as it takes. */
-static void zero_hex(struct rs_out *out, uint64_t value, uint32_t width)
-{
-	static const char digits[] = "0123456789abcdef";
-	uint32_t n = value ? (67 - (uint32_t)__builtin_clzll(value)) / 4 : 1;
-	char *at;
-
-	n = n < width ? width : n;
-	at = out->buffer + out->used;
-	out->used += n;
-	while (n--) {
-		at[n] = digits[value & 15];
-		value >>= 4;
-	}
-}
-
 static const struct common *common_of(struct acrn_view *v, const struct rs_event *event)
 {
 	struct common *c = &v->common[((uintptr_t)event >> 6) % COMMON_EVENTS];
@@ -506,13 +497,37 @@ static const struct common *common_of(struct acrn_view *v, const struct rs_event
 	memcpy(c->id, id, sizeof(c->id));
 	n = snprintf(c->text, sizeof(c->text), "%s %s", event->class_name, event->name);
 	c->names = n < (int)sizeof(c->text) ? (uint32_t)n : 0;
+	for (uint32_t i = 0; i < COMMON_FIELDS && i < event->n_fields; i++) {
+		n = snprintf(c->field[i], RS_OUT_PIECE, "%s%s = ", i ? ", " : " [",
+			     event->fields[i].name);
+		c->fields[i] = n < (int)RS_OUT_PIECE ? (uint32_t)n : 0;
+	}
 	return c;
 }
 
-/* "CPU0 0x0000000000000010 123 vcpu exit" */
-static void line_head(struct acrn_view *v, const struct rs_view *view, uint64_t tsc)
+static void put_stamp(struct acrn_view *v, uint64_t tsc)
 {
-	const struct common *c = common_of(v, view->event);
+	struct rs_out *out = &v->base.out;
+	size_t from = out->used;
+	uint64_t high = tsc / RS_OUT_E8;
+
+	if (high && high == v->high) {
+		rs_out_piece(out, v->high_text, v->high_bytes);
+		rs_out_eight(out, (uint32_t)(tsc % RS_OUT_E8));
+		return;
+	}
+	rs_out_dec(out, tsc);
+	if (!high)
+		return;
+	v->high = high;
+	v->high_bytes = (uint32_t)(out->used - from) - 8;
+	memcpy(v->high_text, out->buffer + from, v->high_bytes);
+}
+
+/* "CPU0 0x0000000000000010 123 vcpu exit" */
+static void line_head(struct acrn_view *v, const struct common *c, const struct rs_view *view,
+		      uint64_t tsc)
+{
 	struct rs_out *out = &v->base.out;
 
 	rs_out_line(out);
@@ -522,7 +537,7 @@ static void line_head(struct acrn_view *v, const struct rs_view *view, uint64_t 
 	else
 		rs_out_dec(out, (uint64_t)view->cpu);
 	rs_out_bytes(out, c->id, sizeof(c->id));
-	rs_out_dec(out, tsc);
+	put_stamp(v, tsc);
 	rs_out_char(out, ' ');
 	if (c->names) {
 		rs_out_bytes(out, c->text, c->names);
@@ -533,18 +548,28 @@ static void line_head(struct acrn_view *v, const struct rs_view *view, uint64_t 
 	rs_out_text(out, view->event->name);
 }
 
-static void field(struct rs_out *out, const struct rs_view *view, const struct rs_field *f)
+/* " [reason = " */
+static void field_head(struct rs_out *out, const struct common *c, uint32_t i)
+{
+	if (i < COMMON_FIELDS && c->fields[i]) {
+		rs_out_piece(out, c->field[i], c->fields[i]);
+		return;
+	}
+	rs_out_bytes(out, i ? ", " : " [", 2);
+	rs_out_text(out, c->event->fields[i].name);
+	rs_out_bytes(out, " = ", 3);
+}
+
+static void field_value(struct rs_out *out, const struct rs_view *view, const struct rs_field *f)
 {
 	uint64_t value = rs_field_value(f, view->payload);
 	const char *name = f->show == RS_SHOW_ENUM ? rs_enum_name(f->values, value) : NULL;
 
-	rs_out_text(out, f->name);
-	rs_out_bytes(out, " = ", 3);
 	if (name) {
 		rs_out_text(out, name);
 	} else if (f->show == RS_SHOW_HEX) {
 		rs_out_bytes(out, "0x", 2);
-		zero_hex(out, value, 8);
+		rs_out_hex_digits(out, value, 8);
 	} else {
 		rs_out_dec(out, value);
 	}
@@ -552,12 +577,13 @@ static void field(struct rs_out *out, const struct rs_view *view, const struct r
 
 static void line_by_catalogue(struct acrn_view *v, const struct rs_view *view, uint64_t tsc)
 {
+	const struct common *c = common_of(v, view->event);
 	struct rs_out *out = &v->base.out;
 
-	line_head(v, view, tsc);
+	line_head(v, c, view, tsc);
 	for (uint16_t i = 0; i < view->event->n_fields; i++) {
-		rs_out_bytes(out, i ? ", " : " [", 2);
-		field(out, view, &view->event->fields[i]);
+		field_head(out, c, i);
+		field_value(out, view, &view->event->fields[i]);
 	}
 	rs_out_text(out, view->event->n_fields ? "]\n" : "\n");
 }

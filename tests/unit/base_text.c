@@ -245,6 +245,10 @@ TEST(out_numbers_equal_those_of_printf)
 		rs_out_hex(&out, (uint64_t)n);
 		rs_out_char(&out, ' ');
 		rs_out_seconds(&out, n);
+		rs_out_char(&out, ' ');
+		rs_out_hex_digits(&out, (uint64_t)n, 1 + i % 16);
+		rs_out_char(&out, ' ');
+		rs_out_eight(&out, (uint32_t)((uint64_t)n % RS_OUT_E8));
 		rs_out_char(&out, '\n');
 		random ^= random << 13, random ^= random >> 7, random ^= random << 17;
 	}
@@ -257,10 +261,11 @@ TEST(out_numbers_equal_those_of_printf)
 		if (i < sizeof(numbers) / sizeof(numbers[0]))
 			n = numbers[i];
 		wide = n < 0 ? -(__int128)n : n;
-		snprintf(expected, sizeof(expected), "%llu %lld 0x%llx %s%llu.%09llu",
+		snprintf(expected, sizeof(expected), "%llu %lld 0x%llx %s%llu.%09llu %0*llx %08llu",
 			 (unsigned long long)n, (long long)n, (unsigned long long)n,
 			 n < 0 ? "-" : "", (unsigned long long)(wide / 1000000000),
-			 (unsigned long long)(wide % 1000000000));
+			 (unsigned long long)(wide % 1000000000), (int)(1 + i % 16),
+			 (unsigned long long)n, (unsigned long long)n % RS_OUT_E8);
 		line = strsep(&rest, "\n");
 		if (!CHECK_STR(line, expected))
 			break;
