@@ -540,7 +540,7 @@ static void line_head(struct acrn_view *v, const struct common *c, const struct 
 	put_stamp(v, tsc);
 	rs_out_char(out, ' ');
 	if (c->names) {
-		rs_out_bytes(out, c->text, c->names);
+		rs_out_piece(out, c->text, c->names);
 		return;
 	}
 	rs_out_text(out, view->event->class_name);
@@ -585,7 +585,9 @@ static void line_by_catalogue(struct acrn_view *v, const struct rs_view *view, u
 		field_head(out, c, i);
 		field_value(out, view, &view->event->fields[i]);
 	}
-	rs_out_text(out, view->event->n_fields ? "]\n" : "\n");
+	if (view->event->n_fields)
+		rs_out_char(out, ']');
+	rs_out_char(out, '\n');
 }
 
 static void event(struct acrn_view *v, const struct rs_view *view)
