@@ -232,6 +232,18 @@ def need(program, package):
     return found
 
 
+def build(program, source, *words):
+    """Builds a guest's program. Missing: what this machine has can't link it (a static libc lacks);
+    a source that does not compile is no such thing, but an error."""
+    command = [need("cc", "gcc"), "-O2", *words, source]
+    done = subprocess.run([*command, "-fsyntax-only"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ValueError(f"{source}: {done.stderr}")
+    done = subprocess.run([*command, "-o", program], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Missing(f"{os.path.basename(program)} can't be linked here: {done.stderr[-200:]}")
+
+
 def libraries(*programs):
     """The shared objects that programs are started with, as files of an initramfs."""
     found = {}
