@@ -52,11 +52,11 @@ static void writer_new(struct writer *w, const char *path, bool overwrites)
 
 #define APART 1000 /* ticks: more than a step of any counter, or what two CPUs' differ by */
 
-/* Later than all before: a counter's step may hold two puts, and rings that differ in nothing but
- * their number are merged in its order. */
+/* Later than all of this thread before: a counter's step may hold two puts, and rings that differ
+ * in nothing but their number are merged in its order. */
 static uint64_t later(void)
 {
-	static uint64_t last;
+	static _Thread_local uint64_t last;
 	uint64_t now;
 
 	do
