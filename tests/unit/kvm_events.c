@@ -212,6 +212,32 @@ TEST(every_kind_of_event_fits_its_schema)
 	rs_kvm_close(m.session);
 }
 
+static void cause_exit(const struct machine *m, uint64_t in_the_vmm_ns)
+{
+	kit_exit_run(m->exit, RS_ISA_SVM, 0x7b, 5);
+	run_words(m->pio, 1, 0x3f8, 1, 0);
+	run_user_exit(m, 2, 0);
+	spend_ns(in_the_vmm_ns);
+	run_entry(m);
+}
+
+/* A session that has seen one exit, which was short for certain. */
+static bool open_after_a_short_one(struct machine *m)
+{
+	const struct rs_kvm_options options = { .than_ns = LONG_NS, .causes = true };
+	uint64_t began;
+
+	for (;;) {
+		if (!machine_open(m, &options, 0) || !CHECK_OK(rs_kvm_gate(m->session, true)))
+			return false;
+		began = rs_kvm_now();
+		cause_exit(m, 0);
+		if (was_short(began))
+			return true;
+		rs_kvm_close(m->session);
+	}
+}
+
 TEST(long_exits_are_recorded_without_the_others)
 {
 	struct read read = { .look_for = RS_KVM_ID_kvm_long_exit };
@@ -219,16 +245,8 @@ TEST(long_exits_are_recorded_without_the_others)
 	struct machine m;
 
 	KIT_NEEDS();
-	REQUIRE(machine_open(&m, &(struct rs_kvm_options){ .than_ns = LONG_NS, .causes = true },
-			     0));
-	REQUIRE_OK(rs_kvm_gate(m.session, true));
-	for (uint64_t i = 0; i < 2; i++) {
-		kit_exit_run(m.exit, RS_ISA_SVM, 0x7b, 5);
-		run_words(m.pio, 1, 0x3f8, 1, 0);
-		run_user_exit(&m, 2, 0);
-		spend_ns(i * 2 * LONG_NS);
-		run_entry(&m);
-	}
+	REQUIRE(open_after_a_short_one(&m));
+	cause_exit(&m, 2 * LONG_NS);
 	REQUIRE_OK(rs_kvm_gate(m.session, false));
 	read_all(m.session, &read);
 	CHECK_EQ_U64(read.records, 1);
@@ -344,20 +362,33 @@ TEST(what_waits_in_vain_is_lost_aloud)
 struct writer {
 	pthread_t thread;
 	int exit, entry;
+	uint64_t rounds; /* relaxed */
 };
 
 static bool stop;
 
 static void *write_exits(void *arg)
 {
-	const struct writer *w = arg;
+	struct writer *w = arg;
 	const struct kit_words entry = { .word = { 1 } };
 
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
 		kit_exit_run(w->exit, RS_ISA_VMX, 12, 1);
 		kit_run(w->entry, &entry, sizeof(entry));
+		__atomic_fetch_add(&w->rounds, 1, __ATOMIC_RELAXED);
 	}
 	return NULL;
+}
+
+/* Until each has made an exit and its entry from now on, however long it waits for a CPU. */
+static void all_write(const struct writer *writers)
+{
+	for (int i = 0; i < WRITERS; i++) {
+		uint64_t before = __atomic_load_n(&writers[i].rounds, __ATOMIC_RELAXED);
+
+		while (__atomic_load_n(&writers[i].rounds, __ATOMIC_RELAXED) < before + 2)
+			sched_yield();
+	}
 }
 
 /* Threads on all CPUs are at work while the gate is shut. */
@@ -381,7 +412,7 @@ TEST(counts_and_rings_agree_when_the_gate_is_shut)
 		REQUIRE(!pthread_create(&writers[i].thread, NULL, write_exits, &writers[i]));
 	}
 	REQUIRE_OK(rs_kvm_gate(m.session, true));
-	spend_ns(5000000);
+	all_write(writers);
 	REQUIRE_OK(rs_kvm_gate(m.session, false));
 	read_all(m.session, &read);
 	REQUIRE_OK(rs_kvm_snapshot(m.session, &got));

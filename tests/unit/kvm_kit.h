@@ -181,7 +181,7 @@ struct kit_words {
 };
 
 #define STEP_NS 200000
-#define LONG_NS 50000000 /* no test takes as long by accident */
+#define LONG_NS 50000000 /* by accident only where the machine stands still: was_short() */
 
 /* The programs of a session, by hand. */
 struct machine {
@@ -261,6 +261,12 @@ static inline void spend_ns(uint64_t ns)
 
 	while (rs_kvm_now() < until)
 		;
+}
+
+/* Whether what began then has not become a long one: the machine may stand still at any place. */
+static inline bool was_short(uint64_t began_ns)
+{
+	return rs_kvm_now() - began_ns < LONG_NS;
 }
 
 #endif
