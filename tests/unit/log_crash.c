@@ -24,7 +24,7 @@
 #define KILLS	   200
 #define LOG_BYTES  (256u << 10)
 #define TRACE_PART (64u << 10)
-#define WAIT_S	   60
+#define WAIT_MS	   60000
 
 RS_TRACE_CLASS(numbers, 0)
 RS_DEFINE_EVENT(number, numbers, "number", (u64, n), (u64, not_n));
@@ -70,7 +70,7 @@ static void child(const char *path, bool traces)
 /* Lets it write more than so many lines, and kills it. What it had finished before that. */
 static uint64_t kill_one(const char *path, bool traces, uint32_t lines)
 {
-	time_t end = time(NULL) + WAIT_S;
+	int64_t end = kit_now_ms() + WAIT_MS;
 	volatile uint32_t spin = random_next() % 20000;
 	uint64_t least;
 	pid_t pid;
@@ -80,7 +80,7 @@ static uint64_t kill_one(const char *path, bool traces, uint32_t lines)
 	pid = fork();
 	if (!pid)
 		child(path, traces);
-	while (__atomic_load_n(finished, __ATOMIC_ACQUIRE) <= lines && time(NULL) < end &&
+	while (__atomic_load_n(finished, __ATOMIC_ACQUIRE) <= lines && kit_now_ms() < end &&
 	       !waitpid(pid, &status, WNOHANG))
 		sched_yield();
 	while (spin)
@@ -382,20 +382,34 @@ static bool says(const char *path, const char *what)
 	return strstr(text, what);
 }
 
+/* An element's place in a lane's ring: half a ring from where the kill came. */
+static off_t far_from_newest(const char *path, off_t lane)
+{
+	struct rs_sbuf header = { 0 };
+	int fd = open(path, O_RDONLY);
+
+	CHECK(pread(fd, &header, sizeof(header), lane) == sizeof(header) && header.size);
+	close(fd);
+	if (!header.size)
+		return 0;
+	return (off_t)((header.tail / 80 + header.ele_num / 2) % header.ele_num * 80);
+}
+
 TEST(damaged_lane)
 {
 	const char *memory, *directory;
 	struct rs_log_left left;
 	struct recovered r;
+	const off_t lane = 4096 + (LOG_BYTES - 4096) / 2; /* the second half's: it is used first */
 	uint64_t least;
 
 	begin();
 	memory = kit_path("memory");
 	directory = kit_path("left");
 	least = kill_one(memory, false, 5000);
-	overwrite_at(memory, 4096 + (LOG_BYTES - 4096) / 2,
-		     64); /* the second half's first: it is used first */
-	overwrite_at(memory, 4096 + (LOG_BYTES - 4096) / 2 + 64 + 80 * 100, 80);
+	overwrite_at(memory, lane + (off_t)sizeof(struct rs_sbuf) + far_from_newest(memory, lane),
+		     80);
+	overwrite_at(memory, lane, sizeof(struct rs_sbuf));
 	REQUIRE_OK(rs_log_recover(memory, directory, 0, &left));
 	CHECK(left.damaged == 1 && strstr(left.remark, "lane 0: its header is damaged"));
 	CHECK(left.torn >= 1);
