@@ -14,8 +14,9 @@
 #include "event/layout.h"
 #include "event/view.h"
 
-#define VIEWS	     256
+#define VIEWS	     256u
 #define VIEWS_RECORD 3	   /* the most that one record makes: loss, clock-back, itself */
+#define KNOWN	     64u   /* kinds of records, remembered */
 #define FILES_MAX    1024u /* of a directory: physical CPUs */
 #define SLOTS	     2048u /* of a file in memory */
 #define FREQ_CYCLES  UINT64_C(1000000000) /* a cycle is shown as a ns */
@@ -42,12 +43,19 @@ struct acrn {
 	struct rs_foreign foreign;
 	struct rs_schema *schema;
 	struct file *files;
-	uint32_t n_files, n_raw;
+	struct file **order; /* those that did not end, by their next record; of the first of them
+				it may be taken already */
+	uint32_t n_files, n_order, n_raw;
 	uint64_t odd;		/* records with another n_data than their event's */
 	uint64_t backed;	/* stamps that went back */
 	uint64_t far;		/* stamps that are no time */
 	struct rs_error *error; /* the first damage; told at the end */
 	int64_t last_ns;
+	/* What a record's id and n_data make it, where that is known to be good; direct-mapped. */
+	struct {
+		uint64_t head; /* without the CPU; 0: nothing yet */
+		const struct rs_event *event;
+	} known[KNOWN];
 	size_t n;
 	struct rs_view views[VIEWS];
 	union {
@@ -115,20 +123,39 @@ bool rs_acrn_is_record(uint64_t head)
 	       RS_ID_PROVIDER(id) == RS_IDS_ACRN && id;
 }
 
+#define HEAD_MASK ((UINT64_C(1) << RS_CPU_SHIFT) - 1) /* all but the CPU */
+
+/* Handlers' ids differ from the others' above bit 12. */
+static uint32_t known_at(uint64_t head)
+{
+	return (uint32_t)(head ^ head >> 12) % KNOWN;
+}
+
+/* The event of a record that is as others before it; NULL: look at it. */
+static const struct rs_event *known_event(const struct acrn *a, uint64_t head)
+{
+	uint32_t at = known_at(head);
+
+	return a->known[at].head == (head & HEAD_MASK) ? a->known[at].event : NULL;
+}
+
 /* The event of a record; NULL: it makes no sense. */
 static const struct rs_event *event_of(struct acrn *a, uint64_t head)
 {
-	uint64_t id = rs_slot_id(head);
-	uint32_t n_data = n_data_of(head);
-	const struct rs_event *event;
+	const struct rs_event *event = known_event(a, head);
 
-	if (!rs_acrn_is_record(head))
-		return NULL;
-	event = rs_schema_find(a->schema, id);
-	if (!event)
-		return raw_event(a, head);
-	if (rs_acrn_n_data(event) != n_data && strcmp(event->class_name, "raw") != 0)
-		a->odd++;
+	if (event || !rs_acrn_is_record(head))
+		return event;
+	event = rs_schema_find(a->schema, rs_slot_id(head));
+	if (!event) {
+		event = raw_event(a, head);
+	} else if (rs_acrn_n_data(event) != n_data_of(head) &&
+		   strcmp(event->class_name, "raw") != 0) {
+		a->odd++; /* and so will be the next such one */
+		return event;
+	}
+	a->known[known_at(head)].head = head & HEAD_MASK;
+	a->known[known_at(head)].event = event;
 	return event;
 }
 
@@ -288,47 +315,87 @@ static void emit_record(struct acrn *a, struct file *f)
 	a->foreign.tally.records++;
 }
 
-/* The file with the earliest record, and the stamp up to which it stays that; false: take the
- * views first. *least NULL: all have ended. */
-static bool least_of(struct acrn *a, struct file **least, uint64_t *until)
+/*
+ * The records that a file stands at, as long as nothing is to be told before one and none is
+ * another file's turn: how many. Most are of these, and cost little.
+ */
+static size_t emit_run(struct acrn *a, struct file *f, uint64_t until)
 {
-	*least = NULL;
-	*until = UINT64_MAX;
-	for (uint32_t i = 0; i < a->n_files; i++) {
-		struct file *f = &a->files[i];
+	const struct rs_slot *slot = slot_at(f), *end;
+	struct rs_view *view = &a->views[a->n];
+	size_t n = (f->end - f->at) / RS_SLOT_BYTES;
+	uint64_t tsc = f->last_tsc;
+	int64_t ns = a->last_ns;
 
-		if (!file_look(a, f))
-			return false;
-		if (!f->event)
-			continue;
-		if (!*least || f->next_tsc < (*least)->next_tsc) {
-			*until = *least ? (*least)->next_tsc : UINT64_MAX;
-			*least = f;
-		} else if (f->next_tsc < *until) {
-			*until = f->next_tsc;
-		}
+	for (end = slot + (n < VIEWS - a->n ? n : VIEWS - a->n); slot < end; slot++) {
+		const struct rs_event *event = known_event(a, slot->head);
+		int64_t then = rs_clock_ns(&a->foreign.clock, slot->tsc);
+
+		if (!event || slot->tsc < tsc || slot->tsc >= until || then < ns)
+			break;
+		tsc = slot->tsc;
+		ns = then;
+		*view++ = (struct rs_view){ .ts_ns = ns,
+					    .tsc = tsc,
+					    .event = event,
+					    .stream = &f->stream,
+					    .payload = slot->payload,
+					    .payload_bytes = sizeof(slot->payload),
+					    .cpu = rs_view_cpu(&f->stream, slot->head) };
 	}
-	return true;
+	n = (size_t)(view - &a->views[a->n]);
+	a->last_ns = ns;
+	a->n += n;
+	a->foreign.tally.records += n;
+	f->last_tsc = tsc;
+	f->at += (uint32_t)(n * RS_SLOT_BYTES);
+	f->held = f->held || n;
+	f->event = n ? NULL : f->event;
+	return n;
+}
+
+/* Whose record comes first; of equal stamps, the first file's. */
+static bool before(const struct file *f, const struct file *g)
+{
+	return f->next_tsc < g->next_tsc || (f->next_tsc == g->next_tsc && f < g);
+}
+
+static int by_record(const void *a, const void *b)
+{
+	struct file *const *f = a, *const *g = b;
+
+	return before(*f, *g) ? -1 : 1;
+}
+
+/* Puts the first of the files to its place among the others, which are in order; one that ended
+ * has none. */
+static void place_first(struct acrn *a)
+{
+	struct file *f = a->order[0];
+	uint32_t at = 0;
+
+	for (; at + 1 < a->n_order && (!f->event || before(a->order[at + 1], f)); at++)
+		a->order[at] = a->order[at + 1];
+	a->order[at] = f;
+	a->n_order -= !f->event;
 }
 
 /* True: more may come. */
 static bool gather(struct acrn *a)
 {
-	struct file *f;
-	uint64_t until;
+	while (a->n_order && a->n + VIEWS_RECORD <= VIEWS) {
+		struct file *f = a->order[0];
+		uint64_t until = a->n_order > 1 ? a->order[1]->next_tsc : UINT64_MAX;
 
-	while (a->n + VIEWS_RECORD <= VIEWS) {
-		if (!least_of(a, &f, &until))
-			return true;
-		if (!f)
-			return false;
-		do {
-			emit_record(a, f);
+		if (!f->event) {
 			if (!file_look(a, f))
 				return true;
-		} while (f->event && f->next_tsc < until && a->n + VIEWS_RECORD <= VIEWS);
+			place_first(a);
+		} else if (f->damaged || !emit_run(a, f, until)) {
+			emit_record(a, f);
+		}
 	}
-	return true;
+	return a->n_order > 0;
 }
 
 /* Damage with no good record behind it. */
@@ -402,6 +469,7 @@ static void acrn_destroy(struct rs_source *source)
 		free(f->buffer);
 	}
 	free(a->files);
+	free(a->order);
 	free(a->foreign.streams);
 	rs_schema_destroy(a->schema);
 	rs_error_free(a->error);
@@ -439,9 +507,10 @@ static struct rs_error *acrn_create(uint32_t n_files, struct acrn **out)
 	a->foreign.source.ops = &acrn_ops;
 	a->last_ns = INT64_MIN;
 	a->files = calloc(n_files + 1, sizeof(*a->files));
+	a->order = calloc(n_files + 1, sizeof(*a->order));
 	a->foreign.streams = calloc(n_files + 1, sizeof(struct rs_stream *));
-	err = a->files && a->foreign.streams ? rs_schema_create("acrn", &a->schema)
-					     : rs_error_no_memory();
+	err = a->files && a->order && a->foreign.streams ? rs_schema_create("acrn", &a->schema)
+							 : rs_error_no_memory();
 	if (!err)
 		err = rs_schema_add_catalogue(a->schema, "acrn");
 	if (err)
@@ -494,6 +563,7 @@ static struct rs_error *begin(struct acrn *a, const struct rs_foreign_options *o
 		file_look(a, f);
 		if (!f->event)
 			continue;
+		a->order[a->n_order++] = f;
 		cpu = (uint32_t)(slot_at(f)->head >> RS_CPU_SHIFT);
 		/* Its records' own 8 bits are right, if the name does not agree with them. */
 		if (f->stream.cpu != RS_UNKNOWN && (f->stream.cpu & 0xff) != (int)cpu)
@@ -503,6 +573,7 @@ static struct rs_error *begin(struct acrn *a, const struct rs_foreign_options *o
 			clock->origin = f->next_tsc;
 		any = true;
 	}
+	qsort(a->order, a->n_order, sizeof(a->order[0]), by_record);
 	if (!told)
 		rs_foreign_remark(
 			&a->foreign.tally,
