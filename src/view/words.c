@@ -199,22 +199,28 @@ static struct rs_words_form *form_make(const struct rs_event *event)
 }
 
 /* NULL: there is no memory, which the output tells. */
-static const struct rs_words_form *form_of(struct rs_view_sink *s, const struct rs_event *event)
+static __attribute__((noinline)) struct rs_words_form *form_new(struct rs_view_sink *s,
+								const struct rs_event *event)
 {
 	struct rs_words_form **place = &s->forms[event->index % RS_WORDS_FORMS];
-	struct rs_words_form *form = *place;
+	struct rs_words_form *form = form_make(event);
 
-	while (form && form->event != event)
-		form = form->next;
-	if (form)
-		return form;
-	form = form_make(event);
 	if (!form) {
 		s->out.error = s->out.error ? s->out.error : ENOMEM;
 		return NULL;
 	}
 	form->next = *place;
 	return *place = form;
+}
+
+static inline const struct rs_words_form *form_of(struct rs_view_sink *s,
+						  const struct rs_event *event)
+{
+	const struct rs_words_form *form = s->forms[event->index % RS_WORDS_FORMS];
+
+	while (form && form->event != event)
+		form = form->next;
+	return form ? form : form_new(s, event);
 }
 
 static void forms_free(struct rs_view_sink *s)
