@@ -81,54 +81,30 @@ static uint32_t decimals_of(uint64_t value)
 
 #define E8 RS_OUT_E8
 
-/* A value below 10^8 as eight digits, the first in the lowest byte: all of them at once. */
-static inline uint64_t eight_digits(uint32_t value)
-{
-	/* two halves of four digits, then pairs, then digits: x/100 and x/10 by multiplication,
-	 * which is exact for what there can be */
-	uint64_t x = value / 10000 | (uint64_t)(value % 10000) << 32, above;
-
-	above = x * 10486 >> 20 & UINT64_C(0x0000007f0000007f);
-	x = above | (x - above * 100) << 16;
-	above = x * 103 >> 10 & UINT64_C(0x000f000f000f000f);
-	x = above | (x - above * 10) << 8;
-	return x | UINT64_C(0x3030303030303030);
-}
-
-/* The same of 32 bits, in hexadecimal. */
-static inline uint64_t eight_nibbles(uint32_t value)
-{
-	uint64_t x = value, letters;
-
-	x = (x | x << 16) & UINT64_C(0x0000ffff0000ffff);
-	x = (x | x << 8) & UINT64_C(0x00ff00ff00ff00ff);
-	x = (x | x << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-	x = __builtin_bswap64(x);
-	letters = (x + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
-	return x + UINT64_C(0x3030303030303030) + letters * ('a' - '9' - 1);
-}
-
 /* The last n of eight. */
-static inline void put_last(struct rs_out *out, uint64_t eight, uint32_t n)
+static inline char *last_at(char *at, uint64_t eight, uint32_t n)
 {
 	eight >>= 64 - 8 * n;
-	memcpy(out->buffer + out->used, &eight, sizeof(eight));
-	out->used += n;
+	memcpy(at, &eight, sizeof(eight));
+	return at + n;
+}
+
+static inline char *dec_at(char *at, uint64_t value)
+{
+	if (value < E8)
+		return last_at(at, rs_eight_digits((uint32_t)value), decimals_of(value));
+	at = rs_at_dec(at, value / E8);
+	return rs_at_eight(at, (uint32_t)(value % E8));
+}
+
+char *rs_at_dec_long(char *at, uint64_t value)
+{
+	return dec_at(at, value);
 }
 
 void rs_out_dec_long(struct rs_out *out, uint64_t value)
 {
-	if (value >= E8) {
-		rs_out_dec(out, value / E8);
-		put_last(out, eight_digits((uint32_t)(value % E8)), 8);
-	} else {
-		put_last(out, eight_digits((uint32_t)value), decimals_of(value));
-	}
-}
-
-void rs_out_eight(struct rs_out *out, uint32_t value)
-{
-	put_last(out, eight_digits(value), 8);
+	rs_out_upto(out, dec_at(out->buffer + out->used, value));
 }
 
 void rs_out_signed(struct rs_out *out, int64_t value)
@@ -151,16 +127,26 @@ void rs_out_hex(struct rs_out *out, uint64_t value)
 	rs_out_hex_digits(out, value, n);
 }
 
-void rs_out_hex_digits(struct rs_out *out, uint64_t value, uint32_t least)
+static inline char *hex_at(char *at, uint64_t value, uint32_t least)
 {
 	uint32_t n = (uint32_t)(67 - __builtin_clzll(value | 1)) / 4;
 
 	n = n < least ? least : n;
 	if (n > 8) {
-		put_last(out, eight_nibbles((uint32_t)(value >> 32)), n - 8);
+		at = last_at(at, rs_eight_nibbles((uint32_t)(value >> 32)), n - 8);
 		n = 8;
 	}
-	put_last(out, eight_nibbles((uint32_t)value), n);
+	return last_at(at, rs_eight_nibbles((uint32_t)value), n);
+}
+
+char *rs_at_hex_digits(char *at, uint64_t value, uint32_t least)
+{
+	return hex_at(at, value, least);
+}
+
+void rs_out_hex_digits(struct rs_out *out, uint64_t value, uint32_t least)
+{
+	rs_out_upto(out, hex_at(out->buffer + out->used, value, least));
 }
 
 void rs_out_seconds(struct rs_out *out, int64_t ns)
@@ -173,7 +159,8 @@ void rs_out_seconds(struct rs_out *out, int64_t ns)
 	rs_out_dec(out, value / 1000000000);
 	rs_out_char(out, '.');
 	rs_out_char(out, (char)('0' + rest / E8));
-	put_last(out, eight_digits(rest % E8), 8);
+	rs_at_eight(out->buffer + out->used, rest % E8);
+	out->used += 8;
 }
 
 void rs_out_quoted(struct rs_out *out, const char *text, size_t len, size_t most)

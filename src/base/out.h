@@ -12,6 +12,8 @@
 #include <string.h>
 #include <ringside/error.h>
 
+#include "base/digits.h"
+
 #define RS_OUT_BYTES (128u << 10)
 #define RS_OUT_LINE  (8u << 10) /* room that rs_out_line() makes sure of */
 #define RS_OUT_SHORT 255u	/* a longer text takes room by itself */
@@ -91,10 +93,6 @@ static inline void rs_out_dec(struct rs_out *out, uint64_t value)
 		rs_out_dec_long(out, value);
 }
 
-/* All eight decimals of a value below 10^8: what follows the others of a larger one. */
-#define RS_OUT_E8 100000000u
-void rs_out_eight(struct rs_out *out, uint32_t value);
-
 void rs_out_signed(struct rs_out *out, int64_t value);
 void rs_out_hex(struct rs_out *out, uint64_t value); /* with 0x */
 /* Without, and of so many digits at least, 1 to 16. */
@@ -106,5 +104,63 @@ void rs_out_seconds(struct rs_out *out, int64_t ns);
 /* A text in quotes, its '"' and '\\' escaped, what is not printable UTF-8 as \xHH. Takes room by
  * itself; no more than most bytes of it. */
 void rs_out_quoted(struct rs_out *out, const char *text, size_t len, size_t most);
+
+/*
+ * For a line whose greatest length is known, at most RS_OUT_BYTES: where it goes. Each call below
+ * gives the place behind what it wrote, and rs_out_upto() takes the line's end.
+ */
+static inline char *rs_out_at(struct rs_out *out, size_t most)
+{
+	if (RS_OUT_BYTES - out->used < most)
+		rs_out_write(out);
+	return out->buffer + out->used;
+}
+
+static inline void rs_out_upto(struct rs_out *out, const char *at)
+{
+	out->used = (size_t)(at - out->buffer);
+}
+
+/* As rs_out_piece(). */
+static inline char *rs_at_piece(char *at, const char *text, size_t len)
+{
+	if (__builtin_expect(len <= RS_OUT_PIECE, 1))
+		memcpy(at, text, RS_OUT_PIECE);
+	else
+		memcpy(at, text, len);
+	return at + len;
+}
+
+char *rs_at_dec_long(char *at, uint64_t value);
+char *rs_at_hex_digits(char *at, uint64_t value, uint32_t least);
+
+static inline char *rs_at_dec(char *at, uint64_t value)
+{
+	if (value >= 10)
+		return rs_at_dec_long(at, value);
+	*at = (char)('0' + value);
+	return at + 1;
+}
+
+/* All eight decimals of a value below 10^8: what follows the others of a larger one. */
+#define RS_OUT_E8 100000000u
+static inline char *rs_at_eight(char *at, uint32_t value)
+{
+	uint64_t eight = rs_eight_digits(value);
+
+	memcpy(at, &eight, sizeof(eight));
+	return at + sizeof(eight);
+}
+
+/* As %08llx. */
+static inline char *rs_at_hex_eight(char *at, uint64_t value)
+{
+	uint64_t eight = rs_eight_nibbles((uint32_t)value);
+
+	if (__builtin_expect(value > UINT32_MAX, 0))
+		return rs_at_hex_digits(at, value, 8);
+	memcpy(at, &eight, sizeof(eight));
+	return at + sizeof(eight);
+}
 
 #endif

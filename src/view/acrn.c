@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "source/acrn.h"
 
 #define FORMATS_MAX   4096u
@@ -47,17 +48,41 @@ struct value {
 	bool negative;
 };
 
-/* What the lines of an event have in common: " 0x0000000000000010 ", "vcpu exit", " [reason = ". */
-#define COMMON_EVENTS 64u /* remembered, by address */
-#define COMMON_MAX    64u
-#define COMMON_FIELDS 6u
-struct common {
+/* A value of a line of the catalogue's. */
+struct shown {
+	const struct rs_field *field;
+	const char *lead; /* what stands before it: " vcpu exit [reason = ", ", rip = " */
+	uint32_t lead_bytes;
+};
+
+/* What the lines of an event have in common, made at its first. */
+struct form {
 	const struct rs_event *event;
-	uint32_t names; /* bytes; 0: too long to be remembered; and so of the fields */
-	uint32_t fields[COMMON_FIELDS];
-	char id[20];
-	char text[COMMON_MAX];
-	char field[COMMON_FIELDS][RS_OUT_PIECE];
+	struct form *next; /* of its place */
+	bool plain;	   /* of ACRN's, and no loss: it has a line */
+	uint16_t n_shown;
+	uint32_t tail_bytes;
+	const char *tail; /* "]\n", " vcpu enter\n" */
+	size_t most;	  /* bytes of the longest line */
+	char id[20];	  /* " 0x0000000000000010 " */
+	struct shown shown[];
+};
+#define FORM_PLACES 256u /* by the event's index */
+#define CPU_ROOM    16u	 /* bytes of "CPU2147483647" and more */
+#define TSC_ROOM    20u
+#define HIGH_ROOM   16u			  /* of a stamp without its last eight */
+#define VALUE_ROOM  ((size_t)RS_WORD_MAX) /* bytes of a value: a name, a number */
+#define LINE_ROOM   (CPU_ROOM + sizeof(((struct form *)NULL)->id) + TSC_ROOM)
+_Static_assert(LINE_ROOM + (RS_FIELDS_MAX + 1) * (4 * (RS_WORD_MAX + 1)) <= RS_OUT_BYTES,
+	       "any line has room");
+
+/* Names that values had last; direct-mapped. */
+#define NAMES 64u
+struct name {
+	const struct rs_enum *values; /* NULL: none yet */
+	uint64_t value;
+	size_t bytes;
+	char text[RS_OUT_PIECE + 8]; /* these are 64 bytes */
 };
 
 struct acrn_view {
@@ -69,11 +94,16 @@ struct acrn_view {
 	const struct rs_stream *back_stream;
 	uint64_t back_tsc;
 	struct rs_acrn_omitted omitted;
-	struct common common[COMMON_EVENTS];
+	struct rs_arena arena; /* of the forms */
+	struct form *forms[FORM_PLACES];
+	struct name names[NAMES];
+	int cpu; /* of the last line; its text */
+	size_t cpu_bytes;
+	char cpu_text[CPU_ROOM];
 	/* The last stamp's decimals before the last eight: most are those of the next, too. */
 	uint64_t high;
-	uint32_t high_bytes;
-	char high_text[RS_OUT_PIECE];
+	size_t high_bytes;
+	char high_text[HIGH_ROOM];
 };
 
 /* ---- reading formats ------------------------------------------------------------------------ */
@@ -484,113 +514,178 @@ static void line_by_file(struct acrn_view *v, const struct rs_view *view,
 	rs_out_char(out, '\n');
 }
 
-static const struct common *common_of(struct acrn_view *v, const struct rs_event *event)
-{
-	struct common *c = &v->common[((uintptr_t)event >> 6) % COMMON_EVENTS];
-	char id[sizeof(c->id) + 1];
-	int n;
+/* ---- lines by the catalogue ------------------------------------------------------------------ */
 
-	if (c->event == event)
-		return c;
-	c->event = event;
-	snprintf(id, sizeof(id), " 0x%016llx ", (unsigned long long)event->id);
-	memcpy(c->id, id, sizeof(c->id));
-	n = snprintf(c->text, sizeof(c->text), "%s %s", event->class_name, event->name);
-	c->names = n < (int)sizeof(c->text) ? (uint32_t)n : 0;
-	for (uint32_t i = 0; i < COMMON_FIELDS && i < event->n_fields; i++) {
-		n = snprintf(c->field[i], RS_OUT_PIECE, "%s%s = ", i ? ", " : " [",
-			     event->fields[i].name);
-		c->fields[i] = n < (int)RS_OUT_PIECE ? (uint32_t)n : 0;
+static struct form *form_make(struct acrn_view *v, const struct rs_event *event)
+{
+	size_t n = event->n_fields, bytes = strlen(event->class_name) + strlen(event->name) + 8;
+	struct form *form;
+	char *text;
+
+	for (size_t i = 0; i < n; i++)
+		bytes += strlen(event->fields[i].name) + 8;
+	form = rs_arena_alloc(&v->arena,
+			      sizeof(*form) + n * sizeof(form->shown[0]) + bytes + RS_OUT_PIECE);
+	if (!form)
+		return NULL;
+	form->event = event;
+	form->plain = RS_ID_PROVIDER(event->id) == RS_IDS_ACRN && event->kind != RS_KIND_LOSS;
+	form->n_shown = event->n_fields;
+	form->most = LINE_ROOM + bytes + n * VALUE_ROOM;
+	snprintf(form->id, sizeof(form->id), " 0x%016llx", (unsigned long long)event->id);
+	form->id[sizeof(form->id) - 1] = ' ';
+	text = (char *)&form->shown[n];
+	form->tail = text;
+	text += sprintf(text, " %s %s", event->class_name, event->name);
+	for (size_t i = 0; i < n; i++) {
+		struct shown *shown = &form->shown[i];
+
+		shown->field = &event->fields[i];
+		shown->lead = form->tail;
+		text += sprintf(text, "%s%s = ", i ? ", " : " [", shown->field->name);
+		shown->lead_bytes = (uint32_t)(text - shown->lead);
+		form->tail = text;
 	}
-	return c;
+	text += sprintf(text, n ? "]\n" : "\n");
+	form->tail_bytes = (uint32_t)(text - form->tail);
+	return form;
 }
 
-static void put_stamp(struct acrn_view *v, uint64_t tsc)
+/* NULL: there is no memory, which the output tells. */
+static __attribute__((noinline)) const struct form *form_new(struct acrn_view *v,
+							     const struct rs_event *event)
 {
-	struct rs_out *out = &v->base.out;
-	size_t from = out->used;
+	struct form **place = &v->forms[event->index % FORM_PLACES];
+	struct form *form = form_make(v, event);
+
+	if (!form) {
+		v->base.out.error = v->base.out.error ? v->base.out.error : ENOMEM;
+		return NULL;
+	}
+	form->next = *place;
+	return *place = form;
+}
+
+static inline const struct form *form_of(struct acrn_view *v, const struct rs_event *event)
+{
+	const struct form *form = v->forms[event->index % FORM_PLACES];
+
+	while (form && form->event != event)
+		form = form->next;
+	return form ? form : form_new(v, event);
+}
+
+static __attribute__((noinline)) void cpu_now(struct acrn_view *v, int cpu)
+{
+	memcpy(v->cpu_text, "CPU-", 4);
+	v->cpu = cpu;
+	v->cpu_bytes = 4;
+	if (cpu >= 0) /* of a directory's merged files every line may be another's */
+		v->cpu_bytes = (size_t)(rs_at_dec(v->cpu_text + 3, (uint64_t)cpu) - v->cpu_text);
+}
+
+static inline char *put_cpu(struct acrn_view *v, char *at, int cpu)
+{
+	if (cpu != v->cpu)
+		cpu_now(v, cpu);
+	memcpy(at, v->cpu_text, sizeof(v->cpu_text));
+	return at + v->cpu_bytes;
+}
+
+static __attribute__((noinline)) void high_now(struct acrn_view *v, uint64_t high)
+{
+	v->high = high;
+	v->high_bytes = (size_t)(rs_at_dec(v->high_text, high) - v->high_text);
+}
+
+static inline char *put_stamp(struct acrn_view *v, char *at, uint64_t tsc)
+{
 	uint64_t high = tsc / RS_OUT_E8;
 
-	if (high && high == v->high) {
-		rs_out_piece(out, v->high_text, v->high_bytes);
-		rs_out_eight(out, (uint32_t)(tsc % RS_OUT_E8));
-		return;
+	if (high != v->high) {
+		if (!high)
+			return rs_at_dec(at, tsc);
+		high_now(v, high);
 	}
-	rs_out_dec(out, tsc);
-	if (!high)
-		return;
-	v->high = high;
-	v->high_bytes = (uint32_t)(out->used - from) - 8;
-	memcpy(v->high_text, out->buffer + from, v->high_bytes);
+	memcpy(at, v->high_text, sizeof(v->high_text));
+	return rs_at_eight(at + v->high_bytes, (uint32_t)(tsc - high * RS_OUT_E8));
 }
 
-/* "CPU0 0x0000000000000010 123 vcpu exit" */
-static void line_head(struct acrn_view *v, const struct common *c, const struct rs_view *view,
-		      uint64_t tsc)
+/* A value without a name is a number. */
+static __attribute__((noinline)) char *put_unknown(char *at, const struct rs_enum *values,
+						   uint64_t value, struct name *known)
 {
-	struct rs_out *out = &v->base.out;
+	const char *text = rs_enum_name(values, value);
+	size_t bytes = text ? strlen(text) : 0;
 
-	rs_out_line(out);
-	rs_out_bytes(out, "CPU", 3);
-	if (view->cpu < 0)
-		rs_out_char(out, '-');
-	else
-		rs_out_dec(out, (uint64_t)view->cpu);
-	rs_out_bytes(out, c->id, sizeof(c->id));
-	put_stamp(v, tsc);
-	rs_out_char(out, ' ');
-	if (c->names) {
-		rs_out_piece(out, c->text, c->names);
-		return;
+	if (!text)
+		return rs_at_dec(at, value);
+	memcpy(at, text, bytes);
+	if (bytes <= RS_OUT_PIECE) {
+		*known = (struct name){ .values = values, .value = value, .bytes = bytes };
+		memcpy(known->text, text, bytes);
 	}
-	rs_out_text(out, view->event->class_name);
-	rs_out_char(out, ' ');
-	rs_out_text(out, view->event->name);
+	return at + bytes;
 }
 
-/* " [reason = " */
-static void field_head(struct rs_out *out, const struct common *c, uint32_t i)
+static inline char *put_name(struct acrn_view *v, char *at, const struct rs_enum *values,
+			     uint64_t value)
 {
-	if (i < COMMON_FIELDS && c->fields[i]) {
-		rs_out_piece(out, c->field[i], c->fields[i]);
-		return;
-	}
-	rs_out_bytes(out, i ? ", " : " [", 2);
-	rs_out_text(out, c->event->fields[i].name);
-	rs_out_bytes(out, " = ", 3);
+	/* Names of threads are numbers of four letters, of which the third is another. */
+	struct name *known = &v->names[(value ^ value >> 16) % NAMES];
+
+	/* values NULL: a trace that describes an enumeration without any */
+	if (known->values != values || known->value != value || !values)
+		return put_unknown(at, values, value, known);
+	return rs_at_piece(at, known->text, known->bytes);
 }
 
-static void field_value(struct rs_out *out, const struct rs_view *view, const struct rs_field *f)
+static inline __attribute__((always_inline)) char *
+put_value(struct acrn_view *v, char *at, const struct rs_field *f, const uint8_t *payload)
 {
-	uint64_t value = rs_field_value(f, view->payload);
-	const char *name = f->show == RS_SHOW_ENUM ? rs_enum_name(f->values, value) : NULL;
+	uint64_t value = rs_view_value(f, payload);
 
-	if (name) {
-		rs_out_text(out, name);
-	} else if (f->show == RS_SHOW_HEX) {
-		rs_out_bytes(out, "0x", 2);
-		rs_out_hex_digits(out, value, 8);
-	} else {
-		rs_out_dec(out, value);
+	switch (f->show) {
+	case RS_SHOW_HEX:
+		memcpy(at, "0x", 2);
+		return rs_at_hex_eight(at + 2, value);
+	case RS_SHOW_ENUM:
+		return put_name(v, at, f->values, value);
+	default:
+		return rs_at_dec(at, value);
 	}
 }
 
-static void line_by_catalogue(struct acrn_view *v, const struct rs_view *view, uint64_t tsc)
+/* "CPU0 0x0000000000000010 123 vcpu exit [reason = CPUID, rip = 0x00001000]" */
+static inline __attribute__((always_inline)) void line_by_catalogue(struct acrn_view *v,
+								    const struct form *form,
+								    const struct rs_view *view,
+								    uint64_t tsc)
 {
-	const struct common *c = common_of(v, view->event);
-	struct rs_out *out = &v->base.out;
+	const struct shown *shown = form->shown, *end = shown + form->n_shown;
+	char *at = rs_out_at(&v->base.out, form->most);
 
-	line_head(v, c, view, tsc);
-	for (uint16_t i = 0; i < view->event->n_fields; i++) {
-		field_head(out, c, i);
-		field_value(out, view, &view->event->fields[i]);
+	at = put_cpu(v, at, view->cpu);
+	memcpy(at, form->id, sizeof(form->id));
+	at = put_stamp(v, at + sizeof(form->id), tsc);
+	for (; shown < end; shown++) {
+		at = rs_at_piece(at, shown->lead, shown->lead_bytes);
+		at = put_value(v, at, shown->field, view->payload);
 	}
-	if (view->event->n_fields)
-		rs_out_char(out, ']');
-	rs_out_char(out, '\n');
+	rs_out_upto(&v->base.out, rs_at_piece(at, form->tail, form->tail_bytes));
 }
 
-static void event(struct acrn_view *v, const struct rs_view *view)
+static void line_of(struct acrn_view *v, const struct rs_view *view, uint64_t tsc)
+{
+	const struct form *form = form_of(v, view->event);
+
+	if (form)
+		line_by_catalogue(v, form, view, tsc);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static __attribute__((noinline)) void event(struct acrn_view *v, const struct rs_view *view)
 {
 	uint64_t tsc = view->tsc;
 	const struct format *format;
@@ -602,7 +697,7 @@ static void event(struct acrn_view *v, const struct rs_view *view)
 	}
 	/* A log beside the trace loses lines of its own. */
 	if (view->event->kind == RS_KIND_LOSS && !strcmp(view->event->provider, "acrn")) {
-		line_by_catalogue(v, view, tsc);
+		line_of(v, view, tsc);
 		return;
 	}
 	if (RS_ID_PROVIDER(view->event->id) != RS_IDS_ACRN) {
@@ -614,7 +709,7 @@ static void event(struct acrn_view *v, const struct rs_view *view)
 		v->back_stream = NULL;
 	}
 	if (!v->by_file) {
-		line_by_catalogue(v, view, tsc);
+		line_of(v, view, tsc);
 		return;
 	}
 	format = *place_of(v, view->event->id);
@@ -629,20 +724,8 @@ struct rs_acrn_omitted rs_acrn_sink_omitted(const struct rs_sink *sink)
 	return ((const struct acrn_view *)sink)->omitted;
 }
 
-static struct rs_error *acrn_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
+static void acrn_free(struct acrn_view *v)
 {
-	struct acrn_view *v = (struct acrn_view *)sink;
-
-	n = rs_view_sink_allow(&v->base, n);
-	for (size_t i = 0; i < n; i++)
-		event(v, &views[i]);
-	return v->base.out.error ? rs_out_flush(&v->base.out) : NULL;
-}
-
-static struct rs_error *acrn_end(struct rs_sink *sink)
-{
-	struct acrn_view *v = (struct acrn_view *)sink;
-
 	for (uint32_t i = 0; i < BUCKETS; i++) {
 		struct format *format = v->buckets[i], *next;
 
@@ -654,6 +737,34 @@ static struct rs_error *acrn_end(struct rs_sink *sink)
 	}
 	free(v->text);
 	v->text = NULL;
+	rs_arena_deinit(&v->arena);
+	memset(v->forms, 0, sizeof(v->forms));
+}
+
+static struct rs_error *acrn_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
+{
+	struct acrn_view *v = (struct acrn_view *)sink;
+
+	n = rs_view_sink_allow(&v->base, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct form *form = v->by_file ? NULL : form_of(v, views[i].event);
+
+		if (form && form->plain && v->back_stream != views[i].stream)
+			line_by_catalogue(v, form, &views[i], views[i].tsc);
+		else
+			event(v, &views[i]);
+	}
+	if (!v->base.out.error)
+		return NULL;
+	acrn_free(v); /* no end() will come */
+	return rs_out_flush(&v->base.out);
+}
+
+static struct rs_error *acrn_end(struct rs_sink *sink)
+{
+	struct acrn_view *v = (struct acrn_view *)sink;
+
+	acrn_free(v);
 	return rs_out_flush(&v->base.out);
 }
 
@@ -674,6 +785,8 @@ struct rs_error *rs_acrn_sink_create(const struct rs_view_options *options, cons
 	if (err)
 		return err;
 	v->by_file = formats != NULL;
+	v->high = UINT64_MAX; /* no stamp has it */
+	cpu_now(v, RS_UNKNOWN);
 	if (formats)
 		err = formats_read(v, formats);
 	if (err) {

@@ -68,6 +68,24 @@ void rs_words_who(struct rs_out *out, const struct rs_stream *stream);
 void rs_words_time(struct rs_out *out, const struct rs_view_options *options, int64_t ns,
 		   uint64_t tsc);
 
+/* As rs_field_value(): most are of two types. */
+static inline uint64_t rs_view_value(const struct rs_field *field, const uint8_t *payload)
+{
+	uint64_t value;
+	uint32_t word;
+
+	switch (field->type) {
+	case RS_TYPE_U32:
+		memcpy(&word, payload + field->offset, sizeof(word));
+		return word;
+	case RS_TYPE_U64:
+		memcpy(&value, payload + field->offset, sizeof(value));
+		return value;
+	default:
+		return rs_field_value(field, payload);
+	}
+}
+
 /* An event's probe, and " name=value" of every field. */
 void rs_words_event(struct rs_view_sink *view_sink, const struct rs_view *view);
 

@@ -233,23 +233,6 @@ static void forms_free(struct rs_view_sink *s)
 	}
 }
 
-static inline uint64_t value_of(const struct rs_field *field, const uint8_t *payload)
-{
-	uint64_t value;
-	uint32_t word;
-
-	switch (field->type) { /* most are of these */
-	case RS_TYPE_U32:
-		memcpy(&word, payload + field->offset, sizeof(word));
-		return word;
-	case RS_TYPE_U64:
-		memcpy(&value, payload + field->offset, sizeof(value));
-		return value;
-	default:
-		return rs_field_value(field, payload);
-	}
-}
-
 static void enum_value(struct rs_out *out, const struct shown_field *shown, uint64_t value)
 {
 	const char *text;
@@ -278,7 +261,7 @@ static void arg(struct rs_view_sink *s, const struct rs_view *view, const struct
 		rs_out_quoted(out, text, len, TEXT_MAX);
 		return;
 	}
-	value = value_of(field, view->payload);
+	value = rs_view_value(field, view->payload);
 	switch (field->show) {
 	case RS_SHOW_HEX:
 		rs_out_hex(out, value);

@@ -227,7 +227,8 @@ static const int64_t numbers[] = { 0,
 TEST(out_numbers_equal_those_of_printf)
 {
 	uint64_t random = 88172645463325252u;
-	char expected[128], *got, *line, *rest;
+	static const char piece[RS_OUT_PIECE + 1] = " \n";
+	char expected[192], *got, *line, *rest, *at;
 	struct rs_out out;
 	int fd;
 
@@ -248,8 +249,13 @@ TEST(out_numbers_equal_those_of_printf)
 		rs_out_char(&out, ' ');
 		rs_out_hex_digits(&out, (uint64_t)n, 1 + i % 16);
 		rs_out_char(&out, ' ');
-		rs_out_eight(&out, (uint32_t)((uint64_t)n % RS_OUT_E8));
-		rs_out_char(&out, '\n');
+		at = rs_out_at(&out, 64);
+		at = rs_at_eight(at, (uint32_t)((uint64_t)n % RS_OUT_E8));
+		at = rs_at_piece(at, piece, 1);
+		at = rs_at_dec(at, (uint64_t)n);
+		at = rs_at_piece(at, piece, 1);
+		at = rs_at_hex_eight(at, (uint64_t)n);
+		rs_out_upto(&out, rs_at_piece(at, piece + 1, 1));
 		random ^= random << 13, random ^= random >> 7, random ^= random << 17;
 	}
 	got = rest = out_close(&out, fd, NULL);
@@ -261,11 +267,14 @@ TEST(out_numbers_equal_those_of_printf)
 		if (i < sizeof(numbers) / sizeof(numbers[0]))
 			n = numbers[i];
 		wide = n < 0 ? -(__int128)n : n;
-		snprintf(expected, sizeof(expected), "%llu %lld 0x%llx %s%llu.%09llu %0*llx %08llu",
+		snprintf(expected, sizeof(expected),
+			 "%llu %lld 0x%llx %s%llu.%09llu %0*llx %08llu %llu "
+			 "%08llx",
 			 (unsigned long long)n, (long long)n, (unsigned long long)n,
 			 n < 0 ? "-" : "", (unsigned long long)(wide / 1000000000),
 			 (unsigned long long)(wide % 1000000000), (int)(1 + i % 16),
-			 (unsigned long long)n, (unsigned long long)n % RS_OUT_E8);
+			 (unsigned long long)n, (unsigned long long)n % RS_OUT_E8,
+			 (unsigned long long)n, (unsigned long long)n);
 		line = strsep(&rest, "\n");
 		if (!CHECK_STR(line, expected))
 			break;
