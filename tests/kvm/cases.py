@@ -546,7 +546,8 @@ echo trace-cmd >trace-cmd.command
 /bin/trace-cmd record -b 8192 -e kvm -e sched:sched_switch -e sched:sched_waking \\
 	-o trace.dat >trace-cmd.out 2>trace-cmd.err </dev/null &
 echo $! >trace-cmd.pid
-until_true grep -q '^1' $KVM_EXIT/enable; usleep 1000000
+until_true grep -q '^1' $KVM_EXIT/enable # while tracing is off: it goes on when all is set
+until_true grep -q 1 /sys/kernel/tracing/tracing_on
 go vms
 stop trace-cmd
 """)
