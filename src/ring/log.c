@@ -202,15 +202,17 @@ static uint64_t *words_at(const struct rs_log_lane *lane, uint64_t number)
 	return lane->words + (number & (lane->elements - 1)) * WORDS;
 }
 
+/* From the state of a line's part to the same of its next one. */
+#define NEXT_PART ((UINT64_C(1) << NUMBER_SHIFT) + (1u << PART_SHIFT))
+
 /* False: another put is in the middle of this element, or a later one has had it. */
-static bool claim(const struct rs_log_lane *lane, uint64_t number, uint32_t part, uint32_t parts)
+static bool claim(struct rs_log_tag *tag, uint64_t mine)
 {
-	struct rs_log_tag *tag = tag_at(lane, number);
 	uint64_t state = __atomic_load_n(&tag->state, __ATOMIC_RELAXED);
-	uint64_t mine = state_of(number, RS_LOG_WRITING, part, parts, false);
 
 	do {
-		if (kind_of(state) == RS_LOG_WRITING || state >> NUMBER_SHIFT > number)
+		if (kind_of(state) == RS_LOG_WRITING ||
+		    state >> NUMBER_SHIFT >= mine >> NUMBER_SHIFT)
 			return false;
 		/* Acquire: what we write comes after. Pairs with the release in publish(). */
 	} while (!__atomic_compare_exchange_n(&tag->state, &state, mine, true, __ATOMIC_ACQ_REL,
@@ -221,8 +223,10 @@ static bool claim(const struct rs_log_lane *lane, uint64_t number, uint32_t part
 /* All parts of a line, or none. */
 static bool claim_all(const struct rs_log_lane *lane, uint64_t number, uint32_t parts)
 {
-	for (uint32_t i = 0; i < parts; i++) {
-		if (claim(lane, number + i, i, parts))
+	uint64_t mine = state_of(number, RS_LOG_WRITING, 0, parts, false);
+
+	for (uint32_t i = 0; i < parts; i++, mine += NEXT_PART) {
+		if (claim(tag_at(lane, number + i), mine))
 			continue;
 		while (i--)
 			__atomic_store_n(&tag_at(lane, number + i)->state,
@@ -233,10 +237,8 @@ static bool claim_all(const struct rs_log_lane *lane, uint64_t number, uint32_t 
 	return true;
 }
 
-static void write_part(const struct rs_log_lane *lane, uint64_t number, uint64_t done,
-		       const uint64_t *from)
+static void write_part(struct rs_log_tag *tag, uint64_t *to, uint64_t done, const uint64_t *from)
 {
-	uint64_t *to = words_at(lane, number);
 	uint64_t sum = 0;
 
 	/* Each word after the tag's WRITING: pairs with the acquires in read_element(). */
@@ -244,7 +246,7 @@ static void write_part(const struct rs_log_lane *lane, uint64_t number, uint64_t
 		__atomic_store_n(&to[i], from[i], __ATOMIC_RELEASE);
 		sum = mix(sum, from[i], i);
 	}
-	__atomic_store_n(&tag_at(lane, number)->check, finish(sum, done), __ATOMIC_RELEASE);
+	__atomic_store_n(&tag->check, finish(sum, done), __ATOMIC_RELEASE);
 }
 
 /* For ACRN's tools; two that end at once may leave it at the earlier. */
@@ -261,10 +263,11 @@ static void book(const struct rs_log_lane *lane, uint64_t end)
 			 __ATOMIC_RELEASE);
 }
 
-bool rs_log_lane_put(const struct rs_log_lane *lane, struct rs_log_line_buffer *line)
+bool rs_log_lane_put(const struct rs_log_lane *shared, struct rs_log_line_buffer *line)
 {
+	const struct rs_log_lane own = *shared, *lane = &own; /* once, not after each store */
 	uint32_t parts = (line->bytes + RS_LOG_ELEMENT_BYTES - 1) / RS_LOG_ELEMENT_BYTES;
-	uint64_t number;
+	uint64_t number, done;
 
 	if (!parts)
 		parts = 1;
@@ -280,12 +283,12 @@ bool rs_log_lane_put(const struct rs_log_lane *lane, struct rs_log_line_buffer *
 		if (claim_all(lane, number, parts))
 			break;
 	}
+	done = state_of(number, RS_LOG_DONE, 0, parts, line->cut);
 	for (uint32_t i = 0; i < parts; i++)
-		write_part(lane, number + i, state_of(number + i, RS_LOG_DONE, i, parts, line->cut),
-			   line->words + i * WORDS);
+		write_part(tag_at(lane, number + i), words_at(lane, number + i),
+			   done + i * NEXT_PART, line->words + i * WORDS);
 	for (uint32_t i = 0; i < parts; i++) /* pairs with the acquires of state */
-		__atomic_store_n(&tag_at(lane, number + i)->state,
-				 state_of(number + i, RS_LOG_DONE, i, parts, line->cut),
+		__atomic_store_n(&tag_at(lane, number + i)->state, done + i * NEXT_PART,
 				 __ATOMIC_RELEASE);
 	book(lane, number + parts);
 	return true;

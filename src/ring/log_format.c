@@ -10,12 +10,12 @@ struct out {
 	bool cut;
 };
 
-/* Not strlen(): a guest has none. */
-static size_t length(const char *text)
+/* Not strnlen(): a guest has none. */
+static size_t length(const char *text, size_t most)
 {
 	size_t n = 0;
 
-	while (text[n])
+	while (n < most && text[n])
 		n++;
 	return n;
 }
@@ -28,7 +28,24 @@ static void put_char(struct out *o, char c)
 		o->cut = true;
 }
 
-/* Most are short: a call of memcpy() would cost more than the copy. */
+/* Most are short: a call of memcpy() would cost more than the copy. Whole words, of which the last
+ * two may overlap; behind it. */
+static char *copy(char *to, const char *from, size_t n)
+{
+	if (n >= 8) {
+		for (size_t i = 0; i < n - 8; i += 8)
+			__builtin_memcpy(to + i, from + i, 8);
+		__builtin_memcpy(to + n - 8, from + n - 8, 8);
+	} else if (n >= 4) {
+		__builtin_memcpy(to, from, 4);
+		__builtin_memcpy(to + n - 4, from + n - 4, 4);
+	} else {
+		for (size_t i = 0; i < n; i++)
+			to[i] = from[i];
+	}
+	return to + n;
+}
+
 static void put_bytes(struct out *o, const char *text, size_t n)
 {
 	size_t room = (size_t)(o->end - o->at);
@@ -37,9 +54,7 @@ static void put_bytes(struct out *o, const char *text, size_t n)
 		n = room;
 		o->cut = true;
 	}
-	for (size_t i = 0; i < n; i++)
-		o->at[i] = text[i];
-	o->at += n;
+	o->at = copy(o->at, text, n);
 }
 
 static void put_fill(struct out *o, char c, int n)
@@ -59,19 +74,53 @@ static const char pairs[] = "000102030405060708091011121314151617181920212223242
 /* Two digits at a time, from the end; where they begin. */
 static char *decimal(char *end, uint64_t value)
 {
-	while (value >= 100) {
-		const char *two = &pairs[value % 100 * 2];
-
-		value /= 100;
-		*--end = two[1];
-		*--end = two[0];
+	for (; value >= 100; value /= 100) {
+		end -= 2;
+		__builtin_memcpy(end, &pairs[value % 100 * 2], 2);
 	}
 	if (value >= 10) {
-		*--end = pairs[value * 2 + 1];
-		*--end = pairs[value * 2];
+		end -= 2;
+		__builtin_memcpy(end, &pairs[value * 2], 2);
 	} else {
 		*--end = (char)('0' + value);
 	}
+	return end;
+}
+
+/* How many digits: 1233 / 4096 is a little more than log10(2). */
+static uint32_t digits_of(uint64_t value)
+{
+	static const uint64_t powers[] = { 0,
+					   10,
+					   100,
+					   1000,
+					   10000,
+					   100000,
+					   1000000,
+					   10000000,
+					   100000000,
+					   1000000000,
+					   10000000000,
+					   100000000000,
+					   1000000000000,
+					   10000000000000,
+					   100000000000000,
+					   1000000000000000,
+					   10000000000000000,
+					   100000000000000000,
+					   1000000000000000000,
+					   10000000000000000000u };
+	uint32_t n = (uint32_t)(64 - __builtin_clzll(value | 1)) * 1233 >> 12;
+
+	return n + (value >= powers[n]);
+}
+
+/* In its place at once: copied as words, its bytes would have to be waited for. Behind it. */
+static char *add_decimal(char *at, uint64_t value)
+{
+	char *end = at + (value ? digits_of(value) : 1);
+
+	decimal(end, value);
 	return end;
 }
 
@@ -86,10 +135,17 @@ static char *power_of_two(char *end, uint64_t value, uint32_t bits, bool upper)
 	return end;
 }
 
+static char *add_hex(char *at, uint64_t value)
+{
+	char *end = at + (value ? 16 - __builtin_clzll(value) / 4 : 1);
+
+	power_of_two(end, value, 4, false);
+	return end;
+}
+
 /* ---- a conversion -------------------------------------------------------------------------- */
 
 struct conversion {
-	bool plain; /* nothing but the letter */
 	bool left, zero, plus, space, alternate;
 	int width, precision; /* precision -1: none */
 	int size;	      /* of the argument: -2 hh, -1 h, 0 int, 1 long and all of its size */
@@ -102,11 +158,6 @@ static const char *parse(const char *f, struct conversion *c, va_list *args)
 	int *number = &c->width;
 
 	*c = (struct conversion){ .precision = -1 };
-	if (*f == 'd' || *f == 'u' || *f == 's' || *f == 'x') { /* most of them */
-		c->letter = *f;
-		c->plain = true;
-		return f + 1;
-	}
 	for (;; f++) {
 		if (*f == '-')
 			c->left = true;
@@ -176,16 +227,9 @@ static int64_t signed_of(const struct conversion *c, va_list *args)
 static void put_number(struct out *o, const struct conversion *c, const char *sign,
 		       const char *digits, int n)
 {
-	int signs;
+	int signs = (int)length(sign, 2);
 	int zeros = c->precision > n ? c->precision - n : 0;
-	int pad;
-
-	if (c->plain && !*sign) {
-		put_bytes(o, digits, (size_t)n);
-		return;
-	}
-	signs = (int)length(sign);
-	pad = c->width - signs - zeros - n;
+	int pad = c->width - signs - zeros - n;
 
 	if (pad > 0 && c->zero && !c->left && c->precision < 0) {
 		zeros += pad;
@@ -231,18 +275,11 @@ static void convert_bits(struct out *o, struct conversion *c, uint64_t value)
 static void convert_text(struct out *o, const struct conversion *c, const char *text)
 {
 	size_t most = c->precision >= 0 ? (size_t)c->precision : RS_LOG_LINE_MAX + 1;
-	size_t n = 0;
+	size_t n;
 
 	if (!text)
 		text = "(null)";
-	if (c->plain) {
-		for (; *text && o->at < o->end; text++)
-			*o->at++ = *text;
-		o->cut |= *text != 0;
-		return;
-	}
-	while (n < most && text[n])
-		n++;
+	n = length(text, most);
 	if (!c->left)
 		put_fill(o, ' ', c->width - (int)n);
 	put_bytes(o, text, n);
@@ -293,28 +330,64 @@ static bool convert(struct out *o, struct conversion *c, va_list *args)
 	}
 }
 
-static void put_format(struct out *o, const char *format, va_list *args)
+/* Most are a size and a letter, and end far from the line's end: in their place at once. NULL: this
+ * one is not; else what is behind it. */
+static const char *convert_simple(struct out *o, const char *f, va_list *args)
 {
-	const char *f = format;
+	const char *text;
+	bool is_long = false;
+	uint64_t value;
 
+	if (o->end - o->at < DIGITS_MAX)
+		return NULL;
+	for (; *f == 'l'; f++)
+		is_long = true;
+	switch (*f) {
+	case 'd':
+		value = is_long ? va_arg(*args, uint64_t) : (uint64_t)va_arg(*args, int);
+		if ((int64_t)value < 0) {
+			*o->at++ = '-';
+			value = -value;
+		}
+		o->at = add_decimal(o->at, value);
+		return f + 1;
+	case 'u':
+		value = is_long ? va_arg(*args, uint64_t) : va_arg(*args, unsigned int);
+		o->at = add_decimal(o->at, value);
+		return f + 1;
+	case 'x':
+		value = is_long ? va_arg(*args, uint64_t) : va_arg(*args, unsigned int);
+		o->at = add_hex(o->at, value);
+		return f + 1;
+	case 's':
+		text = va_arg(*args, const char *);
+		if (!text)
+			text = "(null)";
+		put_bytes(o, text, length(text, RS_LOG_LINE_MAX + 1));
+		return f + 1;
+	default:
+		return NULL;
+	}
+}
+
+static void put_format(struct out *o, const char *f, va_list *args)
+{
 	while (*f && !o->cut) {
-		const char *from;
+		const char *from = f, *behind;
 		struct conversion c;
 
-		for (; *f && *f != '%' && o->at < o->end; f++)
-			*o->at++ = *f;
-		if (!*f)
+		while (*f && *f != '%')
+			f++;
+		put_bytes(o, from, (size_t)(f - from));
+		if (!*f || o->cut)
 			break;
-		if (*f != '%') {
-			o->cut = true;
-			break;
-		}
+		behind = convert_simple(o, f + 1, args);
 		from = f;
-		f = parse(f + 1, &c, args);
-		if (convert(o, &c, args))
+		f = behind ? behind : parse(f + 1, &c, args);
+		if (behind || convert(o, &c, args))
 			continue;
 		/* Which argument is whose is not known any more. */
-		put_bytes(o, from, length(from));
+		put_bytes(o, from, length(from, RS_LOG_LINE_MAX + 1));
 		break;
 	}
 }
@@ -329,41 +402,12 @@ _Static_assert(PREFIX_MAX < RS_LOG_LINE_MAX, "with room for a message");
 
 #define ADD(at, text) (__builtin_memcpy((at), (text), sizeof(text) - 1), (at) + sizeof(text) - 1)
 
-/* How many digits: 1233 / 4096 is a little more than log10(2). */
-static uint32_t digits_of(uint64_t value)
+static char *add_small(char *at, uint32_t value)
 {
-	static const uint64_t powers[] = { 0,
-					   10,
-					   100,
-					   1000,
-					   10000,
-					   100000,
-					   1000000,
-					   10000000,
-					   100000000,
-					   1000000000,
-					   10000000000,
-					   100000000000,
-					   1000000000000,
-					   10000000000000,
-					   100000000000000,
-					   1000000000000000,
-					   10000000000000000,
-					   100000000000000000,
-					   1000000000000000000,
-					   10000000000000000000u };
-	uint32_t n = (uint32_t)(64 - __builtin_clzll(value | 1)) * 1233 >> 12;
-
-	return n + (value >= powers[n]);
-}
-
-/* In its place at once: copied as words, its bytes would have to be waited for. */
-static char *add_decimal(char *at, uint64_t value)
-{
-	char *end = at + (value ? digits_of(value) : 1);
-
-	decimal(end, value);
-	return end;
+	if (value > 9)
+		return add_decimal(at, value);
+	*at = (char)('0' + value);
+	return at + 1;
 }
 
 static char *add_prefix(char *at, const struct rs_log_prefix *prefix)
@@ -371,12 +415,11 @@ static char *add_prefix(char *at, const struct rs_log_prefix *prefix)
 	at = ADD(at, "[");
 	at = add_decimal(at, prefix->us);
 	at = ADD(at, "us][cpu=");
-	at = add_decimal(at, prefix->cpu);
+	at = add_small(at, prefix->cpu);
 	at = ADD(at, "][");
-	for (uint32_t i = 0; prefix->thread[i] && i < THREAD_MAX; i++)
-		*at++ = prefix->thread[i];
+	at = copy(at, prefix->thread, length(prefix->thread, THREAD_MAX));
 	at = ADD(at, " thread][sev=");
-	at = add_decimal(at, prefix->level);
+	at = add_small(at, prefix->level);
 	at = ADD(at, "][seq=");
 	at = add_decimal(at, prefix->seq);
 	return ADD(at, "]:");

@@ -156,6 +156,59 @@ TEST(cut)
 	CHECK_MEM(text + line.bytes - 6, "7[cut]", 6);
 }
 
+/* A conversion wherever it may stand before the line's end. */
+static void at_the_end(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void at_the_end(const char *format, ...)
+{
+	static const struct rs_log_prefix prefix = { .thread = "t" };
+	struct {
+		struct rs_log_line_buffer line;
+		char behind[32];
+	} made;
+
+	for (size_t lead = 0; lead < RS_LOG_LINE_MAX; lead++) {
+		char leading[RS_LOG_LINE_MAX + 64], libc[2 * RS_LOG_LINE_MAX];
+		const char *message;
+		uint32_t bytes;
+		va_list args;
+		size_t n, room;
+
+		memset(leading, '.', lead);
+		snprintf(leading + lead, 64, "%s", format);
+		memset(&made, '#', sizeof(made));
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		va_start(args, format);
+		n = (size_t)vsnprintf(libc, sizeof(libc), leading, args);
+		va_end(args);
+		va_start(args, format);
+		rs_log_line_make(&made.line, &prefix, leading, args);
+		va_end(args);
+#pragma GCC diagnostic pop
+		message = rs_log_line_message(&made.line, &bytes);
+		room = RS_LOG_LINE_MAX - made.line.message;
+		CHECK(made.line.cut == (n > room));
+		CHECK_EQ_U64(bytes, n > room ? room : n);
+		if (n > room)
+			memcpy(libc + room - 5, "[cut]", 5);
+		CHECK_MEM(message, libc, bytes);
+		for (size_t i = 0; i < sizeof(made.behind); i++)
+			CHECK(made.behind[i] == '#');
+	}
+}
+
+TEST(cut_within_a_conversion)
+{
+	at_the_end("%d,%d", -7, INT32_MIN);
+	at_the_end("%ld%%", INT64_MIN);
+	at_the_end("%llu|%u", UINT64_MAX / 1ull, 0u);
+	at_the_end("%lx %x", UINT64_MAX, 0u);
+	at_the_end("%s", "a text of several words");
+	at_the_end("%s%s%c", "", "x", 'y');
+	at_the_end("%5d%-5x|%08lx", 1, 2u, 3ul);
+	at_the_end("a literal, and no more");
+}
+
 static void parses(const char *text, uint64_t us, uint32_t cpu, const char *thread, uint32_t level,
 		   uint64_t seq, const char *message)
 {
