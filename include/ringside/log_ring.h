@@ -224,6 +224,7 @@ struct rs_log_line_buffer {
 struct rs_log_prefix {
 	uint64_t us, seq; /* seq 0: not in any ring */
 	const char *thread;
+	uint32_t thread_bytes; /* of its name, as many as it is */
 	uint32_t cpu, level;
 };
 void rs_log_line_make(struct rs_log_line_buffer *line, const struct rs_log_prefix *prefix,

@@ -55,7 +55,7 @@ enum rs_guest_status rs_guest_log_early(void *mem, uint64_t bytes)
 	return RS_GUEST_OK;
 }
 
-void rs_guest_log_name(uint32_t cpu, char *name)
+uint32_t rs_guest_log_name(uint32_t cpu, char *name)
 {
 	uint32_t at = 4;
 
@@ -66,6 +66,7 @@ void rs_guest_log_name(uint32_t cpu, char *name)
 		name[at++] = (char)('0' + cpu / 10 % 10);
 	name[at++] = (char)('0' + cpu % 10);
 	name[at] = 0;
+	return at;
 }
 
 /* Where a line of this CPU goes; NULL: nowhere. */
@@ -93,7 +94,7 @@ static void put(struct rs_sbuf_producer *p, enum rs_log_level level, const char 
 	char name[8];
 
 	prefix.us = rs_log_us(rs_tsc(), self.origin, self.us_mult);
-	rs_guest_log_name(cpu, name);
+	prefix.thread_bytes = rs_guest_log_name(cpu, name);
 	prefix.thread = name;
 	if (lane)
 		prefix.seq = __atomic_add_fetch(&self.number, 1, __ATOMIC_RELAXED);

@@ -8,7 +8,7 @@
 /* The traces' region of the half that this run has; NULL: there is none. */
 void *rs_guest_log_region(uint64_t *bytes);
 
-/* "vcpu12", as lines have it; up to 8 bytes with the end. */
-void rs_guest_log_name(uint32_t vcpu, char *name);
+/* "vcpu12", as lines have it; up to 8 bytes with the end. Its length. */
+uint32_t rs_guest_log_name(uint32_t vcpu, char *name);
 
 #endif

@@ -68,8 +68,15 @@ static struct {
 	uint64_t first; /* the number that the next run begins with */
 } owner = { .first = 1, .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Filled at the thread's first line; a handler that comes in between fills it alike. */
-static __thread char thread_name[THREAD_MAX] __attribute__((tls_model("initial-exec")));
+/* Filled at the thread's first line; a handler that comes in between fills it alike. A name that is
+ * given later stands beside the one that handlers still see. */
+static __thread struct {
+	struct thread_name {
+		char text[THREAD_MAX];
+		uint32_t bytes; /* 0: not filled yet */
+	} names[2];
+	uint32_t at;
+} thread __attribute__((tls_model("initial-exec")));
 
 /* ---- time, thread, CPU ---------------------------------------------------------------------- */
 
@@ -110,27 +117,36 @@ static void tidy(char *name)
 	}
 }
 
-static const char *own_name(void)
+static void name_thread(struct thread_name *name)
 {
-	char name[THREAD_MAX] = "";
+	uint32_t at = !thread.at;
 
-	if (!thread_name[0]) {
-		prctl(PR_GET_NAME, name);
-		tidy(name);
-		if (!name[0])
-			name[0] = '?';
-		memcpy(thread_name, name, sizeof(name));
+	tidy(name->text);
+	name->bytes = (uint32_t)strlen(name->text);
+	thread.names[at] = *name;
+	__atomic_signal_fence(__ATOMIC_RELEASE); /* for handlers */
+	thread.at = at;
+}
+
+static const struct thread_name *own_name(void)
+{
+	struct thread_name name = { 0 };
+
+	if (!thread.names[thread.at].bytes) {
+		prctl(PR_GET_NAME, name.text);
+		if (!name.text[0])
+			name.text[0] = '?';
+		name_thread(&name);
 	}
-	return thread_name;
+	return &thread.names[thread.at];
 }
 
 void rs_log_thread(const char *name)
 {
-	char own[THREAD_MAX];
+	struct thread_name own;
 
-	snprintf(own, sizeof(own), "%s", name);
-	tidy(own);
-	memcpy(thread_name, own, sizeof(own));
+	snprintf(own.text, sizeof(own.text), "%s", name);
+	name_thread(&own);
 }
 
 /* ---- the early target ----------------------------------------------------------------------- */
@@ -223,6 +239,7 @@ void rs_log_vput(enum rs_log_level level, const char *format, va_list args)
 		__atomic_load_n(&levels[RS_LOG_CONSOLE], __ATOMIC_RELAXED) >= (uint32_t)level;
 	struct rs_log_line_buffer line;
 	struct rs_log_prefix prefix = { .level = level };
+	const struct thread_name *name;
 	int cpu, saved = errno;
 
 	if (!memory && !console)
@@ -230,7 +247,9 @@ void rs_log_vput(enum rs_log_level level, const char *format, va_list args)
 	cpu = sched_getcpu();
 	prefix.cpu = cpu < 0 ? 0 : (uint32_t)cpu;
 	prefix.us = us_now();
-	prefix.thread = own_name();
+	name = own_name();
+	prefix.thread = name->text;
+	prefix.thread_bytes = name->bytes;
 	if (memory)
 		prefix.seq = __atomic_add_fetch(&self.number, 1, __ATOMIC_RELAXED);
 	rs_log_line_make(&line, &prefix, format, args);

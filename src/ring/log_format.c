@@ -417,7 +417,8 @@ static char *add_prefix(char *at, const struct rs_log_prefix *prefix)
 	at = ADD(at, "us][cpu=");
 	at = add_small(at, prefix->cpu);
 	at = ADD(at, "][");
-	at = copy(at, prefix->thread, length(prefix->thread, THREAD_MAX));
+	at = copy(at, prefix->thread,
+		  prefix->thread_bytes < THREAD_MAX ? prefix->thread_bytes : THREAD_MAX);
 	at = ADD(at, " thread][sev=");
 	at = add_small(at, prefix->level);
 	at = ADD(at, "][seq=");

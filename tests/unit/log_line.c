@@ -16,9 +16,12 @@ static void make(struct rs_log_line_buffer *line, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 static void make(struct rs_log_line_buffer *line, const char *format, ...)
 {
-	static const struct rs_log_prefix prefix = {
-		.us = 1234, .seq = 17, .thread = "main", .cpu = 3, .level = RS_LOG_INFO
-	};
+	static const struct rs_log_prefix prefix = { .us = 1234,
+						     .seq = 17,
+						     .thread = "main",
+						     .thread_bytes = 4,
+						     .cpu = 3,
+						     .level = RS_LOG_INFO };
 	va_list args;
 
 	va_start(args, format);
@@ -31,7 +34,7 @@ static void make(struct rs_log_line_buffer *line, const char *format, ...)
 static void same(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void same(const char *format, ...)
 {
-	static const struct rs_log_prefix prefix = { .thread = "t" };
+	static const struct rs_log_prefix prefix = { .thread = "t", .thread_bytes = 1 };
 	struct rs_log_line_buffer line;
 	char libc[512], ours[512];
 	const char *message;
@@ -69,7 +72,9 @@ TEST(prefix)
 	for (int digits = 0; digits < 20; digits++, power *= 10) {
 		for (int more = -1; more <= 1; more++) {
 			uint64_t n = power + (uint64_t)(int64_t)more;
-			struct rs_log_prefix p = { .us = n, .seq = ~n, .thread = "t", .cpu = 10 };
+			struct rs_log_prefix p = {
+				.us = n, .seq = ~n, .thread = "t", .thread_bytes = 1, .cpu = 10
+			};
 			struct rs_log_line_buffer line;
 			char ours[512], libc[512];
 
@@ -160,7 +165,7 @@ TEST(cut)
 static void at_the_end(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void at_the_end(const char *format, ...)
 {
-	static const struct rs_log_prefix prefix = { .thread = "t" };
+	static const struct rs_log_prefix prefix = { .thread = "t", .thread_bytes = 1 };
 	struct {
 		struct rs_log_line_buffer line;
 		char behind[32];
