@@ -371,7 +371,8 @@ static void access_poll(void *ctx)
 	struct rs_live_ring *r = a->ring;
 	uint64_t refused = r->refused;
 
-	a->good = is_same(r) && r->inner.poll(r->inner.ctx, &a->tail, &refused);
+	/* And still after it: or the tail is of a ring that was made anew in between. */
+	a->good = is_same(r) && r->inner.poll(r->inner.ctx, &a->tail, &refused) && is_same(r);
 	if (a->good)
 		r->refused = refused;
 }
