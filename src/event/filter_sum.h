@@ -53,6 +53,10 @@ static inline void rs_filter_add(struct rs_filter_sum *sum, uint32_t how, const 
 {
 	int64_t value = (int64_t)row[1];
 
+	if (how == RS_FILTER_COUNT) { /* most often */
+		sum->n++;
+		return;
+	}
 	if (how == RS_FILTER_MIN || how == RS_FILTER_MAX) {
 		if (!sum->n || (how == RS_FILTER_MIN ? value < sum->value : value > sum->value))
 			sum->value = value;
@@ -60,7 +64,7 @@ static inline void rs_filter_add(struct rs_filter_sum *sum, uint32_t how, const 
 		sum->value = (int64_t)((uint64_t)sum->value + row[2]);
 	} else if (how == RS_FILTER_HIST) {
 		rs_filter_extent(sum, value);
-	} else if (how != RS_FILTER_COUNT) {
+	} else {
 		sum->value = (int64_t)((uint64_t)sum->value + row[1]);
 		if (how == RS_FILTER_SQUARES)
 			rs_filter_square(sum, value);

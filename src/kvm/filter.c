@@ -84,6 +84,16 @@ struct rs_error *rs_kvm_filter_in(const void *elf, size_t bytes, const struct rs
 
 /* ---- programs that come later ---------------------------------------------------------------- */
 
+/* Sums that have a place near each CPU: no more than half of all. */
+static uint32_t near_of(const struct rs_kvm_session *s, const struct rs_filter *filter)
+{
+	uint32_t n = RS_KVM_NEAR_MAX;
+
+	while (n && (uint64_t)n * s->n_cpus > filter->room / 2)
+		n /= 2;
+	return n;
+}
+
 static void set_filter(struct rs_kvm_session *s, const struct rs_filter *filter)
 {
 	s->config.wanted = filter ? filter->wanted : ~UINT64_C(0);
@@ -92,8 +102,10 @@ static void set_filter(struct rs_kvm_session *s, const struct rs_filter *filter)
 	s->config.adds = filter && filter->adds;
 	s->config.from_ns = filter ? filter->from_ns : 0;
 	s->config.epoch_ns = filter ? filter->epoch_ns : 0;
-	s->sums_max = filter && filter->adds ? filter->room : 1;
-	s->n_keys = filter && filter->adds ? filter->n_keys : RS_FILTER_KEYS;
+	s->config.near = s->config.adds ? near_of(s, filter) : 0;
+	s->sums_max = s->config.adds ? filter->room - s->config.near * s->n_cpus : 1;
+	s->n_keys = s->config.adds ? filter->n_keys : RS_FILTER_KEYS;
+	s->config.n_keys = s->n_keys;
 }
 
 struct rs_error *rs_kvm_program_image(struct rs_kvm_session *s, const struct rs_kvm_image *image,

@@ -184,6 +184,7 @@ static struct rs_error *size_maps(const struct rs_kvm_session *s, struct bpf_obj
 		{ "cpus", s->n_cpus },
 		{ "rings", s->config.rings ? s->n_cpus : 1 },
 		{ "sums", s->sums_max },
+		{ "nears", s->config.near ? s->config.near * s->n_cpus : 1 },
 	};
 	struct bpf_map *map;
 
@@ -228,10 +229,10 @@ static struct rs_error *choose_programs(const struct rs_kvm_session *s, struct b
 
 /* ---- maps ------------------------------------------------------------------------------------ */
 
-static struct rs_error *map_one(struct rs_kvm_session *s, const char *name,
+static struct rs_error *map_one(const struct bpf_object *object, const char *name,
 				struct rs_kvm_mapped *mapped)
 {
-	struct bpf_map *map = bpf_object__find_map_by_name(s->object, name);
+	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes;
 	void *mem;
 
@@ -261,7 +262,7 @@ static struct rs_error *map_all(struct rs_kvm_session *s)
 	struct rs_error *err = NULL;
 
 	for (size_t i = 0; !err && i < sizeof(maps) / sizeof(maps[0]); i++)
-		err = map_one(s, maps[i].name, maps[i].to);
+		err = map_one(s->object, maps[i].name, maps[i].to);
 	return err;
 }
 
@@ -393,6 +394,11 @@ struct rs_error *rs_kvm_load(struct rs_kvm_session *s, const struct rs_kvm_image
 
 /* ---- programs that come later ---------------------------------------------------------------- */
 
+static bool is_of_filter(const char *map)
+{
+	return strstr(map, ".rodata") || !strcmp(map, "sums") || !strcmp(map, "nears");
+}
+
 /* The maps are those that are there, but for the settings, and the sums of a filter. */
 static struct rs_error *share_maps(const struct rs_kvm_session *s, struct bpf_object *object)
 {
@@ -403,7 +409,7 @@ static struct rs_error *share_maps(const struct rs_kvm_session *s, struct bpf_ob
 		const char *name = bpf_map__name(map);
 		struct bpf_map *there = bpf_object__find_map_by_name(s->object, name);
 
-		if (strstr(name, ".rodata") || !strcmp(name, "sums"))
+		if (is_of_filter(name))
 			continue;
 		if (!there || bpf_map__reuse_fd(map, bpf_map__fd(there)))
 			return failed(errno, "sharing a BPF map");
@@ -428,7 +434,8 @@ static struct rs_error *load_programs(struct rs_kvm_session *s, const void *elf,
 	status = bpf_object__load(s->programs);
 	if (status)
 		return failed(-status, "loading the BPF programs");
-	return bodies ? NULL : attach(s);
+	err = s->config.near ? map_one(s->programs, "nears", &s->nears) : NULL;
+	return err || bodies ? err : attach(s);
 }
 
 static void unload_programs(struct rs_kvm_session *s);
@@ -459,10 +466,12 @@ static void unmap(struct rs_kvm_mapped *mapped)
 {
 	if (mapped->mem)
 		munmap(mapped->mem, mapped->bytes);
+	mapped->mem = NULL;
 }
 
 static void unload_programs(struct rs_kvm_session *s)
 {
+	unmap(&s->nears);
 	for (size_t i = 0; i < N_PROGRAMS; i++) {
 		bpf_link__destroy(s->links[i]);
 		s->links[i] = NULL;

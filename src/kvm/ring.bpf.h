@@ -136,18 +136,18 @@ static __always_inline void ring_write_scratch(struct rs_sbuf *ring, const struc
 __noinline int ring_put_scratch(uint32_t number, uint32_t slots, uint64_t id, uint64_t now)
 {
 	struct here here = { .now = now, .number = number };
-	struct rs_sbuf *ring = bpf_map_lookup_elem(&rings, &number);
 	struct rs_kvm_cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
 	uint32_t bytes = slots * RS_SLOT_BYTES, size = config.ring_size;
 	uint32_t head, at, used, loss, filler;
+	struct rs_sbuf *ring;
 
-	if (!ring || !cpu)
+	if (!cpu)
 		return 0;
 	if (config.filter) {
 		uint64_t verdict = filter_verdict(cpu, number, id);
 
 		if (config.adds && verdict & RS_FILTER_ADD) {
-			if (sums_add(number, (uint32_t)(verdict >> RS_FILTER_N), now))
+			if (sums_add(cpu, number, (uint32_t)(verdict >> RS_FILTER_N), now))
 				id |= RS_FILTER_DONE;
 			else
 				verdict = RS_FILTER_KEEP;
@@ -155,6 +155,9 @@ __noinline int ring_put_scratch(uint32_t number, uint32_t slots, uint64_t id, ui
 		if (!(verdict & RS_FILTER_KEEP))
 			return 0;
 	}
+	ring = bpf_map_lookup_elem(&rings, &number);
+	if (!ring)
+		return 0;
 	here.cpu = cpu;
 	cpu->scratch[0] = now;
 	cpu->scratch[1] = rs_record_head(id, slots) | (uint64_t)number << RS_CPU_SHIFT;

@@ -21,6 +21,7 @@
 #define RS_KVM_CELLS_RARE	 (1u << 14) /* where those with a place in the row need none */
 #define RS_KVM_CAUSES_PER_THREAD 64u
 #define RS_KVM_SPARE_THREADS	 256u
+#define RS_KVM_NEAR_MAX		 256u /* sums that have a place near each CPU: 8 bits of a hash */
 #define RS_KVM_RING_DEFAULT	 (1u << 20)
 /* The kernel's limit for an element of an array before 5.16 (KMALLOC_MAX_SIZE of x86). */
 #define RS_KVM_RING_MAX (4u << 20)
@@ -61,9 +62,10 @@ struct rs_kvm_session {
 	uint32_t *tids; /* of the options */
 	uint32_t n_tids;
 	uint32_t threads_max, cells_max, causes_max, n_cpus, ring_bytes;
-	uint32_t sums_max, n_keys; /* of a filter's sums, and the words of their keys */
+	uint32_t sums_max, n_keys; /* of a filter's sums in the hash, and the words of their keys */
 
 	struct rs_kvm_mapped control, slots, cells, hists, causes, cpus, rings;
+	struct rs_kvm_mapped nears;   /* of the programs that come later; where a filter adds up */
 	int grace_outer, grace_inner; /* maps; see grace() */
 
 	enum rs_kvm_gate gate;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What a filter of the probe language adds up (event/filter.h): a hash of sums, each of one CPU's,
- * so that nobody else adds to it. A program comes to them one record after the other: records that
- * come in between wait until it is done.
+ * What a filter of the probe language adds up (event/filter.h): sums, each of one CPU's, so that
+ * nobody else adds to it. A program comes to them one record after the other: records that come in
+ * between wait until it is done.
+ *
+ * A sum is in an array, at the place that its key points to, if that was free when it came first;
+ * else in a hash, of which a look costs several times as much. It may be in both: a place becomes
+ * free when the session has read it.
  *
  * An epoch's sums are at rest when no record of it can come any more; then the session reads them
  * and takes them out (sums.c).
@@ -21,45 +25,106 @@ struct {
 	__uint(value_size, sizeof(struct rs_filter_sum));
 } sums SEC(".maps");
 
-/* Of the CPU's i-th row: its sum is there, or made; and has it, where that is asked for. 0: there
- * is no room. */
-__noinline int sum_take(uint32_t number, uint32_t i, uint64_t epoch, uint32_t adds)
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct rs_kvm_near);
+} nears SEC(".maps");
+
+/* Where in the array a key is looked for: the high bits of a product are of all of its bits. */
+static __always_inline uint32_t near_at(uint32_t number, const uint64_t *key)
 {
-	struct rs_kvm_cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
+	uint64_t mixed = key[0];
+
+#pragma unroll
+	for (uint32_t i = 1; i < RS_FILTER_KEY_HEAD + RS_FILTER_KEYS; i++)
+		if (i < RS_FILTER_KEY_HEAD + config.n_keys)
+			mixed = mixed * 0x9e3779b97f4a7c15 ^ key[i];
+	mixed *= 0x9e3779b97f4a7c15;
+	return number * config.near + ((uint32_t)(mixed >> 56) & (config.near - 1));
+}
+
+/* NULL: the place is another's. */
+static __always_inline struct rs_filter_sum *sum_near(uint32_t number, const uint64_t *key)
+{
+	uint32_t at = near_at(number, key);
+	struct rs_kvm_near *near = bpf_map_lookup_elem(&nears, &at);
 	const struct rs_filter_sum none = { 0 };
-	struct rs_filter_sum *sum;
-	uint64_t *row, *key;
+
+	if (!near)
+		return NULL;
+	if (!*(volatile uint64_t *)&near->key[0]) {
+#pragma unroll
+		for (uint32_t i = 1; i < RS_FILTER_KEY_HEAD + RS_FILTER_KEYS; i++)
+			if (i < RS_FILTER_KEY_HEAD + config.n_keys)
+				near->key[i] = key[i];
+		near->sum = none;
+		RS_ORDER();
+		near->key[0] = key[0];
+		return &near->sum;
+	}
+#pragma unroll
+	for (uint32_t i = 0; i < RS_FILTER_KEY_HEAD + RS_FILTER_KEYS; i++)
+		if (i < RS_FILTER_KEY_HEAD + config.n_keys && near->key[i] != key[i])
+			return NULL;
+	return &near->sum;
+}
+
+static __always_inline struct rs_filter_sum *sum_far(const uint64_t *key)
+{
+	struct rs_filter_sum *sum = bpf_map_lookup_elem(&sums, key);
+	const struct rs_filter_sum none = { 0 };
+
+	if (sum)
+		return sum;
+	bpf_map_update_elem(&sums, key, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&sums, key);
+}
+
+/* Of a row of the CPU's: its sum is there, or made; and has it, where that is asked for. False:
+ * there is no room. */
+static __always_inline bool row_take(uint64_t *row, uint32_t number, uint64_t epoch, bool adds)
+{
+	struct rs_filter_sum *sum = NULL;
+	uint64_t *key;
 	uint32_t how;
 
-	if (!config.adds || !cpu || i >= RS_FILTER_ROWS)
-		return 0;
-	row = cpu->rows[i];
 	if (!row[0])
-		return 1;
+		return true;
 	how = (row[0] >> RS_FILTER_HOW) & 0xff;
 	key = row + RS_FILTER_KEY;
 	key[0] = (row[0] & 0xffff) | (uint64_t)rs_filter_bin(how, row) << 16 |
 		 (uint64_t)number << 32;
 	key[1] = epoch;
-	sum = bpf_map_lookup_elem(&sums, key);
-	if (!sum) {
-		bpf_map_update_elem(&sums, key, &none, BPF_NOEXIST);
-		sum = bpf_map_lookup_elem(&sums, key);
-	}
+	if (config.near)
+		sum = sum_near(number, key);
 	if (!sum)
-		return 0;
-	if (adds)
+		sum = sum_far(key);
+	if (sum && adds)
 		rs_filter_add(sum, how, row);
-	return 1;
+	return sum;
+}
+
+/* The same of the i-th, where there are several: once in a program. */
+__noinline int sum_take(uint32_t number, uint32_t i, uint64_t epoch, uint32_t adds)
+{
+	struct rs_kvm_cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
+
+	if (!config.adds || !cpu || i >= RS_FILTER_ROWS)
+		return 0;
+	return row_take(cpu->rows[i], number, epoch, adds);
 }
 
 /* All of the rows or none: the first look is whether there is room. */
-static __always_inline bool sums_add(uint32_t number, uint32_t n, uint64_t now)
+static __always_inline bool sums_add(struct rs_kvm_cpu *cpu, uint32_t number, uint32_t n,
+				     uint64_t now)
 {
 	uint64_t epoch = config.epoch_ns ? (now - config.from_ns) / config.epoch_ns : 0;
 
 	if (n == 1)
-		return sum_take(number, 0, epoch, 1);
+		return row_take(cpu->rows[0], number, epoch, true);
 #pragma unroll
 	for (uint32_t i = 0; i < RS_FILTER_ROWS; i++)
 		if (i < n && !sum_take(number, i, epoch, 0))

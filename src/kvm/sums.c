@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a session's filter has added up, taken out of the BPF hash when its epoch is over
+ * What a session's filter has added up, taken out of the BPF array and hash when its epoch is over
  * (sums.bpf.h).
  */
 #include "kvm/session.h"
@@ -39,6 +39,46 @@ static void settle(const struct rs_kvm_session *s, uint64_t before_ns)
 	}
 }
 
+struct taker {
+	void (*take)(void *ctx, const struct rs_filter_row *row);
+	void *ctx;
+};
+
+static void hand(const struct taker *taker, const uint64_t *words, const struct rs_filter_sum *sum)
+{
+	uint32_t head = (uint32_t)words[0];
+	const struct rs_filter_row row = { .number = (head & 0xffff) - 1,
+					   .bin = head >> 16,
+					   .keys = words + RS_FILTER_KEY_HEAD,
+					   .sum = *sum };
+
+	if (sum->n)
+		taker->take(taker->ctx, &row);
+}
+
+/* ---- near the CPUs -------------------------------------------------------------------------- */
+
+/*
+ * A place goes back to its CPU by key[0], and without an epoch: so that who sees the CPU's next
+ * key[0], but not yet what was stored before it, does not take that for one that is over.
+ */
+static void take_near(const struct rs_kvm_session *s, uint64_t epoch, const struct taker *taker)
+{
+	for (uint32_t i = 0; i < s->nears.n && s->nears.mem; i++) {
+		struct rs_kvm_near *near = rs_kvm_element(&s->nears, i);
+
+		if (!__atomic_load_n(&near->key[0], __ATOMIC_ACQUIRE) ||
+		    __atomic_load_n(&near->key[1], __ATOMIC_RELAXED) >= epoch)
+			continue;
+		hand(taker, near->key, &near->sum); /* at rest: rs_kvm_sums() has waited */
+		__atomic_store_n(&near->key[1], UINT64_MAX, __ATOMIC_RELAXED);
+		/* Pairs with what sum_near() does because of it. */
+		__atomic_store_n(&near->key[0], 0, __ATOMIC_RELEASE);
+	}
+}
+
+/* ---- in the hash ---------------------------------------------------------------------------- */
+
 /* The keys of all epochs below one; the caller's to free. */
 static struct rs_error *keys_below(int map, uint64_t epoch, uint32_t room, struct key **out,
 				   uint32_t *n)
@@ -69,14 +109,32 @@ static struct rs_error *keys_below(int map, uint64_t epoch, uint32_t room, struc
 	return NULL;
 }
 
+static struct rs_error *take_far(struct rs_kvm_session *s, uint64_t epoch,
+				 const struct taker *taker)
+{
+	int map = bpf_object__find_map_fd_by_name(s->programs, "sums");
+	struct rs_filter_sum sum;
+	struct key *keys = NULL;
+	uint32_t n = 0;
+	struct rs_error *err = keys_below(map, epoch, s->sums_max, &keys, &n);
+
+	for (uint32_t i = 0; !err && i < n; i++) {
+		if (bpf_map_lookup_elem(map, &keys[i], &sum) ||
+		    bpf_map_delete_elem(map, &keys[i])) {
+			err = rs_error_errno(errno, "reading what BPF has added up");
+			break;
+		}
+		hand(taker, keys[i].words, &sum);
+	}
+	free(keys);
+	return err;
+}
+
 struct rs_error *rs_kvm_sums(struct rs_kvm_session *s, uint64_t before_ns,
 			     void (*take)(void *ctx, const struct rs_filter_row *row), void *ctx)
 {
+	const struct taker taker = { take, ctx };
 	uint64_t epoch = UINT64_MAX;
-	struct key *keys = NULL;
-	uint32_t n = 0;
-	struct rs_error *err;
-	int map;
 
 	if (!s->config.adds || !s->programs)
 		return NULL;
@@ -86,24 +144,8 @@ struct rs_error *rs_kvm_sums(struct rs_kvm_session *s, uint64_t before_ns,
 				: 0;
 	if (s->gate == RS_KVM_OPEN)
 		settle(s, before_ns);
-	map = bpf_object__find_map_fd_by_name(s->programs, "sums");
-	err = keys_below(map, epoch, s->sums_max, &keys, &n);
-	for (uint32_t i = 0; !err && i < n; i++) {
-		struct rs_filter_row row = { .keys = keys[i].words + RS_FILTER_KEY_HEAD };
-		uint32_t head = (uint32_t)keys[i].words[0];
-
-		if (bpf_map_lookup_elem(map, &keys[i], &row.sum) ||
-		    bpf_map_delete_elem(map, &keys[i])) {
-			err = rs_error_errno(errno, "reading what BPF has added up");
-			break;
-		}
-		row.number = (head & 0xffff) - 1;
-		row.bin = head >> 16;
-		if (row.sum.n)
-			take(ctx, &row);
-	}
-	free(keys);
-	return err;
+	take_near(s, epoch, &taker);
+	return take_far(s, epoch, &taker);
 }
 
 const char *rs_kvm_sums_vm(struct rs_kvm_session *s, uint64_t slot)

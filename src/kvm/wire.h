@@ -215,6 +215,17 @@ _Static_assert(offsetof(struct rs_kvm_cpu, rows) ==
 _Static_assert(RS_KVM_FILTER_ROOM + 3 == RS_FILTER_INSNS, "the room is whole");
 _Static_assert(RS_KVM_SCRATCH == RS_FILTER_WORDS, "a filter reads the CPU's scratch");
 
+/*
+ * A sum that has a place near its CPU. While key[0] is 0 it is its CPU's to take; from then on,
+ * until its epoch is over, its CPU's to add to; then the session's, who gives it back by that 0.
+ */
+struct rs_kvm_near {
+	uint64_t key[RS_FILTER_KEY_HEAD + RS_FILTER_KEYS];
+	struct rs_filter_sum sum;
+	uint64_t spare[2];
+};
+_Static_assert(sizeof(struct rs_kvm_near) == 128, "two lines");
+
 /* Keys of the hashes. */
 struct rs_kvm_odd {
 	uint64_t what;
@@ -258,9 +269,11 @@ struct rs_kvm_config {
 	 * whether it asks for the thread. */
 	uint64_t wanted;
 	uint32_t filter, filter_thread;
-	/* What a filter adds up: whether it does, and the epochs of its sums. */
-	uint32_t adds, spare_too;
+	/* What a filter adds up: whether it does, the words of a key, the epochs of its sums; and
+	 * how many of them have a place near a CPU: a power of two, or 0. */
+	uint32_t adds, n_keys;
 	uint64_t from_ns, epoch_ns;
+	uint32_t near, spare_too;
 };
 
 struct rs_kvm_control {

@@ -21,6 +21,7 @@
 #define KIT_ELF_MAX (4u << 20)
 
 static uint8_t kit_elf[KIT_ELF_MAX];
+static size_t kit_elf_bytes;
 
 /* kvm_exit as Linux has had it since 5.10; the kit asks BTF whether this kernel does. */
 struct kit_exit {
@@ -96,7 +97,7 @@ static inline struct rs_kvm_session *kit_open(const struct rs_kvm_options *optio
 
 	if (!CHECK(file != NULL))
 		return NULL;
-	image.bytes = fread(kit_elf, 1, sizeof(kit_elf), file);
+	image.bytes = kit_elf_bytes = fread(kit_elf, 1, sizeof(kit_elf), file);
 	fclose(file);
 	CHECK_OK(rs_kvm_open_image(&ours, &image, &session));
 	return session;

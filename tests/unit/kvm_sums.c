@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a session adds up for a filter, in the real programs: more keys than have a place near a
+ * CPU, one epoch after the other.
+ */
+#include "kvm_kit.h"
+
+#include <linux/bpf.h>
+#include <stdlib.h>
+
+#define REASONS	   997u /* more than RS_KVM_NEAR_MAX, and a prime */
+#define TIMES(i)   ((i) % 7 + 1)
+#define ROUNDS	   23u
+#define OF_A_ROUND 31u
+#define EPOCH_NS   100000u
+#define ROOM	   65536u
+
+#define ROW(word) ((int16_t)((RS_FILTER_AT + (word)) * 8))
+
+/* @[args.reason] = count(), as the language would have it. */
+static const struct bpf_insn count_by_reason[] = {
+	{ .code = BPF_LDX | BPF_MEM | BPF_W, .dst_reg = 0, .src_reg = 1, .off = 20 },
+	{ .code = BPF_STX | BPF_MEM | BPF_DW,
+	  .dst_reg = 1,
+	  .src_reg = 0,
+	  .off = ROW(RS_FILTER_KEY + RS_FILTER_KEY_HEAD) },
+	{ .code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = 1, .off = ROW(2), .imm = 1 },
+	{ .code = BPF_ST | BPF_MEM | BPF_DW,
+	  .dst_reg = 1,
+	  .off = ROW(0),
+	  .imm = 1 | RS_FILTER_COUNT << RS_FILTER_HOW },
+	{ .code = BPF_ALU64 | BPF_K | BPF_MOV,
+	  .dst_reg = 0,
+	  .imm = RS_FILTER_ADD | 1 << RS_FILTER_N },
+};
+
+struct adding {
+	struct rs_kvm_session *session;
+	int exit_fd;
+	uint64_t count[REASONS];
+	uint64_t rows, odd;
+};
+
+static void take(void *ctx, const struct rs_filter_row *row)
+{
+	struct adding *a = ctx;
+
+	a->rows++;
+	if (row->number || row->bin || row->keys[0] >= REASONS)
+		a->odd++;
+	else
+		a->count[row->keys[0]] += row->sum.n;
+}
+
+static bool begin(struct adding *a, uint32_t room, uint64_t epoch_ns)
+{
+	const struct rs_kvm_options options = { .events = true, .later = true, .pid = getpid() };
+	const struct rs_filter filter = {
+		.insns = count_by_reason,
+		.n = sizeof(count_by_reason) / sizeof(count_by_reason[0]),
+		.wanted = ~UINT64_C(0),
+		.adds = true,
+		.n_keys = 1,
+		.room = room,
+		.from_ns = rs_kvm_now(),
+		.epoch_ns = epoch_ns,
+	};
+	struct rs_kvm_image image = { .elf = kit_elf, .bodies = true };
+	struct bpf_program *program;
+
+	*a = (struct adding){ .session = kit_open(&options, 0, 0) };
+	image.bytes = kit_elf_bytes;
+	if (!a->session || !CHECK_OK(rs_kvm_program_image(a->session, &image, &filter)))
+		return false;
+	program = bpf_object__find_program_by_name(a->session->programs, "kvm_exit");
+	if (!CHECK(program != NULL))
+		return false;
+	a->exit_fd = bpf_program__fd(program);
+	return CHECK_OK(rs_kvm_gate(a->session, true));
+}
+
+static uint32_t places_taken(const struct rs_kvm_session *session)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < session->nears.n && session->nears.mem; i++)
+		n += ((const struct rs_kvm_near *)rs_kvm_element(&session->nears, i))->key[0] != 0;
+	return n;
+}
+
+static void end(struct adding *a)
+{
+	CHECK_OK(rs_kvm_gate(a->session, false));
+	CHECK_OK(rs_kvm_sums(a->session, UINT64_MAX, take, a));
+	CHECK_EQ_U64(places_taken(a->session), 0);
+	CHECK_EQ_U64(a->odd, 0);
+	a->rows = 0;
+	CHECK_OK(rs_kvm_sums(a->session, UINT64_MAX, take, a));
+	CHECK_EQ_U64(a->rows, 0);
+	rs_kvm_close(a->session);
+}
+
+TEST(each_reason_is_counted_wherever_it_finds_a_place)
+{
+	struct adding a;
+
+	KIT_NEEDS();
+	REQUIRE(begin(&a, ROOM, 0));
+	for (uint32_t n = 0; n < 7; n++) {
+		for (uint32_t i = 0; i < REASONS; i++)
+			if (n < TIMES(i))
+				kit_exit_run(a.exit_fd, RS_ISA_SVM, i, 1);
+	}
+	CHECK(places_taken(a.session) > 0);
+	end(&a);
+	for (uint32_t i = 0; i < REASONS; i++)
+		CHECK_EQ_U64(a.count[i], TIMES(i));
+}
+
+/* Too little for places beside the hash: what there may be is no more for them. */
+TEST(where_there_is_little_room_there_is_the_hash)
+{
+	struct adding a;
+	cpu_set_t one;
+
+	KIT_NEEDS();
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	CHECK(!sched_setaffinity(0, sizeof(one), &one));
+	REQUIRE(begin(&a, 1, 0));
+	for (uint32_t i = 0; i < 3; i++)
+		kit_exit_run(a.exit_fd, RS_ISA_SVM, 5, 1);
+	CHECK_EQ_U64(places_taken(a.session), 0);
+	end(&a);
+	CHECK_EQ_U64(a.count[5], 3);
+}
+
+/* Places come back when their epoch is over, and are the next one's. */
+TEST(epochs_are_taken_one_after_the_other)
+{
+	struct adding a;
+	uint64_t before = 0;
+
+	KIT_NEEDS();
+	REQUIRE(begin(&a, ROOM, EPOCH_NS));
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		uint64_t from = rs_kvm_now();
+
+		for (uint32_t i = 0; i < OF_A_ROUND; i++)
+			kit_exit_run(a.exit_fd, RS_ISA_SVM, i, 1);
+		/* what is before it comes, and nothing of what is not */
+		CHECK_OK(rs_kvm_sums(a.session, from, take, &a));
+		for (uint32_t i = 0; i < OF_A_ROUND; i++)
+			CHECK(a.count[i] >= before && a.count[i] <= round);
+		CHECK_OK(rs_kvm_sums(a.session, rs_kvm_now() + EPOCH_NS, take, &a));
+		CHECK_EQ_U64(places_taken(a.session), 0);
+		before = round + 1;
+		for (uint32_t i = 0; i < OF_A_ROUND; i++)
+			CHECK_EQ_U64(a.count[i], before);
+	}
+	end(&a);
+}
