@@ -48,3 +48,14 @@ static uint64_t flood(const struct rs_kit_args *args)
 	return n;
 }
 RS_KIT_EXPORT(flood, 1, "so many ticks, without a pause; how many");
+
+/* Comes unexpected: who collects has slept longer and longer by then. */
+static uint64_t late_flood(const struct rs_kit_args *args)
+{
+	uint64_t from = rs_tsc();
+
+	while (rs_tsc() - from < args->v[1])
+		continue;
+	return flood(args);
+}
+RS_KIT_EXPORT(late_flood, 2, "so many ticks, after so many cycles without one; how many");
