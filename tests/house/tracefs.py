@@ -6,15 +6,15 @@ import shutil
 import subprocess
 import sys
 
-WHERE = "/sys/kernel/tracing"
-MOUNTS = ("mount -t tracefs tracefs /sys/kernel/tracing;"
-          " mount -t debugfs debugfs /sys/kernel/debug; exec \"$@\"")
+WHERE = {"tracefs": "/sys/kernel/tracing", "debugfs": "/sys/kernel/debug"}
+MOUNTS = "".join(f"mountpoint -q {where} || mount -t {kind} {kind} {where}; "
+                 for kind, where in WHERE.items()) + "exec \"$@\""
 
 
 def see_the_kernel():
     """Call it first: the program begins anew in the namespace. Where that can't be, nothing happens, and
     what needs tracefs is to skip."""
-    if os.geteuid() or os.path.isdir(os.path.join(WHERE, "events")) or "RS_MOUNTED" in os.environ:
+    if os.geteuid() or all(map(os.path.ismount, WHERE.values())) or "RS_MOUNTED" in os.environ:
         return
     os.environ["RS_MOUNTED"] = "tried"
     if shutil.which("unshare") and not subprocess.run(["unshare", "-m", "true"], check=False,
