@@ -6,15 +6,16 @@ import shutil
 import subprocess
 import sys
 
-WHERE = {"tracefs": "/sys/kernel/tracing", "debugfs": "/sys/kernel/debug"}
+WHERE = "/sys/kernel/tracing"
+NEEDED = {"tracefs": WHERE, "debugfs": "/sys/kernel/debug"}
 MOUNTS = "".join(f"mountpoint -q {where} || mount -t {kind} {kind} {where}; "
-                 for kind, where in WHERE.items()) + "exec \"$@\""
+                 for kind, where in NEEDED.items()) + "exec \"$@\""
 
 
 def see_the_kernel():
     """Call it first: the program begins anew in the namespace. Where that can't be, nothing happens, and
     what needs tracefs is to skip."""
-    if os.geteuid() or all(map(os.path.ismount, WHERE.values())) or "RS_MOUNTED" in os.environ:
+    if os.geteuid() or all(map(os.path.ismount, NEEDED.values())) or "RS_MOUNTED" in os.environ:
         return
     os.environ["RS_MOUNTED"] = "tried"
     if shutil.which("unshare") and not subprocess.run(["unshare", "-m", "true"], check=False,
