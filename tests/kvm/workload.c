@@ -132,13 +132,18 @@ static void run_guest(struct vcpu *vcpu)
 	}
 }
 
-/* The process or thread that comes next gets the one after `pid`, if nobody forks meanwhile. */
-static void set_last_pid(int pid)
+/* The process or thread that comes next gets the number after `pid`, if nobody forks meanwhile.
+   Returns the number that had been given last: who puts it back keeps those that come later, an
+   idle shell's and the kernel's, off the numbers that are wanted. */
+static int set_last_pid(int pid)
 {
-	FILE *last = fopen("/proc/sys/kernel/ns_last_pid", "w");
+	FILE *last = fopen("/proc/sys/kernel/ns_last_pid", "r+");
+	int before;
 
-	if (!last || fprintf(last, "%d", pid) < 0 || fclose(last) != 0)
+	if (!last || fscanf(last, "%d", &before) != 1 || fseek(last, 0, SEEK_SET) != 0 ||
+	    fprintf(last, "%d", pid) < 0 || fclose(last) != 0)
 		die("/proc/sys/kernel/ns_last_pid");
+	return before;
 }
 
 static void *vcpu_thread(void *arg)
@@ -179,17 +184,19 @@ static void create_thread(pthread_t *thread, void *(*body)(void *), struct vcpu 
 		die("pthread_create");
 }
 
-/* The vCPU's thread, which has the number that it was to get. */
+/* The vCPU's thread, which has the number that it was to get, if that can be had. */
 static void start_vcpu(struct vcpu *vcpu)
 {
 	struct vm *vm = vcpu->vm;
-	bool first = vm->number == 0 && vcpu->number == 0;
+	bool wanted = vm->number == 0 && options.last_tid > 0;
 
-	vcpu->wanted = first && options.last_tid > 0 ? options.last_tid + 1 : 0;
+	vcpu->wanted = wanted ? options.last_tid + 1 + vcpu->number : 0;
 	for (int tries = 0; vcpu->wanted && tries < PID_TRIES; tries++) {
+		int before = set_last_pid(vcpu->wanted - 1);
+
 		vcpu->tid = 0;
-		set_last_pid(options.last_tid);
 		create_thread(&vcpu->thread, vcpu_thread, vcpu);
+		set_last_pid(before);
 		pthread_mutex_lock(&vm->lock);
 		while (!vcpu->tid)
 			pthread_cond_wait(&vm->changed, &vm->lock);
@@ -197,6 +204,7 @@ static void start_vcpu(struct vcpu *vcpu)
 		if (vcpu->tid == vcpu->wanted)
 			return;
 		pthread_join(vcpu->thread, NULL);
+		usleep(POLL_US); /* whoever has the number may end */
 	}
 	vcpu->wanted = 0;
 	create_thread(&vcpu->thread, vcpu_thread, vcpu);
@@ -332,14 +340,16 @@ static void vm_main(int number, int to)
 static FILE *start_vm(int number)
 {
 	bool wanted = number == 0 && options.last_pid > 0;
+	int ends[2], before = 0;
 	pid_t child;
-	int ends[2];
 
 	check(pipe(ends), "pipe");
 	for (int tries = 0;; tries++) {
 		if (wanted)
-			set_last_pid(options.last_pid);
+			before = set_last_pid(options.last_pid);
 		child = check(fork(), "fork");
+		if (wanted)
+			set_last_pid(before); /* the child too, before it starts any thread */
 		if (child == 0 && wanted && getpid() != options.last_pid + 1)
 			_exit(0);
 		if (child == 0) {
@@ -349,6 +359,7 @@ static FILE *start_vm(int number)
 		if (!wanted || child == options.last_pid + 1 || tries == PID_TRIES)
 			break;
 		waitpid(child, NULL, 0);
+		usleep(POLL_US); /* whoever has the number may end */
 	}
 	close(ends[1]);
 	return fdopen(ends[0], "r");

@@ -37,7 +37,7 @@ struct options {
 	int cpu;      /* all threads on this one; -1: anywhere */
 	int dies;     /* this vCPU's threads end when their guests have; -1: none */
 	int last_pid; /* the first process gets the one after it; 0: whichever */
-	int last_tid; /* its first vCPU's thread likewise */
+	int last_tid; /* its vCPUs' threads likewise, one after the other */
 	bool irqchip, yield, move, no_hypercall;
 	const char *dir;
 };
