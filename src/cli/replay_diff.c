@@ -87,8 +87,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 /* What says nothing of the machine, but of how it was recorded and what came of it. */
 static bool is_of_the_run(const char *name)
 {
-	static const char *const names[] = { "command", "state", "mended",    "icount",
-					     "why",	"date",	 "sha256.log" };
+	static const char *const names[] = { "command", "qemu_argv", "state", "mended",
+					     "icount",	"why",	     "date",  "sha256.log" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(names[i], name))

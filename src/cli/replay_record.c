@@ -113,18 +113,21 @@ struct recording {
 	bool shows;
 };
 
-static struct rs_error *start_qemu(struct recording *r)
+/* How QEMU is started: the recording says it, whatever becomes of it. */
+static struct rs_error *make_argv(struct recording *r)
 {
-	char **command = NULL;
 	struct rs_error *err = rs_snapshots_make(&r->snapshots, &r->made, NULL, false);
 
 	if (!err)
-		err = rs_recording_argv(&r->made, RS_RECORDING_RECORD, NULL, r->console, &command);
-	if (!err)
-		err = rs_snapshots_argv(&r->snapshots, command);
-	if (!err)
-		err = rs_qemu_start(&r->qemu, command);
-	rs_recording_argv_free(command);
+		err = rs_recording_argv(&r->made, RS_RECORDING_RECORD, NULL, r->console,
+					&r->made.argv);
+	return err ? err : rs_snapshots_argv(&r->snapshots, r->made.argv);
+}
+
+static struct rs_error *start_qemu(struct recording *r)
+{
+	struct rs_error *err = rs_qemu_start(&r->qemu, r->made.argv);
+
 	if (err || !r->made.snapshot)
 		return err;
 	err = rs_qemu_monitor(&r->qemu, "loadvm " RS_SNAPSHOT_START);
@@ -141,6 +144,8 @@ static struct rs_error *begin(struct recording *r)
 	r->console = replay_guest_path(&r->a->guest, "console");
 	if (!r->log || !r->console)
 		err = rs_error_no_memory();
+	if (!err)
+		err = make_argv(r);
 	if (!err)
 		err = rs_recording_write(&r->made);
 	return err ? err : start_qemu(r);

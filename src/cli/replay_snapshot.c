@@ -84,7 +84,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 static struct rs_error *start(struct snapshot *s)
 {
 	struct rs_error *err = replay_guest_make(&s->guest, &s->made);
-	char **command = NULL;
 
 	if (err)
 		return err;
@@ -98,13 +97,11 @@ static struct rs_error *start(struct snapshot *s)
 		return rs_error_errno(errno, "%s", s->file);
 	err = rs_snapshots_write_empty(s->states.fd);
 	if (!err)
-		err = rs_recording_argv(&s->made, RS_RECORDING_PLAIN, NULL, s->console, &command);
+		err = rs_recording_argv(&s->made, RS_RECORDING_PLAIN, NULL, s->console,
+					&s->made.argv);
 	if (!err)
-		err = rs_snapshots_argv(&s->states, command);
-	if (!err)
-		err = rs_qemu_start(&s->qemu, command);
-	rs_recording_argv_free(command);
-	return err;
+		err = rs_snapshots_argv(&s->states, s->made.argv);
+	return err ? err : rs_qemu_start(&s->qemu, s->made.argv);
 }
 
 static bool console_has(const struct snapshot *s)

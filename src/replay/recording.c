@@ -44,10 +44,33 @@ __attribute__((format(printf, 1, 2))) static char *text_of(const char *format, .
 	return text;
 }
 
+void rs_recording_argv_free(char **argv)
+{
+	for (char **each = argv; each && *each; each++)
+		free(*each);
+	free(argv);
+}
+
+/* Puts one more; NULL: there was no memory for it. */
+static bool put(char **argv, char *text)
+{
+	size_t n = 0;
+
+	while (argv[n])
+		n++;
+	if (!text || n + 1 >= RS_RECORDING_ARGS) {
+		free(text);
+		return false;
+	}
+	argv[n] = text;
+	return true;
+}
+
 void rs_recording_deinit(struct rs_recording *r)
 {
 	free(r->directory);
 	free(r->command);
+	rs_recording_argv_free(r->argv);
 	free(r->qemu_version);
 	free(r->append);
 	free(r->cpu);
@@ -73,18 +96,28 @@ static json_t *hashes_to_json(const struct rs_recording *r)
 	return hashes;
 }
 
+static json_t *words_to_json(char *const *words)
+{
+	json_t *json = words ? json_array() : NULL;
+
+	for (; json && *words; words++)
+		json_array_append_new(json, json_string(*words));
+	return json;
+}
+
 /* NULL stays out: `s*`. */
 static json_t *to_json(const struct rs_recording *r)
 {
 	return json_pack("{s:i, s:s, s:s*, s:s*, s:I, s:I, s:s*, s:s*, s:s*, s:b, s:b, s:b, s:b, "
-			 "s:b, s:b, s:I, s:s*, s:o}",
+			 "s:b, s:b, s:I, s:s*, s:o*, s:o}",
 			 "ringside_recording", RS_RECORDING_VERSION, "state", states[r->state],
 			 "command", r->command, "qemu", r->qemu_version, "memory_mib",
 			 (json_int_t)r->memory_mib, "shift", (json_int_t)r->shift, "append",
 			 r->append, "cpu", r->cpu, "date", r->date, "initrd", (int)r->initrd,
 			 "disk", (int)r->disk, "snapshot", (int)r->snapshot, "sleeps",
 			 (int)r->sleeps, "mended", (int)r->mended, "vapic", (int)r->vapic, "icount",
-			 (json_int_t)r->icount, "why", r->why, "sha256", hashes_to_json(r));
+			 (json_int_t)r->icount, "why", r->why, "qemu_argv", words_to_json(r->argv),
+			 "sha256", hashes_to_json(r));
 }
 
 struct rs_error *rs_recording_write(const struct rs_recording *r)
@@ -109,6 +142,22 @@ static char *text_at(const json_t *json, const char *key)
 	const char *text = json_string_value(json_object_get(json, key));
 
 	return text ? strdup(text) : NULL;
+}
+
+/* NULL where it is no list of words that QEMU can have been started with. */
+static char **words_at(const json_t *json, const char *key)
+{
+	const json_t *list = json_object_get(json, key), *word;
+	char **words = json_is_array(list) ? calloc(RS_RECORDING_ARGS, sizeof(*words)) : NULL;
+	bool good = words;
+	size_t i;
+
+	json_array_foreach (list, i, word)
+		good = good && json_is_string(word) && put(words, strdup(json_string_value(word)));
+	if (good)
+		return words;
+	rs_recording_argv_free(words);
+	return NULL;
 }
 
 /* What was written of a number, if it is one from least to most. */
@@ -153,6 +202,7 @@ static bool from_json(const json_t *json, struct rs_recording *r)
 	r->vapic = !json_is_false(json_object_get(json, "vapic")); /* older ones don't say */
 	r->sleeps = !json_is_false(json_object_get(json, "sleeps"));
 	r->command = text_at(json, "command");
+	r->argv = words_at(json, "qemu_argv");
 	r->qemu_version = text_at(json, "qemu");
 	r->append = text_at(json, "append");
 	r->cpu = text_at(json, "cpu");
@@ -376,28 +426,6 @@ struct rs_error *rs_recording_check_snapshot(const struct rs_recording *r)
 }
 
 /* ---- the command line ------------------------------------------------------------------------ */
-
-void rs_recording_argv_free(char **argv)
-{
-	for (char **each = argv; each && *each; each++)
-		free(*each);
-	free(argv);
-}
-
-/* Puts one more; NULL: there was no memory for it. */
-static bool put(char **argv, char *text)
-{
-	size_t n = 0;
-
-	while (argv[n])
-		n++;
-	if (!text || n + 1 >= RS_RECORDING_ARGS) {
-		free(text);
-		return false;
-	}
-	argv[n] = text;
-	return true;
-}
 
 static bool put_words(char **argv, const char *const words[])
 {

@@ -49,6 +49,7 @@ struct rs_recording {
 	char *directory;
 	enum rs_recording_state state;
 	char *command;	    /* as it was typed */
+	char **argv;	    /* of the QEMU that it started; NULL: it does not say */
 	char *qemu_version; /* as it says itself: another one does not replay */
 	uint32_t memory_mib;
 	uint32_t shift;
