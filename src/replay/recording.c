@@ -152,8 +152,8 @@ static char **words_at(const json_t *json, const char *key)
 	bool good = words;
 	size_t i;
 
-	json_array_foreach (list, i, word)
-		good = good && json_is_string(word) && put(words, strdup(json_string_value(word)));
+	json_array_foreach(list, i, word) good =
+		good && json_is_string(word) && put(words, strdup(json_string_value(word)));
 	if (good)
 		return words;
 	rs_recording_argv_free(words);
