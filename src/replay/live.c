@@ -15,6 +15,7 @@
 
 #include "replay/guard.h"
 #include "replay/qemu.h"
+#include "replay/snapshots.h"
 
 #define LOOK_MS	      200 /* between two looks whether we are to stop */
 #define CALIBRATE_NS  UINT64_C(1000000000)
@@ -33,7 +34,8 @@ struct rs_live {
 	struct rs_qemu qemu; /* ours; or nothing */
 	struct rs_gdb *gdb;
 	struct rs_guard guard;
-	int memory; /* memfd */
+	struct rs_snapshots disk; /* what ours writes over the recording's */
+	int memory;		  /* memfd */
 	uint8_t *ram;
 	uint64_t bytes;
 	bool ended, measures; /* measures: it has been calibrated */
@@ -196,10 +198,11 @@ static struct rs_error *boot(struct rs_live *live, const struct rs_recording *r,
 	char path[64], **argv = NULL;
 	struct rs_error *err;
 
-	if (r->snapshot || r->disk)
-		return rs_error_create(RS_USAGE, "%s %s: --live boots what has neither",
-				       r->directory,
-				       r->snapshot ? "begins with a snapshot" : "has a disk");
+	if (r->snapshot)
+		return rs_error_create(RS_USAGE,
+				       "%s begins with a snapshot, of a machine that counts its "
+				       "instructions: --live boots one that does not",
+				       r->directory);
 	live->bytes = (uint64_t)r->memory_mib << 20;
 	live->memory = memfd_create("guest RAM", 0); /* QEMU opens it by its number */
 	if (live->memory < 0 || ftruncate(live->memory, (off_t)live->bytes))
@@ -212,6 +215,10 @@ static struct rs_error *boot(struct rs_live *live, const struct rs_recording *r,
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", live->memory);
 	err = rs_recording_argv(r, RS_RECORDING_REPLAY, path, console ? console : "/dev/null",
 				&argv);
+	if (!err)
+		err = rs_snapshots_make(&live->disk, r, NULL, false);
+	if (!err)
+		err = rs_snapshots_argv(&live->disk, argv);
 	if (!err) {
 		make_live(argv);
 		err = rs_qemu_start(&live->qemu, argv);
@@ -264,6 +271,7 @@ void rs_live_close(struct rs_live *live)
 		munmap(live->ram, live->bytes);
 	if (live->memory >= 0)
 		close(live->memory);
+	rs_snapshots_deinit(&live->disk);
 	free(live);
 }
 
