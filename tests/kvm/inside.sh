@@ -12,7 +12,7 @@ for module in $MODULES; do insmod /modules/$module.ko; done
 KVM_EXIT=/sys/kernel/tracing/events/kvm/kvm_exit
 HIST=hist:keys=common_pid,vcpu_id,exit_reason
 grep -q esr_ec $KVM_EXIT/format && HIST=hist:keys=common_pid,ret,esr_ec # arm64
-WAITS=4000 # of 50 ms
+WAITS=12000 # of 50 ms
 
 until_true() { # until_true WORD...: waits for a command to succeed
 	waits=0

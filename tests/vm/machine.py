@@ -18,7 +18,7 @@ COMPARE = os.path.join(tap.TOP, "tests", "trace", "compare_bt2.py")
 GUESTS = os.path.join(BUILD, "examples", "guests")
 HAND_OVERS = ("doorbell", "shared")
 OK, FAILED, USAGE, PARTIAL = 0, 1, 2, 3  # exit statuses
-LIMIT_S = 300  # no test times anything; this ends one that hangs
+LIMIT_S = 900  # no test times anything; this ends one that hangs
 LOST = "guest:trace::records-lost"
 
 
