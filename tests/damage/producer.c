@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * producer DIR RECORDS THREADS RING_BYTES: each thread emits numbered records, each with a check
- * of its number, into a recorded trace. Prints what was kept and lost. For the tests to kill, and
- * to fill the disk with.
+ * producer DIR RECORDS THREADS RING_BYTES [KILL_US]: each thread emits numbered records, each with
+ * a check of its number, into a recorded trace. Prints what was kept and lost; or is killed, so
+ * long after it has said that it records. For the tests of kills, and to fill the disk with.
  */
 #include <ringside/recorder.h>
 #include <ringside/trace.h>
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define THREADS_MAX 16
 
@@ -38,6 +40,18 @@ static int fail(struct rs_error *err)
 	return err != NULL;
 }
 
+/* By the kernel itself: whoever was to send the signal may get no CPU for a second, beside threads
+ * that make ten million records in it. */
+static int kill_after(long us)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+	struct itimerspec when = { .it_value = { us / 1000000, us % 1000000 * 1000 } };
+	timer_t timer;
+
+	return timer_create(CLOCK_MONOTONIC, &event, &timer) ||
+	       timer_settime(timer, 0, &when, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	struct rs_recorder_options options = { .poll_us = 100, .flush_ms = 1 };
@@ -60,6 +74,8 @@ int main(int argc, char **argv)
 		return 1;
 	puts("recording");
 	fflush(stdout);
+	if (argc > 5 && kill_after(atol(argv[5])))
+		return 1;
 	for (int i = 0; i < n; i++)
 		pthread_create(&threads[i], NULL, emit, NULL);
 	for (int i = 0; i < n; i++)
