@@ -63,6 +63,17 @@ static void *guest_run(void *arg)
 	return NULL;
 }
 
+/* Who joins a thread may be woken before the kernel says that it has ended: in many kernels
+ * do_exit() lets go of memory, which wakes, before sched_process_exit. Its folder goes later. */
+static void wait_for_its_end(int tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d", tid);
+	while (!access(path, F_OK))
+		usleep(100);
+}
+
 /* Runs the guest to its end while a session with these options has its gate open. */
 static struct rs_kvm_session *watched(const struct rs_kvm_options *options, struct guest *g,
 				      struct rs_kvm_snapshot *got)
@@ -75,6 +86,7 @@ static struct rs_kvm_session *watched(const struct rs_kvm_options *options, stru
 		return session;
 	pthread_create(&g->thread, NULL, guest_run, g);
 	pthread_join(g->thread, NULL);
+	wait_for_its_end(g->tid);
 	CHECK_OK(rs_kvm_gate(session, false));
 	CHECK_OK(rs_kvm_snapshot(session, got));
 	close(g->vcpu);
