@@ -152,15 +152,24 @@ static void fake_destroy(struct fake *f)
 	free(f);
 }
 
-/* One io::read. Its stamp on the host's clock; 0: refused. */
+#define APART 1000 /* ticks: more than a step of any counter, or what two CPUs' differ by */
+
+/* One io::read. Its stamp on the host's clock; 0: refused. Later than the one before, of whichever
+ * vCPU: what is of equal time is merged by the vCPUs' numbers. */
 static uint64_t emit(struct fake *f, uint32_t vcpu, uint64_t sector)
 {
-	struct rs_sbuf_room room = rs_sbuf_reserve_nested(&f->p[vcpu], RS_SLOT_BYTES);
-	struct rs_slot *slot = (struct rs_slot *)(void *)room.at;
+	static uint64_t last;
+	struct rs_sbuf_room room;
+	struct rs_slot *slot;
 	uint32_t len = 512;
 
+	while ((int64_t)(rs_tsc() - last) < APART)
+		;
+	room = rs_sbuf_reserve_nested(&f->p[vcpu], RS_SLOT_BYTES);
+	slot = (struct rs_slot *)(void *)room.at;
 	if (!slot)
 		return 0;
+	last = room.tsc;
 	slot->tsc = room.tsc + (uint64_t)f->offset[vcpu];
 	slot->head = rs_record_head(READ_ID, 1) | (uint64_t)vcpu << RS_CPU_SHIFT;
 	memset(slot->payload, 0, 16);
