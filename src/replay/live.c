@@ -163,6 +163,10 @@ struct rs_error *rs_live_attach(const char *address, struct rs_live **live)
 
 /* ---- one of ours -------------------------------------------------------------------------- */
 
+/* As a replay's: the kernel's own look whether its timer ticks may fail where the host is busy, and
+ * then it panics. */
+#define LIVE_APPEND "console=ttyS0 panic=-1 no_timer_check"
+
 /* The machine of a replay, but for the counting of instructions, and for arguments of the kernel's
  * that say how fast it counts. */
 static void make_live(char **argv)
@@ -177,7 +181,7 @@ static void make_live(char **argv)
 		    !strncmp(argv[i], rs_recording_append, ours)) {
 			char *with;
 
-			if (asprintf(&with, "console=ttyS0 panic=-1%s", argv[i] + ours) >= 0) {
+			if (asprintf(&with, LIVE_APPEND "%s", argv[i] + ours) >= 0) {
 				free(argv[i]);
 				argv[i] = with;
 			}
