@@ -4,12 +4,12 @@ cd /tmp/out
 mkdir -p /sys/kernel/tracing
 mount -t tracefs tracefs /sys/kernel/tracing
 
-# wait_for COMMAND...: until it succeeds; two minutes at most
+# wait_for COMMAND...: until it succeeds; ten minutes at most, and what COMMAND takes
 wait_for() {
 	tries=0
 	until "$@"; do
 		tries=$((tries + 1))
-		[ $tries -lt 600 ] || { echo "waited in vain: $*" >>waits; return 1; }
+		[ $tries -lt 3000 ] || { echo "waited in vain: $*" >>waits; return 1; }
 		sleep 0.2
 	done
 }
