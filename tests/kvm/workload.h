@@ -66,7 +66,7 @@ struct vm {
 
 extern struct options options;
 
-void die(const char *what);
+__attribute__((noreturn)) void die(const char *what);
 int check(int result, const char *what);
 
 /* ---- by architecture ------------------------------------------------------------------------- */
