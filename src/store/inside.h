@@ -29,6 +29,7 @@ struct rs_store_stream {
 	bool waiting;			/* since since_ns */
 	uint64_t since_ns;
 	struct rs_behind *behind; /* where finished ones wait; NULL: they don't */
+	uint32_t n_behind;	  /* of its own there, or being written; atomic */
 	/* Of who writes it. */
 	int fd;
 	uint64_t offset; /* where the next packet goes */

@@ -177,6 +177,7 @@ static void write_behind(struct rs_store_packet *packet)
 		rs_error_free(packet_write(stream, &packet->what, packet->content));
 	if (packet->last)
 		file_shut(stream);
+	__atomic_fetch_sub(&stream->n_behind, 1, __ATOMIC_RELAXED);
 }
 
 struct rs_error *rs_store_set_behind(struct rs_store *store, uint32_t queues, uint64_t bytes,
@@ -221,6 +222,7 @@ static struct rs_error *packet_finish(struct rs_store_stream *stream)
 
 	stream->waiting = false;
 	if (stream->behind) {
+		__atomic_fetch_add(&stream->n_behind, 1, __ATOMIC_RELAXED);
 		stream->packet = rs_behind_swap(stream->behind, packet);
 	} else {
 		err = packet_write(stream, &packet->what, packet->content);
@@ -280,6 +282,9 @@ struct rs_error *rs_store_flush(struct rs_store_stream *stream, uint64_t now_ns,
 	}
 	if (age_ns && now_ns - stream->since_ns < age_ns)
 		return NULL;
+	/* Behind one of its own it comes to the disk no sooner, and takes a full one's place. */
+	if (age_ns && __atomic_load_n(&stream->n_behind, __ATOMIC_RELAXED))
+		return NULL;
 	return packet_finish(stream);
 }
 
@@ -299,6 +304,7 @@ struct rs_error *rs_store_end_stream(struct rs_store_stream *stream)
 	if (!packet)
 		return NULL;
 	if (stream->behind) {
+		__atomic_fetch_add(&stream->n_behind, 1, __ATOMIC_RELAXED);
 		rs_behind_end(stream->behind, packet);
 	} else {
 		err = rs_store_flush(stream, 0, 0);

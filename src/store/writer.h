@@ -76,7 +76,7 @@ struct rs_error *rs_store_room(struct rs_store_stream *stream, uint8_t **at, uin
 void rs_store_take(struct rs_store_stream *stream, const struct rs_drained *drained);
 
 /* Writes what there is, if it has waited for as long as age_ns by now_ns (any clock, the same in
- * all calls), or if age_ns is 0. */
+ * all calls), and none of this stream's waits for the disk; or if age_ns is 0. */
 struct rs_error *rs_store_flush(struct rs_store_stream *stream, uint64_t now_ns, uint64_t age_ns);
 
 /* What has become packets so far. Any thread may call. */

@@ -161,3 +161,43 @@ TEST(what_waits_is_written_when_asked_and_at_the_end)
 	rs_trace_close(trace);
 	kit_store_deinit(&k);
 }
+
+/* Any time later, by a clock of the caller's. */
+static void flush_late(struct kit_store *k, uint32_t i)
+{
+	static uint64_t now_ns = 1;
+
+	CHECK_OK(rs_store_flush(k->stream[i], now_ns, 1));
+	CHECK_OK(rs_store_flush(k->stream[i], ++now_ns, 1));
+}
+
+TEST(what_is_behind_another_of_its_stream_has_time_to_fill)
+{
+	const uint64_t head = sizeof(struct rs_packet_head);
+	struct rs_store_summary sum;
+	struct slots s = { 0 };
+	struct kit_store k;
+
+	REQUIRE(kit_store_init(&k, NULL));
+	CHECK_OK(rs_store_set_behind(k.store, 1, 1u << 20, false));
+	REQUIRE_OK(kit_store_stream(&k, 0, NULL));
+	REQUIRE_OK(kit_store_stream(&k, 1, NULL));
+	for (uint64_t i = 1; i <= 101; i++) {
+		slots_one(&s, ORIGIN + i, i);
+		CHECK_OK(kit_store_put(&k, 0, &s));
+		flush_late(&k, 0);
+	}
+	slots_one(&s, ORIGIN + 102, 102);
+	CHECK_OK(kit_store_put(&k, 1, &s));
+	flush_late(&k, 1); /* the first of its own */
+	rs_store_write(k.stream[0]);
+	CHECK_EQ_U64(size_of(&k, "stream_0"), head + RS_SLOT_BYTES);
+	CHECK_EQ_U64(size_of(&k, "stream_1"), head + RS_SLOT_BYTES);
+	flush_late(&k, 0);
+	CHECK(rs_store_waits(k.stream[0]));
+	rs_store_write(k.stream[0]);
+	CHECK_EQ_U64(size_of(&k, "stream_0"), 2 * head + 101 * RS_SLOT_BYTES);
+	CHECK_OK(kit_store_close(&k, &sum));
+	CHECK_EQ_U64(sum.records, 102);
+	kit_store_deinit(&k);
+}
