@@ -50,13 +50,6 @@ SAID_BYTES = 4000  # of a console, in an error
 # readelf: what a program is started by, and the libraries that it names.
 NEEDED = re.compile(r"(?:interpreter: |\(NEEDED\).*\[)([^\]]+)\]")
 
-# Time inside is that of the instructions, 8 ns for each, and the host's only while nobody runs there.
-# Else it goes on where the host makes the emulator wait: tenths of a second between the scheduler's
-# look at the clock and the tracepoint behind it are charged to one state by the kernel, to another by
-# those who listen, and no two accounts agree. One processor alone can be counted so.
-BY_INSTRUCTIONS = ["-accel", "tcg", "-icount", "shift=3,sleep=on"]
-TSC_BY_INSTRUCTIONS = " tsc_early_khz=1000000"  # the TSC counts those ns
-
 # KVM for AMD, as QEMU emulates it. tsc=reliable: without an invariant TSC the kernel inside would
 # move the guests' TSC at will.
 AMD = ["qemu-system-x86_64", "-M", "q35", "-cpu", "EPYC,+svm", "-m", "1G", "-display", "none",
@@ -370,9 +363,8 @@ def boot_amd(files, directory, cpus=1, limit_s=LIMIT_S, disks=()):
     """
     qemu = need(AMD[0], "qemu-system-x86")
     kernel = fetch(kernel_package())
-    time = BY_INSTRUCTIONS if cpus == 1 else ["-accel", "tcg,thread=multi"]
-    rate = TSC_BY_INSTRUCTIONS if cpus == 1 else tsc_khz()
-    return boot_qemu([qemu, *AMD[1:], *time, "-smp", str(cpus), "-append", APPEND + rate], kernel,
+    return boot_qemu([qemu, *AMD[1:], "-accel", "tcg" if cpus == 1 else "tcg,thread=multi",
+                      "-smp", str(cpus), "-append", APPEND + tsc_khz()], kernel,
                      {**busybox(), **modules(kernel, AMD_MODULES), **files}, directory, limit_s,
                      disks)
 
@@ -424,7 +416,7 @@ def boot_arm64(files, directory, limit_s=LIMIT_S):
     """
     qemu = need(ARM64[0], "qemu-system-arm")
     kernel = fetch(kernel_package(ARM64_KERNEL, ARM64_APT), ARM64_APT)
-    return boot_qemu([qemu, *ARM64[1:], *BY_INSTRUCTIONS, "-append", ARM64_APPEND], kernel,
+    return boot_qemu([qemu, *ARM64[1:], "-append", ARM64_APPEND], kernel,
                      {**busybox(ARM64_APT), **files}, directory, limit_s)
 
 
