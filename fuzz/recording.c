@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "replay/qemu.h"
 
 static char folder[64], file[96];
 
@@ -21,7 +22,7 @@ static void make_folder(void)
 {
 	const char *tmp = getenv("TMPDIR");
 
-	snprintf(folder, sizeof(folder), "%.40s/fuzz-XXXXXX", tmp ? tmp : "/tmp");
+	snprintf(folder, sizeof(folder), "%.40s/fuzz-XXXXXX", tmp ? tmp : P_tmpdir);
 	MUST(mkdtemp(folder));
 	snprintf(file, sizeof(file), "%s/recording.json", folder);
 	atexit(gone);
@@ -44,7 +45,7 @@ static void check_command(const struct rs_recording *r)
 
 		MUST(!rs_recording_argv(r, (enum rs_recording_mode)mode, "/dev/null", "/dev/null",
 					&argv));
-		MUST(argv && !strcmp(argv[0], "qemu-system-x86_64"));
+		MUST(argv && !strcmp(argv[0], RS_QEMU));
 		check_words(argv);
 		rs_recording_argv_free(argv);
 	}

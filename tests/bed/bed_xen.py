@@ -28,7 +28,7 @@ PACKAGES = ("xen-hypervisor-4.17-amd64", "xen-utils-4.17", "libxenmisc4.17", "li
             "libxendevicemodel1", "libxenevtchn1", "libxenforeignmemory1", "libxengnttab1",
             "libxenhypfs1", "libxenstore4", "libxentoolcore1", "libxentoollog1", "libyajl2")
 TOOLS = ("xentrace", "xl", "xenstored", "xen-init-dom0", "xenconsoled")
-LIMIT_S = 3000
+LIMIT_S = 1500
 
 # /init begins with this: devices, results, and with a toolstack for guests.
 HEAD = """#!/bin/busybox sh

@@ -119,6 +119,14 @@ static uint64_t size_of(const struct kit_store *k, const char *name)
 	return stat(join(path, k->path, name), &st) ? 0 : (uint64_t)st.st_size;
 }
 
+/* A store whose two streams share a queue. */
+static bool two_streams(struct kit_store *k)
+{
+	return CHECK(kit_store_init(k, NULL)) &&
+	       CHECK_OK(rs_store_set_behind(k->store, 1, 1u << 20, false)) &&
+	       CHECK_OK(kit_store_stream(k, 0, NULL)) && CHECK_OK(kit_store_stream(k, 1, NULL));
+}
+
 TEST(what_waits_is_written_when_asked_and_at_the_end)
 {
 	struct got_sink got = got_sink();
@@ -127,10 +135,7 @@ TEST(what_waits_is_written_when_asked_and_at_the_end)
 	struct slots s = { 0 };
 	struct kit_store k;
 
-	REQUIRE(kit_store_init(&k, NULL));
-	CHECK_OK(rs_store_set_behind(k.store, 1, 1u << 20, false));
-	REQUIRE_OK(kit_store_stream(&k, 0, NULL));
-	REQUIRE_OK(kit_store_stream(&k, 1, NULL));
+	REQUIRE(two_streams(&k));
 	for (uint64_t i = 1; i < 6; i++) {
 		slots_one(&s, ORIGIN + i, i);
 		CHECK_OK(kit_store_put(&k, i % 2, &s));
@@ -178,10 +183,7 @@ TEST(what_is_behind_another_of_its_stream_has_time_to_fill)
 	struct slots s = { 0 };
 	struct kit_store k;
 
-	REQUIRE(kit_store_init(&k, NULL));
-	CHECK_OK(rs_store_set_behind(k.store, 1, 1u << 20, false));
-	REQUIRE_OK(kit_store_stream(&k, 0, NULL));
-	REQUIRE_OK(kit_store_stream(&k, 1, NULL));
+	REQUIRE(two_streams(&k));
 	for (uint64_t i = 1; i <= 101; i++) {
 		slots_one(&s, ORIGIN + i, i);
 		CHECK_OK(kit_store_put(&k, 0, &s));
