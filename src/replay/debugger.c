@@ -2,22 +2,18 @@
 #include "replay/debugger.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <poll.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "replay/address.h"
 #include "replay/gdb.h"
 
-#define LOOK_MS	   200 /* between two looks whether we are to stop */
-#define HOST_MAX   256u
-#define PIECE	   4096u
-#define LOCAL_HOST "127.0.0.1"
+#define LOOK_MS 200 /* between two looks whether we are to stop */
+#define PIECE	4096u
 
 /* ---- the way here ------------------------------------------------------------------------- */
 
@@ -52,19 +48,14 @@ static bool listens_at(const struct addrinfo *at, int *fd)
 	return false;
 }
 
-static struct rs_error *listen_tcp(const char *address, const char *colon, struct rs_debugger *d)
+static struct rs_error *listen_tcp(const char *address, struct rs_debugger *d)
 {
-	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
 	struct addrinfo *list = NULL;
-	char host[HOST_MAX];
+	struct rs_error *err = rs_address_resolve(address, AI_PASSIVE, &list);
 	int failed;
 
-	if (colon - address >= (ptrdiff_t)sizeof(host))
-		return rs_error_create(RS_USAGE, "no address");
-	snprintf(host, sizeof(host), "%.*s", (int)(colon - address), address);
-	failed = getaddrinfo(host[0] ? host : LOCAL_HOST, colon + 1, &hints, &list);
-	if (failed)
-		return rs_error_create(RS_USAGE, "%s", gai_strerror(failed));
+	if (err)
+		return err;
 	errno = ENOENT;
 	for (const struct addrinfo *at = list; at && !listens_at(at, &d->listens); at = at->ai_next)
 		;
@@ -75,16 +66,13 @@ static struct rs_error *listen_tcp(const char *address, const char *colon, struc
 
 struct rs_error *rs_debugger_listen(const char *address, struct rs_debugger *d)
 {
-	const char *colon = strrchr(address, ':');
 	struct rs_error *err;
 
 	*d = (struct rs_debugger)RS_DEBUGGER_NONE;
 	if (!strncmp(address, "unix:", 5))
 		err = listen_unix(address + 5, d);
-	else if (colon && colon[1])
-		err = listen_tcp(address, colon, d);
 	else
-		err = rs_error_create(RS_USAGE, "where to listen: unix:PATH, HOST:PORT or :PORT");
+		err = listen_tcp(address, d);
 	if (err)
 		rs_debugger_close(d);
 	return rs_error_wrap(err, "%s", address);

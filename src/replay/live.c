@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "replay/address.h"
 #include "replay/guard.h"
 #include "replay/qemu.h"
 #include "replay/snapshots.h"
@@ -73,44 +73,39 @@ static struct rs_error *connect_unix(const char *path, int *fd)
 	return NULL;
 }
 
-static struct rs_error *connect_tcp(const char *address, const char *colon, int *fd)
+static struct rs_error *connect_tcp(const char *address, int *fd)
 {
-	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	struct addrinfo *list = NULL;
-	char host[LINE_MAX_];
+	struct rs_error *err = rs_address_resolve(address, 0, &list);
 	int failed;
 
-	if (colon - address >= (ptrdiff_t)sizeof(host))
-		return rs_error_create(RS_USAGE, "no address");
-	snprintf(host, sizeof(host), "%.*s", (int)(colon - address), address);
-	failed = getaddrinfo(host[0] ? host : "localhost", colon + 1, &hints, &list);
-	if (failed)
-		return rs_error_create(RS_USAGE, "%s", gai_strerror(failed));
+	if (err)
+		return err;
 	errno = ENOENT;
 	for (const struct addrinfo *at = list; at; at = at->ai_next) {
 		*fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol);
 		if (*fd >= 0 && !connect(*fd, at->ai_addr, at->ai_addrlen))
 			break;
+		failed = errno;
 		if (*fd >= 0)
 			close(*fd);
 		*fd = -1;
+		errno = failed;
 	}
+	failed = errno;
 	freeaddrinfo(list);
-	return *fd < 0 ? rs_error_errno(errno, "connecting") : NULL;
+	return *fd < 0 ? rs_error_errno(failed, "connecting") : NULL;
 }
 
 static struct rs_error *connect_to(const char *address, int *fd)
 {
-	const char *colon = strrchr(address, ':');
 	struct rs_error *err;
 
 	*fd = -1;
 	if (!strncmp(address, "unix:", 5))
 		err = connect_unix(address + 5, fd);
-	else if (colon && colon[1])
-		err = connect_tcp(address, colon, fd);
 	else
-		err = rs_error_create(RS_USAGE, "where its GDB stub is: unix:PATH or HOST:PORT");
+		err = connect_tcp(address, fd);
 	if (err && *fd >= 0)
 		close(*fd);
 	return rs_error_wrap(err, "%s", address);
