@@ -13,11 +13,24 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "store/behind.h"
+
 #include <ringside/recorder.h>
 #include <ringside/ring.h>
 
 #define ELEMENTS 4097u /* a packet's worth of slots and a bit */
 #define WAITING	 (UINT64_C(64) << 20)
+/*
+ * What certainly waits while the disk stands still. A packet is handed over when less than
+ * RS_DRAIN_ROOM_MIN is left in it. Two packets may hold less: the one that the disk keeps, and the
+ * one that had records before the disk stood still.
+ */
+#define PACKETS	    (WAITING / sizeof(struct rs_store_packet))
+#define PACKET_FULL (RS_PACKET_BYTES - sizeof(struct rs_packet_head) - RS_DRAIN_ROOM_MIN)
+#define WAITING_MIN ((PACKETS - 2) * PACKET_FULL)
+/* What a ring that refused puts before its next record: the loss, and filler slots before that. */
+#define LOSS_BYTES_MAX (2 * RS_LOST_SLOTS * RS_SLOT_BYTES)
+#define REFUSED_LONG   1009u /* times 1 ms: the recorder takes nothing more, or is very slow */
 
 static struct {
 	pthread_mutex_t lock;
@@ -218,15 +231,17 @@ TEST(as_much_waits_as_may_and_what_then_does_not_fit_is_counted)
 {
 	struct rs_recorder_summary sum;
 	struct recording r;
-	uint64_t before, waited = 0;
+	uint64_t before, waited = 0, losses = 0;
 
 	REQUIRE(recording_start(&r, 1));
 	stall(&r);
 	before = r.accepted;
-	/* A ring that is full now and then has a slow reader; full for good it has none. */
-	for (uint32_t refused = 0; refused < 1009 || waited < WAITING - (1u << 20);) {
+	/* To the least that must wait, however slow the recorder is; then until it stops. */
+	for (uint32_t refused = 0;
+	     refused < REFUSED_LONG || waited + losses * LOSS_BYTES_MAX < WAITING_MIN;) {
 		if (put(&r)) {
 			waited = (r.accepted - before) * RS_SLOT_BYTES;
+			losses += refused > 0;
 			refused = 0;
 		} else {
 			refused++;
