@@ -8,6 +8,8 @@ fetched or booted raises Missing, which a test makes a skip of. Those of another
 by an apt state of our own, also there: the host's knows nothing of it.
 """
 import base64
+import contextlib
+import fcntl
 import glob
 import io
 import os
@@ -176,36 +178,49 @@ HOST = Apt()
 ARM64_APT = ForeignApt("arm64")
 
 
+@contextlib.contextmanager
+def alone(to):
+    """Holds the lock of what is made below the build directory: suites run side by side."""
+    os.makedirs(os.path.dirname(to), exist_ok=True)
+    with open(to + ".lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def unpack(to, packages, apt):
+    """Downloads these packages and unpacks them at `to`, whole or not at all."""
+    debs, new = to + ".debs", to + ".new"
+    for left in (debs, new):  # of a run that was killed
+        shutil.rmtree(left, ignore_errors=True)
+    apt.download(packages, debs)
+    for deb in glob.glob(os.path.join(debs, "*.deb")):
+        subprocess.run(["dpkg", "-x", deb, new], check=True)
+    shutil.rmtree(debs)
+    os.rename(new, to)
+
+
 def fetch(package, apt=HOST):
-    """Unpacks a Debian package below the testbed's directory, once; where it is."""
+    """Unpacks one Debian package, once. Returns where it is."""
     to = os.path.join(apt.directory, package)
-    if os.path.isdir(to):
-        return to
-    apt.download([package], apt.directory)
-    files = glob.glob(os.path.join(apt.directory, package + "_*.deb"))
-    subprocess.run(["dpkg", "-x", files[0], to + ".new"], check=True)
-    os.rename(to + ".new", to)
-    os.remove(files[0])
+    with alone(to):
+        if not os.path.isdir(to):
+            unpack(to, [package], apt)
     return to
 
 
 def fetch_all(name, packages, apt=HOST):
-    """Unpacks packages, and what they depend on and is not installed, into one place, once."""
+    """Unpacks packages, with what they depend on and is not installed, into one place, once. Returns
+    where that is."""
     to = os.path.join(apt.directory, name)
-    if os.path.isdir(to):
-        return to
-    debs = to + ".debs"
-    said = apt.ask("apt-get", "install", "-s", "-qq", "--no-install-recommends", *packages)
-    if said is None:
-        raise Missing(f"apt-get knows no {', '.join(packages)} (apt-get update?)")
-    # "Inst NAME (VERSION ...": what an installation would add; nothing is installed here.
-    names = {line.split()[1] for line in said.splitlines()
-             if line.startswith("Inst ")} | set(packages)
-    apt.download(sorted(names), debs)
-    for deb in glob.glob(os.path.join(debs, "*.deb")):
-        subprocess.run(["dpkg", "-x", deb, to + ".new"], check=True)
-    shutil.rmtree(debs)
-    os.rename(to + ".new", to)
+    with alone(to):
+        if os.path.isdir(to):
+            return to
+        said = apt.ask("apt-get", "install", "-s", "-qq", "--no-install-recommends", *packages)
+        if said is None:
+            raise Missing(f"apt-get knows no {', '.join(packages)} (apt-get update?)")
+        # "Inst NAME (VERSION ...": what an installation would add; nothing is installed here.
+        unpack(to, sorted({line.split()[1] for line in said.splitlines()
+                           if line.startswith("Inst ")} | set(packages)), apt)
     return to
 
 
@@ -246,14 +261,26 @@ def build(program, source, *words):
         raise Missing(f"{os.path.basename(program)} can't be linked here: {done.stderr[-200:]}")
 
 
+def library_path(root):
+    """Where the libraries of packages that are unpacked at `root` are, for LD_LIBRARY_PATH."""
+    return ":".join(path for folder in ("lib", "usr/lib") for path in
+                    glob.glob(os.path.join(root, folder, "*-linux-gnu")))
+
+
+def loaded(program, root=None):
+    """Paths of the libraries that a program is started with, its loader among them; where they are
+    not installed, those at `root`."""
+    env = {**os.environ, "LD_LIBRARY_PATH": library_path(root)} if root else None
+    done = subprocess.run(["ldd", program], capture_output=True, text=True, check=False, env=env)
+    for line in done.stdout.splitlines():
+        if line.endswith("not found"):
+            raise RuntimeError(f"{program} needs {line.split()[0]}, which is not there")
+        yield from (word for word in line.split() if word.startswith("/"))
+
+
 def libraries(*programs):
     """The shared objects that programs are started with, as files of an initramfs."""
-    found = {}
-    for program in programs:
-        done = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
-        found |= {word.lstrip("/"): word for line in done.stdout.splitlines()
-                  for word in line.split() if word.startswith("/")}
-    return found
+    return {path.lstrip("/"): path for program in programs for path in loaded(program)}
 
 
 def libraries_in(root, *programs):
@@ -485,7 +512,7 @@ def boot_intel(files, directory, limit_s=LIMIT_S):
                        ("commands", "continue\n")):
         with open(os.path.join(directory, name), "w") as file:
             file.write(text)
-    env = {**os.environ, "BXSHARE": share, "LD_LIBRARY_PATH": os.path.join(lib, "x86_64-linux-gnu"),
+    env = {**os.environ, "BXSHARE": share, "LD_LIBRARY_PATH": library_path(root),
            "LTDL_LIBRARY_PATH": os.path.join(lib, "x86_64-linux-gnu/bochs/plugins")}
     done = subprocess.run([os.path.join(root, "usr/bin/xorriso"), "-as", "mkisofs", "-quiet",
                            "-o", iso, "-b", "isolinux.bin", "-c", "boot.cat", "-no-emul-boot",

@@ -10,7 +10,6 @@ import glob
 import gzip
 import os
 import shutil
-import subprocess
 
 import bed
 
@@ -60,14 +59,8 @@ poweroff -f
 
 
 def packages():
-    """All of Xen's, unpacked into one place."""
-    to = os.path.join(bed.BED, "xen-" + VERSION)
-    if os.path.isdir(to):
-        return to
-    for package in PACKAGES:
-        shutil.copytree(bed.fetch(package), to + ".new", symlinks=True, dirs_exist_ok=True)
-    os.rename(to + ".new", to)
-    return to
+    """Xen's hypervisor and tools, unpacked into one place with what they depend on."""
+    return bed.fetch_all("xen-" + VERSION, PACKAGES)
 
 
 def tool(name):
@@ -75,24 +68,19 @@ def tool(name):
 
 
 def libraries(*programs):
-    """What programs are started with, and what may be loaded by Ringside, Xen's where the loader
-    looks for it."""
-    where = bed.one("usr/lib/x86_64-linux-gnu", packages())
-    env = {**os.environ, "LD_LIBRARY_PATH": where}
-    found = {}
-    for program in (*programs, *glob.glob(os.path.join(where, "*.so.*"))):
-        done = subprocess.run(["ldd", program], capture_output=True, text=True, check=False,
-                              env=env)
-        for line in done.stdout.splitlines():
-            for path in (word for word in line.split() if word.startswith("/")):
-                inside = path.lstrip("/")
-                if path.startswith(where):
-                    inside = "lib/x86_64-linux-gnu/" + os.path.basename(path)
-                found[inside] = path
-    # pthread_cancel(), which xl uses, loads it by itself.
-    found["lib/x86_64-linux-gnu/libgcc_s.so.1"] = bed.one("libgcc_s.so.1",
-                                                          "/lib/x86_64-linux-gnu")
-    for path in glob.glob(os.path.join(where, "*.so.*")):
+    """What programs are started with, and what Ringside may load: Xen's libraries where the loader
+    looks for them."""
+    root, found = packages(), {}
+    # pthread_cancel(), which xl uses, loads this one at run time.
+    at_run_time = [bed.one("libgcc_s.so.1", "/lib/x86_64-linux-gnu")]
+    shared = glob.glob(os.path.join(root, "usr/lib/x86_64-linux-gnu", "lib*.so.*"))
+    for program in (*programs, *shared):
+        for path in (*bed.loaded(program, root), *at_run_time):
+            inside = path.lstrip("/")
+            if path.startswith(root):
+                inside = "lib/x86_64-linux-gnu/" + os.path.basename(path)
+            found[inside] = path
+    for path in shared:
         if len(os.path.basename(path).split(".so.")[1].split(".")) <= 2:
             found["lib/x86_64-linux-gnu/" + os.path.basename(path)] = path
     return found
