@@ -23,8 +23,9 @@ def skip(why):
     sys.exit(0)
 
 
-def need(verb):
-    """Ends the test here where this verb can't work, and says what is missing."""
+def need(verb, command=None):
+    """Ends the test here where this verb cannot work, and prints what is missing. `command`: what the
+    test runs, where that needs the same as the verb."""
     see_the_kernel()
     machine.need_kvm()
     done = subprocess.run([RINGSIDE, "doctor", "--json"], stdin=subprocess.DEVNULL, check=False,
@@ -32,9 +33,9 @@ def need(verb):
     doctor = json.loads(done.stdout)
     row = next(row for row in doctor["rows"] if row["verb"] == verb)
     if not row["works"]:
-        missing = [check["missing"] for check in doctor["checks"] if check["vital"] and
-                   not check["met"] and verb in check["needed_by"]]
-        skip(f"{verb} can't work here: {'; '.join(missing)}")
+        missing = dict.fromkeys(check["missing"] for check in doctor["checks"] if check["vital"]
+                                and not check["met"] and verb in check["needed_by"])
+        skip(f"{command or verb} cannot work here: {'; '.join(missing)}")
 
 
 def wait_for(what, good):
