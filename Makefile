@@ -5,6 +5,7 @@
 #	PREFIX=dir	where to install (/usr/local)
 #	DESTDIR=dir	a root in front of that, for packages
 #	JOBS=n		how many compilers at once
+#	RUN='option...'	options of tests/run: --repeat N, --load M, --junit FILE, --jobs N
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -24,33 +25,42 @@ demo: ## set up, build, trace the hello guest, print its span tree
 	@$(MAKE) --no-print-directory all QUIET=--quiet
 	@BUILD='$(BUILD)' scripts/demo
 
-check: ## set up, then every test; ends in `N passed, N failed, N skipped`
+check: ## set up, then the tests that prove each promise once; ends in `N passed, N failed, N skipped`
 	@scripts/setup build check
 	@$(MAKE) --no-print-directory all QUIET=--quiet
-	@BUILD='$(BUILD)' tests/run full
+	@BUILD='$(BUILD)' tests/run check $(RUN)
 
 check-quick: all ## the tests that boot no machine, in under a minute
-	@BUILD='$(BUILD)' tests/run quick
+	@BUILD='$(BUILD)' tests/run quick $(RUN)
+
+check-all: ## set up, then what check leaves out: sanitizers, clang, damage at every byte, fuzz seeds
+	@scripts/setup build check
+	@$(MAKE) --no-print-directory all QUIET=--quiet
+	@BUILD='$(BUILD)' tests/run all $(RUN)
+
+check-fresh: ## README's two commands, in a clone of HEAD on a minimal Debian of their own (needs root)
+	@scripts/fresh "make demo" "make check"
 
 check-vm: ## set up, then the tests that boot machines: guests, real KVM exits on AMD, Intel, arm64
 	@scripts/setup build check
 	@$(MAKE) --no-print-directory all QUIET=--quiet
-	@BUILD='$(BUILD)' tests/run full kvm/ vm/
+	@BUILD='$(BUILD)' tests/run check $(RUN) kvm/ vm/
 
 check-replay: ## set up, then the tests that record guests in QEMU and replay them
 	@scripts/setup build check
 	@$(MAKE) --no-print-directory all QUIET=--quiet
-	@BUILD='$(BUILD)' tests/run full replay/
+	@BUILD='$(BUILD)' tests/run check $(RUN) replay/
 
 check-xen: ## set up, then the tests of Xen's trace, with a real Xen that is booted under QEMU
 	@scripts/setup build check
 	@$(MAKE) --no-print-directory all QUIET=--quiet
-	@BUILD='$(BUILD)' tests/run full xen/
+	@BUILD='$(BUILD)' tests/run check $(RUN) xen/
 
 bench: ## set up, then the benchmarks: ratios against rivals and limits
 	@scripts/setup build bench
+	@# The rivals may be new here, and Meson remembers that it did not find their headers.
 	@test ! -f $(BUILD)/build.ninja -o -e $(BUILD)/bench/bench_emit || \
-		meson setup --reconfigure $(BUILD) >/dev/null # the rivals may be new here
+		{ meson configure --clearcache $(BUILD) && meson setup --reconfigure $(BUILD); } >/dev/null
 	@$(MAKE) --no-print-directory all QUIET=--quiet
 	@BUILD='$(BUILD)' bench/run
 
@@ -83,6 +93,6 @@ help: ## this text
 	@echo
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
 	@echo
-	@echo 'BUILD=dir PREFIX=dir DESTDIR=dir JOBS=n; see README.md.'
+	@echo "BUILD=dir PREFIX=dir DESTDIR=dir JOBS=n RUN='OPTION...' (of tests/run); see README.md."
 
-.PHONY: all demo check check-quick check-vm check-replay check-xen bench fuzz fuzz-lang accept ship-trace install clean help
+.PHONY: all demo check check-quick check-all check-fresh check-vm check-replay check-xen bench fuzz fuzz-lang accept ship-trace install clean help

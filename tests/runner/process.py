@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs one command to its end: bounded in time, without input, in a process group of its own."""
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import time
+
+# No test times anything. This ends a suite that hangs.
+LIMIT_S = 1800
+
+
+class Ended:
+    """How a command ended: `status` (None if it hung), `lines` of its output, seconds and CPU seconds."""
+
+    def __init__(self, status, lines, seconds=0.0, cpu_s=0.0):
+        self.status, self.lines, self.seconds, self.cpu_s = status, lines, seconds, cpu_s
+
+    def why(self):
+        if self.status is None:
+            return f"no end after {LIMIT_S} s"
+        if self.status < 0:
+            return f"ended by {signal.Signals(-self.status).name}"
+        return f"exit status {self.status}"
+
+
+def wait(process):
+    """Waits for the process, at most LIMIT_S. Returns its exit status or None, and its CPU seconds
+    with those of the children that it waited for."""
+    watch = os.pidfd_open(process.pid)
+    try:
+        poll = select.poll()
+        poll.register(watch, select.POLLIN)
+        hung = not poll.poll(LIMIT_S * 1000)
+    finally:
+        os.close(watch)
+    if hung:
+        os.killpg(process.pid, signal.SIGKILL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return None if hung else process.returncode, usage.ru_utime + usage.ru_stime
+
+
+def end_group(pid):
+    """Kills what a suite left behind in its process group, so that it disturbs no other suite."""
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def run(command, env=None, cwd=None):
+    """Returns how the command ended. Its output goes through a file, so that a process that it leaves
+    behind cannot hold the runner up."""
+    begun = time.monotonic()
+    with tempfile.TemporaryFile() as said:
+        try:
+            process = subprocess.Popen(command, cwd=cwd, env={**os.environ, **(env or {})},
+                                       stdin=subprocess.DEVNULL, stdout=said,
+                                       stderr=subprocess.STDOUT, start_new_session=True)
+        except OSError as error:
+            return Ended(127, [str(error)])
+        status, cpu_s = wait(process)
+        end_group(process.pid)
+        said.seek(0)
+        lines = said.read().decode("utf-8", "replace").splitlines()
+    return Ended(status, lines, time.monotonic() - begun, cpu_s)
