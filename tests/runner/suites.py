@@ -29,7 +29,8 @@ class Suite:
 
     def __init__(self, name, command, env, cwd):
         self.name, self.command, self.env, self.cwd = name, command, env, cwd
-        self.shares, self.alone = set(), {name}  # no suite runs beside itself
+        self.title = name  # with the turn, where it is run several times
+        self.shares, self.alone = set(), set()
 
     def run(self):
         return run(self.command, self.env, self.cwd)
@@ -120,8 +121,11 @@ class Table:
         for path in paths:
             name = f"{row.part}/{os.path.basename(path).split('.')[0]}"
             if self.is_wanted(name):
-                yield Suite(name, [os.path.join(self.top, path), *row.options()],
-                            {**sanitizers(self.top), **env}, self.top)
+                suite = Suite(name, [os.path.join(self.top, path), *row.options()],
+                              {**sanitizers(self.top), **env}, self.top)
+                # Scripts use fixed names below the build directory: none runs beside itself.
+                suite.alone.add(name)
+                yield suite
 
     # ---- tests that meson.build files declare ---------------------------------------------
 
