@@ -16,6 +16,7 @@
 #define ASSERTS 101
 #define PROBES	53
 #define REST	100000000
+#define PAGE	4096
 
 /* Each on a line of its own: a byte that is watched is no one else's. */
 volatile uint64_t written __attribute__((aligned(64)));
@@ -23,10 +24,20 @@ volatile uint64_t is_read __attribute__((aligned(64))) = 7;
 const char *const words[] = { "zero", "one", "two" };
 
 /* What is called: its arguments are in registers as the processor's ABI has them. */
-__attribute__((noinline, noclone)) uint64_t called(uint64_t i, const char *word)
+__attribute__((noinline, noclone, aligned(PAGE))) uint64_t called(uint64_t i, const char *word)
 {
 	__asm__ volatile("" : : "r"(word) : "memory");
 	return i * 3;
+}
+
+/*
+ * So long that the recorder, which looks five times a second, sees an instruction of it. On a page
+ * of its own: QEMU runs code that shares a page with a breakpoint an instruction at a time.
+ */
+__attribute__((noinline, noclone, aligned(PAGE))) void rest(void)
+{
+	for (volatile uint32_t i = 0; i < REST; i++)
+		;
 }
 
 int main(void)
@@ -46,9 +57,7 @@ int main(void)
 	}
 	for (int16_t i = 0; i < PROBES; i++)
 		rs_replay_probe(request, i, (int8_t)-i, words[i % 3], written, 5);
-	/* So long that the recorder, which looks five times a second, sees an instruction of it. */
-	for (volatile uint32_t i = 0; i < REST; i++)
-		;
+	rest();
 	printf("the guest ends: %llu\n", (unsigned long long)sum);
 	sync();
 	reboot(RB_POWER_OFF);
