@@ -22,7 +22,7 @@ volatile uint64_t written __attribute__((aligned(64)));
 char *const place = (char *)0x10000000000;
 char *const large = (char *)0x20000000000;
 
-__attribute__((noinline, noclone)) void called(uint64_t i)
+__attribute__((noinline, noclone, aligned(PAGE))) void called(uint64_t i)
 {
 	__asm__ volatile("" : : "r"(i) : "memory");
 }
@@ -63,6 +63,16 @@ static void put_large(void)
 	}
 }
 
+/*
+ * So long that the recorder, which looks five times a second, sees an instruction of it. On a page
+ * of its own: QEMU runs code that shares a page with a breakpoint an instruction at a time.
+ */
+__attribute__((noinline, noclone, aligned(PAGE))) void rest(void)
+{
+	for (volatile uint32_t i = 0; i < REST; i++)
+		;
+}
+
 int main(void)
 {
 	puts("the guest begins");
@@ -72,9 +82,7 @@ int main(void)
 	}
 	put_pages();
 	put_large();
-	/* So long that the recorder, which looks five times a second, sees an instruction of it. */
-	for (volatile uint32_t i = 0; i < REST; i++)
-		;
+	rest();
 	puts("the guest ends");
 	reboot(RB_POWER_OFF);
 	return 0;
