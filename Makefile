@@ -58,9 +58,8 @@ check-xen: ## set up, then the tests of Xen's trace, with a real Xen that is boo
 
 bench: ## set up, then the benchmarks: ratios against rivals and limits
 	@scripts/setup build bench
-	@# The rivals may be new here, and Meson remembers that it did not find their headers.
 	@test ! -f $(BUILD)/build.ninja -o -e $(BUILD)/bench/bench_emit || \
-		{ meson configure --clearcache $(BUILD) && meson setup --reconfigure $(BUILD); } >/dev/null
+		meson setup --reconfigure $(BUILD) >/dev/null # the rivals may be new here
 	@$(MAKE) --no-print-directory all QUIET=--quiet
 	@BUILD='$(BUILD)' bench/run
 
