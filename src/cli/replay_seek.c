@@ -45,7 +45,9 @@ static const struct argp_option options[] = {
 	  "guest:mem:0xADDR:write, read or read|write",
 	  1 },
 	{ "gdb", KEY_GDB, "ADDRESS", 0,
-	  "Let a debugger connect there: unix:PATH, HOST:PORT, or :PORT of this host alone", 2 },
+	  "Serve a debugger of your own user's there: unix:PATH, or :PORT on the loopback "
+	  "interface",
+	  2 },
 	{ "binary", KEY_BINARY, "PROGRAM[@0xBASE]", 0,
 	  "Name the function: of this program of the guest's, or its vmlinux", 2 },
 	{ "json", 'j', NULL, 0, "One JSON object, on standard output", 3 },

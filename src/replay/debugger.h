@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A debugger of somebody else's on a machine of ours: its words go through us to the stub, which
- * speaks with one at a time, and the stub's words back.
+ * A debugger on a machine of ours: its packets go to QEMU's stub through a gate (gdb_gate.h), which
+ * passes on only what is allowed, and the stub's replies come back.
  *
- *	gdb ── socket at an address ── us ── GDB channel ── QEMU
+ *	gdb ── socket, of our user or root's ── gate ── GDB channel ── QEMU
+ *
+ * The stub serves one debugger at a time. One thread.
  */
 #ifndef RS_REPLAY_DEBUGGER_H
 #define RS_REPLAY_DEBUGGER_H
@@ -22,12 +24,12 @@ struct rs_debugger {
 		.listens = -1                                                                      \
 	}
 
-/* Listens at "unix:PATH", "HOST:PORT" or ":PORT", which is of this host alone. RS_USAGE: it is none
- * of these. */
+/* Listens at "unix:PATH", whose socket only our user may connect to, or at "HOST:PORT" or ":PORT"
+ * of a loopback address. RS_USAGE: the address is none of these. */
 struct rs_error *rs_debugger_listen(const char *address, struct rs_debugger *debugger);
 
-/* Waits for one debugger, and lends it the channel until it goes, the machine ends or *stop becomes
- * true. The channel is not to be used afterwards but to be closed. */
+/* Waits for one debugger of our user's or root's, and serves it until it goes, the machine ends or
+ * *stop becomes true. Other connections are closed. Close the channel afterwards. */
 struct rs_error *rs_debugger_serve(struct rs_debugger *debugger, struct rs_gdb *gdb,
 				   const volatile bool *stop);
 

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A debugger's bytes through the gate, and what is passed through a model of QEMU's stub: whatever
+ * comes, no packet that the stub sees is a monitor command but the one that is allowed, nor a file
+ * operation. The model is the reading state machine of QEMU 7.2's gdbstub.c, gdb_read_byte().
+ */
+#include "fuzz.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "replay/gdb_gate.h"
+
+#define LINE_MAX_ 4096u
+
+enum reads { IDLE, LINE, ESCAPE, REPEAT, SUM1, SUM2 };
+struct stub {
+	enum reads reads;
+	char line[LINE_MAX_];
+	size_t used;
+};
+
+/* The stub handles a packet. */
+static void handle(const char *line, size_t used)
+{
+	static const char info[] = "qRcmd,696e666f207265706c6179";
+
+	MUST(used < 6 || memcmp(line, "qRcmd,", 6) ||
+	     (used == sizeof(info) - 1 && !memcmp(line, info, used)));
+	MUST(!used || memchr("?!gGpPmMXcCsSbkDHTZzvqQ", line[0], 23));
+	MUST(used < 5 || (memcmp(line, "vFile", 5) && memcmp(line, "vKill", 5)));
+}
+
+static void add(struct stub *s, char byte)
+{
+	if (s->used >= sizeof(s->line) - 1) {
+		s->reads = IDLE;
+		return;
+	}
+	s->line[s->used++] = byte;
+	s->reads = LINE;
+}
+
+static void line_byte(struct stub *s, char byte)
+{
+	if (byte == '}')
+		s->reads = ESCAPE;
+	else if (byte == '*')
+		s->reads = REPEAT;
+	else if (byte == '#')
+		s->reads = SUM1;
+	else
+		add(s, byte);
+}
+
+static void repeat(struct stub *s, char byte)
+{
+	s->reads = LINE;
+	if ((unsigned char)byte < ' ' || !s->used)
+		return;
+	for (int n = (unsigned char)byte - ' ' + 3; n && s->reads == LINE; n--)
+		add(s, s->line[s->used - 1]);
+}
+
+/* Checksums are taken for right: an attacker can make them so. */
+static void stub_read(struct stub *s, char byte)
+{
+	switch (s->reads) {
+	case IDLE:
+		if (byte == '$') {
+			s->used = 0;
+			s->reads = LINE;
+		}
+		break;
+	case LINE:
+		line_byte(s, byte);
+		break;
+	case ESCAPE:
+		if (byte == '#')
+			s->reads = SUM1;
+		else
+			add(s, (char)(byte ^ 0x20));
+		break;
+	case REPEAT:
+		repeat(s, byte);
+		break;
+	case SUM1:
+		s->reads = isxdigit((unsigned char)byte) ? SUM2 : LINE;
+		break;
+	case SUM2:
+		if (isxdigit((unsigned char)byte)) {
+			handle(s->line, s->used);
+			s->reads = IDLE;
+		} else {
+			s->reads = LINE;
+		}
+		break;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct rs_gdb_gate gate;
+	static struct stub stub;
+
+	gate = (struct rs_gdb_gate){ .used = 0 };
+	stub = (struct stub){ .reads = IDLE };
+	for (size_t i = 0; i < size; i++) {
+		enum rs_gdb_verdict verdict = rs_gdb_gate_take(&gate, (char)data[i]);
+
+		MUST(gate.used && gate.used <= sizeof(gate.packet));
+		if (verdict == RS_GDB_FOREIGN)
+			break;
+		for (size_t j = 0; verdict == RS_GDB_PASS && j < gate.used; j++)
+			stub_read(&stub, gate.packet[j]);
+	}
+	return 0;
+}
