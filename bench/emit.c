@@ -163,6 +163,7 @@ static inline __attribute__((always_inline)) uint64_t work(uint64_t x)
 	}
 WORKING(work_alone, (void)0)
 WORKING(work_record, RS_EMIT(pair, .a = i, .b = x))
+WORKING(work_plain, plain[i] = ((struct plain){ rs_tsc(), 0x2000001, i, x }); WRITTEN())
 WORKING(work_lttng, lttng_ust_tracepoint(ringside_bench, pair, i, x))
 
 static void calibrate_work(void)
@@ -208,16 +209,18 @@ static void figures_of_puts(void)
 
 static void figures_of_work(bool lttng)
 {
-	double (*const rivals[])(void) = { work_alone, work_record, work_lttng };
-	double added, theirs;
+	double (*const rivals[])(void) = { work_alone, work_record, work_plain, work_lttng };
+	double added, stamp, theirs;
 
 	calibrate_work();
-	bench_run(&rounds, rivals, lttng ? 3 : 2, WORK_ROUNDS);
+	bench_run(&rounds, rivals, lttng ? 4 : 3, WORK_ROUNDS);
 	added = bench_difference(&rounds, 1, 0);
-	theirs = lttng ? bench_difference(&rounds, 2, 0) : 0;
+	stamp = bench_difference(&rounds, 2, 0);
+	theirs = lttng ? bench_difference(&rounds, 3, 0) : 0;
 	if (lttng)
-		bench_figure("work", added / theirs, "+%.2f ns against +%.2f ns in %.0f ns", added,
-			     theirs, bench_of(&rounds, 0));
+		bench_figure("work", added / theirs,
+			     "+%.2f ns against +%.2f ns in %.0f ns; a stamp and a store: +%.2f ns",
+			     added, theirs, bench_of(&rounds, 0), stamp);
 }
 
 int main(int argc, char **argv)
