@@ -7,14 +7,14 @@
 #include <fts.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "replay/libraries.h"
 
 #define EXEC_PATH "ringside-exec"
 #define EXEC_MAX  4096u /* as our first process reads it */
@@ -175,70 +175,22 @@ static enum elf_kind kind_of(const char *path)
 	return kind;
 }
 
-/* One line of ldd's: "NAME => PATH (0x...)", "PATH (0x...)", "NAME => not found". */
-static struct rs_error *take_library(struct archive *a, const char *program, char *line)
-{
-	char *to = strstr(line, "=> "), *path = to ? to + 3 : line + strspn(line, " \t");
-	size_t root = strlen(a->root);
-	struct rs_error *err;
-
-	if (to && !strncmp(path, "not found", 9))
-		return rs_error_create(RS_USAGE,
-				       "%s needs %.*s, which is not found: put it where ldd finds "
-				       "it, or link it statically",
-				       program, (int)(to - line - strspn(line, " \t") - 1),
-				       line + strspn(line, " \t"));
-	path[strcspn(path, " \n")] = '\0';
-	if (path[0] != '/' || has(a, path + 1) ||
-	    (!strncmp(path, a->root, root) && path[root] == '/'))
-		return NULL;
-	err = put_folders(a, path + 1);
-	if (!err)
-		err = put_file(a, path + 1, path, MODE_FILE);
-	a->made.libraries += !err;
-	return err;
-}
-
-static struct rs_error *spawn_ldd(const char *program, pid_t *pid, FILE **said)
-{
-	char *argv[] = { (char *)"ldd", (char *)program, NULL };
-	/* What the guest has, not what this process was started with. */
-	char *environment[] = { (char *)"PATH=/usr/bin:/bin", (char *)"LC_ALL=C", NULL };
-	posix_spawn_file_actions_t actions;
-	int fds[2], error;
-
-	if (pipe2(fds, O_CLOEXEC))
-		return rs_error_errno(errno, "a pipe");
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, fds[1], 1);
-	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-	error = posix_spawnp(pid, argv[0], &actions, NULL, argv, environment);
-	posix_spawn_file_actions_destroy(&actions);
-	close(fds[1]);
-	*said = error ? NULL : fdopen(fds[0], "r");
-	if (!*said)
-		close(fds[0]);
-	return error ? rs_error_errno(error, "ldd (package libc-bin)") : NULL;
-}
-
 static struct rs_error *put_libraries(struct archive *a, const char *program)
 {
-	char *line = NULL;
-	FILE *said = NULL;
-	size_t size = 0;
-	int status = 0;
-	pid_t pid = 0;
-	struct rs_error *err = spawn_ldd(program, &pid, &said);
+	struct rs_libraries needs;
+	struct rs_error *err = rs_libraries_find(program, a->root, &needs);
 
-	while (!err && said && getline(&line, &size, said) > 0)
-		err = take_library(a, program, line);
-	free(line);
-	if (said)
-		fclose(said);
-	if (pid > 0 && waitpid(pid, &status, 0) == pid && !err && status)
-		err = rs_error_create(RS_USAGE,
-				      "ldd can't tell which libraries %s needs: link it statically",
-				      program);
+	for (size_t i = 0; !err && i < needs.n; i++) {
+		const char *path = needs.paths[i];
+
+		if (has(a, path + 1))
+			continue;
+		err = put_folders(a, path + 1);
+		if (!err)
+			err = put_file(a, path + 1, path, MODE_FILE);
+		a->made.libraries += !err;
+	}
+	rs_libraries_deinit(&needs);
 	return err;
 }
 

@@ -2,8 +2,8 @@
 /*
  * A folder of the host's as a guest's root: a cpio archive in the kernel's form ("newc",
  * Documentation/driver-api/early-userspace/buffer-format.rst), with the libraries that its dynamic
- * programs name, as ldd finds them, and a first process that runs a command and powers off. The
- * same folder gives the same archive: no times, owners or numbers of the host's are in it.
+ * programs name (libraries.h), and a first process that runs a command and powers off. The same
+ * folder gives the same archive: no times, owners or numbers of the host's are in it.
  */
 #ifndef RS_REPLAY_INITRAMFS_H
 #define RS_REPLAY_INITRAMFS_H

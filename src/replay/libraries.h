@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The shared libraries that a dynamic program of x86-64 is started with, as ld.so(8) finds them,
+ * read from the files: neither the program nor its interpreter is executed, as both may be hostile.
+ *
+ *	PT_INTERP, DT_NEEDED ── RPATH, RUNPATH, /etc/ld.so.cache, default folders ── paths
+ *
+ * LD_LIBRARY_PATH, LD_PRELOAD, DT_AUDIT and hardware capabilities are left aside.
+ */
+#ifndef RS_REPLAY_LIBRARIES_H
+#define RS_REPLAY_LIBRARIES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <ringside/error.h>
+
+struct rs_libraries {
+	char **paths; /* absolute, on this host; the interpreter is one of them */
+	size_t n;
+};
+
+/*
+ * Finds what the program at `path` needs, and what that needs. `root` is the real path of a folder
+ * that becomes a guest's root: a library that stands there, at the same path or in the program's
+ * own folders, is followed but not listed. RS_USAGE: a library is not found; RS_DAMAGED: an ELF
+ * file makes no sense. The caller frees *found with rs_libraries_deinit(), also after an error.
+ */
+struct rs_error *rs_libraries_find(const char *path, const char *root, struct rs_libraries *found);
+
+void rs_libraries_deinit(struct rs_libraries *found);
+
+/*
+ * Looks a library up in the bytes of an ld.so.cache ("glibc-ld.so.cache1.1", glibc's
+ * sysdeps/generic/dl-cache.h). Returns its path, which points into the cache, or NULL.
+ */
+const char *rs_libraries_cached(const uint8_t *cache, size_t bytes, const char *name);
+
+#endif
