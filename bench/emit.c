@@ -218,7 +218,7 @@ static void figures_of_work(bool lttng)
 	stamp = bench_difference(&rounds, 2, 0);
 	theirs = lttng ? bench_difference(&rounds, 3, 0) : 0;
 	if (lttng)
-		bench_figure("work", added / theirs,
+		bench_figure("work", (added - stamp) / (theirs - stamp),
 			     "+%.2f ns against +%.2f ns in %.0f ns; a stamp and a store: +%.2f ns",
 			     added, theirs, bench_of(&rounds, 0), stamp);
 }
