@@ -307,7 +307,7 @@ struct trace_source {
 
 static struct rs_error *trace_end(const struct rs_trace *trace)
 {
-	const char *dir = trace->directory;
+	const char *dir = trace->folder.path;
 
 	if (trace->unsaid)
 		return rs_error_create(RS_DAMAGED, "%s: %llu records at its end were lost: %s", dir,

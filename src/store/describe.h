@@ -46,6 +46,8 @@ struct rs_stream_end {
 	uint64_t bytes, records, lost;
 };
 
+struct rs_folder;
+
 struct rs_describe {
 	struct rs_arena arena; /* texts, and in a reader all else */
 	char uuid[37];
@@ -102,9 +104,9 @@ void rs_describe_write_binary(FILE *file, const struct rs_trace_binary *binary);
 /* What the class's schema has that was not written yet; false: nothing. */
 bool rs_describe_write_new(FILE *file, struct rs_class *class);
 
-/* Reads a description file. A last line without its newline (the recorder was killed in it) is
+/* Reads "ringside/describe". A last line without its newline (the recorder was killed in it) is
  * ignored. RS_DAMAGED: file and line. */
-struct rs_error *rs_describe_read(const char *path, struct rs_describe *describe);
+struct rs_error *rs_describe_read(const struct rs_folder *folder, struct rs_describe *describe);
 
 /* The CTF metadata of it. */
 void rs_metadata_write(FILE *file, const struct rs_describe *describe);

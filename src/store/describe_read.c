@@ -6,12 +6,14 @@
 #include "store/describe.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
 #include "store/check.h"
+#include "store/folder.h"
 
 #define LINE_BYTES_MAX (1u << 20)
 
@@ -398,33 +400,54 @@ static struct rs_error *read_line(struct rs_describe *describe, const char *text
 	return err;
 }
 
-struct rs_error *rs_describe_read(const char *path, struct rs_describe *describe)
+/* Reads a line with its newline, as far as `room` goes. Returns its bytes, 0 at the end. */
+static size_t line_read(FILE *file, char *text, size_t room)
 {
-	FILE *file = fopen(path, "re");
-	struct rs_error *err = NULL;
-	char *text = NULL;
-	size_t room = 0, number = 0;
-	ssize_t len;
+	size_t n = 0;
+	int c = 0;
 
-	if (!file)
-		return rs_error_errno(errno, "%s", path);
-	*describe = (struct rs_describe){ .owns_schemas = true };
-	while (!err && (len = getline(&text, &room, file)) > 0) {
-		number++;
-		describe->check = rs_describe_check(describe->check, text, (size_t)len);
+	while (n < room && c != '\n' && (c = getc_unlocked(file)) != EOF)
+		text[n++] = (char)c;
+	return n;
+}
+
+static struct rs_error *lines_read(struct rs_describe *describe, FILE *file, size_t *number)
+{
+	char *text = malloc(LINE_BYTES_MAX + 1);
+	struct rs_error *err = text ? NULL : rs_error_no_memory();
+	size_t len;
+
+	while (!err && (len = line_read(file, text, LINE_BYTES_MAX + 1)) > 0) {
+		++*number;
+		if (len > LINE_BYTES_MAX) {
+			err = rs_error_create(RS_DAMAGED, "longer than %u bytes", LINE_BYTES_MAX);
+			break;
+		}
+		describe->check = rs_describe_check(describe->check, text, len);
 		if (text[len - 1] != '\n')
 			break; /* cut in the middle of a line: no packet needs it */
-		if ((size_t)len > LINE_BYTES_MAX)
-			err = rs_error_create(RS_DAMAGED, "longer than %u bytes", LINE_BYTES_MAX);
-		else
-			err = read_line(describe, text, (size_t)len - 1);
+		err = read_line(describe, text, len - 1);
 	}
-	err = rs_error_wrap(err, "%s, line %zu", path, number);
-	if (!err && ferror(file))
-		err = rs_error_errno(errno, "%s", path);
-	if (!err && (!describe->uuid[0] || !describe->n_clocks))
-		err = rs_error_create(RS_DAMAGED, "%s: it describes no trace", path);
 	free(text);
+	return err;
+}
+
+struct rs_error *rs_describe_read(const struct rs_folder *folder, struct rs_describe *describe)
+{
+	size_t number = 0;
+	FILE *file;
+	struct rs_error *err = rs_folder_file(folder, "ringside/describe", O_RDONLY, "r", &file);
+
+	if (err)
+		return err;
+	*describe = (struct rs_describe){ .owns_schemas = true };
+	err = lines_read(describe, file, &number);
+	err = rs_error_wrap(err, "%s/ringside/describe, line %zu", folder->path, number);
+	if (!err && ferror(file))
+		err = rs_error_errno(errno, "%s/ringside/describe", folder->path);
+	if (!err && (!describe->uuid[0] || !describe->n_clocks))
+		err = rs_error_create(RS_DAMAGED, "%s/ringside/describe: it describes no trace",
+				      folder->path);
 	fclose(file);
 	if (err)
 		rs_describe_deinit(describe);

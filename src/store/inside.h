@@ -16,6 +16,7 @@
 
 #include "store/behind.h"
 #include "store/describe.h"
+#include "store/folder.h"
 #include "store/keep.h"
 #include "store/writer.h"
 
@@ -40,8 +41,8 @@ struct rs_store_stream {
 };
 
 struct rs_store {
-	char *directory;      /* NULL: it keeps packets in memory */
-	struct rs_keep *keep; /* then */
+	struct rs_folder folder; /* or it keeps packets in memory: */
+	struct rs_keep *keep;
 	struct rs_describe describe;
 	pthread_mutex_t lock;
 	struct rs_store_stream *streams;

@@ -22,7 +22,7 @@ static struct rs_error *write_all(const struct rs_store_stream *stream, const ui
 			continue;
 		if (n <= 0)
 			return rs_error_errno(n ? errno : ENOSPC, "%s/stream_%u, offset 0x%llx",
-					      stream->store->directory, stream->identity->index,
+					      stream->store->folder.path, stream->identity->index,
 					      (unsigned long long)(stream->offset + done));
 		done += (uint32_t)n;
 	}

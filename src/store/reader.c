@@ -48,16 +48,17 @@ static void read_state(struct rs_trace *trace, int fd)
 
 static struct rs_error *state_open(struct rs_trace *trace)
 {
-	char *path;
+	struct rs_error *err;
 	int fd;
 
-	if (asprintf(&path, "%s/ringside/state", trace->directory) < 0)
-		return rs_error_no_memory();
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	free(path);
 	trace->end = RS_TRACE_CUT;
-	if (fd < 0)
+	err = rs_folder_fd(&trace->folder, "ringside/state", O_RDONLY, &fd);
+	if (err) {
+		if (rs_error_code(err) == RS_DAMAGED)
+			return err;
+		rs_error_free(err);
 		return NULL;
+	}
 	read_state(trace, fd);
 	/* The recorder holds the lock as long as it lives. */
 	if (flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK)
@@ -68,35 +69,19 @@ static struct rs_error *state_open(struct rs_trace *trace)
 
 struct rs_error *rs_trace_open(const char *directory, struct rs_trace **out)
 {
-	struct rs_trace *trace;
+	struct rs_trace *trace = calloc(1, sizeof(*trace));
 	struct rs_error *err;
-	struct stat st;
-	char *path;
 
-	if (stat(directory, &st))
-		return errno == ENOENT || errno == ENOTDIR
-			       ? rs_error_create(RS_USAGE, "%s: there is no such directory",
-						 directory)
-			       : rs_error_errno(errno, "%s", directory);
-	if (!S_ISDIR(st.st_mode))
-		return rs_error_create(RS_USAGE, "%s is a file: name a trace's directory",
-				       directory);
-	trace = calloc(1, sizeof(*trace));
 	if (!trace)
 		return rs_error_no_memory();
-	trace->directory = strdup(directory);
-	if (!trace->directory || asprintf(&path, "%s/ringside/describe", directory) < 0) {
-		free(trace->directory);
-		free(trace);
-		return rs_error_no_memory();
-	}
-	if (access(path, F_OK))
+	err = rs_folder_open(directory, &trace->folder);
+	if (!err && (trace->folder.inside < 0 ||
+		     faccessat(trace->folder.inside, "describe", F_OK, AT_SYMLINK_NOFOLLOW)))
 		err = rs_error_create(RS_USAGE,
 				      "%s is no trace of Ringside's: it has no ringside/describe",
 				      directory);
-	else
-		err = rs_describe_read(path, &trace->describe);
-	free(path);
+	else if (!err)
+		err = rs_describe_read(&trace->folder, &trace->describe);
 	if (!err)
 		err = state_open(trace);
 	if (err)
@@ -112,13 +97,13 @@ void rs_trace_close(struct rs_trace *trace)
 		return;
 	rs_describe_deinit(&trace->describe);
 	free(trace->end_error);
-	free(trace->directory);
+	rs_folder_close(&trace->folder);
 	free(trace);
 }
 
 const char *rs_trace_directory(const struct rs_trace *trace)
 {
-	return trace->directory;
+	return trace->folder.path;
 }
 
 enum rs_trace_end rs_trace_end_state(const struct rs_trace *trace)
@@ -167,17 +152,22 @@ const struct rs_stream *rs_trace_stream(const struct rs_trace *trace, uint32_t i
 struct rs_error *rs_packets_open(const struct rs_trace *trace, uint32_t stream,
 				 struct rs_packets *packets)
 {
-	struct rs_packets p = { .trace = trace, .stream = trace->describe.streams[stream] };
+	struct rs_packets p = { .trace = trace,
+				.stream = trace->describe.streams[stream],
+				.fd = -1 };
+	struct rs_error *err;
 	struct stat st;
+	char name[32];
 
 	p.class_index = trace->describe.stream_class[stream]->index;
 	p.end = trace->describe.stream_end[stream];
-	if (asprintf(&p.path, "%s/stream_%u", trace->directory, stream) < 0)
+	snprintf(name, sizeof(name), "stream_%u", stream);
+	if (asprintf(&p.path, "%s/%s", trace->folder.path, name) < 0)
 		return rs_error_no_memory();
-	p.fd = open(p.path, O_RDONLY | O_CLOEXEC);
-	if (p.fd < 0 || fstat(p.fd, &st)) {
-		struct rs_error *err = rs_error_errno(errno, "%s", p.path);
-
+	err = rs_folder_fd(&trace->folder, name, O_RDONLY, &p.fd);
+	if (!err && fstat(p.fd, &st))
+		err = rs_error_errno(errno, "%s", p.path);
+	if (err) {
 		rs_packets_close(&p);
 		return err;
 	}
@@ -301,7 +291,7 @@ struct rs_error *rs_packets_check_end(const struct rs_packets *p)
 		return rs_error_create(RS_DAMAGED,
 				       "%s/ringside/describe: it is cut: the end of stream %u is "
 				       "not in it",
-				       p->trace->directory, p->stream->index);
+				       p->trace->folder.path, p->stream->index);
 	if (p->end->bytes != p->size)
 		return rs_error_create(RS_DAMAGED, "%s: it has %llu bytes, and %llu were written",
 				       p->path, (unsigned long long)p->size,
@@ -331,15 +321,14 @@ void rs_packets_seek(struct rs_packets *p, uint64_t stamp)
 {
 	struct rs_index_entry entry, last = { 0 };
 	uint64_t offset = 0, number = 0;
-	char *path;
 	FILE *file;
+	struct rs_error *err =
+		rs_folder_file(&p->trace->folder, "ringside/index", O_RDONLY, "r", &file);
 
-	if (asprintf(&path, "%s/ringside/index", p->trace->directory) < 0)
+	if (err) { /* the index is a hint */
+		rs_error_free(err);
 		return;
-	file = fopen(path, "re");
-	free(path);
-	if (!file)
-		return;
+	}
 	/* Entries of a stream follow its packets without a gap, or the index is not believed. */
 	while (fread(&entry, sizeof(entry), 1, file) == 1) {
 		if (entry.stream != p->stream->index)

@@ -8,9 +8,10 @@
 
 #include "event/layout.h"
 #include "store/describe.h"
+#include "store/folder.h"
 
 struct rs_trace {
-	char *directory;
+	struct rs_folder folder;
 	struct rs_describe describe;
 	enum rs_trace_end end;
 	char *end_error; /* why it was cut, or NULL */

@@ -257,48 +257,41 @@ static struct rs_error *pass(const struct rs_trace *trace, uint32_t index, FILE 
 static struct rs_error *write_anew(const struct rs_trace *trace, uint32_t index, FILE *index_file,
 				   struct rs_repair_result *result)
 {
-	char *path = NULL, *new_path = NULL;
-	struct rs_error *err = NULL;
+	struct rs_error *err;
 	bool changed, bad;
+	char name[32];
 	FILE *file;
 
-	if (asprintf(&path, "%s/stream_%u", trace->directory, index) < 0 ||
-	    asprintf(&new_path, "%s/ringside/new", trace->directory) < 0)
-		return rs_error_no_memory();
-	file = fopen(new_path, "we");
-	if (!file) {
-		err = rs_error_errno(errno, "%s", new_path);
-	} else {
-		err = pass(trace, index, file, index_file, result, &changed);
-		bad = ferror(file);
-		bad |= fclose(file) != 0;
-		if (!err && (bad || rename(new_path, path)))
-			err = rs_error_errno(errno, "%s", path);
-		if (err)
-			unlink(new_path);
-	}
-	free(path);
-	free(new_path);
+	snprintf(name, sizeof(name), "stream_%u", index);
+	err = rs_folder_new(&trace->folder, &file);
+	if (err)
+		return err;
+	err = pass(trace, index, file, index_file, result, &changed);
+	bad = ferror(file);
+	bad |= fclose(file) != 0;
+	if (!err && bad)
+		err = rs_error_errno(errno, "%s/%s", trace->folder.path, name);
+	if (!err)
+		err = rs_folder_put_new(&trace->folder, name);
+	if (err)
+		rs_folder_drop(&trace->folder, RS_FOLDER_NEW);
 	return err;
 }
 
 /* A stream whose file is gone gets an empty one. */
 static struct rs_error *make_if_gone(const struct rs_trace *trace, uint32_t index, bool *made)
 {
-	struct rs_error *err = NULL;
-	char *path;
+	char name[32];
 	int fd;
 
-	if (asprintf(&path, "%s/stream_%u", trace->directory, index) < 0)
-		return rs_error_no_memory();
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	snprintf(name, sizeof(name), "stream_%u", index);
+	fd = rs_folder_open_file(&trace->folder, name, O_WRONLY | O_CREAT | O_EXCL);
 	*made = fd >= 0;
 	if (fd >= 0)
 		close(fd);
-	else if (errno != EEXIST)
-		err = rs_error_errno(errno, "%s", path);
-	free(path);
-	return err;
+	return fd >= 0 || errno == EEXIST
+		       ? NULL
+		       : rs_error_errno(errno, "%s/%s", trace->folder.path, name);
 }
 
 /* A stream that is whole is left as it is, and only goes into the index. */
@@ -347,21 +340,16 @@ static bool ends_changed(const struct rs_trace *trace, const struct rs_stream_en
  * recorder was killed, goes. */
 static struct rs_error *write_ends(const struct rs_trace *trace)
 {
-	struct rs_error *err = NULL;
-	char *path, *text = NULL;
+	char *text = NULL;
 	size_t room = 0, whole = 0;
 	ssize_t len;
 	FILE *file;
+	struct rs_error *err =
+		rs_folder_file(&trace->folder, "ringside/describe", O_RDWR, "r+", &file);
 	bool bad;
 
-	if (asprintf(&path, "%s/ringside/describe", trace->directory) < 0)
-		return rs_error_no_memory();
-	file = fopen(path, "r+e");
-	if (!file) {
-		err = rs_error_errno(errno, "%s", path);
-		free(path);
+	if (err)
 		return err;
-	}
 	while ((len = getline(&text, &room, file)) > 0 && text[len - 1] == '\n')
 		whole += (size_t)len;
 	bad = ftruncate(fileno(file), (off_t)whole) || fseek(file, (long)whole, SEEK_SET);
@@ -372,9 +360,8 @@ static struct rs_error *write_ends(const struct rs_trace *trace)
 	bad |= ferror(file);
 	bad |= fclose(file) != 0;
 	if (bad)
-		err = rs_error_errno(errno, "%s", path);
+		err = rs_error_errno(errno, "%s/ringside/describe", trace->folder.path);
 	free(text);
-	free(path);
 	return err;
 }
 
@@ -382,13 +369,8 @@ static struct rs_error *write_ends(const struct rs_trace *trace)
 static struct rs_error *check_anew(struct rs_trace *trace)
 {
 	struct rs_describe again;
-	struct rs_error *err;
-	char *path;
+	struct rs_error *err = rs_describe_read(&trace->folder, &again);
 
-	if (asprintf(&path, "%s/ringside/describe", trace->directory) < 0)
-		return rs_error_no_memory();
-	err = rs_describe_read(path, &again);
-	free(path);
 	if (err)
 		return err;
 	trace->check_known = true;
@@ -422,14 +404,30 @@ static void write_state(FILE *file, const void *ctx)
 	json_decref(state);
 }
 
+/* Each stream, and the index of all anew: the old one is of no use any more. */
+static struct rs_error *mend_streams(struct rs_trace *trace, struct rs_repair_result *result)
+{
+	struct rs_error *err;
+	FILE *index;
+
+	rs_folder_drop(&trace->folder, "ringside/index");
+	err = rs_folder_file(&trace->folder, "ringside/index", O_WRONLY | O_CREAT | O_EXCL, "w",
+			     &index);
+	if (err)
+		return err;
+	for (uint32_t i = 0; !err && i < trace->describe.n_streams; i++)
+		err = mend_stream(trace, i, index, result);
+	if (fclose(index) && !err)
+		err = rs_error_errno(errno, "%s/ringside/index", trace->folder.path);
+	return err;
+}
+
 struct rs_error *rs_trace_repair(const char *directory, struct rs_repair_result *out)
 {
 	struct rs_repair_result result = { 0 };
 	struct rs_trace *trace;
 	struct rs_error *err = rs_trace_open(directory, &trace);
 	struct rs_stream_end *ends;
-	char *index_path = NULL;
-	FILE *index;
 
 	if (err)
 		return err;
@@ -438,18 +436,7 @@ struct rs_error *rs_trace_repair(const char *directory, struct rs_repair_result 
 		return rs_error_create(RS_USAGE, "%s is still being recorded", directory);
 	}
 	ends = ends_copy(trace);
-	if (!ends || asprintf(&index_path, "%s/ringside/index", directory) < 0) {
-		free(ends);
-		rs_trace_close(trace);
-		return rs_error_no_memory();
-	}
-	index = fopen(index_path, "we");
-	if (!index)
-		err = rs_error_errno(errno, "%s", index_path);
-	for (uint32_t i = 0; !err && i < trace->describe.n_streams; i++)
-		err = mend_stream(trace, i, index, &result);
-	if (index && fclose(index) && !err)
-		err = rs_error_errno(errno, "%s", index_path);
+	err = ends ? mend_streams(trace, &result) : rs_error_no_memory();
 	if (!err)
 		err = ends_changed(trace, ends) ? write_ends(trace) : NULL;
 	result.description_damaged = trace->check_known && trace->check != trace->describe.check;
@@ -458,10 +445,9 @@ struct rs_error *rs_trace_repair(const char *directory, struct rs_repair_result 
 	/* The streams tell it now. */
 	trace->unsaid -= trace->unsaid < result.missing ? trace->unsaid : result.missing;
 	if (!err)
-		err = rs_store_replace(directory, "metadata", write_metadata, trace);
+		err = rs_store_replace(&trace->folder, "metadata", write_metadata, trace);
 	if (!err)
-		err = rs_store_replace(directory, "ringside/state", write_state, trace);
-	free(index_path);
+		err = rs_store_replace(&trace->folder, "ringside/state", write_state, trace);
 	free(ends);
 	rs_trace_close(trace);
 	if (!err)

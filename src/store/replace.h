@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <ringside/error.h>
 
-/* Writes directory/name by way of a new file in directory/ringside. */
-struct rs_error *rs_store_replace(const char *directory, const char *name,
+struct rs_folder;
+
+/* Writes the file of this name by way of a new one, "ringside/new". */
+struct rs_error *rs_store_replace(const struct rs_folder *folder, const char *name,
 				  void (*write)(FILE *file, const void *ctx), const void *ctx);
 
 #endif

@@ -21,43 +21,6 @@
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-static struct rs_error *path_of(const struct rs_store *store, const char *name, char **path)
-{
-	if (asprintf(path, "%s/%s", store->directory, name) < 0)
-		return rs_error_no_memory();
-	return NULL;
-}
-
-static struct rs_error *open_file(const struct rs_store *store, const char *name, int flags,
-				  int *fd)
-{
-	char *path;
-	struct rs_error *err = path_of(store, name, &path);
-
-	if (err)
-		return err;
-	*fd = open(path, flags | O_CLOEXEC, 0644);
-	if (*fd < 0)
-		err = rs_error_errno(errno, "%s", path);
-	free(path);
-	return err;
-}
-
-static struct rs_error *open_stream(const struct rs_store *store, const char *name, FILE **file)
-{
-	int fd;
-	struct rs_error *err = open_file(store, name, O_WRONLY | O_CREAT | O_EXCL, &fd);
-
-	if (err)
-		return err;
-	*file = fdopen(fd, "w");
-	if (!*file) {
-		close(fd);
-		return rs_error_no_memory();
-	}
-	return NULL;
-}
-
 /* Overwrites the state's block in place: it is allocated, so a full disk does not matter. */
 static struct rs_error *write_state(struct rs_store *store, json_t *state)
 {
@@ -66,24 +29,12 @@ static struct rs_error *write_state(struct rs_store *store, json_t *state)
 
 	json_decref(state);
 	if (!len || len >= sizeof(block))
-		return rs_error_create(RS_FAILED, "%s: no state written", store->directory);
+		return rs_error_create(RS_FAILED, "%s: no state written", store->folder.path);
 	memset(block + len, ' ', sizeof(block) - len);
 	block[sizeof(block) - 1] = '\n';
 	if (pwrite(store->state_fd, block, sizeof(block), 0) != (ssize_t)sizeof(block))
-		return rs_error_errno(errno, "%s/ringside/state", store->directory);
+		return rs_error_errno(errno, "%s/ringside/state", store->folder.path);
 	return NULL;
-}
-
-static struct rs_error *make_directory(const char *path)
-{
-	if (!mkdir(path, 0755))
-		return NULL;
-	if (errno != EEXIST)
-		return rs_error_errno(errno, "%s", path);
-	if (rmdir(path)) /* fails unless it is empty */
-		return rs_error_create(
-			RS_USAGE, "%s exists already and is not empty: name a new directory", path);
-	return mkdir(path, 0755) ? rs_error_errno(errno, "%s", path) : NULL;
 }
 
 static struct rs_error *make_uuid(struct rs_store *store)
@@ -123,7 +74,7 @@ static struct rs_error *describe_flush(struct rs_store *store)
 			continue;
 		if (n <= 0)
 			return rs_error_errno(n ? errno : ENOSPC, "%s/ringside/describe",
-					      store->directory);
+					      store->folder.path);
 		store->describe_done += (size_t)n;
 	}
 	return NULL;
@@ -141,7 +92,7 @@ struct rs_error *rs_store_describe_sync(struct rs_store *store, bool changed)
 	err = describe_flush(store);
 	if (err || !store->metadata_stale)
 		return err;
-	err = rs_store_replace(store->directory, "metadata", write_metadata, &store->describe);
+	err = rs_store_replace(&store->folder, "metadata", write_metadata, &store->describe);
 	store->metadata_stale = err != NULL;
 	return err;
 }
@@ -161,36 +112,30 @@ static struct rs_error *describe_open(struct rs_store *store)
 	return store->describe_file ? NULL : rs_error_no_memory();
 }
 
-static struct rs_error *open_all(struct rs_store *store)
+static struct rs_error *open_all(struct rs_store *store, const char *directory)
 {
+	const struct rs_folder *folder = &store->folder;
 	struct rs_error *err;
-	char *path;
 
 	if (store->keep)
 		return describe_open(store);
-	err = make_directory(store->directory);
+	err = rs_folder_make(directory, &store->folder);
 	if (!err)
-		err = path_of(store, "ringside", &path);
-	if (err)
-		return err;
-	if (mkdir(path, 0755))
-		err = rs_error_errno(errno, "%s", path);
-	free(path);
-	if (!err)
-		err = open_file(store, "ringside/state", O_RDWR | O_CREAT | O_EXCL,
-				&store->state_fd);
+		err = rs_folder_fd(folder, "ringside/state", O_RDWR | O_CREAT | O_EXCL,
+				   &store->state_fd);
 	if (!err) /* held while we live: says that the trace is still being recorded */
 		flock(store->state_fd, LOCK_EX);
 	if (!err)
 		err = write_state(
 			store, json_pack("{s:s, s:i}", "state", "recording", "pid", (int)getpid()));
 	if (!err)
-		err = open_file(store, "ringside/describe", O_WRONLY | O_CREAT | O_EXCL,
-				&store->describe_fd);
+		err = rs_folder_fd(folder, "ringside/describe", O_WRONLY | O_CREAT | O_EXCL,
+				   &store->describe_fd);
 	if (!err)
 		err = describe_open(store);
 	if (!err)
-		err = open_stream(store, "ringside/index", &store->index_file);
+		err = rs_folder_file(folder, "ringside/index", O_WRONLY | O_CREAT | O_EXCL, "w",
+				     &store->index_file);
 	return err;
 }
 
@@ -230,7 +175,7 @@ static void store_free(struct rs_store *store)
 	if (store->keep)
 		rs_keep_deinit(store->keep);
 	free(store->keep);
-	free(store->directory);
+	rs_folder_close(&store->folder);
 	free(store);
 }
 
@@ -247,7 +192,7 @@ static struct rs_error *store_create(const char *directory, const struct rs_stor
 		return rs_error_no_memory();
 	store->state_fd = store->describe_fd = -1;
 	pthread_mutex_init(&store->lock, NULL);
-	store->directory = directory ? strdup(directory) : NULL;
+	store->folder = RS_FOLDER_NONE;
 	store->keep = directory ? NULL : malloc(sizeof(*store->keep));
 	if (store->keep)
 		rs_keep_init(store->keep, keep);
@@ -256,11 +201,11 @@ static struct rs_error *store_create(const char *directory, const struct rs_stor
 		rs_arena_text(&store->describe.arena, hostname, strlen(hostname));
 	store->describe.command = rs_arena_text(&store->describe.arena, command ? command : "",
 						command ? strlen(command) : 0);
-	err = store->directory || store->keep ? make_uuid(store) : rs_error_no_memory();
+	err = directory || store->keep ? make_uuid(store) : rs_error_no_memory();
 	if (!err)
 		err = rs_describe_add_clock(&store->describe, clock);
 	if (!err)
-		err = open_all(store);
+		err = open_all(store, directory);
 	if (!err) {
 		rs_describe_write_head(store->describe_file, &store->describe);
 		rs_describe_write_clock(store->describe_file, 0, store->describe.clocks[0]);
@@ -334,7 +279,7 @@ static struct rs_error *open_stream_file(const struct rs_store *store, uint32_t 
 	if (store->keep)
 		return NULL;
 	snprintf(name, sizeof(name), "stream_%u", n);
-	return open_file(store, name, O_WRONLY | O_CREAT | O_EXCL, fd);
+	return rs_folder_fd(&store->folder, name, O_WRONLY | O_CREAT | O_EXCL, fd);
 }
 
 struct rs_error *rs_store_add_stream(struct rs_store *store, uint32_t class_index,

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define INSIDE	    "ringside"
+#define FOLDER_MODE 0755
+#define FILE_MODE   0644
+
+/* ---- the directory -------------------------------------------------------------------------- */
+
+static struct rs_error *hold(const char *path, struct rs_folder *folder)
+{
+	*folder = RS_FOLDER_NONE;
+	folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder->fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return access(path, F_OK)
+			       ? rs_error_create(RS_USAGE, "%s: there is no such directory", path)
+			       : rs_error_create(RS_USAGE, "%s is a file: name a trace's directory",
+						 path);
+	if (folder->fd < 0)
+		return rs_error_errno(errno, "%s", path);
+	folder->inside =
+		openat(folder->fd, INSIDE, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	folder->path = strdup(path);
+	return folder->path ? NULL : rs_error_no_memory();
+}
+
+struct rs_error *rs_folder_open(const char *path, struct rs_folder *folder)
+{
+	struct rs_error *err = hold(path, folder);
+
+	if (err)
+		rs_folder_close(folder);
+	return err;
+}
+
+static struct rs_error *make_directory(const char *path)
+{
+	if (!mkdir(path, FOLDER_MODE))
+		return NULL;
+	if (errno != EEXIST)
+		return rs_error_errno(errno, "%s", path);
+	if (rmdir(path)) /* fails unless it is empty */
+		return rs_error_create(
+			RS_USAGE, "%s exists already and is not empty: name a new directory", path);
+	return mkdir(path, FOLDER_MODE) ? rs_error_errno(errno, "%s", path) : NULL;
+}
+
+struct rs_error *rs_folder_make(const char *path, struct rs_folder *folder)
+{
+	struct rs_error *err = make_directory(path);
+
+	*folder = RS_FOLDER_NONE;
+	if (!err)
+		err = hold(path, folder);
+	if (!err && mkdirat(folder->fd, INSIDE, FOLDER_MODE))
+		err = rs_error_errno(errno, "%s/" INSIDE, path);
+	if (!err) {
+		folder->inside =
+			openat(folder->fd, INSIDE, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (folder->inside < 0)
+			err = rs_error_errno(errno, "%s/" INSIDE, path);
+	}
+	if (err)
+		rs_folder_close(folder);
+	return err;
+}
+
+void rs_folder_close(struct rs_folder *folder)
+{
+	if (folder->fd >= 0)
+		close(folder->fd);
+	if (folder->inside >= 0)
+		close(folder->inside);
+	free(folder->path);
+	*folder = RS_FOLDER_NONE;
+}
+
+/* ---- its files ------------------------------------------------------------------------------ */
+
+/* The descriptor that a name is below, and the rest of the name. */
+static int below(const struct rs_folder *folder, const char **name)
+{
+	const size_t n = strlen(INSIDE "/");
+
+	if (strncmp(*name, INSIDE "/", n))
+		return folder->fd;
+	*name += n;
+	return folder->inside;
+}
+
+int rs_folder_open_file(const struct rs_folder *folder, const char *name, int flags)
+{
+	int at = below(folder, &name), fd, refused;
+	struct stat st;
+
+	if (at < 0) {
+		errno = ENOENT;
+		return -1;
+	}
+	/* O_NONBLOCK: a FIFO must not be waited for; it means nothing for a regular file. */
+	fd = openat(at, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, FILE_MODE);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		errno = EINVAL;
+	else if ((flags & O_ACCMODE) != O_RDONLY && st.st_nlink > 1)
+		errno = EMLINK;
+	else
+		return fd;
+	refused = errno;
+	close(fd);
+	errno = refused;
+	return -1;
+}
+
+struct rs_error *rs_folder_fd(const struct rs_folder *folder, const char *name, int flags, int *fd)
+{
+	int opened = rs_folder_open_file(folder, name, flags);
+
+	if (opened >= 0) {
+		*fd = opened;
+		return NULL;
+	}
+	if (errno == ELOOP)
+		return rs_error_create(RS_DAMAGED,
+				       "%s/%s is a symbolic link, which no trace has: it is not "
+				       "followed",
+				       folder->path, name);
+	if (errno == EMLINK)
+		return rs_error_create(
+			RS_DAMAGED, "%s/%s has another name too (a hard link): it is not written",
+			folder->path, name);
+	if (errno == EINVAL || errno == ENXIO || errno == EISDIR)
+		return rs_error_create(RS_DAMAGED, "%s/%s is no regular file", folder->path, name);
+	return rs_error_errno(errno, "%s/%s", folder->path, name);
+}
+
+struct rs_error *rs_folder_file(const struct rs_folder *folder, const char *name, int flags,
+				const char *mode, FILE **file)
+{
+	int fd = -1;
+	struct rs_error *err = rs_folder_fd(folder, name, flags, &fd);
+	FILE *opened;
+
+	if (err)
+		return err;
+	opened = fdopen(fd, mode);
+	if (!opened) {
+		close(fd);
+		return rs_error_no_memory();
+	}
+	*file = opened;
+	return NULL;
+}
+
+/* ---- a file that is replaced ---------------------------------------------------------------- */
+
+void rs_folder_drop(const struct rs_folder *folder, const char *name)
+{
+	int at = below(folder, &name);
+
+	unlinkat(at, name, 0);
+}
+
+struct rs_error *rs_folder_new(const struct rs_folder *folder, FILE **file)
+{
+	rs_folder_drop(folder, RS_FOLDER_NEW);
+	return rs_folder_file(folder, RS_FOLDER_NEW, O_WRONLY | O_CREAT | O_EXCL, "w", file);
+}
+
+struct rs_error *rs_folder_put_new(const struct rs_folder *folder, const char *name)
+{
+	const char *from = RS_FOLDER_NEW, *to = name;
+	int at = below(folder, &from), there = below(folder, &to);
+
+	return renameat(at, from, there, to) ? rs_error_errno(errno, "%s/%s", folder->path, name)
+					     : NULL;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A trace's directory, held by descriptors. A trace may come from another user, and root may repair
+ * it. So its files are opened below the directory that was opened first, links are not followed,
+ * only regular files are opened, and a file that is written in place has no other name. The path
+ * that a user gives may be a link itself.
+ *
+ *	path ── fd ──┬── stream_N, metadata
+ *	             └── inside ── describe, index, state, new
+ */
+#ifndef RS_STORE_FOLDER_H
+#define RS_STORE_FOLDER_H
+
+#include <stdio.h>
+#include <ringside/error.h>
+
+struct rs_folder {
+	char *path; /* as given, for messages */
+	int fd;
+	int inside; /* of its folder "ringside"; -1: there is none */
+};
+#define RS_FOLDER_NEW  "ringside/new"
+#define RS_FOLDER_NONE ((struct rs_folder){ .fd = -1, .inside = -1 })
+
+/* Opens one that is there. RS_USAGE: it is not, or is a file. */
+struct rs_error *rs_folder_open(const char *path, struct rs_folder *folder);
+/* Makes one, with its folder "ringside". RS_USAGE: it is there, and is not empty. */
+struct rs_error *rs_folder_make(const char *path, struct rs_folder *folder);
+void rs_folder_close(struct rs_folder *folder);
+
+/*
+ * Opens a regular file of it, by a name such as "stream_3" or "ringside/index". `flags` are
+ * open()'s; O_CREAT goes with O_EXCL. Returns the descriptor, or -1 and errno: ELOOP for a link,
+ * EINVAL for what is no regular file, EMLINK for one that is to be written and has other names too.
+ */
+int rs_folder_open_file(const struct rs_folder *folder, const char *name, int flags);
+
+/* The same with an error that names the file. `mode` is fdopen()'s. */
+struct rs_error *rs_folder_fd(const struct rs_folder *folder, const char *name, int flags, int *fd);
+struct rs_error *rs_folder_file(const struct rs_folder *folder, const char *name, int flags,
+				const char *mode, FILE **file);
+
+/* Makes "ringside/new", in the place of one that a recorder or repair left when it was killed. */
+struct rs_error *rs_folder_new(const struct rs_folder *folder, FILE **file);
+/* Puts "ringside/new" into the place of a file. */
+struct rs_error *rs_folder_put_new(const struct rs_folder *folder, const char *name);
+/* Removes a file, if it is there. */
+void rs_folder_drop(const struct rs_folder *folder, const char *name);
+
+#endif
