@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,8 +79,8 @@ static struct rs_error *listen_tcp(const char *address, struct rs_debugger *d)
 			listens_at(at, &d->listens);
 		else
 			err = rs_error_create(RS_USAGE,
-					      "this is not a loopback address: whoever reaches it "
-					      "could change the machine; use :PORT, and ssh -L");
+					      "not a loopback address: other hosts could reach the "
+					      "machine there; use :PORT, and ssh -L");
 	}
 	failed = errno;
 	freeaddrinfo(list);
@@ -114,7 +115,10 @@ void rs_debugger_close(struct rs_debugger *d)
 
 /* ---- who may connect ------------------------------------------------------------------------ */
 
-/* The uid that owns a TCP socket of this host: that of its line in /proc/net/tcp or tcp6. */
+/*
+ * The uid that owns a connected TCP socket of this host, of its line in /proc/net/tcp or tcp6. A
+ * socket that was closed already is root's for older kernels, so only an established one counts.
+ */
 static bool tcp_owner(const char *table, uint16_t local, uint16_t remote, uid_t *uid)
 {
 	FILE *file = fopen(table, "re");
@@ -122,13 +126,13 @@ static bool tcp_owner(const char *table, uint16_t local, uint16_t remote, uid_t 
 	bool found = false;
 
 	while (file && !found && fgets(line, sizeof(line), file)) {
-		unsigned int from, to, owner;
+		unsigned int from, to, state, owner;
 
 		/* sl local:port remote:port st queues tr:when retransmits uid ... */
 		found = sscanf(line,
-			       " %*[0-9]: %*[0-9A-F]:%X %*[0-9A-F]:%X %*X %*X:%*X %*X:%*X %*X %u",
-			       &from, &to, &owner) == 3 &&
-			from == local && to == remote;
+			       " %*[0-9]: %*[0-9A-F]:%X %*[0-9A-F]:%X %X %*X:%*X %*X:%*X %*X %u",
+			       &from, &to, &state, &owner) == 4 &&
+			from == local && to == remote && state == TCP_ESTABLISHED;
 		if (found)
 			*uid = owner;
 	}

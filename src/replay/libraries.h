@@ -21,9 +21,9 @@ struct rs_libraries {
 
 /*
  * Finds what the program at `path` needs, and what that needs. `root` is the real path of a folder
- * that becomes a guest's root: a library that stands there, at the same path or in the program's
- * own folders, is followed but not listed. RS_USAGE: a library is not found; RS_DAMAGED: an ELF
- * file makes no sense. The caller frees *found with rs_libraries_deinit(), also after an error.
+ * that becomes a guest's root: a library in it, at the same path or in the program's folders, is
+ * followed but not listed. RS_USAGE: a library is not found; RS_DAMAGED: an ELF file is malformed.
+ * The caller frees *found with rs_libraries_deinit(), also after an error.
  */
 struct rs_error *rs_libraries_find(const char *path, const char *root, struct rs_libraries *found);
 

@@ -21,9 +21,9 @@
 #define ELEMENTS 4097u /* a packet's worth of slots and a bit */
 #define WAITING	 (UINT64_C(64) << 20)
 /*
- * What certainly waits while the disk stands still. A packet is handed over when less than
+ * The least that waits while the disk is held. A packet is handed over when less than
  * RS_DRAIN_ROOM_MIN is left in it. Two packets may hold less: the one that the disk keeps, and the
- * one that had records before the disk stood still.
+ * one that had records before the disk was held.
  */
 #define PACKETS	    (WAITING / sizeof(struct rs_store_packet))
 #define PACKET_FULL (RS_PACKET_BYTES - sizeof(struct rs_packet_head) - RS_DRAIN_ROOM_MIN)
