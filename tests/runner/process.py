@@ -42,12 +42,22 @@ def wait(process):
     return None if hung else process.returncode, usage.ru_utime + usage.ru_stime
 
 
+running = set()  # process groups of suites
+
+
 def end_group(pid):
     """Kills what a suite left behind in its process group, so that it disturbs no other suite."""
+    running.discard(pid)
     try:
         os.killpg(pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
+
+
+def end_all():
+    """Kills the suites that run, when the runner is interrupted."""
+    for pid in list(running):
+        end_group(pid)
 
 
 def run(command, env=None, cwd=None):
@@ -61,6 +71,7 @@ def run(command, env=None, cwd=None):
                                        stderr=subprocess.STDOUT, start_new_session=True)
         except OSError as error:
             return Ended(127, [str(error)])
+        running.add(process.pid)
         status, cpu_s = wait(process)
         end_group(process.pid)
         said.seek(0)
