@@ -5,6 +5,7 @@ import select
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 
 # No test times anything. This ends a suite that hangs.
@@ -43,6 +44,7 @@ def wait(process):
 
 
 running = set()  # process groups of suites
+beginning = threading.Lock()  # held while a suite is begun, until `running` has its group
 
 
 def end_group(pid):
@@ -55,7 +57,8 @@ def end_group(pid):
 
 
 def end_all():
-    """Kills the suites that run, when the runner is interrupted."""
+    """Kills the suites that run, when the runner is interrupted. None can begin after that."""
+    beginning.acquire()  # pylint: disable=consider-using-with # for good
     for pid in list(running):
         end_group(pid)
 
@@ -66,12 +69,13 @@ def run(command, env=None, cwd=None):
     begun = time.monotonic()
     with tempfile.TemporaryFile() as said:
         try:
-            process = subprocess.Popen(command, cwd=cwd, env={**os.environ, **(env or {})},
-                                       stdin=subprocess.DEVNULL, stdout=said,
-                                       stderr=subprocess.STDOUT, start_new_session=True)
+            with beginning:
+                process = subprocess.Popen(command, cwd=cwd, env={**os.environ, **(env or {})},
+                                           stdin=subprocess.DEVNULL, stdout=said,
+                                           stderr=subprocess.STDOUT, start_new_session=True)
+                running.add(process.pid)
         except OSError as error:
             return Ended(127, [str(error)])
-        running.add(process.pid)
         status, cpu_s = wait(process)
         end_group(process.pid)
         said.seek(0)
