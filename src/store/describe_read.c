@@ -13,7 +13,7 @@
 
 #include "base/utf8.h"
 #include "store/check.h"
-#include "store/folder.h"
+#include "base/folder.h"
 
 #define LINE_BYTES_MAX (1u << 20)
 

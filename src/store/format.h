@@ -8,6 +8,7 @@
  *	DIR/ringside/describe	JSON lines: clocks, classes, events, names, streams, binaries
  *	DIR/ringside/index	struct rs_index_entry per packet; a hint, the packets are the truth
  *	DIR/ringside/state	JSON in a block of its own: how the recorder left the trace
+ *	DIR/ringside/new	a file that is to replace another
  *
  * Little endian. CTF sizes are in bits.
  */
@@ -51,6 +52,8 @@ struct rs_index_entry {
 	uint64_t events_discarded;
 };
 _Static_assert(sizeof(struct rs_index_entry) == 48, "on disk");
+
+#define RS_STORE_NEW "ringside/new"
 
 #define RS_STATE_BYTES 4096 /* allocated at the start, so that a full disk can't keep us silent */
 

@@ -16,7 +16,7 @@
 
 #include "store/behind.h"
 #include "store/describe.h"
-#include "store/folder.h"
+#include "base/folder.h"
 #include "store/keep.h"
 #include "store/writer.h"
 

@@ -8,7 +8,7 @@
 
 #include "event/layout.h"
 #include "store/describe.h"
-#include "store/folder.h"
+#include "base/folder.h"
 
 struct rs_trace {
 	struct rs_folder folder;

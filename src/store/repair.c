@@ -11,7 +11,6 @@
 
 #include "store/check.h"
 #include "store/reader.h"
-#include "store/replace.h"
 
 /* One stream on its way from the old file to the new. */
 struct mend {
@@ -263,7 +262,7 @@ static struct rs_error *write_anew(const struct rs_trace *trace, uint32_t index,
 	FILE *file;
 
 	snprintf(name, sizeof(name), "stream_%u", index);
-	err = rs_folder_new(&trace->folder, &file);
+	err = rs_folder_new(&trace->folder, RS_STORE_NEW, &file);
 	if (err)
 		return err;
 	err = pass(trace, index, file, index_file, result, &changed);
@@ -272,9 +271,9 @@ static struct rs_error *write_anew(const struct rs_trace *trace, uint32_t index,
 	if (!err && bad)
 		err = rs_error_errno(errno, "%s/%s", trace->folder.path, name);
 	if (!err)
-		err = rs_folder_put_new(&trace->folder, name);
+		err = rs_folder_rename(&trace->folder, RS_STORE_NEW, name);
 	if (err)
-		rs_folder_drop(&trace->folder, RS_FOLDER_NEW);
+		rs_folder_drop(&trace->folder, RS_STORE_NEW);
 	return err;
 }
 
@@ -445,9 +444,11 @@ struct rs_error *rs_trace_repair(const char *directory, struct rs_repair_result 
 	/* The streams tell it now. */
 	trace->unsaid -= trace->unsaid < result.missing ? trace->unsaid : result.missing;
 	if (!err)
-		err = rs_store_replace(&trace->folder, "metadata", write_metadata, trace);
+		err = rs_folder_replace(&trace->folder, "metadata", RS_STORE_NEW, write_metadata,
+					trace);
 	if (!err)
-		err = rs_store_replace(&trace->folder, "ringside/state", write_state, trace);
+		err = rs_folder_replace(&trace->folder, "ringside/state", RS_STORE_NEW, write_state,
+					trace);
 	free(ends);
 	rs_trace_close(trace);
 	if (!err)

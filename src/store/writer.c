@@ -17,7 +17,6 @@
 #include "store/check.h"
 #include "store/hash.h"
 #include "store/inside.h"
-#include "store/replace.h"
 
 /* ---- files -------------------------------------------------------------------------------- */
 
@@ -92,7 +91,8 @@ struct rs_error *rs_store_describe_sync(struct rs_store *store, bool changed)
 	err = describe_flush(store);
 	if (err || !store->metadata_stale)
 		return err;
-	err = rs_store_replace(&store->folder, "metadata", write_metadata, &store->describe);
+	err = rs_folder_replace(&store->folder, "metadata", RS_STORE_NEW, write_metadata,
+				&store->describe);
 	store->metadata_stale = err != NULL;
 	return err;
 }
@@ -120,6 +120,8 @@ static struct rs_error *open_all(struct rs_store *store, const char *directory)
 	if (store->keep)
 		return describe_open(store);
 	err = rs_folder_make(directory, &store->folder);
+	if (!err)
+		err = rs_folder_make_inside(&store->folder);
 	if (!err)
 		err = rs_folder_fd(folder, "ringside/state", O_RDWR | O_CREAT | O_EXCL,
 				   &store->state_fd);

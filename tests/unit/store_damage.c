@@ -287,7 +287,7 @@ TEST(what_is_no_trace_is_said_clearly)
 	CHECK_ERR(rs_trace_open(temp, &trace), RS_USAGE, "is no trace of Ringside's");
 	CHECK_ERR(rs_trace_open(join(path, temp, "none"), &trace), RS_USAGE, "no such directory");
 	file_write(join(path, temp, "file"), "x", 1);
-	CHECK_ERR(rs_trace_open(path, &trace), RS_USAGE, "is a file: name a trace's directory");
+	CHECK_ERR(rs_trace_open(path, &trace), RS_USAGE, "is a file: name a directory");
 	mkdir(join(path, temp, "ringside"), 0755);
 	file_write(join(path, temp, "ringside/describe"), "", 0);
 	CHECK_ERR(rs_trace_open(temp, &trace), RS_DAMAGED, "describes no trace");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "store/folder.h"
+#include "base/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,8 +22,7 @@ static struct rs_error *hold(const char *path, struct rs_folder *folder)
 	if (folder->fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return access(path, F_OK)
 			       ? rs_error_create(RS_USAGE, "%s: there is no such directory", path)
-			       : rs_error_create(RS_USAGE, "%s is a file: name a trace's directory",
-						 path);
+			       : rs_error_create(RS_USAGE, "%s is a file: name a directory", path);
 	if (folder->fd < 0)
 		return rs_error_errno(errno, "%s", path);
 	folder->inside =
@@ -59,17 +59,17 @@ struct rs_error *rs_folder_make(const char *path, struct rs_folder *folder)
 	*folder = RS_FOLDER_NONE;
 	if (!err)
 		err = hold(path, folder);
-	if (!err && mkdirat(folder->fd, INSIDE, FOLDER_MODE))
-		err = rs_error_errno(errno, "%s/" INSIDE, path);
-	if (!err) {
-		folder->inside =
-			openat(folder->fd, INSIDE, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (folder->inside < 0)
-			err = rs_error_errno(errno, "%s/" INSIDE, path);
-	}
 	if (err)
 		rs_folder_close(folder);
 	return err;
+}
+
+struct rs_error *rs_folder_make_inside(struct rs_folder *folder)
+{
+	if (!mkdirat(folder->fd, INSIDE, FOLDER_MODE))
+		folder->inside =
+			openat(folder->fd, INSIDE, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return folder->inside < 0 ? rs_error_errno(errno, "%s/" INSIDE, folder->path) : NULL;
 }
 
 void rs_folder_close(struct rs_folder *folder)
@@ -129,9 +129,7 @@ struct rs_error *rs_folder_fd(const struct rs_folder *folder, const char *name, 
 		return NULL;
 	}
 	if (errno == ELOOP)
-		return rs_error_create(RS_DAMAGED,
-				       "%s/%s is a symbolic link, which no trace has: it is not "
-				       "followed",
+		return rs_error_create(RS_DAMAGED, "%s/%s is a symbolic link: it is not followed",
 				       folder->path, name);
 	if (errno == EMLINK)
 		return rs_error_create(
@@ -169,17 +167,38 @@ void rs_folder_drop(const struct rs_folder *folder, const char *name)
 	unlinkat(at, name, 0);
 }
 
-struct rs_error *rs_folder_new(const struct rs_folder *folder, FILE **file)
+struct rs_error *rs_folder_new(const struct rs_folder *folder, const char *name, FILE **file)
 {
-	rs_folder_drop(folder, RS_FOLDER_NEW);
-	return rs_folder_file(folder, RS_FOLDER_NEW, O_WRONLY | O_CREAT | O_EXCL, "w", file);
+	rs_folder_drop(folder, name);
+	return rs_folder_file(folder, name, O_WRONLY | O_CREAT | O_EXCL, "w", file);
 }
 
-struct rs_error *rs_folder_put_new(const struct rs_folder *folder, const char *name)
+struct rs_error *rs_folder_rename(const struct rs_folder *folder, const char *from, const char *to)
 {
-	const char *from = RS_FOLDER_NEW, *to = name;
-	int at = below(folder, &from), there = below(folder, &to);
+	const char *below_from = from, *below_to = to;
+	int at = below(folder, &below_from), there = below(folder, &below_to);
 
-	return renameat(at, from, there, to) ? rs_error_errno(errno, "%s/%s", folder->path, name)
-					     : NULL;
+	return renameat(at, below_from, there, below_to)
+		       ? rs_error_errno(errno, "%s/%s", folder->path, to)
+		       : NULL;
+}
+
+struct rs_error *rs_folder_replace(const struct rs_folder *folder, const char *name,
+				   const char *new_name, void (*write)(FILE *file, const void *ctx),
+				   const void *ctx)
+{
+	FILE *file;
+	struct rs_error *err = rs_folder_new(folder, new_name, &file);
+	bool bad;
+
+	if (err)
+		return err;
+	write(file, ctx);
+	bad = ferror(file);
+	bad |= fclose(file) != 0;
+	err = bad ? rs_error_errno(errno, "%s/%s", folder->path, name)
+		  : rs_folder_rename(folder, new_name, name);
+	if (err)
+		rs_folder_drop(folder, new_name);
+	return err;
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A trace's directory, held by descriptors. A trace may come from another user, and root may repair
- * it. So its files are opened below the directory that was opened first, links are not followed,
- * only regular files are opened, and a file that is written in place has no other name. The path
- * that a user gives may be a link itself.
+ * A directory that is held by descriptors: a trace, a recording, logs. It may come from another
+ * user, and root may write in it. So its files are opened below the directory that was opened
+ * first, links are not followed, only regular files are opened, and a file that is written in place
+ * has no other name. The path that a user gives may be a link itself.
+ *
+ * A trace has a folder "ringside" inside, which is held too:
  *
  *	path ── fd ──┬── stream_N, metadata
  *	             └── inside ── describe, index, state, new
  */
-#ifndef RS_STORE_FOLDER_H
-#define RS_STORE_FOLDER_H
+#ifndef RS_BASE_FOLDER_H
+#define RS_BASE_FOLDER_H
 
 #include <stdio.h>
 #include <ringside/error.h>
@@ -19,13 +21,14 @@ struct rs_folder {
 	int fd;
 	int inside; /* of its folder "ringside"; -1: there is none */
 };
-#define RS_FOLDER_NEW  "ringside/new"
 #define RS_FOLDER_NONE ((struct rs_folder){ .fd = -1, .inside = -1 })
 
 /* Opens one that is there. RS_USAGE: it is not, or is a file. */
 struct rs_error *rs_folder_open(const char *path, struct rs_folder *folder);
-/* Makes one, with its folder "ringside". RS_USAGE: it is there, and is not empty. */
+/* Makes one. RS_USAGE: it is there, and is not empty. */
 struct rs_error *rs_folder_make(const char *path, struct rs_folder *folder);
+/* Makes the folder "ringside" of it. */
+struct rs_error *rs_folder_make_inside(struct rs_folder *folder);
 void rs_folder_close(struct rs_folder *folder);
 
 /*
@@ -40,10 +43,14 @@ struct rs_error *rs_folder_fd(const struct rs_folder *folder, const char *name, 
 struct rs_error *rs_folder_file(const struct rs_folder *folder, const char *name, int flags,
 				const char *mode, FILE **file);
 
-/* Makes "ringside/new", in the place of one that a recorder or repair left when it was killed. */
-struct rs_error *rs_folder_new(const struct rs_folder *folder, FILE **file);
-/* Puts "ringside/new" into the place of a file. */
-struct rs_error *rs_folder_put_new(const struct rs_folder *folder, const char *name);
+/* Makes a file that is to replace another, in the place of one that a process left when it was
+ * killed; and puts it there. */
+struct rs_error *rs_folder_new(const struct rs_folder *folder, const char *name, FILE **file);
+struct rs_error *rs_folder_rename(const struct rs_folder *folder, const char *from, const char *to);
+/* Both, with what `write` writes in between. If it fails, the file stays as it was. */
+struct rs_error *rs_folder_replace(const struct rs_folder *folder, const char *name,
+				   const char *new_name, void (*write)(FILE *file, const void *ctx),
+				   const void *ctx);
 /* Removes a file, if it is there. */
 void rs_folder_drop(const struct rs_folder *folder, const char *name);
 
