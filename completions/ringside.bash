@@ -6,7 +6,7 @@ _ringside_options()
 	case $1 in
 	run)
 		echo --vcpus --memory --timeout --record --handover --ring --poll --mask --sbuf --log --guest-log --last \
-			--strict-clock --json --quiet --help
+			--strict-clock --json --quiet --mode --group --help
 		;;
 	print)
 		echo --json --tree --acrn --count --sum --wall --tsc --from --to --cpus --vcpus --vm --probe --limit \
@@ -14,7 +14,7 @@ _ringside_options()
 		;;
 	script)
 		echo --program --script --on --kvm --tracepoint --xen --classes --sbuf --create --keep --duration --buffer --tee --freq --xen-log --format --output --quiet --json --option --cpp --define --include --list \
-			--live --no-jitter --no-fast --seed --from --to --binary --compile --disassemble --help
+			--live --no-jitter --no-fast --seed --from --to --binary --compile --disassemble --mode --group --help
 		;;
 	replay)
 		echo --output --kernel --initrd --append --guest-dir --exec --disk --snapshot --when --memory --shift --time --size --points --samples \
@@ -23,14 +23,14 @@ _ringside_options()
 		;;
 	log)
 		echo --follow --output --size --files --last --poll --level --cpus --json --quiet --console \
-			--memory --help
+			--memory --mode --group --help
 		;;
 	list) echo --json --trace --help ;;
-	import) echo --output --format --freq --xen-log --quiet --help ;;
-	export) echo --to --output --format --freq --xen-log --quiet --help ;;
+	import) echo --output --format --freq --xen-log --quiet --mode --group --help ;;
+	export) echo --to --output --format --freq --xen-log --quiet --mode --group --help ;;
 	record)
 		echo --kvm --tracepoint --xen --classes --sbuf --keep --create --exits --output --duration --buffer --poll --cpus --pid --tid --tids --vm --flight --when \
-			--memory --once --json --quiet --help
+			--memory --once --json --quiet --mode --group --help
 		;;
 	report)
 		echo --pid --vcpu --alltids --tid --tids --vm --latency --hist --detail --time --top --than \

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define INSIDE	    "ringside"
-#define FOLDER_MODE 0755
-#define FILE_MODE   0644
+#include "base/modes.h"
+
+#define INSIDE "ringside"
 
 /* ---- the directory -------------------------------------------------------------------------- */
 
@@ -25,10 +25,15 @@ static struct rs_error *hold(const char *path, struct rs_folder *folder)
 			       : rs_error_create(RS_USAGE, "%s is a file: name a directory", path);
 	if (folder->fd < 0)
 		return rs_error_errno(errno, "%s", path);
+	folder->path = strdup(path);
+	if (!folder->path) {
+		close(folder->fd);
+		*folder = RS_FOLDER_NONE;
+		return rs_error_no_memory();
+	}
 	folder->inside =
 		openat(folder->fd, INSIDE, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	folder->path = strdup(path);
-	return folder->path ? NULL : rs_error_no_memory();
+	return NULL;
 }
 
 struct rs_error *rs_folder_open(const char *path, struct rs_folder *folder)
@@ -42,14 +47,14 @@ struct rs_error *rs_folder_open(const char *path, struct rs_folder *folder)
 
 static struct rs_error *make_directory(const char *path)
 {
-	if (!mkdir(path, FOLDER_MODE))
+	if (!mkdir(path, rs_modes_directory()))
 		return NULL;
 	if (errno != EEXIST)
 		return rs_error_errno(errno, "%s", path);
 	if (rmdir(path)) /* fails unless it is empty */
 		return rs_error_create(
 			RS_USAGE, "%s exists already and is not empty: name a new directory", path);
-	return mkdir(path, FOLDER_MODE) ? rs_error_errno(errno, "%s", path) : NULL;
+	return mkdir(path, rs_modes_directory()) ? rs_error_errno(errno, "%s", path) : NULL;
 }
 
 struct rs_error *rs_folder_make(const char *path, struct rs_folder *folder)
@@ -59,6 +64,8 @@ struct rs_error *rs_folder_make(const char *path, struct rs_folder *folder)
 	*folder = RS_FOLDER_NONE;
 	if (!err)
 		err = hold(path, folder);
+	if (!err && rs_modes_apply(folder->fd, rs_modes_directory()))
+		err = rs_error_errno(errno, "%s: giving it its mode and group", path);
 	if (err)
 		rs_folder_close(folder);
 	return err;
@@ -66,16 +73,19 @@ struct rs_error *rs_folder_make(const char *path, struct rs_folder *folder)
 
 struct rs_error *rs_folder_make_inside(struct rs_folder *folder)
 {
-	if (!mkdirat(folder->fd, INSIDE, FOLDER_MODE))
+	if (!mkdirat(folder->fd, INSIDE, rs_modes_directory()))
 		folder->inside =
 			openat(folder->fd, INSIDE, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return folder->inside < 0 ? rs_error_errno(errno, "%s/" INSIDE, folder->path) : NULL;
+	return folder->inside < 0 || rs_modes_apply(folder->inside, rs_modes_directory())
+		       ? rs_error_errno(errno, "%s/" INSIDE, folder->path)
+		       : NULL;
 }
 
 void rs_folder_close(struct rs_folder *folder)
 {
-	if (folder->fd >= 0)
-		close(folder->fd);
+	if (!folder->path)
+		return;
+	close(folder->fd);
 	if (folder->inside >= 0)
 		close(folder->inside);
 	free(folder->path);
@@ -105,14 +115,15 @@ int rs_folder_open_file(const struct rs_folder *folder, const char *name, int fl
 		return -1;
 	}
 	/* O_NONBLOCK: a FIFO must not be waited for; it means nothing for a regular file. */
-	fd = openat(at, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, FILE_MODE);
+	fd = openat(at, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+		    rs_modes_file());
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		errno = EINVAL;
 	else if ((flags & O_ACCMODE) != O_RDONLY && st.st_nlink > 1)
 		errno = EMLINK;
-	else
+	else if (!(flags & O_CREAT) || !rs_modes_apply(fd, rs_modes_file()))
 		return fd;
 	refused = errno;
 	close(fd);
@@ -156,6 +167,17 @@ struct rs_error *rs_folder_file(const struct rs_folder *folder, const char *name
 	}
 	*file = opened;
 	return NULL;
+}
+
+bool rs_folder_bytes(const struct rs_folder *folder, const char *name, uint64_t *bytes)
+{
+	int at = below(folder, &name);
+	struct stat st;
+
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		return false;
+	*bytes = (uint64_t)st.st_size;
+	return true;
 }
 
 /* ---- a file that is replaced ---------------------------------------------------------------- */

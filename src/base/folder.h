@@ -13,6 +13,8 @@
 #ifndef RS_BASE_FOLDER_H
 #define RS_BASE_FOLDER_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <ringside/error.h>
 
@@ -29,7 +31,7 @@ struct rs_error *rs_folder_open(const char *path, struct rs_folder *folder);
 struct rs_error *rs_folder_make(const char *path, struct rs_folder *folder);
 /* Makes the folder "ringside" of it. */
 struct rs_error *rs_folder_make_inside(struct rs_folder *folder);
-void rs_folder_close(struct rs_folder *folder);
+void rs_folder_close(struct rs_folder *folder); /* also one of zero bytes */
 
 /*
  * Opens a regular file of it, by a name such as "stream_3" or "ringside/index". `flags` are
@@ -42,6 +44,9 @@ int rs_folder_open_file(const struct rs_folder *folder, const char *name, int fl
 struct rs_error *rs_folder_fd(const struct rs_folder *folder, const char *name, int flags, int *fd);
 struct rs_error *rs_folder_file(const struct rs_folder *folder, const char *name, int flags,
 				const char *mode, FILE **file);
+
+/* The size of a regular file. False: there is none of this name. */
+bool rs_folder_bytes(const struct rs_folder *folder, const char *name, uint64_t *bytes);
 
 /* Makes a file that is to replace another, in the place of one that a process left when it was
  * killed; and puts it there. */

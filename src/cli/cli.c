@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/cli.h"
 
+#include <ctype.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/modes.h"
+#include "cli/numbers.h"
 
 #define NS_PER_SEC UINT64_C(1000000000)
 
@@ -81,6 +86,90 @@ int rs_cli_parse(const struct argp *argp, int argc, char **argv, void *input)
 	argv[0] = name;
 	argp_err_exit_status = RS_EXIT_USAGE;
 	return argp_parse(argp, argc, argv, 0, NULL, input) ? RS_EXIT_USAGE : RS_EXIT_OK;
+}
+
+/* ---- who may read what is written ----------------------------------------------------------- */
+
+enum { KEY_MODE = 0x7000, KEY_GROUP };
+
+static const struct argp_option modes_options[] = {
+	{ "mode", KEY_MODE, "MODE", 0,
+	  "Give files that are written this mode, as in 0640, and directories x where it has r; "
+	  "without this they are their user's alone: 0600 and 0700",
+	  90 },
+	{ "group", KEY_GROUP, "GROUP", 0,
+	  "Let this group read what is written: it owns the files, with mode 0640 unless --mode "
+	  "says another",
+	  90 },
+	{ 0 },
+};
+
+struct modes {
+	mode_t file; /* 0: not said */
+	gid_t group;
+};
+
+static mode_t mode_of(const struct argp_state *state, const char *text)
+{
+	char *end;
+	unsigned long mode = strtoul(text, &end, 8);
+
+	if (!isdigit((unsigned char)text[0]) || *end || mode > 0666 || (mode & 0600) != 0600 ||
+	    mode & 0111)
+		argp_error(state,
+			   "--mode '%s': expected octal digits that let the user read and write "
+			   "and nobody execute, as in 0640",
+			   text);
+	return (mode_t)mode;
+}
+
+static gid_t group_of(const struct argp_state *state, const char *text)
+{
+	const struct group *group = getgrnam(text);
+	uint64_t number = 0;
+
+	if (!group && !rs_cli_read_number(text, 0, INT32_MAX, &number))
+		argp_error(state, "--group '%s': this system has no group of this name", text);
+	return group ? group->gr_gid : (gid_t)number;
+}
+
+static error_t parse_modes(int key, char *text, struct argp_state *state)
+{
+	static struct modes modes;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		modes = (struct modes){ .group = RS_MODES_NO_GROUP };
+		break;
+	case KEY_MODE:
+		modes.file = mode_of(state, text);
+		break;
+	case KEY_GROUP:
+		modes.group = group_of(state, text);
+		break;
+	case ARGP_KEY_END:
+		if (modes.group != RS_MODES_NO_GROUP && !modes.file)
+			modes.file = 0640;
+		if (modes.file)
+			rs_modes_share(modes.file, modes.group);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+int rs_cli_parse_writer(const struct argp *argp, int argc, char **argv, void *input)
+{
+	static const struct argp modes = {
+		modes_options, parse_modes, NULL, NULL, NULL, NULL, NULL
+	};
+	/* Without a parser of its own, the first child gets its input. */
+	const struct argp_child children[] = { { argp, 0, NULL, 0 },
+					       { &modes, 0, NULL, 0 },
+					       { 0 } };
+
+	return rs_cli_parse(&(struct argp){ .children = children }, argc, argv, input);
 }
 
 char *rs_cli_command(int argc, char **argv)

@@ -52,6 +52,8 @@ char *rs_cli_command(int argc, char **argv);
 
 /* argp_parse() with our exit code for wrong usage. argv[0] becomes "ringside VERB". */
 int rs_cli_parse(const struct argp *argp, int argc, char **argv, void *input);
+/* The same of a verb that writes files: with --mode and --group, which say who may read them. */
+int rs_cli_parse_writer(const struct argp *argp, int argc, char **argv, void *input);
 
 /* A row of a verb's table: what its argument can be. */
 struct rs_cli_row {

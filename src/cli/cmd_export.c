@@ -139,7 +139,7 @@ int cmd_export(int argc, char **argv)
 	int code = RS_EXIT_OK;
 	struct rs_error *err;
 
-	if (rs_cli_parse(&argp, argc, argv, &a))
+	if (rs_cli_parse_writer(&argp, argc, argv, &a))
 		return RS_EXIT_USAGE;
 	rs_cli_catch_stop();
 	err = rs_cli_input_open(&a.input, &input);

@@ -472,7 +472,7 @@ int cmd_log(int argc, char **argv)
 	glob_t found = { 0 };
 	struct rs_error *err;
 	bool partial = false;
-	int code = rs_cli_parse(&argp, argc, argv, &a);
+	int code = rs_cli_parse_writer(&argp, argc, argv, &a);
 
 	if (code)
 		return code;

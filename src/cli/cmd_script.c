@@ -108,7 +108,7 @@ int cmd_script(int argc, char **argv)
 	char *command;
 	int status;
 
-	if (rs_cli_parse(&argp, argc, argv, &a))
+	if (rs_cli_parse_writer(&argp, argc, argv, &a))
 		return RS_EXIT_USAGE;
 	rs_cli_catch_stop();
 	command = rs_cli_command(argc, argv);

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/modes.h"
 #include "cli/cli.h"
 #include "lang/push.h"
 
@@ -244,7 +245,7 @@ static struct rs_error *perform(struct rs_script_run *a, struct rs_script *scrip
 	if (err)
 		return err;
 	if (a->output)
-		fd = open(a->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+		fd = rs_modes_open(a->output, O_WRONLY | O_APPEND);
 	if (fd < 0)
 		return rs_error_errno(errno, "%s", a->output);
 	err = rs_out_init(&out, fd);

@@ -9,13 +9,13 @@
  */
 #include "export/export.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "source/acrn.h"
 
 #define CPUS_MAX       4096u
@@ -40,7 +40,7 @@ struct back {
 
 struct acrn {
 	struct rs_export export;
-	char *path;
+	struct rs_folder folder;
 	bool fields_alone; /* a trace directory: what its records had behind their fields is gone */
 	struct file *files[CPUS_MAX];
 	struct back backs[BACKS];
@@ -72,12 +72,14 @@ static struct rs_error *file_open(struct acrn *a, uint32_t cpu, struct file **ou
 {
 	struct file *file = calloc(1, sizeof(*file));
 	struct rs_error *err;
+	char name[16];
 
-	if (!file || asprintf(&file->path, "%s/%u", a->path, cpu) < 0) {
+	snprintf(name, sizeof(name), "%u", cpu);
+	if (!file || asprintf(&file->path, "%s/%s", a->folder.path, name) < 0) {
 		free(file);
 		return rs_error_no_memory();
 	}
-	err = rs_export_open(file->path, &file->fd);
+	err = rs_folder_fd(&a->folder, name, O_WRONLY | O_CREAT | O_EXCL, &file->fd);
 	if (err) {
 		free(file->path);
 		free(file);
@@ -188,7 +190,7 @@ static void acrn_destroy(struct rs_export *export)
 		free(a->files[i]->path);
 		free(a->files[i]);
 	}
-	free(a->path);
+	rs_folder_close(&a->folder);
 	free(a);
 }
 
@@ -201,23 +203,19 @@ static const struct rs_sink_ops acrn_ops = {
 struct rs_error *rs_export_acrn(const char *path, const struct rs_input *input,
 				struct rs_export **export)
 {
-	struct acrn *a;
+	struct acrn *a = calloc(1, sizeof(*a));
+	struct rs_error *err;
 
-	/* An empty one may be there: rmdir() says whether it is. */
-	if (mkdir(path, 0777) && (errno != EEXIST || rmdir(path) || mkdir(path, 0777)))
-		return rs_error_create(RS_USAGE, "%s: can't make this directory: %s", path,
-				       strerror(errno == ENOTEMPTY ? EEXIST : errno));
-	a = calloc(1, sizeof(*a));
 	if (!a)
 		return rs_error_no_memory();
+	err = rs_folder_make(path, &a->folder);
+	if (err) {
+		free(a);
+		return err;
+	}
 	a->export.sink.ops = &acrn_ops;
 	a->export.destroy = acrn_destroy;
 	a->fields_alone = input->trace != NULL;
-	a->path = strdup(path);
-	if (!a->path) {
-		free(a);
-		return rs_error_no_memory();
-	}
 	*export = &a->export;
 	return NULL;
 }

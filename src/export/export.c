@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/modes.h"
+
 void rs_export_destroy(struct rs_export *export)
 {
 	if (export)
@@ -15,7 +17,7 @@ void rs_export_destroy(struct rs_export *export)
 
 struct rs_error *rs_export_open(const char *path, int *fd)
 {
-	int made = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	int made = rs_modes_open(path, O_WRONLY);
 	struct stat st;
 
 	if (made < 0)
