@@ -19,7 +19,7 @@ _ringside_options()
 	replay)
 		echo --output --kernel --initrd --append --guest-dir --exec --disk --snapshot --when --memory --shift --time --size --points --samples \
 			--program --script --option --cpp --define --include --list --live --no-jitter --no-fast --seed --from --to --binary \
-			--bytes --logs --back --gdb --json --quiet --help
+			--bytes --logs --back --gdb --json --quiet --mode --group --help
 		;;
 	log)
 		echo --follow --output --size --files --last --poll --level --cpus --json --quiet --console \

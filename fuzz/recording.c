@@ -34,20 +34,19 @@ static uint32_t check_words(char *const *words)
 
 	while (words && words[n])
 		n++;
-	MUST(n < RS_RECORDING_ARGS);
+	MUST(n <= RS_QEMU_WORDS);
 	return n;
 }
 
 static void check_command(const struct rs_recording *r)
 {
-	for (int mode = RS_RECORDING_PLAIN; mode <= RS_RECORDING_REPLAY; mode++) {
-		char **argv = NULL;
+	for (int mode = RS_RECORDING_PLAIN; mode <= RS_RECORDING_LIVE; mode++) {
+		struct rs_qemu_command command = { 0 };
 
-		MUST(!rs_recording_argv(r, (enum rs_recording_mode)mode, "/dev/null", "/dev/null",
-					&argv));
-		MUST(argv && !strcmp(argv[0], RS_QEMU));
-		check_words(argv);
-		rs_recording_argv_free(argv);
+		rs_recording_command(r, (enum rs_recording_mode)mode, 3, 4, &command);
+		MUST(!rs_qemu_command_error(&command) && !strcmp(command.words[0], RS_QEMU));
+		MUST(check_words(command.words) == command.n_words);
+		rs_qemu_command_deinit(&command);
 	}
 }
 

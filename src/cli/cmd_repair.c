@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside repair: a cut or damaged trace made whole for other readers. */
+/* ringside repair: a cut or damaged trace made whole for other readers, and a recording of a guest
+ * whose recorder was killed made replayable for good. */
 #include "cli/cli.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "cli/input.h"
+#include "replay/recording.h"
 #include "store/repair.h"
 
 static const char doc[] =
-	"Make a cut or damaged trace directory whole, in place.\v"
+	"Make a cut or damaged trace directory, or a guest's recording, whole, in place.\v"
 	"Ringside's own verbs read such a trace as it is. Other readers of CTF give up on a "
 	"packet that is cut; this shortens it to its last whole record, puts a records-lost in "
 	"the place of a packet that is damaged, and writes metadata and index anew. What is "
 	"dropped is said.\n\n"
+	"A recording of ringside replay record whose recorder or QEMU was killed can be replayed "
+	"as it "
+	"is, from a copy of its log that is mended each time. This mends the log itself.\n\n"
 	"Example:\n"
 	"  ringside repair trace && babeltrace2 trace\n";
 
@@ -26,7 +31,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		rs_cli_one(state, "trace", text, directory);
 		break;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which trace?");
+		argp_error(state, "which trace or recording?");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -34,15 +39,32 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
+static int repair_recording(const char *directory)
+{
+	struct rs_recording recording;
+	struct rs_error *err = rs_recording_read(directory, &recording);
+	bool whole = !err && rs_recording_is_whole(&recording);
+
+	if (!err && !whole)
+		err = rs_recording_mend(&recording);
+	if (!err)
+		fprintf(stderr, "ringside repair: %s: %s at instruction %" PRIu64 "\n", directory,
+			whole ? "nothing to mend, it ends" : "mended, it ends", recording.icount);
+	rs_recording_deinit(&recording);
+	return rs_cli_fail("repair", err);
+}
+
 int cmd_repair(int argc, char **argv)
 {
-	static const struct argp argp = { NULL, parse, "TRACE", doc, NULL, NULL, NULL };
+	static const struct argp argp = { NULL, parse, "TRACE|REC", doc, NULL, NULL, NULL };
 	struct rs_repair_result result;
 	const char *directory = NULL;
 	struct rs_error *err;
 
 	if (rs_cli_parse(&argp, argc, argv, &directory))
 		return RS_EXIT_USAGE;
+	if (rs_recording_is_one(directory))
+		return repair_recording(directory);
 	err = rs_trace_repair(directory, &result);
 	if (err)
 		return rs_cli_fail("repair", err);

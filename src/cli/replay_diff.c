@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,16 +150,8 @@ static struct rs_error *compare_machines(struct diff *d)
 	json_t *both[2] = { NULL, NULL };
 	struct rs_error *err = NULL;
 
-	for (int i = 0; !err && i < 2; i++) {
-		char *path;
-
-		if (asprintf(&path, "%s/recording.json", d->two[i].directory) < 0)
-			return rs_error_no_memory();
-		both[i] = json_load_file(path, 0, NULL);
-		if (!json_is_object(both[i]))
-			err = rs_error_create(RS_DAMAGED, "%s can't be read", path);
-		free(path);
-	}
+	for (int i = 0; !err && i < 2; i++)
+		err = rs_recording_load(&d->two[i].folder, &both[i]);
 	if (!err)
 		err = compare_objects(d, "", both[0], both[1]);
 	json_decref(both[0]);
@@ -168,18 +161,25 @@ static struct rs_error *compare_machines(struct diff *d)
 
 /* ---- what was written down ---------------------------------------------------------------- */
 
+static struct rs_error *load_file(const struct rs_folder *folder, const char *name, uint8_t **bytes,
+				  size_t *size)
+{
+	int fd = -1;
+	struct rs_error *err = rs_folder_fd(folder, name, O_RDONLY, &fd);
+
+	if (!err)
+		err = rs_error_wrap(rs_rr_log_load(fd, name, bytes, size), "%s", folder->path);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
 static struct rs_error *compare_logs(struct diff *d)
 {
 	struct rs_error *err = NULL;
 
-	for (int i = 0; !err && i < 2; i++) {
-		char *path;
-
-		if (asprintf(&path, "%s/log", d->two[i].directory) < 0)
-			return rs_error_no_memory();
-		err = rs_rr_log_load(path, &d->log[i], &d->log_size[i]);
-		free(path);
-	}
+	for (int i = 0; !err && i < 2; i++)
+		err = load_file(&d->two[i].folder, "log", &d->log[i], &d->log_size[i]);
 	if (err)
 		return err;
 	return rs_error_wrap(rs_rr_compare((const uint8_t *const *)d->log, d->log_size, &d->logs),
@@ -207,12 +207,7 @@ static struct rs_error *compare_consoles(struct diff *d)
 	struct rs_error *err = NULL;
 
 	for (int i = 0; !err && i < 2; i++) {
-		char *path;
-
-		if (asprintf(&path, "%s/console", d->two[i].directory) < 0)
-			return rs_error_no_memory();
-		err = rs_rr_log_load(path, &text[i], &size[i]); /* any file, as memory */
-		free(path);
+		err = load_file(&d->two[i].folder, "console", &text[i], &size[i]);
 		c->bytes[i] = size[i];
 	}
 	c->line = 1;

@@ -17,6 +17,7 @@
 #include "cli/cli.h"
 #include "cli/numbers.h"
 #include "replay/initramfs.h"
+#include "replay/material.h"
 #include "replay/qemu.h"
 
 #define MEMORY_MIB    256
@@ -186,35 +187,41 @@ static struct rs_error *take_words(struct replay_guest *g)
 
 /* ---- the folder --------------------------------------------------------------------------- */
 
-char *replay_guest_path(const struct replay_guest *a, const char *name)
+struct rs_error *replay_guest_console(const struct rs_recording *made, int *to, int *from)
 {
-	char *path;
+	struct rs_error *err =
+		rs_folder_fd(&made->folder, "console", O_WRONLY | O_CREAT | O_EXCL, to);
 
-	return asprintf(&path, "%s/%s", a->directory, name) < 0 ? NULL : path;
+	return err ? err : rs_folder_fd(&made->folder, "console", O_RDONLY, from);
 }
 
-static struct rs_error *copy(const char *source, const struct replay_guest *a, const char *name)
+/* Copies an open file into the folder. */
+static struct rs_error *copy_fd(int from, const char *source, const struct rs_folder *folder,
+				const char *name)
 {
-	char *path = replay_guest_path(a, name);
-	struct rs_error *err = NULL;
-	int from, to = -1;
+	int to = -1;
+	struct rs_error *err = rs_folder_fd(folder, name, O_RDWR | O_CREAT | O_EXCL, &to);
 
-	if (!path)
-		return rs_error_no_memory();
-	from = open(source, O_RDONLY | O_CLOEXEC);
-	if (from < 0)
-		err = rs_error_errno(errno, "%s", source);
-	else
-		to = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (!err && to < 0)
-		err = rs_error_errno(errno, "%s", path);
 	if (!err)
 		err = rs_copy_file(from, to, source);
-	if (from >= 0)
-		close(from);
 	if (to >= 0 && close(to) && !err)
-		err = rs_error_errno(errno, "%s", path);
-	free(path);
+		err = rs_error_errno(errno, "%s/%s", folder->path, name);
+	return err;
+}
+
+static struct rs_error *copy(const char *source, const struct rs_folder *folder, const char *name)
+{
+	int from = open(source, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct rs_error *err;
+	struct stat st;
+
+	if (from < 0)
+		return rs_error_errno(errno, "%s", source);
+	if (fstat(from, &st) || !S_ISREG(st.st_mode))
+		err = rs_error_create(RS_USAGE, "%s is no regular file", source);
+	else
+		err = copy_fd(from, source, folder, name);
+	close(from);
 	return err;
 }
 
@@ -237,19 +244,6 @@ static struct rs_error *system_kernel(char **path)
 		err = rs_error_no_memory();
 	globfree(&found);
 	return err;
-}
-
-static struct rs_error *make_directory(const char *directory)
-{
-	if (mkdir(directory, 0777) &&
-	    (errno != EEXIST || rmdir(directory) || mkdir(directory, 0777)))
-		return errno == ENOTEMPTY || errno == ENOTDIR
-			       ? rs_error_create(RS_USAGE,
-						 "%s exists already and is not empty: name another "
-						 "with -o",
-						 directory)
-			       : rs_error_errno(errno, "%s", directory);
-	return NULL;
 }
 
 /* The folder of programs as initramfs. */
@@ -289,14 +283,6 @@ static struct rs_error *pack_first(const struct replay_guest *a, int *fd)
 	return pack(a, *fd);
 }
 
-static struct rs_error *copy_packed(const struct replay_guest *a, int fd)
-{
-	char from[64];
-
-	snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
-	return copy(from, a, "initrd");
-}
-
 /* Whether it can be a disk: other forms than raw QEMU would take apart by itself, or can't. */
 static struct rs_error *check_disk(const char *path)
 {
@@ -332,7 +318,7 @@ static struct rs_error *readable(const char *path)
 	return path && access(path, R_OK) ? rs_error_errno(errno, "%s", path) : NULL;
 }
 
-static struct rs_error *copy_guest(const struct replay_guest *a)
+static struct rs_error *copy_guest(const struct replay_guest *a, struct rs_folder *folder)
 {
 	char *kernel = NULL;
 	int packed = -1;
@@ -345,15 +331,15 @@ static struct rs_error *copy_guest(const struct replay_guest *a)
 	if (!err)
 		err = pack_first(a, &packed);
 	if (!err)
-		err = make_directory(a->directory);
+		err = rs_folder_make(a->directory, folder);
 	if (!err)
-		err = copy(kernel ? kernel : a->kernel, a, "kernel");
+		err = copy(kernel ? kernel : a->kernel, folder, "kernel");
 	if (!err && a->initrd)
-		err = copy(a->initrd, a, "initrd");
+		err = copy(a->initrd, folder, "initrd");
 	if (!err && packed >= 0)
-		err = copy_packed(a, packed);
+		err = copy_fd(packed, "the initramfs", folder, "initrd");
 	if (!err && a->disk)
-		err = copy(a->disk, a, "disk");
+		err = copy(a->disk, folder, "disk");
 	if (packed >= 0)
 		close(packed);
 	free(kernel);
@@ -402,19 +388,13 @@ static struct rs_error *begin_with(const struct replay_guest *a, struct rs_recor
 		return err;
 	err = rs_recording_check_snapshot(&from);
 	if (!err)
-		err = make_directory(a->directory);
+		err = rs_folder_make(a->directory, &made->folder);
 	for (size_t i = 0; !err && i < sizeof(parts) / sizeof(parts[0]); i++) {
-		const char *name = rs_recording_files[parts[i]];
-		char *path;
+		int file = parts[i];
 
-		if (!from.hashes[parts[i]])
-			continue;
-		if (asprintf(&path, "%s/%s", a->snapshot, name) < 0)
-			err = rs_error_no_memory();
-		else
-			err = copy(path, a, name);
-		if (!err)
-			free(path);
+		if (from.files[file] > 0)
+			err = copy_fd(from.files[file], a->snapshot, &made->folder,
+				      rs_recording_files[file]);
 	}
 	if (!err) {
 		made->memory_mib = from.memory_mib;
@@ -437,23 +417,19 @@ struct rs_error *replay_guest_make(struct replay_guest *a, struct rs_recording *
 	char version[128];
 	struct rs_error *err = rs_qemu_version(version, sizeof(version));
 
-	if (!err && strchr(a->directory, ','))
-		err = rs_error_create(RS_USAGE, "%s: QEMU takes no path with a comma",
-				      a->directory);
 	if (!err)
 		err = take_words(a);
 	if (err)
 		return err;
-	made->directory = strdup(a->directory);
 	made->qemu_version = strdup(version);
-	if (!made->directory || !made->command || !made->qemu_version)
+	if (!made->command || !made->qemu_version)
 		return rs_error_no_memory();
 	err = a->snapshot ? begin_with(a, made) : describe(a, made);
 	if (!err && !a->snapshot)
-		err = copy_guest(a);
+		err = copy_guest(a, &made->folder);
 	if (!err)
 		err = rs_recording_lock(made);
-	return err;
+	return err ? err : rs_material_open(made);
 }
 
 void replay_guest_deinit(struct replay_guest *a)

@@ -39,6 +39,8 @@ extern const struct argp replay_guest_argp;
 struct rs_error *replay_guest_make(struct replay_guest *guest, struct rs_recording *made);
 void replay_guest_deinit(struct replay_guest *guest);
 
-char *replay_guest_path(const struct replay_guest *guest, const char *name);
+/* Makes the file of the guest's console in its folder, and opens it twice: for QEMU to write, and
+ * for us to read. */
+struct rs_error *replay_guest_console(const struct rs_recording *made, int *to, int *from);
 
 #endif

@@ -21,6 +21,7 @@
 #include "cli/replay_guest.h"
 #include "cli/script_run.h"
 #include "replay/initramfs.h"
+#include "replay/material.h"
 #include "replay/qemu.h"
 #include "replay/rr_log.h"
 #include "replay/snapshots.h"
@@ -108,26 +109,27 @@ struct recording {
 	struct rs_recording made;
 	struct rs_snapshots snapshots; /* what it begins with, and what it writes on its disk */
 	struct rs_qemu qemu;
-	char *log, *console;
+	int console_to, console; /* QEMU writes one, and we read the other */
 	uint64_t log_bytes;
 	bool shows;
 };
 
-/* How QEMU is started: the recording says it, whatever becomes of it. */
-static struct rs_error *make_argv(struct recording *r)
-{
-	struct rs_error *err = rs_snapshots_make(&r->snapshots, &r->made, NULL, false);
-
-	if (!err)
-		err = rs_recording_argv(&r->made, RS_RECORDING_RECORD, NULL, r->console,
-					&r->made.argv);
-	return err ? err : rs_snapshots_argv(&r->snapshots, r->made.argv);
-}
-
+/* The recording says how QEMU is started before it is, whatever becomes of it. */
 static struct rs_error *start_qemu(struct recording *r)
 {
-	struct rs_error *err = rs_qemu_start(&r->qemu, r->made.argv);
+	struct rs_qemu_command command = { 0 };
+	struct rs_error *err = rs_snapshots_make(&r->snapshots, &r->made, NULL, false);
 
+	if (!err) {
+		rs_recording_command(&r->made, RS_RECORDING_RECORD, -1, r->console_to, &command);
+		rs_snapshots_add_to(&r->snapshots, &command);
+		err = rs_recording_keep_words(&r->made, &command);
+	}
+	if (!err)
+		err = rs_recording_write(&r->made);
+	if (!err)
+		err = rs_qemu_start(&r->qemu, &command);
+	rs_qemu_command_deinit(&command);
 	if (err || !r->made.snapshot)
 		return err;
 	err = rs_qemu_monitor(&r->qemu, "loadvm " RS_SNAPSHOT_START);
@@ -138,16 +140,10 @@ static struct rs_error *begin(struct recording *r)
 {
 	struct rs_error *err = replay_guest_make(&r->a->guest, &r->made);
 
-	if (err)
-		return err;
-	r->log = replay_guest_path(&r->a->guest, "log");
-	r->console = replay_guest_path(&r->a->guest, "console");
-	if (!r->log || !r->console)
-		err = rs_error_no_memory();
 	if (!err)
-		err = make_argv(r);
+		err = rs_material_make_log(&r->made);
 	if (!err)
-		err = rs_recording_write(&r->made);
+		err = replay_guest_console(&r->made, &r->console_to, &r->console);
 	return err ? err : start_qemu(r);
 }
 
@@ -156,11 +152,17 @@ static uint64_t guest_ns(const struct recording *r)
 	return r->made.icount << r->made.shift;
 }
 
+static uint64_t bytes_of(int fd)
+{
+	struct stat st = { 0 };
+
+	return fstat(fd, &st) ? 0 : (uint64_t)st.st_size;
+}
+
 /* Where it is, and what it came to. QEMU may go at any moment: that is no error here, but false. */
 static bool look(struct recording *r)
 {
 	json_t *result = NULL;
-	struct stat st;
 	struct rs_error *err = rs_qmp_execute(r->qemu.qmp, "query-replay", NULL, &result);
 	bool there = !err || rs_error_code(err) != RS_ABSENT;
 
@@ -168,8 +170,7 @@ static bool look(struct recording *r)
 	if (json_is_integer(json_object_get(result, "icount")))
 		r->made.icount = (uint64_t)json_integer_value(json_object_get(result, "icount"));
 	json_decref(result);
-	if (!stat(r->log, &st))
-		r->log_bytes = (uint64_t)st.st_size;
+	r->log_bytes = bytes_of(r->made.files[RS_RECORDING_LOG]);
 	if (r->shows)
 		fprintf(stderr, "\r\033[K%.1f s of the guest's time, log %.1f KB",
 			(double)guest_ns(r) / 1e9, (double)r->log_bytes / 1e3);
@@ -192,15 +193,12 @@ static const char *end_reason(const struct recording *r)
 static char *last_words(const struct recording *r)
 {
 	char words[WORDS_BYTES + 1], *at = NULL;
-	FILE *console = fopen(r->console, "re");
-	size_t n;
+	uint64_t bytes = bytes_of(r->console);
+	off_t from = bytes > WORDS_BYTES ? (off_t)(bytes - WORDS_BYTES) : 0;
+	ssize_t n = pread(r->console, words, WORDS_BYTES, from);
 
-	if (!console)
+	if (n < 0)
 		return NULL;
-	if (fseek(console, -WORDS_BYTES, SEEK_END))
-		rewind(console);
-	n = fread(words, 1, WORDS_BYTES, console);
-	fclose(console);
 	words[n] = '\0';
 	for (char *next = words; (next = strstr(next, RS_INITRAMFS_SAYS)); at = next++)
 		;
@@ -252,15 +250,12 @@ static struct rs_error *go_on(struct recording *r)
 static json_t *file_sizes(const struct recording *r)
 {
 	json_t *sizes = json_object();
-	char path[4096];
-	struct stat st;
+	uint64_t bytes;
 
-	for (size_t i = 0; i < RS_RECORDING_FILES; i++) {
-		snprintf(path, sizeof(path), "%s/%s", r->a->guest.directory, rs_recording_files[i]);
-		if (!stat(path, &st))
+	for (size_t i = 0; i < RS_RECORDING_FILES; i++)
+		if (rs_folder_bytes(&r->made.folder, rs_recording_files[i], &bytes))
 			json_object_set_new(sizes, rs_recording_files[i],
-					    json_integer((json_int_t)st.st_size));
-	}
+					    json_integer((json_int_t)bytes));
 	return sizes;
 }
 
@@ -281,9 +276,8 @@ static void summary(const struct recording *r)
 {
 	json_t *sizes = file_sizes(r);
 	double seconds = (double)guest_ns(r) / 1e9;
-	struct stat st = { 0 };
+	uint64_t console = bytes_of(r->console);
 
-	stat(r->console, &st);
 	if (r->shows)
 		fputs("\r\033[K", stderr);
 	if (!r->a->guest.quiet) {
@@ -292,14 +286,14 @@ static void summary(const struct recording *r)
 			" instructions; ",
 			r->a->guest.directory, seconds, r->made.icount);
 		tell_sizes(sizes);
-		fprintf(stderr, ", console %lld bytes; %s\n", (long long)st.st_size, r->made.why);
+		fprintf(stderr, ", console %" PRIu64 " bytes; %s\n", console, r->made.why);
 	}
 	if (r->a->json)
 		rs_cli_print_json(
 			json_pack("{s:s, s:s, s:I, s:f, s:I, s:I, s:O, s:b}", "recording",
 				  r->a->guest.directory, "why", r->made.why, "instructions",
 				  (json_int_t)r->made.icount, "guest_seconds", seconds, "log_bytes",
-				  (json_int_t)r->log_bytes, "console_bytes", (json_int_t)st.st_size,
+				  (json_int_t)r->log_bytes, "console_bytes", (json_int_t)console,
 				  "files", sizes, "whole", r->made.state == RS_RECORDING_CLOSED));
 	json_decref(sizes);
 }
@@ -308,15 +302,16 @@ static void summary(const struct recording *r)
 static struct rs_error *end(struct recording *r, struct rs_error *err)
 {
 	bool cut = r->made.state == RS_RECORDING_CUT;
-	struct rs_error *next = cut ? NULL : rs_rr_log_mend(r->log, &r->made.icount);
-	struct stat st;
+	int log = r->made.files[RS_RECORDING_LOG];
+	struct rs_error *next = cut ? NULL : rs_rr_log_mend(log, "its log", &r->made.icount);
 
 	rs_error_free(next); /* a log that we can't read: the last look's count stays */
-	next = cut ? rs_recording_mend(&r->made) : rs_recording_hash(&r->made);
-	if (!next || cut)
+	next = rs_material_end_log(&r->made);
+	if (!next)
+		next = cut ? rs_recording_mend(&r->made) : rs_recording_write(&r->made);
+	else
 		next = rs_error_first(next, rs_recording_write(&r->made));
-	if (!stat(r->log, &st))
-		r->log_bytes = (uint64_t)st.st_size;
+	r->log_bytes = bytes_of(log);
 	summary(r);
 	return rs_error_first(err, next);
 }
@@ -341,12 +336,14 @@ int replay_record(int argc, char **argv)
 	static const struct argp argp = { options, parse, "-- QEMU-ARGS\n", doc, children,
 					  NULL,	   NULL };
 	struct record_arguments a = { .guest = REPLAY_GUEST_NOTHING, .program.optional = true };
-	struct recording r = { .a = &a, .qemu = { .said_fd = -1, .gdb_fd = -1 } };
+	struct recording r = {
+		.a = &a, .console_to = -1, .console = -1, .qemu = { .said_fd = -1, .gdb_fd = -1 }
+	};
 	struct rs_error *err;
 	int status;
 
 	r.made.command = rs_cli_command(argc, argv);
-	if (rs_cli_parse(&argp, argc, argv, &a)) {
+	if (rs_cli_parse_writer(&argp, argc, argv, &a)) {
 		rs_recording_deinit(&r.made);
 		return RS_EXIT_USAGE;
 	}
@@ -359,8 +356,10 @@ int replay_record(int argc, char **argv)
 	rs_snapshots_deinit(&r.snapshots);
 	rs_recording_deinit(&r.made);
 	replay_guest_deinit(&a.guest);
-	free(r.log);
-	free(r.console);
+	if (r.console >= 0)
+		close(r.console);
+	if (r.console_to >= 0)
+		close(r.console_to);
 	status = rs_cli_fail("replay record", err);
 	return status || !rs_cli_program_given(&a.program) ? status : run_program(&a);
 }

@@ -22,6 +22,7 @@
 #include "cli/numbers.h"
 #include "cli/replay.h"
 #include "cli/replay_guest.h"
+#include "replay/material.h"
 #include "replay/qemu.h"
 #include "replay/snapshots.h"
 
@@ -35,7 +36,7 @@ struct snapshot {
 	struct rs_recording made;
 	struct rs_snapshots states;
 	struct rs_qemu qemu;
-	char *file, *console;
+	int console_to, console; /* QEMU writes one, and we read the other */
 };
 
 /* ---- arguments ---------------------------------------------------------------------------- */
@@ -83,25 +84,27 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 static struct rs_error *start(struct snapshot *s)
 {
+	struct rs_qemu_command command = { 0 };
 	struct rs_error *err = replay_guest_make(&s->guest, &s->made);
+	int fd = -1;
 
+	if (!err)
+		err = replay_guest_console(&s->made, &s->console_to, &s->console);
+	if (!err)
+		err = rs_folder_fd(&s->made.folder, rs_recording_files[RS_RECORDING_BEGIN],
+				   O_RDWR | O_CREAT | O_EXCL, &fd);
 	if (err)
 		return err;
-	s->file = replay_guest_path(&s->guest, rs_recording_files[RS_RECORDING_BEGIN]);
-	s->console = replay_guest_path(&s->guest, "console");
-	if (!s->file || !s->console)
-		return rs_error_no_memory();
-	/* No O_CLOEXEC: QEMU knows it by its number. */
-	s->states.fd = open(s->file, O_RDWR | O_CREAT | O_EXCL, 0644);
-	if (s->states.fd < 0)
-		return rs_error_errno(errno, "%s", s->file);
-	err = rs_snapshots_write_empty(s->states.fd);
+	s->states.fd = fd;
+	err = rs_snapshots_write_empty(fd);
+	rs_recording_command(&s->made, RS_RECORDING_PLAIN, -1, s->console_to, &command);
+	rs_snapshots_add_to(&s->states, &command);
 	if (!err)
-		err = rs_recording_argv(&s->made, RS_RECORDING_PLAIN, NULL, s->console,
-					&s->made.argv);
+		err = rs_recording_keep_words(&s->made, &command);
 	if (!err)
-		err = rs_snapshots_argv(&s->states, s->made.argv);
-	return err ? err : rs_qemu_start(&s->qemu, s->made.argv);
+		err = rs_qemu_start(&s->qemu, &command);
+	rs_qemu_command_deinit(&command);
+	return err;
 }
 
 static bool console_has(const struct snapshot *s)
@@ -109,17 +112,14 @@ static bool console_has(const struct snapshot *s)
 	bool found = false;
 	struct stat st;
 	void *text;
-	int fd = open(s->console, O_RDONLY | O_CLOEXEC);
 
-	if (fd >= 0 && !fstat(fd, &st) && st.st_size) {
-		text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (text != MAP_FAILED) {
-			found = memmem(text, (size_t)st.st_size, s->when, strlen(s->when));
-			munmap(text, (size_t)st.st_size);
-		}
+	if (fstat(s->console, &st) || !st.st_size)
+		return false;
+	text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, s->console, 0);
+	if (text != MAP_FAILED) {
+		found = memmem(text, (size_t)st.st_size, s->when, strlen(s->when));
+		munmap(text, (size_t)st.st_size);
 	}
-	if (fd >= 0)
-		close(fd);
 	return found;
 }
 
@@ -170,8 +170,9 @@ static struct rs_error *wait_for_it(struct snapshot *s)
 		nanosleep(&tick, NULL); /* a signal ends it */
 	if (runs(s))
 		return NULL;
-	return rs_error_create(RS_FAILED, "the guest ended before it was taken: %s has its words",
-			       s->console);
+	return rs_error_create(RS_FAILED,
+			       "the guest ended before it was taken: %s/console has its words",
+			       s->guest.directory);
 }
 
 static struct rs_error *take(struct snapshot *s)
@@ -183,11 +184,11 @@ static struct rs_error *take(struct snapshot *s)
 	if (!err)
 		err = rs_qemu_quit(&s->qemu);
 	if (!err)
-		err = rs_snapshots_count_anew(s->states.fd, s->file, s->made.shift);
+		err = rs_snapshots_count_anew(s->states.fd, "its snapshot", s->made.shift);
 	s->made.state = RS_RECORDING_SNAPSHOT;
 	s->made.snapshot = true;
 	if (!err)
-		err = rs_recording_hash(&s->made);
+		err = rs_material_describe(&s->made, RS_RECORDING_BEGIN, s->states.fd);
 	return err ? err : rs_recording_write(&s->made);
 }
 
@@ -195,7 +196,7 @@ static void summary(const struct snapshot *s)
 {
 	struct stat st = { 0 };
 
-	stat(s->file, &st);
+	fstat(s->states.fd, &st);
 	if (!s->guest.quiet)
 		fprintf(stderr, "ringside replay snapshot: %s: %.1f MB\n", s->guest.directory,
 			(double)st.st_size / 1e6);
@@ -206,11 +207,13 @@ int replay_snapshot(int argc, char **argv)
 	static const struct argp argp = { options, parse, "-- QEMU-ARGS\n", doc, children,
 					  NULL,	   NULL };
 	struct snapshot s = { .guest = REPLAY_GUEST_NOTHING,
+			      .console_to = -1,
+			      .console = -1,
 			      .qemu = { .said_fd = -1, .gdb_fd = -1 } };
 	struct rs_error *err;
 
 	s.made.command = rs_cli_command(argc, argv);
-	if (rs_cli_parse(&argp, argc, argv, &s)) {
+	if (rs_cli_parse_writer(&argp, argc, argv, &s)) {
 		rs_recording_deinit(&s.made);
 		return RS_EXIT_USAGE;
 	}
@@ -227,7 +230,9 @@ int replay_snapshot(int argc, char **argv)
 	rs_snapshots_deinit(&s.states);
 	rs_recording_deinit(&s.made);
 	replay_guest_deinit(&s.guest);
-	free(s.file);
-	free(s.console);
+	if (s.console >= 0)
+		close(s.console);
+	if (s.console_to >= 0)
+		close(s.console_to);
 	return rs_cli_fail("replay snapshot", err);
 }

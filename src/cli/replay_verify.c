@@ -508,8 +508,7 @@ static struct rs_error *compare(const struct replayed *alone, const struct repla
 {
 	struct rs_error *err;
 	uint64_t bytes = 0;
-	char *path;
-	int fd;
+	int fd = -1;
 
 	for (uint64_t i = 0; i < alone->a->points; i++)
 		v->same_points += alone->hashes[i].low == looked_at->hashes[i].low &&
@@ -518,18 +517,13 @@ static struct rs_error *compare(const struct replayed *alone, const struct repla
 			 &v->console_bytes);
 	if (err)
 		return err;
-	if (asprintf(&path, "%s/console", recording->directory) < 0)
-		return rs_error_no_memory();
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		err = rs_error_errno(errno, "%s", path);
-	else
+	err = rs_folder_fd(&recording->folder, "console", O_RDONLY, &fd);
+	if (!err)
 		err = same_files(fd, alone->console,
 				 alone->a->to_ns != UINT64_MAX || recording->mended,
 				 &v->same_as_recorded, &bytes);
 	if (fd >= 0)
 		close(fd);
-	free(path);
 	return err;
 }
 
@@ -670,10 +664,11 @@ static struct rs_error *prepare(struct replayed *r, const struct rs_recording *r
 	r->from = a->from_ns >> recording->shift;
 	r->end = to < recording->icount ? to : recording->icount;
 	if (!recording->icount)
-		return rs_error_create(RS_USAGE, "%s: nothing was recorded", recording->directory);
+		return rs_error_create(RS_USAGE, "%s: nothing was recorded",
+				       recording->folder.path);
 	if (r->from >= r->end)
 		return rs_error_create(RS_USAGE, "%s ends at %.2f s of the guest's time",
-				       recording->directory,
+				       recording->folder.path,
 				       (double)(recording->icount << recording->shift) / 1e9);
 	r->hashes = calloc(a->points, sizeof(*r->hashes));
 	r->buffer = malloc(a->bytes);

@@ -14,6 +14,7 @@
 
 #include "replay/address.h"
 #include "replay/guard.h"
+#include "replay/material.h"
 #include "replay/qemu.h"
 #include "replay/snapshots.h"
 
@@ -158,52 +159,38 @@ struct rs_error *rs_live_attach(const char *address, struct rs_live **live)
 
 /* ---- one of ours -------------------------------------------------------------------------- */
 
-/* As a replay's: the kernel's own look whether its timer ticks may fail where the host is busy, and
- * then it panics. */
-#define LIVE_APPEND "console=ttyS0 panic=-1 no_timer_check"
-
-/* The machine of a replay, but for the counting of instructions, and for arguments of the kernel's
- * that say how fast it counts. */
-static void make_live(char **argv)
+static struct rs_error *start(struct rs_live *live, const struct rs_recording *r,
+			      const char *console)
 {
-	const size_t ours = strlen(rs_recording_append);
-	size_t to = 0;
+	struct rs_qemu_command command = { 0 };
+	struct rs_error *err = NULL;
+	int fd = -1;
 
-	for (size_t i = 0; argv[i]; i++) {
-		bool counts = !strcmp(argv[i], "-icount") && argv[i + 1];
-
-		if (to && !strcmp(argv[to - 1], "-append") &&
-		    !strncmp(argv[i], rs_recording_append, ours)) {
-			char *with;
-
-			if (asprintf(&with, LIVE_APPEND "%s", argv[i] + ours) >= 0) {
-				free(argv[i]);
-				argv[i] = with;
-			}
-		}
-		if (counts) {
-			free(argv[i]);
-			free(argv[++i]);
-			continue;
-		}
-		argv[to++] = argv[i];
+	if (console)
+		err = rs_material_console(console, &fd);
+	if (!err) {
+		rs_recording_command(r, RS_RECORDING_LIVE, live->memory, fd, &command);
+		rs_snapshots_add_to(&live->disk, &command);
+		err = rs_qemu_start(&live->qemu, &command);
 	}
-	argv[to] = NULL;
+	rs_qemu_command_deinit(&command);
+	if (fd >= 0)
+		close(fd);
+	return err;
 }
 
 static struct rs_error *boot(struct rs_live *live, const struct rs_recording *r,
 			     const char *console)
 {
-	char path[64], **argv = NULL;
 	struct rs_error *err;
 
 	if (r->snapshot)
 		return rs_error_create(RS_USAGE,
 				       "%s begins with a snapshot, of a machine that counts its "
 				       "instructions: --live boots one that does not",
-				       r->directory);
+				       r->folder.path);
 	live->bytes = (uint64_t)r->memory_mib << 20;
-	live->memory = memfd_create("guest RAM", 0); /* QEMU opens it by its number */
+	live->memory = memfd_create("guest RAM", MFD_CLOEXEC);
 	if (live->memory < 0 || ftruncate(live->memory, (off_t)live->bytes))
 		return rs_error_errno(errno, "%u MiB of guest RAM", r->memory_mib);
 	live->ram = mmap(NULL, live->bytes, PROT_READ, MAP_SHARED, live->memory, 0);
@@ -211,18 +198,9 @@ static struct rs_error *boot(struct rs_live *live, const struct rs_recording *r,
 		live->ram = NULL;
 		return rs_error_errno(errno, "mapping guest RAM");
 	}
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", live->memory);
-	err = rs_recording_argv(r, RS_RECORDING_REPLAY, path, console ? console : "/dev/null",
-				&argv);
+	err = rs_snapshots_make(&live->disk, r, NULL, false);
 	if (!err)
-		err = rs_snapshots_make(&live->disk, r, NULL, false);
-	if (!err)
-		err = rs_snapshots_argv(&live->disk, argv);
-	if (!err) {
-		make_live(argv);
-		err = rs_qemu_start(&live->qemu, argv);
-	}
-	rs_recording_argv_free(argv);
+		err = start(live, r, console);
 	return err ? err : rs_qemu_gdb(&live->qemu);
 }
 

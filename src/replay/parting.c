@@ -99,7 +99,7 @@ static struct rs_error *side_go(struct side *s)
 	if (!err && fstat(s->console, &st))
 		err = rs_error_errno(errno, "the console");
 	if (err)
-		return rs_error_wrap(err, "%s", s->recording->directory);
+		return rs_error_wrap(err, "%s", s->recording->folder.path);
 	s->written = begin.console + ((uint64_t)st.st_size - s->size);
 	s->size = (uint64_t)st.st_size;
 	s->at = s->to;

@@ -13,8 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ARGS_MAX   256
-#define OWN_ARGS   8u	   /* of these, behind the caller's; before them, as many at most */
+#include "base/confine.h"
+
+#define BEFORE_MAX 8u		       /* words before its own */
+#define OTHERS	   (UINT64_C(4) << 30) /* its address space, without the guest's RAM */
+#define FILES_MAX  1024
 #define LOOK_NS	   5000000 /* between two looks whether it has gone */
 #define END_LOOKS  200	   /* 1 s: it has shut its channel, and is about to go */
 #define QUIT_LOOKS 6000	   /* 30 s, for a machine that is busy */
@@ -118,28 +121,42 @@ static void close_all(int fds[3])
 			close(fds[i]);
 }
 
+/* What a child needs that was looked up before it was made. */
+struct birth {
+	char *words[BEFORE_MAX + RS_QEMU_WORDS + 1];
+	struct rs_confine confine;
+	const struct rs_qemu_command *command;
+	pid_t parent;
+};
+
 /* In the child: what is not wanted of the parent goes; the program begins. */
-static void become(char *const argv[], const int channels[3], pid_t parent,
-		   const struct rs_qemu_more *more)
+static void become(const struct birth *b, const int channels[3])
 {
 	int nothing = open("/dev/null", O_RDWR);
+	const char *failed;
 	sigset_t none;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent || nothing < 0)
-		_exit(127);
 	setpgid(0, 0); /* Ctrl-C is ours: we ask it to quit */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	fcntl(channels[0], F_SETFD, 0); /* it knows them by their numbers */
-	fcntl(channels[1], F_SETFD, 0);
-	for (uint32_t i = 0; i < more->n_fds; i++)
-		fcntl(more->fds[i], F_SETFD, 0);
+	for (uint32_t i = 0; i < b->command->n_fds; i++)
+		fcntl(b->command->fds[i], F_SETFD, 0); /* it knows them by their numbers */
 	dup2(nothing, 0);
 	dup2(nothing, 1);
 	dup2(channels[2], 2);
-	execvp(argv[0], argv);
-	dprintf(2, "%s: %s\n", argv[0], strerror(errno));
+	failed = nothing < 0 ? "/dev/null" : rs_confine_enter(&b->confine);
+	if (failed) {
+		dprintf(2, "%s: %s\n", failed, strerror(errno));
+		_exit(127);
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of user clears it */
+	if (getppid() != b->parent)
+		_exit(127);
+	execvp(b->words[0], b->words);
+	dprintf(2, "%s: %s%s\n", b->words[0], strerror(errno),
+		errno == EACCES && b->confine.drops
+			? ": QEMU runs as an unprivileged user, who may not execute it there"
+			: "");
 	_exit(127);
 }
 
@@ -155,56 +172,53 @@ static struct rs_error *wait_for_qmp(struct rs_qemu *qemu, int fd)
 	return rs_error_create(RS_FAILED, "QEMU does not start: %s", last_said(qemu));
 }
 
-/* The caller's arguments and ours. */
-static struct rs_error *arguments(char *const argv[], const struct rs_qemu_more *more,
-				  char texts[2][64], const int theirs[3], char *all[ARGS_MAX])
+/* Adds the channels and the sandbox. */
+static void add_ours(struct rs_qemu_command *c, const int theirs[3])
 {
-	size_t n = 0;
-
-	for (size_t i = 0; more->words && more->words[i] && n < OWN_ARGS; i++)
-		all[n++] = more->words[i];
-	for (; *argv && n < ARGS_MAX - OWN_ARGS - 1; argv++)
-		all[n++] = *argv;
-	if (*argv)
-		return rs_error_create(RS_USAGE, "more than %u arguments for QEMU",
-				       ARGS_MAX - OWN_ARGS - 1);
-	snprintf(texts[0], 64, "socket,id=ringside-qmp,fd=%d", theirs[0]);
-	snprintf(texts[1], 64, "socket,id=ringside-gdb,fd=%d", theirs[1]);
-	all[n++] = "-chardev";
-	all[n++] = texts[0];
-	all[n++] = "-mon";
-	all[n++] = "chardev=ringside-qmp,mode=control";
-	all[n++] = "-chardev";
-	all[n++] = texts[1];
-	all[n++] = "-gdb";
-	all[n++] = "chardev:ringside-gdb";
-	all[n] = NULL;
-	return NULL;
+	rs_qemu_command_option(c, "-chardev", "socket,id=ringside-qmp,fd=%d",
+			       rs_qemu_command_inherit(c, theirs[0]));
+	rs_qemu_command_option(c, "-mon", "chardev=ringside-qmp,mode=control");
+	rs_qemu_command_option(c, "-chardev", "socket,id=ringside-gdb,fd=%d",
+			       rs_qemu_command_inherit(c, theirs[1]));
+	rs_qemu_command_option(c, "-gdb", "chardev:ringside-gdb");
+	rs_qemu_command_option(c, "-sandbox",
+			       "on,elevateprivileges=deny,spawn=deny,resourcecontrol=deny");
 }
 
-struct rs_error *rs_qemu_start(struct rs_qemu *qemu, char *const argv[])
+static struct birth prepare(const struct rs_qemu_command *c)
 {
-	return rs_qemu_start_with(qemu, argv, &(struct rs_qemu_more){ .words = NULL });
+	struct birth b = { .command = c, .parent = getpid() };
+	uint32_t n = 0;
+
+	for (; c->before && c->before[n] && n < BEFORE_MAX; n++)
+		b.words[n] = c->before[n];
+	memcpy(b.words + n, c->words, (c->n_words + 1) * sizeof(c->words[0]));
+	b.confine.descriptors = FILES_MAX;
+	b.confine.address_bytes = c->memory_bytes ? c->memory_bytes + OTHERS : 0;
+	rs_confine_prepare(&b.confine);
+	return b;
 }
 
-struct rs_error *rs_qemu_start_with(struct rs_qemu *qemu, char *const argv[],
-				    const struct rs_qemu_more *more)
+struct rs_error *rs_qemu_start(struct rs_qemu *qemu, struct rs_qemu_command *command)
 {
-	char texts[2][64], *all[ARGS_MAX];
 	struct channels channels;
-	pid_t parent = getpid();
 	struct rs_error *err;
+	struct birth birth;
 
 	*qemu = (struct rs_qemu){ .said_fd = -1, .gdb_fd = -1 };
 	err = channels_make(&channels);
 	if (!err)
-		err = arguments(argv, more, texts, channels.theirs, all);
+		add_ours(command, channels.theirs);
 	if (!err)
+		err = rs_qemu_command_error(command);
+	if (!err) {
+		birth = prepare(command);
 		qemu->pid = fork();
+	}
 	if (!err && !qemu->pid)
-		become(all, channels.theirs, parent, more);
+		become(&birth, channels.theirs);
 	if (!err && qemu->pid < 0)
-		err = rs_error_errno(errno, "starting %s", argv[0]);
+		err = rs_error_errno(errno, "starting %s", command->words[0]);
 	close_all(channels.theirs);
 	if (err) {
 		qemu->pid = 0;

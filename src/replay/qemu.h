@@ -3,11 +3,16 @@
  * A QEMU of ours: started with two channels, QMP and GDB, and ended with us whatever happens
  * (PR_SET_PDEATHSIG: with the thread that started it). The channels are pairs of sockets without a
  * name, so that nothing is left behind, however either side ends.
+ *
+ * What it emulates may be hostile, so it has little to lose: it runs as an unprivileged user where
+ * root starts it (confine.h), and in its own sandbox, which refuses to start programs, to raise
+ * privileges and to change scheduling. It has no monitor but the QMP channel.
  */
 #ifndef RS_REPLAY_QEMU_H
 #define RS_REPLAY_QEMU_H
 
 #include <sys/types.h>
+#include "replay/command.h"
 #include "replay/gdb.h"
 #include "replay/qmp.h"
 
@@ -21,27 +26,15 @@ struct rs_qemu {
 	struct rs_gdb *gdb; /* NULL until rs_qemu_gdb() */
 };
 
-/* The QEMU of PATH: a recording does not choose what is run. */
-#define RS_QEMU "qemu-system-x86_64"
-
 /* Its version as it says it, "7.2.22 (Debian ...)". RS_ABSENT: there is none. */
 struct rs_error *rs_qemu_version(char *version, size_t size);
 
-/* Starts it with these arguments (NULL-ended, argv[0] the program) and -qmp and -gdb besides; its
- * standard input is nothing. Returns when QMP answers. */
-struct rs_error *rs_qemu_start(struct rs_qemu *qemu, char *const argv[]);
+/* Starts it with this command, to which it adds its channels and its sandbox; its standard input is
+ * nothing. Returns when QMP answers. */
+struct rs_error *rs_qemu_start(struct rs_qemu *qemu, struct rs_qemu_command *command);
 
-/* A command of its monitor's that says nothing when all went well. */
+/* Runs a command of its monitor's that says nothing when all went well. */
 struct rs_error *rs_qemu_monitor(struct rs_qemu *qemu, const char *command);
-
-/* More that it may be started with. */
-struct rs_qemu_more {
-	char *const *words; /* before it: a command that starts it, NULL-ended; or NULL */
-	const int *fds;	    /* that it inherits, at these numbers */
-	uint32_t n_fds;
-};
-struct rs_error *rs_qemu_start_with(struct rs_qemu *qemu, char *const argv[],
-				    const struct rs_qemu_more *more);
 
 /* Connects the GDB channel, which stops the machine. */
 struct rs_error *rs_qemu_gdb(struct rs_qemu *qemu);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +11,14 @@
 #include <unistd.h>
 
 #include <jansson.h>
-#include <openssl/evp.h>
 
 #include "replay/arguments.h"
+#include "replay/material.h"
 #include "replay/qemu.h"
 #include "replay/rr_log.h"
 
-#define PATH_BYTES 4096
-#define FILE_MAX   (UINT64_C(1) << 20) /* of recording.json */
+#define DESCRIPTION "recording.json"
+#define FILE_MAX    (UINT64_C(1) << 20) /* of it */
 
 const char rs_recording_append[] =
 	"console=ttyS0 panic=-1 tsc_early_khz=1000000 tsc=reliable no_timer_check lpj=2000000 "
@@ -32,45 +31,19 @@ const char *const rs_recording_files[] = { "kernel", "initrd", "log", "disk", "s
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-__attribute__((format(printf, 1, 2))) static char *text_of(const char *format, ...)
+static void words_free(char **words)
 {
-	va_list args;
-	char *text;
-
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	va_end(args);
-	return text;
-}
-
-void rs_recording_argv_free(char **argv)
-{
-	for (char **each = argv; each && *each; each++)
+	for (char **each = words; each && *each; each++)
 		free(*each);
-	free(argv);
-}
-
-/* Puts one more; NULL: there was no memory for it. */
-static bool put(char **argv, char *text)
-{
-	size_t n = 0;
-
-	while (argv[n])
-		n++;
-	if (!text || n + 1 >= RS_RECORDING_ARGS) {
-		free(text);
-		return false;
-	}
-	argv[n] = text;
-	return true;
+	free(words);
 }
 
 void rs_recording_deinit(struct rs_recording *r)
 {
-	free(r->directory);
+	rs_folder_close(&r->folder);
+	rs_material_close(r);
 	free(r->command);
-	rs_recording_argv_free(r->argv);
+	words_free(r->argv);
 	free(r->qemu_version);
 	free(r->append);
 	free(r->cpu);
@@ -80,7 +53,7 @@ void rs_recording_deinit(struct rs_recording *r)
 		close(r->lock);
 	for (size_t i = 0; i < N_FILES; i++)
 		free(r->hashes[i]);
-	*r = (struct rs_recording){ 0 };
+	*r = (struct rs_recording){ .folder = RS_FOLDER_NONE };
 }
 
 /* ---- recording.json ------------------------------------------------------------------------- */
@@ -96,6 +69,17 @@ static json_t *hashes_to_json(const struct rs_recording *r)
 	return hashes;
 }
 
+static json_t *sizes_to_json(const struct rs_recording *r)
+{
+	json_t *sizes = json_object();
+
+	for (size_t i = 0; sizes && i < N_FILES; i++)
+		if (r->hashes[i] && r->sizes[i])
+			json_object_set_new(sizes, rs_recording_files[i],
+					    json_integer((json_int_t)r->sizes[i]));
+	return sizes;
+}
+
 static json_t *words_to_json(char *const *words)
 {
 	json_t *json = words ? json_array() : NULL;
@@ -109,7 +93,7 @@ static json_t *words_to_json(char *const *words)
 static json_t *to_json(const struct rs_recording *r)
 {
 	return json_pack("{s:i, s:s, s:s*, s:s*, s:I, s:I, s:s*, s:s*, s:s*, s:b, s:b, s:b, s:b, "
-			 "s:b, s:b, s:I, s:s*, s:o*, s:o}",
+			 "s:b, s:b, s:I, s:s*, s:o*, s:o, s:o}",
 			 "ringside_recording", RS_RECORDING_VERSION, "state", states[r->state],
 			 "command", r->command, "qemu", r->qemu_version, "memory_mib",
 			 (json_int_t)r->memory_mib, "shift", (json_int_t)r->shift, "append",
@@ -117,23 +101,24 @@ static json_t *to_json(const struct rs_recording *r)
 			 "disk", (int)r->disk, "snapshot", (int)r->snapshot, "sleeps",
 			 (int)r->sleeps, "mended", (int)r->mended, "vapic", (int)r->vapic, "icount",
 			 (json_int_t)r->icount, "why", r->why, "qemu_argv", words_to_json(r->argv),
-			 "sha256", hashes_to_json(r));
+			 "sha256", hashes_to_json(r), "bytes", sizes_to_json(r));
+}
+
+static void write_text(FILE *file, const void *text)
+{
+	fputs(text, file);
 }
 
 struct rs_error *rs_recording_write(const struct rs_recording *r)
 {
-	char *path = text_of("%s/recording.json", r->directory);
-	char *next = text_of("%s/recording.json.new", r->directory);
-	json_t *json = path && next ? to_json(r) : NULL;
-	struct rs_error *err = NULL;
+	json_t *json = to_json(r);
+	char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
+	struct rs_error *err = text ? rs_folder_replace(&r->folder, DESCRIPTION, DESCRIPTION ".new",
+							write_text, text)
+				    : rs_error_no_memory();
 
-	if (!json)
-		err = rs_error_no_memory();
-	else if (json_dump_file(json, next, JSON_INDENT(2)) || rename(next, path))
-		err = rs_error_errno(errno, "%s", path);
 	json_decref(json);
-	free(path);
-	free(next);
+	free(text);
 	return err;
 }
 
@@ -148,15 +133,21 @@ static char *text_at(const json_t *json, const char *key)
 static char **words_at(const json_t *json, const char *key)
 {
 	const json_t *list = json_object_get(json, key), *word;
-	char **words = json_is_array(list) ? calloc(RS_RECORDING_ARGS, sizeof(*words)) : NULL;
-	bool good = words;
-	size_t i;
+	size_t n = json_array_size(list), i;
+	char **words;
+	bool good = json_is_array(list) && n <= RS_QEMU_WORDS;
 
-	json_array_foreach(list, i, word) good =
-		good && json_is_string(word) && put(words, strdup(json_string_value(word)));
+	words = good ? calloc(n + 1, sizeof(*words)) : NULL;
+	good = words;
+	json_array_foreach(list, i, word)
+	{
+		good = good && json_is_string(word);
+		words[i] = good ? strdup(json_string_value(word)) : NULL;
+		good = words[i];
+	}
 	if (good)
 		return words;
-	rs_recording_argv_free(words);
+	words_free(words);
 	return NULL;
 }
 
@@ -176,6 +167,7 @@ static bool from_json(const json_t *json, struct rs_recording *r)
 {
 	const char *state = json_string_value(json_object_get(json, "state"));
 	const json_t *hashes = json_object_get(json, "sha256");
+	const json_t *sizes = json_object_get(json, "bytes"); /* older ones don't say */
 	uint64_t version, memory, shift;
 	bool known = false;
 
@@ -210,134 +202,88 @@ static bool from_json(const json_t *json, struct rs_recording *r)
 	r->why = text_at(json, "why");
 	for (size_t i = 0; i < N_FILES; i++)
 		r->hashes[i] = text_at(hashes, rs_recording_files[i]);
+	for (size_t i = 0; i < N_FILES; i++)
+		number_at(sizes, rs_recording_files[i], 0, INT64_MAX, &r->sizes[i]);
 	return r->qemu_version && r->append && (!r->cpu || rs_arguments_is_cpu(r->cpu)) &&
 	       (!r->date || rs_arguments_is_date(r->date));
 }
 
+bool rs_recording_is_one(const char *directory)
+{
+	struct rs_folder folder;
+	struct rs_error *err = rs_folder_open(directory, &folder);
+	struct stat st;
+	bool is = !err && !fstatat(folder.fd, DESCRIPTION, &st, AT_SYMLINK_NOFOLLOW);
+
+	rs_error_free(err);
+	rs_folder_close(&folder);
+	return is;
+}
+
+struct rs_error *rs_recording_load(const struct rs_folder *folder, json_t **json)
+{
+	struct stat st;
+	json_error_t why;
+	FILE *file;
+	struct rs_error *err;
+
+	if (fstatat(folder->fd, DESCRIPTION, &st, AT_SYMLINK_NOFOLLOW) && errno == ENOENT)
+		return rs_error_create(RS_USAGE,
+				       "%s is no recording: it has no " DESCRIPTION " (ringside "
+				       "replay record makes one)",
+				       folder->path);
+	err = rs_folder_file(folder, DESCRIPTION, O_RDONLY, "r", &file);
+	if (err)
+		return err;
+	if (fstat(fileno(file), &st) || (uint64_t)st.st_size > FILE_MAX)
+		err = rs_error_create(RS_DAMAGED, "%s/" DESCRIPTION " is too long", folder->path);
+	else
+		*json = json_loadf(file, 0, &why);
+	fclose(file);
+	if (!err && !*json)
+		err = rs_error_create(RS_DAMAGED, "%s/" DESCRIPTION ":%d:%d: %s", folder->path,
+				      why.line, why.column, why.text);
+	return err;
+}
+
 struct rs_error *rs_recording_read(const char *directory, struct rs_recording *r)
 {
-	char *path = text_of("%s/recording.json", directory);
-	struct rs_error *err = NULL;
-	json_error_t why;
 	json_t *json = NULL;
-	struct stat st;
+	struct rs_error *err;
 
-	*r = (struct rs_recording){ 0 };
-	if (!path)
-		return rs_error_no_memory();
-	if (stat(path, &st))
-		err = rs_error_create(RS_USAGE,
-				      "%s is no recording: it has no recording.json (ringside "
-				      "replay record makes one)",
-				      directory);
-	else if ((uint64_t)st.st_size > FILE_MAX)
-		err = rs_error_create(RS_DAMAGED, "%s is too long", path);
-	else
-		json = json_load_file(path, 0, &why);
-	if (!err && !json)
-		err = rs_error_create(RS_DAMAGED, "%s:%d:%d: %s", path, why.line, why.column,
-				      why.text);
+	*r = (struct rs_recording){ .folder = RS_FOLDER_NONE };
+	err = rs_folder_open(directory, &r->folder);
+	if (!err)
+		err = rs_recording_load(&r->folder, &json);
 	if (!err && !from_json(json, r))
 		err = rs_error_create(RS_DAMAGED,
-				      "%s lacks what a recording's has, or is of another version",
-				      path);
-	r->directory = err ? NULL : strdup(directory);
+				      "%s/" DESCRIPTION
+				      " lacks what a recording's has, or is of another version",
+				      directory);
 	json_decref(json);
-	free(path);
 	if (err)
 		rs_recording_deinit(r);
 	return err;
 }
 
-/* ---- hashes --------------------------------------------------------------------------------- */
+/* ---- cut ------------------------------------------------------------------------------------ */
 
-static struct rs_error *hash_file(const char *path, char **hash)
+static struct rs_error *lock_folder(const struct rs_recording *r, int fd)
 {
-	unsigned char digest[EVP_MAX_MD_SIZE];
-	struct rs_error *err = NULL;
-	unsigned int n = 0;
-	char part[65536];
-	ssize_t got = 0;
-	EVP_MD_CTX *md = EVP_MD_CTX_new();
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool good = md && EVP_DigestInit_ex(md, EVP_sha256(), NULL);
-
-	while (good && fd >= 0 && (got = read(fd, part, sizeof(part))) > 0)
-		good = EVP_DigestUpdate(md, part, (size_t)got);
-	if (fd < 0 || got < 0)
-		err = rs_error_errno(errno, "%s", path);
-	else if (!good || !EVP_DigestFinal_ex(md, digest, &n))
-		err = rs_error_create(RS_FAILED, "SHA-256 failed");
-	if (fd >= 0)
-		close(fd);
-	EVP_MD_CTX_free(md);
-	if (err)
-		return err;
-	*hash = calloc(2, n + 1);
-	if (!*hash)
-		return rs_error_no_memory();
-	for (unsigned int i = 0; i < n; i++)
-		sprintf(*hash + 2 * (size_t)i, "%02x", digest[i]);
-	return NULL;
-}
-
-static struct rs_error *hash_of(const struct rs_recording *r, size_t file, char **hash)
-{
-	char *path = text_of("%s/%s", r->directory, rs_recording_files[file]);
-	struct rs_error *err = path ? hash_file(path, hash) : rs_error_no_memory();
-
-	free(path);
-	return err;
-}
-
-struct rs_error *rs_recording_hash(struct rs_recording *r)
-{
-	const bool there[RS_RECORDING_FILES] = {
-		[RS_RECORDING_KERNEL] = true,
-		[RS_RECORDING_INITRD] = r->initrd,
-		[RS_RECORDING_LOG] = r->state != RS_RECORDING_SNAPSHOT,
-		[RS_RECORDING_DISK] = r->disk,
-		[RS_RECORDING_BEGIN] = r->snapshot,
-	};
-	struct rs_error *err = NULL;
-
-	for (size_t i = 0; !err && i < N_FILES; i++) {
-		free(r->hashes[i]);
-		r->hashes[i] = NULL;
-		if (there[i])
-			err = hash_of(r, i, &r->hashes[i]);
-	}
-	return err;
-}
-
-static struct rs_error *check_file(const struct rs_recording *r, size_t file)
-{
-	char *hash = NULL;
-	struct rs_error *err;
-
-	if (!r->hashes[file])
+	if (!flock(fd, LOCK_EX | LOCK_NB))
 		return NULL;
-	err = hash_of(r, file, &hash);
-	if (!err && strcmp(hash, r->hashes[file]) != 0)
-		err = rs_error_create(RS_DAMAGED,
-				      "%s/%s is not what was recorded: its SHA-256 differs",
-				      r->directory, rs_recording_files[file]);
-	free(hash);
-	return err;
+	return errno == EWOULDBLOCK
+		       ? rs_error_create(RS_USAGE, "%s is being recorded", r->folder.path)
+		       : rs_error_errno(errno, "locking %s", r->folder.path);
 }
 
 struct rs_error *rs_recording_lock(struct rs_recording *r)
 {
-	/* No O_CLOEXEC: QEMU has it too, and may outlive us by a moment. */
-	int fd = open(r->directory, O_RDONLY | O_DIRECTORY);
-	struct rs_error *err = NULL;
+	/* QEMU inherits it, and may outlive us by a moment. */
+	int fd = openat(r->folder.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct rs_error *err =
+		fd < 0 ? rs_error_errno(errno, "%s", r->folder.path) : lock_folder(r, fd);
 
-	if (fd < 0)
-		err = rs_error_errno(errno, "%s", r->directory);
-	else if (flock(fd, LOCK_EX | LOCK_NB))
-		err = errno == EWOULDBLOCK
-			      ? rs_error_create(RS_USAGE, "%s is being recorded", r->directory)
-			      : rs_error_errno(errno, "locking %s", r->directory);
 	if (err && fd >= 0)
 		close(fd);
 	if (!err)
@@ -345,47 +291,60 @@ struct rs_error *rs_recording_lock(struct rs_recording *r)
 	return err;
 }
 
+/* The recorder is gone, if nobody holds the lock. */
+static struct rs_error *check_gone(struct rs_recording *r)
+{
+	struct rs_error *err;
+
+	if (r->state != RS_RECORDING_OPEN || r->lock > 0)
+		return NULL;
+	err = lock_folder(r, r->folder.fd);
+	if (err)
+		return err;
+	flock(r->folder.fd, LOCK_UN);
+	free(r->why);
+	r->why = strdup("its recorder was killed");
+	return r->why ? NULL : rs_error_no_memory();
+}
+
+static struct rs_error *cannot(const struct rs_recording *r, struct rs_error *err)
+{
+	return rs_error_wrap(err, "%s was cut (%s), and cannot be replayed", r->folder.path,
+			     r->why ? r->why : "its recorder was killed");
+}
+
+bool rs_recording_is_whole(const struct rs_recording *r)
+{
+	return r->state != RS_RECORDING_OPEN && (r->state != RS_RECORDING_CUT || r->mended);
+}
+
 struct rs_error *rs_recording_mend(struct rs_recording *r)
 {
-	char *log = text_of("%s/log", r->directory);
 	uint64_t icount = 0;
-	struct rs_error *err = NULL;
+	int log = -1;
+	struct rs_error *err = check_gone(r);
 
-	if (!log)
-		err = rs_error_no_memory();
-	else if (access(log, F_OK))
-		err = rs_error_create(RS_DAMAGED, "%s was not begun", log);
-	else
-		err = rs_rr_log_mend(log, &icount);
-	free(log);
+	if (err)
+		return err;
+	err = rs_folder_fd(&r->folder, "log", O_RDWR, &log);
+	if (!err)
+		err = rs_rr_log_mend(log, "its log", &icount);
 	if (!err) {
 		r->state = RS_RECORDING_CUT;
 		r->mended = true;
 		r->icount = icount;
-		err = rs_recording_hash(r);
+		err = rs_material_describe(r, RS_RECORDING_LOG, log);
 	}
+	if (log >= 0)
+		close(log);
 	if (!err)
 		err = rs_recording_write(r);
-	return rs_error_wrap(err, "%s was cut (%s), and can't be replayed", r->directory,
-			     r->why ? r->why : "its recorder was killed");
+	return cannot(r, err);
 }
 
-/* One whose recorder was killed. Two that come at once mend it one after the other. */
-static struct rs_error *mend_left(struct rs_recording *r)
-{
-	struct rs_error *err = rs_recording_lock(r);
+/* ---- checks --------------------------------------------------------------------------------- */
 
-	if (err)
-		return err;
-	free(r->why);
-	r->why = strdup("its recorder was killed");
-	err = rs_recording_mend(r);
-	close(r->lock);
-	r->lock = 0;
-	return err;
-}
-
-static struct rs_error *check_files(const struct rs_recording *r)
+static struct rs_error *check_version(const struct rs_recording *r)
 {
 	char version[128];
 	struct rs_error *err = rs_qemu_version(version, sizeof(version));
@@ -393,117 +352,158 @@ static struct rs_error *check_files(const struct rs_recording *r)
 	if (!err && strcmp(version, r->qemu_version) != 0)
 		err = rs_error_create(
 			RS_ABSENT, "%s was recorded by QEMU %s; this one, %s, does not replay it",
-			r->directory, r->qemu_version, version);
-	for (size_t i = 0; !err && i < N_FILES; i++)
-		err = check_file(r, i);
+			r->folder.path, r->qemu_version, version);
 	return err;
 }
 
 struct rs_error *rs_recording_check(struct rs_recording *r)
 {
-	struct rs_error *err = NULL;
+	bool whole = rs_recording_is_whole(r);
+	struct rs_error *err;
 
 	if (r->state == RS_RECORDING_SNAPSHOT)
-		err = rs_error_create(RS_USAGE,
-				      "%s is a snapshot: ringside replay record --snapshot %s -o "
-				      "REC makes a recording that begins with it",
-				      r->directory, r->directory);
-	else if (r->state == RS_RECORDING_OPEN)
-		err = mend_left(r);
-	else if (r->state == RS_RECORDING_CUT && !r->mended)
-		err = rs_recording_mend(r);
-	return err ? err : check_files(r);
+		return rs_error_create(RS_USAGE,
+				       "%s is a snapshot: ringside replay record --snapshot %s -o "
+				       "REC makes a recording that begins with it",
+				       r->folder.path, r->folder.path);
+	err = check_gone(r);
+	if (!err)
+		err = check_version(r);
+	if (!err)
+		err = rs_material_open(r);
+	if (!err)
+		err = rs_material_open_log(r);
+	if (err || whole)
+		return err;
+	err = rs_rr_log_mend(r->files[RS_RECORDING_LOG], "its log", &r->icount);
+	r->mended = !err;
+	return cannot(r, err);
 }
 
-struct rs_error *rs_recording_check_snapshot(const struct rs_recording *r)
+struct rs_error *rs_recording_check_snapshot(struct rs_recording *r)
 {
+	struct rs_error *err;
+
 	if (r->state != RS_RECORDING_SNAPSHOT)
 		return rs_error_create(RS_USAGE,
 				       "%s is no snapshot of a guest: ringside replay snapshot "
 				       "makes one",
-				       r->directory);
-	return check_files(r);
+				       r->folder.path);
+	err = check_version(r);
+	return err ? err : rs_material_open(r);
 }
 
 /* ---- the command line ------------------------------------------------------------------------ */
 
-static bool put_words(char **argv, const char *const words[])
+/* The guest's own kernel looks whether its timer ticks, which may fail on a busy host, and panics
+ * then. */
+#define LIVE_APPEND "console=ttyS0 panic=-1 no_timer_check"
+
+/* Without counting, the arguments that say how fast the guest counts are wrong. */
+static void add_append(const struct rs_recording *r, enum rs_recording_mode mode,
+		       struct rs_qemu_command *c)
 {
-	for (; *words; words++)
-		if (!put(argv, strdup(*words)))
-			return false;
-	return true;
+	const size_t ours = strlen(rs_recording_append);
+
+	if (mode == RS_RECORDING_LIVE && !strncmp(r->append, rs_recording_append, ours))
+		rs_qemu_command_option(c, "-append", LIVE_APPEND "%s", r->append + ours);
+	else
+		rs_qemu_command_option(c, "-append", "%s", r->append);
 }
 
-static bool put_two(char **argv, const char *option, char *value)
+/* A file that QEMU opens by itself. */
+static void add_file(const struct rs_recording *r, const char *option, int file,
+		     struct rs_qemu_command *c)
 {
-	return put(argv, strdup(option)) && put(argv, value);
+	if (r->files[file] > 0)
+		rs_qemu_command_option(c, option, "/proc/self/fd/%d",
+				       rs_qemu_command_inherit(c, r->files[file]));
 }
 
 /* How it counts, and what it writes or reads. */
-static char *icount_of(const struct rs_recording *r, enum rs_recording_mode mode)
+static void add_icount(const struct rs_recording *r, enum rs_recording_mode mode,
+		       struct rs_qemu_command *c)
 {
-	static const char *const words[] = { "", ",rr=record,rrfile=", ",rr=replay,rrfile=" };
-	bool logs = mode != RS_RECORDING_PLAIN;
+	const char *sleep = r->sleeps ? "" : ",sleep=off";
 
-	return text_of("shift=%u%s%s%s%s", r->shift, r->sleeps ? "" : ",sleep=off", words[mode],
-		       logs ? r->directory : "", logs ? "/log" : "");
+	if (mode == RS_RECORDING_PLAIN)
+		rs_qemu_command_option(c, "-icount", "shift=%u%s", r->shift, sleep);
+	else if (mode != RS_RECORDING_LIVE)
+		rs_qemu_command_option(c, "-icount", "shift=%u%s,rr=%s,rrfile=/proc/self/fd/%d",
+				       r->shift, sleep,
+				       mode == RS_RECORDING_RECORD ? "record" : "replay",
+				       rs_qemu_command_inherit(c, r->files[RS_RECORDING_LOG]));
 }
 
-static bool fill(const struct rs_recording *r, enum rs_recording_mode mode, const char *memory,
-		 const char *console, char **argv)
+/* So that ps says which QEMU is which. An option's comma is two. */
+static void add_name(const struct rs_recording *r, struct rs_qemu_command *c)
+{
+	char name[256];
+	size_t n = 0;
+
+	for (const char *at = r->folder.path; at && *at && n + 2 < sizeof(name); at++) {
+		name[n++] = *at;
+		if (*at == ',')
+			name[n++] = ',';
+	}
+	name[n] = '\0';
+	rs_qemu_command_option(c, "-name", "%s", name);
+}
+
+void rs_recording_command(const struct rs_recording *r, enum rs_recording_mode mode, int memory,
+			  int console, struct rs_qemu_command *c)
 {
 	static const char *const machine[] = {
-		"-accel", "tcg",  "-nodefaults", "-no-user-config", "-display",
-		"none",	  "-net", "none",	 "-no-reboot",	    NULL
+		RS_QEMU,    "-accel", "tcg",  "-nodefaults", "-no-user-config",
+		"-display", "none",   "-net", "none",	     "-no-reboot"
 	};
-	bool good = put(argv, strdup(RS_QEMU)) && put_words(argv, machine) &&
-		    put_two(argv, "-M", strdup(memory ? "pc,memory-backend=pc.ram" : "pc")) &&
-		    put_two(argv, "-m", text_of("%u", r->memory_mib)) &&
-		    put_two(argv, "-kernel", text_of("%s/kernel", r->directory)) &&
-		    put_two(argv, "-append", strdup(r->append)) &&
-		    put_two(argv, "-serial", text_of("file:%s", console)) &&
-		    put_two(argv, "-icount", icount_of(r, mode));
 
-	if (good && r->cpu)
-		good = put_two(argv, "-cpu", strdup(r->cpu));
-	if (good && r->date)
-		good = put_two(argv, "-rtc", text_of("base=%s,clock=vm", r->date));
-	if (good && r->initrd)
-		good = put_two(argv, "-initrd", text_of("%s/initrd", r->directory));
-	if (good && memory)
-		good = put_two(argv, "-object",
-			       text_of("memory-backend-file,id=pc.ram,size=%uM,mem-path=%s,"
-				       "share=on",
-				       r->memory_mib, memory));
-	if (good && !r->vapic)
-		good = put_two(argv, "-global", strdup("apic-common.vapic=off"));
-	if (good && (mode == RS_RECORDING_REPLAY || r->snapshot))
-		good = put(argv, strdup("-S"));
-	return good;
+	for (size_t i = 0; i < sizeof(machine) / sizeof(machine[0]); i++)
+		rs_qemu_command_word(c, machine[i]);
+	add_name(r, c);
+	c->memory_bytes = (uint64_t)r->memory_mib << 20;
+	rs_qemu_command_option(c, "-M", memory >= 0 ? "pc,memory-backend=pc.ram" : "pc");
+	rs_qemu_command_option(c, "-m", "%u", r->memory_mib);
+	add_file(r, "-kernel", RS_RECORDING_KERNEL, c);
+	add_file(r, "-initrd", RS_RECORDING_INITRD, c);
+	add_append(r, mode, c);
+	add_icount(r, mode, c);
+	if (console >= 0)
+		rs_qemu_command_option(c, "-serial", "file:/dev/fdset/%d",
+				       rs_qemu_command_fdset(c, console));
+	else
+		rs_qemu_command_option(c, "-serial", "null");
+	if (r->cpu)
+		rs_qemu_command_option(c, "-cpu", "%s", r->cpu);
+	if (r->date)
+		rs_qemu_command_option(c, "-rtc", "base=%s,clock=vm", r->date);
+	if (memory >= 0)
+		rs_qemu_command_option(c, "-object",
+				       "memory-backend-file,id=pc.ram,size=%uM,mem-path=/proc/self/"
+				       "fd/%d,share=on",
+				       r->memory_mib, rs_qemu_command_inherit(c, memory));
+	if (!r->vapic)
+		rs_qemu_command_option(c, "-global", "apic-common.vapic=off");
+	if (mode == RS_RECORDING_REPLAY || mode == RS_RECORDING_LIVE || r->snapshot)
+		rs_qemu_command_word(c, "-S");
+	if (r->lock > 0)
+		rs_qemu_command_inherit(c, r->lock);
 }
 
-struct rs_error *rs_recording_argv(const struct rs_recording *r, enum rs_recording_mode mode,
-				   const char *memory, const char *console, char ***argv)
+struct rs_error *rs_recording_keep_words(struct rs_recording *r, const struct rs_qemu_command *c)
 {
-	char **made;
+	char **words = calloc(c->n_words + 1, sizeof(*words));
+	bool good = words;
 
-	/* QEMU takes these apart at commas. */
-	if (strchr(r->directory, ',') || strchr(console, ','))
-		return rs_error_create(RS_USAGE, "%s: QEMU takes no path with a comma",
-				       strchr(r->directory, ',') ? r->directory : console);
-	made = calloc(RS_RECORDING_ARGS, sizeof(*made));
-	if (!made)
-		return rs_error_no_memory();
-	if (!fill(r, mode, memory, console, made)) {
-		rs_recording_argv_free(made);
+	for (uint32_t i = 0; good && i < c->n_words; i++) {
+		words[i] = strdup(c->words[i]);
+		good = words[i];
+	}
+	if (!good) {
+		words_free(words);
 		return rs_error_no_memory();
 	}
-	*argv = made;
+	words_free(r->argv);
+	r->argv = words;
 	return NULL;
-}
-
-struct rs_error *rs_recording_argv_add(char **argv, const char *option, const char *value)
-{
-	return put(argv, strdup(option)) && put(argv, strdup(value)) ? NULL : rs_error_no_memory();
 }

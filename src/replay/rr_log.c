@@ -9,8 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOG_MAX (UINT64_C(1) << 32)
-
 /* What follows a kind: so many bytes, or what the last four of them say besides. */
 enum { PLAIN, ARRAY, OPAQUE };
 
@@ -132,7 +130,7 @@ enum rs_rr_next rs_rr_log_next(struct rs_rr_log *log, struct rs_rr_event *event)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-static struct rs_error *read_all(int fd, const char *path, uint8_t *to, size_t size)
+static struct rs_error *read_all(int fd, const char *name, uint8_t *to, size_t size)
 {
 	for (size_t at = 0; at < size;) {
 		ssize_t n = pread(fd, to + at, size - at, (off_t)at);
@@ -140,31 +138,28 @@ static struct rs_error *read_all(int fd, const char *path, uint8_t *to, size_t s
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return n ? rs_error_errno(errno, "%s", path)
+			return n ? rs_error_errno(errno, "%s", name)
 				 : rs_error_create(RS_DAMAGED, "%s was cut while it was read",
-						   path);
+						   name);
 		at += (size_t)n;
 	}
 	return NULL;
 }
 
-struct rs_error *rs_rr_log_load(const char *path, uint8_t **bytes, size_t *size)
+struct rs_error *rs_rr_log_load(int fd, const char *name, uint8_t **bytes, size_t *size)
 {
 	struct rs_error *err = NULL;
 	uint8_t *made = NULL;
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 || fstat(fd, &st))
-		err = rs_error_errno(errno, "%s", path);
-	else if ((uint64_t)st.st_size > LOG_MAX)
-		err = rs_error_create(RS_DAMAGED, "%s is longer than 4 GiB", path);
+	if (fstat(fd, &st))
+		err = rs_error_errno(errno, "%s", name);
+	else if ((uint64_t)st.st_size > RS_RR_BYTES_MAX)
+		err = rs_error_create(RS_DAMAGED, "%s is longer than 4 GiB", name);
 	else if (!(made = malloc((size_t)st.st_size + 1)))
 		err = rs_error_no_memory();
 	else
-		err = read_all(fd, path, made, (size_t)st.st_size);
-	if (fd >= 0)
-		close(fd);
+		err = read_all(fd, name, made, (size_t)st.st_size);
 	if (err) {
 		free(made);
 		return err;
@@ -177,24 +172,19 @@ struct rs_error *rs_rr_log_load(const char *path, uint8_t **bytes, size_t *size)
 /* ---- mending -------------------------------------------------------------------------------- */
 
 /* The header goes last: a log with one is whole. */
-static struct rs_error *write_end(const char *path, size_t at)
+static struct rs_error *write_end(int fd, const char *name, size_t at)
 {
 	static const uint8_t end[] = { KIND_QUIT, KIND_END };
 	static const uint8_t version[] = { RS_RR_VERSION >> 24, RS_RR_VERSION >> 16 & 0xff,
 					   RS_RR_VERSION >> 8 & 0xff, RS_RR_VERSION & 0xff };
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	struct rs_error *err = NULL;
 
-	if (fd < 0 || ftruncate(fd, (off_t)at) ||
-	    pwrite(fd, end, sizeof(end), (off_t)at) != sizeof(end) || fdatasync(fd) ||
-	    pwrite(fd, version, sizeof(version), 0) != sizeof(version))
-		err = rs_error_errno(errno, "%s", path);
-	if (fd >= 0 && close(fd) && !err)
-		err = rs_error_errno(errno, "%s", path);
-	return err;
+	if (ftruncate(fd, (off_t)at) || pwrite(fd, end, sizeof(end), (off_t)at) != sizeof(end) ||
+	    fdatasync(fd) || pwrite(fd, version, sizeof(version), 0) != sizeof(version))
+		return rs_error_errno(errno, "%s", name);
+	return NULL;
 }
 
-struct rs_error *rs_rr_log_mend(const char *path, uint64_t *icount)
+struct rs_error *rs_rr_log_mend(int fd, const char *name, uint64_t *icount)
 {
 	enum rs_rr_next next;
 	struct rs_rr_event event;
@@ -202,10 +192,10 @@ struct rs_error *rs_rr_log_mend(const char *path, uint64_t *icount)
 	uint8_t *bytes = NULL;
 	size_t size = 0;
 	uint64_t last = 0;
-	struct rs_error *err = rs_rr_log_load(path, &bytes, &size);
+	struct rs_error *err = rs_rr_log_load(fd, name, &bytes, &size);
 
 	if (!err)
-		err = rs_error_wrap(rs_rr_log_begin(bytes, size, &log), "%s", path);
+		err = rs_error_wrap(rs_rr_log_begin(bytes, size, &log), "%s", name);
 	if (err) {
 		free(bytes);
 		return err;
@@ -214,14 +204,14 @@ struct rs_error *rs_rr_log_mend(const char *path, uint64_t *icount)
 		if (!last && event.kind >= KIND_SHUTDOWN && event.kind <= KIND_SHUTDOWN_LAST)
 			last = event.icount;
 	if (next == RS_RR_UNKNOWN)
-		err = rs_error_create(RS_DAMAGED, "%s: at 0x%zx is no event that is known", path,
+		err = rs_error_create(RS_DAMAGED, "%s: at 0x%zx is no event that is known", name,
 				      log.at);
 	else if (!log.icount)
-		err = rs_error_create(RS_DAMAGED, "%s: no instruction is in it yet", path);
+		err = rs_error_create(RS_DAMAGED, "%s: no instruction is in it yet", name);
 	else if (log.version && next != RS_RR_END)
-		err = rs_error_create(RS_DAMAGED, "%s was whole once, and has lost its end", path);
+		err = rs_error_create(RS_DAMAGED, "%s was whole once, and has lost its end", name);
 	else if (!log.version)
-		err = write_end(path, next == RS_RR_END ? log.at - 1 : log.at);
+		err = write_end(fd, name, next == RS_RR_END ? log.at - 1 : log.at);
 	if (!err)
 		*icount = (last ? last : log.icount) - 1; /* at it, it may go before it stops */
 	free(bytes);

@@ -18,8 +18,9 @@
 #include <stdint.h>
 #include <ringside/error.h>
 
-#define RS_RR_VERSION 0xe0200cu
-#define RS_RR_HEADER  12u
+#define RS_RR_VERSION	0xe0200cu
+#define RS_RR_HEADER	12u
+#define RS_RR_BYTES_MAX (UINT64_C(1) << 32) /* of a log that is read */
 
 struct rs_rr_event {
 	uint64_t icount; /* instructions done before it; its own included where it counts them */
@@ -52,13 +53,13 @@ enum rs_rr_next rs_rr_log_next(struct rs_rr_log *log, struct rs_rr_event *event)
 /* "instructions", "host clock"; never NULL. */
 const char *rs_rr_kind_text(uint8_t kind);
 
-/* A file as memory, the caller's to free. */
-struct rs_error *rs_rr_log_load(const char *path, uint8_t **bytes, size_t *size);
+/* Reads a whole file of at most 4 GiB into memory, which the caller frees. */
+struct rs_error *rs_rr_log_load(int fd, const char *name, uint8_t **bytes, size_t *size);
 
 /* Makes a log whose QEMU was killed one that can be replayed to the last event it has whole: cuts
  * it there, ends it as a quit ends it, and writes its header. One that is whole stays as it is.
  * *icount: the last instruction where a replay stands still for sure; at the next the machine's end
  * is asked for. RS_DAMAGED: nothing is in it. */
-struct rs_error *rs_rr_log_mend(const char *path, uint64_t *icount);
+struct rs_error *rs_rr_log_mend(int fd, const char *name, uint64_t *icount);
 
 #endif

@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "replay/fast.h"
+#include "replay/material.h"
 #include "replay/qemu.h"
 #include "replay/snapshots.h"
 
@@ -53,7 +54,7 @@ struct rs_session {
 static struct rs_error *memory_make(struct rs_session *s, const struct rs_recording *r)
 {
 	s->bytes = (uint64_t)r->memory_mib << 20;
-	s->memory = memfd_create("guest RAM", 0); /* QEMU opens it by its number: no CLOEXEC */
+	s->memory = memfd_create("guest RAM", MFD_CLOEXEC);
 	if (s->memory < 0 || ftruncate(s->memory, (off_t)s->bytes))
 		return rs_error_errno(errno, "%u MiB of guest RAM", r->memory_mib);
 	s->ram = mmap(NULL, s->bytes, PROT_READ, MAP_SHARED, s->memory, 0);
@@ -81,19 +82,42 @@ static struct rs_error *stand_at_start(struct rs_session *s, const struct rs_rec
 	return r->snapshot ? monitor(s, "savevm", 0) : rs_session_snapshot(s);
 }
 
-static struct rs_error *start(struct rs_session *s, const struct rs_session_options *options,
-			      char *const argv[])
+/* What it is started with. */
+static void make_command(struct rs_session *s, const struct rs_recording *recording,
+			 const struct rs_session_options *options, int console,
+			 struct rs_qemu_command *command)
 {
-	struct rs_qemu_more more = { .words = NULL };
-	struct rs_error *err;
+	uint32_t n_inherited = 0;
+	const int *inherited;
 
+	rs_recording_command(recording, RS_RECORDING_REPLAY, s->memory, console, command);
+	rs_snapshots_add_to(&s->snapshots, command);
 	if (options->slow)
 		rs_fast_give_up(s->fast, "it is not wanted");
-	if (!rs_fast_why(s->fast)) {
-		more.words = rs_fast_words(s->fast);
-		more.fds = rs_fast_inherits(s->fast, &more.n_fds);
+	if (rs_fast_why(s->fast))
+		return;
+	command->before = rs_fast_words(s->fast);
+	inherited = rs_fast_inherits(s->fast, &n_inherited);
+	for (uint32_t i = 0; i < n_inherited; i++)
+		rs_qemu_command_inherit(command, inherited[i]);
+}
+
+static struct rs_error *start(struct rs_session *s, const struct rs_recording *recording,
+			      const struct rs_session_options *options)
+{
+	struct rs_qemu_command command = { 0 };
+	int console = -1;
+	struct rs_error *err = NULL;
+
+	if (options->console)
+		err = rs_material_console(options->console, &console);
+	if (!err) {
+		make_command(s, recording, options, console, &command);
+		err = rs_qemu_start(&s->qemu, &command);
 	}
-	err = rs_qemu_start_with(&s->qemu, argv, &more);
+	rs_qemu_command_deinit(&command);
+	if (console >= 0)
+		close(console);
 	if (!err)
 		rs_fast_meet(s->fast);
 	return err;
@@ -105,7 +129,6 @@ struct rs_error *rs_session_open(const struct rs_recording *recording,
 {
 	struct rs_session *s = calloc(1, sizeof(*s));
 	struct rs_error *err;
-	char path[64], **argv = NULL;
 
 	if (!s)
 		return rs_error_no_memory();
@@ -116,17 +139,10 @@ struct rs_error *rs_session_open(const struct rs_recording *recording,
 		err = rs_snapshots_make(&s->snapshots, recording,
 					options->like ? &options->like->snapshots : NULL,
 					options->snapshots);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->memory);
-	if (!err)
-		err = rs_recording_argv(recording, RS_RECORDING_REPLAY, path,
-					options->console ? options->console : "/dev/null", &argv);
-	if (!err)
-		err = rs_snapshots_argv(&s->snapshots, argv);
 	if (!err)
 		err = rs_fast_create(recording->qemu_version, &s->fast);
 	if (!err)
-		err = start(s, options, argv);
-	rs_recording_argv_free(argv);
+		err = start(s, recording, options);
 	if (!err)
 		err = rs_qemu_gdb(&s->qemu);
 	if (!err)

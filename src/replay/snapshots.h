@@ -2,7 +2,7 @@
 /*
  * Where a QEMU's snapshots are, an empty disk of QEMU's format that no device has; and what the
  * guest writes on its disk, over the recording's copy of the image, which nobody changes. Both are
- * files without names. QEMU knows them by their numbers, and they go with the last who has them.
+ * files without names, which QEMU inherits. They go with the last process that has them.
  */
 #ifndef RS_REPLAY_SNAPSHOTS_H
 #define RS_REPLAY_SNAPSHOTS_H
@@ -20,7 +20,8 @@
 
 struct rs_snapshots {
 	int fd;	  /* 0: none */
-	int disk; /* 0: the guest has none */
+	int disk; /* what is written over the recording's; 0: the guest has none */
+	int over; /* the recording's: borrowed */
 	uint64_t icounts[RS_SNAPSHOTS_MAX];
 	uint32_t n;
 };
@@ -34,8 +35,8 @@ struct rs_error *rs_snapshots_make(struct rs_snapshots *snapshots,
 struct rs_error *rs_snapshots_write_empty(int fd);
 void rs_snapshots_deinit(struct rs_snapshots *snapshots); /* also one of zero bytes */
 
-/* Adds QEMU's arguments for it to those of rs_recording_argv(). */
-struct rs_error *rs_snapshots_argv(const struct rs_snapshots *snapshots, char **argv);
+/* Adds QEMU's arguments for it to those of rs_recording_command(). */
+void rs_snapshots_add_to(const struct rs_snapshots *snapshots, struct rs_qemu_command *command);
 
 /* RS_USAGE: there are too many. */
 struct rs_error *rs_snapshots_add(struct rs_snapshots *snapshots, uint64_t icount);

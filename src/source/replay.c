@@ -7,6 +7,7 @@
  */
 #include "source/replay.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -284,15 +285,11 @@ static const struct rs_source_ops ops = {
 static int64_t began_ns(const struct rs_recording *recording)
 {
 	struct stat of;
-	char *path;
 	int64_t ns = 0;
 
-	if (asprintf(&path, "%s/recording.json", recording->directory) < 0)
-		return 0;
-	if (!stat(path, &of))
+	if (!fstatat(recording->folder.fd, "recording.json", &of, AT_SYMLINK_NOFOLLOW))
 		ns = of.st_mtim.tv_sec * INT64_C(1000000000) + of.st_mtim.tv_nsec -
 		     (int64_t)(recording->icount << recording->shift);
-	free(path);
 	return ns > 0 ? ns : 0;
 }
 
@@ -301,7 +298,7 @@ struct rs_error *rs_replay_source_create(const struct rs_recording *recording,
 					 struct rs_source **source)
 {
 	struct replay *r = calloc(1, sizeof(*r));
-	const char *slash = strrchr(recording->directory, '/');
+	const char *slash = strrchr(recording->folder.path, '/');
 	struct rs_error *err;
 
 	if (!r)
@@ -309,7 +306,7 @@ struct rs_error *rs_replay_source_create(const struct rs_recording *recording,
 	r->source.ops = &ops;
 	r->recording = recording;
 	r->options = *options;
-	r->name = strdup(slash && slash[1] ? slash + 1 : recording->directory);
+	r->name = strdup(slash && slash[1] ? slash + 1 : recording->folder.path);
 	err = r->name ? rs_probed_init(&r->m,
 				       &(struct rs_clock){ .name = "guest",
 							   .freq_hz = 1000000000,

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Least privilege for a child process that reads what others made: QEMU, a library that parses a
+ * foreign format, the C preprocessor. Between fork() and its work, or execve(), the child
+ *
+ *	becomes an unprivileged user, if root started it: "ringside" if the system has that user,
+ *	otherwise "nobody"
+ *	gives up all capabilities, and the right to gain privileges (no_new_privs)
+ *	gets limits on its memory, files and descriptors, and writes no core
+ *	may call only what its work needs (seccomp), where `calls` says so
+ */
+#ifndef RS_BASE_CONFINE_H
+#define RS_BASE_CONFINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct rs_confine {
+	/* Limits; 0: the process keeps the one that it has. */
+	uint64_t address_bytes; /* RLIMIT_AS */
+	uint64_t file_bytes;	/* RLIMIT_FSIZE */
+	uint64_t descriptors;	/* RLIMIT_NOFILE */
+	/* Set by rs_confine_prepare(): */
+	bool drops;
+	uid_t uid;
+	gid_t gid;
+};
+
+/* Looks up the user, in the parent: a child of a process with threads must not. */
+void rs_confine_prepare(struct rs_confine *confine);
+
+/*
+ * Confines the calling process, which has one thread. Returns NULL, or the name of the call that
+ * failed; errno says why. The process must end then. Async-signal-safe. A parent-death signal is
+ * lost: prctl(PR_SET_PDEATHSIG) comes after this.
+ */
+const char *rs_confine_enter(const struct rs_confine *confine);
+
+/* Gives a file to the unprivileged user, so that a confined process can open it by /proc/self/fd;
+ * and back to this process' user. No-ops unless root calls. 0, or -1 and errno. */
+int rs_confine_give(int fd);
+int rs_confine_take_back(int fd);
+
+#endif
