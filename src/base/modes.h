@@ -23,8 +23,8 @@ mode_t rs_modes_directory(void);
  * -1 and errno. */
 int rs_modes_apply(int fd, mode_t mode);
 
-/* open() with O_CREAT of a path that a user gave. A regular file that is empty, as a new one is, gets
- * its mode and group. */
+/* open() with O_CREAT of a path that a user gave. A regular file that is empty, as a new one is,
+ * gets its mode and group. */
 int rs_modes_open(const char *path, int flags);
 
 #endif
