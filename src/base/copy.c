@@ -2,6 +2,9 @@
 #include "base/copy.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,4 +54,16 @@ struct rs_error *rs_copy_file(int from, int to, const char *name)
 		at = end;
 	}
 	return err;
+}
+
+struct rs_error *rs_nameless_file(const char *what, int *fd)
+{
+	int made = open(P_tmpdir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (made < 0)
+		made = memfd_create(what, MFD_CLOEXEC);
+	if (made < 0)
+		return rs_error_errno(errno, "%s: a file in " P_tmpdir, what);
+	*fd = made;
+	return NULL;
 }

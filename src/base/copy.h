@@ -9,4 +9,8 @@
  */
 struct rs_error *rs_copy_file(int from, int to, const char *name);
 
+/* Makes an empty file without a name, for reading and writing, close-on-exec: in P_tmpdir, or in
+ * memory where no file there can be without a name. It goes with the last that has it open. */
+struct rs_error *rs_nameless_file(const char *what, int *fd);
+
 #endif

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <grp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -170,6 +171,13 @@ int rs_cli_parse_writer(const struct argp *argp, int argc, char **argv, void *in
 					       { 0 } };
 
 	return rs_cli_parse(&(struct argp){ .children = children }, argc, argv, input);
+}
+
+struct rs_error *rs_cli_confine(enum rs_confine_work work)
+{
+	const char *failed = rs_confine_process(work);
+
+	return failed ? rs_error_errno(errno, "giving up what is not needed: %s", failed) : NULL;
 }
 
 char *rs_cli_command(int argc, char **argv)

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <ringside/error.h>
 
+#include "base/confine_calls.h"
+
 enum rs_exit {
 	RS_EXIT_OK = 0,
 	RS_EXIT_FAILED = 1,
@@ -49,6 +51,9 @@ bool rs_cli_print_json(json_t *json);
 
 /* The command as it was typed, for a trace; the caller's to free. NULL: no memory. */
 char *rs_cli_command(int argc, char **argv);
+
+/* Gives up what a verb does not need from here on, before it reads what others made. */
+struct rs_error *rs_cli_confine(enum rs_confine_work work);
 
 /* argp_parse() with our exit code for wrong usage. argv[0] becomes "ringside VERB". */
 int rs_cli_parse(const struct argp *argp, int argc, char **argv, void *input);

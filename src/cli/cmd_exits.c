@@ -162,7 +162,7 @@ static struct rs_error *run_open(struct run *run)
 		err = rs_kvm_source_create(run->session, &run->source);
 	if (!err)
 		err = run->source->ops->open(run->source, rs_exits_query(run->sink), &pushed);
-	return err;
+	return err ? err : rs_cli_confine(RS_CONFINE_COLLECTOR);
 }
 
 static void run_close(struct run *run)

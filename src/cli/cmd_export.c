@@ -134,7 +134,7 @@ int cmd_export(int argc, char **argv)
 	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = { options,	parse, "TRACE -o FILE", doc, children,
 					  list_formats, NULL };
-	struct arguments a = { .input.what = "trace" };
+	struct arguments a = { .input = { .what = "trace", .writes = true } };
 	struct rs_input input = { 0 };
 	int code = RS_EXIT_OK;
 	struct rs_error *err;

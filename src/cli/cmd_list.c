@@ -200,7 +200,10 @@ static struct rs_error *list_trace(struct arguments *a)
 {
 	const struct rs_schema **schemas;
 	struct rs_trace *trace;
-	struct rs_error *err = rs_trace_open(a->trace, &trace);
+	struct rs_error *err = rs_cli_confine(RS_CONFINE_READER);
+
+	if (!err)
+		err = rs_trace_open(a->trace, &trace);
 	uint32_t n;
 
 	if (err)

@@ -63,6 +63,9 @@ int cmd_repair(int argc, char **argv)
 
 	if (rs_cli_parse(&argp, argc, argv, &directory))
 		return RS_EXIT_USAGE;
+	err = rs_cli_confine(RS_CONFINE_WRITER);
+	if (err)
+		return rs_cli_fail("repair", err);
 	if (rs_recording_is_one(directory))
 		return repair_recording(directory);
 	err = rs_trace_repair(directory, &result);

@@ -144,7 +144,7 @@ static struct rs_error *run_open(struct run *run)
 	if (!err)
 		err = rs_kvm_gate(run->session, true);
 	run->opened_ns = rs_cli_now_ns();
-	return err;
+	return err ? err : rs_cli_confine(RS_CONFINE_COLLECTOR);
 }
 
 static void run_close(struct run *run)

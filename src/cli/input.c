@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "cli/cli.h"
 #include "cli/numbers.h"
 #include "source/shift.h"
 
@@ -60,9 +61,16 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 const struct argp rs_cli_input_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
 
+static struct rs_error *confine(const struct rs_cli_input *from)
+{
+	return rs_cli_confine(from->writes ? RS_CONFINE_WRITER : RS_CONFINE_READER);
+}
+
 struct rs_error *rs_cli_input_open(const struct rs_cli_input *from, struct rs_input *input)
 {
-	return rs_open_with(from->path, from->format, &from->foreign, input);
+	struct rs_error *err = confine(from);
+
+	return err ? err : rs_open_with(from->path, from->format, &from->foreign, input);
 }
 
 /* ---- several ------------------------------------------------------------------------------ */
@@ -149,9 +157,11 @@ struct rs_error *rs_cli_inputs_open(const struct rs_cli_input *from, const char 
 				    uint32_t n, struct rs_cli_inputs *inputs)
 {
 	int64_t later_ns[RS_CLI_INPUTS_MAX] = { 0 }, end_ns;
-	struct rs_error *err = inputs_open_each(from, paths, n, inputs);
+	struct rs_error *err = confine(from);
 	uint32_t first = 0;
 
+	if (!err)
+		err = inputs_open_each(from, paths, n, inputs);
 	if (!err && n > 1)
 		err = starts_find(inputs, paths, later_ns, &first);
 	inputs->clock = inputs->at[first].clock;

@@ -13,6 +13,7 @@ struct rs_cli_input {
 	const char *path;
 	const char *format; /* NULL: as its first bytes say */
 	struct rs_foreign_options foreign;
+	bool writes; /* the verb makes files of it */
 };
 
 /* Child of a verb's argp; its input is a struct rs_cli_input. Takes the verb's argument, unless the
@@ -23,6 +24,7 @@ extern const struct argp rs_cli_input_argp;
 void rs_cli_one(const struct argp_state *state, const char *what, const char *text,
 		const char **path);
 
+/* Confines the process to reading, or to what `writes` says, and opens the trace. */
 struct rs_error *rs_cli_input_open(const struct rs_cli_input *from, struct rs_input *input);
 
 /* Several traces, merged by time: the first to begin gives time zero. */

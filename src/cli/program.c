@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +11,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/confine.h"
+#include "base/confine_calls.h"
+
 #define PROGRAM_MAX	(2u << 20) /* bytes that are read of a program; the compiler takes less */
 #define NAME_OF_PROGRAM "-n"
+
+/* Of cpp and its compiler. */
+#define CPP_MEMORY	(UINT64_C(4) << 30)
+#define CPP_OUTPUT	(UINT64_C(64) << 20)
+#define CPP_DESCRIPTORS 512 /* includes may be nested 200 deep */
+#define CPP_FAILED	126
+#define CPP_MISSING	127
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
@@ -179,16 +188,51 @@ static struct rs_error *read_program(const struct rs_cli_program *a, char **text
 	return err;
 }
 
+/* In the child: cpp, which may read files and start its compiler, and do no more. */
+static void become_cpp(char *const argv[], int in, int out)
+{
+	const struct rs_confine limits = { .address_bytes = CPP_MEMORY,
+					   .file_bytes = CPP_OUTPUT,
+					   .descriptors = CPP_DESCRIPTORS };
+	const char *failed = "dup2";
+
+	if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
+		failed = rs_confine_enter(&limits);
+	if (!failed)
+		failed = rs_confine_calls(RS_CONFINE_TOOL);
+	if (!failed) {
+		execvp(argv[0], argv);
+		_exit(errno == ENOENT ? CPP_MISSING : CPP_FAILED);
+	}
+	fprintf(stderr, "cpp: %s: %s\n", failed, strerror(errno));
+	_exit(CPP_FAILED);
+}
+
+static struct rs_error *wait_for_cpp(pid_t pid)
+{
+	int status;
+
+	if (pid < 0)
+		return rs_error_errno(errno, "cpp");
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return rs_error_errno(errno, "cpp");
+	}
+	if (WIFEXITED(status) && WEXITSTATUS(status) == CPP_MISSING)
+		return rs_error_create(RS_ABSENT, "-C needs the C preprocessor: install cpp");
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		return rs_error_create(RS_USAGE, "the C preprocessor refuses the program");
+	return NULL;
+}
+
 /* cpp with its input and output in memory; its complaints go to our standard error. */
 static struct rs_error *run_cpp(const struct rs_cli_program *a, int in, int out)
 {
 	char *argv[RS_CLI_WORDS_MAX + 8] = { (char[]){ "cpp" }, (char[]){ "-undef" },
 					     (char[]){ "-D__ringside__" } };
 	const char *slash = a->file ? strrchr(a->file, '/') : NULL;
-	posix_spawn_file_actions_t actions;
 	char folder[PATH_MAX], iquote[] = "-iquote";
 	size_t n = 3;
-	int status, error;
 	pid_t pid;
 
 	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - a->file) + 1 : 0,
@@ -200,22 +244,10 @@ static struct rs_error *run_cpp(const struct rs_cli_program *a, int in, int out)
 		argv[n++] = folder;
 	}
 	argv[n] = (char[]){ "-" };
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-	error = posix_spawnp(&pid, "cpp", &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	if (error == ENOENT)
-		return rs_error_create(RS_ABSENT, "-C needs the C preprocessor: install cpp");
-	if (error)
-		return rs_error_errno(error, "cpp");
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR)
-			return rs_error_errno(errno, "cpp");
-	}
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		return rs_error_create(RS_USAGE, "the C preprocessor refuses the program");
-	return NULL;
+	pid = fork();
+	if (!pid)
+		become_cpp(argv, in, out);
+	return wait_for_cpp(pid);
 }
 
 static struct rs_error *preprocess(const struct rs_cli_program *a, char **text, size_t *len)

@@ -84,6 +84,8 @@ static struct rs_error *begin(struct rs_recording *r)
 		recorder.urgent |= r->kinds[i]->urgent;
 	if (!err)
 		err = kinds_open(r);
+	if (!err) /* before the recorder's threads are made */
+		err = rs_cli_confine(RS_CONFINE_COLLECTOR);
 	if (!err)
 		err = rs_clock_host(&r->clock);
 	recorder.clock = r->clock;

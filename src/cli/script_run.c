@@ -314,6 +314,7 @@ static struct rs_error *open_inputs(struct rs_script_run *a)
 		return rs_script_replay_open(&a->replay, a->on.at[0]);
 	if (a->replay.given)
 		return rs_error_create(RS_USAGE, "%s is no recording", a->on.at[0]);
+	a->input.writes = a->output;
 	return rs_cli_inputs_open(&a->input, a->on.at, a->on.n, &a->inputs);
 }
 

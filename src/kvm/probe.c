@@ -113,8 +113,10 @@ static const char *no_tracefs(char *text, size_t size)
 	if (!there(tracing[0]))
 		return "this kernel has no tracefs";
 	if (access(tracing[0], X_OK) && errno == EACCES)
-		snprintf(text, size, "%s is not readable for user %u", tracing[0],
-			 (unsigned int)geteuid());
+		snprintf(text, size,
+			 "%s is not readable for user %u (mount -o "
+			 "remount,gid=GROUP,mode=750 %s lets a group)",
+			 tracing[0], (unsigned int)geteuid(), tracing[0]);
 	else
 		snprintf(text, size, "tracefs is not mounted at %s", tracing[0]);
 	return text;
@@ -185,7 +187,11 @@ static const char rights[] = "rights", tracefs[] = "tracefs";
 static const char btf[] = "kernel BTF", kvm_exit[] = "tracepoint kvm:kvm_exit";
 
 static const struct requirement requirements[] = {
-	{ rights, no_rights, "run it as root (sudo)", { NULL } },
+	{ rights,
+	  no_rights,
+	  "run it as root (sudo), or with those two alone: setpriv --inh-caps +bpf,+perfmon "
+	  "--ambient-caps +bpf,+perfmon",
+	  { NULL } },
 	{ "Linux 5.11", no_kernel, "boot a newer kernel", { NULL } },
 	{ "KVM", no_kvm, "load the module kvm_intel or kvm_amd (modprobe)", { NULL } },
 	{ btf, no_btf, "boot a kernel that is built with CONFIG_DEBUG_INFO_BTF", { NULL } },

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,18 +19,6 @@
 #include "replay/rr_log.h"
 
 #define STATES (UINT64_C(64) << 20) /* of devices, in a snapshot, beside RAM */
-
-struct rs_error *rs_material_nameless(const char *what, int *fd)
-{
-	int made = open(P_tmpdir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-	if (made < 0)
-		made = memfd_create(what, MFD_CLOEXEC); /* not every file system can */
-	if (made < 0)
-		return rs_error_errno(errno, "%s: a file in " P_tmpdir, what);
-	*fd = made;
-	return NULL;
-}
 
 /* ---- hashes --------------------------------------------------------------------------------- */
 
@@ -145,7 +132,7 @@ static void take(struct rs_recording *r, int file, int fd)
 /* A copy that nobody else can change, and QEMU can read. */
 static struct rs_error *copy(int from, const char *name, int *fd)
 {
-	struct rs_error *err = rs_material_nameless(name, fd);
+	struct rs_error *err = rs_nameless_file(name, fd);
 
 	if (!err)
 		err = rs_copy_file(from, *fd, name);

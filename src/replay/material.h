@@ -17,9 +17,6 @@
 #include <ringside/error.h>
 #include "replay/recording.h"
 
-/* Makes a file without a name, close-on-exec, for reading and writing. */
-struct rs_error *rs_material_nameless(const char *what, int *fd);
-
 /* Opens all but the log. Checks each against its hash; where the recording has none, sets it. */
 struct rs_error *rs_material_open(struct rs_recording *recording);
 /* Opens a copy of the log. Checks it against its hash, unless it was cut and will be mended. */

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/copy.h"
-#include "replay/material.h"
 #include "replay/qcow2.h"
 
 #define DISK_BYTES (UINT64_C(1) << 20)
@@ -35,7 +34,7 @@ static struct rs_error *write_over(int fd, int over)
 static struct rs_error *make_states(struct rs_snapshots *s, const struct rs_recording *r,
 				    const struct rs_snapshots *like)
 {
-	struct rs_error *err = rs_material_nameless(OF_IT, &s->fd);
+	struct rs_error *err = rs_nameless_file(OF_IT, &s->fd);
 
 	if (err)
 		return err;
@@ -62,7 +61,7 @@ struct rs_error *rs_snapshots_make(struct rs_snapshots *s, const struct rs_recor
 	if (wanted || like || r->snapshot)
 		err = make_states(s, r, like);
 	if (!err && r->disk)
-		err = rs_material_nameless("a disk", &s->disk);
+		err = rs_nameless_file("a disk", &s->disk);
 	s->over = r->files[RS_RECORDING_DISK];
 	if (!err && r->disk)
 		err = like && like->disk > 0 ? rs_copy_file(like->disk, s->disk, "a disk")

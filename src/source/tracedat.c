@@ -17,20 +17,27 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/confine.h"
+#include "base/confine_calls.h"
+#include "base/copy.h"
 #include "base/utf8.h"
 #include "event/layout.h"
 #include "event/view.h"
 #include "source/tracedat_wire.h"
 
-#define VIEWS	     256
-#define BUFFER_BYTES (256u << 10)
-#define TICK_MS	     50
-#define STUCK_MS     30000
-#define CPUS_MAX     4096
-#define THREADS_MAX  65536u
-#define FILE_EVENTS  65536u				 /* numbers of a file's events */
-#define WALL_MIN     (UINT64_C(1000000000) * 1000000000) /* ns: in 2001, as Unix time */
-#define CHILD_BYTES  (UINT64_C(4) << 30) /* of memory: a small file can claim to be large */
+#define VIEWS		  256
+#define BUFFER_BYTES	  (256u << 10)
+#define TICK_MS		  50
+#define STUCK_MS	  30000
+#define CPUS_MAX	  4096
+#define THREADS_MAX	  65536u
+#define FILE_EVENTS	  65536u			      /* numbers of a file's events */
+#define WALL_MIN	  (UINT64_C(1000000000) * 1000000000) /* ns: in 2001, as Unix time */
+#define CHILD_IN	  (STDERR_FILENO + 1)
+#define CHILD_OUT	  (STDERR_FILENO + 2)
+#define CHILD_COPY	  (STDERR_FILENO + 3)
+#define CHILD_DESCRIPTORS 64
+#define CHILD_BYTES	  (UINT64_C(4) << 30) /* of memory: a small file can claim to be large */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
@@ -593,40 +600,52 @@ static struct rs_error *begin(struct tracedat *t)
 
 /* ---- the reader --------------------------------------------------------------------------- */
 
-/* In the child: nothing of it is heard or left behind, and it ends with us. */
-static void child_prepare(void)
+/* In the child: nothing of it is heard or left behind, it ends with us, and libtracecmd can do
+ * nothing but read the file and write to the pipe. False: the child must not go on. */
+static bool child_confine(const struct rs_confine *confine, pid_t parent, const int fds[3])
 {
-	struct rlimit none = { 0, 0 };
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGINT, SIG_IGN); /* it is ours to end it */
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
-	setrlimit(RLIMIT_CORE, &none);
 #ifndef SANITIZED /* their own memory is more */
 	setrlimit(RLIMIT_DATA, &(struct rlimit){ CHILD_BYTES, CHILD_BYTES });
 #endif
 	for (int fd = 0; null >= 0 && fd <= STDERR_FILENO; fd++)
-		dup2(null, fd); /* libtracecmd prints */
+		dup2(null, fd); /* libtracecmd prints, which fails */
+	for (int i = 0; i < 3; i++)
+		if (fds[i] >= 0 && dup3(fds[i], CHILD_IN + i, O_CLOEXEC) < 0)
+			return false;
+	close_range(fds[2] < 0 ? CHILD_COPY : CHILD_COPY + 1, ~0u, 0);
+	if (null < 0 || rs_confine_enter(confine))
+		return false;
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of user clears it */
+	return getppid() == parent && !rs_confine_calls(RS_CONFINE_PARSER);
 }
 
-static struct rs_error *start(struct tracedat *t, int in, bool cut, int out)
+/* copy: an empty file for what libtracecmd reads of one that is cut, or -1. */
+static struct rs_error *start(struct tracedat *t, int in, int copy, int out)
 {
-	pid_t child = fork();
+	struct rs_confine confine = { .descriptors = CHILD_DESCRIPTORS };
+	pid_t parent = getpid(), child;
 
+	rs_confine_prepare(&confine);
+	child = fork();
 	if (child < 0)
 		return rs_error_errno(errno, "%s: a process to read it", t->path);
 	if (!child) {
-		close(t->fd);
-		in = fcntl(in, F_DUPFD, STDERR_FILENO + 1); /* where ours had been closed */
-		out = fcntl(out, F_DUPFD, STDERR_FILENO + 1);
-		child_prepare();
+		const int fds[] = { fcntl(in, F_DUPFD, CHILD_COPY + 1), /* out of the way */
+				    fcntl(out, F_DUPFD, CHILD_COPY + 1),
+				    copy < 0 ? -1 : fcntl(copy, F_DUPFD, CHILD_COPY + 1) };
+
+		if (!child_confine(&confine, parent, fds))
+			_exit(1);
 		_exit(rs_tracedat_read(&(struct rs_tracedat_reader){
-			.in = in,
-			.out = out,
+			.in = CHILD_IN,
+			.out = CHILD_OUT,
 			.kvm = t->schemas[RS_TRACEDAT_KVM],
-			.cut = cut,
+			.copy = copy < 0 ? -1 : CHILD_COPY,
 		}));
 	}
 	t->child = child;
@@ -634,7 +653,7 @@ static struct rs_error *start(struct tracedat *t, int in, bool cut, int out)
 }
 
 /* A reader, until it is ready. *died: libtracecmd did not get so far. */
-static struct rs_error *attempt(const char *path, int in, int stuck_ms, bool cut, bool *died,
+static struct rs_error *attempt(const char *path, int in, int stuck_ms, int copy, bool *died,
 				struct rs_foreign **out)
 {
 	struct tracedat *t = NULL;
@@ -645,7 +664,7 @@ static struct rs_error *attempt(const char *path, int in, int stuck_ms, bool cut
 		return rs_error_errno(errno, "%s", path);
 	err = create(path, ends[0], stuck_ms, &t);
 	if (!err)
-		err = start(t, in, cut, ends[1]);
+		err = start(t, in, copy, ends[1]);
 	close(ends[1]);
 	if (!err)
 		err = begin(t);
@@ -659,7 +678,7 @@ static struct rs_error *attempt(const char *path, int in, int stuck_ms, bool cut
 
 struct rs_error *rs_tracedat_open_within(const char *path, int stuck_ms, struct rs_foreign **out)
 {
-	int in = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int in = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), copy = -1;
 	struct rs_error *err;
 	struct stat st;
 	bool died;
@@ -670,11 +689,15 @@ struct rs_error *rs_tracedat_open_within(const char *path, int stuck_ms, struct 
 		close(in);
 		return rs_error_create(RS_USAGE, "%s is no file", path);
 	}
-	err = attempt(path, in, stuck_ms, false, &died, out);
+	err = attempt(path, in, stuck_ms, -1, &died, out);
 	if (err && died) { /* libtracecmd 3.1.6 crashes in files that are shorter than they say */
 		rs_error_free(err);
-		err = attempt(path, in, stuck_ms, true, &died, out);
+		err = rs_nameless_file(path, &copy);
+		if (!err)
+			err = attempt(path, in, stuck_ms, copy, &died, out);
 	}
+	if (copy >= 0)
+		close(copy);
 	close(in);
 	return err;
 }

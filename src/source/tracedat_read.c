@@ -519,19 +519,14 @@ static int lengthen(struct reader *r, uint64_t *end)
 {
 	static const char version[] = "6"; /* behind the magic, with its NUL */
 	static uint8_t buffer[1u << 20];
-	int in = r->to->in, out;
+	int in = r->to->in, out = r->to->copy;
 	struct stat st;
-	FILE *copy;
 
 	if (pread(in, buffer, VERSION_AT + sizeof(version), 0) !=
 		    (ssize_t)(VERSION_AT + sizeof(version)) ||
 	    memcmp(buffer + VERSION_AT, version, sizeof(version)) != 0 || fstat(in, &st))
 		return -1;
 	*end = pages_end(in, (uint64_t)st.st_size);
-	copy = tmpfile(); /* it has no name, and ends with us */
-	if (!copy)
-		return -1;
-	out = fileno(copy);
 	for (uint64_t at = 0; at < *end;) {
 		size_t want = *end - at < sizeof(buffer) ? *end - at : sizeof(buffer);
 		ssize_t n = pread(in, buffer, want, (off_t)at);
@@ -552,7 +547,7 @@ static struct tracecmd_input *open_file(struct reader *r, char why[WHY_MAX])
 	int fd;
 
 	/* No plugins: they are code that is looked for in folders. */
-	if (!r->to->cut)
+	if (r->to->copy < 0)
 		handle = tracecmd_open_fd(dup(r->to->in), TRACECMD_FL_LOAD_NO_PLUGINS);
 	if (handle)
 		return handle;

@@ -72,7 +72,9 @@ struct rs_tracedat_reader {
 	int in;	 /* the file */
 	int out; /* the pipe */
 	const struct rs_schema *kvm;
-	bool cut; /* it is known that libtracecmd can't open the file as it is */
+	/* Libtracecmd can't open the file as it is, which is cut: an empty file for a copy that is
+	 * long enough. Or -1. */
+	int copy;
 };
 int rs_tracedat_read(const struct rs_tracedat_reader *reader);
 

@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                                 "house"))
@@ -398,8 +399,8 @@ def boot_amd(files, directory, cpus=1, limit_s=LIMIT_S, disks=()):
 
 # What a program is built against here for arm64, and a file that tells meson of it.
 ARM64_LIBRARIES = ("libc6-dev", "libelf-dev", "libxxhash-dev", "libjansson-dev", "libssl-dev",
-                   "libbpf-dev", "libtraceevent-dev", "libtracefs-dev", "libtracecmd-dev",
-                   "libncurses-dev")
+                   "libseccomp-dev", "libbpf-dev", "libtraceevent-dev", "libtracefs-dev",
+                   "libtracecmd-dev", "libncurses-dev")
 ARM64_CROSS = """
 [binaries]
 c = ['aarch64-linux-gnu-gcc', '--sysroot={root}']
@@ -422,8 +423,10 @@ def build_arm64(*targets):
     for program, package in (("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
                              ("meson", "meson"), ("ninja", "ninja-build")):
         need(program, package)
-    root = fetch_all("sysroot", ARM64_LIBRARIES, ARM64_APT)
-    cross, to = (os.path.join(ARM64_APT.directory, name) for name in ("cross.ini", "build"))
+    which = f"{zlib.crc32(' '.join(ARM64_LIBRARIES).encode()):x}"  # of another list, others are kept
+    root = fetch_all(f"sysroot-{which}", ARM64_LIBRARIES, ARM64_APT)
+    cross, to = (os.path.join(ARM64_APT.directory, name)
+                 for name in (f"cross-{which}.ini", f"build-{which}"))
     with open(cross, "w", encoding="utf-8") as file:
         file.write(ARM64_CROSS.format(root=root))
     steps = [["ninja", "-C", to, *targets]]

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/confine_calls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A sanitizer's own work, such as looking for leaks at the end, needs what is forbidden here. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+	__has_feature(memory_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+/* ---- calls ------------------------------------------------------------------------------------
+ *
+ * By name, as libseccomp has them: one that this architecture or this libseccomp lacks is skipped.
+ */
+
+/* No work that is confined here needs these. */
+static const char *const never[] = {
+	/* other processes */
+	"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "pidfd_getfd",
+	"pidfd_send_signal", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "kcmp",
+	/* networks */
+	"socket", "socketpair", "socketcall", "connect", "bind", "listen", "accept", "accept4",
+	/* the system */
+	"mount", "umount", "umount2", "mount_setattr", "move_mount", "open_tree", "fsopen",
+	"fsconfig", "fsmount", "fspick", "pivot_root", "chroot", "setns", "unshare", "init_module",
+	"finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "swapon",
+	"swapoff", "sethostname", "setdomainname", "acct", "quotactl", "quotactl_fd",
+	"settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "syslog", "iopl", "ioperm",
+	"nfsservctl", "vhangup", "lookup_dcookie", "open_by_handle_at", "name_to_handle_at",
+	"fanotify_init",
+	/* keys, and ways around this filter */
+	"add_key", "request_key", "keyctl", "io_uring_setup", "io_uring_enter", "io_uring_register",
+	"userfaultfd", "personality", "modify_ldt", "mknod", "mknodat", "setxattr", "lsetxattr",
+	"fsetxattr", "removexattr", "lremovexattr", "fremovexattr", NULL
+};
+
+static const char *const programs[] = { "execve", "execveat", NULL };
+static const char *const kernel_events[] = { "bpf", "perf_event_open", NULL };
+
+/* What changes files that are not open. */
+static const char *const changes[] = {
+	"creat",     "openat2",	  "rename",   "renameat",   "renameat2", "unlink",
+	"unlinkat",  "rmdir",	  "mkdir",    "mkdirat",    "link",	 "linkat",
+	"symlink",   "symlinkat", "truncate", "truncate64", "chmod",	 "fchmodat",
+	"chown",     "lchown",	  "fchownat", "utime",	    "utimes",	 "utimensat",
+	"futimesat", "fchmodat2", "fchmod",   "fchown",	    NULL
+};
+
+/* All that a parser may do. */
+static const char *const parses[] = { "read",
+				      "readv",
+				      "pread64",
+				      "pwrite64",
+				      "preadv",
+				      "write",
+				      "writev",
+				      "lseek",
+				      "_llseek",
+				      "mmap",
+				      "mmap2",
+				      "munmap",
+				      "mremap",
+				      "mprotect",
+				      "madvise",
+				      "brk",
+				      "fstat",
+				      "fstat64",
+				      "newfstatat",
+				      "statx",
+				      "close",
+				      "fcntl",
+				      "fcntl64",
+				      "dup",
+				      "dup2",
+				      "dup3",
+				      "exit",
+				      "exit_group",
+				      "rt_sigaction",
+				      "rt_sigprocmask",
+				      "rt_sigreturn",
+				      "futex",
+				      "getpid",
+				      "gettid",
+				      "tgkill",
+				      "clock_gettime",
+				      "clock_nanosleep",
+				      "getrandom",
+				      "sched_yield",
+				      "sysinfo",
+				      "getrlimit",
+				      "ugetrlimit",
+				      "prlimit64",
+				      "restart_syscall",
+				      "nanosleep",
+				      "poll",
+				      "ppoll",
+				      "readlink",
+				      "readlinkat",
+				      "ftruncate",
+				      "ftruncate64",
+				      "uname",
+				      NULL };
+
+static int rule(scmp_filter_ctx filter, uint32_t action, const char *name)
+{
+	int number = seccomp_syscall_resolve_name(name), status;
+
+	if (number == __NR_SCMP_ERROR)
+		return 0;
+	status = seccomp_rule_add(filter, action, number, 0);
+	return status == -EDOM ? 0 : status; /* not of this architecture */
+}
+
+static int rules(scmp_filter_ctx filter, uint32_t action, const char *const names[])
+{
+	int status = 0;
+
+	for (; !status && *names; names++)
+		status = rule(filter, action, *names);
+	return status;
+}
+
+/* open() and openat() that could change a file, or make one with a name. Argument `at`: flags. */
+static int no_opening_to_write(scmp_filter_ctx filter, uint32_t action, int number, unsigned int at)
+{
+	const uint64_t nameless = O_TMPFILE & ~(uint64_t)O_DIRECTORY;
+	const struct {
+		uint64_t mask, flags;
+	} denied[] = { { O_ACCMODE | nameless, O_WRONLY },
+		       { O_ACCMODE | nameless, O_RDWR },
+		       { O_CREAT, O_CREAT },
+		       { O_TRUNC, O_TRUNC } };
+	int status = 0;
+
+	for (size_t i = 0; !status && i < sizeof(denied) / sizeof(denied[0]); i++)
+		status = seccomp_rule_add(filter, action, number, 1,
+					  (struct scmp_arg_cmp){ at, SCMP_CMP_MASKED_EQ,
+								 denied[i].mask, denied[i].flags });
+	return status == -EDOM ? 0 : status;
+}
+
+/* It may ask whether a process lives, and end a child of its own that is stuck: signals 0 and
+ * SIGKILL. */
+static int no_signals(scmp_filter_ctx filter, uint32_t action)
+{
+	int status = seccomp_rule_add(filter, action, SCMP_SYS(kill), 1,
+				      SCMP_A1(SCMP_CMP_GT, SIGKILL, 0));
+
+	for (scmp_datum_t number = 1; !status && number < SIGKILL; number++)
+		status = seccomp_rule_add(filter, action, SCMP_SYS(kill), 1,
+					  SCMP_A1(SCMP_CMP_EQ, number, 0));
+	return status;
+}
+
+static int forbid(scmp_filter_ctx filter, enum rs_confine_work work)
+{
+	const uint32_t no = SCMP_ACT_ERRNO(EPERM);
+	int status = rules(filter, no, never);
+
+	if (!status)
+		status = no_signals(filter, no);
+	/* Typing into the terminal that it was started from. */
+	if (!status)
+		status = seccomp_rule_add(filter, no, SCMP_SYS(ioctl), 1,
+					  SCMP_A1_32(SCMP_CMP_EQ, TIOCSTI, 0));
+	if (!status && work != RS_CONFINE_COLLECTOR)
+		status = rules(filter, no, kernel_events);
+	if (!status && work != RS_CONFINE_TOOL)
+		status = rules(filter, no, programs);
+	if (status || (work != RS_CONFINE_READER && work != RS_CONFINE_TOOL))
+		return status;
+	status = rules(filter, no, changes);
+	if (!status)
+		status = no_opening_to_write(filter, no, SCMP_SYS(open), 1);
+	return status ? status : no_opening_to_write(filter, no, SCMP_SYS(openat), 2);
+}
+
+const char *rs_confine_calls(enum rs_confine_work work)
+{
+	bool parser = work == RS_CONFINE_PARSER;
+	scmp_filter_ctx filter;
+	int status;
+
+	if (SANITIZED)
+		return NULL;
+	filter = seccomp_init(parser ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW);
+	if (!filter) {
+		errno = ENOMEM;
+		return "seccomp_init";
+	}
+	status = parser ? rules(filter, SCMP_ACT_ALLOW, parses) : forbid(filter, work);
+	if (!status)
+		status = seccomp_load(filter);
+	seccomp_release(filter);
+	if (!status || status == -ENOSYS || status == -EINVAL) /* a kernel without it */
+		return NULL;
+	errno = -status;
+	return "seccomp_load";
+}
+
+/* ---- capabilities --------------------------------------------------------------------------- */
+
+#define BIT(cap) (UINT64_C(1) << (cap))
+/* To open what belongs to others; to confine a child as another user, and to end it. */
+#define READS  (BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_KILL))
+#define WRITES (BIT(CAP_DAC_OVERRIDE) | BIT(CAP_CHOWN) | BIT(CAP_FOWNER) | BIT(CAP_FSETID))
+
+/* Of those that it has. */
+static const uint64_t keeps[] = {
+	[RS_CONFINE_READER] = READS,
+	[RS_CONFINE_WRITER] = READS | WRITES,
+	/* BPF maps and perf events, whose memory is locked; /proc of VMMs of other users. */
+	[RS_CONFINE_COLLECTOR] = READS | WRITES | BIT(CAP_BPF) | BIT(CAP_PERFMON) |
+				 BIT(CAP_SYS_PTRACE) | BIT(CAP_SYS_RESOURCE) | BIT(CAP_IPC_LOCK),
+	[RS_CONFINE_TOOL] = 0,
+	[RS_CONFINE_PARSER] = 0,
+};
+
+static const char *keep_capabilities(uint64_t kept)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
+		return "prctl(PR_CAP_AMBIENT)";
+	if (syscall(SYS_capget, &head, data))
+		return "capget";
+	for (uint32_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+		uint32_t mask = (uint32_t)(kept >> 32 * i);
+
+		data[i].permitted &= mask;
+		data[i].effective &= mask;
+		data[i].inheritable = 0;
+	}
+	return syscall(SYS_capset, &head, data) ? "capset" : NULL;
+}
+
+const char *rs_confine_process(enum rs_confine_work work)
+{
+	const char *failed = keep_capabilities(keeps[work]);
+
+	if (failed)
+		return failed;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return "prctl(PR_SET_NO_NEW_PRIVS)";
+	return rs_confine_calls(work);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which system calls a process may make, by what it does (seccomp, with libseccomp). A call that it
+ * may not make fails with EPERM. What is forbidden stays so in its children. A kernel without
+ * seccomp forbids nothing.
+ */
+#ifndef RS_BASE_CONFINE_CALLS_H
+#define RS_BASE_CONFINE_CALLS_H
+
+enum rs_confine_work {
+	/* Reads files and writes to what is open: `print`, `report`. It opens no file for writing
+	 * but nameless ones (O_TMPFILE), starts no program, reaches no network, and does nothing to
+	 * other processes but ask whether they live, and end them (SIGKILL). */
+	RS_CONFINE_READER,
+	/* The same, and makes files: `import`, `export`, `repair`. */
+	RS_CONFINE_WRITER,
+	/* The same, with BPF and perf events: live verbs, once all is attached. */
+	RS_CONFINE_COLLECTOR,
+	/* As a reader, and starts programs: a tool of the system's, as cpp. */
+	RS_CONFINE_TOOL,
+	/* Computes: reads and writes what is open, and opens nothing. A library that parses a
+	 * foreign format, in a process of its own. */
+	RS_CONFINE_PARSER,
+};
+
+/* Forbids the calling thread, and those that it makes from now on, what this work does not need.
+ * Not for a child of a process with threads: it allocates memory. Returns NULL, or the name of the
+ * call that failed; errno says why. */
+const char *rs_confine_calls(enum rs_confine_work work);
+
+/* All of it for the calling process: no_new_privs, the capabilities that the work does not need,
+ * and the calls. Its user stays, because it opens files as it goes. */
+const char *rs_confine_process(enum rs_confine_work work);
+
+#endif
