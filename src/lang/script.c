@@ -141,19 +141,23 @@ bool variable_place(struct rs_script *script, struct variable *variable)
 static const struct option_row {
 	const char *name;
 	uint64_t least, most, standard;
+	uint64_t cap; /* the most that the program itself may set; 0: `most` */
 } option_rows[OPT_COUNT] = {
-	[OPT_AGGSIZE] = { "aggsize", 4096, UINT64_C(1) << 40, UINT64_C(256) << 20 },
+	[OPT_AGGSIZE] = { "aggsize", 4096, UINT64_C(1) << 40, UINT64_C(256) << 20,
+			  UINT64_C(1) << 30 },
 	[OPT_AGGSORTKEY] = { "aggsortkey", 0, 1, 0 },
 	[OPT_AGGSORTKEYPOS] = { "aggsortkeypos", 0, LANG_KEYS_MAX - 1, 0 },
 	[OPT_AGGSORTPOS] = { "aggsortpos", 0, LANG_ARGS_MAX - 1, 0 },
 	[OPT_AGGSORTREV] = { "aggsortrev", 0, 1, 0 },
 	[OPT_DEFAULTARGS] = { "defaultargs", 0, 1, 0 },
-	[OPT_DYNVARSIZE] = { "dynvarsize", 256, UINT64_C(1) << 40, UINT64_C(64) << 20 },
+	[OPT_DYNVARSIZE] = { "dynvarsize", 256, UINT64_C(1) << 40, UINT64_C(64) << 20,
+			     UINT64_C(256) << 20 },
 	[OPT_JSON] = { "json", 0, 1, 0 },
 	[OPT_NOPUSHDOWN] = { "nopushdown", 0, 1, 0 },
-	[OPT_NSPEC] = { "nspec", 0, 4096, 1 },
+	[OPT_NSPEC] = { "nspec", 0, 4096, 1, 64 },
 	[OPT_QUIET] = { "quiet", 0, 1, 0 },
-	[OPT_SPECSIZE] = { "specsize", 64, UINT64_C(1) << 32, UINT64_C(1) << 20 },
+	[OPT_SPECSIZE] = { "specsize", 64, UINT64_C(1) << 32, UINT64_C(1) << 20,
+			   UINT64_C(16) << 20 },
 	[OPT_STRSIZE] = { "strsize", 8, 4096, 256 },
 	[OPT_TARGET] = { "target", 1, INT32_MAX, 0 },
 	[OPT_ZDEFS] = { "zdefs", 0, 1, 0 },
@@ -215,6 +219,12 @@ struct rs_error *script_set_option(struct rs_script *script, struct place at, co
 					  (unsigned long long)row->most);
 		if (!outside && script->options_fixed >> i & 1)
 			return NULL; /* the command line wins */
+		if (!outside && row->cap && value > row->cap)
+			return lang_error(script, at, "D_PRAGMA_OPTSET",
+					  "a program sets option %s to %llu at most; -x %s=%s on "
+					  "the command line may set more",
+					  row->name, (unsigned long long)row->cap, row->name,
+					  text + len + 1);
 		if (outside)
 			script->options_fixed |= 1u << i;
 		script->options[i] = value;
@@ -374,8 +384,8 @@ static struct rs_error *probe_by_id(struct rs_script *script, struct pattern *pa
 	if (!isdigit((unsigned char)*pattern->text) || *end || !id || id > script->probes.n)
 		return NULL;
 	probe = &script->probes.at[id - 1].public;
-	snprintf(text, sizeof(text), "%s:%s:%s:%s", probe->provider, probe->module,
-		 probe->function, probe->name);
+	snprintf(text, sizeof(text), "%s:%s:%s:%s", probe->provider, probe->module, probe->function,
+		 probe->name);
 	pattern->text = rs_arena_text(&script->arena, text, strlen(text));
 	return pattern->text ? NULL : rs_error_no_memory();
 }

@@ -1,0 +1,4 @@
+#pragma D option aggsize=1025m
+BEGIN { exit(0); }
+/* only the command line may set so much */
+// at 1:1

@@ -1,0 +1,13 @@
+// args: -q -x aggsize=2g -s {}
+#pragma D option aggsize=1t
+#pragma D option dynvarsize=256m
+#pragma D option specsize=16m
+#pragma D option nspec=64
+
+/* What the command line sets wins, and what it allows is more than a program allows itself. */
+BEGIN
+{
+	@a[1] = count();
+	printf("%d\n", speculation());
+	exit(0);
+}
