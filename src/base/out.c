@@ -9,7 +9,9 @@
 
 struct rs_error *rs_out_init(struct rs_out *out, int fd)
 {
-	*out = (struct rs_out){ .fd = fd, .buffer = malloc(RS_OUT_BYTES + RS_OUT_SLACK) };
+	*out = (struct rs_out){ .fd = fd,
+				.terminal = isatty(fd),
+				.buffer = malloc(RS_OUT_BYTES + RS_OUT_SLACK) };
 	return out->buffer ? NULL : rs_error_no_memory();
 }
 
@@ -19,18 +21,38 @@ void rs_out_deinit(struct rs_out *out)
 	out->buffer = NULL;
 }
 
-void rs_out_write(struct rs_out *out)
+static void write_bytes(struct rs_out *out, const char *bytes, size_t len)
 {
 	size_t done = 0;
 
-	while (done < out->used && !out->error) {
-		ssize_t n = write(out->fd, out->buffer + done, out->used - done);
+	while (done < len && !out->error) {
+		ssize_t n = write(out->fd, bytes + done, len - done);
 
 		if (n >= 0)
 			done += (size_t)n;
 		else if (errno != EINTR)
 			out->error = errno;
 	}
+}
+
+static void write_escaped(struct rs_out *out)
+{
+	char escaped[4096];
+
+	for (size_t at = 0, used; at < out->used && !out->error; at += used) {
+		size_t n = rs_utf8_escape(out->buffer + at, out->used - at, escaped,
+					  sizeof(escaped), &used);
+
+		write_bytes(out, escaped, n);
+	}
+}
+
+void rs_out_write(struct rs_out *out)
+{
+	if (out->terminal)
+		write_escaped(out);
+	else
+		write_bytes(out, out->buffer, out->used);
 	out->used = 0;
 }
 

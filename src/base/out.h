@@ -21,7 +21,8 @@
 
 struct rs_out {
 	int fd;
-	int error; /* errno of the first write that failed */
+	int error;     /* errno of the first write that failed */
+	bool terminal; /* fd is one: it gets control characters as \xHH, whatever prints them */
 	size_t used;
 	char *buffer;
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/utf8.h"
 
+#include <string.h>
+
 /* Bytes of the sequence (RFC 3629) at text, controls too; 0 if there is none. */
 static size_t sequence_len(const char *text, size_t left)
 {
@@ -52,4 +54,27 @@ void rs_utf8_mend(char *text, size_t len)
 void rs_utf8_mend_bytes(char *text, size_t len)
 {
 	mend(text, len, sequence_len);
+}
+
+size_t rs_utf8_escape(const char *text, size_t len, char *to, size_t room, size_t *used)
+{
+	static const char hex[] = "0123456789abcdef";
+	size_t at = 0, n = 0;
+
+	while (at < len && room - n >= 4) {
+		unsigned char c = (unsigned char)text[at];
+		size_t good = c == '\n' || c == '\t' ? 1 : rs_utf8_len(text + at, len - at);
+
+		if (good) {
+			memcpy(to + n, text + at, good);
+			at += good;
+			n += good;
+			continue;
+		}
+		memcpy(to + n, (const char[]){ '\\', 'x', hex[c >> 4], hex[c & 15] }, 4);
+		at++;
+		n += 4;
+	}
+	*used = at;
+	return n;
 }

@@ -14,4 +14,11 @@ void rs_utf8_mend(char *text, size_t len);
 /* The same for those who can carry controls: only what is no UTF-8 is replaced. */
 void rs_utf8_mend_bytes(char *text, size_t len);
 
+/*
+ * Escapes `text` for a terminal: each byte that is no printable UTF-8, but newlines and tabs,
+ * becomes \xHH. Writes at most `room` bytes to `to`, at least 4. Returns the bytes written, and in
+ * *used the bytes of `text` that they stand for.
+ */
+size_t rs_utf8_escape(const char *text, size_t len, char *to, size_t room, size_t *used);
+
 #endif

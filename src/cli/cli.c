@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/modes.h"
+#include "base/utf8.h"
 #include "cli/numbers.h"
 
 #define NS_PER_SEC UINT64_C(1000000000)
@@ -33,14 +34,33 @@ static int exit_code(enum rs_code code)
 	return RS_EXIT_FAILED;
 }
 
+void rs_cli_put(FILE *to, const char *text, size_t len)
+{
+	char escaped[1024];
+
+	if (!isatty(fileno(to))) {
+		fwrite(text, 1, len, to);
+		return;
+	}
+	for (size_t used; len; text += used, len -= used)
+		fwrite(escaped, 1, rs_utf8_escape(text, len, escaped, sizeof(escaped), &used), to);
+}
+
+void rs_cli_say(const char *verb, const char *text)
+{
+	fflush(stdout);
+	fprintf(stderr, "ringside %s: ", verb);
+	rs_cli_put(stderr, text, strlen(text));
+	fputc('\n', stderr);
+}
+
 int rs_cli_fail(const char *verb, struct rs_error *err)
 {
 	int code;
 
 	if (!err)
 		return RS_EXIT_OK;
-	fflush(stdout);
-	fprintf(stderr, "ringside %s: %s\n", verb, rs_error_text(err));
+	rs_cli_say(verb, rs_error_text(err));
 	code = exit_code(rs_error_code(err));
 	rs_error_free(err);
 	return code;

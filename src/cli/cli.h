@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <ringside/error.h>
 
 #include "base/confine_calls.h"
@@ -40,6 +41,12 @@ int cmd_top(int argc, char **argv);
 
 /* A verb's name, in the order of help; NULL behind the last. */
 const char *rs_cli_verb(size_t at);
+
+/* Writes a text from a guest, a ring or a file. A terminal gets its control characters as \xHH. */
+void rs_cli_put(FILE *to, const char *text, size_t len);
+
+/* Writes "ringside VERB: text" and a newline to standard error, as rs_cli_put() does. */
+void rs_cli_say(const char *verb, const char *text);
 
 /* Prints "ringside VERB: message" and frees the error; the exit code that goes with it, or
  * RS_EXIT_OK for NULL. */

@@ -330,19 +330,9 @@ static void guest_print(void *ctx, uint32_t vcpu, const char *text, size_t bytes
 {
 	const struct run *run = ctx;
 	FILE *to = run->a->json ? stderr : stdout;
-	bool terminal = isatty(run->a->json ? STDERR_FILENO : STDOUT_FILENO);
-	char tame[RS_KIT_TEXT_MAX];
 
 	(void)vcpu;
-	if (bytes > sizeof(tame))
-		bytes = sizeof(tame);
-	for (size_t i = 0; i < bytes; i++) {
-		unsigned char c = (unsigned char)text[i];
-		bool control = (c < ' ' || c == 0x7f) && c != '\n' && c != '\t';
-
-		tame[i] = terminal && control ? '?' : (char)c;
-	}
-	fwrite(tame, 1, bytes, to);
+	rs_cli_put(to, text, bytes);
 	fflush(to);
 }
 

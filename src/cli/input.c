@@ -2,6 +2,7 @@
 #include "cli/input.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/cli.h"
 #include "cli/numbers.h"
@@ -192,7 +193,11 @@ void rs_cli_input_remarks(const char *verb, const struct rs_cli_input *from,
 {
 	const struct rs_foreign_tally *tally = input->foreign ? &input->foreign->tally : NULL;
 
-	fflush(stdout);
-	for (uint32_t i = 0; tally && i < tally->n_remarks; i++)
-		fprintf(stderr, "ringside %s: %s: %s\n", verb, from->path, tally->remarks[i]);
+	for (uint32_t i = 0; tally && i < tally->n_remarks; i++) {
+		char *text = NULL;
+
+		if (asprintf(&text, "%s: %s", from->path, tally->remarks[i]) >= 0)
+			rs_cli_say(verb, text);
+		free(text);
+	}
 }

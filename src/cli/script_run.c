@@ -116,7 +116,7 @@ static void told(void *ctx, const char *text)
 {
 	const struct rs_script_run *a = ctx;
 
-	fprintf(stderr, "ringside %s: %s\n", a->verb, text);
+	rs_cli_say(a->verb, text);
 }
 
 static int64_t now_ns(clockid_t clock)

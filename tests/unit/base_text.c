@@ -336,6 +336,30 @@ TEST(out_long_texts_and_many_lines_arrive_whole)
 	free(got);
 }
 
+TEST(controls_and_what_is_no_utf8_are_escaped_for_a_terminal)
+{
+	static const char text[] = "a\033[2J\n\t\x7f\xc2\x9b"
+				   "5n\xc3\xa4\x9b\xff";
+	static const char expect[] = "a\\x1b[2J\n\t\\x7f\\xc2\\x9b"
+				     "5n\xc3\xa4\\x9b\\xff";
+	const size_t len = sizeof(text) - 1;
+
+	for (size_t room = 4; room <= sizeof(expect); room++) {
+		char got[128], piece[128];
+		size_t n = 0, used;
+
+		for (size_t at = 0; at < len; at += used) {
+			size_t some = rs_utf8_escape(text + at, len - at, piece, room, &used);
+
+			REQUIRE(some && some <= room && used);
+			memcpy(got + n, piece, some);
+			n += some;
+		}
+		got[n] = '\0';
+		CHECK_STR(got, expect);
+	}
+}
+
 TEST(out_tells_the_first_error_and_goes_on_silently)
 {
 	struct rs_out out;
