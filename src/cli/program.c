@@ -4,25 +4,31 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/confine.h"
 #include "base/confine_calls.h"
+#include "base/given.h"
+#include "cli/cli.h"
 
 #define PROGRAM_MAX	(2u << 20) /* bytes that are read of a program; the compiler takes less */
 #define NAME_OF_PROGRAM "-n"
 
-/* Of cpp and its compiler. */
-#define CPP_MEMORY	(UINT64_C(4) << 30)
-#define CPP_OUTPUT	(UINT64_C(64) << 20)
-#define CPP_DESCRIPTORS 512 /* includes may be nested 200 deep */
-#define CPP_FAILED	126
-#define CPP_MISSING	127
+/* What cpp may take: its memory, its output, its time. */
+#define CPP_BYTES	 (UINT64_C(1) << 30)
+#define CPP_OUTPUT_BYTES (UINT64_C(16) << 20)
+#define CPP_SECONDS	 10
+#define CPP_DESCRIPTORS	 512		     /* includes may be nested 200 deep */
+enum { CPP_FAILED = 126, CPP_ABSENT = 127 }; /* the child's exit status without cpp */
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
@@ -180,52 +186,72 @@ static struct rs_error *read_program(const struct rs_cli_program *a, char **text
 		return join(&a->programs, text, len);
 	if (!strcmp(a->file, "-"))
 		return read_all(STDIN_FILENO, "standard input", text, len);
-	fd = open(a->file, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return rs_error_errno(errno, "%s", a->file);
+	err = rs_given_open(a->file, RS_GIVEN_FILE_OR_PIPE, &fd);
+	if (err)
+		return err;
 	err = read_all(fd, a->file, text, len);
 	close(fd);
 	return err;
 }
 
-/* In the child: cpp, which may read files and start its compiler, and do no more. */
-static void become_cpp(char *const argv[], int in, int out)
+/*
+ * The child: cpp with its input and output in memory; its complaints go to our standard error. What
+ * the program includes may be a device without an end, which takes no more than these limits.
+ */
+static void exec_cpp(char *const argv[], int in, int out)
 {
-	const struct rs_confine limits = { .address_bytes = CPP_MEMORY,
-					   .file_bytes = CPP_OUTPUT,
+	const struct rs_confine limits = { .address_bytes = CPP_BYTES,
+					   .file_bytes = CPP_OUTPUT_BYTES,
 					   .descriptors = CPP_DESCRIPTORS };
 	const char *failed = "dup2";
 
+	setpgid(0, 0); /* cpp starts cc1: both are ended together */
+	setrlimit(RLIMIT_CPU, &(struct rlimit){ CPP_SECONDS, CPP_SECONDS });
 	if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
 		failed = rs_confine_enter(&limits);
 	if (!failed)
 		failed = rs_confine_calls(RS_CONFINE_TOOL);
 	if (!failed) {
-		execvp(argv[0], argv);
-		_exit(errno == ENOENT ? CPP_MISSING : CPP_FAILED);
+		execvp("cpp", argv);
+		_exit(errno == ENOENT ? CPP_ABSENT : CPP_FAILED);
 	}
 	fprintf(stderr, "cpp: %s: %s\n", failed, strerror(errno));
 	_exit(CPP_FAILED);
 }
 
-static struct rs_error *wait_for_cpp(pid_t pid)
+/* Waits for cpp's end. A FIFO that the program includes would be waited for without one. */
+static struct rs_error *end_cpp(pid_t pid)
 {
-	int status;
+	struct pollfd ends = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	struct rs_error *err = NULL;
+	int status = 0, n;
 
-	if (pid < 0)
-		return rs_error_errno(errno, "cpp");
+	do {
+		n = ends.fd < 0 ? 1 : poll(&ends, 1, CPP_SECONDS * 1000);
+	} while (n < 0 && errno == EINTR && !rs_cli_stop);
+	if (n <= 0)
+		err = rs_error_create(
+			RS_USAGE,
+			"the C preprocessor did not end within %d s: does the program "
+			"include a FIFO or a device?",
+			CPP_SECONDS);
+	if (n <= 0 && kill(-pid, SIGKILL))
+		kill(pid, SIGKILL);
+	if (ends.fd >= 0)
+		close(ends.fd);
 	while (waitpid(pid, &status, 0) < 0) {
 		if (errno != EINTR)
-			return rs_error_errno(errno, "cpp");
+			return rs_error_first(err, rs_error_errno(errno, "cpp"));
 	}
-	if (WIFEXITED(status) && WEXITSTATUS(status) == CPP_MISSING)
+	if (err)
+		return err;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == CPP_ABSENT)
 		return rs_error_create(RS_ABSENT, "-C needs the C preprocessor: install cpp");
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		return rs_error_create(RS_USAGE, "the C preprocessor refuses the program");
 	return NULL;
 }
 
-/* cpp with its input and output in memory; its complaints go to our standard error. */
 static struct rs_error *run_cpp(const struct rs_cli_program *a, int in, int out)
 {
 	char *argv[RS_CLI_WORDS_MAX + 8] = { (char[]){ "cpp" }, (char[]){ "-undef" },
@@ -245,9 +271,11 @@ static struct rs_error *run_cpp(const struct rs_cli_program *a, int in, int out)
 	}
 	argv[n] = (char[]){ "-" };
 	pid = fork();
+	if (pid < 0)
+		return rs_error_errno(errno, "cpp");
 	if (!pid)
-		become_cpp(argv, in, out);
-	return wait_for_cpp(pid);
+		exec_cpp(argv, in, out);
+	return end_cpp(pid);
 }
 
 static struct rs_error *preprocess(const struct rs_cli_program *a, char **text, size_t *len)

@@ -92,7 +92,7 @@ static bool is_ring(const char *path)
 		return false;
 	if (S_ISCHR(st.st_mode))
 		return true;
-	fd = S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
+	fd = S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
 	if (fd >= 0) {
 		is = read(fd, &magic, sizeof(magic)) == sizeof(magic) && magic == RS_SBUF_MAGIC;
 		close(fd);

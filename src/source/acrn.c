@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/given.h"
 #include "event/layout.h"
 #include "event/view.h"
 
@@ -624,8 +625,9 @@ static struct rs_error *open_all(struct acrn *a, const char *path, struct dirent
 	for (uint32_t i = 0; !err && i < n; i++) {
 		if (asprintf(&full, "%s/%s", path, names[i]->d_name) < 0)
 			return rs_error_no_memory();
-		fd = open(full, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-		err = fd < 0 ? rs_error_errno(errno, "%s", full) : file_add(a, fd, full, "", 0);
+		err = rs_given_open(full, RS_GIVEN_FILE, &fd);
+		if (!err)
+			err = file_add(a, fd, full, "", 0);
 		free(full);
 	}
 	return err;

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/given.h"
+
 #define BUFFER_BYTES 65536u
 #define SHOWN	     40 /* bytes of damage in an error */
 
@@ -17,8 +19,8 @@ struct raw {
 	bool there;
 	char text[RS_LOG_TEXT_MAX];
 	uint32_t bytes;
-	uint64_t nuls;	    /* before it */
-	uint64_t number;    /* in its file, from 1 */
+	uint64_t nuls;	 /* before it */
+	uint64_t number; /* in its file, from 1 */
 	uint32_t file;
 	bool long_, unended; /* its rest is left out; the file ends before its newline */
 };
@@ -48,10 +50,12 @@ static struct rs_error *fill(struct rs_log_text *t, bool *ended)
 	*ended = false;
 	if (t->from < t->end)
 		return NULL;
-	if (t->fd < 0)
-		t->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (t->fd < 0)
-		return rs_error_errno(errno, "%s", path);
+	if (t->fd < 0) {
+		struct rs_error *err = rs_given_open(path, RS_GIVEN_FILE, &t->fd);
+
+		if (err)
+			return err;
+	}
 	do {
 		n = read(t->fd, t->buffer, sizeof(t->buffer));
 	} while (n < 0 && errno == EINTR);
@@ -158,8 +162,7 @@ static bool is_warning(const struct raw *raw)
 /* The rest of a message; what shows parts of a head is a line that was torn. */
 static bool is_rest(const struct raw *raw)
 {
-	return raw->text[0] != '[' && !is_warning(raw) &&
-	       !memmem(raw->text, raw->bytes, "][", 2) &&
+	return raw->text[0] != '[' && !is_warning(raw) && !memmem(raw->text, raw->bytes, "][", 2) &&
 	       !memmem(raw->text, raw->bytes, "[seq=", 5);
 }
 
@@ -264,9 +267,9 @@ static void other(struct rs_log_text *t, struct rs_log_item *item)
 static void hole(struct rs_log_text *t, struct rs_log_item *item)
 {
 	item->kind = RS_LOG_ITEM_DAMAGE;
-	item->error = rs_error_create(RS_DAMAGED, "%s: line %llu: %llu NUL bytes", path_of(t),
-				      (unsigned long long)t->raw.number,
-				      (unsigned long long)t->raw.nuls);
+	item->error =
+		rs_error_create(RS_DAMAGED, "%s: line %llu: %llu NUL bytes", path_of(t),
+				(unsigned long long)t->raw.number, (unsigned long long)t->raw.nuls);
 	t->raw.nuls = 0;
 	t->raw.there = t->raw.bytes > 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/open.h"
 
+#include "base/given.h"
 #include "source/acrn.h"
 #include "source/acrn_directory.h"
 #include "source/acrn_log.h"
@@ -9,7 +10,6 @@
 #include "source/xentrace.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -70,21 +70,17 @@ struct opened {
 	size_t bytes;
 };
 
-static struct rs_error *open_head(const char *path, bool regular, struct opened *opened)
+static struct rs_error *open_head(const char *path, struct opened *opened)
 {
-	/* Nobody may be at the other end of a FIFO, yet. */
-	int flags = regular ? O_NONBLOCK : 0;
+	struct rs_error *err = rs_given_open(path, RS_GIVEN_FILE_OR_PIPE, &opened->fd);
 	ssize_t n = 1;
 
 	opened->bytes = 0;
-	opened->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | flags);
-	while (opened->fd >= 0 && n > 0 && opened->bytes < MAGIC_MAX) {
+	while (!err && n > 0 && opened->bytes < MAGIC_MAX) {
 		n = read(opened->fd, opened->head + opened->bytes, MAGIC_MAX - opened->bytes);
 		opened->bytes += n > 0 ? (size_t)n : 0;
 	}
-	if (opened->fd >= 0)
-		return NULL;
-	return rs_error_create(RS_USAGE, "%s: %s", path, strerror(errno));
+	return err;
 }
 
 static struct rs_error *by_magic(const char *path, const struct opened *opened,
@@ -119,11 +115,11 @@ static bool has_options(const struct rs_foreign_options *options)
 	return options && (options->freq_hz || options->xen_log);
 }
 
-static struct rs_error *open_file(const char *path, const char *format, bool regular,
+static struct rs_error *open_file(const char *path, const char *format,
 				  const struct rs_foreign_options *options, struct rs_input *input)
 {
 	struct opened opened;
-	struct rs_error *err = open_head(path, regular, &opened);
+	struct rs_error *err = open_head(path, &opened);
 
 	if (err)
 		return err;
@@ -215,7 +211,7 @@ struct rs_error *rs_open_with(const char *path, const char *format,
 	else if (S_ISDIR(st.st_mode))
 		err = open_foreign_directory(path, format, options, &input, &none);
 	else
-		err = open_file(path, format, S_ISREG(st.st_mode), options, &input);
+		err = open_file(path, format, options, &input);
 	if (none)
 		err = has_options(options) ? no_use(path) : open_directory(path, &input);
 	else if (!err)

@@ -20,6 +20,7 @@
 #include "base/confine.h"
 #include "base/confine_calls.h"
 #include "base/copy.h"
+#include "base/given.h"
 #include "base/utf8.h"
 #include "event/layout.h"
 #include "event/view.h"
@@ -678,17 +679,12 @@ static struct rs_error *attempt(const char *path, int in, int stuck_ms, int copy
 
 struct rs_error *rs_tracedat_open_within(const char *path, int stuck_ms, struct rs_foreign **out)
 {
-	int in = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), copy = -1;
-	struct rs_error *err;
-	struct stat st;
+	int in = -1, copy = -1;
+	struct rs_error *err = rs_given_open(path, RS_GIVEN_FILE, &in);
 	bool died;
 
-	if (in < 0)
-		return rs_error_create(RS_USAGE, "%s: %s", path, strerror(errno));
-	if (fstat(in, &st) || !S_ISREG(st.st_mode)) {
-		close(in);
-		return rs_error_create(RS_USAGE, "%s is no file", path);
-	}
+	if (err)
+		return err;
 	err = attempt(path, in, stuck_ms, -1, &died, out);
 	if (err && died) { /* libtracecmd 3.1.6 crashes in files that are shorter than they say */
 		rs_error_free(err);

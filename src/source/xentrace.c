@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/given.h"
 #include "source/xen_events.h"
 #include "source/xen_volume.h"
 #include "source/xentrace_file.h"
@@ -143,13 +144,14 @@ static bool log_line(const char *line, uint64_t *freq_hz)
 
 static struct rs_error *log_frequency(const char *path, uint64_t *freq_hz)
 {
-	FILE *file = fopen(path, "re");
+	FILE *file = NULL;
+	struct rs_error *err = rs_given_file(path, RS_GIVEN_FILE_OR_PIPE, &file);
 	char line[1024];
 	size_t seen = 0;
 	bool found = false;
 
-	if (!file)
-		return rs_error_create(RS_USAGE, "%s: %s", path, strerror(errno));
+	if (err)
+		return err;
 	while (!found && seen < LOG_MAX && fgets(line, sizeof(line), file)) {
 		seen += strlen(line) + 1;
 		found = log_line(line, freq_hz);
@@ -268,9 +270,10 @@ struct rs_error *rs_xentrace_open_fd(int fd, const char *path, const void *head,
 struct rs_error *rs_xentrace_open(const char *path, const struct rs_foreign_options *options,
 				  struct rs_foreign **foreign)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = -1;
+	struct rs_error *err = rs_given_open(path, RS_GIVEN_FILE_OR_PIPE, &fd);
 
-	if (fd < 0)
-		return rs_error_create(RS_USAGE, "%s: %s", path, strerror(errno));
+	if (err)
+		return err;
 	return rs_xentrace_open_fd(fd, path, "", 0, options, foreign);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifdef HAVE_BLAKE3
@@ -64,14 +65,38 @@ static struct rs_error *hash(FILE *file, uint8_t digest[HASH_BYTES])
 
 #endif
 
+/* A program's file. A FIFO or a device in its place would have no end. */
+static struct rs_error *file_open(const char *path, FILE **file)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct rs_error *err = NULL;
+	struct stat st;
+
+	if (fd < 0)
+		return rs_error_errno(errno, "%s", path);
+	if (fstat(fd, &st))
+		err = rs_error_errno(errno, "%s", path);
+	else if (S_ISDIR(st.st_mode))
+		err = rs_error_errno(EISDIR, "%s", path);
+	else if (!S_ISREG(st.st_mode))
+		err = rs_error_create(RS_FAILED, "%s is no regular file", path);
+	if (!err) {
+		*file = fdopen(fd, "r");
+		err = *file ? NULL : rs_error_no_memory();
+	}
+	if (err)
+		close(fd);
+	return err;
+}
+
 struct rs_error *rs_hash_file(const char *path, char hex[RS_HASH_TEXT_BYTES])
 {
 	uint8_t digest[HASH_BYTES];
-	FILE *file = fopen(path, "re");
-	struct rs_error *err;
+	FILE *file = NULL;
+	struct rs_error *err = file_open(path, &file);
 
-	if (!file)
-		return rs_error_errno(errno, "%s", path);
+	if (err)
+		return err;
 	err = hash(file, digest);
 	if (!err && ferror(file))
 		err = rs_error_errno(errno, "%s", path);
@@ -102,7 +127,7 @@ static bool note_build_id(Elf *elf, const GElf_Phdr *phdr, char hex[RS_HASH_TEXT
 
 void rs_build_id(const char *path, char hex[RS_HASH_TEXT_BYTES])
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	size_t n = 0;
 	GElf_Phdr phdr;
 	Elf *elf;

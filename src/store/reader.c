@@ -329,8 +329,12 @@ void rs_packets_seek(struct rs_packets *p, uint64_t stamp)
 		rs_error_free(err);
 		return;
 	}
-	/* Entries of a stream follow its packets without a gap, or the index is not believed. */
-	while (fread(&entry, sizeof(entry), 1, file) == 1) {
+	/*
+	 * Entries of a stream follow its packets without a gap, or the index is not believed. One
+	 * of no packet, as zeros are, ends it: a file of 50 GB without contents is not read.
+	 */
+	while (fread(&entry, sizeof(entry), 1, file) == 1 &&
+	       entry.bytes >= sizeof(struct rs_packet_head)) {
 		if (entry.stream != p->stream->index)
 			continue;
 		if (entry.offset != offset || entry.ts_end >= stamp || entry.bytes > p->size ||

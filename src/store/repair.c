@@ -335,13 +335,28 @@ static bool ends_changed(const struct rs_trace *trace, const struct rs_stream_en
 	return false;
 }
 
+/* Returns the bytes of a file up to its last newline, and with it. */
+static off_t whole_lines(FILE *file)
+{
+	char text[4096];
+	off_t at = 0, whole = 0;
+	size_t n;
+
+	while ((n = fread(text, 1, sizeof(text), file)) > 0) {
+		const char *newline = memrchr(text, '\n', n);
+
+		if (newline)
+			whole = at + (newline + 1 - text);
+		at += (off_t)n;
+	}
+	return whole;
+}
+
 /* Adds to the description what the streams have come to. Half a line at its end, where the
  * recorder was killed, goes. */
 static struct rs_error *write_ends(const struct rs_trace *trace)
 {
-	char *text = NULL;
-	size_t room = 0, whole = 0;
-	ssize_t len;
+	off_t whole;
 	FILE *file;
 	struct rs_error *err =
 		rs_folder_file(&trace->folder, "ringside/describe", O_RDWR, "r+", &file);
@@ -349,9 +364,8 @@ static struct rs_error *write_ends(const struct rs_trace *trace)
 
 	if (err)
 		return err;
-	while ((len = getline(&text, &room, file)) > 0 && text[len - 1] == '\n')
-		whole += (size_t)len;
-	bad = ftruncate(fileno(file), (off_t)whole) || fseek(file, (long)whole, SEEK_SET);
+	whole = whole_lines(file);
+	bad = ftruncate(fileno(file), whole) || fseeko(file, whole, SEEK_SET);
 	for (uint32_t i = 0; !bad && i < trace->describe.n_streams; i++) {
 		if (trace->describe.stream_end[i]->known)
 			rs_describe_write_end(file, i, trace->describe.stream_end[i]);
@@ -360,7 +374,6 @@ static struct rs_error *write_ends(const struct rs_trace *trace)
 	bad |= fclose(file) != 0;
 	if (bad)
 		err = rs_error_errno(errno, "%s/ringside/describe", trace->folder.path);
-	free(text);
 	return err;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/given.h"
 #include "source/acrn.h"
 
 #define FORMATS_MAX   4096u
@@ -293,11 +294,12 @@ static struct rs_error *line_add(struct acrn_view *v, const struct place *place,
 
 static struct rs_error *file_read(const char *path, char **text)
 {
-	FILE *file = fopen(path, "re");
+	FILE *file = NULL;
+	struct rs_error *err = rs_given_file(path, RS_GIVEN_FILE_OR_PIPE, &file);
 	size_t n;
 
-	if (!file)
-		return rs_error_create(RS_USAGE, "%s: %s", path, strerror(errno));
+	if (err)
+		return err;
 	*text = malloc(FILE_MAX + 1);
 	n = *text ? fread(*text, 1, FILE_MAX + 1, file) : 0;
 	fclose(file);
@@ -359,8 +361,8 @@ static void put_number(struct rs_out *out, const struct piece *p, struct value v
 	size_t n = sizeof(text), n_head = 0, len, zeros, fill;
 
 	do { /* never a division by what is not a constant */
-		text[--n] = digits[bits ? value.magnitude & ((1u << bits) - 1)
-					: value.magnitude % 10];
+		text[--n] =
+			digits[bits ? value.magnitude & ((1u << bits) - 1) : value.magnitude % 10];
 		value.magnitude = bits ? value.magnitude >> bits : value.magnitude / 10;
 	} while (value.magnitude);
 	if (value.negative || p->plus || p->blank)

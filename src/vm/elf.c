@@ -253,7 +253,7 @@ struct rs_error *rs_vm_image_load(struct rs_vm *vm, const char *path, struct rs_
 	struct loader l = { .vm = vm, .image = &image };
 	struct rs_error *err;
 
-	l.fd = open(path, O_RDONLY | O_CLOEXEC);
+	l.fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (l.fd < 0)
 		return rs_error_errno(errno, "%s", path);
 	err = image_read(&l, path);
