@@ -95,6 +95,7 @@ struct name {
 struct rs_schema {
 	const char *provider;
 	bool xen;
+	bool constant; /* what is being added is the catalogue's, whose texts are there forever */
 	struct rs_arena arena;
 	struct table *by_id;   /* to struct rs_event */
 	struct table *by_name; /* name id to struct name */
@@ -131,11 +132,16 @@ static const void *list_at(const void **const *list, uint32_t index)
 	return __atomic_load_n(list, __ATOMIC_ACQUIRE)[index];
 }
 
-/* A copy fit to print: a trace's description may say anything. */
-static char *word_copy(struct rs_arena *arena, const char *word)
+/* A copy fit to print: a trace's description may say anything. The catalogue's needs none. */
+static const char *word_copy(struct rs_schema *schema, const char *word)
 {
-	size_t len = strlen(word);
-	char *copy = rs_arena_text(arena, word, len);
+	size_t len;
+	char *copy;
+
+	if (schema->constant)
+		return word;
+	len = strlen(word);
+	copy = rs_arena_text(&schema->arena, word, len);
 
 	if (copy)
 		rs_utf8_mend(copy, len);
@@ -145,11 +151,14 @@ static char *word_copy(struct rs_arena *arena, const char *word)
 static struct rs_error *add_rows(struct rs_schema *schema, const struct rs_catalogue *catalogue,
 				 const char *provider)
 {
-	for (uint32_t i = 0; i < catalogue->n_rows; i++) {
+	struct rs_error *err = NULL;
+
+	schema->constant = true;
+	for (uint32_t i = 0; !err && i < catalogue->n_rows; i++) {
 		const struct rs_catalogue_row *row = &catalogue->rows[i];
 		struct rs_event event = {
 			.id = RS_ID(catalogue->number, row->n),
-			.provider = provider,
+			.provider = provider ? catalogue->provider : NULL,
 			.class_name = row->class_name,
 			.function = "",
 			.name = row->name,
@@ -158,12 +167,11 @@ static struct rs_error *add_rows(struct rs_schema *schema, const struct rs_catal
 			.n_fields = row->n_fields,
 			.kind = row->kind,
 		};
-		struct rs_error *err = rs_schema_add(schema, &event);
 
-		if (err)
-			return err;
+		err = rs_schema_add(schema, &event);
 	}
-	return NULL;
+	schema->constant = false;
+	return err;
 }
 
 struct rs_error *rs_schema_create(const char *provider, struct rs_schema **out)
@@ -173,7 +181,7 @@ struct rs_error *rs_schema_create(const char *provider, struct rs_schema **out)
 
 	if (!schema)
 		return rs_error_no_memory();
-	schema->provider = word_copy(&schema->arena, provider);
+	schema->provider = word_copy(schema, provider);
 	if (!schema->provider || !table_grow(&schema->arena, &schema->by_id) ||
 	    !table_grow(&schema->arena, &schema->by_name)) {
 		rs_schema_destroy(schema);
@@ -251,22 +259,22 @@ static bool same_event(const struct rs_event *a, const struct rs_event *b)
 	return true;
 }
 
-static bool copy_values(struct rs_arena *arena, struct rs_field *field)
+static bool copy_values(struct rs_schema *schema, struct rs_field *field)
 {
 	const struct rs_enum *from = field->values;
 	const char *name = field->values_name ? field->values_name : "none";
 	struct rs_enum *to;
 	size_t n = 0;
 
-	field->values_name = word_copy(arena, name);
-	if (!from)
+	field->values_name = word_copy(schema, name);
+	if (!from || schema->constant)
 		return field->values_name != NULL;
 	while (from[n].name)
 		n++;
-	field->values = to = rs_arena_alloc(arena, (n + 1) * sizeof(*to));
+	field->values = to = rs_arena_alloc(&schema->arena, (n + 1) * sizeof(*to));
 	for (size_t i = 0; to && i < n; i++) {
 		to[i].value = from[i].value;
-		to[i].name = word_copy(arena, from[i].name);
+		to[i].name = word_copy(schema, from[i].name);
 		if (!to[i].name)
 			return false;
 	}
@@ -287,9 +295,9 @@ static struct rs_field *copy_fields(struct rs_schema *schema, const struct rs_ev
 
 		fields[i] = *from;
 		fields[i].offset = (uint16_t)offset;
-		fields[i].name = word_copy(arena, from->name);
-		fields[i].unit = word_copy(arena, unit);
-		if (!copy_values(arena, &fields[i]) || !fields[i].name || !fields[i].unit)
+		fields[i].name = word_copy(schema, from->name);
+		fields[i].unit = word_copy(schema, unit);
+		if (!copy_values(schema, &fields[i]) || !fields[i].name || !fields[i].unit)
 			return NULL;
 		offset += rs_type_bytes(from->type);
 		if (from->type == RS_TYPE_TEXT)
@@ -383,8 +391,9 @@ struct rs_error *rs_schema_add(struct rs_schema *schema, const struct rs_event *
 	if (have)
 		return rs_error_create(RS_DAMAGED, "event 0x%llx is %s already",
 				       (unsigned long long)event->id, have->probe);
-	err = check_words(event);
-	if (!err)
+	/* tests/unit/event_catalogue.c checks the catalogue's. */
+	err = schema->constant ? NULL : check_words(event);
+	if (!err && !schema->constant)
 		err = check_fields(event, RS_RECORD_PAYLOAD_MAX - lead);
 	if (err)
 		return rs_error_wrap(err, "event '%.63s'", event->name);
@@ -395,12 +404,13 @@ struct rs_error *rs_schema_add(struct rs_schema *schema, const struct rs_event *
 		 event->name);
 	*copy = *event;
 	copy->lead_bytes = lead;
-	copy->provider = provider == schema->provider ? provider : word_copy(arena, provider);
-	copy->class_name = word_copy(arena, event->class_name);
-	copy->function = word_copy(arena, function);
-	copy->name = word_copy(arena, event->name);
-	copy->help = word_copy(arena, help);
-	copy->probe = word_copy(arena, probe);
+	copy->provider = provider == schema->provider ? provider : word_copy(schema, provider);
+	copy->class_name = word_copy(schema, event->class_name);
+	copy->function = word_copy(schema, function);
+	copy->name = word_copy(schema, event->name);
+	copy->help = word_copy(schema, help);
+	copy->probe = schema->constant ? rs_arena_text(arena, probe, strlen(probe))
+				       : word_copy(schema, probe);
 	copy->fields = copy_fields(schema, event, copy);
 	copy->index = schema->n_events;
 	if (!copy->provider || !copy->class_name || !copy->function || !copy->name || !copy->help ||

@@ -34,6 +34,25 @@ static void check_row(const struct rs_catalogue *catalogue, const struct rs_cata
 	}
 }
 
+/* A schema does not check rows of the catalogue again: here each is an event like others. */
+static void check_as_event(const struct rs_catalogue *catalogue, const struct rs_catalogue_row *row)
+{
+	const struct rs_event event = { .id = RS_ID(RS_IDS_USER, row->n),
+					.provider = catalogue->provider,
+					.class_name = row->class_name,
+					.name = row->name,
+					.help = row->help,
+					.fields = row->fields,
+					.n_fields = row->n_fields,
+					.kind = row->kind };
+	struct rs_schema *schema;
+
+	REQUIRE_OK(rs_schema_create("test", &schema));
+	rs_schema_set_xen(schema);
+	CHECK_OK(rs_schema_add(schema, &event));
+	rs_schema_destroy(schema);
+}
+
 TEST(rows_are_sound_and_ids_are_given_once)
 {
 	uint64_t ids[512];
@@ -47,6 +66,7 @@ TEST(rows_are_sound_and_ids_are_given_once)
 		CHECK(c->number != RS_IDS_USER);
 		for (uint32_t j = 0; j < c->n_rows; j++) {
 			check_row(c, &c->rows[j]);
+			check_as_event(c, &c->rows[j]);
 			REQUIRE(n < 512);
 			ids[n] = RS_ID(c->number, c->rows[j].n);
 			for (size_t k = 0; k < n; k++)
