@@ -35,10 +35,15 @@ struct rs_foreign {
 	struct rs_foreign_tally tally;
 };
 
+struct rs_xen_decoder;
+
 /* What a file may not say itself. */
 struct rs_foreign_options {
 	uint64_t freq_hz;    /* of its stamps; 0: not told */
 	const char *xen_log; /* a file with Xen's boot messages, which say it; or NULL */
+	/* For who reads many of Xen's files, one at a time: a decoder that rs_xen_decoder_init()
+	 * made, which each of them uses and gives back; or NULL. It outlives the source. */
+	struct rs_xen_decoder *decoder;
 };
 
 struct rs_importer {

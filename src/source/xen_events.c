@@ -370,12 +370,20 @@ struct rs_error *rs_xen_events_gather(struct rs_xen_events *x)
 /* ---- making one ----------------------------------------------------------------------------- */
 
 struct rs_error *rs_xen_events_init(struct rs_xen_events *x, struct rs_xen_records *records,
-				    const struct rs_clock *clock, struct rs_foreign_tally *tally)
+				    const struct rs_clock *clock, struct rs_foreign_tally *tally,
+				    struct rs_xen_decoder *lent)
 {
-	struct rs_error *err = rs_xen_decoder_init(&x->decoder);
+	struct rs_error *err = lent ? NULL : rs_xen_decoder_init(&x->decoder);
 
 	if (err)
 		return err;
+	if (lent) {
+		x->decoder = *lent;
+		x->decoder.clock = (struct rs_clock){ .name = "tsc" };
+		x->decoder.isa = RS_XEN_VMX;
+		x->decoder.unknown = 0;
+		x->lent = lent;
+	}
 	x->records = records;
 	x->clock = clock;
 	x->tally = tally;
@@ -387,5 +395,8 @@ struct rs_error *rs_xen_events_init(struct rs_xen_events *x, struct rs_xen_recor
 void rs_xen_events_deinit(struct rs_xen_events *x)
 {
 	rs_xen_vcpus_deinit(&x->vcpus);
-	rs_xen_decoder_deinit(&x->decoder);
+	if (x->lent)
+		*x->lent = x->decoder;
+	else
+		rs_xen_decoder_deinit(&x->decoder);
 }

@@ -25,6 +25,7 @@ struct rs_xen_events {
 	const struct rs_clock *clock;
 	struct rs_foreign_tally *tally;
 	struct rs_xen_decoder decoder;
+	struct rs_xen_decoder *lent; /* where it comes from; NULL: it is our own */
 	struct rs_xen_vcpus vcpus;
 	bool freq_known;   /* or estimated: times can be compared with Xen's */
 	uint64_t lost_tsc; /* of the last loss: what was known of before is not known */
@@ -38,9 +39,10 @@ struct rs_xen_events {
 };
 
 /* Of one of zero bytes. What is pointed to must outlive it; the clock may be set later, and with it
- * the decoder's. */
+ * the decoder's. lent: a decoder to use, which rs_xen_events_deinit() gives back; NULL: its own. */
 struct rs_error *rs_xen_events_init(struct rs_xen_events *events, struct rs_xen_records *records,
-				    const struct rs_clock *clock, struct rs_foreign_tally *tally);
+				    const struct rs_clock *clock, struct rs_foreign_tally *tally,
+				    struct rs_xen_decoder *lent);
 void rs_xen_events_deinit(struct rs_xen_events *events); /* also one of zero bytes */
 
 /* Takes records and makes views of them, until there is room for no more or nothing to take. The

@@ -320,7 +320,7 @@ struct rs_error *rs_xen_live_create(const struct rs_xen_live_options *options,
 	l->began_tsc = rs_clock_now(options->clock);
 	l->broken = calloc(options->n + 1, sizeof(*l->broken));
 	err = l->broken ? rs_xen_events_init(&l->events, &l->records, &l->foreign.clock,
-					     &l->foreign.tally)
+					     &l->foreign.tally, NULL)
 			: rs_error_no_memory();
 	if (err) {
 		live_destroy(&l->foreign.source);

@@ -257,7 +257,7 @@ struct rs_error *rs_xentrace_open_fd(int fd, const char *path, const void *head,
 	x->file_open = !err;
 	if (!err)
 		err = rs_xen_events_init(&x->events, &x->file.of, &x->foreign.clock,
-					 &x->foreign.tally);
+					 &x->foreign.tally, options ? options->decoder : NULL);
 	if (!err)
 		err = survey(x, options ? options : &none);
 	if (err)

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ITEMS_MAX (1u << 17)
-#define CPUS_MAX  256u /* beyond, skew is not looked for */
-#define PASSES	  16u  /* how far out of order a vCPU's changes are found again */
+#define ITEMS_MAX  (1u << 17)
+#define ITEMS_ROOM 256u /* at first; twice as many when they are full */
+#define CPUS_MAX   256u /* beyond, skew is not looked for */
+#define PASSES	   16u	/* how far out of order a vCPU's changes are found again */
 /* A run so long may be of more than 4.29 s, which 32 bits of ns do not hold: at 5 GHz it is not. */
 #define RUN_CYCLES_MAX UINT64_C(2000000000)
 #define RUN_DELAY_NS   100000  /* until a run is traced */
@@ -33,17 +34,41 @@ struct making {
 	struct item *items;
 	struct runs *runs; /* the last is being added to */
 	uint32_t n, n_runs;
+	uint32_t room, runs_room;
+	bool no_memory;
 	/* Where Xen last told on this CPU how long its vCPU had run. */
 	uint32_t told_pcpu, told_ns;
 	uint64_t told_tsc; /* 0: it has not, or records were lost since */
 };
+
+/* Makes room in *list for one more than n of `bytes` each, ITEMS_MAX at most. Returns whether. */
+static bool room_make(struct making *m, void *list, uint32_t n, uint32_t *room, size_t bytes)
+{
+	void *at;
+	uint32_t want = *room ? *room * 2 : ITEMS_ROOM;
+
+	if (n < *room)
+		return true;
+	if (n == ITEMS_MAX)
+		return false;
+	memcpy(&at, list, sizeof(at)); /* of whatever type */
+	at = reallocarray(at, want, bytes);
+	if (!at) {
+		m->no_memory = true;
+		return false;
+	}
+	memcpy(list, &at, sizeof(at));
+	*room = want;
+	return true;
+}
 
 /* Runs that are to be added together: the small delays until each is traced add up to nothing, for
  * one run ends where the next begins. */
 static void runs_break(struct making *m)
 {
 	m->told_tsc = 0;
-	if (m->runs[m->n_runs].n && m->n_runs + 1 < ITEMS_MAX)
+	if (m->runs[m->n_runs].n &&
+	    room_make(m, &m->runs, m->n_runs + 1, &m->runs_room, sizeof(*m->runs)))
 		m->n_runs++;
 	m->runs[m->n_runs] = (struct runs){ 0 };
 }
@@ -103,7 +128,7 @@ static void see(void *ctx, const struct rs_xen_record *record, uint64_t tsc, uin
 			runs_break(m);
 		return;
 	}
-	if (m->n < ITEMS_MAX && record->stamped)
+	if (record->stamped && room_make(m, &m->items, m->n, &m->room, sizeof(*m->items)))
 		m->items[m->n++] = item;
 }
 
@@ -321,10 +346,9 @@ struct rs_error *rs_xen_survey_make(const struct rs_xen_records *records, uint64
 	struct rs_error *err;
 
 	*survey = (struct rs_xen_survey){ 0 };
-	m.items = malloc(ITEMS_MAX * sizeof(*m.items));
-	m.runs = malloc(ITEMS_MAX * sizeof(*m.runs));
 	survey->skews = calloc(records->n_pcpus + 1, sizeof(*survey->skews));
-	if (!m.items || !m.runs || !survey->skews) {
+	if (!room_make(&m, &m.items, 0, &m.room, sizeof(*m.items)) ||
+	    !room_make(&m, &m.runs, 0, &m.runs_room, sizeof(*m.runs)) || !survey->skews) {
 		free(m.items);
 		free(m.runs);
 		rs_xen_survey_deinit(survey);
@@ -335,7 +359,7 @@ struct rs_error *rs_xen_survey_make(const struct rs_xen_records *records, uint64
 	qsort(m.items, m.n, sizeof(*m.items), by_vcpu);
 	runs_break(&m);
 	frequency(survey, m.runs, m.n_runs);
-	err = find_skew(&m, records->n_pcpus, skew_max);
+	err = m.no_memory ? rs_error_no_memory() : find_skew(&m, records->n_pcpus, skew_max);
 	free(m.items);
 	free(m.runs);
 	if (err)
