@@ -148,7 +148,7 @@ int main(void)
 {
 	static double t[4][ROUNDS];
 	void (*const runs[4])(void) = { ours, line, acrn, message };
-	struct rs_log_options options = { .path = "shm:ringside-bench-log" };
+	struct rs_log_options options = { .path = "/dev/shm/ringside-bench-log" };
 	struct rs_error *err;
 	double m[4];
 

@@ -17,8 +17,12 @@
  * no put into the ring is under way, and none will begin. So a put costs no barrier, and what was
  * put is in the ring to the last record when the lender reads it for the last time.
  *
- * Trust: a borrower trusts its lender (both are of one user: files have mode 0600). A lender trusts
- * nothing: a borrower that never ends its put costs it its patience, and no more.
+ * Trust: the lender and its borrowers are processes of one user, or the lender is root's. Both
+ * refuse a board or a ring of any other user, one to which others can write, and links (ring.h). A
+ * lender trusts nothing that it reads: a borrower that never ends its put costs it its patience,
+ * and no more.
+ *
+ * PATH may be shm:NAME (ring.h).
  */
 #ifndef RINGSIDE_LEND_H
 #define RINGSIDE_LEND_H

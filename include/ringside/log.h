@@ -54,8 +54,9 @@ void rs_log_thread(const char *name);
 void rs_log_set_level(enum rs_log_sink sink, uint32_t level);
 
 struct rs_log_options {
-	/* The memory: a file, or shm:NAME in /dev/shm; made if it is not there. NULL:
-	 * shm:ringside-log-PROGRAM. One that is there keeps its size and lanes. */
+	/* The memory: a file, or shm:NAME (ring.h says where that is); made if it is not there.
+	 * NULL: shm:ringside-log-PROGRAM. One that is there keeps its size and lanes. RS_FAILED: it
+	 * is a link, another user's file, or a file that others can write to. */
 	const char *path;
 	const char *name;     /* of the program; NULL: as the kernel has it */
 	uint64_t bytes;	      /* of both halves; 0: RS_LOG_BYTES */

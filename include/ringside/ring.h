@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Memory for rings, and rings by purpose. sbuf.h is the ring itself, in whatever memory.
+ *
+ * A file that several processes map must belong to the user of this process or to root, and nobody
+ * else may write to it: another user could truncate it, and so kill each process that maps it. A
+ * file with a second name (a hard link) and a symbolic link are refused too, and so is a file of
+ * more than RS_SBUF_SIZE_MAX bytes and a header. A file that is made has mode 0600.
+ *
+ * The name "shm:NAME" stands for the file NAME in /run/ringside for root, and for other users in
+ * /run/user/UID/ringside, or in /dev/shm/ringside-UID if the system has not made /run/user/UID. The
+ * directory is made with mode 0700 when it is needed; one that others can enter is refused.
  */
 #ifndef RINGSIDE_RING_H
 #define RINGSIDE_RING_H
@@ -19,11 +28,11 @@ struct rs_ring_memory {
 /* Shared with children of this process only. */
 struct rs_error *rs_ring_map_anonymous(size_t bytes, struct rs_ring_memory *memory);
 
-/* A file that must not exist yet, made with these bytes; removed by rs_ring_unmap(). A path that
- * starts with "shm:" is a name in /dev/shm. */
+/* A file that must not exist yet, made with these bytes; removed by rs_ring_unmap(). */
 struct rs_error *rs_ring_map_create(const char *path, size_t bytes, struct rs_ring_memory *memory);
 
-/* A file or device that exists, whole; it stays. bytes 0 means the file's size. */
+/* A file or device that exists, whole; it stays. bytes 0 means the file's size. RS_FAILED: others
+ * can write to it, or it is a link. */
 struct rs_error *rs_ring_map_existing(const char *path, size_t bytes,
 				      struct rs_ring_memory *memory);
 

@@ -13,6 +13,7 @@
 #include "log/collect.h"
 #include "log/files.h"
 #include "log/memory.h"
+#include "ring/shared.h"
 
 #define PATHS_MAX RS_LOG_LANES_MAX
 #define POLL_MS	  100
@@ -60,7 +61,8 @@ static const char doc[] =
 	"PATH is the memory of a program that logs (ringside/log.h): a file, or shm:NAME; or rings "
 	"of "
 	"ACRN's form, a file or device (/dev/acrn_hvlog_cur_0) for each CPU. Without one: the "
-	"memory in /dev/shm if there is one only, else ACRN's devices.\n\n"
+	"memory shm:ringside-log-* of this user's programs if there is one only, else ACRN's "
+	"devices. A file must belong to root or to this user, and nobody else may write to it.\n\n"
 	"Lines that are missing are told by a line with their number, CPUs and time.\n\n"
 	"'ringside log level' shows the levels of a program that runs, or sets them: 1 fatal, 2 "
 	"acrn, "
@@ -213,24 +215,30 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 /* ---- where the log is ----------------------------------------------------------------------- */
 
-/* /dev/shm/ringside-log-*, if it is one; else ACRN's devices. found keeps the names. */
+/* The log of this user's programs, if there is only one; else ACRN's devices. found keeps the
+ * names. */
 static struct rs_error *find(struct arguments *a, glob_t *found)
 {
+	char folder[RS_SHARED_FOLDER_MAX];
+	struct rs_error *err;
 	size_t n;
 
 	if (a->n_paths)
 		return NULL;
-	if (glob("/dev/shm/ringside-log-*", 0, NULL, found) && !a->set && !a->last)
+	err = rs_shared_find("ringside-log-*", found);
+	if (err)
+		return err;
+	if (!found->gl_pathc && !a->set && !a->last)
 		glob("/dev/acrn_hvlog_cur_*", 0, NULL, found);
 	else if (found->gl_pathc > 1)
-		return rs_error_create(RS_USAGE,
-				       "there are %zu logs in /dev/shm: which? %s, for one",
+		return rs_error_create(RS_USAGE, "there are %zu logs: which? %s, for one",
 				       found->gl_pathc, found->gl_pathv[0]);
 	n = found->gl_pathc;
 	if (!n)
 		return rs_error_create(RS_FAILED,
-				       "there is no /dev/shm/ringside-log-*%s: nobody logs, or it "
-				       "must be named",
+				       "there is no %s/ringside-log-*%s: no program of this user "
+				       "logs, or its log must be named",
+				       rs_shared_folder(folder),
 				       a->set || a->last ? "" : ", and no /dev/acrn_hvlog_cur_*");
 	for (size_t i = 0; i < n && i < PATHS_MAX; i++)
 		a->paths[a->n_paths++] = found->gl_pathv[i];

@@ -33,7 +33,7 @@ enum { KEY_SBUF = 512, KEY_KEEP, KEY_CREATE };
 static const struct argp_option options[] = {
 	{ "sbuf", KEY_SBUF, "PATH...", 0,
 	  "Rings of ACRN's layout that another program writes, of traces or of logs: devices "
-	  "(/dev/acrn_trace_*, /dev/acrn_hvlog_*), files (/dev/shm/...)",
+	  "(/dev/acrn_trace_*, /dev/acrn_hvlog_*), files, shm:NAME",
 	  1 },
 	{ "keep", KEY_KEEP, NULL, 0,
 	  "With --sbuf: also what was in the rings before; else it is skipped", 3 },

@@ -11,6 +11,7 @@
 
 #include "cli/numbers.h"
 #include "record/sbuf_source.h"
+#include "ring/shared.h"
 
 #define RING_BYTES     (4u << 20) /* as ACRN's own: TRACE_SBUF_SIZE */
 #define RING_BYTES_MIN (sizeof(struct rs_sbuf) + RS_SBUF_ELE_NUM_MIN * RS_SLOT_BYTES)
@@ -20,7 +21,7 @@ enum { KEY_SBUF = 608, KEY_CREATE, KEY_KEEP };
 static const struct argp_option options[] = {
 	{ "sbuf", KEY_SBUF, "PATH...", 0,
 	  "Run it live, on rings of ACRN's layout that another program writes, of traces or of "
-	  "logs: devices (/dev/acrn_trace_*, /dev/acrn_hvlog_*), files (/dev/shm/...)",
+	  "logs: devices (/dev/acrn_trace_*, /dev/acrn_hvlog_*), files, shm:NAME",
 	  3 },
 	{ "create", KEY_CREATE, "N", 0,
 	  "With --sbuf PATH: make N rings, PATH.0 and so on, and lend them to the programs that "
@@ -88,11 +89,13 @@ static bool is_ring(const char *path)
 	bool is = false;
 	int fd;
 
+	if (rs_shared_is_name(path))
+		return true;
 	if (!strchr(path, '/') || stat(path, &st))
 		return false;
 	if (S_ISCHR(st.st_mode))
 		return true;
-	fd = S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+	fd = S_ISREG(st.st_mode) ? open(path, O_RDONLY | RS_SHARED_FLAGS) : -1;
 	if (fd >= 0) {
 		is = read(fd, &magic, sizeof(magic)) == sizeof(magic) && magic == RS_SBUF_MAGIC;
 		close(fd);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "log/memory.h"
+#include "ring/shared.h"
 #include <ringside/overwrite.h>
 
 #define ELEMENTS_ROUND 65536u /* that one lane may give before the next has its turn */
@@ -422,16 +423,13 @@ static bool is_regular(const char *path)
 {
 	struct stat st;
 
-	return !strncmp(path, "shm:", 4) || (!stat(path, &st) && S_ISREG(st.st_mode));
+	return rs_shared_is_name(path) || (!lstat(path, &st) && S_ISREG(st.st_mode));
 }
 
 static struct rs_error *open_read(struct feed *f)
 {
 	f->kind = FEED_READ;
-	f->fd = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (f->fd < 0 && errno == EBUSY)
-		return rs_error_create(RS_FAILED, "%s: another program reads it", f->path);
-	return f->fd < 0 ? rs_error_errno(errno, "%s", f->path) : NULL;
+	return rs_shared_open(f->path, O_RDONLY, RS_SHARED_ANY, &f->fd);
 }
 
 static struct rs_error *open_sbuf(struct feed *f)

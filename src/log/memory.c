@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "ring/shared.h"
 #include <ringside/overwrite.h>
 
 #define WAIT_MS	  10
@@ -72,7 +74,7 @@ static void name_of(const char *path, char name[RS_LOG_NAME_MAX])
 	const char *last = strrchr(path, '/');
 
 	last = last ? last + 1 : path;
-	if (!strncmp(last, "shm:", 4))
+	if (rs_shared_is_name(last))
 		last += 4;
 	snprintf(name, RS_LOG_NAME_MAX, "%s", last);
 }
@@ -164,27 +166,32 @@ static struct rs_error *create(const char *path, const struct rs_log_options *op
 	return err;
 }
 
-static bool exists(const char *path)
+/* A symbolic link exists, though it may lead nowhere. */
+static struct rs_error *exists(const char *name, bool *is)
 {
-	char full[4096];
+	char *path;
+	struct rs_error *err = rs_shared_path(name, false, &path);
+	struct stat st;
 
-	if (!strncmp(path, "shm:", 4)) {
-		snprintf(full, sizeof(full), "/dev/shm/%s", path + 4);
-		path = full;
-	}
-	return !access(path, F_OK);
+	if (err)
+		return err;
+	*is = !lstat(path, &st);
+	free(path);
+	return NULL;
 }
 
 /* A file that a maker who was killed left empty, or without a head, is taken for a new one. */
 static struct rs_error *make(const struct rs_log_options *options, struct rs_log_memory *memory)
 {
 	const char *path = options->path;
-	struct rs_error *err;
+	bool is_there = false;
+	struct rs_error *err = exists(path, &is_there);
 
 	*memory = (struct rs_log_memory){ .map.fd = -1 };
-	if (!exists(path))
+	if (!err && !is_there)
 		return create(path, options, memory);
-	err = rs_ring_map_existing(path, 0, &memory->map);
+	if (!err)
+		err = rs_ring_map_existing(path, 0, &memory->map);
 	if (err)
 		return err;
 	err = lock_apart(path, memory);

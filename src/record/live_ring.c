@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "ring/guard.h"
+#include "ring/shared.h"
 #include <ringside/error.h>
 #include <ringside/log_ring.h>
 
@@ -287,11 +288,9 @@ static struct rs_error *open_fd(int fd, const char *path, bool keep, struct rs_l
 		err = map_device(fd, path, r);
 		*none = !err && !r->mem;
 		by_read = err && is_no_map(fd);
-	} else if (S_ISFIFO(st.st_mode)) {
+	} else { /* a FIFO */
 		err = NULL;
 		by_read = true;
-	} else {
-		return rs_error_create(RS_USAGE, "%s: neither a file nor a device", path);
 	}
 	if (by_read) {
 		rs_error_free(err);
@@ -310,21 +309,18 @@ struct rs_error *rs_live_ring_open(const char *path, bool keep, const struct rs_
 	int fd;
 
 	*out = NULL;
-	fd = again ? fcntl(before->fd, F_DUPFD_CLOEXEC, 0)
-		   : open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 && errno == ENOENT)
-		return NULL;
-	if (fd < 0 && errno == EBUSY)
-		return rs_error_create(RS_FAILED, "%s: another program reads it", path);
+	fd = again ? fcntl(before->fd, F_DUPFD_CLOEXEC, 0) : open(path, O_RDWR | RS_SHARED_FLAGS);
 	if (fd < 0)
-		return rs_error_errno(errno, "%s: can't open it", path);
+		return errno == ENOENT ? NULL : rs_shared_open_error(errno, path);
 	r = calloc(1, sizeof(*r));
 	if (!r) {
 		close(fd);
 		return rs_error_no_memory();
 	}
 	r->fd = -1;
-	err = open_fd(fd, path, keep, r, epoch, &none);
+	err = rs_shared_check(fd, path, RS_SHARED_ANY);
+	if (!err)
+		err = open_fd(fd, path, keep, r, epoch, &none);
 	close(fd);
 	if (err || none)
 		rs_live_ring_close(r);
@@ -488,5 +484,5 @@ bool rs_live_ring_is_replaced(const struct rs_live_ring *ring, const char *path)
 {
 	struct stat st;
 
-	return !stat(path, &st) && (st.st_dev != ring->device || st.st_ino != ring->inode);
+	return !lstat(path, &st) && (st.st_dev != ring->device || st.st_ino != ring->inode);
 }

@@ -2,8 +2,9 @@
 /*
  * A ring that another program writes, by its path: a file that can be mapped, a device. Of a trace,
  * or of a log (event/log_port.h), by the size of its elements; a device that can't be mapped, and a
- * FIFO, give a log's elements by read(), as ACRN's do. All that is there is hostile: the file may
- * be cut short (ring/guard.h), its header may change at any time.
+ * FIFO, give a log's elements by read(), as ACRN's do. It
+ * belongs to root or this user (ring/shared.h), but what is in it is hostile: its writer may cut it
+ * short (ring/guard.h), its header may change at any time.
  *
  *	open -> port, which the recorder's thread drains -> state, for anybody -> close
  *
@@ -23,8 +24,8 @@ struct rs_live_ring;
 
 enum rs_live_state {
 	RS_LIVE_RUNS,
-	RS_LIVE_ANEW, /* somebody has begun it anew, or broken it: no more comes of this one */
-	RS_LIVE_CUT,  /* the memory went away: the file was cut short */
+	RS_LIVE_ANEW,	/* somebody has begun it anew, or broken it: no more comes of this one */
+	RS_LIVE_CUT,	/* the memory went away: the file was cut short */
 	RS_LIVE_FAILED, /* it can't be read() any more */
 };
 
@@ -41,7 +42,7 @@ void rs_live_ring_close(struct rs_live_ring *ring); /* NULL is nothing */
 
 struct rs_port rs_live_ring_port(struct rs_live_ring *ring);
 enum rs_live_state rs_live_ring_state(const struct rs_live_ring *ring);
-uint64_t rs_live_ring_skipped(const struct rs_live_ring *ring); /* elements */
+uint64_t rs_live_ring_skipped(const struct rs_live_ring *ring);		     /* elements */
 const struct rs_log_port *rs_live_ring_log(const struct rs_live_ring *ring); /* NULL: a trace */
 bool rs_live_ring_overwrites(const struct rs_live_ring *ring);
 

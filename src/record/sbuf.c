@@ -7,6 +7,7 @@
 
 #include "record/live_ring.h"
 #include "record/port.h"
+#include "ring/shared.h"
 #include "source/acrn.h"
 
 #define PATIENCE_MS 1000 /* for borrowers that are within a put */
@@ -41,6 +42,17 @@ struct rs_sbuf_recording {
 
 /* ---- making one ----------------------------------------------------------------------------- */
 
+static struct rs_error *place_fill(struct place *place, const char *name)
+{
+	struct rs_error *err = rs_shared_path(name, false, &place->path);
+	const char *slash = err ? NULL : strrchr(place->path, '/');
+
+	if (err)
+		return err;
+	place->name = strdup(slash && slash[1] ? slash + 1 : place->path);
+	return place->name ? NULL : rs_error_no_memory();
+}
+
 static struct rs_error *places_fill(struct rs_sbuf_recording *r,
 				    const struct rs_sbuf_options *options)
 {
@@ -49,22 +61,19 @@ static struct rs_error *places_fill(struct rs_sbuf_recording *r,
 	r->places = calloc(n + 1, sizeof(*r->places));
 	if (!r->places)
 		return rs_error_no_memory();
-	for (; r->n < n; r->n++) {
+	while (r->n < n) {
 		struct place *place = &r->places[r->n];
-		const char *path =
-			options->create ? rs_lender_path(r->lender, r->n) : options->paths[r->n];
-		const char *slash = strrchr(path, '/');
+		struct rs_error *err =
+			place_fill(place, options->create ? rs_lender_path(r->lender, r->n)
+							  : options->paths[r->n]);
 
-		for (uint32_t i = 0; i < r->n; i++) {
-			if (!strcmp(path, r->places[i].path))
-				return rs_error_create(RS_USAGE, "%s is given twice", path);
+		for (uint32_t i = 0; !err && i < r->n; i++) {
+			if (!strcmp(place->path, r->places[i].path))
+				err = rs_error_create(RS_USAGE, "%s is given twice", place->path);
 		}
-		place->path = strdup(path);
-		place->name = strdup(slash && slash[1] ? slash + 1 : path);
-		if (!place->path || !place->name) {
-			r->n++; /* half of it is there */
-			return rs_error_no_memory();
-		}
+		r->n++; /* where that failed, half of it may be there */
+		if (err)
+			return err;
 	}
 	return NULL;
 }

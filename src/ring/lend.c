@@ -17,12 +17,22 @@
 #include <unistd.h>
 
 #include "ring/guard.h"
+#include "ring/shared.h"
 #include <ringside/ring.h>
 
 #define BOARD_MAGIC  UINT64_C(0x31646e656c2d7372) /* "rs-lend1" */
 #define BUSY_TICK_NS 200000
 
 /* ---- the board ------------------------------------------------------------------------------ */
+
+/* Gives a file its name, unless there is such a file. A hard link would leave it with two names for
+ * a moment, which those who open it refuse; it is for file systems without RENAME_NOREPLACE. */
+static bool name_give(const char *temp, const char *path)
+{
+	if (!renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_NOREPLACE))
+		return true;
+	return errno == EEXIST || (errno == EINVAL && (!link(temp, path) || errno == EEXIST));
+}
 
 /* A whole board under another name, which then gets its own: nobody sees half of one. */
 static struct rs_error *board_make(const char *path)
@@ -42,7 +52,7 @@ static struct rs_error *board_make(const char *path)
 	}
 	if (write(fd, &board, sizeof(board)) != (ssize_t)sizeof(board))
 		err = rs_error_errno(errno ? errno : ENOSPC, "%s", temp);
-	else if (link(temp, path) && errno != EEXIST)
+	else if (!name_give(temp, path))
 		err = rs_error_errno(errno, "%s: can't create it", path);
 	unlink(temp);
 	close(fd);
@@ -58,7 +68,7 @@ static struct rs_error *board_map(int fd, const char *path, struct rs_lend_board
 
 	if (fstat(fd, &st))
 		return rs_error_errno(errno, "%s", path);
-	if (!S_ISREG(st.st_mode) || st.st_size != (off_t)sizeof(**board) ||
+	if (st.st_size != (off_t)sizeof(**board) ||
 	    pread(fd, &magic, sizeof(magic), 0) != (ssize_t)sizeof(magic) || magic != BOARD_MAGIC)
 		return rs_error_create(RS_USAGE, "%s: it is there, and no board of lent rings",
 				       path);
@@ -72,7 +82,7 @@ static struct rs_error *board_map(int fd, const char *path, struct rs_lend_board
 /* Opens and maps the board, which is made if there is none. */
 static struct rs_error *board_open(const char *path, int *fd, struct rs_lend_board **board)
 {
-	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+	const int flags = O_RDWR | RS_SHARED_FLAGS;
 	struct rs_error *err;
 
 	*fd = open(path, flags);
@@ -83,8 +93,10 @@ static struct rs_error *board_open(const char *path, int *fd, struct rs_lend_boa
 		*fd = open(path, flags);
 	}
 	if (*fd < 0)
-		return rs_error_errno(errno, "%s", path);
-	err = board_map(*fd, path, board);
+		return rs_shared_open_error(errno, path);
+	err = rs_shared_check(*fd, path, RS_SHARED_FILE);
+	if (!err)
+		err = board_map(*fd, path, board);
 	if (err)
 		close(*fd);
 	return err;
@@ -133,13 +145,13 @@ struct rs_error *rs_lent_open(const char *path, uint32_t id, struct rs_lent **ou
 	lent = calloc(1, sizeof(*lent));
 	if (!lent)
 		return rs_error_no_memory();
-	lent->path = strdup(path);
-	if (!lent->path) {
+	err = rs_shared_path(path, true, &lent->path);
+	if (err) {
 		free(lent);
-		return rs_error_no_memory();
+		return err;
 	}
 	lent->id = id;
-	err = board_open(path, &fd, &lent->board);
+	err = board_open(lent->path, &fd, &lent->board);
 	if (!err) {
 		close(fd);
 		lent->place = &lent->board->places[id];
@@ -167,14 +179,18 @@ static void ring_drop(struct rs_lent *lent)
 static void ring_take(struct rs_lent *lent)
 {
 	char *path = ring_path(lent->path, lent->id);
-	int fd = path ? open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+	struct rs_error *err = path ? NULL : rs_error_no_memory();
 	struct stat st;
 	void *mem;
+	int fd = -1;
 
+	if (!err)
+		err = rs_shared_open(path, O_RDWR, RS_SHARED_FILE, &fd);
 	free(path);
+	rs_error_free(err);
 	if (fd < 0)
 		return;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
+	if (!fstat(fd, &st) && st.st_size > 0) {
 		lent->bytes = (size_t)st.st_size;
 		mem = mmap(NULL, lent->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		lent->mem = mem == MAP_FAILED ? NULL : mem;
@@ -218,7 +234,7 @@ struct rs_lender {
 	uint32_t n;
 	bool is_lent;
 	char *paths[RS_LEND_IDS_MAX]; /* of rings that there are */
-	/* Of an access to the board, which others can cut short. */
+	/* Of an access to the board, which other processes of this user can cut short. */
 	bool lends;
 	uint32_t id;
 	uint32_t read;
@@ -282,7 +298,7 @@ static struct rs_error *ring_make(const struct rs_lend_options *options, const c
 	if (options->keep && ring_is_there(path))
 		return NULL;
 	if (unlink(path) && errno != ENOENT)
-		return rs_error_errno(errno, "%s", path);
+		return rs_error_errno(errno, "%s is there already: can't remove it", path);
 	err = rs_ring_map_create(path, options->ring_bytes, &memory);
 	if (err)
 		return err;
@@ -301,27 +317,25 @@ static struct rs_error *ring_make(const struct rs_lend_options *options, const c
 struct rs_error *rs_lender_create(const struct rs_lend_options *options, struct rs_lender **out)
 {
 	struct rs_lender *lender = calloc(1, sizeof(*lender));
-	struct rs_error *err = NULL;
+	struct rs_error *err;
 
 	if (!lender)
 		return rs_error_no_memory();
 	lender->fd = -1;
-	lender->path = strdup(options->path);
-	if (!lender->path)
-		err = rs_error_no_memory();
-	else if (!options->n || options->n > RS_LEND_IDS_MAX)
+	err = rs_shared_path(options->path, true, &lender->path);
+	if (!err && (!options->n || options->n > RS_LEND_IDS_MAX))
 		err = rs_error_create(RS_USAGE, "%u rings; it can be 1 to %u", options->n,
 				      RS_LEND_IDS_MAX);
 	if (!err)
-		err = board_open(options->path, &lender->fd, &lender->board);
+		err = board_open(lender->path, &lender->fd, &lender->board);
 	if (err) {
 		lender->fd = -1;
 	} else if (flock(lender->fd, LOCK_EX | LOCK_NB)) {
 		err = rs_error_create(RS_USAGE, "%s: another recorder lends its rings there",
-				      options->path);
+				      lender->path);
 	}
 	for (uint32_t i = 0; !err && i < options->n; i++) {
-		char *path = ring_path(options->path, i);
+		char *path = ring_path(lender->path, i);
 
 		err = path ? ring_make(options, path) : rs_error_no_memory();
 		if (err)

@@ -2,7 +2,8 @@
 /*
  * Memory for rings: anonymous, a new file, a file or device that exists. Whoever maps owns the
  * mapping and gives it back with rs_ring_unmap(). A file made here is filled at once, so that
- * a full disk is an error now and no SIGBUS at the first put. Any thread may call.
+ * a full disk is an error now and no SIGBUS at the first put. Only root and the user of this
+ * process can truncate a file that is mapped here (ring/shared.h). Any thread may call.
  */
 #include <ringside/ring.h>
 
@@ -15,8 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SHM_PREFIX "shm:"
-#define SHM_FOLDER "/dev/shm/"
+#include "ring/shared.h"
 
 static struct rs_error *map(int fd, size_t bytes, const char *what, void **mem)
 {
@@ -41,21 +41,6 @@ struct rs_error *rs_ring_map_anonymous(size_t bytes, struct rs_ring_memory *memo
 	return NULL;
 }
 
-/* The path that a name stands for, to be freed. */
-static struct rs_error *path_of(const char *name, char **path)
-{
-	const char *rest = name + strlen(SHM_PREFIX);
-
-	if (strncmp(name, SHM_PREFIX, strlen(SHM_PREFIX))) {
-		*path = strdup(name);
-		return *path ? NULL : rs_error_no_memory();
-	}
-	if (!*rest || strchr(rest, '/') || !strcmp(rest, ".") || !strcmp(rest, ".."))
-		return rs_error_create(RS_USAGE, "%s: the name must be a file's, in " SHM_FOLDER,
-				       name);
-	return asprintf(path, SHM_FOLDER "%s", rest) < 0 ? rs_error_no_memory() : NULL;
-}
-
 /* Gives an empty file its bytes, on the disk too, and maps it. */
 static struct rs_error *fill_and_map(int fd, const char *path, size_t bytes, void **mem)
 {
@@ -75,10 +60,10 @@ struct rs_error *rs_ring_map_create(const char *name, size_t bytes, struct rs_ri
 
 	if (!bytes)
 		return rs_error_create(RS_USAGE, "%s: a ring needs more than 0 bytes", name);
-	err = path_of(name, &path);
+	err = rs_shared_path(name, true, &path);
 	if (err)
 		return err;
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | RS_SHARED_FLAGS, 0600);
 	if (fd < 0) {
 		err = rs_error_errno(errno, "%s: can't create it", path);
 		free(path);
@@ -117,15 +102,13 @@ struct rs_error *rs_ring_map_existing(const char *name, size_t bytes, struct rs_
 	struct rs_error *err;
 	char *path;
 	void *mem = NULL;
-	int fd;
+	int fd = -1;
 
-	err = path_of(name, &path);
+	err = rs_shared_path(name, false, &path);
 	if (err)
 		return err;
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		err = rs_error_errno(errno, "%s: can't open it", path);
-	else
+	err = rs_shared_open(path, O_RDWR, RS_SHARED_ANY, &fd);
+	if (!err)
 		err = bytes_of(fd, path, bytes, &bytes);
 	if (!err)
 		err = map(fd, bytes, path, &mem);

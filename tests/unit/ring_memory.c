@@ -2,6 +2,7 @@
 /* Memory for rings, and the table of rings by purpose. */
 #include "../test.h"
 
+#include "ring/shared.h"
 #include <ringside/record.h>
 #include <ringside/ring.h>
 
@@ -94,23 +95,79 @@ TEST(a_disk_without_room)
 	CHECK(access(path, F_OK) < 0);
 }
 
-TEST(a_name_in_dev_shm)
+/* "shm:NAME" is a file in a directory that only this user can enter. The directory stays if it was
+ * there, or if something else is in it. */
+TEST(a_name_in_the_shared_directory)
 {
 	struct rs_ring_memory memory, again;
-	char name[64], file[64];
+	char name[64], file[RS_SHARED_FOLDER_MAX + 64], in[RS_SHARED_FOLDER_MAX];
+	struct stat st;
 
-	if (access("/dev/shm", W_OK) < 0)
-		TEST_SKIP("/dev/shm can't be written");
+	rs_shared_folder(in);
 	snprintf(name, sizeof(name), "shm:ringside-test-%d", (int)getpid());
-	snprintf(file, sizeof(file), "/dev/shm/ringside-test-%d", (int)getpid());
+	snprintf(file, sizeof(file), "%s/ringside-test-%d", in, (int)getpid());
 	REQUIRE_OK(rs_ring_map_create(name, BYTES, &memory));
-	CHECK(access(file, F_OK) == 0);
+	CHECK(stat(file, &st) == 0 && (st.st_mode & 07777) == 0600 && st.st_uid == geteuid());
+	CHECK(stat(in, &st) == 0 && (st.st_mode & 07777) == 0700 && st.st_uid == geteuid());
 	put_from_child(&memory, name);
 	rs_ring_unmap(&memory);
 	CHECK(access(file, F_OK) < 0);
-	CHECK_ERR(rs_ring_map_create("shm:", BYTES, &again), RS_USAGE, "/dev/shm");
-	CHECK_ERR(rs_ring_map_create("shm:..", BYTES, &again), RS_USAGE, "/dev/shm");
-	CHECK_ERR(rs_ring_map_create("shm:../tmp/x", BYTES, &again), RS_USAGE, "/dev/shm");
+	rmdir(in);
+	CHECK_ERR(rs_ring_map_existing(name, 0, &again), RS_FAILED, "No such file");
+	CHECK_ERR(rs_ring_map_create("shm:", BYTES, &again), RS_USAGE, "must be a file's, in /");
+	CHECK_ERR(rs_ring_map_create("shm:..", BYTES, &again), RS_USAGE, "must be a file's, in /");
+	CHECK_ERR(rs_ring_map_create("shm:../tmp/x", BYTES, &again), RS_USAGE,
+		  "must be a file's, in /");
+}
+
+static void make_file(off_t bytes)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+
+	REQUIRE(fd >= 0);
+	CHECK(ftruncate(fd, bytes) == 0);
+	close(fd);
+}
+
+/* Files that another user could truncate while they are mapped. */
+TEST(a_file_that_others_can_write)
+{
+	struct rs_ring_memory memory;
+	char other[sizeof(path) + 8];
+
+	make_file(BYTES);
+	snprintf(other, sizeof(other), "%s.other", path);
+	CHECK(chmod(path, 0620) == 0);
+	CHECK_ERR(rs_ring_map_existing(path, 0, &memory), RS_FAILED, "has mode 0620: others than");
+	CHECK(chmod(path, 0602) == 0);
+	CHECK_ERR(rs_ring_map_existing(path, 0, &memory), RS_FAILED, "chmod go-w");
+	CHECK(chmod(path, 0600) == 0);
+	CHECK(symlink(path, other) == 0);
+	CHECK_ERR(rs_ring_map_existing(other, 0, &memory), RS_FAILED, "is a symbolic link");
+	CHECK_ERR(rs_ring_map_create(other, BYTES, &memory), RS_FAILED, "File exists");
+	unlink(other);
+	CHECK(link(path, other) == 0);
+	CHECK_ERR(rs_ring_map_existing(path, 0, &memory), RS_FAILED, "has other names too");
+	unlink(other);
+	if (!geteuid()) {
+		CHECK(chown(path, 65534, 65534) == 0);
+		CHECK_ERR(rs_ring_map_existing(path, 0, &memory), RS_FAILED,
+			  "belongs to user 65534 (mode 0600)");
+	}
+	unlink(path);
+	CHECK(mkfifo(path, 0600) == 0);
+	CHECK_ERR(rs_ring_map_existing(path, 0, &memory), RS_USAGE, "it is no file");
+	unlink(path);
+}
+
+/* A sparse file is refused before it is mapped, let alone scanned. */
+TEST(a_file_that_is_too_long)
+{
+	struct rs_ring_memory memory;
+
+	make_file((off_t)50 << 30);
+	CHECK_ERR(rs_ring_map_existing(path, 0, &memory), RS_USAGE, "53687091200 bytes");
+	unlink(path);
 }
 
 TEST(a_file_that_exists)
