@@ -92,8 +92,9 @@ void rs_log_stop(void);
 /*
  * Recovers what runs that are no more left in the memory at path: lines to DIRECTORY/NAME_last.N,
  * traces to the trace directory DIRECTORY/NAME_last.N.trace, N counting up; the oldest of more than
- * `files` (0: no limit) is removed. Only then is a half free again; when we are killed in between,
- * the next to come starts anew, and no file says anything twice. A run that goes on is left alone.
+ * `files` (0: no limit) is removed. No link in DIRECTORY is followed. Only then is a half free
+ * again; when we are killed in between, the next to come starts anew, and no file says anything
+ * twice. A run that goes on is left alone.
  */
 struct rs_error *rs_log_recover(const char *path, const char *directory, uint32_t files,
 				struct rs_log_left *left);

@@ -71,6 +71,22 @@ struct rs_error *rs_folder_make(const char *path, struct rs_folder *folder)
 	return err;
 }
 
+struct rs_error *rs_folder_open_or_make(const char *path, struct rs_folder *folder)
+{
+	bool made = !mkdir(path, rs_modes_directory());
+	struct rs_error *err;
+
+	*folder = RS_FOLDER_NONE;
+	if (!made && errno != EEXIST)
+		return rs_error_errno(errno, "%s: can't make it", path);
+	err = rs_folder_open(path, folder);
+	if (!err && made && rs_modes_apply(folder->fd, rs_modes_directory())) {
+		err = rs_error_errno(errno, "%s: giving it its mode and group", path);
+		rs_folder_close(folder);
+	}
+	return err;
+}
+
 struct rs_error *rs_folder_make_inside(struct rs_folder *folder)
 {
 	if (!mkdirat(folder->fd, INSIDE, rs_modes_directory()))

@@ -29,6 +29,8 @@ struct rs_folder {
 struct rs_error *rs_folder_open(const char *path, struct rs_folder *folder);
 /* Makes one. RS_USAGE: it is there, and is not empty. */
 struct rs_error *rs_folder_make(const char *path, struct rs_folder *folder);
+/* Opens one, or makes it if it is not there. */
+struct rs_error *rs_folder_open_or_make(const char *path, struct rs_folder *folder);
 /* Makes the folder "ringside" of it. */
 struct rs_error *rs_folder_make_inside(struct rs_folder *folder);
 void rs_folder_close(struct rs_folder *folder); /* also one of zero bytes */

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PATH_BYTES 4096
+#define NAME_BYTES 512 /* a directory entry, and what is put behind it */
 #define NUMBER_MAX 1000000000ul
 
 /* The number of a file's name, NAME.N; UINT32_MAX: it is no such file. */
@@ -27,13 +27,24 @@ static uint32_t number_of(const char *file, const char *name)
 	return *end || value >= NUMBER_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
-struct rs_error *rs_log_files_next(const char *directory, const char *name, uint32_t *next)
+/* A stream over the entries of a directory; NULL and errno. Links are not followed. */
+static DIR *entries_open(int at, const char *name)
 {
-	DIR *dir = opendir(directory);
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd >= 0 && !dir)
+		close(fd);
+	return dir;
+}
+
+struct rs_error *rs_log_files_next(const struct rs_folder *folder, const char *name, uint32_t *next)
+{
+	DIR *dir = entries_open(folder->fd, ".");
 	struct dirent *entry;
 
 	if (!dir)
-		return rs_error_errno(errno, "%s", directory);
+		return rs_error_errno(errno, "%s", folder->path);
 	*next = 0;
 	while ((entry = readdir(dir))) {
 		uint32_t number = number_of(entry->d_name, name);
@@ -45,33 +56,51 @@ struct rs_error *rs_log_files_next(const char *directory, const char *name, uint
 	return NULL;
 }
 
-/* A trace directory of ours: files, and one folder of files. Nothing else is removed. */
-void rs_log_trace_remove(const char *path)
+/* The folders that a directory to be removed may have inside, from the outermost on. */
+static const char *const inner_folders[] = { "trace", "ringside" };
+
+static void remove_below(int at, const char *name)
 {
-	char inner[PATH_BYTES];
-	DIR *dir = opendir(path);
+	DIR *dir = entries_open(at, name);
 	struct dirent *entry;
 
 	if (!dir)
 		return;
 	while ((entry = readdir(dir))) {
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(inner, sizeof(inner), "%s/%s", path, entry->d_name);
-		if (!strcmp(entry->d_name, "ringside"))
-			rs_log_trace_remove(inner);
-		else
-			unlink(inner);
+		if (entry->d_name[0] != '.')
+			unlinkat(dirfd(dir), entry->d_name, 0);
 	}
 	closedir(dir);
-	rmdir(path);
+	unlinkat(at, name, AT_REMOVEDIR);
 }
 
-void rs_log_files_prune(const char *directory, const char *name, uint32_t next, uint32_t keep,
-			uint64_t *removed)
+void rs_log_trace_remove(const struct rs_folder *folder, const char *name)
 {
-	char path[PATH_BYTES];
-	DIR *dir = opendir(directory);
+	const size_t n = sizeof(inner_folders) / sizeof(inner_folders[0]);
+	int fd = openat(folder->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		int inner = openat(fd, inner_folders[i],
+				   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (inner < 0)
+			continue;
+		for (size_t j = i + 1; j < n; j++)
+			remove_below(inner, inner_folders[j]);
+		close(inner);
+		remove_below(fd, inner_folders[i]);
+	}
+	close(fd);
+	remove_below(folder->fd, name);
+}
+
+void rs_log_files_prune(const struct rs_folder *folder, const char *name, uint32_t next,
+			uint32_t keep, uint64_t *removed)
+{
+	DIR *dir = entries_open(folder->fd, ".");
+	char trace[NAME_BYTES];
 	struct dirent *entry;
 
 	if (!dir)
@@ -81,11 +110,10 @@ void rs_log_files_prune(const char *directory, const char *name, uint32_t next, 
 
 		if (number == UINT32_MAX || number + keep >= next)
 			continue;
-		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
-		if (!unlink(path))
+		if (!unlinkat(folder->fd, entry->d_name, 0))
 			(*removed)++;
-		snprintf(path, sizeof(path), "%s/%s.trace", directory, entry->d_name);
-		rs_log_trace_remove(path);
+		snprintf(trace, sizeof(trace), "%s.trace", entry->d_name);
+		rs_log_trace_remove(folder, trace);
 	}
 	closedir(dir);
 }
@@ -93,14 +121,14 @@ void rs_log_files_prune(const char *directory, const char *name, uint32_t next, 
 /* The next file; it is there before the oldest goes, and before a line is taken for it. */
 static struct rs_error *rotate(struct rs_log_files *f)
 {
-	char path[PATH_BYTES];
-	int fd;
+	char name[NAME_BYTES];
+	struct rs_error *err;
+	int fd = -1;
 
-	snprintf(path, sizeof(path), "%s/%s.%u", f->directory, f->name,
-		 f->fd >= 0 ? f->number + 1 : f->number);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return rs_error_errno(errno, "%s: can't create it", path);
+	snprintf(name, sizeof(name), "%s.%u", f->name, f->fd >= 0 ? f->number + 1 : f->number);
+	err = rs_folder_fd(&f->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, &fd);
+	if (err)
+		return rs_error_wrap(err, "can't create a log file");
 	if (f->fd >= 0) {
 		close(f->fd);
 		f->number++;
@@ -108,8 +136,7 @@ static struct rs_error *rotate(struct rs_log_files *f)
 	f->fd = fd;
 	f->bytes = 0;
 	if (f->limit_files)
-		rs_log_files_prune(f->directory, f->name, f->number + 1, f->limit_files,
-				   &f->removed);
+		rs_log_files_prune(&f->folder, f->name, f->number + 1, f->limit_files, &f->removed);
 	return NULL;
 }
 
@@ -118,29 +145,28 @@ struct rs_error *rs_log_files_init(struct rs_log_files *files, const char *direc
 {
 	struct rs_error *err;
 
-	*files = (struct rs_log_files){ .limit_bytes = limit_bytes,
+	*files = (struct rs_log_files){ .folder = RS_FOLDER_NONE,
+					.limit_bytes = limit_bytes,
 					.limit_files = limit_files,
 					.fd = -1 };
-	if (mkdir(directory, 0755) && errno != EEXIST)
-		return rs_error_errno(errno, "%s: can't make it", directory);
-	err = rs_log_files_next(directory, name, &files->number);
-	if (err)
-		return err;
-	files->directory = strdup(directory);
+	err = rs_folder_open_or_make(directory, &files->folder);
+	if (!err)
+		err = rs_log_files_next(&files->folder, name, &files->number);
 	files->name = strdup(name);
-	if (files->directory && files->name)
-		return NULL;
-	rs_log_files_deinit(files);
-	return rs_error_no_memory();
+	if (!err && !files->name)
+		err = rs_error_no_memory();
+	if (err)
+		rs_log_files_deinit(files);
+	return err;
 }
 
 void rs_log_files_deinit(struct rs_log_files *files)
 {
 	if (files->fd >= 0)
 		close(files->fd);
-	free(files->directory);
+	rs_folder_close(&files->folder);
 	free(files->name);
-	*files = (struct rs_log_files){ .fd = -1 };
+	*files = (struct rs_log_files){ .folder = RS_FOLDER_NONE, .fd = -1 };
 }
 
 struct rs_error *rs_log_files_write(struct rs_log_files *f, const char *lines, size_t bytes)
@@ -159,7 +185,8 @@ struct rs_error *rs_log_files_write(struct rs_log_files *f, const char *lines, s
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return rs_error_errno(errno, "%s/%s.%u", f->directory, f->name, f->number);
+			return rs_error_errno(errno, "%s/%s.%u", f->folder.path, f->name,
+					      f->number);
 		done += (size_t)n;
 	}
 	f->bytes += bytes;

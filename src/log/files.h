@@ -2,17 +2,22 @@
 /*
  * Log files of limited size and number: DIRECTORY/NAME.N, N counting up, the newest the highest. A
  * line that would make a file too long begins the next one; then the oldest goes. One thread.
+ *
+ * The directory is held by its descriptor, and no link in it is followed (base/folder.h): another
+ * user may have made it, or may write to it.
  */
 #ifndef RS_LOG_FILES_H
 #define RS_LOG_FILES_H
 
+#include "base/folder.h"
 #include "base/out.h"
 
 #define RS_LOG_FILE_BYTES (UINT64_C(1) << 20)
 #define RS_LOG_FILES	  4u
 
 struct rs_log_files {
-	char *directory, *name;
+	struct rs_folder folder;
+	char *name;
 	uint64_t limit_bytes; /* 0: none */
 	uint32_t limit_files; /* 0: none */
 	uint32_t number;      /* of the file that is open */
@@ -30,13 +35,15 @@ void rs_log_files_deinit(struct rs_log_files *files);
 struct rs_error *rs_log_files_write(struct rs_log_files *files, const char *lines, size_t bytes);
 
 /* 1 + the highest number of files NAME.N there; 0: there is none. */
-struct rs_error *rs_log_files_next(const char *directory, const char *name, uint32_t *next);
+struct rs_error *rs_log_files_next(const struct rs_folder *folder, const char *name,
+				   uint32_t *next);
 
 /* Removes NAME.N (and NAME.N.trace, a directory) but for the newest `keep` below `next`. */
-void rs_log_files_prune(const char *directory, const char *name, uint32_t next, uint32_t keep,
-			uint64_t *removed);
+void rs_log_files_prune(const struct rs_folder *folder, const char *name, uint32_t next,
+			uint32_t keep, uint64_t *removed);
 
-/* Removes a trace directory, and nothing else that may be in it. */
-void rs_log_trace_remove(const char *path);
+/* Removes a trace directory, or one that has a trace directory "trace" in it, with the files that
+ * are in there. No link is followed; other directories in it stay, and so does what they are in. */
+void rs_log_trace_remove(const struct rs_folder *folder, const char *name);
 
 #endif

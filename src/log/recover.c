@@ -2,7 +2,7 @@
 /*
  * Recovery of a half: what a run left in its rings becomes files, and then the half is free.
  *
- *	traces -> NAME_last.N.part.trace, renamed to NAME_last.N.trace
+ *	traces -> NAME_last.N.part.trace/trace, renamed to NAME_last.N.trace
  *	lines  -> NAME_last.N.part,       renamed to NAME_last.N	the commit
  *	half   -> FREE
  *
@@ -10,12 +10,14 @@
  * and starts anew; killed after it, it finds NAME_last.N whole and has only to free the half. What
  * is in the half is read, never written: a lane's tags say what is whole, whatever its header says.
  *
+ * The directory may be one to which others can write. It is held by its descriptor, and no link in
+ * it is followed. A trace is written in a directory that only this user can enter, and then moved.
+ *
  * Where the head of the whole memory makes no sense, lanes are found by their own headers, and the
  * half by where they are.
  */
 #include "log/memory.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -29,12 +31,14 @@
 #include "log/merge.h"
 #include "log/traces.h"
 
-#define PATH_BYTES  1024
-#define SEARCH_STEP 32u /* lanes begin at multiples of it */
+#define NAME_BYTES  128
+#define INNER	    "trace" /* in NAME_last.N.part.trace */
+#define SEARCH_STEP 32u	    /* lanes begin at multiples of it */
 
 struct recovery {
 	struct rs_log_memory *memory;
 	const char *directory;
+	struct rs_folder folder; /* opened when there is something to write */
 	struct rs_log_left *left;
 	uint32_t number;
 	char name[RS_LOG_NAME_MAX + 8]; /* NAME_last */
@@ -162,20 +166,9 @@ static struct rs_error *lanes_search(struct recovery *r, uint32_t half)
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-static void path_of(const struct recovery *r, const char *tail, char path[PATH_BYTES])
+static void name_of(const struct recovery *r, const char *tail, char name[NAME_BYTES])
 {
-	snprintf(path, PATH_BYTES, "%s/%s.%u%s", r->directory, r->name, r->number, tail);
-}
-
-static struct rs_error *sync_directory(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool failed = fd < 0 || (fsync(fd) && errno != EINVAL);
-	int why = errno;
-
-	if (fd >= 0)
-		close(fd);
-	return failed ? rs_error_errno(why, "%s", path) : NULL;
+	snprintf(name, NAME_BYTES, "%s.%u%s", r->name, r->number, tail);
 }
 
 static struct rs_error *lines_write(struct recovery *r, uint32_t half, int fd)
@@ -195,7 +188,7 @@ static struct rs_error *lines_write(struct recovery *r, uint32_t half, int fd)
 	if (!err)
 		err = rs_out_flush(&r->out);
 	if (!err && fsync(fd) && errno != EINVAL)
-		err = rs_error_errno(errno, "%s", r->directory);
+		err = rs_error_errno(errno, "%s", r->folder.path);
 	r->left->lines += r->merge.lines;
 	r->left->missing += r->merge.missing;
 	if (r->merge.odd)
@@ -209,24 +202,71 @@ static struct rs_error *lines_write(struct recovery *r, uint32_t half, int fd)
 /* The lines' file, under its own name only when it is whole and on the disk. */
 static struct rs_error *lines_commit(struct recovery *r, uint32_t half)
 {
-	char part[PATH_BYTES], path[PATH_BYTES];
+	char part[NAME_BYTES], name[NAME_BYTES];
 	struct rs_error *err;
-	int fd;
+	int fd = -1;
 
-	path_of(r, ".part", part);
-	path_of(r, "", path);
-	fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return rs_error_errno(errno, "%s: can't create it", part);
+	name_of(r, ".part", part);
+	name_of(r, "", name);
+	rs_folder_drop(&r->folder, part); /* of a recovery that was killed */
+	err = rs_folder_fd(&r->folder, part, O_WRONLY | O_CREAT | O_EXCL, &fd);
+	if (err)
+		return rs_error_wrap(err, "can't create the lines' file");
 	err = lines_write(r, half, fd);
 	close(fd);
-	if (!err && rename(part, path))
-		err = rs_error_errno(errno, "%s", path);
 	if (!err)
-		err = sync_directory(r->directory);
+		err = rs_folder_rename(&r->folder, part, name);
+	if (!err && fsync(r->folder.fd) && errno != EINVAL)
+		err = rs_error_errno(errno, "%s", r->folder.path);
 	if (!err)
-		snprintf(r->left->file, sizeof(r->left->file), "%s", path);
+		snprintf(r->left->file, sizeof(r->left->file), "%s/%s", r->folder.path, name);
 	return err;
+}
+
+/* Makes a directory that only this user can enter, and opens it. */
+static struct rs_error *part_make(const struct recovery *r, const char *name, int *fd)
+{
+	int made = mkdirat(r->folder.fd, name, 0700), opened;
+	struct stat st;
+
+	if (made)
+		return rs_error_errno(errno, "%s/%s: can't make this directory; remove it",
+				      r->folder.path, name);
+	opened = openat(r->folder.fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (opened < 0)
+		return rs_error_errno(errno, "%s/%s", r->folder.path, name);
+	if (fstat(opened, &st) || st.st_uid != geteuid() || st.st_mode & 077) {
+		close(opened); /* somebody put another one there */
+		return rs_error_create(RS_FAILED,
+				       "%s/%s was replaced by another user's directory; write to a "
+				       "directory that only you can write to",
+				       r->folder.path, name);
+	}
+	*fd = opened;
+	return NULL;
+}
+
+/* Moves the trace to where it is looked for. */
+static struct rs_error *part_move(const struct recovery *r, int part, const char *name)
+{
+	if (!renameat(part, INNER, r->folder.fd, name))
+		return NULL;
+	if (errno == ENOTDIR || errno == ENOTEMPTY || errno == EEXIST)
+		return rs_error_create(
+			RS_FAILED,
+			"%s/%s is there already, and is no trace that was recovered: "
+			"remove it",
+			r->folder.path, name);
+	return rs_error_errno(errno, "%s/%s", r->folder.path, name);
+}
+
+/* Writes the trace by a path that goes through our descriptor, for the store takes a path. */
+static struct rs_error *traces_write(struct rs_log_traces *traces, int part)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/" INNER, part);
+	return rs_log_traces_recover(traces, path);
 }
 
 static struct rs_error *traces_commit(struct recovery *r, uint32_t half)
@@ -237,25 +277,28 @@ static struct rs_error *traces_commit(struct recovery *r, uint32_t half)
 		.bytes = r->memory->layout.trace_bytes,
 		.half = &r->memory->head->half[half],
 	};
-	char part[PATH_BYTES], path[PATH_BYTES];
+	char part[NAME_BYTES], name[NAME_BYTES];
 	struct rs_error *err;
+	int fd = -1;
 
-	path_of(r, ".part.trace", part);
-	path_of(r, ".trace", path);
-	rs_log_trace_remove(part);
-	rs_log_trace_remove(path); /* of a recovery that was killed before its commit */
-	err = rs_log_traces_recover(&traces, part);
+	name_of(r, ".part.trace", part);
+	name_of(r, ".trace", name);
+	rs_log_trace_remove(&r->folder, part);
+	rs_log_trace_remove(&r->folder, name); /* of a recovery that was killed before its commit */
+	err = part_make(r, part, &fd);
+	if (err)
+		return err;
+	err = rs_error_wrap(traces_write(&traces, fd), "%s/%s", r->folder.path, part);
 	r->left->records += traces.records;
 	r->left->damaged += traces.damaged;
 	if (traces.damaged && !r->left->remark[0])
 		snprintf(r->left->remark, sizeof(r->left->remark), "%u trace rings are damaged",
 			 traces.damaged);
-	if (err)
-		return err;
-	if (!traces.records) /* at most rings with nothing in them */
-		rs_log_trace_remove(part);
-	else if (rename(part, path))
-		err = rs_error_errno(errno, "%s", path);
+	if (!err && traces.records) /* else at most rings with nothing in them */
+		err = part_move(r, fd, name);
+	close(fd);
+	if (!err)
+		rs_log_trace_remove(&r->folder, part);
 	return err;
 }
 
@@ -266,21 +309,25 @@ static struct rs_error *number_take(struct recovery *r, uint32_t half, bool *who
 {
 	struct rs_log_half *h = &r->memory->head->half[half];
 	uint32_t given = r->memory->sound ? __atomic_load_n(&h->recovered, __ATOMIC_ACQUIRE) : 0;
-	char path[PATH_BYTES];
-	struct rs_error *err;
+	char name[NAME_BYTES];
+	struct rs_error *err = NULL;
+	struct stat st;
 
 	*whole = false;
-	if (mkdir(r->directory, 0755) && errno != EEXIST)
-		return rs_error_errno(errno, "%s: can't make it", r->directory);
-	err = rs_log_files_next(r->directory, r->name, &r->number);
+	if (r->folder.fd < 0)
+		err = rs_folder_open_or_make(r->directory, &r->folder);
+	if (!err)
+		err = rs_log_files_next(&r->folder, r->name, &r->number);
 	if (err)
 		return err;
 	/* It must be one of those that are there, or the next: somebody else may have written it.
 	 */
 	if (given && given - 1 <= r->number) {
 		r->number = given - 1;
-		path_of(r, "", path);
-		*whole = !access(path, F_OK);
+		name_of(r, "", name);
+		/* Not what another user has put there. */
+		*whole = !fstatat(r->folder.fd, name, &st, AT_SYMLINK_NOFOLLOW) &&
+			 S_ISREG(st.st_mode) && st.st_uid == geteuid();
 	}
 	if (r->memory->sound)
 		__atomic_store_n(&h->recovered, r->number + 1, __ATOMIC_RELEASE);
@@ -326,7 +373,9 @@ static bool any_magic(const struct rs_log_memory *m, uint32_t half)
 struct rs_error *rs_log_memory_recover(struct rs_log_memory *memory, const char *directory,
 				       uint32_t files, struct rs_log_left *left)
 {
-	struct recovery r = { .memory = memory, .directory = directory, .left = left };
+	struct recovery r = {
+		.memory = memory, .directory = directory, .folder = RS_FOLDER_NONE, .left = left
+	};
 	struct rs_error *err = NULL;
 	uint64_t removed = 0;
 	uint32_t half;
@@ -345,8 +394,9 @@ struct rs_error *rs_log_memory_recover(struct rs_log_memory *memory, const char 
 			err = half_recover(&r, half);
 		}
 	}
-	if (!err && left->runs && files)
-		rs_log_files_prune(directory, r.name, r.number + 1, files, &removed);
+	if (!err && left->runs && files && r.folder.fd >= 0)
+		rs_log_files_prune(&r.folder, r.name, r.number + 1, files, &removed);
+	rs_folder_close(&r.folder);
 	return err;
 }
 
