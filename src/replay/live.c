@@ -16,6 +16,7 @@
 #include "replay/guard.h"
 #include "replay/material.h"
 #include "replay/qemu.h"
+#include "replay/ram.h"
 #include "replay/snapshots.h"
 
 #define LOOK_MS	      200 /* between two looks whether we are to stop */
@@ -190,15 +191,9 @@ static struct rs_error *boot(struct rs_live *live, const struct rs_recording *r,
 				       "instructions: --live boots one that does not",
 				       r->folder.path);
 	live->bytes = (uint64_t)r->memory_mib << 20;
-	live->memory = memfd_create("guest RAM", MFD_CLOEXEC);
-	if (live->memory < 0 || ftruncate(live->memory, (off_t)live->bytes))
-		return rs_error_errno(errno, "%u MiB of guest RAM", r->memory_mib);
-	live->ram = mmap(NULL, live->bytes, PROT_READ, MAP_SHARED, live->memory, 0);
-	if (live->ram == MAP_FAILED) {
-		live->ram = NULL;
-		return rs_error_errno(errno, "mapping guest RAM");
-	}
-	err = rs_snapshots_make(&live->disk, r, NULL, false);
+	err = rs_replay_ram_make(live->bytes, &live->memory, &live->ram);
+	if (!err)
+		err = rs_snapshots_make(&live->disk, r, NULL, false);
 	if (!err)
 		err = start(live, r, console);
 	return err ? err : rs_qemu_gdb(&live->qemu);

@@ -15,6 +15,7 @@
 #include "replay/fast.h"
 #include "replay/material.h"
 #include "replay/qemu.h"
+#include "replay/ram.h"
 #include "replay/snapshots.h"
 
 #define LOOK_MS	    200 /* between two looks whether we are to stop */
@@ -54,15 +55,7 @@ struct rs_session {
 static struct rs_error *memory_make(struct rs_session *s, const struct rs_recording *r)
 {
 	s->bytes = (uint64_t)r->memory_mib << 20;
-	s->memory = memfd_create("guest RAM", MFD_CLOEXEC);
-	if (s->memory < 0 || ftruncate(s->memory, (off_t)s->bytes))
-		return rs_error_errno(errno, "%u MiB of guest RAM", r->memory_mib);
-	s->ram = mmap(NULL, s->bytes, PROT_READ, MAP_SHARED, s->memory, 0);
-	if (s->ram == MAP_FAILED) {
-		s->ram = NULL;
-		return rs_error_errno(errno, "mapping guest RAM");
-	}
-	return NULL;
+	return rs_replay_ram_make(s->bytes, &s->memory, &s->ram);
 }
 
 static struct rs_error *monitor(struct rs_session *s, const char *command, uint64_t icount);
@@ -132,7 +125,7 @@ struct rs_error *rs_session_open(const struct rs_recording *recording,
 
 	if (!s)
 		return rs_error_no_memory();
-	s->qemu.said_fd = -1;
+	s->qemu.said_fd = s->memory = -1;
 	s->breaks_at = s->armed_at = UINT64_MAX;
 	err = memory_make(s, recording);
 	if (!err)

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "replay/ram.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static struct rs_error *seal_and_map(int fd, uint64_t bytes, uint8_t **ram)
+{
+	void *mem;
+
+	if (ftruncate(fd, (off_t)bytes) ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return rs_error_errno(errno, "%llu MiB of guest RAM",
+				      (unsigned long long)(bytes >> 20));
+	mem = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+	if (mem == MAP_FAILED)
+		return rs_error_errno(errno, "mapping guest RAM");
+	*ram = mem;
+	return NULL;
+}
+
+struct rs_error *rs_replay_ram_make(uint64_t bytes, int *fd, uint8_t **ram)
+{
+	int made = memfd_create("guest RAM", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct rs_error *err;
+
+	if (made < 0)
+		return rs_error_errno(errno, "a file in memory for guest RAM");
+	err = seal_and_map(made, bytes, ram);
+	if (err)
+		close(made);
+	else
+		*fd = made;
+	return err;
+}
