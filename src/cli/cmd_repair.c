@@ -76,6 +76,11 @@ int cmd_repair(int argc, char **argv)
 		"%u streams mended, %" PRIu64 " records and %" PRIu64 " bytes dropped\n",
 		directory, result.packets, result.records, result.streams_changed, result.lost,
 		result.bytes_dropped);
+	if (result.lines_dropped)
+		fprintf(stderr,
+			"ringside repair: %s/ringside/describe: %" PRIu32 " lines that made no "
+			"sense were dropped; %" PRIu32 " streams cannot be read without them\n",
+			directory, result.lines_dropped, result.streams_unread);
 	if (!result.description_damaged)
 		return RS_EXIT_OK;
 	fprintf(stderr,

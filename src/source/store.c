@@ -283,6 +283,12 @@ static struct rs_error *stream_create(struct rs_trace *trace, struct rs_threads 
 	s->vcpus.name = domain_name;
 	s->vcpus.name_ctx = s;
 	rs_threads_of_class(threads, trace->describe.stream_class[index], &s->threads);
+	if (rs_describe_lost(&trace->describe, index)) { /* said of the whole trace */
+		s->packets.fd = -1;
+		s->ended = true;
+		*out = &s->source;
+		return NULL;
+	}
 	err = rs_packets_open(trace, index, &s->packets);
 	if (err) {
 		/* A stream without its file is damage like any other: the rest can be read. */
@@ -303,6 +309,7 @@ struct trace_source {
 	struct rs_trace *trace;
 	struct rs_source *merge;
 	struct rs_threads *threads;
+	bool bad_said; /* what lines of the description cost */
 };
 
 static struct rs_error *trace_end(const struct rs_trace *trace)
@@ -321,8 +328,8 @@ static struct rs_error *trace_end(const struct rs_trace *trace)
 				       "%s: its recorder did not close it; this is what reached "
 				       "the disk (ringside repair makes it whole for other tools)",
 				       dir);
-	if (trace->check_known && trace->check != trace->describe.check &&
-	    trace->end != RS_TRACE_RECORDING)
+	if (!trace->describe.bad.cost && trace->check_known &&
+	    trace->check != trace->describe.check && trace->end != RS_TRACE_RECORDING)
 		return rs_error_create(RS_DAMAGED,
 				       "%s/ringside/describe is not what was written: streams may "
 				       "be missing, names and fields wrong",
@@ -343,9 +350,18 @@ static struct rs_error *trace_next(struct rs_source *source, struct rs_batch *ba
 	struct trace_source *t = (struct trace_source *)source;
 	struct rs_error *err = t->merge->ops->next(t->merge, batch);
 
-	if (err)
-		return err;
-	return batch->kind == RS_NEXT_END ? trace_end(t->trace) : NULL;
+	const char *bad = t->trace->describe.bad.cost;
+
+	if (!err && batch->kind == RS_NEXT_END)
+		err = trace_end(t->trace);
+	else if (!err)
+		return NULL;
+	if (err && bad && !t->bad_said)
+		err = rs_error_wrap(err, "%s; and", bad);
+	else if (bad && !t->bad_said)
+		err = rs_error_create(RS_DAMAGED, "%s", bad);
+	t->bad_said = true;
+	return err;
 }
 
 static void trace_destroy(struct rs_source *source)

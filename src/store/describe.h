@@ -9,6 +9,7 @@
 #ifndef RS_STORE_DESCRIBE_H
 #define RS_STORE_DESCRIBE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/arena.h"
@@ -21,6 +22,7 @@ struct rs_class {
 	struct rs_clock *clock;
 	uint32_t clock_index;
 	bool has_threads;
+	bool lost; /* a reader's: no line describes it, and its streams cannot be read */
 	/* How much of the schema is on disk; the writer's. */
 	uint32_t events_told, names_told;
 };
@@ -48,6 +50,15 @@ struct rs_stream_end {
 
 struct rs_folder;
 
+/* Lines of a description that make no sense: they are skipped. */
+struct rs_bad_lines {
+	size_t *numbers; /* in the file, from 1, growing */
+	uint32_t n;
+	uint8_t *mended; /* by stream: 1: its line is missing, its packets say what it is */
+	char *first;	 /* what is wrong with the first; NULL: none */
+	char *cost; /* the file, its first bad line, which streams that cost; NULL: all is well */
+};
+
 struct rs_describe {
 	struct rs_arena arena; /* texts, and in a reader all else */
 	char uuid[37];
@@ -57,6 +68,7 @@ struct rs_describe {
 	struct rs_class **classes;
 	struct rs_stream **streams;
 	struct rs_class **stream_class;	   /* by stream */
+	struct rs_class *no_class;	   /* of streams whose class is not known; lost */
 	struct rs_stream_end **stream_end; /* by stream */
 	struct rs_trace_binary **binaries;
 	struct rs_thread_entry **threads; /* once read: by class, tid, from, number */
@@ -66,8 +78,13 @@ struct rs_describe {
 	bool has_flight;
 	int64_t closed_ns;
 	bool has_closed;
+	struct rs_bad_lines bad;
+	bool has_ends;	   /* a writer's: the streams' ends are known */
 	bool owns_schemas; /* a reader's; a writer's belong to the producers */
 };
+
+/* Whether no line and no packet says what is in a stream's file. */
+bool rs_describe_lost(const struct rs_describe *describe, uint32_t stream);
 
 void rs_describe_deinit(struct rs_describe *describe);
 
@@ -78,6 +95,11 @@ struct rs_error *rs_describe_add_class(struct rs_describe *describe, struct rs_s
 /* stream->schema and ->clock are set from its class. */
 struct rs_error *rs_describe_add_stream(struct rs_describe *describe, uint32_t class_index,
 					const struct rs_stream *stream);
+/* The same by the class itself; and anew, of a stream that is there. */
+struct rs_error *rs_describe_add_stream_of(struct rs_describe *describe, struct rs_class *class,
+					   const struct rs_stream *stream);
+struct rs_error *rs_describe_set_stream(struct rs_describe *describe, uint32_t index,
+					struct rs_class *class, const struct rs_stream *stream);
 struct rs_error *rs_describe_add_thread(struct rs_describe *describe, uint32_t class_index,
 					const struct rs_thread *thread);
 struct rs_error *rs_describe_add_domain(struct rs_describe *describe, uint32_t class_index,
@@ -90,22 +112,57 @@ struct rs_error *rs_describe_set_flight(struct rs_describe *describe,
 struct rs_error *rs_describe_add_binary(struct rs_describe *describe,
 					const struct rs_trace_binary *binary);
 
-/* Writers of single lines. The stream's error flag says whether all went well. */
-void rs_describe_write_head(FILE *file, const struct rs_describe *describe);
-void rs_describe_write_clock(FILE *file, uint32_t index, const struct rs_clock *clock);
-void rs_describe_write_class(FILE *file, const struct rs_class *class);
-void rs_describe_write_stream(FILE *file, const struct rs_stream *stream, uint32_t class_index);
-void rs_describe_write_thread(FILE *file, const struct rs_thread_entry *entry);
-void rs_describe_write_domain(FILE *file, const struct rs_domain *domain);
-void rs_describe_write_flight(FILE *file, const struct rs_trace_flight *flight);
-void rs_describe_write_closed(FILE *file, int64_t at_ns);
-void rs_describe_write_end(FILE *file, uint32_t stream, const struct rs_stream_end *end);
-void rs_describe_write_binary(FILE *file, const struct rs_trace_binary *binary);
-/* What the class's schema has that was not written yet; false: nothing. */
-bool rs_describe_write_new(FILE *file, struct rs_class *class);
+/*
+ * Lines of a description on their way to the disk. A line is here whole or not at all: for one that
+ * finds no memory, nothing is added, and its writer tries again later.
+ */
+struct rs_lines {
+	char *text;
+	size_t bytes, room; /* of the lines that are not on the disk yet */
+	uint64_t check;	    /* of all lines that were ever made; check.h */
+};
 
-/* Reads "ringside/describe". A last line without its newline (the recorder was killed in it) is
- * ignored. RS_DAMAGED: file and line. */
+/* Takes the memory for lines now. Returns false if there is none. */
+bool rs_lines_init(struct rs_lines *lines);
+void rs_lines_deinit(struct rs_lines *lines);
+
+/* What of a description is in lines already. */
+enum rs_told {
+	RS_TOLD_HEAD,
+	RS_TOLD_CLOCKS,
+	RS_TOLD_CLASSES,
+	RS_TOLD_STREAMS,
+	RS_TOLD_THREADS,
+	RS_TOLD_DOMAINS,
+	RS_TOLD_BINARIES,
+	RS_TOLD_FLIGHT,
+	RS_TOLD_CLOSED,
+	RS_TOLD_ENDS,
+	RS_TOLD_KINDS,
+};
+
+/*
+ * Makes a line of each thing in the description that is in none yet, in an order in which a line
+ * follows those that it needs. `told` counts, by kind, the things that have theirs; to have the
+ * lines from the i-th thing on made again, the caller lowers the count to i. Returns false if a
+ * line found no memory: that line and the ones behind it are for the next call. *schema is set if
+ * a line was made that the metadata depends on.
+ */
+bool rs_describe_tell(struct rs_describe *describe, uint32_t told[RS_TOLD_KINDS],
+		      struct rs_lines *lines, bool *schema);
+
+/* The line of one stream, and that of its end if it is known; false: no memory. */
+bool rs_describe_tell_stream(const struct rs_describe *describe, struct rs_lines *lines,
+			     uint32_t stream);
+bool rs_describe_tell_end(const struct rs_describe *describe, struct rs_lines *lines,
+			  uint32_t stream);
+
+/*
+ * Reads "ringside/describe". A last line without its newline (the recorder was killed in it) is
+ * ignored. A line that makes no sense is skipped, and noted in `bad`; a stream whose line is
+ * missing has no identity but what its packets say, or is lost. RS_DAMAGED: the trace itself or its
+ * clock is not described, or a limit is passed; file and line.
+ */
 struct rs_error *rs_describe_read(const struct rs_folder *folder, struct rs_describe *describe);
 
 /* The CTF metadata of it. */

@@ -10,12 +10,14 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/utf8.h"
 #include "store/check.h"
 #include "base/folder.h"
 
 #define LINE_BYTES_MAX (1u << 20)
+#define LISTED_MAX     8 /* streams that an error names */
 
 static struct rs_error *unexpected(const char *what)
 {
@@ -91,6 +93,25 @@ static struct rs_error *read_clock(struct rs_describe *describe, json_t *json)
 	return rs_describe_add_clock(describe, &clock);
 }
 
+/* Classes whose lines are missing: there are others behind them. */
+static struct rs_error *classes_skip(struct rs_describe *describe, uint32_t index)
+{
+	struct rs_error *err = NULL;
+	struct rs_schema *schema;
+
+	while (!err && describe->n_classes < index) {
+		err = rs_schema_create("unknown", &schema);
+		if (err)
+			break;
+		err = rs_describe_add_class(describe, schema, 0);
+		if (err)
+			rs_schema_destroy(schema);
+		else
+			describe->classes[describe->n_classes - 1]->lost = true;
+	}
+	return err;
+}
+
 static struct rs_error *read_class(struct rs_describe *describe, json_t *json)
 {
 	json_int_t index, clock;
@@ -101,10 +122,12 @@ static struct rs_error *read_class(struct rs_describe *describe, json_t *json)
 	if (json_unpack(json, "{s:I, s:s, s:I}", "index", &index, "provider", &provider, "clock",
 			&clock))
 		return unexpected("a class");
-	if (index != describe->n_classes || index >= RS_CLASSES_MAX || clock < 0 ||
+	if (index < describe->n_classes || index >= RS_CLASSES_MAX || clock < 0 ||
 	    clock >= describe->n_clocks || strlen(provider) > 63)
 		return unexpected("a class: its index or clock");
-	err = rs_schema_create(provider, &schema);
+	err = classes_skip(describe, (uint32_t)index);
+	if (!err)
+		err = rs_schema_create(provider, &schema);
 	if (err)
 		return err;
 	if (json_is_true(json_object_get(json, "xen")))
@@ -118,7 +141,7 @@ static struct rs_error *read_class(struct rs_describe *describe, json_t *json)
 static struct rs_error *class_of(const struct rs_describe *describe, json_int_t index,
 				 struct rs_class **class)
 {
-	if (index < 0 || index >= describe->n_classes)
+	if (index < 0 || index >= describe->n_classes || describe->classes[index]->lost)
 		return rs_error_create(RS_DAMAGED, "there is no class %lld before this line",
 				       (long long)index);
 	*class = describe->classes[index];
@@ -217,6 +240,34 @@ static struct rs_error *read_name(struct rs_describe *describe, json_t *json)
 	return err ? err : rs_schema_set_name(class->schema, (uint32_t)id, text, strlen(text));
 }
 
+bool rs_describe_lost(const struct rs_describe *describe, uint32_t stream)
+{
+	return describe->stream_class[stream]->lost;
+}
+
+/* Streams whose lines are missing, up to n of them in all: of no known class, until a line or their
+ * packets say more. */
+static struct rs_error *streams_skip(struct rs_describe *describe, uint32_t n)
+{
+	static const struct rs_stream unknown = { .vcpu = RS_UNKNOWN,
+						  .cpu = RS_UNKNOWN,
+						  .tid = RS_UNKNOWN };
+	struct rs_class *class = describe->no_class;
+	struct rs_error *err = NULL;
+
+	if (describe->n_streams < n && !class) {
+		class = rs_arena_alloc(&describe->arena, sizeof(*class));
+		if (!class)
+			return rs_error_no_memory();
+		*class = (struct rs_class){ .clock = describe->clocks[0], .lost = true };
+		err = rs_schema_create("unknown", &class->schema);
+		describe->no_class = err ? NULL : class;
+	}
+	while (!err && describe->n_streams < n)
+		err = rs_describe_add_stream_of(describe, class, &unknown);
+	return err;
+}
+
 static struct rs_error *read_stream(struct rs_describe *describe, json_t *json)
 {
 	struct rs_stream stream = { 0 };
@@ -227,14 +278,19 @@ static struct rs_error *read_stream(struct rs_describe *describe, json_t *json)
 	if (json_unpack(json, "{s:I, s:I, s:i, s:i, s:i}", "index", &index, "class", &class_index,
 			"vcpu", &stream.vcpu, "cpu", &stream.cpu, "tid", &stream.tid))
 		return unexpected("a stream");
-	if (index != describe->n_streams || index >= RS_STREAMS_MAX)
+	if (index < 0 || index >= RS_STREAMS_MAX ||
+	    (index < describe->n_streams && !rs_describe_lost(describe, (uint32_t)index)))
 		return unexpected("a stream: its index");
 	err = class_of(describe, class_index, &class);
+	if (!err)
+		err = streams_skip(describe, (uint32_t)index);
 	if (err)
 		return err;
 	stream.vm = json_string_value(json_object_get(json, "vm"));
 	stream.thread = json_string_value(json_object_get(json, "thread"));
-	return rs_describe_add_stream(describe, class->index, &stream);
+	return index < describe->n_streams
+		       ? rs_describe_set_stream(describe, (uint32_t)index, class, &stream)
+		       : rs_describe_add_stream_of(describe, class, &stream);
 }
 
 static struct rs_error *read_thread(struct rs_describe *describe, json_t *json)
@@ -341,11 +397,15 @@ static struct rs_error *read_flight(struct rs_describe *describe, json_t *json)
 static struct rs_error *read_end(struct rs_describe *describe, json_t *json)
 {
 	json_int_t stream, bytes, records, lost;
+	struct rs_error *err;
 
 	if (json_unpack(json, "{s:I, s:I, s:I, s:I}", "stream", &stream, "bytes", &bytes, "records",
 			&records, "lost", &lost) ||
-	    stream < 0 || stream >= describe->n_streams)
+	    stream < 0 || stream >= RS_STREAMS_MAX)
 		return unexpected("a stream's end");
+	err = streams_skip(describe, (uint32_t)stream + 1);
+	if (err)
+		return err;
 	*describe->stream_end[stream] = (struct rs_stream_end){
 		.known = true,
 		.bytes = (uint64_t)bytes,
@@ -385,7 +445,9 @@ static struct rs_error *read_line(struct rs_describe *describe, const char *text
 	json_t *value;
 
 	if (!json)
-		return rs_error_create(RS_DAMAGED, "column %d: %s", at.column, at.text);
+		return json_error_code(&at) == json_error_out_of_memory
+			       ? rs_error_no_memory()
+			       : rs_error_create(RS_DAMAGED, "column %d: %s", at.column, at.text);
 	if (!describe->uuid[0] && !json_object_get(json, "ringside"))
 		err = rs_error_create(RS_DAMAGED, "the first line does not describe a trace");
 	json_object_foreach(json, key, value)
@@ -411,6 +473,30 @@ static size_t line_read(FILE *file, char *text, size_t room)
 	return n;
 }
 
+/*
+ * Takes the error of a line that makes no sense. Gives it back where the trace cannot be read
+ * without that line, or there are too many of them.
+ */
+static struct rs_error *skip_line(struct rs_describe *describe, size_t number, struct rs_error *err)
+{
+	struct rs_bad_lines *bad = &describe->bad;
+	size_t *more;
+
+	if (!err || rs_error_code(err) == RS_NO_MEMORY || !describe->uuid[0] ||
+	    !describe->n_clocks || bad->n == RS_BAD_LINES_MAX)
+		return err;
+	more = reallocarray(bad->numbers, bad->n + 1, sizeof(*more));
+	if (more)
+		bad->numbers = more;
+	if (!bad->first)
+		bad->first = strdup(rs_error_text(err));
+	rs_error_free(err);
+	if (!more || !bad->first)
+		return rs_error_no_memory();
+	bad->numbers[bad->n++] = number;
+	return NULL;
+}
+
 static struct rs_error *lines_read(struct rs_describe *describe, FILE *file, size_t *number)
 {
 	char *text = malloc(LINE_BYTES_MAX + 1);
@@ -426,10 +512,118 @@ static struct rs_error *lines_read(struct rs_describe *describe, FILE *file, siz
 		describe->check = rs_describe_check(describe->check, text, len);
 		if (text[len - 1] != '\n')
 			break; /* cut in the middle of a line: no packet needs it */
-		err = read_line(describe, text, len - 1);
+		err = skip_line(describe, *number, read_line(describe, text, len - 1));
 	}
 	free(text);
 	return err;
+}
+
+/* ---- what the lines that are missing cost ---------------------------------------------------- */
+
+static int open_stream(const struct rs_folder *folder, uint32_t index)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "stream_%u", index);
+	return rs_folder_open_file(folder, name, O_RDONLY);
+}
+
+/* What the first packet says of its stream: the class and, where it is of one CPU, that. */
+static struct rs_error *stream_recover(const struct rs_folder *folder, struct rs_describe *describe,
+				       uint32_t index)
+{
+	struct rs_stream stream = { .vcpu = RS_UNKNOWN, .cpu = RS_UNKNOWN, .tid = RS_UNKNOWN };
+	struct rs_packet_head head = { 0 };
+	int fd = open_stream(folder, index);
+	ssize_t n;
+
+	if (fd < 0)
+		return NULL;
+	n = pread(fd, &head, sizeof(head), 0);
+	close(fd);
+	if (n != (ssize_t)sizeof(head) || head.magic != RS_CTF_MAGIC ||
+	    head.stream_index != index || head.class_index >= describe->n_classes ||
+	    describe->classes[head.class_index]->lost)
+		return NULL;
+	if (head.cpu_id < RS_PACKET_CPU_UNKNOWN / 2)
+		stream.cpu = (int)head.cpu_id;
+	return rs_describe_set_stream(describe, index, describe->classes[head.class_index],
+				      &stream);
+}
+
+/* "stream 3, 4 and 7 more" of those that are set, of n. */
+static void list_streams(FILE *out, const uint8_t *set, uint32_t n)
+{
+	uint32_t said = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!set[i])
+			continue;
+		if (said < LISTED_MAX)
+			fprintf(out, "%s %u", said ? "," : " stream", i);
+		said++;
+	}
+	if (said > LISTED_MAX)
+		fprintf(out, " and %u more", said - LISTED_MAX);
+}
+
+static void say_cost(FILE *out, const struct rs_folder *folder, const struct rs_describe *describe,
+		     const uint8_t *mended, const uint8_t *lost)
+{
+	const struct rs_bad_lines *bad = &describe->bad;
+	uint32_t n = describe->n_streams;
+
+	fprintf(out, "%s/ringside/describe", folder->path);
+	if (bad->n)
+		fprintf(out, ", line %zu: %s", bad->numbers[0], bad->first);
+	if (bad->n > 1)
+		fprintf(out, " (and %u more lines)", bad->n - 1);
+	fputs(bad->n ? "; it is skipped" : ": lines are missing", out);
+	if (memchr(mended, 1, n)) {
+		fputs(", and the thread, VM and vCPU are unknown of", out);
+		list_streams(out, mended, n);
+	}
+	if (memchr(lost, 1, n)) {
+		fputs(", and nothing can be read of", out);
+		list_streams(out, lost, n);
+	}
+}
+
+/* Streams that lines are missing of: from their files what these say. Then what is to be said. */
+static struct rs_error *streams_recover(const struct rs_folder *folder,
+					struct rs_describe *describe)
+{
+	struct rs_error *err = NULL;
+	uint8_t *mended, *lost;
+	bool any = describe->bad.n > 0;
+	size_t bytes;
+	FILE *out;
+	int fd;
+
+	/* The last ones, which no line behind theirs tells of. */
+	while (!err && any && describe->n_streams < RS_STREAMS_MAX &&
+	       (fd = open_stream(folder, describe->n_streams)) >= 0) {
+		close(fd);
+		err = streams_skip(describe, describe->n_streams + 1);
+	}
+	mended = calloc(describe->n_streams + 1, 2);
+	if (!mended)
+		return rs_error_first(err, rs_error_no_memory());
+	lost = mended + describe->n_streams + 1;
+	for (uint32_t i = 0; !err && i < describe->n_streams; i++) {
+		if (!rs_describe_lost(describe, i))
+			continue;
+		err = stream_recover(folder, describe, i);
+		(rs_describe_lost(describe, i) ? lost : mended)[i] = 1;
+		any = true;
+	}
+	out = !err && any ? open_memstream(&describe->bad.cost, &bytes) : NULL;
+	if (out) {
+		say_cost(out, folder, describe, mended, lost);
+		fclose(out);
+	}
+	describe->bad.mended = mended;
+	return err || !any || describe->bad.cost ? err : rs_error_no_memory();
 }
 
 struct rs_error *rs_describe_read(const struct rs_folder *folder, struct rs_describe *describe)
@@ -449,6 +643,8 @@ struct rs_error *rs_describe_read(const struct rs_folder *folder, struct rs_desc
 		err = rs_error_create(RS_DAMAGED, "%s/ringside/describe: it describes no trace",
 				      folder->path);
 	fclose(file);
+	if (!err)
+		err = streams_recover(folder, describe);
 	if (err)
 		rs_describe_deinit(describe);
 	else

@@ -47,12 +47,14 @@ struct rs_store {
 	pthread_mutex_t lock;
 	struct rs_store_stream *streams;
 	uint8_t uuid[16];
-	/* The description so far; on disk up to describe_done. */
-	FILE *describe_file;
-	char *describe_text;
-	size_t describe_bytes, describe_done;
+	/* The description's lines: how many of each kind there are, those that are not on the disk
+	 * yet, where they go. */
+	uint32_t told[RS_TOLD_KINDS];
+	struct rs_lines lines;
+	uint64_t describe_done;
 	int describe_fd;
 	bool metadata_stale;
+	bool described; /* at the end: all of it */
 	FILE *index_file;
 	int state_fd;
 	struct rs_behind **behind; /* queues of finished packets, streams take turns */
@@ -62,7 +64,7 @@ struct rs_store {
 };
 
 /* Writes what is new in the description, and the metadata if that is anything. Under the lock. */
-struct rs_error *rs_store_describe_sync(struct rs_store *store, bool changed);
+struct rs_error *rs_store_describe_sync(struct rs_store *store);
 
 /* Keeps a copy of the first error; gives it back. Under the lock. */
 struct rs_error *rs_store_keep_error(struct rs_store *store, struct rs_error *err);

@@ -139,7 +139,7 @@ static struct rs_error *packet_write(struct rs_store_stream *stream,
 		.events_discarded = stream->total_lost,
 	};
 	pthread_mutex_lock(&store->lock);
-	err = rs_store_describe_sync(store, false);
+	err = rs_store_describe_sync(store);
 	pthread_mutex_unlock(&store->lock);
 	if (!err && store->keep) {
 		err = keep_packet(stream, &what, content);

@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/check.h"
@@ -252,6 +253,48 @@ static struct rs_error *pass(const struct rs_trace *trace, uint32_t index, FILE 
 	return err;
 }
 
+/* A file that is made in memory first. */
+struct rs_text {
+	char *at;
+	size_t bytes;
+};
+
+static void write_text(FILE *file, const void *ctx)
+{
+	const struct rs_text *text = ctx;
+
+	fwrite(text->at, 1, text->bytes, file);
+}
+
+/* Whether a file has these bytes, and no more. */
+static bool is_in_place(const struct rs_folder *folder, const char *name,
+			const struct rs_text *text)
+{
+	char block[4096];
+	size_t done = 0, n;
+	FILE *file;
+	struct rs_error *err = rs_folder_file(folder, name, O_RDONLY, "r", &file);
+
+	if (err) {
+		rs_error_free(err);
+		return false;
+	}
+	while ((n = fread(block, 1, sizeof(block), file)) > 0 && n <= text->bytes - done &&
+	       !memcmp(block, text->at + done, n))
+		done += n;
+	fclose(file);
+	return !n && done == text->bytes;
+}
+
+/* Replaces a file, unless that changes nothing: there may be no room on the disk. */
+static struct rs_error *put_in_place(const struct rs_folder *folder, const char *name,
+				     const struct rs_text *text)
+{
+	if (is_in_place(folder, name, text))
+		return NULL;
+	return rs_folder_replace(folder, name, RS_STORE_NEW, write_text, text);
+}
+
 /* Writes a stream anew beside the old one, and puts it in its place. */
 static struct rs_error *write_anew(const struct rs_trace *trace, uint32_t index, FILE *index_file,
 				   struct rs_repair_result *result)
@@ -335,45 +378,60 @@ static bool ends_changed(const struct rs_trace *trace, const struct rs_stream_en
 	return false;
 }
 
-/* Returns the bytes of a file up to its last newline, and with it. */
-static off_t whole_lines(FILE *file)
+/* Copies the old description's lines that make sense. Half a line at its end, where the recorder was
+ * killed, goes. */
+static bool copy_lines(const struct rs_trace *trace, FILE *file)
 {
-	char text[4096];
-	off_t at = 0, whole = 0;
-	size_t n;
+	const struct rs_bad_lines *bad = &trace->describe.bad;
+	size_t room = 0, number = 0;
+	char *text = NULL;
+	bool good = true;
+	uint32_t at = 0;
+	ssize_t len;
+	FILE *old;
+	struct rs_error *err =
+		rs_folder_file(&trace->folder, "ringside/describe", O_RDONLY, "r", &old);
 
-	while ((n = fread(text, 1, sizeof(text), file)) > 0) {
-		const char *newline = memrchr(text, '\n', n);
-
-		if (newline)
-			whole = at + (newline + 1 - text);
-		at += (off_t)n;
+	if (err) {
+		rs_error_free(err);
+		return false;
 	}
-	return whole;
+	while (good && (len = getline(&text, &room, old)) > 0 && text[len - 1] == '\n') {
+		number++;
+		if (at < bad->n && bad->numbers[at] == number)
+			at++;
+		else
+			good = fwrite(text, 1, (size_t)len, file) == (size_t)len;
+	}
+	good &= !ferror(old);
+	free(text);
+	fclose(old);
+	return good;
 }
 
-/* Adds to the description what the streams have come to. Half a line at its end, where the
- * recorder was killed, goes. */
-static struct rs_error *write_ends(const struct rs_trace *trace)
+/* A description that says what the streams have come to, and has no lines that make no sense. */
+static struct rs_error *write_describe(const struct rs_trace *trace)
 {
-	off_t whole;
-	FILE *file;
-	struct rs_error *err =
-		rs_folder_file(&trace->folder, "ringside/describe", O_RDWR, "r+", &file);
-	bool bad;
+	const struct rs_describe *describe = &trace->describe;
+	struct rs_text text = { 0 };
+	FILE *file = open_memstream(&text.at, &text.bytes);
+	struct rs_lines lines = { 0 };
+	struct rs_error *err;
+	bool good = file && copy_lines(trace, file) && rs_lines_init(&lines);
 
-	if (err)
-		return err;
-	whole = whole_lines(file);
-	bad = ftruncate(fileno(file), whole) || fseeko(file, whole, SEEK_SET);
-	for (uint32_t i = 0; !bad && i < trace->describe.n_streams; i++) {
-		if (trace->describe.stream_end[i]->known)
-			rs_describe_write_end(file, i, trace->describe.stream_end[i]);
+	for (uint32_t i = 0; good && i < describe->n_streams; i++) {
+		if (describe->bad.mended[i])
+			good = rs_describe_tell_stream(describe, &lines, i);
 	}
-	bad |= ferror(file);
-	bad |= fclose(file) != 0;
-	if (bad)
-		err = rs_error_errno(errno, "%s/ringside/describe", trace->folder.path);
+	for (uint32_t i = 0; good && i < describe->n_streams; i++)
+		good = rs_describe_tell_end(describe, &lines, i);
+	good = good && fwrite(lines.text, 1, lines.bytes, file) == lines.bytes;
+	if (file && fclose(file))
+		good = false;
+	err = good ? put_in_place(&trace->folder, "ringside/describe", &text)
+		   : rs_error_no_memory();
+	rs_lines_deinit(&lines);
+	free(text.at);
 	return err;
 }
 
@@ -391,11 +449,27 @@ static struct rs_error *check_anew(struct rs_trace *trace)
 	return NULL;
 }
 
-static void write_metadata(FILE *file, const void *ctx)
+static struct rs_error *put_metadata(const struct rs_trace *trace)
 {
-	const struct rs_trace *trace = ctx;
+	struct rs_text text = { 0 };
+	FILE *file = open_memstream(&text.at, &text.bytes);
+	struct rs_error *err = NULL;
 
-	rs_metadata_write(file, &trace->describe);
+	/* What the recorder wrote knows more than a description that lines are missing of. */
+	if (trace->describe.bad.n && !faccessat(trace->folder.fd, "metadata", R_OK, 0)) {
+		if (file)
+			fclose(file);
+		free(text.at);
+		return NULL;
+	}
+	if (file)
+		rs_metadata_write(file, &trace->describe);
+	if (!file || fclose(file))
+		err = rs_error_no_memory();
+	if (!err)
+		err = put_in_place(&trace->folder, "metadata", &text);
+	free(text.at);
+	return err;
 }
 
 static void write_state(FILE *file, const void *ctx)
@@ -416,22 +490,66 @@ static void write_state(FILE *file, const void *ctx)
 	json_decref(state);
 }
 
-/* Each stream, and the index of all anew: the old one is of no use any more. */
+/* Puts the new index in its place. It is only a hint: where the old one cannot be replaced, it is
+ * removed. */
+static void put_index(const struct rs_trace *trace, const struct rs_text *text, bool changed)
+{
+	struct stat st;
+	struct rs_error *err;
+
+	/* The old one may list the same packets in the order in which they were written. */
+	if (!changed && !fstatat(trace->folder.inside, "index", &st, AT_SYMLINK_NOFOLLOW) &&
+	    S_ISREG(st.st_mode) && (uint64_t)st.st_size == text->bytes)
+		return;
+	err = put_in_place(&trace->folder, "ringside/index", text);
+	if (err)
+		rs_folder_drop(&trace->folder, "ringside/index");
+	rs_error_free(err);
+}
+
+/* Each stream, and the index of all. */
 static struct rs_error *mend_streams(struct rs_trace *trace, struct rs_repair_result *result)
 {
-	struct rs_error *err;
-	FILE *index;
+	struct rs_text text = { 0 };
+	FILE *index = open_memstream(&text.at, &text.bytes);
+	struct rs_error *err = index ? NULL : rs_error_no_memory();
 
-	rs_folder_drop(&trace->folder, "ringside/index");
-	err = rs_folder_file(&trace->folder, "ringside/index", O_WRONLY | O_CREAT | O_EXCL, "w",
-			     &index);
-	if (err)
-		return err;
-	for (uint32_t i = 0; !err && i < trace->describe.n_streams; i++)
-		err = mend_stream(trace, i, index, result);
-	if (fclose(index) && !err)
-		err = rs_error_errno(errno, "%s/ringside/index", trace->folder.path);
+	for (uint32_t i = 0; !err && i < trace->describe.n_streams; i++) {
+		if (rs_describe_lost(&trace->describe, i))
+			result->streams_unread++;
+		else
+			err = mend_stream(trace, i, index, result);
+	}
+	if (index && fclose(index) && !err)
+		err = rs_error_no_memory();
+	if (!err)
+		put_index(trace, &text, result->streams_changed > 0);
+	free(text.at);
 	return err;
+}
+
+/* What is to be changed in the trace's own files, once the streams are mended. */
+static struct rs_error *mend_files(struct rs_trace *trace, bool ends_change,
+				   struct rs_repair_result *result)
+{
+	bool whole = trace->end == RS_TRACE_CLOSED || trace->end == RS_TRACE_REPAIRED;
+	struct rs_error *err = NULL;
+
+	result->lines_dropped = trace->describe.bad.n;
+	result->description_damaged = trace->check_known && trace->check != trace->describe.check;
+	if (ends_change || trace->describe.bad.cost)
+		err = write_describe(trace);
+	else if (whole && !result->streams_changed && !result->missing)
+		return put_metadata(trace);
+	if (!err && !result->description_damaged)
+		err = check_anew(trace);
+	/* The streams tell it now. */
+	trace->unsaid -= trace->unsaid < result->missing ? trace->unsaid : result->missing;
+	if (!err)
+		err = put_metadata(trace);
+	return err ? err
+		   : rs_folder_replace(&trace->folder, "ringside/state", RS_STORE_NEW, write_state,
+				       trace);
 }
 
 struct rs_error *rs_trace_repair(const char *directory, struct rs_repair_result *out)
@@ -450,18 +568,7 @@ struct rs_error *rs_trace_repair(const char *directory, struct rs_repair_result 
 	ends = ends_copy(trace);
 	err = ends ? mend_streams(trace, &result) : rs_error_no_memory();
 	if (!err)
-		err = ends_changed(trace, ends) ? write_ends(trace) : NULL;
-	result.description_damaged = trace->check_known && trace->check != trace->describe.check;
-	if (!err && !result.description_damaged)
-		err = check_anew(trace);
-	/* The streams tell it now. */
-	trace->unsaid -= trace->unsaid < result.missing ? trace->unsaid : result.missing;
-	if (!err)
-		err = rs_folder_replace(&trace->folder, "metadata", RS_STORE_NEW, write_metadata,
-					trace);
-	if (!err)
-		err = rs_folder_replace(&trace->folder, "ringside/state", RS_STORE_NEW, write_state,
-					trace);
+		err = mend_files(trace, ends_changed(trace, ends), &result);
 	free(ends);
 	rs_trace_close(trace);
 	if (!err)

@@ -17,6 +17,8 @@ struct rs_repair_result {
 	uint64_t bytes_dropped;
 	uint32_t streams_changed;
 	/* The description is not what was written. That can't be mended: readers go on telling. */
+	uint32_t lines_dropped;	 /* of the description: they make no sense */
+	uint32_t streams_unread; /* left as they are: nothing says what is in them */
 	bool description_damaged;
 };
 

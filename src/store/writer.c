@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -14,22 +14,69 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/check.h"
+#include "base/utf8.h"
 #include "store/hash.h"
 #include "store/inside.h"
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* Overwrites the state's block in place: it is allocated, so a full disk does not matter. */
-static struct rs_error *write_state(struct rs_store *store, json_t *state)
+/* Adds printable ASCII to the state's block, as far as there is room for it. */
+__attribute__((format(printf, 3, 4))) static void state_add(char block[RS_STATE_BYTES], size_t *len,
+							    const char *format, ...)
+{
+	const size_t room = RS_STATE_BYTES - 64; /* the rest is for the end of the text */
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(block + *len, room - *len, format, args);
+	va_end(args);
+	if (n > 0 && (size_t)n < room - *len)
+		*len += (size_t)n;
+}
+
+static void state_add_text(char block[RS_STATE_BYTES], size_t *len, const char *text)
+{
+	size_t left = strlen(text);
+
+	while (left) {
+		size_t n = rs_utf8_len(text, left);
+
+		if (!n)
+			state_add(block, len, "?");
+		else
+			state_add(block, len, *text == '"' || *text == '\\' ? "\\%.*s" : "%.*s",
+				  (int)n, text);
+		text += n ? n : 1;
+		left -= n ? n : 1;
+	}
+}
+
+/*
+ * Overwrites the state's block in place: it is allocated, so a full disk does not matter, and its
+ * text is made on the stack, so a lack of memory does not either.
+ */
+static struct rs_error *write_state(const struct rs_store *store, const char *word,
+				    const char *check, uint64_t unsaid)
 {
 	char block[RS_STATE_BYTES];
-	size_t len = json_dumpb(state, block, sizeof(block) - 1, JSON_INDENT(1));
+	size_t len = 0;
 
-	json_decref(state);
-	if (!len || len >= sizeof(block))
-		return rs_error_create(RS_FAILED, "%s: no state written", store->folder.path);
-	memset(block + len, ' ', sizeof(block) - len);
+	memset(block, ' ', sizeof(block));
+	state_add(block, &len, "{\n \"state\": \"%s\"", word);
+	if (!strcmp(word, "recording"))
+		state_add(block, &len, ",\n \"pid\": %d", (int)getpid());
+	if (check)
+		state_add(block, &len, ",\n \"describe\": \"%s\"", check);
+	if (unsaid)
+		state_add(block, &len, ",\n \"unsaid\": %" PRIu64, unsaid);
+	if (store->error) {
+		state_add(block, &len, ",\n \"error\": \"");
+		state_add_text(block, &len, rs_error_text(store->error));
+		state_add(block, &len, "\"");
+	}
+	len += (size_t)sprintf(block + len, "\n}");
+	block[len] = ' '; /* sprintf()'s NUL */
 	block[sizeof(block) - 1] = '\n';
 	if (pwrite(store->state_fd, block, sizeof(block), 0) != (ssize_t)sizeof(block))
 		return rs_error_errno(errno, "%s/ringside/state", store->folder.path);
@@ -56,39 +103,56 @@ static void write_metadata(FILE *file, const void *describe)
 	rs_metadata_write(file, describe);
 }
 
-/* Brings the description's text to the disk. Where the disk is full the rest stays in hand, and the
- * next call goes on from there: never a line with a hole in it. */
+/* Writes the description's lines to the disk. Where the disk is full the rest stays in hand, and
+ * the next call goes on from there: never a line with a hole in it. */
 static struct rs_error *describe_flush(struct rs_store *store)
 {
-	if (fflush(store->describe_file) || ferror(store->describe_file))
-		return rs_error_no_memory();
-	if (store->keep)
-		return NULL;
-	while (store->describe_done < store->describe_bytes) {
-		ssize_t n = pwrite(store->describe_fd, store->describe_text + store->describe_done,
-				   store->describe_bytes - store->describe_done,
+	struct rs_lines *lines = &store->lines;
+	struct rs_error *err = NULL;
+	size_t done = 0;
+
+	while (!err && done < lines->bytes) {
+		ssize_t n = pwrite(store->describe_fd, lines->text + done, lines->bytes - done,
 				   (off_t)store->describe_done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
-			return rs_error_errno(n ? errno : ENOSPC, "%s/ringside/describe",
-					      store->folder.path);
-		store->describe_done += (size_t)n;
+		if (n <= 0) {
+			err = rs_error_errno(n ? errno : ENOSPC, "%s/ringside/describe",
+					     store->folder.path);
+			break;
+		}
+		done += (size_t)n;
+		store->describe_done += (uint64_t)n;
 	}
-	return NULL;
+	memmove(lines->text, lines->text + done, lines->bytes - done);
+	lines->bytes -= done;
+	return err;
 }
 
-struct rs_error *rs_store_describe_sync(struct rs_store *store, bool changed)
+/* Makes the lines that there are none of yet, and writes them. What finds no memory or no room is
+ * for the next call. */
+static struct rs_error *describe_tell(struct rs_store *store)
 {
-	struct rs_error *err;
+	struct rs_error *err = NULL;
+	bool all = false, any = true;
 
 	if (store->keep) /* told when it is written */
 		return NULL;
-	for (uint32_t i = 0; i < store->describe.n_classes; i++)
-		changed |= rs_describe_write_new(store->describe_file, store->describe.classes[i]);
-	store->metadata_stale |= changed;
-	err = describe_flush(store);
+	/* Without memory for more lines at once, those that there is room for make room. */
+	while (!err && !all && any) {
+		all = rs_describe_tell(&store->describe, store->told, &store->lines,
+				       &store->metadata_stale);
+		any = store->lines.bytes > 0;
+		err = describe_flush(store);
+	}
+	return err || all ? err : rs_error_no_memory();
+}
+
+struct rs_error *rs_store_describe_sync(struct rs_store *store)
+{
+	struct rs_error *err = describe_tell(store);
+
 	if (err || !store->metadata_stale)
 		return err;
 	err = rs_folder_replace(&store->folder, "metadata", RS_STORE_NEW, write_metadata,
@@ -106,19 +170,15 @@ struct rs_error *rs_store_keep_error(struct rs_store *store, struct rs_error *er
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-static struct rs_error *describe_open(struct rs_store *store)
-{
-	store->describe_file = open_memstream(&store->describe_text, &store->describe_bytes);
-	return store->describe_file ? NULL : rs_error_no_memory();
-}
-
 static struct rs_error *open_all(struct rs_store *store, const char *directory)
 {
 	const struct rs_folder *folder = &store->folder;
 	struct rs_error *err;
 
 	if (store->keep)
-		return describe_open(store);
+		return NULL;
+	if (!rs_lines_init(&store->lines))
+		return rs_error_no_memory();
 	err = rs_folder_make(directory, &store->folder);
 	if (!err)
 		err = rs_folder_make_inside(&store->folder);
@@ -128,13 +188,10 @@ static struct rs_error *open_all(struct rs_store *store, const char *directory)
 	if (!err) /* held while we live: says that the trace is still being recorded */
 		flock(store->state_fd, LOCK_EX);
 	if (!err)
-		err = write_state(
-			store, json_pack("{s:s, s:i}", "state", "recording", "pid", (int)getpid()));
+		err = write_state(store, "recording", NULL, 0);
 	if (!err)
 		err = rs_folder_fd(folder, "ringside/describe", O_WRONLY | O_CREAT | O_EXCL,
 				   &store->describe_fd);
-	if (!err)
-		err = describe_open(store);
 	if (!err)
 		err = rs_folder_file(folder, "ringside/index", O_WRONLY | O_CREAT | O_EXCL, "w",
 				     &store->index_file);
@@ -162,9 +219,7 @@ static void store_free(struct rs_store *store)
 		free(stream->packet);
 		free(stream);
 	}
-	if (store->describe_file)
-		fclose(store->describe_file);
-	free(store->describe_text);
+	rs_lines_deinit(&store->lines);
 	if (store->describe_fd >= 0)
 		close(store->describe_fd);
 	if (store->index_file)
@@ -208,11 +263,8 @@ static struct rs_error *store_create(const char *directory, const struct rs_stor
 		err = rs_describe_add_clock(&store->describe, clock);
 	if (!err)
 		err = open_all(store, directory);
-	if (!err) {
-		rs_describe_write_head(store->describe_file, &store->describe);
-		rs_describe_write_clock(store->describe_file, 0, store->describe.clocks[0]);
-		err = rs_store_describe_sync(store, true);
-	}
+	if (!err)
+		err = rs_store_describe_sync(store);
 	if (err)
 		store_free(store);
 	else
@@ -237,16 +289,11 @@ struct rs_error *rs_store_create_keeping(const struct rs_store_keep *keep,
 static struct rs_error *clock_index(struct rs_store *store, const struct rs_clock *clock,
 				    uint32_t *index)
 {
-	struct rs_error *err;
-
 	for (*index = 0; *index < store->describe.n_clocks; (*index)++) {
 		if (!strcmp(store->describe.clocks[*index]->name, clock->name))
 			return NULL;
 	}
-	err = rs_describe_add_clock(&store->describe, clock);
-	if (!err)
-		rs_describe_write_clock(store->describe_file, *index, clock);
-	return err;
+	return rs_describe_add_clock(&store->describe, clock);
 }
 
 struct rs_error *rs_store_add_class(struct rs_store *store, struct rs_schema *schema,
@@ -262,9 +309,8 @@ struct rs_error *rs_store_add_class(struct rs_store *store, struct rs_schema *sc
 	if (!err)
 		err = rs_describe_add_class(&store->describe, schema, index);
 	if (!err) {
-		rs_describe_write_class(store->describe_file, store->describe.classes[n]);
-		err = rs_store_describe_sync(store, true);
 		*class_index = n;
+		err = rs_store_describe_sync(store);
 	}
 	pthread_mutex_unlock(&store->lock);
 	return err;
@@ -314,9 +360,8 @@ struct rs_error *rs_store_add_stream(struct rs_store *store, uint32_t class_inde
 			stream->behind = store->behind[n % store->n_behind];
 		stream->next = store->streams;
 		store->streams = stream;
-		rs_describe_write_stream(store->describe_file, stream->identity, class_index);
 		/* Where it fails, the first packet tries again, and is what is lost. */
-		rs_error_free(rs_store_keep_error(store, describe_flush(store)));
+		rs_error_free(rs_store_keep_error(store, describe_tell(store)));
 		*out = stream;
 	} else {
 		free(stream);
@@ -330,16 +375,11 @@ struct rs_error *rs_store_add_thread(struct rs_store *store, uint32_t class_inde
 				     const struct rs_thread *thread)
 {
 	struct rs_error *err;
-	uint32_t n;
 
 	pthread_mutex_lock(&store->lock);
-	n = store->describe.n_threads;
 	err = rs_describe_add_thread(&store->describe, class_index, thread);
-	if (!err) {
-		rs_describe_write_thread(store->describe_file, store->describe.threads[n]);
-		/* As with a stream: where it fails, the next packet tries again. */
-		rs_error_free(rs_store_keep_error(store, describe_flush(store)));
-	}
+	if (!err) /* As with a stream: where it fails, the next packet tries again. */
+		rs_error_free(rs_store_keep_error(store, describe_tell(store)));
 	pthread_mutex_unlock(&store->lock);
 	return err;
 }
@@ -355,11 +395,8 @@ struct rs_error *rs_store_add_domain(struct rs_store *store, uint32_t class_inde
 	have = rs_describe_domain(d, d->classes[class_index], dom);
 	if (!have || strcmp(have, vm) != 0) {
 		err = rs_describe_add_domain(d, class_index, dom, vm);
-		if (!err) {
-			rs_describe_write_domain(store->describe_file,
-						 d->domains[d->n_domains - 1]);
-			rs_error_free(rs_store_keep_error(store, describe_flush(store)));
-		}
+		if (!err)
+			rs_error_free(rs_store_keep_error(store, describe_tell(store)));
 	}
 	pthread_mutex_unlock(&store->lock);
 	return err;
@@ -374,8 +411,9 @@ struct rs_error *rs_store_set_clock(struct rs_store *store, const struct rs_cloc
 		if (strcmp(store->describe.clocks[i]->name, clock->name) != 0)
 			continue;
 		*store->describe.clocks[i] = *clock;
-		rs_describe_write_clock(store->describe_file, i, clock);
-		err = rs_store_describe_sync(store, true);
+		if (store->told[RS_TOLD_CLOCKS] > i) /* again */
+			store->told[RS_TOLD_CLOCKS] = i;
+		err = rs_store_describe_sync(store);
 	}
 	pthread_mutex_unlock(&store->lock);
 	return err;
@@ -384,7 +422,8 @@ struct rs_error *rs_store_set_clock(struct rs_store *store, const struct rs_cloc
 void rs_store_set_closed(struct rs_store *store, int64_t at_ns)
 {
 	pthread_mutex_lock(&store->lock);
-	rs_describe_write_closed(store->describe_file, at_ns);
+	store->describe.closed_ns = at_ns;
+	store->describe.has_closed = true;
 	pthread_mutex_unlock(&store->lock);
 }
 
@@ -402,10 +441,8 @@ struct rs_error *rs_store_add_binary(struct rs_store *store, const char *role, c
 	binary.build_id = build_id[0] ? build_id : NULL;
 	pthread_mutex_lock(&store->lock);
 	err = rs_describe_add_binary(&store->describe, &binary);
-	if (!err) {
-		rs_describe_write_binary(store->describe_file, &binary);
-		err = rs_store_describe_sync(store, true);
-	}
+	if (!err)
+		err = rs_store_describe_sync(store);
 	pthread_mutex_unlock(&store->lock);
 	return err;
 }
@@ -439,11 +476,8 @@ static struct rs_error *describe_copy(struct rs_store *from, struct rs_store *to
 	for (uint32_t i = 0; !err && i < d->n_domains; i++)
 		err = rs_store_add_domain(to, d->domains[i]->class->index, d->domains[i]->dom,
 					  d->domains[i]->vm);
-	for (uint32_t i = 0; !err && i < d->n_binaries; i++) {
+	for (uint32_t i = 0; !err && i < d->n_binaries; i++)
 		err = rs_describe_add_binary(&to->describe, d->binaries[i]);
-		if (!err)
-			rs_describe_write_binary(to->describe_file, d->binaries[i]);
-	}
 	return err;
 }
 
@@ -472,8 +506,6 @@ static struct rs_error *write_kept(struct rs_store *store, const struct rs_kept 
 	pthread_mutex_unlock(&store->lock);
 	if (!err)
 		err = rs_describe_set_flight(&to->describe, flight);
-	if (!err)
-		rs_describe_write_flight(to->describe_file, &to->describe.flight);
 	/* What can't be written is lost, and is counted and said as anywhere: go on. */
 	for (uint32_t i = 0; !err && i < kept->n; i++)
 		put_kept(streams[kept->packets[i]->stream], kept->packets[i]);
@@ -511,35 +543,34 @@ struct rs_error *rs_store_write_kept(struct rs_store *store, const char *directo
 
 /* ---- closing ------------------------------------------------------------------------------ */
 
-static uint64_t describe_check(const struct rs_store *store)
+static struct rs_error *write_final_state(const struct rs_store *store, uint64_t unsaid)
 {
-	const char *at = store->describe_text, *end = at + store->describe_bytes;
-	uint64_t check = 0;
-
-	while (at < end) {
-		const char *next = (const char *)memchr(at, '\n', (size_t)(end - at)) + 1;
-
-		check = rs_describe_check(check, at, (size_t)(next - at));
-		at = next;
-	}
-	return check;
-}
-
-static struct rs_error *write_final_state(struct rs_store *store, uint64_t unsaid)
-{
-	json_t *state = json_pack("{s:s}", "state", store->error || unsaid ? "cut" : "closed");
 	char check[20];
 
-	if (store->describe_done == store->describe_bytes) {
-		snprintf(check, sizeof(check), "%016" PRIx64, describe_check(store));
-		json_object_set_new(state, "describe", json_string(check));
-	}
+	snprintf(check, sizeof(check), "%016" PRIx64, store->lines.check);
+	return write_state(store, store->error || unsaid ? "cut" : "closed",
+			   store->described ? check : NULL, unsaid);
+}
 
-	if (unsaid)
-		json_object_set_new(state, "unsaid", json_integer((json_int_t)unsaid));
-	if (store->error)
-		json_object_set_new(state, "error", json_string(rs_error_text(store->error)));
-	return write_state(store, state);
+/* The last lines: what the streams have come to, and the clocks, if they are known better now. */
+static void describe_end(struct rs_store *store, const struct rs_clock *clock)
+{
+	struct rs_describe *describe = &store->describe;
+	struct rs_error *err;
+
+	for (uint32_t i = 0; clock && i < describe->n_clocks; i++) {
+		struct rs_clock *ours = describe->clocks[i];
+
+		if (ours->monotonic) /* its ns are its own */
+			continue;
+		ours->freq_hz = clock->freq_hz;
+		ours->ns_mult = clock->ns_mult;
+		store->told[RS_TOLD_CLOCKS] = 0;
+	}
+	describe->has_ends = true;
+	err = rs_store_describe_sync(store);
+	store->described = !err;
+	rs_error_free(rs_store_keep_error(store, err));
 }
 
 struct rs_error *rs_store_close(struct rs_store *store, const struct rs_clock *clock,
@@ -558,26 +589,17 @@ struct rs_error *rs_store_close(struct rs_store *store, const struct rs_clock *c
 		sum.lost += stream->total_lost;
 		sum.bytes += stream->offset;
 		sum.streams++;
+		*store->describe.stream_end[stream->identity->index] =
+			(struct rs_stream_end){ .known = true,
+						.bytes = stream->offset,
+						.records = stream->total_records,
+						.lost = stream->total_lost };
 	}
-	for (stream = store->streams; stream; stream = stream->next)
-		rs_describe_write_end(store->describe_file, stream->identity->index,
-				      &(struct rs_stream_end){ .bytes = stream->offset,
-							       .records = stream->total_records,
-							       .lost = stream->total_lost });
-	for (uint32_t i = 0; clock && i < store->describe.n_clocks; i++) {
-		struct rs_clock *ours = store->describe.clocks[i];
-
-		if (ours->monotonic) /* its ns are its own */
-			continue;
-		ours->freq_hz = clock->freq_hz;
-		ours->ns_mult = clock->ns_mult;
-		rs_describe_write_clock(store->describe_file, i, ours);
-	}
-	rs_error_free(rs_store_keep_error(store, rs_store_describe_sync(store, clock != NULL)));
+	describe_end(store, clock);
 	if (store->index_file && fflush(store->index_file))
 		clearerr(store->index_file); /* only a hint */
 	if (!store->keep)
-		rs_error_free(write_final_state(store, unsaid));
+		rs_error_free(rs_store_keep_error(store, write_final_state(store, unsaid)));
 	if (summary)
 		*summary = sum;
 	err = store->error;

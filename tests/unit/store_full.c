@@ -172,6 +172,35 @@ TEST(the_description_s_file_is_full_at_any_byte)
 		description_full_at(more);
 }
 
+/* ---- a repair ----------------------------------------------------------------------------------
+ */
+
+TEST(a_trace_that_needs_no_mending_is_repaired_on_a_full_disk)
+{
+	struct rs_repair_result result = { 0 };
+	struct rs_error *err;
+	struct kit_store k;
+	char path[256];
+
+	REQUIRE(kit_store_init(&k, NULL));
+	kit_store_everything(&k);
+	CHECK_OK(kit_store_close(&k, NULL));
+	limit_files(0);
+	err = rs_trace_repair(k.path, &result);
+	lift_limit();
+	CHECK_OK(err);
+	CHECK_EQ_U64(result.streams_changed, 0);
+	CHECK_OK(trace_complaint(k.path));
+	/* one that does: the error, and the trace stays as it was */
+	unlink(join(path, k.path, "metadata"));
+	limit_files(0);
+	err = rs_trace_repair(k.path, &result);
+	lift_limit();
+	CHECK_ERR(err, RS_FAILED, "metadata: File too large");
+	CHECK_OK(trace_complaint(k.path));
+	kit_store_deinit(&k);
+}
+
 /* ---- the index --------------------------------------------------------------------------------
  */
 

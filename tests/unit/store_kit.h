@@ -127,6 +127,20 @@ KIT struct rs_error *trace_read(struct rs_trace *trace, const struct rs_query *q
 	return err;
 }
 
+/* What there is to complain of a trace: when it is opened or, else, read to its end. */
+KIT struct rs_error *trace_complaint(const char *path)
+{
+	struct got_sink got = got_sink();
+	struct rs_trace *trace = NULL;
+	struct rs_error *err = rs_trace_open(path, &trace);
+
+	if (!err)
+		err = trace_read(trace, NULL, &got);
+	got_free(&got);
+	rs_trace_close(trace);
+	return err;
+}
+
 /*
  * A small trace with everything in it: three streams, names, every type of field, several packets,
  * losses, a stream with nothing. For tests of damage.

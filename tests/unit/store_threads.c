@@ -272,7 +272,6 @@ TEST(lines_of_threads_that_make_no_sense)
 		{ "7", "not a description of a thread" },
 	};
 	char path[256], line[256];
-	struct rs_trace *trace;
 	struct kit_store k;
 	uint8_t *whole;
 	size_t bytes;
@@ -288,7 +287,7 @@ TEST(lines_of_threads_that_make_no_sense)
 		snprintf(line, sizeof(line), "{\"thread\":%s}\n", bad[i].line);
 		fputs(line, file);
 		fclose(file);
-		CHECK_ERR(rs_trace_open(k.path, &trace), RS_DAMAGED, bad[i].says);
+		CHECK_ERR(trace_complaint(k.path), RS_DAMAGED, bad[i].says);
 	}
 	free(whole);
 	kit_store_deinit(&k);

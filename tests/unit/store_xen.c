@@ -197,4 +197,3 @@ TEST(what_is_no_record_of_xens_is_damage)
 		xen_deinit(&x);
 	}
 }
-

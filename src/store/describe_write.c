@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Lines of a description, made in memory. The only thing that can fail is the growth of the text:
+ * then the line is taken back, and nothing of it is there. JSON as jansson writes it (RFC 8259).
+ */
+#include "store/describe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "store/check.h"
+
+#define LINES_BYTES (32u << 10) /* taken when a trace is made, when there is memory */
+
+bool rs_lines_init(struct rs_lines *lines)
+{
+	*lines = (struct rs_lines){ .text = malloc(LINES_BYTES), .room = LINES_BYTES };
+	return lines->text != NULL;
+}
+
+void rs_lines_deinit(struct rs_lines *lines)
+{
+	free(lines->text);
+	*lines = (struct rs_lines){ 0 };
+}
+
+/* ---- one line ------------------------------------------------------------------------------ */
+
+struct line {
+	struct rs_lines *lines;
+	size_t begin;
+	bool failed;
+};
+
+static void put(struct line *l, const char *text, size_t bytes)
+{
+	struct rs_lines *lines = l->lines;
+	size_t room = lines->room;
+	char *more;
+
+	if (l->failed)
+		return;
+	if (lines->bytes + bytes > room) {
+		while (lines->bytes + bytes > room)
+			room *= 2;
+		more = realloc(lines->text, room);
+		if (!more) {
+			l->failed = true;
+			return;
+		}
+		lines->text = more;
+		lines->room = room;
+	}
+	memcpy(lines->text + lines->bytes, text, bytes);
+	lines->bytes += bytes;
+}
+
+static void put_text(struct line *l, const char *text)
+{
+	put(l, text, strlen(text));
+}
+
+/* A text as a JSON string. Names were made valid UTF-8, the rest may come from the system: a byte
+ * that is part of no printable sequence becomes '?', a control is escaped. */
+static void put_quoted(struct line *l, const char *string)
+{
+	size_t bytes = strlen(string), n;
+	char escape[8];
+
+	put_text(l, "\"");
+	for (; bytes; string += n, bytes -= n) {
+		n = rs_utf8_len(string, bytes);
+		if (n && *string != '"' && *string != '\\') {
+			put(l, string, n);
+			continue;
+		}
+		if (n)
+			snprintf(escape, sizeof(escape), "\\%c", *string);
+		else if ((unsigned char)*string < 0x80)
+			snprintf(escape, sizeof(escape), "\\u%04X", *string);
+		else
+			strcpy(escape, "?");
+		n = 1;
+		put_text(l, escape);
+	}
+	put_text(l, "\"");
+}
+
+static void put_number(struct line *l, int64_t number)
+{
+	char digits[24];
+
+	snprintf(digits, sizeof(digits), "%lld", (long long)number);
+	put_text(l, digits);
+}
+
+/* A member of the object that is open: what stands before its value. */
+static void name(struct line *l, const char *key)
+{
+	if (!l->failed && l->lines->text[l->lines->bytes - 1] != '{')
+		put_text(l, ",");
+	put_text(l, "\"");
+	put_text(l, key);
+	put_text(l, "\":");
+}
+
+static void number(struct line *l, const char *key, int64_t value)
+{
+	name(l, key);
+	put_number(l, value);
+}
+
+static void text(struct line *l, const char *key, const char *value)
+{
+	name(l, key);
+	if (value)
+		put_quoted(l, value);
+	else
+		put_text(l, "null");
+}
+
+static struct line begin(struct rs_lines *lines, const char *key)
+{
+	struct line l = { .lines = lines, .begin = lines->bytes };
+
+	put_text(&l, "{");
+	name(&l, key);
+	put_text(&l, "{");
+	return l;
+}
+
+static bool end(struct line *l)
+{
+	struct rs_lines *lines = l->lines;
+
+	put_text(l, "}}\n");
+	if (l->failed)
+		lines->bytes = l->begin;
+	else
+		lines->check = rs_describe_check(lines->check, lines->text + l->begin,
+						 lines->bytes - l->begin);
+	return !l->failed;
+}
+
+/* ---- the lines of each kind ---------------------------------------------------------------- */
+
+static bool write_head(struct rs_lines *lines, const struct rs_describe *describe, uint32_t i)
+{
+	struct line l = begin(lines, "ringside");
+
+	(void)i;
+	number(&l, "version", RS_DESCRIBE_VERSION);
+	text(&l, "uuid", describe->uuid);
+	text(&l, "hostname", describe->hostname);
+	text(&l, "command", describe->command);
+	return end(&l);
+}
+
+static bool write_clock(struct rs_lines *lines, const struct rs_describe *describe, uint32_t i)
+{
+	const struct rs_clock *clock = describe->clocks[i];
+	struct line l = begin(lines, "clock");
+
+	number(&l, "index", i);
+	text(&l, "name", clock->name);
+	number(&l, "freq_hz", (int64_t)clock->freq_hz);
+	number(&l, "origin", (int64_t)clock->origin);
+	number(&l, "wall_ns", clock->wall_ns);
+	number(&l, "offset", clock->offset);
+	number(&l, "error_cycles", (int64_t)clock->error_cycles);
+	name(&l, "invariant");
+	put_text(&l, clock->invariant ? "true" : "false");
+	text(&l, "freq_from", clock->freq_from);
+	return end(&l);
+}
+
+static bool write_class(struct rs_lines *lines, const struct rs_describe *describe, uint32_t i)
+{
+	const struct rs_class *class = describe->classes[i];
+	struct line l = begin(lines, "class");
+
+	number(&l, "index", class->index);
+	text(&l, "provider", rs_schema_provider(class->schema));
+	number(&l, "clock", class->clock_index);
+	if (rs_schema_is_xen(class->schema)) {
+		name(&l, "xen");
+		put_text(&l, "true");
+	}
+	return end(&l);
+}
+
+static bool write_stream(struct rs_lines *lines, const struct rs_describe *describe, uint32_t i)
+{
+	const struct rs_stream *stream = describe->streams[i];
+	struct line l = begin(lines, "stream");
+
+	number(&l, "index", stream->index);
+	number(&l, "class", describe->stream_class[i]->index);
+	text(&l, "vm", stream->vm);
+	text(&l, "thread", stream->thread);
+	number(&l, "vcpu", stream->vcpu);
+	number(&l, "cpu", stream->cpu);
+	number(&l, "tid", stream->tid);
+	return end(&l);
+}
+
+static bool write_thread(struct rs_lines *lines, const struct rs_describe *describe, uint32_t i)
+{
+	const struct rs_thread *thread = &describe->threads[i]->thread;
+	struct line l = begin(lines, "thread");
+
+	number(&l, "class", describe->threads[i]->class->index);
+	number(&l, "tid", thread->tid);
+	number(&l, "pid", thread->pid);
+	text(&l, "vm", thread->vm);
+	number(&l, "vcpu", thread->vcpu);
+	number(&l, "from", (int64_t)thread->from);
+	return end(&l);
+}
+
+static bool write_domain(struct rs_lines *lines, const struct rs_describe *describe, uint32_t i)
+{
+	const struct rs_domain *domain = describe->domains[i];
+	struct line l = begin(lines, "domain");
+
+	number(&l, "class", domain->class->index);
+	number(&l, "dom", domain->dom);
+	text(&l, "vm", domain->vm);
+	return end(&l);
+}
+
+static bool write_binary(struct rs_lines *lines, const struct rs_describe *describe, uint32_t i)
+{
+	const struct rs_trace_binary *binary = describe->binaries[i];
+	struct line l = begin(lines, "binary");
+
+	text(&l, "role", binary->role);
+	text(&l, "path", binary->path);
+	text(&l, "hash_name", binary->hash_name);
+	text(&l, "hash", binary->hash);
+	text(&l, "build_id", binary->build_id);
+	return end(&l);
+}
+
+static bool write_flight(struct rs_lines *lines, const struct rs_describe *describe, uint32_t i)
+{
+	const struct rs_trace_flight *flight = &describe->flight;
+	struct line l = begin(lines, "flight");
+
+	(void)i;
+	if (flight->whole_from_ns == INT64_MIN)
+		text(&l, "whole_from_ns", NULL);
+	else
+		number(&l, "whole_from_ns", flight->whole_from_ns);
+	number(&l, "at_ns", flight->at_ns);
+	text(&l, "why", flight->why);
+	return end(&l);
+}
+
+static bool write_closed(struct rs_lines *lines, const struct rs_describe *describe, uint32_t i)
+{
+	struct line l = begin(lines, "closed");
+
+	(void)i;
+	number(&l, "at_ns", describe->closed_ns);
+	return end(&l);
+}
+
+static bool write_end(struct rs_lines *lines, const struct rs_describe *describe, uint32_t i)
+{
+	const struct rs_stream_end *ended = describe->stream_end[i];
+	struct line l;
+
+	if (!ended->known)
+		return true;
+	l = begin(lines, "end");
+	number(&l, "stream", i);
+	number(&l, "bytes", (int64_t)ended->bytes);
+	number(&l, "records", (int64_t)ended->records);
+	number(&l, "lost", (int64_t)ended->lost);
+	return end(&l);
+}
+
+static void put_values(struct line *l, const struct rs_field *field)
+{
+	text(l, "enum", field->values_name);
+	name(l, "values");
+	put_text(l, "[");
+	for (const struct rs_enum *value = field->values; value->name; value++) {
+		put_text(l, value == field->values ? "[" : ",[");
+		put_quoted(l, value->name);
+		put_text(l, ",");
+		put_number(l, (int64_t)value->value);
+		put_text(l, "]");
+	}
+	put_text(l, "]");
+}
+
+static bool write_event(struct rs_lines *lines, const struct rs_class *class, uint32_t i)
+{
+	const struct rs_event *event = rs_schema_event(class->schema, i);
+	struct line l = begin(lines, "event");
+
+	number(&l, "class", class->index);
+	number(&l, "id", (int64_t)event->id);
+	text(&l, "class_name", event->class_name);
+	text(&l, "function", event->function);
+	text(&l, "name", event->name);
+	text(&l, "help", event->help);
+	number(&l, "kind", event->kind);
+	name(&l, "fields");
+	put_text(&l, "[");
+	for (uint16_t f = 0; f < event->n_fields; f++) {
+		const struct rs_field *field = &event->fields[f];
+
+		put_text(&l, f ? ",{" : "{");
+		text(&l, "name", field->name);
+		number(&l, "type", field->type);
+		number(&l, "show", field->show);
+		text(&l, "unit", field->unit);
+		if (field->values)
+			put_values(&l, field);
+		put_text(&l, "}");
+	}
+	put_text(&l, "]");
+	if (strcmp(event->provider, rs_schema_provider(class->schema)) != 0)
+		text(&l, "provider", event->provider);
+	return end(&l);
+}
+
+static bool write_name(struct rs_lines *lines, const struct rs_class *class, uint32_t i)
+{
+	struct line l = begin(lines, "name");
+	uint32_t id;
+	const char *named = rs_schema_name_at(class->schema, i, &id);
+
+	number(&l, "class", class->index);
+	number(&l, "id", id);
+	text(&l, "text", named);
+	return end(&l);
+}
+
+/* ---- all of them --------------------------------------------------------------------------- */
+
+/* What a class's schema has come to since; counted in the class. */
+static bool tell_schema(struct rs_lines *lines, struct rs_class *class, bool *any)
+{
+	uint32_t events = rs_schema_count(class->schema);
+	uint32_t names = rs_schema_name_count(class->schema);
+
+	for (; class->events_told < events; class->events_told++, *any = true) {
+		if (!write_event(lines, class, class->events_told))
+			return false;
+	}
+	for (; class->names_told < names; class->names_told++, *any = true) {
+		if (!write_name(lines, class, class->names_told))
+			return false;
+	}
+	return true;
+}
+
+static bool tell_schemas(struct rs_describe *describe, struct rs_lines *lines, bool *any)
+{
+	for (uint32_t i = 0; i < describe->n_classes; i++) {
+		if (!tell_schema(lines, describe->classes[i], any))
+			return false;
+	}
+	return true;
+}
+
+bool rs_describe_tell(struct rs_describe *describe, uint32_t told[RS_TOLD_KINDS],
+		      struct rs_lines *lines, bool *schema)
+{
+	const struct {
+		uint32_t n;
+		bool (*write)(struct rs_lines *lines, const struct rs_describe *describe,
+			      uint32_t i);
+		bool in_metadata;
+	} kinds[RS_TOLD_KINDS] = {
+		[RS_TOLD_HEAD] = { 1, write_head, true },
+		[RS_TOLD_CLOCKS] = { describe->n_clocks, write_clock, true },
+		[RS_TOLD_CLASSES] = { describe->n_classes, write_class, true },
+		[RS_TOLD_STREAMS] = { describe->n_streams, write_stream, false },
+		[RS_TOLD_THREADS] = { describe->n_threads, write_thread, false },
+		[RS_TOLD_DOMAINS] = { describe->n_domains, write_domain, false },
+		[RS_TOLD_BINARIES] = { describe->n_binaries, write_binary, true },
+		[RS_TOLD_FLIGHT] = { describe->has_flight, write_flight, false },
+		[RS_TOLD_CLOSED] = { describe->has_closed, write_closed, false },
+		[RS_TOLD_ENDS] = { describe->has_ends ? describe->n_streams : 0, write_end, false },
+	};
+
+	for (uint32_t kind = 0; kind < RS_TOLD_KINDS; kind++) {
+		for (; told[kind] < kinds[kind].n; told[kind]++) {
+			if (!kinds[kind].write(lines, describe, told[kind]))
+				return false;
+			*schema |= kinds[kind].in_metadata;
+		}
+		if (kind == RS_TOLD_CLASSES && !tell_schemas(describe, lines, schema))
+			return false;
+	}
+	return true;
+}
+
+bool rs_describe_tell_stream(const struct rs_describe *describe, struct rs_lines *lines,
+			     uint32_t stream)
+{
+	return write_stream(lines, describe, stream);
+}
+
+bool rs_describe_tell_end(const struct rs_describe *describe, struct rs_lines *lines,
+			  uint32_t stream)
+{
+	return write_end(lines, describe, stream);
+}
