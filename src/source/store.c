@@ -222,8 +222,9 @@ static struct rs_error *stream_next(struct rs_source *source, struct rs_batch *b
 				    .watermark_ns = n ? s->views[n - 1].ts_ns : INT64_MAX };
 	if (n)
 		return NULL;
-	err = s->error ? s->error : s->packets.fd < 0 ? NULL : rs_packets_check_end(&s->packets);
+	err = s->error ? s->error : s->packets.is_there ? rs_packets_check_end(&s->packets) : NULL;
 	s->error = NULL;
+	rs_packets_rest(&s->packets);
 	return err;
 }
 
@@ -284,7 +285,6 @@ static struct rs_error *stream_create(struct rs_trace *trace, struct rs_threads 
 	s->vcpus.name_ctx = s;
 	rs_threads_of_class(threads, trace->describe.stream_class[index], &s->threads);
 	if (rs_describe_lost(&trace->describe, index)) { /* said of the whole trace */
-		s->packets.fd = -1;
 		s->ended = true;
 		*out = &s->source;
 		return NULL;
@@ -292,7 +292,6 @@ static struct rs_error *stream_create(struct rs_trace *trace, struct rs_threads 
 	err = rs_packets_open(trace, index, &s->packets);
 	if (err) {
 		/* A stream without its file is damage like any other: the rest can be read. */
-		s->packets.fd = -1;
 		s->ended = true;
 		s->error = rs_error_create(RS_DAMAGED, "%s", rs_error_text(err));
 		rs_error_free(err);

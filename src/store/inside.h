@@ -16,9 +16,11 @@
 
 #include "store/behind.h"
 #include "store/describe.h"
-#include "base/folder.h"
+#include "store/files.h"
 #include "store/keep.h"
 #include "store/writer.h"
+
+#define INDEX_ENTRIES 128
 
 struct rs_store_stream {
 	struct rs_store *store;
@@ -32,7 +34,8 @@ struct rs_store_stream {
 	struct rs_behind *behind; /* where finished ones wait; NULL: they don't */
 	uint32_t n_behind;	  /* of its own there, or being written; atomic */
 	/* Of who writes it. */
-	int fd;
+	struct rs_file file;
+	bool made;	 /* its file is there */
 	uint64_t offset; /* where the next packet goes */
 	uint64_t sequence;
 	uint64_t total_records, total_lost; /* since the start */
@@ -55,8 +58,14 @@ struct rs_store {
 	int describe_fd;
 	bool metadata_stale;
 	bool described; /* at the end: all of it */
-	FILE *index_file;
 	int state_fd;
+	struct rs_files files; /* the streams', and the index */
+	/* The index, and entries that are not in it yet. It ends where it could not be written. */
+	struct rs_file index;
+	struct rs_index_entry entries[INDEX_ENTRIES];
+	uint32_t n_entries;
+	uint64_t index_done;
+	bool index_ended;
 	struct rs_behind **behind; /* queues of finished packets, streams take turns */
 	uint32_t n_behind;
 	struct rs_error *error; /* the first of any write, for the state and close */
@@ -65,6 +74,12 @@ struct rs_store {
 
 /* Writes what is new in the description, and the metadata if that is anything. Under the lock. */
 struct rs_error *rs_store_describe_sync(struct rs_store *store);
+
+/* Writes the index's entries. Under the lock. */
+void rs_store_index_flush(struct rs_store *store);
+
+/* Makes the file of a stream, if it has none yet. */
+struct rs_error *rs_store_stream_make(struct rs_store_stream *stream);
 
 /* Keeps a copy of the first error; gives it back. Under the lock. */
 struct rs_error *rs_store_keep_error(struct rs_store *store, struct rs_error *err);

@@ -2,6 +2,8 @@
 /* The packets of a store's streams: filled, finished, written or kept; what of them is lost is told
  * with the next. */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,24 +11,58 @@
 #include "store/check.h"
 #include "store/inside.h"
 
-static struct rs_error *write_all(const struct rs_store_stream *stream, const uint8_t *from,
+static struct rs_error *stream_get(struct rs_store_stream *stream, int *fd)
+{
+	int flags = O_WRONLY | (stream->made ? 0 : O_CREAT | O_EXCL);
+	struct rs_error *err;
+	char name[32];
+
+	snprintf(name, sizeof(name), "stream_%u", stream->identity->index);
+	err = rs_files_get(&stream->store->files, &stream->file, name, flags, fd);
+	stream->made |= !err;
+	return err;
+}
+
+struct rs_error *rs_store_stream_make(struct rs_store_stream *stream)
+{
+	struct rs_error *err = NULL;
+	int fd;
+
+	if (stream->made || stream->store->keep)
+		return NULL;
+	err = stream_get(stream, &fd);
+	if (!err)
+		rs_files_put(&stream->store->files, &stream->file);
+	return err;
+}
+
+/* A packet, whole or not at all: half of one must not stay in front of the next. Where it does, the
+ * reader finds it, and says so. */
+static struct rs_error *write_all(struct rs_store_stream *stream, const uint8_t *from,
 				  uint32_t bytes)
 {
 	uint32_t done = 0;
+	int fd;
+	struct rs_error *err = stream_get(stream, &fd);
 
-	while (done < bytes) {
-		ssize_t n = pwrite(stream->fd, from + done, bytes - done,
-				   (off_t)(stream->offset + done));
+	if (err)
+		return err;
+	while (!err && done < bytes) {
+		ssize_t n = pwrite(fd, from + done, bytes - done, (off_t)(stream->offset + done));
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return rs_error_errno(n ? errno : ENOSPC, "%s/stream_%u, offset 0x%llx",
-					      stream->store->folder.path, stream->identity->index,
-					      (unsigned long long)(stream->offset + done));
-		done += (uint32_t)n;
+			err = rs_error_errno(n ? errno : ENOSPC, "%s/stream_%u, offset 0x%llx",
+					     stream->store->folder.path, stream->identity->index,
+					     (unsigned long long)(stream->offset + done));
+		else
+			done += (uint32_t)n;
 	}
-	return NULL;
+	if (err && ftruncate(fd, (off_t)stream->offset))
+		done = 0; /* there is nothing more to be done */
+	rs_files_put(&stream->store->files, &stream->file);
+	return err;
 }
 
 /* Into memory, instead of the file. */
@@ -97,9 +133,6 @@ static void packet_lost(struct rs_store_stream *stream, const struct rs_drained 
 		stream->unsaid_to = what->last_tsc;
 	stream->unsaid += what->records + what->lost;
 	stream->total_lost += what->records;
-	/* Half a packet must not stay in front of the next one. */
-	if (stream->fd >= 0 && ftruncate(stream->fd, (off_t)stream->offset))
-		return; /* the reader finds the half packet, and says so */
 }
 
 /* What packet_write() has made of a packet, for the store's index, progress and error. */
@@ -107,8 +140,11 @@ static void packet_tell(struct rs_store *store, const struct rs_index_entry *ent
 			struct rs_error *err)
 {
 	pthread_mutex_lock(&store->lock);
-	if (!err && store->index_file)
-		fwrite(entry, sizeof(*entry), 1, store->index_file);
+	if (!err && !store->keep) {
+		store->entries[store->n_entries++] = *entry;
+		if (store->n_entries == INDEX_ENTRIES)
+			rs_store_index_flush(store);
+	}
 	rs_store_keep_error(store, err);
 	store->progress.records += err ? 0 : entry->records;
 	store->progress.bytes += err ? 0 : entry->bytes;
@@ -159,13 +195,11 @@ static struct rs_error *packet_write(struct rs_store_stream *stream,
 	return err;
 }
 
-/* Nothing more goes into a stream but, at the close, what is yet to be said. */
+/* Nothing more goes into a stream for now. */
 static void file_shut(struct rs_store_stream *stream)
 {
-	if (stream->unsaid || stream->fd < 0)
-		return;
-	close(stream->fd);
-	stream->fd = -1;
+	if (!stream->store->keep)
+		rs_files_close(&stream->store->files, &stream->file);
 }
 
 /* One that has waited. */
@@ -320,6 +354,8 @@ void rs_store_stream_close(struct rs_store_stream *stream)
 	uint8_t front[RS_PACKET_FRONT];
 
 	stream->behind = NULL;
+	if (!stream->made)
+		rs_error_free(rs_store_keep_error(stream->store, rs_store_stream_make(stream)));
 	if (stream->packet && stream->packet->what.bytes)
 		rs_error_free(rs_store_flush(stream, 0, 0));
 	else if (stream->unsaid)

@@ -12,6 +12,8 @@
 
 #include "store/check.h"
 
+#define FILES_MAX 256 /* of streams that are open at once */
+
 /* ---- the directory ------------------------------------------------------------------------ */
 
 static const struct {
@@ -75,6 +77,7 @@ struct rs_error *rs_trace_open(const char *directory, struct rs_trace **out)
 	if (!trace)
 		return rs_error_no_memory();
 	err = rs_folder_open(directory, &trace->folder);
+	rs_files_init(&trace->files, &trace->folder, FILES_MAX);
 	if (!err && (trace->folder.inside < 0 ||
 		     faccessat(trace->folder.inside, "describe", F_OK, AT_SYMLINK_NOFOLLOW)))
 		err = rs_error_create(RS_USAGE,
@@ -97,6 +100,7 @@ void rs_trace_close(struct rs_trace *trace)
 		return;
 	rs_describe_deinit(&trace->describe);
 	free(trace->end_error);
+	rs_files_deinit(&trace->files);
 	rs_folder_close(&trace->folder);
 	free(trace);
 }
@@ -149,40 +153,65 @@ const struct rs_stream *rs_trace_stream(const struct rs_trace *trace, uint32_t i
 
 /* ---- packets ------------------------------------------------------------------------------ */
 
-struct rs_error *rs_packets_open(const struct rs_trace *trace, uint32_t stream,
-				 struct rs_packets *packets)
+/* The stream's file, open until packets_put(). */
+static struct rs_error *packets_get(struct rs_packets *p, int *fd)
 {
-	struct rs_packets p = { .trace = trace,
-				.stream = trace->describe.streams[stream],
-				.fd = -1 };
-	struct rs_error *err;
-	struct stat st;
 	char name[32];
 
-	p.class_index = trace->describe.stream_class[stream]->index;
-	p.end = trace->describe.stream_end[stream];
-	snprintf(name, sizeof(name), "stream_%u", stream);
-	if (asprintf(&p.path, "%s/%s", trace->folder.path, name) < 0)
+	snprintf(name, sizeof(name), "stream_%u", p->stream->index);
+	return rs_files_get(&p->trace->files, &p->file, name, O_RDONLY, fd);
+}
+
+static void packets_put(struct rs_packets *p)
+{
+	rs_files_put(&p->trace->files, &p->file);
+}
+
+struct rs_error *rs_packets_open(struct rs_trace *trace, uint32_t stream,
+				 struct rs_packets *packets)
+{
+	struct rs_error *err;
+	struct stat st = { 0 };
+	int fd;
+
+	*packets = (struct rs_packets){
+		.trace = trace,
+		.stream = trace->describe.streams[stream],
+		.class_index = trace->describe.stream_class[stream]->index,
+		.end = trace->describe.stream_end[stream],
+	};
+	if (asprintf(&packets->path, "%s/stream_%u", trace->folder.path, stream) < 0) {
+		packets->path = NULL;
 		return rs_error_no_memory();
-	err = rs_folder_fd(&trace->folder, name, O_RDONLY, &p.fd);
-	if (!err && fstat(p.fd, &st))
-		err = rs_error_errno(errno, "%s", p.path);
+	}
+	err = packets_get(packets, &fd);
+	if (!err && fstat(fd, &st))
+		err = rs_error_errno(errno, "%s", packets->path);
+	if (packets->file.is_used)
+		packets_put(packets);
 	if (err) {
-		rs_packets_close(&p);
+		rs_packets_close(packets);
 		return err;
 	}
-	p.size = (uint64_t)st.st_size;
-	*packets = p;
+	packets->size = (uint64_t)st.st_size;
+	packets->is_there = true;
 	return NULL;
+}
+
+void rs_packets_rest(struct rs_packets *packets)
+{
+	if (packets->trace)
+		rs_files_close(&packets->trace->files, &packets->file);
+	free(packets->buffer);
+	packets->buffer = NULL;
+	packets->room = 0;
 }
 
 void rs_packets_close(struct rs_packets *packets)
 {
-	if (packets->fd >= 0)
-		close(packets->fd);
-	free(packets->buffer);
+	rs_packets_rest(packets);
 	free(packets->path);
-	*packets = (struct rs_packets){ .fd = -1 };
+	*packets = (struct rs_packets){ 0 };
 }
 
 static struct rs_error *damage(const struct rs_packets *p, const char *what)
@@ -191,26 +220,30 @@ static struct rs_error *damage(const struct rs_packets *p, const char *what)
 			       (unsigned long long)p->number, (unsigned long long)p->offset, what);
 }
 
-static struct rs_error *read_at(const struct rs_packets *p, uint64_t offset, void *to,
-				uint64_t bytes)
+static struct rs_error *read_at(struct rs_packets *p, uint64_t offset, void *to, uint64_t bytes)
 {
 	uint64_t done = 0;
+	int fd;
+	struct rs_error *err = packets_get(p, &fd);
 
-	while (done < bytes) {
-		ssize_t n =
-			pread(p->fd, (uint8_t *)to + done, bytes - done, (off_t)(offset + done));
+	if (err)
+		return err;
+	while (!err && done < bytes) {
+		ssize_t n = pread(fd, (uint8_t *)to + done, bytes - done, (off_t)(offset + done));
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return rs_error_errno(errno, "%s, offset 0x%llx", p->path,
-					      (unsigned long long)(offset + done));
-		if (!n)
-			return rs_error_create(RS_DAMAGED, "%s: it became shorter while read",
-					       p->path);
-		done += (uint64_t)n;
+			err = rs_error_errno(errno, "%s, offset 0x%llx", p->path,
+					     (unsigned long long)(offset + done));
+		else if (!n)
+			err = rs_error_create(RS_DAMAGED, "%s: it became shorter while read",
+					      p->path);
+		else
+			done += (uint64_t)n;
 	}
-	return NULL;
+	packets_put(p);
+	return err;
 }
 
 static struct rs_error *check_head(const struct rs_packets *p, const struct rs_packet_head *head)
@@ -301,7 +334,7 @@ struct rs_error *rs_packets_check_end(const struct rs_packets *p)
 
 /* Whether the last packet to be skipped is where the index says, and ends before the stamp: then
  * all before it do. */
-static bool seek_confirmed(const struct rs_packets *p, const struct rs_index_entry *entry,
+static bool seek_confirmed(struct rs_packets *p, const struct rs_index_entry *entry,
 			   uint64_t number, uint64_t stamp)
 {
 	struct rs_packet_head head;

@@ -8,10 +8,11 @@
 
 #include "event/layout.h"
 #include "store/describe.h"
-#include "base/folder.h"
+#include "store/files.h"
 
 struct rs_trace {
 	struct rs_folder folder;
+	struct rs_files files; /* the streams' */
 	struct rs_describe describe;
 	enum rs_trace_end end;
 	char *end_error; /* why it was cut, or NULL */
@@ -32,11 +33,12 @@ struct rs_packet {
 };
 
 struct rs_packets {
-	const struct rs_trace *trace;
+	struct rs_trace *trace;
 	const struct rs_stream *stream;
 	uint32_t class_index;
 	char *path;
-	int fd; /* -1: the stream has no file */
+	struct rs_file file;
+	bool is_there; /* the stream has a file */
 	uint64_t offset, size;
 	uint64_t number;
 	const struct rs_stream_end *end;
@@ -44,9 +46,13 @@ struct rs_packets {
 	size_t room;
 };
 
-struct rs_error *rs_packets_open(const struct rs_trace *trace, uint32_t stream,
+/* *packets stays where it is in memory until it is closed. On failure there is nothing to close. */
+struct rs_error *rs_packets_open(struct rs_trace *trace, uint32_t stream,
 				 struct rs_packets *packets);
 void rs_packets_close(struct rs_packets *packets);
+
+/* Nothing more is read: gives back the descriptor, and the memory of the last packet. */
+void rs_packets_rest(struct rs_packets *packets);
 
 /*
  * The next packet; *more false at the end. RS_DAMAGED: its header makes no sense, and nothing

@@ -225,8 +225,8 @@ static struct rs_error *mend_all(struct mend *m)
 }
 
 /* Goes through a stream once, from its beginning. *changed: it is not as it should be. */
-static struct rs_error *pass(const struct rs_trace *trace, uint32_t index, FILE *file,
-			     FILE *index_file, struct rs_repair_result *result, bool *changed)
+static struct rs_error *pass(struct rs_trace *trace, uint32_t index, FILE *file, FILE *index_file,
+			     struct rs_repair_result *result, bool *changed)
 {
 	struct mend m = { .file = file,
 			  .index = index_file,
@@ -296,7 +296,7 @@ static struct rs_error *put_in_place(const struct rs_folder *folder, const char 
 }
 
 /* Writes a stream anew beside the old one, and puts it in its place. */
-static struct rs_error *write_anew(const struct rs_trace *trace, uint32_t index, FILE *index_file,
+static struct rs_error *write_anew(struct rs_trace *trace, uint32_t index, FILE *index_file,
 				   struct rs_repair_result *result)
 {
 	struct rs_error *err;
@@ -337,7 +337,7 @@ static struct rs_error *make_if_gone(const struct rs_trace *trace, uint32_t inde
 }
 
 /* A stream that is whole is left as it is, and only goes into the index. */
-static struct rs_error *mend_stream(const struct rs_trace *trace, uint32_t index, FILE *index_file,
+static struct rs_error *mend_stream(struct rs_trace *trace, uint32_t index, FILE *index_file,
 				    struct rs_repair_result *result)
 {
 	struct rs_repair_result look = { 0 };
@@ -378,8 +378,8 @@ static bool ends_changed(const struct rs_trace *trace, const struct rs_stream_en
 	return false;
 }
 
-/* Copies the old description's lines that make sense. Half a line at its end, where the recorder was
- * killed, goes. */
+/* Copies the old description's lines that make sense. Half a line at its end, where the recorder
+ * was killed, goes. */
 static bool copy_lines(const struct rs_trace *trace, FILE *file)
 {
 	const struct rs_bad_lines *bad = &trace->describe.bad;
@@ -490,8 +490,7 @@ static void write_state(FILE *file, const void *ctx)
 	json_decref(state);
 }
 
-/* Puts the new index in its place. It is only a hint: where the old one cannot be replaced, it is
- * removed. */
+/* Puts the new index in its place. It is only a hint: one that cannot be replaced is removed. */
 static void put_index(const struct rs_trace *trace, const struct rs_text *text, bool changed)
 {
 	struct stat st;

@@ -18,6 +18,8 @@
 #include "store/hash.h"
 #include "store/inside.h"
 
+#define FILES_MAX 64 /* of streams that are open at once */
+
 /* ---- files -------------------------------------------------------------------------------- */
 
 /* Adds printable ASCII to the state's block, as far as there is room for it. */
@@ -149,14 +151,60 @@ static struct rs_error *describe_tell(struct rs_store *store)
 	return err || all ? err : rs_error_no_memory();
 }
 
+static struct rs_error *metadata_replace(struct rs_store *store)
+{
+	return rs_folder_replace(&store->folder, "metadata", RS_STORE_NEW, write_metadata,
+				 &store->describe);
+}
+
+/* The index is only a hint: without it nothing is lost. */
+static void index_open(struct rs_store *store, int flags)
+{
+	struct rs_error *err;
+	int fd;
+
+	err = rs_files_get(&store->files, &store->index, "ringside/index", flags, &fd);
+	if (!err)
+		rs_files_put(&store->files, &store->index);
+	store->index_ended |= err != NULL;
+	rs_error_free(err);
+}
+
+void rs_store_index_flush(struct rs_store *store)
+{
+	size_t bytes = store->n_entries * sizeof(store->entries[0]);
+	struct rs_error *err;
+	int fd;
+
+	store->n_entries = 0;
+	if (!bytes || store->index_ended)
+		return;
+	err = rs_files_get(&store->files, &store->index, "ringside/index", O_WRONLY, &fd);
+	if (err) {
+		rs_error_free(err);
+		store->index_ended = true;
+		return;
+	}
+	store->index_ended =
+		pwrite(fd, store->entries, bytes, (off_t)store->index_done) != (ssize_t)bytes;
+	store->index_done += bytes;
+	rs_files_put(&store->files, &store->index);
+}
+
 struct rs_error *rs_store_describe_sync(struct rs_store *store)
 {
 	struct rs_error *err = describe_tell(store);
 
 	if (err || !store->metadata_stale)
 		return err;
-	err = rs_folder_replace(&store->folder, "metadata", RS_STORE_NEW, write_metadata,
-				&store->describe);
+	err = metadata_replace(store);
+	/* Where descriptors have run out, one of ours is free for it. The index, open again, keeps
+	 * that one for the next time. */
+	if (err && rs_files_spare(&store->files)) {
+		rs_error_free(err);
+		err = metadata_replace(store);
+		index_open(store, O_WRONLY);
+	}
 	store->metadata_stale = err != NULL;
 	return err;
 }
@@ -192,10 +240,11 @@ static struct rs_error *open_all(struct rs_store *store, const char *directory)
 	if (!err)
 		err = rs_folder_fd(folder, "ringside/describe", O_WRONLY | O_CREAT | O_EXCL,
 				   &store->describe_fd);
-	if (!err)
-		err = rs_folder_file(folder, "ringside/index", O_WRONLY | O_CREAT | O_EXCL, "w",
-				     &store->index_file);
-	return err;
+	if (err)
+		return err;
+	rs_files_init(&store->files, folder, FILES_MAX);
+	index_open(store, O_WRONLY | O_CREAT | O_EXCL);
+	return NULL;
 }
 
 /* Writes what waits. */
@@ -212,18 +261,15 @@ static void store_free(struct rs_store *store)
 
 	behind_end(store);
 	free(store->behind);
+	rs_files_deinit(&store->files);
 	for (stream = store->streams; stream; stream = next) {
 		next = stream->next;
-		if (stream->fd >= 0)
-			close(stream->fd);
 		free(stream->packet);
 		free(stream);
 	}
 	rs_lines_deinit(&store->lines);
 	if (store->describe_fd >= 0)
 		close(store->describe_fd);
-	if (store->index_file)
-		fclose(store->index_file);
 	if (store->state_fd >= 0)
 		close(store->state_fd);
 	rs_describe_deinit(&store->describe);
@@ -316,20 +362,6 @@ struct rs_error *rs_store_add_class(struct rs_store *store, struct rs_schema *sc
 	return err;
 }
 
-/* *fd is -1 where packets are kept in memory. */
-static struct rs_error *open_stream_file(const struct rs_store *store, uint32_t n, int *fd)
-{
-	char name[32];
-
-	*fd = -1;
-	if (n >= RS_STREAMS_MAX)
-		return rs_error_create(RS_FAILED, "more than %u streams", n);
-	if (store->keep)
-		return NULL;
-	snprintf(name, sizeof(name), "stream_%u", n);
-	return rs_folder_fd(&store->folder, name, O_WRONLY | O_CREAT | O_EXCL, fd);
-}
-
 struct rs_error *rs_store_add_stream(struct rs_store *store, uint32_t class_index,
 				     const struct rs_stream *identity, struct rs_store_stream **out)
 {
@@ -345,12 +377,10 @@ struct rs_error *rs_store_add_stream(struct rs_store *store, uint32_t class_inde
 	}
 	pthread_mutex_lock(&store->lock);
 	n = store->describe.n_streams;
-	err = open_stream_file(store, n, &stream->fd);
-	if (!err) {
+	if (n < RS_STREAMS_MAX)
 		err = rs_describe_add_stream(&store->describe, class_index, identity);
-		if (err && stream->fd >= 0)
-			close(stream->fd);
-	}
+	else
+		err = rs_error_create(RS_FAILED, "more than %u streams", n);
 	if (!err) {
 		stream->store = store;
 		stream->identity = store->describe.streams[n];
@@ -360,8 +390,9 @@ struct rs_error *rs_store_add_stream(struct rs_store *store, uint32_t class_inde
 			stream->behind = store->behind[n % store->n_behind];
 		stream->next = store->streams;
 		store->streams = stream;
-		/* Where it fails, the first packet tries again, and is what is lost. */
+		/* Where one fails, the first packet tries again, and is what is lost. */
 		rs_error_free(rs_store_keep_error(store, describe_tell(store)));
+		rs_error_free(rs_store_keep_error(store, rs_store_stream_make(stream)));
 		*out = stream;
 	} else {
 		free(stream);
@@ -596,8 +627,7 @@ struct rs_error *rs_store_close(struct rs_store *store, const struct rs_clock *c
 						.lost = stream->total_lost };
 	}
 	describe_end(store, clock);
-	if (store->index_file && fflush(store->index_file))
-		clearerr(store->index_file); /* only a hint */
+	rs_store_index_flush(store);
 	if (!store->keep)
 		rs_error_free(rs_store_keep_error(store, write_final_state(store, unsaid)));
 	if (summary)
