@@ -24,15 +24,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/inside.h"
 #include "record/port.h"
 #include "source/guest.h"
 #include "store/sink.h"
-#include "store/writer.h"
-#include "trace/trace.h"
 
 #define POLL_US_DEFAULT	 1000
 #define FLUSH_MS_DEFAULT 100
-#define THREADS_MAX	 64
 #define FINISH_ROUNDS	 4 /* a producer that goes on meanwhile must not keep us */
 #define PAUSE_NS_MIN	 100000
 #define URGENT_NICE	 (-20)
@@ -40,35 +38,13 @@
 #define STAND_IN_NS	 4000000	      /* a worker that writes for longer is stood in for */
 #define FILL_WHOLE	 256u
 
-struct feed {
-	struct feed *next;
-	uint32_t number; /* decides which thread polls it */
-	pthread_mutex_t lock;
-	struct rs_drain *drain;
-	const struct rs_clock *clock;
-	const struct rs_stream *vcpu; /* a guest's; else NULL */
-	struct rs_store_stream *out;
-	bool poll;     /* else only its owner drains it, and we flush */
-	bool done;     /* broken, or its producer gone: never drained again */
-	char what[48]; /* of somebody else's, for errors; else empty */
-	/* Of a stream that its owner fills: no drain. */
-	struct rs_recorder *recorder;
-	struct rs_layouts layouts;
-	uint64_t last_stamp;
-	/* Of a thread of this program. */
-	struct rs_trace_ring *ring;
-	/* Of one in this process's memory. */
-	struct rs_sbuf_consumer consumer;
-	struct rs_drain own_drain;
-};
-
 /* A guest that is collected: its feeds by vCPU. */
 struct guest {
 	struct guest *next;
 	struct rs_recorder *recorder;
 	struct rs_host_guest *guest;
 	bool poll;
-	struct feed *feeds[RS_GUEST_VCPUS_MAX];
+	struct rs_feed *feeds[RS_GUEST_VCPUS_MAX];
 	uint32_t classes[RS_GUEST_VCPUS_MAX];
 };
 
@@ -80,37 +56,6 @@ struct producer {
 	uint32_t class_index;
 };
 
-struct rs_recorder {
-	struct rs_store *store;
-	struct rs_clock clock;
-	uint64_t poll_ns, flush_ns;
-	bool urgent;
-	pthread_mutex_t lock; /* adding feeds and guests; the first error */
-	struct feed *feeds;
-	uint32_t n_feeds;
-	struct guest *guests;
-	struct producer *producers;
-	struct rs_error *error;
-	/* This program's own threads. */
-	bool own;
-	struct rs_schema *own_schema;
-	uint32_t own_class;
-	pthread_mutex_t learn_lock;
-	uint32_t learnt;
-	/* Threads. */
-	bool stop;
-	uint32_t n_threads;
-	struct worker {
-		struct rs_recorder *recorder;
-		pthread_t thread;
-		bool runs;
-		uint32_t number;
-		uint32_t fill;	      /* of FILL_WHOLE: the fullest ring of the last round */
-		uint64_t pause_ns;    /* before the next */
-		uint64_t writes_from; /* now; else 0 */
-	} workers[THREADS_MAX], stand_in;
-};
-
 static uint64_t now_ns(void)
 {
 	struct timespec ts;
@@ -120,7 +65,7 @@ static uint64_t now_ns(void)
 }
 
 /* Takes an error that nobody is there to be given; readers of the trace are told too. */
-static void keep_error(struct rs_recorder *r, struct rs_error *err)
+void rs_recorder_keep_error(struct rs_recorder *r, struct rs_error *err)
 {
 	if (!err)
 		return;
@@ -136,10 +81,10 @@ static void keep_error(struct rs_recorder *r, struct rs_error *err)
 
 /* ---- feeds -------------------------------------------------------------------------------- */
 
-static struct rs_error *feed_create(struct rs_recorder *r, uint32_t class_index,
-				    const struct rs_stream *stream, struct feed **out)
+struct rs_error *rs_feed_create(struct rs_recorder *r, uint32_t class_index,
+				const struct rs_stream *stream, struct rs_feed **out)
 {
-	struct feed *feed = calloc(1, sizeof(*feed));
+	struct rs_feed *feed = calloc(1, sizeof(*feed));
 	struct rs_error *err;
 
 	if (!feed)
@@ -154,7 +99,7 @@ static struct rs_error *feed_create(struct rs_recorder *r, uint32_t class_index,
 	return NULL;
 }
 
-static void feed_publish(struct rs_recorder *r, struct feed *feed)
+void rs_feed_publish(struct rs_recorder *r, struct rs_feed *feed)
 {
 	pthread_mutex_lock(&r->lock);
 	feed->number = r->n_feeds++;
@@ -165,7 +110,7 @@ static void feed_publish(struct rs_recorder *r, struct feed *feed)
 }
 
 /* Bytes that can wait in a feed's ring. */
-static uint64_t feed_holds(const struct feed *feed)
+static uint64_t feed_holds(const struct rs_feed *feed)
 {
 	const struct rs_port *port = &feed->drain->port;
 
@@ -189,7 +134,7 @@ static void worker_write(struct worker *w, const struct rs_store_stream *stream)
  * does meanwhile. Under its lock; writer, if any, gives that up to write packets while they are
  * warm. The error is the ring's or the store's.
  */
-static struct rs_error *feed_drain(struct feed *feed, struct worker *writer, uint64_t *drained)
+static struct rs_error *feed_drain(struct rs_feed *feed, struct worker *writer, uint64_t *drained)
 {
 	uint64_t total = 0, most = feed_holds(feed);
 	struct rs_error *err = NULL;
@@ -230,7 +175,7 @@ static struct rs_error *feed_drain(struct feed *feed, struct worker *writer, uin
 }
 
 /* Says whose feed an error is of. */
-static struct rs_error *feed_error(const struct feed *feed, struct rs_error *err)
+static struct rs_error *feed_error(const struct rs_feed *feed, struct rs_error *err)
 {
 	const struct rs_stream *vcpu = feed->vcpu;
 
@@ -240,7 +185,7 @@ static struct rs_error *feed_error(const struct feed *feed, struct rs_error *err
 }
 
 /* All that is in the ring: more than a ring's worth comes out where stamps have to be mended. */
-static struct rs_error *feed_empty(struct feed *feed)
+static struct rs_error *feed_empty(struct rs_feed *feed)
 {
 	struct rs_error *err = NULL;
 	uint64_t drained = 1;
@@ -251,7 +196,7 @@ static struct rs_error *feed_empty(struct feed *feed)
 }
 
 /* The producer is gone, or we are going: what is left, what was lost unsaid, and out. */
-static struct rs_error *feed_finish(struct feed *feed)
+struct rs_error *rs_feed_finish(struct rs_feed *feed)
 {
 	struct rs_error *err = NULL;
 	struct rs_drained got;
@@ -269,100 +214,9 @@ static struct rs_error *feed_finish(struct feed *feed)
 		feed->ring->told_lost = feed->drain->told_lost;
 		feed->ring->told_ahead = feed->drain->told_ahead;
 	}
+	if (feed->drain)
+		feed->last_stamp = feed->drain->last_tsc;
 	return rs_error_first(err, rs_store_end_stream(feed->out));
-}
-
-/* ---- this program's threads --------------------------------------------------------------- */
-
-static bool learn(void *ctx)
-{
-	struct rs_recorder *r = ctx;
-	bool any;
-
-	pthread_mutex_lock(&r->learn_lock);
-	rs_trace_learn(r->own_schema, &r->learnt);
-	any = r->learnt > 0; /* another worker may have learnt what this one lacks */
-	pthread_mutex_unlock(&r->learn_lock);
-	return any;
-}
-
-static struct rs_error *ring_add(struct rs_recorder *r, struct rs_trace_ring *ring)
-{
-	struct rs_stream stream = { .thread = ring->thread,
-				    .vm = ring->vm[0] ? ring->vm : NULL,
-				    .vcpu = ring->vcpu,
-				    .cpu = RS_UNKNOWN,
-				    .tid = ring->tid,
-				    .schema = r->own_schema,
-				    .clock = &r->clock };
-	struct rs_port port;
-	struct rs_error *err;
-	struct feed *feed;
-
-	learn(r); /* names and events of the sites known so far */
-	err = feed_create(r, r->own_class, &stream, &feed);
-	if (err)
-		return err;
-	ring->taken = true;
-	rs_sbuf_attach(&feed->consumer, ring->memory.mem, ring->memory.bytes);
-	port = rs_port_local(&feed->consumer);
-	rs_drain_init(&feed->own_drain, &port, r->own_schema);
-	feed->own_drain.told_lost = ring->told_lost;
-	feed->own_drain.told_ahead = ring->told_ahead;
-	feed->own_drain.learn = learn;
-	feed->own_drain.learn_ctx = r;
-	feed->drain = &feed->own_drain;
-	feed->clock = &r->clock;
-	feed->ring = ring;
-	feed->poll = true;
-	feed_publish(r, feed);
-	return NULL;
-}
-
-/* New rings of threads; only the first worker, or the closing thread. */
-static void rings_look(struct rs_recorder *r)
-{
-	for (struct rs_trace_ring *ring = rs_trace_rings(); ring; ring = ring->next) {
-		if (!ring->taken)
-			keep_error(r, ring_add(r, ring));
-	}
-}
-
-/* Rings whose threads have ended: drained to the end, and freed. As rings_look(). */
-static void rings_retire(struct rs_recorder *r)
-{
-	for (struct feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;
-	     feed = feed->next) {
-		/* Pairs with the thread's release at its end. */
-		if (!feed->ring || !__atomic_load_n(&feed->ring->ended, __ATOMIC_ACQUIRE))
-			continue;
-		pthread_mutex_lock(&feed->lock);
-		keep_error(r, feed_finish(feed));
-		pthread_mutex_unlock(&feed->lock);
-		rs_trace_ring_free(feed->ring);
-		feed->ring = NULL;
-	}
-}
-
-struct rs_error *rs_recorder_add_trace(struct rs_recorder *r)
-{
-	struct rs_error *err;
-
-	if (!rs_trace_collect(true))
-		return rs_error_create(RS_USAGE, "this program's trace is recorded already");
-	err = rs_schema_create(rs_trace_provider(), &r->own_schema);
-	/* A provider that the catalogue does not know has only events of its own. */
-	if (!err && !strcmp(rs_trace_provider(), "vmm"))
-		err = rs_schema_add_catalogue(r->own_schema, "vmm");
-	if (!err)
-		err = rs_store_add_class(r->store, r->own_schema, &r->clock, &r->own_class);
-	if (err) {
-		rs_trace_collect(false);
-		return err;
-	}
-	/* Pairs with the acquire in worker_round(). */
-	__atomic_store_n(&r->own, true, __ATOMIC_RELEASE);
-	return NULL;
 }
 
 /* ---- guests ------------------------------------------------------------------------------- */
@@ -372,7 +226,7 @@ static struct rs_error *guest_class(struct guest *g, uint32_t vcpu, const struct
 				    struct rs_schema *schema)
 {
 	for (uint32_t i = 0; i < RS_GUEST_VCPUS_MAX; i++) {
-		const struct feed *feed = g->feeds[i];
+		const struct rs_feed *feed = g->feeds[i];
 
 		if (feed && !strcmp(feed->clock->name, stream->clock->name)) {
 			g->classes[vcpu] = g->classes[i];
@@ -387,10 +241,10 @@ static struct rs_error *guest_found(void *ctx, uint32_t vcpu, struct rs_drain *d
 {
 	struct guest *g = ctx;
 	struct rs_error *err = guest_class(g, vcpu, stream, schema);
-	struct feed *feed;
+	struct rs_feed *feed;
 
 	if (!err)
-		err = feed_create(g->recorder, g->classes[vcpu], stream, &feed);
+		err = rs_feed_create(g->recorder, g->classes[vcpu], stream, &feed);
 	if (err)
 		return err;
 	feed->drain = drain;
@@ -398,14 +252,14 @@ static struct rs_error *guest_found(void *ctx, uint32_t vcpu, struct rs_drain *d
 	feed->vcpu = stream;
 	feed->poll = g->poll;
 	g->feeds[vcpu] = feed;
-	feed_publish(g->recorder, feed);
+	rs_feed_publish(g->recorder, feed);
 	return NULL;
 }
 
 static struct rs_error *guest_drain(void *ctx, uint32_t vcpu)
 {
 	struct guest *g = ctx;
-	struct feed *feed = g->feeds[vcpu];
+	struct rs_feed *feed = g->feeds[vcpu];
 	struct rs_error *err;
 	uint64_t drained;
 
@@ -447,7 +301,7 @@ static void guests_look(struct rs_recorder *r)
 
 		/* Each vCPU's ring can be bad once: until there is nothing more to complain of. */
 		while (g->poll && (err = rs_host_guest_look(g->guest)))
-			keep_error(r, err);
+			rs_recorder_keep_error(r, err);
 	}
 }
 
@@ -512,7 +366,7 @@ struct rs_error *rs_recorder_add_ring(struct rs_recorder *r, const struct rs_rec
 	uint32_t class_index;
 	struct rs_error *err;
 	struct rs_port port;
-	struct feed *feed;
+	struct rs_feed *feed;
 	char what[48];
 
 	ring_words(ring->stream, what);
@@ -523,7 +377,7 @@ struct rs_error *rs_recorder_add_ring(struct rs_recorder *r, const struct rs_rec
 				       consumer.ele_size, RS_SLOT_BYTES);
 	err = producer_of(r, ring->schema, ring->clock, &class_index);
 	if (!err)
-		err = feed_create(r, class_index, ring->stream, &feed);
+		err = rs_feed_create(r, class_index, ring->stream, &feed);
 	if (err)
 		return err;
 	memcpy(feed->what, what, sizeof(what));
@@ -533,18 +387,18 @@ struct rs_error *rs_recorder_add_ring(struct rs_recorder *r, const struct rs_rec
 	feed->drain = &feed->own_drain;
 	feed->clock = ring->clock;
 	feed->poll = true;
-	feed_publish(r, feed);
+	rs_feed_publish(r, feed);
 	return NULL;
 }
 
 struct rs_error *rs_recorder_add_port(struct rs_recorder *r, const struct rs_recorder_port *port)
 {
 	uint32_t class_index;
-	struct feed *feed;
+	struct rs_feed *feed;
 	struct rs_error *err = producer_of(r, port->schema, port->clock, &class_index);
 
 	if (!err)
-		err = feed_create(r, class_index, port->stream, &feed);
+		err = rs_feed_create(r, class_index, port->stream, &feed);
 	if (err)
 		return err;
 	ring_words(port->stream, feed->what);
@@ -554,13 +408,13 @@ struct rs_error *rs_recorder_add_port(struct rs_recorder *r, const struct rs_rec
 	feed->drain = &feed->own_drain;
 	feed->clock = port->clock;
 	feed->poll = true;
-	feed_publish(r, feed);
+	rs_feed_publish(r, feed);
 	return NULL;
 }
 
 /* A feed by another name: what its owner puts needs no drain. */
 struct rs_recorder_stream {
-	struct feed feed;
+	struct rs_feed feed;
 };
 
 struct rs_error *rs_recorder_add_stream(struct rs_recorder *r, struct rs_schema *schema,
@@ -570,15 +424,15 @@ struct rs_error *rs_recorder_add_stream(struct rs_recorder *r, struct rs_schema 
 {
 	uint32_t class_index;
 	struct rs_error *err = producer_of(r, schema, clock, &class_index);
-	struct feed *feed;
+	struct rs_feed *feed;
 
 	if (!err)
-		err = feed_create(r, class_index, identity, &feed);
+		err = rs_feed_create(r, class_index, identity, &feed);
 	if (err)
 		return err;
 	feed->recorder = r;
 	rs_layouts_init(&feed->layouts, schema);
-	feed_publish(r, feed);
+	rs_feed_publish(r, feed);
 	*out = (struct rs_recorder_stream *)feed;
 	return NULL;
 }
@@ -586,7 +440,7 @@ struct rs_error *rs_recorder_add_stream(struct rs_recorder *r, struct rs_schema 
 struct rs_error *rs_recorder_put(struct rs_recorder_stream *stream, uint64_t stamp, uint64_t id,
 				 const void *payload, uint32_t bytes)
 {
-	struct feed *feed = (struct feed *)stream;
+	struct rs_feed *feed = (struct rs_feed *)stream;
 	const struct rs_layout *layout;
 	uint32_t slots = RS_RECORD_SLOTS(bytes), room;
 	struct rs_drained got = { .bytes = slots * RS_SLOT_BYTES, .records = 1 };
@@ -599,7 +453,7 @@ struct rs_error *rs_recorder_put(struct rs_recorder_stream *stream, uint64_t sta
 	pthread_mutex_lock(&feed->lock);
 	err = rs_store_room(feed->out, &at, &room);
 	if (err) /* of the packet before: there is room all the same */
-		keep_error(feed->recorder, err);
+		rs_recorder_keep_error(feed->recorder, err);
 	slot = memset(at, 0, got.bytes);
 	slot->tsc = stamp > feed->last_stamp ? stamp : feed->last_stamp;
 	slot->head = rs_record_head(id, slots) | (uint64_t)RS_CPU_UNKNOWN << RS_CPU_SHIFT;
@@ -620,7 +474,7 @@ struct rs_error *rs_recorder_put(struct rs_recorder_stream *stream, uint64_t sta
 
 struct rs_error *rs_recorder_put_view(struct rs_recorder_stream *stream, const struct rs_view *view)
 {
-	struct feed *feed = (struct feed *)stream;
+	struct rs_feed *feed = (struct rs_feed *)stream;
 	struct rs_error *err;
 
 	pthread_mutex_lock(&feed->lock);
@@ -666,7 +520,7 @@ static void producers_drift(struct rs_recorder *r, const struct rs_clock *host)
 		if (!clock.monotonic)
 			continue;
 		clock.error_cycles += (uint64_t)(drift < 0 ? -drift : drift);
-		keep_error(r, rs_store_set_clock(r->store, &clock));
+		rs_recorder_keep_error(r, rs_store_set_clock(r->store, &clock));
 	}
 }
 
@@ -683,7 +537,7 @@ static void worker_feeds(struct worker *w, uint32_t number, uint64_t now)
 	struct rs_recorder *r = w->recorder;
 	struct worker *writer = w == &r->stand_in ? NULL : w;
 
-	for (struct feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;
+	for (struct rs_feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;
 	     feed = feed->next) {
 		uint64_t drained = 0;
 
@@ -691,9 +545,10 @@ static void worker_feeds(struct worker *w, uint32_t number, uint64_t now)
 			continue;
 		pthread_mutex_lock(&feed->lock);
 		if (!feed->done && feed->poll)
-			keep_error(r, feed_error(feed, feed_drain(feed, writer, &drained)));
+			rs_recorder_keep_error(
+				r, feed_error(feed, feed_drain(feed, writer, &drained)));
 		if (!feed->done)
-			keep_error(r, rs_store_flush(feed->out, now, r->flush_ns));
+			rs_recorder_keep_error(r, rs_store_flush(feed->out, now, r->flush_ns));
 		/* A feed without a ring drains nothing. */
 		if (drained && drained * FILL_WHOLE > w->fill * feed_holds(feed))
 			w->fill = (uint32_t)(drained * FILL_WHOLE / feed_holds(feed));
@@ -707,10 +562,7 @@ static void worker_round(struct worker *w)
 	uint64_t now = now_ns();
 
 	if (w->number == 0) {
-		if (__atomic_load_n(&r->own, __ATOMIC_ACQUIRE)) {
-			rings_look(r);
-			rings_retire(r);
-		}
+		rs_program_look(r);
 		guests_look(r);
 	}
 	worker_feeds(w, w->number, now);
@@ -844,9 +696,9 @@ struct rs_error *rs_recorder_create(const struct rs_recorder_options *options,
 	r->urgent = options->urgent;
 	r->flush_ns =
 		(uint64_t)(options->flush_ms ? options->flush_ms : FLUSH_MS_DEFAULT) * 1000000;
-	r->n_threads = threads < THREADS_MAX ? threads : THREADS_MAX;
+	r->n_threads = threads < RS_RECORDER_THREADS_MAX ? threads : RS_RECORDER_THREADS_MAX;
 	pthread_mutex_init(&r->lock, NULL);
-	pthread_mutex_init(&r->learn_lock, NULL);
+	pthread_mutex_init(&r->program.learn_lock, NULL);
 	err = store_create(options, r->n_threads, &r->store);
 	if (err) {
 		free(r);
@@ -868,22 +720,19 @@ struct rs_error *rs_recorder_create(const struct rs_recorder_options *options,
 
 static void finish_all(struct rs_recorder *r)
 {
-	if (r->own) {
-		rings_look(r);
-		rings_retire(r);
-	}
+	rs_program_look(r);
 	guests_look(r);
-	for (struct feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;
+	for (struct rs_feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;
 	     feed = feed->next) {
 		pthread_mutex_lock(&feed->lock);
-		keep_error(r, feed_error(feed, feed_finish(feed)));
+		rs_recorder_keep_error(r, feed_error(feed, rs_feed_finish(feed)));
 		pthread_mutex_unlock(&feed->lock);
 	}
 }
 
 static void recorder_free(struct rs_recorder *r)
 {
-	struct feed *feed, *next_feed;
+	struct rs_feed *feed, *next_feed;
 	struct guest *guest, *next_guest;
 	struct producer *producer, *next_producer;
 
@@ -901,9 +750,9 @@ static void recorder_free(struct rs_recorder *r)
 		next_producer = producer->next;
 		free(producer);
 	}
-	rs_schema_destroy(r->own_schema);
+	rs_schema_destroy(r->program.schema);
 	pthread_mutex_destroy(&r->lock);
-	pthread_mutex_destroy(&r->learn_lock);
+	pthread_mutex_destroy(&r->program.learn_lock);
 	free(r);
 }
 
@@ -928,15 +777,16 @@ void rs_recorder_progress(const struct rs_recorder *r, struct rs_recorder_summar
 /* What is in the rings, and in packets that are not full yet, becomes packets. */
 static void finish_packets(struct rs_recorder *r)
 {
-	for (struct feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;
+	for (struct rs_feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;
 	     feed = feed->next) {
 		uint64_t drained;
 
 		pthread_mutex_lock(&feed->lock);
 		if (!feed->done && feed->poll)
-			keep_error(r, feed_error(feed, feed_drain(feed, NULL, &drained)));
+			rs_recorder_keep_error(r,
+					       feed_error(feed, feed_drain(feed, NULL, &drained)));
 		if (!feed->done)
-			keep_error(r, rs_store_flush(feed->out, 0, 0));
+			rs_recorder_keep_error(r, rs_store_flush(feed->out, 0, 0));
 		pthread_mutex_unlock(&feed->lock);
 	}
 }
@@ -972,8 +822,7 @@ struct rs_error *rs_recorder_close(struct rs_recorder *r, struct rs_recorder_sum
 		return NULL;
 	workers_stop(r);
 	finish_all(r);
-	if (r->own)
-		rs_trace_collect(false);
+	rs_program_end(r);
 	refined = rs_clock_refine(&r->clock);
 	producers_drift(r, &r->clock);
 	store_err = rs_store_close(r->store, refined ? &r->clock : NULL, &sum);

@@ -33,10 +33,10 @@ struct rs_sbuf_options {
 /* What became of a path. */
 struct rs_sbuf_told {
 	const char *path, *name; /* name: its last part */
-	bool runs;	   /* its ring was sound to the last */
-	uint32_t rings;	   /* that it had, one after the other; 0: none ever */
-	bool is_log;	   /* the newest of them */
-	uint64_t skipped;  /* elements that were in the first before we came */
+	bool runs;		 /* its ring was sound to the last */
+	uint32_t rings;		 /* that it had, one after the other; 0: none ever */
+	bool is_log;		 /* the newest of them */
+	uint64_t skipped;	 /* elements that were in the first before we came */
 	const char *error; /* why what is or was there can't be read (any more); NULL: sound, or
 			      none yet */
 };

@@ -69,6 +69,7 @@ struct rs_store {
 	struct rs_behind **behind; /* queues of finished packets, streams take turns */
 	uint32_t n_behind;
 	struct rs_error *error; /* the first of any write, for the state and close */
+	uint64_t unsaid;	/* lost before they came to a stream */
 	struct rs_store_summary progress;
 };
 

@@ -486,6 +486,16 @@ void rs_store_note(struct rs_store *store, const struct rs_error *err)
 	pthread_mutex_unlock(&store->lock);
 }
 
+void rs_store_add_unsaid(struct rs_store *store, uint64_t records, const char *why)
+{
+	pthread_mutex_lock(&store->lock);
+	store->unsaid += records;
+	store->progress.lost += records;
+	if (!store->error)
+		store->error = rs_error_create(RS_FAILED, "%s", why);
+	pthread_mutex_unlock(&store->lock);
+}
+
 /* ---- what is kept in memory, written ------------------------------------------------------- */
 
 /* The description of one store into another: the same classes, streams, threads and binaries by the
@@ -610,9 +620,10 @@ struct rs_error *rs_store_close(struct rs_store *store, const struct rs_clock *c
 	struct rs_store_summary sum = { 0 };
 	struct rs_store_stream *stream;
 	struct rs_error *err;
-	uint64_t unsaid = 0;
+	uint64_t unsaid = store->unsaid;
 
 	behind_end(store);
+	sum.lost = unsaid;
 	for (stream = store->streams; stream; stream = stream->next) {
 		rs_store_stream_close(stream);
 		unsaid += stream->unsaid;

@@ -120,6 +120,9 @@ struct rs_error *rs_store_write_kept(struct rs_store *store, const char *directo
 /* Notes that not everything could be recorded; readers of the trace are told. Does not take err. */
 void rs_store_note(struct rs_store *store, const struct rs_error *err);
 
+/* Counts records that were lost before they came to any stream. Any thread may call. */
+void rs_store_add_unsaid(struct rs_store *store, uint64_t records, const char *why);
+
 /* Writes what is left and closes the directory. clock: refined, or NULL. The first error of any
  * write. The schemas may go afterwards. */
 struct rs_error *rs_store_close(struct rs_store *store, const struct rs_clock *clock,

@@ -41,6 +41,7 @@ static struct {
 	pthread_mutex_t lock; /* start, stop, definitions */
 	pthread_once_t once;
 	pthread_key_t key;
+	uint64_t ringless; /* events of threads that got no ring; added to with relaxed order */
 	struct rs_trace_ring *rings; /* pushed by threads, shortened by the collector */
 	char provider[64];
 	uint32_t ring_bytes;
@@ -207,7 +208,14 @@ static bool thread_attach(struct rs_sbuf_producer *p)
 	}
 	attached = p->ring != NULL;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!attached) /* once an event: there is no ring to count it in */
+		__atomic_fetch_add(&self.ringless, 1, __ATOMIC_RELAXED);
 	return attached;
+}
+
+uint64_t rs_trace_ringless(void)
+{
+	return __atomic_load_n(&self.ringless, __ATOMIC_RELAXED);
 }
 
 void rs_trace_thread(const char *vm, int vcpu)
@@ -366,11 +374,10 @@ uint32_t rs_trace_name(const char *text)
 	return id;
 }
 
-bool rs_trace_learn(struct rs_schema *schema, uint32_t *seen)
+struct rs_error *rs_trace_learn(struct rs_schema *schema, uint32_t *seen)
 {
 	/* Pairs with the release in define(). */
 	uint32_t n = __atomic_load_n(&n_definitions, __ATOMIC_ACQUIRE);
-	bool any = *seen < n;
 
 	for (; *seen < n; (*seen)++) {
 		const struct definition *d = &definitions[*seen / CHUNK][*seen % CHUNK];
@@ -381,9 +388,11 @@ bool rs_trace_learn(struct rs_schema *schema, uint32_t *seen)
 			err = rs_schema_declare(schema, RS_ID(RS_IDS_USER, id), d->text, d->len);
 		else
 			err = rs_schema_set_name(schema, id, d->text, d->len);
+		if (err && rs_error_code(err) == RS_NO_MEMORY)
+			return err;
 		rs_error_free(err);
 	}
-	return any;
+	return NULL;
 }
 
 /* ---- survival ------------------------------------------------------------------------------ */

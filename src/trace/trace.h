@@ -45,10 +45,13 @@ void rs_trace_ring_free(struct rs_trace_ring *ring);
 
 const char *rs_trace_provider(void);
 
+/* Returns how many events there were ever of threads that found no memory for a ring. */
+uint64_t rs_trace_ringless(void);
+
 /*
- * Adds to schema what was defined since *seen definitions; false: nothing new. Errors of single
- * definitions are dropped: their events will be counted as damaged.
+ * Adds to schema what was defined since *seen definitions. RS_NO_MEMORY: the next call goes on from
+ * there. Other errors of single definitions are dropped: their events will be counted as damaged.
  */
-bool rs_trace_learn(struct rs_schema *schema, uint32_t *seen);
+struct rs_error *rs_trace_learn(struct rs_schema *schema, uint32_t *seen);
 
 #endif
