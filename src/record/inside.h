@@ -32,6 +32,7 @@ struct rs_feed {
 	uint64_t last_stamp; /* or, once it is finished, the drain's last */
 	/* Of a thread of this program. */
 	struct rs_trace_ring *ring;
+	struct rs_feed *rest; /* the next one without a thread */
 	/* Of one in this process's memory. */
 	struct rs_sbuf_consumer consumer;
 	struct rs_drain own_drain;
@@ -46,6 +47,8 @@ struct rs_program {
 	uint32_t class_index;
 	pthread_mutex_t learn_lock;
 	uint32_t learnt;
+	/* Feeds whose threads have ended, for threads that begin later. */
+	struct rs_feed *resting, **last_resting;
 	/* Of events of threads for which there was no memory for a ring: how many are in the trace,
 	 * and the stream that tells of them, once there are any. */
 	uint64_t ringless_told, ringless_tsc;

@@ -8,6 +8,8 @@
 
 #include "record/inside.h"
 
+#define RESTING_LOOK 64 /* feeds without a thread that a new ring is tried on */
+
 /* As much as is defined; an error: there is no memory for more. */
 static struct rs_error *learn_all(struct rs_recorder *r)
 {
@@ -52,7 +54,56 @@ static void feed_begin(struct rs_recorder *r, struct rs_feed *feed, struct rs_tr
 	feed->done = false;
 }
 
-static struct rs_error *ring_add(struct rs_recorder *r, struct rs_trace_ring *ring)
+/* Finds a feed whose thread has ended, and all of whose records came before the stamp. */
+static struct rs_feed **resting_before(struct rs_program *program, uint64_t stamp)
+{
+	struct rs_feed **at = &program->resting;
+
+	/* They are about in the order of their stamps. */
+	for (uint32_t i = 0; i < RESTING_LOOK && *at; i++, at = &(*at)->rest) {
+		if ((*at)->last_stamp < stamp)
+			return at;
+	}
+	return NULL;
+}
+
+/*
+ * Goes on with the stream of a thread that has ended, if there is one all of whose records came
+ * before the ring was made: so a trace has about as many streams as there were threads at once.
+ * *resumed: NULL if there is none.
+ */
+static struct rs_error *ring_resume(struct rs_recorder *r, struct rs_trace_ring *ring,
+				    struct rs_feed **resumed)
+{
+	struct rs_program *program = &r->program;
+	struct rs_feed **at = resting_before(program, ring->from), *feed;
+	struct rs_owner owner = { .thread = ring->thread,
+				  .vm = ring->vm[0] ? ring->vm : NULL,
+				  .vcpu = ring->vcpu,
+				  .tid = ring->tid,
+				  .from = ring->from };
+	struct rs_error *err;
+
+	*resumed = NULL;
+	if (!at)
+		return NULL;
+	feed = *at;
+	err = rs_store_resume_stream(feed->out, &owner);
+	if (err)
+		return err;
+	*at = feed->rest;
+	if (!*at)
+		program->last_resting = at;
+	pthread_mutex_lock(&feed->lock);
+	feed_begin(r, feed, ring);
+	feed->own_drain.last_tsc = ring->from;
+	pthread_mutex_unlock(&feed->lock);
+	*resumed = feed;
+	return NULL;
+}
+
+static struct rs_error *ring_add(struct rs_recorder *r, struct rs_trace_ring *ring,
+				 struct rs_feed **out)
 {
 	struct rs_stream stream = { .thread = ring->thread,
 				    .vm = ring->vm[0] ? ring->vm : NULL,
@@ -65,11 +116,15 @@ static struct rs_error *ring_add(struct rs_recorder *r, struct rs_trace_ring *ri
 	struct rs_feed *feed;
 
 	if (!err)
-		err = rs_feed_create(r, r->program.class_index, &stream, &feed);
+		err = ring_resume(r, ring, out);
+	if (err || *out)
+		return err;
+	err = rs_feed_create(r, r->program.class_index, &stream, &feed);
 	if (err)
 		return err;
 	feed_begin(r, feed, ring);
 	rs_feed_publish(r, feed);
+	*out = feed;
 	return NULL;
 }
 
@@ -157,42 +212,67 @@ static void ringless_tell(struct rs_recorder *r)
 
 /* ---- looking ------------------------------------------------------------------------------- */
 
-/* New rings of threads. One that cannot be taken stays for the next time, unless its thread has
- * ended: its memory may be what is needed. */
-static void rings_look(struct rs_recorder *r)
+/* A feed whose ring's thread has ended: the ring is drained to its end, and freed. */
+static void feed_retire(struct rs_recorder *r, struct rs_feed *feed)
 {
-	struct rs_trace_ring *ring, *next;
+	pthread_mutex_lock(&feed->lock);
+	rs_recorder_keep_error(r, rs_feed_finish(feed));
+	pthread_mutex_unlock(&feed->lock);
+	rs_trace_ring_free(feed->ring);
+	feed->ring = NULL;
+	feed->rest = NULL;
+	*r->program.last_resting = feed;
+	r->program.last_resting = &feed->rest;
+}
 
-	for (ring = rs_trace_rings(); ring; ring = next) {
-		/* Pairs with the thread's release at its end. */
-		bool ended = __atomic_load_n(&ring->ended, __ATOMIC_ACQUIRE);
-		struct rs_error *err;
+/*
+ * Takes a new ring. Where threads end faster than the recorder looks, they have ended by now: their
+ * streams are free at once for the rings behind them. A ring that cannot be taken stays for the
+ * next time, unless its thread has ended: its memory may be what is needed.
+ */
+static void ring_take(struct rs_recorder *r, struct rs_trace_ring *ring)
+{
+	/* Pairs with the thread's release at its end. */
+	bool ended = __atomic_load_n(&ring->ended, __ATOMIC_ACQUIRE);
+	struct rs_feed *feed = NULL;
+	struct rs_error *err = ring_add(r, ring, &feed);
 
-		next = ring->next;
-		err = ring->taken ? NULL : ring_add(r, ring);
-		if (!err)
-			continue;
-		rs_recorder_keep_error(r, err);
-		if (!ended)
-			continue;
+	if (!err && ended) {
+		feed_retire(r, feed);
+	} else if (err && ended) {
 		ring_discard(r, ring);
 		rs_trace_ring_free(ring);
 	}
+	rs_recorder_keep_error(r, err);
 }
 
-/* Rings whose threads have ended: drained to the end, and freed. */
+/* New rings, the oldest first: the streams of those that ended first are for them. */
+static void rings_look(struct rs_recorder *r)
+{
+	struct rs_trace_ring *fresh = NULL, *next;
+
+	for (struct rs_trace_ring *ring = rs_trace_rings(); ring; ring = ring->next) {
+		if (ring->next) /* so that it is taken off the list without a walk */
+			ring->next->before = ring;
+		if (ring->taken)
+			continue;
+		ring->newer = fresh;
+		fresh = ring;
+	}
+	for (; fresh; fresh = next) {
+		next = fresh->newer;
+		ring_take(r, fresh);
+	}
+}
+
+/* Rings whose threads have ended. */
 static void rings_retire(struct rs_recorder *r)
 {
 	for (struct rs_feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;
 	     feed = feed->next) {
 		/* Pairs with the thread's release at its end. */
-		if (!feed->ring || !__atomic_load_n(&feed->ring->ended, __ATOMIC_ACQUIRE))
-			continue;
-		pthread_mutex_lock(&feed->lock);
-		rs_recorder_keep_error(r, rs_feed_finish(feed));
-		pthread_mutex_unlock(&feed->lock);
-		rs_trace_ring_free(feed->ring);
-		feed->ring = NULL;
+		if (feed->ring && __atomic_load_n(&feed->ring->ended, __ATOMIC_ACQUIRE))
+			feed_retire(r, feed);
 	}
 }
 
@@ -242,6 +322,7 @@ struct rs_error *rs_recorder_add_trace(struct rs_recorder *r)
 		rs_trace_collect(false);
 		return err;
 	}
+	program->last_resting = &program->resting;
 	program->ringless_told = rs_trace_ringless();
 	program->ringless_tsc = rs_clock_now(&r->clock);
 	/* Pairs with the acquire in rs_program_look(). */

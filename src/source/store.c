@@ -23,7 +23,10 @@
 struct stream_source {
 	struct rs_source source;
 	struct rs_packets packets;
-	const struct rs_stream *stream;
+	const struct rs_stream *stream; /* the file's, then its owners', one after the other */
+	struct rs_owner_entry *const *owners; /* still to come, by stamp */
+	uint32_t n_owners;
+	uint64_t owner_from;		 /* the next one's; UINT64_MAX: none */
 	struct rs_threads_class threads; /* whose events they are, where these tell */
 	struct rs_xen_vcpus vcpus;	 /* the same of Xen's records */
 	const struct rs_describe *describe;
@@ -111,7 +114,39 @@ static const char *domain_name(void *ctx, uint32_t dom)
 {
 	const struct stream_source *s = ctx;
 
-	return rs_describe_domain(s->describe, s->describe->stream_class[s->stream->index], dom);
+	return rs_describe_domain(s->describe, s->describe->stream_class[s->packets.stream->index],
+				  dom);
+}
+
+/* Goes on to the owner of a stamp. */
+static void owner_next(struct stream_source *s, uint64_t stamp)
+{
+	while (s->n_owners && s->owners[0]->from <= stamp) {
+		s->stream = &s->owners[0]->stream;
+		s->owners++;
+		s->n_owners--;
+	}
+	s->owner_from = s->n_owners ? s->owners[0]->from : UINT64_MAX;
+}
+
+/* The first of a stream's owners. */
+static void owners_init(struct stream_source *s, const struct rs_describe *describe, uint32_t index)
+{
+	uint32_t low = 0, high = describe->n_owners;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (describe->owners[middle]->file < index)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (high < describe->n_owners && describe->owners[high]->file == index)
+		high++;
+	s->owners = high > low ? describe->owners + low : NULL;
+	s->n_owners = high - low;
+	s->owner_from = s->n_owners ? s->owners[0]->from : UINT64_MAX;
 }
 
 /* The next records of the packet as views. */
@@ -138,6 +173,8 @@ static size_t view_packet(struct stream_source *s)
 		}
 		if (__builtin_expect(s->pending != 0, 0))
 			view_loss(s, &s->views[n++], slot->tsc);
+		if (__builtin_expect(slot->tsc >= s->owner_from, 0))
+			owner_next(s, slot->tsc);
 		rs_view_fill(&s->views[n], s->stream, slot, layout->event, slots);
 		if (s->threads.n)
 			s->views[n].stream = rs_threads_find(&s->threads, s->stream, layout->event,
@@ -279,6 +316,7 @@ static struct rs_error *stream_create(struct rs_trace *trace, struct rs_threads 
 	s->to_ns = INT64_MAX;
 	s->stream = trace->describe.streams[index];
 	s->describe = &trace->describe;
+	owners_init(s, &trace->describe, index);
 	rs_layouts_init(&s->layouts, s->stream->schema);
 	rs_xen_vcpus_init(&s->vcpus, s->stream->schema, s->stream->clock);
 	s->vcpus.name = domain_name;

@@ -116,7 +116,8 @@ static const struct rs_stream *unknown_stream(const struct rs_threads_class *c, 
 		return NULL;
 	*made = key;
 	made->stream = (struct rs_stream){
-		.index = describe->n_streams + describe->n_threads + threads->n_unknown,
+		.index = describe->n_streams + describe->n_threads + describe->n_owners +
+			 threads->n_unknown,
 		.vcpu = RS_UNKNOWN,
 		.cpu = RS_UNKNOWN,
 		.tid = tid,

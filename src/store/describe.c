@@ -25,6 +25,7 @@ void rs_describe_deinit(struct rs_describe *describe)
 	free(describe->binaries);
 	free(describe->threads);
 	free(describe->domains);
+	free(describe->owners);
 	rs_arena_deinit(&describe->arena);
 	*describe = (struct rs_describe){ 0 };
 }
@@ -158,6 +159,28 @@ struct rs_error *rs_describe_add_domain(struct rs_describe *describe, uint32_t c
 	if (!text_keep(describe, vm, &domain->vm))
 		return rs_error_no_memory();
 	describe->domains[describe->n_domains++] = domain;
+	return NULL;
+}
+
+struct rs_error *rs_describe_add_owner(struct rs_describe *describe, uint32_t stream,
+				       const struct rs_owner *owner)
+{
+	struct rs_owner_entry *entry = rs_arena_alloc(&describe->arena, sizeof(*entry));
+
+	if (describe->n_owners >= RS_OWNERS_MAX)
+		return rs_error_create(RS_DAMAGED, "more than %u owners", RS_OWNERS_MAX);
+	if (!entry || !more(&describe->owners, describe->n_owners))
+		return rs_error_no_memory();
+	*entry = (struct rs_owner_entry){
+		.file = stream,
+		.number = describe->n_owners,
+		.from = owner->from,
+		.stream = { .vcpu = owner->vcpu, .cpu = RS_UNKNOWN, .tid = owner->tid },
+	};
+	if (!text_keep(describe, owner->vm, &entry->stream.vm) ||
+	    !text_keep(describe, owner->thread, &entry->stream.thread))
+		return rs_error_no_memory();
+	describe->owners[describe->n_owners++] = entry;
 	return NULL;
 }
 

@@ -35,6 +35,22 @@ struct rs_thread_entry {
 	struct rs_stream stream;
 };
 
+/* A thread that goes on with the stream of one that has ended: from a stamp on its records are this
+ * thread's. */
+struct rs_owner {
+	const char *vm, *thread; /* NULL: unknown */
+	int vcpu, tid;
+	uint64_t from;
+};
+
+/* A line of an owner in a description. Its stream is what its records' views point to. */
+struct rs_owner_entry {
+	uint32_t file; /* index of the stream that holds its records */
+	uint32_t number;
+	uint64_t from;
+	struct rs_stream stream;
+};
+
 /* A domain of Xen's: what its vCPUs' events have for a VM. */
 struct rs_domain {
 	const struct rs_class *class;
@@ -73,7 +89,8 @@ struct rs_describe {
 	struct rs_trace_binary **binaries;
 	struct rs_thread_entry **threads; /* once read: by class, tid, from, number */
 	struct rs_domain **domains;	  /* of one number the last holds */
-	uint32_t n_clocks, n_classes, n_streams, n_binaries, n_threads, n_domains;
+	struct rs_owner_entry **owners;	  /* once read: by file, from, number */
+	uint32_t n_clocks, n_classes, n_streams, n_binaries, n_threads, n_domains, n_owners;
 	struct rs_trace_flight flight;
 	bool has_flight;
 	int64_t closed_ns;
@@ -104,6 +121,8 @@ struct rs_error *rs_describe_add_thread(struct rs_describe *describe, uint32_t c
 					const struct rs_thread *thread);
 struct rs_error *rs_describe_add_domain(struct rs_describe *describe, uint32_t class_index,
 					uint32_t dom, const char *vm);
+struct rs_error *rs_describe_add_owner(struct rs_describe *describe, uint32_t stream,
+				       const struct rs_owner *owner);
 /* What a domain is called; NULL: no line says. */
 const char *rs_describe_domain(const struct rs_describe *describe, const struct rs_class *class,
 			       uint32_t dom);
@@ -150,6 +169,9 @@ enum rs_told {
  */
 bool rs_describe_tell(struct rs_describe *describe, uint32_t told[RS_TOLD_KINDS],
 		      struct rs_lines *lines, bool *schema);
+
+/* The line of an owner, which is not in the description; false: no memory. */
+bool rs_describe_tell_owner(struct rs_lines *lines, uint32_t stream, const struct rs_owner *owner);
 
 /* The line of one stream, and that of its end if it is known; false: no memory. */
 bool rs_describe_tell_stream(const struct rs_describe *describe, struct rs_lines *lines,

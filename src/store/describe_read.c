@@ -314,6 +314,60 @@ static struct rs_error *read_thread(struct rs_describe *describe, json_t *json)
 	return rs_describe_add_thread(describe, class->index, &thread);
 }
 
+static struct rs_error *read_owner(struct rs_describe *describe, json_t *json)
+{
+	struct rs_owner owner;
+	json_int_t stream, from;
+
+	if (json_unpack(json, "{s:I, s:i, s:i, s:I}", "stream", &stream, "vcpu", &owner.vcpu, "tid",
+			&owner.tid, "from", &from) ||
+	    stream < 0 || stream >= RS_STREAMS_MAX || owner.vcpu < RS_UNKNOWN)
+		return unexpected("an owner of a stream");
+	owner.vm = json_string_value(json_object_get(json, "vm"));
+	owner.thread = json_string_value(json_object_get(json, "thread"));
+	owner.from = (uint64_t)from;
+	return rs_describe_add_owner(describe, (uint32_t)stream, &owner);
+}
+
+static int by_file(const void *a, const void *b)
+{
+	const struct rs_owner_entry *x = *(struct rs_owner_entry *const *)a;
+	const struct rs_owner_entry *y = *(struct rs_owner_entry *const *)b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return x->number < y->number ? -1 : 1;
+}
+
+/* Sorts the owners, and makes the rest of their streams. Those of a stream that is not there are
+ * dropped. */
+static void owners_finish(struct rs_describe *describe)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < describe->n_owners; i++) {
+		if (describe->owners[i]->file < describe->n_streams)
+			describe->owners[n++] = describe->owners[i];
+	}
+	describe->n_owners = n;
+	if (n)
+		qsort(describe->owners, n, sizeof(describe->owners[0]), by_file);
+	for (uint32_t i = 0; i < n; i++) {
+		struct rs_owner_entry *entry = describe->owners[i];
+		const struct rs_stream *file = describe->streams[entry->file];
+
+		entry->stream.index = describe->n_streams + describe->n_threads + i;
+		entry->stream.schema = file->schema;
+		entry->stream.clock = file->clock;
+		entry->stream.cpu = file->cpu;
+		entry->stream.mixed = file->mixed;
+		entry->stream.xen = file->xen;
+		entry->stream.dom = file->dom;
+	}
+}
+
 static int by_place(const void *a, const void *b)
 {
 	const struct rs_thread_entry *x = *(struct rs_thread_entry *const *)a;
@@ -434,6 +488,7 @@ static const struct {
 	{ "event", read_event },   { "name", read_name },     { "stream", read_stream },
 	{ "binary", read_binary }, { "end", read_end },	      { "thread", read_thread },
 	{ "flight", read_flight }, { "closed", read_closed }, { "domain", read_domain },
+	{ "owner", read_owner },
 };
 
 static struct rs_error *read_line(struct rs_describe *describe, const char *text, size_t len)
@@ -649,5 +704,7 @@ struct rs_error *rs_describe_read(const struct rs_folder *folder, struct rs_desc
 		rs_describe_deinit(describe);
 	else
 		threads_finish(describe);
+	if (!err)
+		owners_finish(describe);
 	return err;
 }

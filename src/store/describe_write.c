@@ -402,6 +402,19 @@ bool rs_describe_tell(struct rs_describe *describe, uint32_t told[RS_TOLD_KINDS]
 	return true;
 }
 
+bool rs_describe_tell_owner(struct rs_lines *lines, uint32_t stream, const struct rs_owner *owner)
+{
+	struct line l = begin(lines, "owner");
+
+	number(&l, "stream", stream);
+	text(&l, "vm", owner->vm);
+	text(&l, "thread", owner->thread);
+	number(&l, "vcpu", owner->vcpu);
+	number(&l, "tid", owner->tid);
+	number(&l, "from", (int64_t)owner->from);
+	return end(&l);
+}
+
 bool rs_describe_tell_stream(const struct rs_describe *describe, struct rs_lines *lines,
 			     uint32_t stream)
 {

@@ -29,13 +29,16 @@ struct rs_store_stream {
 	struct rs_class *class;
 	/* The filler's. */
 	struct rs_store_packet *packet; /* NULL: ended */
+	struct rs_kept_owner *owner;	/* where packets are kept; NULL: whom it began with */
 	bool waiting;			/* since since_ns */
 	uint64_t since_ns;
 	struct rs_behind *behind; /* where finished ones wait; NULL: they don't */
 	uint32_t n_behind;	  /* of its own there, or being written; atomic */
 	/* Of who writes it. */
 	struct rs_file file;
-	bool made;	 /* its file is there */
+	bool made; /* its file is there */
+	bool gone; /* its file was deleted: what was in it is lost */
+	uint64_t inode;
 	uint64_t offset; /* where the next packet goes */
 	uint64_t sequence;
 	uint64_t total_records, total_lost; /* since the start */
@@ -59,6 +62,7 @@ struct rs_store {
 	bool metadata_stale;
 	bool described; /* at the end: all of it */
 	int state_fd;
+	char *made_at;	       /* the directory's name in the file system when it was made */
 	struct rs_files files; /* the streams', and the index */
 	/* The index, and entries that are not in it yet. It ends where it could not be written. */
 	struct rs_file index;
@@ -76,8 +80,15 @@ struct rs_store {
 /* Writes what is new in the description, and the metadata if that is anything. Under the lock. */
 struct rs_error *rs_store_describe_sync(struct rs_store *store);
 
+/* Makes the line of a stream's owner. Under the lock. RS_NO_MEMORY: there is none. */
+struct rs_error *rs_store_tell_owner(struct rs_store *store, uint32_t stream,
+				     const struct rs_owner *owner);
+
 /* Writes the index's entries. Under the lock. */
 void rs_store_index_flush(struct rs_store *store);
+
+/* Its file is not in the directory any more: counts what was in it as lost, and says so. */
+struct rs_error *rs_store_stream_gone(struct rs_store_stream *stream);
 
 /* Makes the file of a stream, if it has none yet. */
 struct rs_error *rs_store_stream_make(struct rs_store_stream *stream);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "store/keep.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -27,10 +28,41 @@ static uint64_t bytes_of(const struct rs_kept_packet *packet)
 	return sizeof(*packet) + packet->what.bytes;
 }
 
+struct rs_kept_owner *rs_kept_owner_create(const struct rs_owner *owner)
+{
+	struct rs_kept_owner *kept = calloc(1, sizeof(*kept));
+
+	if (!kept)
+		return NULL;
+	kept->refs = 1;
+	kept->owner = *owner;
+	snprintf(kept->vm, sizeof(kept->vm), "%s", owner->vm ? owner->vm : "");
+	snprintf(kept->thread, sizeof(kept->thread), "%s", owner->thread ? owner->thread : "");
+	kept->owner.vm = owner->vm ? kept->vm : NULL;
+	kept->owner.thread = owner->thread ? kept->thread : NULL;
+	return kept;
+}
+
+struct rs_kept_owner *rs_kept_owner_get(struct rs_kept_owner *owner)
+{
+	if (owner)
+		__atomic_fetch_add(&owner->refs, 1, __ATOMIC_RELAXED);
+	return owner;
+}
+
+void rs_kept_owner_put(struct rs_kept_owner *owner)
+{
+	/* Pairs with the other holders' release: they have done reading it. */
+	if (owner && __atomic_fetch_sub(&owner->refs, 1, __ATOMIC_ACQ_REL) == 1)
+		free(owner);
+}
+
 static void unref(struct rs_kept_packet *packet)
 {
-	if (!--packet->refs)
-		free(packet);
+	if (--packet->refs)
+		return;
+	rs_kept_owner_put(packet->owner);
+	free(packet);
 }
 
 /* Takes the oldest out; an end in *to_ns. Under the lock. */
@@ -65,15 +97,19 @@ void rs_keep_deinit(struct rs_keep *keep)
 	pthread_mutex_destroy(&keep->lock);
 }
 
-bool rs_keep_add(struct rs_keep *keep, uint32_t stream, const struct rs_drained *what,
-		 const void *content, int64_t end_ns)
+bool rs_keep_add(struct rs_keep *keep, uint32_t stream, struct rs_kept_owner *owner,
+		 const struct rs_drained *what, const void *content, int64_t end_ns)
 {
 	struct rs_kept_packet *packet = malloc(sizeof(*packet) + what->bytes);
 
 	if (!packet)
 		return false;
 	*packet = (struct rs_kept_packet){
-		.refs = 1, .stream = stream, .end_ns = end_ns, .what = *what
+		.refs = 1,
+		.stream = stream,
+		.end_ns = end_ns,
+		.owner = rs_kept_owner_get(owner),
+		.what = *what,
 	};
 	memcpy(packet->content, content, what->bytes);
 	pthread_mutex_lock(&keep->lock);

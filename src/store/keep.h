@@ -14,12 +14,23 @@
 
 #include "store/writer.h"
 
+/* Who a stream was taken up by, for as long as the stream or one of its packets needs it. */
+struct rs_kept_owner {
+	uint32_t refs; /* atomic */
+	struct rs_owner owner;
+	char vm[64], thread[64];
+};
+struct rs_kept_owner *rs_kept_owner_create(const struct rs_owner *owner); /* NULL: no memory */
+struct rs_kept_owner *rs_kept_owner_get(struct rs_kept_owner *owner);	  /* NULL is nobody */
+void rs_kept_owner_put(struct rs_kept_owner *owner);
+
 struct rs_kept_packet {
 	struct rs_kept_packet *next;
-	uint32_t refs;	 /* under the lock: the list's, and those who hold it */
-	uint32_t stream; /* index */
-	uint64_t at_ns;	 /* when it was finished; CLOCK_MONOTONIC */
-	int64_t end_ns;	 /* its last record's, on the trace's timeline */
+	uint32_t refs;		     /* under the lock: the list's, and those who hold it */
+	uint32_t stream;	     /* index */
+	uint64_t at_ns;		     /* when it was finished; CLOCK_MONOTONIC */
+	int64_t end_ns;		     /* its last record's, on the trace's timeline */
+	struct rs_kept_owner *owner; /* NULL: whom the stream began with */
 	struct rs_drained what;
 	uint8_t content[]; /* what.bytes of records */
 };
@@ -38,8 +49,8 @@ void rs_keep_init(struct rs_keep *keep, const struct rs_store_keep *limits);
 void rs_keep_deinit(struct rs_keep *keep);
 
 /* Copies a packet's content; false: no memory. */
-bool rs_keep_add(struct rs_keep *keep, uint32_t stream, const struct rs_drained *what,
-		 const void *content, int64_t end_ns);
+bool rs_keep_add(struct rs_keep *keep, uint32_t stream, struct rs_kept_owner *owner,
+		 const struct rs_drained *what, const void *content, int64_t end_ns);
 
 /* Those there are, the oldest first, held until they are given back; false: no memory. */
 struct rs_kept {

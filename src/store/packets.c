@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/check.h"
@@ -18,9 +19,41 @@ static struct rs_error *stream_get(struct rs_store_stream *stream, int *fd)
 	char name[32];
 
 	snprintf(name, sizeof(name), "stream_%u", stream->identity->index);
+	if (stream->gone)
+		return rs_error_create(RS_FAILED, "%s/%s was deleted while it was recorded",
+				       stream->store->folder.path, name);
 	err = rs_files_get(&stream->store->files, &stream->file, name, flags, fd);
-	stream->made |= !err;
+	if (!err && !stream->made) {
+		struct stat st;
+
+		stream->inode = fstat(*fd, &st) ? 0 : st.st_ino;
+		stream->made = true;
+	}
 	return err;
+}
+
+struct rs_error *rs_store_stream_gone(struct rs_store_stream *stream)
+{
+	struct rs_store *store = stream->store;
+	struct stat st;
+
+	stream->gone = true;
+	stream->unsaid += stream->total_records;
+	stream->total_lost += stream->total_records;
+	pthread_mutex_lock(&store->lock);
+	store->progress.records -= stream->total_records;
+	store->progress.lost += stream->total_records;
+	pthread_mutex_unlock(&store->lock);
+	stream->total_records = 0;
+	if (!fstat(store->folder.fd, &st) && !st.st_nlink)
+		return rs_error_create(RS_FAILED,
+				       "%s: the trace's directory was deleted while it was "
+				       "recorded: nothing of it is left",
+				       store->folder.path);
+	return rs_error_create(RS_FAILED,
+			       "%s/stream_%u was deleted or replaced while it was recorded: its "
+			       "records are lost",
+			       store->folder.path, stream->identity->index);
 }
 
 struct rs_error *rs_store_stream_make(struct rs_store_stream *stream)
@@ -42,6 +75,7 @@ static struct rs_error *write_all(struct rs_store_stream *stream, const uint8_t 
 				  uint32_t bytes)
 {
 	uint32_t done = 0;
+	struct stat st;
 	int fd;
 	struct rs_error *err = stream_get(stream, &fd);
 
@@ -59,7 +93,9 @@ static struct rs_error *write_all(struct rs_store_stream *stream, const uint8_t 
 		else
 			done += (uint32_t)n;
 	}
-	if (err && ftruncate(fd, (off_t)stream->offset))
+	if (!err && !fstat(fd, &st) && !st.st_nlink)
+		err = rs_store_stream_gone(stream);
+	else if (err && ftruncate(fd, (off_t)stream->offset))
 		done = 0; /* there is nothing more to be done */
 	rs_files_put(&stream->store->files, &stream->file);
 	return err;
@@ -69,7 +105,7 @@ static struct rs_error *write_all(struct rs_store_stream *stream, const uint8_t 
 static struct rs_error *keep_packet(const struct rs_store_stream *stream,
 				    const struct rs_drained *what, const uint8_t *content)
 {
-	if (rs_keep_add(stream->store->keep, stream->identity->index, what, content,
+	if (rs_keep_add(stream->store->keep, stream->identity->index, stream->owner, what, content,
 			rs_clock_ns(stream->class->clock, what->last_tsc)))
 		return NULL;
 	return rs_error_no_memory();
@@ -195,13 +231,6 @@ static struct rs_error *packet_write(struct rs_store_stream *stream,
 	return err;
 }
 
-/* Nothing more goes into a stream for now. */
-static void file_shut(struct rs_store_stream *stream)
-{
-	if (!stream->store->keep)
-		rs_files_close(&stream->store->files, &stream->file);
-}
-
 /* One that has waited. */
 static void write_behind(struct rs_store_packet *packet)
 {
@@ -209,8 +238,6 @@ static void write_behind(struct rs_store_packet *packet)
 
 	if (packet->what.bytes) /* errors are kept by rs_store_keep_error() */
 		rs_error_free(packet_write(stream, &packet->what, packet->content));
-	if (packet->last)
-		file_shut(stream);
 	__atomic_fetch_sub(&stream->n_behind, 1, __ATOMIC_RELAXED);
 }
 
@@ -342,11 +369,52 @@ struct rs_error *rs_store_end_stream(struct rs_store_stream *stream)
 		rs_behind_end(stream->behind, packet);
 	} else {
 		err = rs_store_flush(stream, 0, 0);
-		file_shut(stream);
 		free(packet);
 	}
 	stream->packet = NULL;
 	return err;
+}
+
+struct rs_error *rs_store_resume_stream(struct rs_store_stream *stream,
+					const struct rs_owner *owner)
+{
+	struct rs_store_packet *packet = rs_store_packet_create(stream);
+	struct rs_store *store = stream->store;
+	struct rs_kept_owner *kept = NULL;
+	struct rs_error *err = NULL;
+
+	if (!packet)
+		return rs_error_no_memory();
+	if (store->keep) {
+		kept = rs_kept_owner_create(owner);
+		err = kept ? NULL : rs_error_no_memory();
+	} else {
+		pthread_mutex_lock(&store->lock);
+		err = rs_store_tell_owner(store, stream->identity->index, owner);
+		pthread_mutex_unlock(&store->lock);
+	}
+	if (err) {
+		free(packet);
+		return err;
+	}
+	rs_kept_owner_put(stream->owner);
+	stream->owner = kept;
+	stream->packet = packet;
+	return NULL;
+}
+
+/* Whether the stream's file is still what its name leads to. */
+static void check_file(struct rs_store_stream *stream)
+{
+	struct rs_store *store = stream->store;
+	struct stat st;
+	char name[32];
+
+	if (store->keep || !stream->made || stream->gone)
+		return;
+	snprintf(name, sizeof(name), "stream_%u", stream->identity->index);
+	if (fstatat(store->folder.fd, name, &st, AT_SYMLINK_NOFOLLOW) || st.st_ino != stream->inode)
+		rs_error_free(rs_store_keep_error(store, rs_store_stream_gone(stream)));
 }
 
 void rs_store_stream_close(struct rs_store_stream *stream)
@@ -354,6 +422,7 @@ void rs_store_stream_close(struct rs_store_stream *stream)
 	uint8_t front[RS_PACKET_FRONT];
 
 	stream->behind = NULL;
+	check_file(stream);
 	if (!stream->made)
 		rs_error_free(rs_store_keep_error(stream->store, rs_store_stream_make(stream)));
 	if (stream->packet && stream->packet->what.bytes)

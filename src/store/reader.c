@@ -139,16 +139,19 @@ bool rs_trace_closed(const struct rs_trace *trace, int64_t *at_ns)
 
 uint32_t rs_trace_stream_count(const struct rs_trace *trace)
 {
-	return trace->describe.n_streams + trace->describe.n_threads;
+	return trace->describe.n_streams + trace->describe.n_threads + trace->describe.n_owners;
 }
 
 const struct rs_stream *rs_trace_stream(const struct rs_trace *trace, uint32_t index)
 {
 	const struct rs_describe *describe = &trace->describe;
 
-	return index < describe->n_streams
-		       ? describe->streams[index]
-		       : &describe->threads[index - describe->n_streams]->stream;
+	if (index < describe->n_streams)
+		return describe->streams[index];
+	index -= describe->n_streams;
+	if (index < describe->n_threads)
+		return &describe->threads[index]->stream;
+	return &describe->owners[index - describe->n_threads]->stream;
 }
 
 /* ---- packets ------------------------------------------------------------------------------ */

@@ -151,6 +151,20 @@ static struct rs_error *describe_tell(struct rs_store *store)
 	return err || all ? err : rs_error_no_memory();
 }
 
+struct rs_error *rs_store_tell_owner(struct rs_store *store, uint32_t stream,
+				     const struct rs_owner *owner)
+{
+	struct rs_error *err = NULL;
+
+	if (store->told[RS_TOLD_STREAMS] <= stream) /* the stream's own line is before it */
+		err = describe_tell(store);
+	if (err && rs_error_code(err) == RS_NO_MEMORY)
+		return err;
+	rs_error_free(rs_store_keep_error(store, err));
+	/* The first of its packets brings the line to the disk. */
+	return rs_describe_tell_owner(&store->lines, stream, owner) ? NULL : rs_error_no_memory();
+}
+
 static struct rs_error *metadata_replace(struct rs_store *store)
 {
 	return rs_folder_replace(&store->folder, "metadata", RS_STORE_NEW, write_metadata,
@@ -218,6 +232,17 @@ struct rs_error *rs_store_keep_error(struct rs_store *store, struct rs_error *er
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
+/* Where the directory is in the file system now; NULL: unknown. */
+static char *folder_place(const struct rs_store *store)
+{
+	char link[32], place[4096];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", store->folder.fd);
+	n = readlink(link, place, sizeof(place));
+	return n > 0 && (size_t)n < sizeof(place) ? strndup(place, (size_t)n) : NULL;
+}
+
 static struct rs_error *open_all(struct rs_store *store, const char *directory)
 {
 	const struct rs_folder *folder = &store->folder;
@@ -242,9 +267,38 @@ static struct rs_error *open_all(struct rs_store *store, const char *directory)
 				   &store->describe_fd);
 	if (err)
 		return err;
+	store->made_at = folder_place(store);
 	rs_files_init(&store->files, folder, FILES_MAX);
 	index_open(store, O_WRONLY | O_CREAT | O_EXCL);
 	return NULL;
+}
+
+/* Looks for a directory that is not where it was made, and for files of it that are gone: what its
+ * path leads to is not this trace. */
+static struct rs_error *folder_check(const struct rs_store *store)
+{
+	char *place = folder_place(store);
+	struct rs_error *err = NULL;
+	struct stat st;
+
+	if (!fstat(store->folder.fd, &st) && !st.st_nlink)
+		err = rs_error_create(RS_FAILED,
+				      "%s: the trace's directory was deleted while it was "
+				      "recorded: nothing of it is left",
+				      store->folder.path);
+	else if ((!fstat(store->describe_fd, &st) && !st.st_nlink) ||
+		 (!fstat(store->state_fd, &st) && !st.st_nlink))
+		err = rs_error_create(RS_FAILED,
+				      "%s/ringside: files were deleted while the trace was "
+				      "recorded: it cannot be read without them",
+				      store->folder.path);
+	else if (place && store->made_at && strcmp(place, store->made_at) != 0)
+		err = rs_error_create(RS_FAILED,
+				      "%s: the trace's directory was moved or replaced while it "
+				      "was recorded: the trace is now %s",
+				      store->folder.path, place);
+	free(place);
+	return err;
 }
 
 /* Writes what waits. */
@@ -265,6 +319,7 @@ static void store_free(struct rs_store *store)
 	for (stream = store->streams; stream; stream = next) {
 		next = stream->next;
 		free(stream->packet);
+		rs_kept_owner_put(stream->owner);
 		free(stream);
 	}
 	rs_lines_deinit(&store->lines);
@@ -279,6 +334,7 @@ static void store_free(struct rs_store *store)
 		rs_keep_deinit(store->keep);
 	free(store->keep);
 	rs_folder_close(&store->folder);
+	free(store->made_at);
 	free(store);
 }
 
@@ -533,6 +589,23 @@ static void put_kept(struct rs_store_stream *stream, const struct rs_kept_packet
 	rs_error_free(rs_store_flush(stream, 0, 0)); /* kept by rs_store_keep_error() */
 }
 
+/* Where a packet is not of the same thread as the one before it in its stream. */
+static struct rs_error *resume_kept(struct rs_store_stream *stream,
+				    const struct rs_kept_packet *packet)
+{
+	struct rs_store *to = stream->store;
+	struct rs_error *err;
+
+	if (packet->owner == stream->owner)
+		return NULL;
+	pthread_mutex_lock(&to->lock);
+	err = rs_store_tell_owner(to, stream->identity->index, &packet->owner->owner);
+	pthread_mutex_unlock(&to->lock);
+	rs_kept_owner_put(stream->owner);
+	stream->owner = rs_kept_owner_get(packet->owner);
+	return err;
+}
+
 static struct rs_error *write_kept(struct rs_store *store, const struct rs_kept *kept,
 				   struct rs_store *to, const struct rs_trace_flight *flight)
 {
@@ -548,8 +621,11 @@ static struct rs_error *write_kept(struct rs_store *store, const struct rs_kept 
 	if (!err)
 		err = rs_describe_set_flight(&to->describe, flight);
 	/* What can't be written is lost, and is counted and said as anywhere: go on. */
-	for (uint32_t i = 0; !err && i < kept->n; i++)
-		put_kept(streams[kept->packets[i]->stream], kept->packets[i]);
+	for (uint32_t i = 0; !err && i < kept->n; i++) {
+		err = resume_kept(streams[kept->packets[i]->stream], kept->packets[i]);
+		if (!err)
+			put_kept(streams[kept->packets[i]->stream], kept->packets[i]);
+	}
 	free(streams);
 	return err;
 }
@@ -624,6 +700,11 @@ struct rs_error *rs_store_close(struct rs_store *store, const struct rs_clock *c
 
 	behind_end(store);
 	sum.lost = unsaid;
+	err = store->keep ? NULL : folder_check(store);
+	if (err) { /* it is why others failed */
+		rs_error_free(store->error);
+		store->error = err;
+	}
 	for (stream = store->streams; stream; stream = stream->next) {
 		rs_store_stream_close(stream);
 		unsaid += stream->unsaid;

@@ -14,6 +14,7 @@
 #define RS_STORE_WRITER_H
 
 #include "event/drain.h"
+#include "store/describe.h"
 
 struct rs_store;
 struct rs_store_stream;
@@ -85,6 +86,14 @@ void rs_store_progress(struct rs_store *store, struct rs_store_summary *summary)
 /* The stream's producer is gone: writes what is left, and gives its memory back. Not to be used
  * any more. */
 struct rs_error *rs_store_end_stream(struct rs_store_stream *stream);
+
+/*
+ * Takes up a stream that was ended: what comes from now on is its new owner's, whose stamps begin
+ * with owner->from, after all that are in the stream. So a trace has as many streams as threads at
+ * once. What owner points to is copied. On failure the stream stays ended.
+ */
+struct rs_error *rs_store_resume_stream(struct rs_store_stream *stream,
+					const struct rs_owner *owner);
 
 /* ---- the newest, in memory ----------------------------------------------------------------- */
 

@@ -161,6 +161,7 @@ static struct rs_trace_ring *ring_create(void)
 		munmap(ring, sizeof(*ring));
 		return NULL;
 	}
+	ring->from = rs_tsc();
 	ring->tid = (int)syscall(SYS_gettid);
 	pthread_getname_np(pthread_self(), ring->thread, sizeof(ring->thread));
 	memcpy(ring->vm, own_vcpu.vm, sizeof(ring->vm));
@@ -234,12 +235,16 @@ void rs_trace_ring_free(struct rs_trace_ring *ring)
 	struct rs_trace_ring *head = ring, *at;
 
 	/* At the front it competes with threads that push; further back it is the collector's. */
-	if (!__atomic_compare_exchange_n(&self.rings, &head, ring->next, false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_ACQUIRE)) {
+	if (ring->before) {
+		ring->before->next = ring->next;
+	} else if (!__atomic_compare_exchange_n(&self.rings, &head, ring->next, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		for (at = head; at->next != ring; at = at->next)
 			;
 		at->next = ring->next;
 	}
+	if (ring->next)
+		ring->next->before = ring->before;
 	if (ring->place >= 0) {
 		__atomic_store_n(&place_at((uint32_t)ring->place)->used, 0, __ATOMIC_RELEASE);
 		__atomic_store_n(&self.taken[ring->place], 0, __ATOMIC_RELEASE);

@@ -16,6 +16,7 @@
 struct rs_trace_ring {
 	struct rs_trace_ring *next; /* set before it is published, then changed by the collector */
 	struct rs_ring_memory memory;
+	uint64_t from; /* stamp of its making: before those of its records */
 	int tid;
 	char thread[16];
 	char vm[64]; /* rs_trace_thread(); empty: none */
@@ -23,6 +24,9 @@ struct rs_trace_ring {
 	int place;   /* where it survives us (ring/survive.h); -1: nowhere */
 	bool ended;  /* its thread is gone; read with acquire */
 	bool taken;  /* the collector's: it has seen this one */
+	struct rs_trace_ring
+		*before; /* the collector's: the one in front of it; NULL: it is not known */
+	struct rs_trace_ring *newer; /* the collector's, while it looks for new ones */
 	/* The collectors': of the ring's refusals, how many are in a trace (drain.h). */
 	uint64_t told_lost, told_ahead;
 };

@@ -73,6 +73,7 @@ class Description:
 
     def __init__(self, directory):
         self.clocks, self.classes, self.streams = {}, {}, {}
+        self.owners, self.joins = {}, {}  # by stream: its later owners' lines; by identity
         self.threads = {}  # by provider and tid: (from, number of the line, vm, vcpu)
         with open(os.path.join(directory, "ringside", "describe"), encoding="utf-8") as file:
             for line in file:
@@ -83,21 +84,37 @@ class Description:
                              "stream": self.streams}.get(kind)
                     if table is not None:
                         table[what["index"]] = what
+                    if kind == "owner":
+                        self.owners.setdefault(what["stream"], []).append(what)
                     if kind == "thread":
                         provider = self.classes[what["class"]]["provider"]
                         of_tid = self.threads.setdefault(provider, {}).setdefault(what["tid"], [])
                         of_tid.append((what["from"], len(of_tid), what["vm"], what["vcpu"]))
 
+        self.join_owners()
+
     def clock(self, stream):
         return self.clocks[self.classes[self.streams[stream]["class"]]["clock"]]
 
-    def identity(self, stream):
-        """As far as a line of print --json tells of it."""
-        s = self.streams[stream]
+    def identity(self, stream, owner=None):
+        """As far as a line of print --json tells of it; or that of an owner of the stream."""
+        s = {**self.streams[stream], **(owner or {})}
         provider = self.classes[s["class"]]["provider"]
         if provider in self.threads:
             return (provider, "cpu", None if s["cpu"] < 0 else s["cpu"])
         return (provider, s["vm"], *(None if s[key] < 0 else s[key] for key in ("vcpu", "tid")))
+
+    def joined(self, identity):
+        """One identity for all that share a stream, as babeltrace2 does not tell them apart."""
+        while self.joins.get(identity, identity) != identity:
+            identity = self.joins[identity]
+        return identity
+
+    def join_owners(self):
+        for stream, owners in self.owners.items():
+            for owner in owners:
+                one, other = (self.joined(self.identity(stream, of)) for of in (None, owner))
+                self.joins[one] = other
 
     def line_identity(self, line, tsc):
         """The same of a line of print --json. Where a stream holds many threads' events, each line must
@@ -138,7 +155,7 @@ def ours(ringside, directory, description):
         raise Differ("print --json gives another number of events with --tsc")
     found, last = {}, None
     for in_ns, line in zip(*runs):
-        identity = description.line_identity(line, number(line["ts"]))
+        identity = description.joined(description.line_identity(line, number(line["ts"])))
         ns = number(in_ns["ts"])
         if last is not None and ns < last:
             raise Differ(f"print goes back in time: {ns} after {last}")
@@ -251,7 +268,8 @@ def compare(ringside, directory):
     other, discarded = theirs(directory)
     by_identity = {}
     for stream in sorted(other):
-        by_identity.setdefault(description.identity(stream), []).append(stream)
+        identity = description.joined(description.identity(stream))
+        by_identity.setdefault(identity, []).append(stream)
     for identity in set(mine) - set(by_identity):
         raise Differ(f"babeltrace2 has no stream of {identity}")
     count = 0
