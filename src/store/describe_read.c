@@ -16,8 +16,7 @@
 #include "store/check.h"
 #include "base/folder.h"
 
-#define LINE_BYTES_MAX (1u << 20)
-#define LISTED_MAX     8 /* streams that an error names */
+#define LISTED_MAX 8 /* streams that an error names */
 
 static struct rs_error *unexpected(const char *what)
 {
@@ -517,8 +516,7 @@ static struct rs_error *read_line(struct rs_describe *describe, const char *text
 	return err;
 }
 
-/* Reads a line with its newline, as far as `room` goes. Returns its bytes, 0 at the end. */
-static size_t line_read(FILE *file, char *text, size_t room)
+size_t rs_describe_line(FILE *file, char *text, size_t room)
 {
 	size_t n = 0;
 	int c = 0;
@@ -554,14 +552,15 @@ static struct rs_error *skip_line(struct rs_describe *describe, size_t number, s
 
 static struct rs_error *lines_read(struct rs_describe *describe, FILE *file, size_t *number)
 {
-	char *text = malloc(LINE_BYTES_MAX + 1);
+	char *text = malloc(RS_DESCRIBE_LINE_MAX + 1);
 	struct rs_error *err = text ? NULL : rs_error_no_memory();
 	size_t len;
 
-	while (!err && (len = line_read(file, text, LINE_BYTES_MAX + 1)) > 0) {
+	while (!err && (len = rs_describe_line(file, text, RS_DESCRIBE_LINE_MAX + 1)) > 0) {
 		++*number;
-		if (len > LINE_BYTES_MAX) {
-			err = rs_error_create(RS_DAMAGED, "longer than %u bytes", LINE_BYTES_MAX);
+		if (len > RS_DESCRIBE_LINE_MAX) {
+			err = rs_error_create(RS_DAMAGED, "longer than %u bytes",
+					      RS_DESCRIBE_LINE_MAX);
 			break;
 		}
 		describe->check = rs_describe_check(describe->check, text, len);

@@ -383,25 +383,26 @@ static bool ends_changed(const struct rs_trace *trace, const struct rs_stream_en
 static bool copy_lines(const struct rs_trace *trace, FILE *file)
 {
 	const struct rs_bad_lines *bad = &trace->describe.bad;
-	size_t room = 0, number = 0;
-	char *text = NULL;
-	bool good = true;
+	char *text = malloc(RS_DESCRIBE_LINE_MAX);
+	size_t number = 0, len;
+	bool good = text;
 	uint32_t at = 0;
-	ssize_t len;
 	FILE *old;
 	struct rs_error *err =
 		rs_folder_file(&trace->folder, "ringside/describe", O_RDONLY, "r", &old);
 
 	if (err) {
 		rs_error_free(err);
+		free(text);
 		return false;
 	}
-	while (good && (len = getline(&text, &room, old)) > 0 && text[len - 1] == '\n') {
+	while (good && (len = rs_describe_line(old, text, RS_DESCRIBE_LINE_MAX)) > 0 &&
+	       text[len - 1] == '\n') {
 		number++;
 		if (at < bad->n && bad->numbers[at] == number)
 			at++;
 		else
-			good = fwrite(text, 1, (size_t)len, file) == (size_t)len;
+			good = fwrite(text, 1, len, file) == len;
 	}
 	good &= !ferror(old);
 	free(text);
