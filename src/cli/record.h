@@ -80,6 +80,8 @@ struct rs_record_kind {
 	void (*sum)(const void *state, char text[RS_RECORD_WHY_MAX], json_t *json);
 	/* True in *partial: not all that happened was seen. Optional. */
 	struct rs_error *(*report)(void *state, bool *partial);
+	/* Whether close() takes seconds, and why: it is said before. Optional. */
+	bool (*closes_slowly)(const void *state, char why[RS_RECORD_WHY_MAX]);
 	void (*close)(void *state);
 };
 

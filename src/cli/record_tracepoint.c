@@ -19,6 +19,8 @@ static struct tracepoint {
 	uint32_t n_told; /* of its threads */
 } the_tracepoint;
 
+#define MANY 50 /* tracepoints: closing them takes seconds */
+
 enum { KEY_TRACEPOINT = 768 };
 
 static const struct argp_option options[] = {
@@ -118,6 +120,19 @@ static void tracepoint_sum(const void *state, char text[RS_RECORD_WHY_MAX], json
 	json_object_set_new(json, "tracepoints_refused", json_integer(refused));
 }
 
+/* The kernel waits until no CPU is in any probe of a tracepoint, for one after the other. */
+static bool tracepoint_closes_slowly(const void *state, char why[RS_RECORD_WHY_MAX])
+{
+	const struct tracepoint *t = state;
+	uint32_t refused, n = rs_tracepoints_count(t->session, &refused);
+
+	snprintf(why, RS_RECORD_WHY_MAX,
+		 "the trace is complete; the kernel releases %u tracepoints one after the other, "
+		 "which can take half a minute",
+		 n);
+	return n >= MANY;
+}
+
 static void tracepoint_close(void *state)
 {
 	struct tracepoint *t = state;
@@ -137,5 +152,6 @@ const struct rs_record_kind rs_record_tracepoint = {
 	.look = tracepoint_look,
 	.tell = tracepoint_look,
 	.sum = tracepoint_sum,
+	.closes_slowly = tracepoint_closes_slowly,
 	.close = tracepoint_close,
 };

@@ -194,6 +194,7 @@ static void summary(struct rs_recording *r, const struct rs_recorder_summary *su
 static struct rs_error *end(struct rs_recording *r, struct rs_error *err)
 {
 	struct rs_recorder_summary sum = { 0 };
+	char why[RS_RECORD_WHY_MAX];
 	double seconds;
 
 	err = rs_error_first(err, gates_shut(r));
@@ -209,6 +210,8 @@ static struct rs_error *end(struct rs_recording *r, struct rs_error *err)
 
 		if (!err && kind->report)
 			err = kind->report(kind->state, &r->partial);
+		if (kind->closes_slowly && kind->closes_slowly(kind->state, why))
+			rs_recording_remark(r, "%s", why);
 		kind->close(kind->state);
 	}
 	return err;

@@ -190,8 +190,8 @@ struct rs_error *rs_describe_read(const struct rs_folder *folder, struct rs_desc
 /* The CTF metadata of it. */
 void rs_metadata_write(FILE *file, const struct rs_describe *describe);
 
-/* Reads a line of a description with its newline, as far as `room` goes. Returns its bytes, 0 at the
- * end. A line has at most RS_DESCRIBE_LINE_MAX. */
+/* Reads a line of a description with its newline, as far as `room` goes. Returns its bytes, 0 at
+ * the end. A line has at most RS_DESCRIBE_LINE_MAX. */
 #define RS_DESCRIBE_LINE_MAX (1u << 20)
 size_t rs_describe_line(FILE *file, char *text, size_t room);
 
