@@ -484,7 +484,9 @@ int cmd_log(int argc, char **argv)
 
 	if (code)
 		return code;
-	err = find(&a, &found);
+	err = rs_cli_confine(RS_CONFINE_WRITER);
+	if (!err)
+		err = find(&a, &found);
 	if (!err && a.set)
 		err = levels(&a);
 	else if (!err && a.last)

@@ -229,7 +229,9 @@ static struct rs_error *live_open(const struct arguments *a, struct rs_input *in
 		return err;
 	source = &input->foreign->source;
 	input->clock = &input->foreign->clock;
-	err = rs_merge_create(&source, 1, &input->source);
+	err = rs_cli_confine(RS_CONFINE_COLLECTOR);
+	if (!err)
+		err = rs_merge_create(&source, 1, &input->source);
 	if (err)
 		rs_source_destroy(source);
 	return err;

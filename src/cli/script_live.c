@@ -260,7 +260,7 @@ struct rs_error *rs_script_live_open(struct rs_script_live *live)
 	}
 	if (!err)
 		err = rs_merge_create(wanted, n, &live->merge);
-	return err;
+	return err ? err : rs_cli_confine(RS_CONFINE_COLLECTOR);
 }
 
 void rs_script_live_close(struct rs_script_live *live)
