@@ -260,7 +260,7 @@ struct rs_error *rs_script_live_open(struct rs_script_live *live)
 	}
 	if (!err)
 		err = rs_merge_create(wanted, n, &live->merge);
-	return err ? err : rs_cli_confine(RS_CONFINE_COLLECTOR);
+	return err;
 }
 
 void rs_script_live_close(struct rs_script_live *live)
@@ -415,6 +415,8 @@ struct rs_error *rs_script_live_run(struct rs_script_live *live, struct rs_scrip
 		err = live->merge->ops->open(live->merge, &query, &pushed);
 	if (!err)
 		err = rs_script_live_push(live, script, true);
+	if (!err) /* to load programs on a module's types takes CAP_SYS_ADMIN */
+		err = rs_cli_confine(RS_CONFINE_COLLECTOR);
 	if (!err)
 		err = gates(live, true);
 	if (!err)
