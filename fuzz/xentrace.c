@@ -5,8 +5,8 @@
  * intervals, between which what vCPUs are and do goes on.
  *
  *	input: flags; the file
- *	flags: 1: the frequency is told; the other bits say what is done: 0 all of it, as the seeds
- *	ask; else one of it, which is some times as fast
+ *	flags: bit 0: the reader gets the TSC frequency; the other bits choose one way of reading,
+ *	or all of them if they are 0, as in the seeds. One way is several times faster than all.
  */
 #include <fcntl.h>
 #include <sys/mman.h>

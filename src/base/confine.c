@@ -40,7 +40,7 @@ static int limit(__rlimit_resource_t resource, uint64_t most)
 	return setrlimit(resource, &(struct rlimit){ most, most });
 }
 
-/* In a user namespace, root may have no other user: EINVAL. It is no root of the machine then. */
+/* A user namespace may have no other user (EINVAL): its root is an ordinary user of the machine. */
 static const char *become_user(const struct rs_confine *c)
 {
 	if (setgroups(0, NULL) && errno != EPERM)
@@ -52,14 +52,23 @@ static const char *become_user(const struct rs_confine *c)
 	return NULL;
 }
 
-static const char *drop_capabilities(void)
+const char *rs_confine_capabilities(uint64_t kept)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
 		return "prctl(PR_CAP_AMBIENT)";
-	return syscall(SYS_capset, &head, none) ? "capset" : NULL;
+	if (syscall(SYS_capget, &head, data))
+		return "capget";
+	for (uint32_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+		uint32_t mask = (uint32_t)(kept >> 32 * i);
+
+		data[i].permitted &= mask;
+		data[i].effective &= mask;
+		data[i].inheritable = 0;
+	}
+	return syscall(SYS_capset, &head, data) ? "capset" : NULL;
 }
 
 const char *rs_confine_enter(const struct rs_confine *c)
@@ -77,10 +86,16 @@ const char *rs_confine_enter(const struct rs_confine *c)
 	if (c->drops)
 		failed = become_user(c);
 	if (!failed)
-		failed = drop_capabilities();
+		failed = rs_confine_capabilities(0);
 	if (!failed && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		failed = "prctl(PR_SET_NO_NEW_PRIVS)";
 	return failed;
+}
+
+/* As become_user(): where this root has no other user, its own user is the unprivileged one. */
+static int give_to(int fd, uid_t uid, gid_t gid)
+{
+	return fchown(fd, uid, gid) && errno != EINVAL ? -1 : 0;
 }
 
 int rs_confine_give(int fd)
@@ -88,10 +103,10 @@ int rs_confine_give(int fd)
 	struct rs_confine user = { 0 };
 
 	rs_confine_prepare(&user);
-	return user.drops ? fchown(fd, user.uid, user.gid) : 0;
+	return user.drops ? give_to(fd, user.uid, user.gid) : 0;
 }
 
 int rs_confine_take_back(int fd)
 {
-	return geteuid() ? 0 : fchown(fd, geteuid(), getegid());
+	return geteuid() ? 0 : give_to(fd, geteuid(), getegid());
 }

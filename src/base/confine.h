@@ -7,7 +7,8 @@
  *	otherwise "nobody"
  *	gives up all capabilities, and the right to gain privileges (no_new_privs)
  *	gets limits on its memory, files and descriptors, and writes no core
- *	may call only what its work needs (seccomp), where `calls` says so
+ *
+ * confine_calls.h limits its system calls.
  */
 #ifndef RS_BASE_CONFINE_H
 #define RS_BASE_CONFINE_H
@@ -36,6 +37,11 @@ void rs_confine_prepare(struct rs_confine *confine);
  * lost: prctl(PR_SET_PDEATHSIG) comes after this.
  */
 const char *rs_confine_enter(const struct rs_confine *confine);
+
+/* Reduces the calling thread's capabilities to those that it has of this set (bits by CAP_ number),
+ * and makes none inheritable. Returns NULL, or the name of the call that failed.
+ * Async-signal-safe. */
+const char *rs_confine_capabilities(uint64_t kept);
 
 /* Gives a file to the unprivileged user, so that a confined process can open it by /proc/self/fd;
  * and back to this process' user. No-ops unless root calls. 0, or -1 and errno. */

@@ -14,18 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A sanitizer's own work, such as looking for leaks at the end, needs what is forbidden here. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
-	__has_feature(memory_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
+#include "base/confine.h"
+#include "base/sanitized.h"
 
 /* ---- calls ------------------------------------------------------------------------------------
  *
@@ -168,6 +158,10 @@ static int no_signals(scmp_filter_ctx filter, uint32_t action)
 	for (scmp_datum_t number = 1; !status && number < SIGKILL; number++)
 		status = seccomp_rule_add(filter, action, SCMP_SYS(kill), 1,
 					  SCMP_A1(SCMP_CMP_EQ, number, 0));
+	/* By tgkill() a process signals its own threads: raise(), abort(). */
+	if (!status)
+		status = seccomp_rule_add(filter, action, SCMP_SYS(tgkill), 1,
+					  SCMP_A0(SCMP_CMP_NE, (scmp_datum_t)getpid(), 0));
 	return status;
 }
 
@@ -200,7 +194,7 @@ const char *rs_confine_calls(enum rs_confine_work work)
 	scmp_filter_ctx filter;
 	int status;
 
-	if (SANITIZED)
+	if (RS_SANITIZED) /* looking for leaks at the end needs what is forbidden here */
 		return NULL;
 	filter = seccomp_init(parser ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW);
 	if (!filter) {
@@ -235,28 +229,9 @@ static const uint64_t keeps[] = {
 	[RS_CONFINE_PARSER] = 0,
 };
 
-static const char *keep_capabilities(uint64_t kept)
-{
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
-
-	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
-		return "prctl(PR_CAP_AMBIENT)";
-	if (syscall(SYS_capget, &head, data))
-		return "capget";
-	for (uint32_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
-		uint32_t mask = (uint32_t)(kept >> 32 * i);
-
-		data[i].permitted &= mask;
-		data[i].effective &= mask;
-		data[i].inheritable = 0;
-	}
-	return syscall(SYS_capset, &head, data) ? "capset" : NULL;
-}
-
 const char *rs_confine_process(enum rs_confine_work work)
 {
-	const char *failed = keep_capabilities(keeps[work]);
+	const char *failed = rs_confine_capabilities(keeps[work]);
 
 	if (failed)
 		return failed;

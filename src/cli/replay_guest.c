@@ -290,15 +290,20 @@ static struct rs_error *check_disk(const char *path)
 		const char *magic, *name;
 	} forms[] = { { "QFI\xfb", "qcow2" }, { "KDMV", "VMDK" },     { "COWD", "VMDK" },
 		      { "conectix", "VHD" },  { "vhdxfile", "VHDX" }, { "QED", "QED" } };
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	char head[8] = "";
 	struct stat st;
-	FILE *file = fopen(path, "re");
-	size_t n = file ? fread(head, 1, sizeof(head), file) : 0;
+	ssize_t n;
 
-	if (!file)
-		return rs_error_errno(errno, "%s", path);
-	fstat(fileno(file), &st);
-	fclose(file);
+	if (fd < 0 || fstat(fd, &st)) {
+		struct rs_error *err = rs_error_errno(errno, "%s", path);
+
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	n = pread(fd, head, sizeof(head), 0); /* of a FIFO an error: it is refused below */
+	close(fd);
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
 		if (n == sizeof(head) && !memcmp(head, forms[i].magic, strlen(forms[i].magic)))
 			return rs_error_create(RS_USAGE,

@@ -49,8 +49,8 @@ struct rs_program {
 	uint32_t learnt;
 	/* Feeds whose threads have ended, for threads that begin later. */
 	struct rs_feed *resting, **last_resting;
-	/* Of events of threads for which there was no memory for a ring: how many are in the trace,
-	 * and the stream that tells of them, once there are any. */
+	/* Lost events of threads that got no ring for lack of memory: how many of them the trace
+	 * reports, since when they are counted, and their stream: NULL until one is lost. */
 	uint64_t ringless_told, ringless_tsc;
 	struct rs_store_stream *ringless;
 };
@@ -84,7 +84,8 @@ struct rs_recorder {
 	} workers[RS_RECORDER_THREADS_MAX], stand_in;
 };
 
-/* Takes an error that nobody is there to be given; readers of the trace are told too. */
+/* Keeps the first error of a thread that has no caller, for rs_recorder_close(), and notes each in
+ * the trace's state. Takes ownership of err; NULL is ignored. */
 void rs_recorder_keep_error(struct rs_recorder *r, struct rs_error *err);
 
 struct rs_error *rs_feed_create(struct rs_recorder *r, uint32_t class_index,

@@ -2,9 +2,9 @@
 /*
  * A ring that another program writes, by its path: a file that can be mapped, a device. Of a trace,
  * or of a log (event/log_port.h), by the size of its elements; a device that can't be mapped, and a
- * FIFO, give a log's elements by read(), as ACRN's do. It
- * belongs to root or this user (ring/shared.h), but what is in it is hostile: its writer may cut it
- * short (ring/guard.h), its header may change at any time.
+ * FIFO, give a log's elements by read(), as ACRN's do. The file belongs to root or to this user
+ * (ring/shared.h), but its content is hostile: its writer may truncate it (ring/guard.h), and its
+ * header may change at any time.
  *
  *	open -> port, which the recorder's thread drains -> state, for anybody -> close
  *

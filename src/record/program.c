@@ -169,7 +169,8 @@ static void ring_discard(struct rs_recorder *r, struct rs_trace_ring *ring)
 				    "a thread's events could not be recorded for lack of memory");
 }
 
-/* Tells of the events of threads that have no ring, since it last did, in a stream of their own. */
+/* Reports the events of threads without a ring that were lost since the last report, as one
+ * records-lost record in a stream of its own. */
 static void ringless_tell(struct rs_recorder *r)
 {
 	static const struct rs_stream nobody = { .thread = "threads without a ring",

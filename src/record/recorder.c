@@ -64,7 +64,6 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* Takes an error that nobody is there to be given; readers of the trace are told too. */
 void rs_recorder_keep_error(struct rs_recorder *r, struct rs_error *err)
 {
 	if (!err)

@@ -411,7 +411,7 @@ static void add_append(const struct rs_recording *r, enum rs_recording_mode mode
 		rs_qemu_command_option(c, "-append", "%s", r->append);
 }
 
-/* A file that QEMU opens by itself. */
+/* Adds an option whose value is a file that QEMU opens anew, through /proc. */
 static void add_file(const struct rs_recording *r, const char *option, int file,
 		     struct rs_qemu_command *c)
 {

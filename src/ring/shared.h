@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files that several processes map: logs, rings, boards of lent rings. Whoever can write to such a
- * file can truncate it, and the kernel then kills each process that accesses the missing part with
- * SIGBUS. So a process uses only files of its own user or of root, to which nobody else can write.
+ * Files that several processes map: logs, rings, boards of lent rings. A process that can write to
+ * such a file can truncate it, and the kernel then kills each process that accesses the missing
+ * part with SIGBUS. So a process uses only files of its own user or of root, to which nobody else
+ * can write.
  *
  * The name "shm:NAME" stands for the file NAME in a directory that only its user can enter:
  *

@@ -21,6 +21,7 @@
 #include "base/confine_calls.h"
 #include "base/copy.h"
 #include "base/given.h"
+#include "base/sanitized.h"
 #include "base/utf8.h"
 #include "event/layout.h"
 #include "event/view.h"
@@ -39,14 +40,6 @@
 #define CHILD_COPY	  (STDERR_FILENO + 3)
 #define CHILD_DESCRIPTORS 64
 #define CHILD_BYTES	  (UINT64_C(4) << 30) /* of memory: a small file can claim to be large */
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
 
 /* A thread of the file, in both classes. */
 struct thread {
@@ -610,9 +603,8 @@ static bool child_confine(const struct rs_confine *confine, pid_t parent, const 
 	signal(SIGINT, SIG_IGN); /* it is ours to end it */
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
-#ifndef SANITIZED /* their own memory is more */
-	setrlimit(RLIMIT_DATA, &(struct rlimit){ CHILD_BYTES, CHILD_BYTES });
-#endif
+	if (!RS_SANITIZED) /* a sanitizer's memory is more */
+		setrlimit(RLIMIT_DATA, &(struct rlimit){ CHILD_BYTES, CHILD_BYTES });
 	for (int fd = 0; null >= 0 && fd <= STDERR_FILENO; fd++)
 		dup2(null, fd); /* libtracecmd prints, which fails */
 	for (int i = 0; i < 3; i++)
