@@ -5,38 +5,57 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/sanitized.h"
+
 #define NOBODY 65534 /* where the system has no user of either name */
 
+/* The first of them that the system has. */
 static const char *const users[] = { "ringside", "nobody" };
+
+/* System users are in this file; getpwnam() may ask a directory service, and wait for it. */
+static void find_user(struct rs_confine *c)
+{
+	FILE *file = fopen("/etc/passwd", "re");
+	size_t best = sizeof(users) / sizeof(users[0]);
+	const struct passwd *user;
+
+	while (file && (user = fgetpwent(file))) {
+		for (size_t i = 0; i < best; i++) {
+			if (strcmp(user->pw_name, users[i]) || !user->pw_uid)
+				continue;
+			c->uid = user->pw_uid;
+			c->gid = user->pw_gid;
+			best = i;
+		}
+	}
+	if (file)
+		fclose(file);
+}
 
 void rs_confine_prepare(struct rs_confine *c)
 {
 	c->drops = !geteuid();
 	c->uid = c->gid = NOBODY;
-	for (size_t i = 0; c->drops && i < sizeof(users) / sizeof(users[0]); i++) {
-		const struct passwd *user = getpwnam(users[i]);
-
-		if (!user || !user->pw_uid)
-			continue;
-		c->uid = user->pw_uid;
-		c->gid = user->pw_gid;
-		return;
-	}
+	if (c->drops)
+		find_user(c);
 }
 
+/* A limit that is lower already stays. */
 static int limit(__rlimit_resource_t resource, uint64_t most)
 {
 	struct rlimit now;
 
 	if (getrlimit(resource, &now))
 		return -1;
-	if (now.rlim_max != RLIM_INFINITY && now.rlim_max < most)
-		most = now.rlim_max;
+	if (now.rlim_cur < most)
+		most = now.rlim_cur;
 	return setrlimit(resource, &(struct rlimit){ most, most });
 }
 
@@ -62,31 +81,37 @@ const char *rs_confine_capabilities(uint64_t kept)
 	if (syscall(SYS_capget, &head, data))
 		return "capget";
 	for (uint32_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
-		uint32_t mask = (uint32_t)(kept >> 32 * i);
-
-		data[i].permitted &= mask;
-		data[i].effective &= mask;
+		data[i].permitted &= (uint32_t)(kept >> 32 * i);
+		data[i].effective = data[i].permitted; /* a change of user empties it */
 		data[i].inheritable = 0;
 	}
 	return syscall(SYS_capset, &head, data) ? "capset" : NULL;
 }
 
-const char *rs_confine_enter(const struct rs_confine *c)
+static const char *set_limits(const struct rs_confine *c)
 {
-	const char *failed = NULL;
-
 	if (c->address_bytes && limit(RLIMIT_AS, c->address_bytes))
 		return "setrlimit(RLIMIT_AS)";
+	/* A sanitizer's own memory is more. */
+	if (c->data_bytes && !RS_SANITIZED && limit(RLIMIT_DATA, c->data_bytes))
+		return "setrlimit(RLIMIT_DATA)";
 	if (c->file_bytes && limit(RLIMIT_FSIZE, c->file_bytes))
 		return "setrlimit(RLIMIT_FSIZE)";
 	if (c->descriptors && limit(RLIMIT_NOFILE, c->descriptors))
 		return "setrlimit(RLIMIT_NOFILE)";
-	if (limit(RLIMIT_CORE, 0))
-		return "setrlimit(RLIMIT_CORE)";
-	if (c->drops)
+	return limit(RLIMIT_CORE, 0) ? "setrlimit(RLIMIT_CORE)" : NULL;
+}
+
+const char *rs_confine_enter(const struct rs_confine *c)
+{
+	const char *failed = set_limits(c);
+
+	if (!failed && c->drops && c->capabilities && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
+		failed = "prctl(PR_SET_KEEPCAPS)";
+	if (!failed && c->drops)
 		failed = become_user(c);
 	if (!failed)
-		failed = rs_confine_capabilities(0);
+		failed = rs_confine_capabilities(c->capabilities);
 	if (!failed && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		failed = "prctl(PR_SET_NO_NEW_PRIVS)";
 	return failed;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Least privilege for a child process that reads what others made: QEMU, a library that parses a
- * foreign format, the C preprocessor. Between fork() and its work, or execve(), the child
+ * Least privilege for a process that reads what others made: a verb that reads traces, or a child
+ * process, such as QEMU, a library that parses a foreign format, the C preprocessor. A child does
+ * this between fork() and its work, or execve(). The process
  *
  *	becomes an unprivileged user, if root started it: "ringside" if the system has that user,
  *	otherwise "nobody"
- *	gives up all capabilities, and the right to gain privileges (no_new_privs)
+ *	gives up its capabilities, and the right to gain privileges (no_new_privs)
  *	gets limits on its memory, files and descriptors, and writes no core
  *
  * confine_calls.h limits its system calls.
@@ -20,9 +21,12 @@
 struct rs_confine {
 	/* Limits; 0: the process keeps the one that it has. */
 	uint64_t address_bytes; /* RLIMIT_AS */
+	uint64_t data_bytes;	/* RLIMIT_DATA: memory that is no file's */
 	uint64_t file_bytes;	/* RLIMIT_FSIZE */
 	uint64_t descriptors;	/* RLIMIT_NOFILE */
-	/* Set by rs_confine_prepare(): */
+	/* Those that the process keeps if it has them; bits by CAP_ number. */
+	uint64_t capabilities;
+	/* Set by rs_confine_prepare(); false, and the process keeps its user: */
 	bool drops;
 	uid_t uid;
 	gid_t gid;

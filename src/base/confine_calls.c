@@ -17,6 +17,8 @@
 #include "base/confine.h"
 #include "base/sanitized.h"
 
+#define READER_BYTES (UINT64_C(8) << 30) /* a small file can claim to be large */
+
 /* ---- calls ------------------------------------------------------------------------------------
  *
  * By name, as libseccomp has them: one that this architecture or this libseccomp lacks is skipped.
@@ -214,28 +216,41 @@ const char *rs_confine_calls(enum rs_confine_work work)
 /* ---- capabilities --------------------------------------------------------------------------- */
 
 #define BIT(cap) (UINT64_C(1) << (cap))
-/* To open what belongs to others; to confine a child as another user, and to end it. */
-#define READS  (BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_KILL))
+/* To open what belongs to others. */
+#define READS BIT(CAP_DAC_READ_SEARCH)
+/* To confine a child as another user, and to end it. */
+#define STARTS (BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_KILL))
 #define WRITES (BIT(CAP_DAC_OVERRIDE) | BIT(CAP_CHOWN) | BIT(CAP_FOWNER) | BIT(CAP_FSETID))
 
-/* Of those that it has. */
-static const uint64_t keeps[] = {
-	[RS_CONFINE_READER] = READS,
-	[RS_CONFINE_WRITER] = READS | WRITES,
+/* What each work keeps of the capabilities that the process has, and whether its user. A reader
+ * opens files as it goes, but makes none, so it needs no user of its own; its children begin as the
+ * same unprivileged user. */
+static const struct {
+	uint64_t capabilities, data_bytes;
+	bool keeps_user;
+} works[] = {
+	[RS_CONFINE_READER] = { READS, READER_BYTES, false },
+	[RS_CONFINE_WRITER] = { READS | STARTS | WRITES, 0, true },
 	/* BPF maps and perf events, whose memory is locked; /proc of VMMs of other users. */
-	[RS_CONFINE_COLLECTOR] = READS | WRITES | BIT(CAP_BPF) | BIT(CAP_PERFMON) |
-				 BIT(CAP_SYS_PTRACE) | BIT(CAP_SYS_RESOURCE) | BIT(CAP_IPC_LOCK),
-	[RS_CONFINE_TOOL] = 0,
-	[RS_CONFINE_PARSER] = 0,
+	[RS_CONFINE_COLLECTOR] = { READS | STARTS | WRITES | BIT(CAP_BPF) | BIT(CAP_PERFMON) |
+					   BIT(CAP_SYS_PTRACE) | BIT(CAP_SYS_RESOURCE) |
+					   BIT(CAP_IPC_LOCK),
+				   0, true },
+	[RS_CONFINE_TOOL] = { 0, 0, true },
+	[RS_CONFINE_PARSER] = { 0, 0, true },
 };
 
 const char *rs_confine_process(enum rs_confine_work work)
 {
-	const char *failed = rs_confine_capabilities(keeps[work]);
+	struct rs_confine confine = { .capabilities = works[work].capabilities,
+				      .data_bytes = works[work].data_bytes };
+	const char *failed;
 
-	if (failed)
-		return failed;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return "prctl(PR_SET_NO_NEW_PRIVS)";
-	return rs_confine_calls(work);
+	if (!works[work].keeps_user)
+		rs_confine_prepare(&confine);
+	failed = rs_confine_enter(&confine);
+	/* The leak check attaches to the process, which a change of user forbids. */
+	if (!failed && RS_SANITIZED && prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))
+		failed = "prctl(PR_SET_DUMPABLE)";
+	return failed ? failed : rs_confine_calls(work);
 }

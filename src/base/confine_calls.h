@@ -28,8 +28,10 @@ enum rs_confine_work {
  * call that failed; errno says why. */
 const char *rs_confine_calls(enum rs_confine_work work);
 
-/* All of it for the calling process: no_new_privs, the capabilities that the work does not need,
- * and the calls. Its user stays, because it opens files as it goes. */
+/* Confines the calling process, which has one thread, to this work: no new privileges, no
+ * capabilities and no calls that the work does not need, and limits. A reader that root starts
+ * becomes an unprivileged user, which can still read each file; a writer keeps its user, whose the
+ * new files are to be. Returns as rs_confine_calls(). */
 const char *rs_confine_process(enum rs_confine_work work);
 
 #endif

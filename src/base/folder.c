@@ -17,10 +17,12 @@
 
 static struct rs_error *hold(const char *path, struct rs_folder *folder)
 {
+	struct stat st;
+
 	*folder = RS_FOLDER_NONE;
 	folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder->fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return access(path, F_OK)
+		return stat(path, &st)
 			       ? rs_error_create(RS_USAGE, "%s: there is no such directory", path)
 			       : rs_error_create(RS_USAGE, "%s is a file: name a directory", path);
 	if (folder->fd < 0)

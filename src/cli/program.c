@@ -19,6 +19,7 @@
 #include "base/confine_calls.h"
 #include "base/given.h"
 #include "cli/cli.h"
+#include "cli/includes.h"
 
 #define PROGRAM_MAX	(2u << 20) /* bytes that are read of a program; the compiler takes less */
 #define NAME_OF_PROGRAM "-n"
@@ -308,7 +309,10 @@ struct rs_error *rs_cli_program_read(const struct rs_cli_program *a, char **text
 {
 	struct rs_error *err = read_program(a, text, len);
 
-	return err || !a->preprocess ? err : preprocess(a, text, len);
+	if (err || !a->preprocess)
+		return err;
+	err = rs_cli_includes_check(rs_cli_program_name(a), *text, &a->cpp);
+	return err ? err : preprocess(a, text, len);
 }
 
 static uint32_t lines_of(const char *text)

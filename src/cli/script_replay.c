@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -104,12 +105,13 @@ const struct argp rs_script_replay_argp = { times, parse, NULL, NULL, children, 
 
 bool rs_script_replay_is(const char *path)
 {
+	struct stat st;
 	char *file;
 	bool is;
 
 	if (asprintf(&file, "%s/recording.json", path) < 0)
 		return false;
-	is = !access(file, F_OK);
+	is = !lstat(file, &st);
 	free(file);
 	return is;
 }

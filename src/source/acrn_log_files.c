@@ -197,8 +197,8 @@ static bool found_add(struct found *found, const char *name)
 		found->name[kind] = strndup(name, n);
 		return found->name[kind] != NULL;
 	}
-	found->several[kind] |= strlen(found->name[kind]) != n ||
-				memcmp(found->name[kind], name, n) != 0;
+	found->several[kind] |=
+		strlen(found->name[kind]) != n || memcmp(found->name[kind], name, n) != 0;
 	return true;
 }
 
@@ -251,9 +251,10 @@ struct rs_error *rs_log_names_in(const char *directory, char **path, bool *last)
 static bool is_trace(const char *directory)
 {
 	char path[PATH_MAX];
+	struct stat st;
 
 	snprintf(path, sizeof(path), "%s/metadata", directory);
-	return !access(path, F_OK);
+	return !lstat(path, &st);
 }
 
 bool rs_log_names_is_directory(const char *directory)

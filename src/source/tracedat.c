@@ -21,7 +21,6 @@
 #include "base/confine_calls.h"
 #include "base/copy.h"
 #include "base/given.h"
-#include "base/sanitized.h"
 #include "base/utf8.h"
 #include "event/layout.h"
 #include "event/view.h"
@@ -603,8 +602,6 @@ static bool child_confine(const struct rs_confine *confine, pid_t parent, const 
 	signal(SIGINT, SIG_IGN); /* it is ours to end it */
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
-	if (!RS_SANITIZED) /* a sanitizer's memory is more */
-		setrlimit(RLIMIT_DATA, &(struct rlimit){ CHILD_BYTES, CHILD_BYTES });
 	for (int fd = 0; null >= 0 && fd <= STDERR_FILENO; fd++)
 		dup2(null, fd); /* libtracecmd prints, which fails */
 	for (int i = 0; i < 3; i++)
@@ -620,7 +617,7 @@ static bool child_confine(const struct rs_confine *confine, pid_t parent, const 
 /* copy: an empty file for what libtracecmd reads of one that is cut, or -1. */
 static struct rs_error *start(struct tracedat *t, int in, int copy, int out)
 {
-	struct rs_confine confine = { .descriptors = CHILD_DESCRIPTORS };
+	struct rs_confine confine = { .descriptors = CHILD_DESCRIPTORS, .data_bytes = CHILD_BYTES };
 	pid_t parent = getpid(), child;
 
 	rs_confine_prepare(&confine);

@@ -73,13 +73,14 @@ struct rs_error *rs_trace_open(const char *directory, struct rs_trace **out)
 {
 	struct rs_trace *trace = calloc(1, sizeof(*trace));
 	struct rs_error *err;
+	struct stat st;
 
 	if (!trace)
 		return rs_error_no_memory();
 	err = rs_folder_open(directory, &trace->folder);
 	rs_files_init(&trace->files, &trace->folder, FILES_MAX);
 	if (!err && (trace->folder.inside < 0 ||
-		     faccessat(trace->folder.inside, "describe", F_OK, AT_SYMLINK_NOFOLLOW)))
+		     fstatat(trace->folder.inside, "describe", &st, AT_SYMLINK_NOFOLLOW)))
 		err = rs_error_create(RS_USAGE,
 				      "%s is no trace of Ringside's: it has no ringside/describe",
 				      directory);
