@@ -10,13 +10,32 @@
 
 #define PART 65536
 
+size_t rs_write_at(int fd, const void *from, size_t bytes, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < bytes) {
+		ssize_t n =
+			pwrite(fd, (const char *)from + done, bytes - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (!n)
+			errno = ENOSPC;
+		if (n <= 0)
+			break;
+		done += (size_t)n;
+	}
+	return done;
+}
+
 /* Through memory: from one kind of file system to another there is no other way. */
 static ssize_t copy_part(int from, off_t at, int to, size_t bytes)
 {
 	char part[PART];
 	ssize_t n = pread(from, part, bytes < sizeof(part) ? bytes : sizeof(part), at);
 
-	return n <= 0 ? n : pwrite(to, part, (size_t)n, at);
+	return n > 0 && rs_write_at(to, part, (size_t)n, (uint64_t)at) < (size_t)n ? -1 : n;
 }
 
 static struct rs_error *copy_data(int from, off_t at, off_t end, int to, const char *name)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/copy.h"
 #include "store/check.h"
 #include "store/inside.h"
 
@@ -74,29 +75,22 @@ struct rs_error *rs_store_stream_make(struct rs_store_stream *stream)
 static struct rs_error *write_all(struct rs_store_stream *stream, const uint8_t *from,
 				  uint32_t bytes)
 {
-	uint32_t done = 0;
+	size_t done;
 	struct stat st;
 	int fd;
 	struct rs_error *err = stream_get(stream, &fd);
 
 	if (err)
 		return err;
-	while (!err && done < bytes) {
-		ssize_t n = pwrite(fd, from + done, bytes - done, (off_t)(stream->offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			err = rs_error_errno(n ? errno : ENOSPC, "%s/stream_%u, offset 0x%llx",
-					     stream->store->folder.path, stream->identity->index,
-					     (unsigned long long)(stream->offset + done));
-		else
-			done += (uint32_t)n;
-	}
+	done = rs_write_at(fd, from, bytes, stream->offset);
+	if (done < bytes)
+		err = rs_error_errno(errno, "%s/stream_%u, offset 0x%llx",
+				     stream->store->folder.path, stream->identity->index,
+				     (unsigned long long)(stream->offset + done));
 	if (!err && !fstat(fd, &st) && !st.st_nlink)
 		err = rs_store_stream_gone(stream);
 	else if (err && ftruncate(fd, (off_t)stream->offset))
-		done = 0; /* there is nothing more to be done */
+		errno = 0; /* what is left of it stays, and the reader reports it */
 	rs_files_put(&stream->store->files, &stream->file);
 	return err;
 }

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/copy.h"
 #include "base/utf8.h"
 #include "store/hash.h"
 #include "store/inside.h"
@@ -80,7 +81,7 @@ static struct rs_error *write_state(const struct rs_store *store, const char *wo
 	len += (size_t)sprintf(block + len, "\n}");
 	block[len] = ' '; /* sprintf()'s NUL */
 	block[sizeof(block) - 1] = '\n';
-	if (pwrite(store->state_fd, block, sizeof(block), 0) != (ssize_t)sizeof(block))
+	if (rs_write_at(store->state_fd, block, sizeof(block), 0) < sizeof(block))
 		return rs_error_errno(errno, "%s/ringside/state", store->folder.path);
 	return NULL;
 }
@@ -110,23 +111,13 @@ static void write_metadata(FILE *file, const void *describe)
 static struct rs_error *describe_flush(struct rs_store *store)
 {
 	struct rs_lines *lines = &store->lines;
-	struct rs_error *err = NULL;
-	size_t done = 0;
+	size_t done =
+		rs_write_at(store->describe_fd, lines->text, lines->bytes, store->describe_done);
+	struct rs_error *err = done == lines->bytes ? NULL
+						    : rs_error_errno(errno, "%s/ringside/describe",
+								     store->folder.path);
 
-	while (!err && done < lines->bytes) {
-		ssize_t n = pwrite(store->describe_fd, lines->text + done, lines->bytes - done,
-				   (off_t)store->describe_done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			err = rs_error_errno(n ? errno : ENOSPC, "%s/ringside/describe",
-					     store->folder.path);
-			break;
-		}
-		done += (size_t)n;
-		store->describe_done += (uint64_t)n;
-	}
+	store->describe_done += done;
 	memmove(lines->text, lines->text + done, lines->bytes - done);
 	lines->bytes -= done;
 	return err;
@@ -199,8 +190,7 @@ void rs_store_index_flush(struct rs_store *store)
 		store->index_ended = true;
 		return;
 	}
-	store->index_ended =
-		pwrite(fd, store->entries, bytes, (off_t)store->index_done) != (ssize_t)bytes;
+	store->index_ended = rs_write_at(fd, store->entries, bytes, store->index_done) < bytes;
 	store->index_done += bytes;
 	rs_files_put(&store->files, &store->index);
 }
@@ -663,10 +653,17 @@ struct rs_error *rs_store_write_kept(struct rs_store *store, const char *directo
 static struct rs_error *write_final_state(const struct rs_store *store, uint64_t unsaid)
 {
 	char check[20];
+	struct rs_error *err = NULL;
 
 	snprintf(check, sizeof(check), "%016" PRIx64, store->lines.check);
-	return write_state(store, store->error || unsaid ? "cut" : "closed",
-			   store->described ? check : NULL, unsaid);
+	/* Only the state says what was lost at the end: a disk that fails now and then has a second
+	 * attempt. */
+	for (int attempt = 0; !attempt || (err && attempt < 2); attempt++) {
+		rs_error_free(err);
+		err = write_state(store, store->error || unsaid ? "cut" : "closed",
+				  store->described ? check : NULL, unsaid);
+	}
+	return err;
 }
 
 /* The last lines: what the streams have come to, and the clocks, if they are known better now. */

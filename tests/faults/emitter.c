@@ -10,7 +10,7 @@
  *	memory       kilobytes of address space that are left once it records
  *	files        the limit on descriptors, from the start
  *	files_late   descriptors that are left once the first wave has ended
- *	fail         each n-th allocation fails while it records
+ *	fail         each n-th call of what is preloaded fails while it records
  *	ask          says "half" after half of the waves, and waits for a line
  */
 #include <ringside/recorder.h>

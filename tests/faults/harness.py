@@ -14,6 +14,7 @@ BUILD = os.path.abspath(tap.BUILD)
 RINGSIDE = os.path.join(BUILD, "ringside")
 EMITTER = os.path.join(BUILD, "tests", "faults", "emitter")
 FAILING = os.path.join(BUILD, "tests", "faults", "failing.so")
+BAD_DISK = os.path.join(BUILD, "tests", "faults", "bad_disk.so")
 COMPARE = os.path.join(TESTS, "trace", "compare_bt2.py")
 LOST = "app:trace::records-lost"
 UNSAID = re.compile(r"(\d+) records at its end were lost")
