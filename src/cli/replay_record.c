@@ -306,7 +306,7 @@ static struct rs_error *end(struct recording *r, struct rs_error *err)
 	struct rs_error *next = cut ? NULL : rs_rr_log_mend(log, "its log", &r->made.icount);
 
 	rs_error_free(next); /* a log that we can't read: the last look's count stays */
-	next = rs_material_end_log(&r->made);
+	next = rs_material_end_log(&r->made, r->made.files[RS_RECORDING_LOG]);
 	if (!next)
 		next = cut ? rs_recording_mend(&r->made) : rs_recording_write(&r->made);
 	else

@@ -203,11 +203,12 @@ struct rs_error *rs_material_make_log(struct rs_recording *r)
 	return err;
 }
 
-struct rs_error *rs_material_end_log(struct rs_recording *r)
+struct rs_error *rs_material_end_log(struct rs_recording *r, int fd)
 {
-	int fd = r->files[RS_RECORDING_LOG];
+	struct stat folder;
 
-	if (rs_confine_take_back(fd))
+	/* A recording of another user's stays that user's. */
+	if (!fstat(r->folder.fd, &folder) && folder.st_uid == geteuid() && rs_confine_take_back(fd))
 		return rs_error_errno(errno, "%s/log: taking it back from QEMU's user",
 				      r->folder.path);
 	return rs_material_describe(r, RS_RECORDING_LOG, fd);

@@ -23,8 +23,9 @@ struct rs_error *rs_material_open(struct rs_recording *recording);
 struct rs_error *rs_material_open_log(struct rs_recording *recording);
 /* Makes REC/log, which QEMU is to write. */
 struct rs_error *rs_material_make_log(struct rs_recording *recording);
-/* QEMU has gone: the log is this process' again. Sets its hash and size. */
-struct rs_error *rs_material_end_log(struct rs_recording *recording);
+/* QEMU has gone: gives the log back to the owner of REC, if that is this process' user. Sets its
+ * hash and size. */
+struct rs_error *rs_material_end_log(struct rs_recording *recording, int log);
 
 /* Opens where a guest's console goes: makes the file, or empties it. */
 struct rs_error *rs_material_console(const char *path, int *fd);

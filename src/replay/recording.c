@@ -333,7 +333,7 @@ struct rs_error *rs_recording_mend(struct rs_recording *r)
 		r->state = RS_RECORDING_CUT;
 		r->mended = true;
 		r->icount = icount;
-		err = rs_material_describe(r, RS_RECORDING_LOG, log);
+		err = rs_material_end_log(r, log);
 	}
 	if (log >= 0)
 		close(log);
