@@ -18,9 +18,10 @@
 #define BEFORE_MAX 8u		       /* words before its own */
 #define OTHERS	   (UINT64_C(4) << 30) /* its address space, without the guest's RAM */
 #define FILES_MAX  1024
-#define LOOK_NS	   5000000 /* between two looks whether it has gone */
-#define END_LOOKS  200	   /* 1 s: it has shut its channel, and is about to go */
-#define QUIT_LOOKS 6000	   /* 30 s, for a machine that is busy */
+#define FILE_BYTES (UINT64_C(64) << 30) /* of a log, which takes weeks */
+#define LOOK_NS	   5000000		/* between two looks whether it has gone */
+#define END_LOOKS  200			/* 1 s: it has shut its channel, and is about to go */
+#define QUIT_LOOKS 6000			/* 30 s, for a machine that is busy */
 
 static void pause_ns(long ns)
 {
@@ -194,6 +195,7 @@ static struct birth prepare(const struct rs_qemu_command *c)
 		b.words[n] = c->before[n];
 	memcpy(b.words + n, c->words, (c->n_words + 1) * sizeof(c->words[0]));
 	b.confine.descriptors = FILES_MAX;
+	b.confine.file_bytes = FILE_BYTES;
 	b.confine.address_bytes = c->memory_bytes ? c->memory_bytes + OTHERS : 0;
 	rs_confine_prepare(&b.confine);
 	return b;
