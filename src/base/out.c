@@ -215,3 +215,41 @@ void rs_out_quoted(struct rs_out *out, const char *text, size_t len, size_t most
 	rs_out_text(out, cut ? "\"..." : "\"");
 	rs_out_line(out);
 }
+
+/* Whether a byte stands for itself in a string of JSON. */
+static bool json_plain(char c)
+{
+	return (unsigned char)c >= ' ' && c != '"' && c != '\\';
+}
+
+static void json_escape(struct rs_out *out, char c)
+{
+	static const char controls[] = "\b\f\n\r\t\"\\", letters[] = "bfnrt\"\\";
+	const char *short_one = c ? strchr(controls, c) : NULL;
+
+	rs_out_char(out, '\\');
+	if (short_one) {
+		rs_out_char(out, letters[short_one - controls]);
+		return;
+	}
+	rs_out_text(out, "u00");
+	rs_out_hex_digits(out, (unsigned char)c, 2);
+}
+
+void rs_out_json(struct rs_out *out, const char *text, size_t len)
+{
+	rs_out_line(out);
+	rs_out_char(out, '"');
+	for (size_t at = 0, plain; at < len; at += plain) {
+		plain = 0;
+		while (plain < RS_OUT_SHORT && at + plain < len && json_plain(text[at + plain]))
+			plain++;
+		if (RS_OUT_BYTES - out->used < RS_OUT_LINE)
+			rs_out_write(out);
+		rs_out_bytes(out, text + at, plain);
+		if (at + plain < len && plain < RS_OUT_SHORT)
+			json_escape(out, text[at + plain++]);
+	}
+	rs_out_char(out, '"');
+	rs_out_line(out);
+}

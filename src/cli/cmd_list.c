@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "source/replay.h"
+#include "view/view.h"
 #include <ringside/reader.h>
 #include <ringside/schema.h>
 
@@ -63,8 +64,9 @@ static json_t *args_json(const struct rs_event *event)
 
 	for (uint16_t i = 0; args && i < event->n_fields; i++) {
 		const struct rs_field *field = &event->fields[i];
-		json_t *arg = json_pack("{s:s, s:s, s:s}", "name", field->name, "type",
-					rs_field_type_text(field), "unit", field->unit);
+		json_t *arg = json_pack("{s:s, s:s, s:s, s:s}", "name", field->name, "type",
+					rs_field_type_text(field), "unit", field->unit, "json",
+					rs_json_type(field));
 
 		if (json_array_append_new(args, arg)) {
 			json_decref(args);

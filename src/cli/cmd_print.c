@@ -282,11 +282,18 @@ static void omitted_remark(const struct arguments *a, const struct rs_sink *sink
 			a->input.path, omitted.lines);
 }
 
+/* Whether the file does not say how long a cycle is, and nobody else did. */
+static bool cycles_only(const struct rs_input *input)
+{
+	return input->foreign && !strcmp(input->clock->freq_from, RS_ACRN_FREQ_UNKNOWN);
+}
+
 static struct rs_error *show(const struct arguments *a, const struct rs_input *input)
 {
 	struct rs_view_options view = { .fd = STDOUT_FILENO,
 					.time = a->time,
 					.clock = input->clock,
+					.cycles_only = cycles_only(input),
 					.streams = streams_shown(input, &a->query) > 1,
 					.limit = a->limit,
 					.stop = &rs_cli_stop };
@@ -388,12 +395,6 @@ static void probes_remark(const struct arguments *a, const struct rs_input *inpu
 			fprintf(stderr, "; 'ringside list --trace %s' shows them", a->input.path);
 		fputc('\n', stderr);
 	}
-}
-
-/* Whether the file does not say how long a cycle is, and nobody else did. */
-static bool cycles_only(const struct rs_input *input)
-{
-	return input->foreign && !strcmp(input->clock->freq_from, RS_ACRN_FREQ_UNKNOWN);
 }
 
 int cmd_print(int argc, char **argv)

@@ -534,9 +534,10 @@ static json_t *json_vcpu(const struct run *run, uint32_t vcpu)
 
 	if (o->end == RS_VM_RETURNED) {
 		json_object_set_new(object, "result", rs_json_unsigned(o->result));
+		json_object_set_new(object, "result_hex", rs_json_hex(o->result)); /* exact */
 	} else {
 		json_object_set_new(object, "why", json_string(o->why));
-		json_object_set_new(object, "rip", rs_json_unsigned(o->rip));
+		json_object_set_new(object, "rip", rs_json_hex(o->rip));
 	}
 	return object;
 }

@@ -6,7 +6,7 @@
  *	{"probe":"p:c:f:n","ts":1,"cpu":0,"output":[{"printf":"text"},{"trace":5},...]}
  *	{"aggregations":[{"name":"a","function":"count"}],"rows":[{"keys":["x"],"values":[5]}]}
  *
- * Numbers that a double can't hold are strings, as print --json has them. A distribution is
+ * A number is always a number, whatever its value. A distribution is
  * {"bins":[{"from":8,"to":16,"count":2}]}: to is beyond it, null is without end.
  */
 #include "lang/memory.h"
@@ -14,8 +14,6 @@
 #include <string.h>
 
 #include "base/utf8.h"
-
-#define EXACT_MAX (INT64_C(1) << 53)
 
 static void word(struct text *text, const char *bytes)
 {
@@ -65,18 +63,10 @@ void json_text(struct text *text, const char *bytes, size_t len)
 
 void json_number(struct text *text, struct type type, uint64_t value)
 {
-	bool is_signed = type.is_signed;
-	bool exact = is_signed ? (int64_t)value >= -EXACT_MAX && (int64_t)value <= EXACT_MAX
-			       : value <= (uint64_t)EXACT_MAX;
-
-	if (!exact)
-		text_add(text, "\"", 1);
-	if (is_signed)
+	if (type.is_signed)
 		text_print(text, "%lld", (long long)value);
 	else
 		text_print(text, "%llu", (unsigned long long)value);
-	if (!exact)
-		text_add(text, "\"", 1);
 }
 
 static void json_value(struct text *text, struct type type, const struct value *value)

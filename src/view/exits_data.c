@@ -359,7 +359,7 @@ static struct rs_error *long_json(struct rs_out *out, const struct rs_exits_long
 	set_whose(object, exit->vm, exit->pid, exit->tid, exit->vcpu);
 	set_reason(object, exit->isa, exit->code, exit->nested);
 	set_cost(object, &exit->cost);
-	set(object, "rip", exit->rip);
+	json_object_set_new(object, "rip", rs_json_hex(exit->rip));
 	if (exit->kind != RS_CAUSE_NONE) {
 		json_object_set_new(object, "kind", json_string(rs_cause_kind_name(exit->kind)));
 		set(object, "key", exit->key);

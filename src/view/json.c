@@ -1,156 +1,214 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Events as JSON Lines, one object each. Integers that a double can't hold are strings; unknown
- * is null; a text that is no UTF-8 has its bad bytes replaced.
+ * Events as JSON Lines, one object each. The type of a value does not depend on the value: what is
+ * shown in hex is always a string, "0x..."; an enumeration and a name are always strings; every
+ * other number is always a number. What is unknown is null. In a text that is not UTF-8, '?' stands
+ * for each bad byte.
  */
 #include "view/view.h"
 
+#include <inttypes.h>
 #include <jansson.h>
-#include <stdlib.h>
+#include <stdio.h>
 
 #include "base/utf8.h"
 #include "xen/layout.h"
 #include <ringside/record.h>
 
-#define EXACT_MAX (INT64_C(1) << 53)
-
 json_t *rs_json_unsigned(uint64_t value)
 {
-	char text[24];
-
-	if (value <= (uint64_t)EXACT_MAX)
-		return json_integer((json_int_t)value);
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	return json_string(text);
+	return value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value);
 }
 
 json_t *rs_json_signed(int64_t value)
 {
-	char text[24];
+	return json_integer(value);
+}
 
-	if (value >= -EXACT_MAX && value <= EXACT_MAX)
-		return json_integer(value);
-	snprintf(text, sizeof(text), "%lld", (long long)value);
+json_t *rs_json_hex(uint64_t value)
+{
+	char text[19];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
 	return json_string(text);
 }
 
-static json_t *known_json(int value)
+const char *rs_json_type(const struct rs_field *field)
 {
-	return value < 0 ? json_null() : json_integer(value);
+	bool number = field->type != RS_TYPE_TEXT &&
+		      (field->show == RS_SHOW_DEC || field->show == RS_SHOW_TSC);
+
+	return number ? "number" : "string";
 }
 
-static json_t *text_json(const char *text, size_t len)
+/* A key that stands behind another member of its object. */
+static void key(struct rs_out *out, const char *name)
+{
+	rs_out_char(out, ',');
+	rs_out_json(out, name, strlen(name));
+	rs_out_char(out, ':');
+}
+
+static void known(struct rs_out *out, const char *name, int value)
+{
+	key(out, name);
+	if (value < 0)
+		rs_out_text(out, "null");
+	else
+		rs_out_dec(out, (uint64_t)value);
+}
+
+static void text(struct rs_out *out, const char *at, size_t len)
 {
 	char copy[RS_RECORD_PAYLOAD_MAX];
 
 	if (len > sizeof(copy))
 		len = sizeof(copy);
-	memcpy(copy, text, len);
+	memcpy(copy, at, len);
 	rs_utf8_mend_bytes(copy, len);
-	return json_stringn(copy, len);
+	rs_out_json(out, copy, len);
 }
 
-static json_t *time_json(const struct rs_view_sink *s, int64_t ns, uint64_t tsc)
+static void times(struct rs_view_sink *s, const struct rs_view *view)
 {
+	struct rs_out *out = &s->out;
+
+	rs_out_text(out, "{\"ts\":");
+	if (s->options.cycles_only)
+		rs_out_text(out, "null");
+	else
+		rs_out_signed(out, view->ts_ns);
 	switch (s->options.time) {
-	case RS_TIME_WALL:
-		return rs_json_signed(s->options.clock->wall_ns + ns);
-	case RS_TIME_TSC:
-		return rs_json_unsigned(tsc);
 	case RS_TIME_START:
 		break;
+	case RS_TIME_WALL:
+		key(out, "time");
+		rs_out_char(out, '"');
+		rs_words_time(out, &s->options, view->ts_ns, view->tsc);
+		rs_out_char(out, '"');
+		break;
+	case RS_TIME_TSC:
+		key(out, "tsc");
+		rs_out_dec(out, view->tsc);
+		break;
 	}
-	return rs_json_signed(ns);
 }
 
-static json_t *arg_json(const struct rs_view_sink *s, const struct rs_view *view,
-			const struct rs_field *field)
+/* A value's name, or its number in its place: both are strings. */
+static void named(struct rs_out *out, const char *name, const char *before, uint64_t value)
 {
-	const char *text = NULL;
+	if (name) {
+		rs_out_json(out, name, strlen(name));
+		return;
+	}
+	rs_out_char(out, '"');
+	rs_out_text(out, before);
+	rs_out_dec(out, value);
+	rs_out_char(out, '"');
+}
+
+static void arg(struct rs_view_sink *s, const struct rs_view *view, const struct rs_field *field)
+{
+	struct rs_out *out = &s->out;
+	const char *bytes;
 	uint64_t value;
 	size_t len;
 
 	if (field->type == RS_TYPE_TEXT) {
-		text = rs_view_text(view, field, &len);
-		return text_json(text, len);
+		bytes = rs_view_text(view, field, &len);
+		text(out, bytes, len);
+		return;
 	}
-	value = rs_field_value(field, view->payload);
-	if (field->show == RS_SHOW_NAME)
-		text = rs_schema_name(view->stream->schema, (uint32_t)value);
-	else if (field->show == RS_SHOW_ENUM)
-		text = rs_enum_name(field->values, value);
-	else if (field->show == RS_SHOW_TSC)
-		return time_json(s, rs_clock_ns(view->stream->clock, value), value);
-	if (text)
-		return json_string(text);
-	return field->type >= RS_TYPE_S8 ? rs_json_signed((int64_t)value) : rs_json_unsigned(value);
+	value = rs_view_value(field, view->payload);
+	switch (field->show) {
+	case RS_SHOW_HEX:
+		rs_out_char(out, '"');
+		rs_out_hex(out, value);
+		rs_out_char(out, '"');
+		return;
+	case RS_SHOW_NAME:
+		named(out, rs_schema_name(view->stream->schema, (uint32_t)value), "#", value);
+		return;
+	case RS_SHOW_ENUM:
+		named(out, rs_enum_name(field->values, value), "", value);
+		return;
+	case RS_SHOW_TSC:
+		if (s->options.time == RS_TIME_TSC)
+			rs_out_dec(out, value);
+		else
+			rs_out_signed(out, rs_clock_ns(view->stream->clock, value));
+		return;
+	case RS_SHOW_DEC:
+		if (field->type >= RS_TYPE_S8)
+			rs_out_signed(out, (int64_t)value);
+		else
+			rs_out_dec(out, value);
+		return;
+	}
 }
 
 /* The record as Xen wrote it, beside what was made of it. */
-static void xen_json(json_t *line, const struct rs_view *view)
+static void xen(struct rs_out *out, const struct rs_view *view)
 {
 	const struct rs_xen_record *record = rs_view_xen(view);
-	json_t *xen, *words;
 
 	if (!record)
 		return;
-	xen = json_object();
-	words = json_array();
-	for (uint32_t i = 0; i < record->n; i++)
-		json_array_append_new(words, json_integer(record->event == RS_XEN_WRAP_BUFFER
-								  ? 0 /* stale memory */
-								  : record->words[i]));
-	json_object_set_new(xen, "id", json_integer(record->event));
-	json_object_set_new(xen, "words", words);
-	json_object_set_new(line, "dom", known_json(view->stream->dom));
-	json_object_set_new(line, "xen", xen);
+	rs_out_line(out);
+	known(out, "dom", view->stream->dom);
+	key(out, "xen");
+	rs_out_text(out, "{\"id\":");
+	rs_out_dec(out, record->event);
+	rs_out_text(out, ",\"words\":[");
+	for (uint32_t i = 0; i < record->n; i++) {
+		if (i)
+			rs_out_char(out, ',');
+		rs_out_dec(out, record->event == RS_XEN_WRAP_BUFFER ? 0 /* stale memory */
+								    : record->words[i]);
+	}
+	rs_out_text(out, "]}");
 }
 
-static struct rs_error *event(struct rs_view_sink *s, const struct rs_view *view)
+static void event(struct rs_view_sink *s, const struct rs_view *view)
 {
 	const struct rs_stream *stream = view->stream;
-	json_t *line = json_object(), *args = json_object();
-	size_t len;
+	struct rs_out *out = &s->out;
 
-	json_object_set_new(line, "ts", time_json(s, view->ts_ns, view->tsc));
-	json_object_set_new(line, "cpu", known_json(view->cpu));
-	json_object_set_new(line, "probe", json_string(view->event->probe));
-	json_object_set_new(line, "vm", stream->vm ? json_string(stream->vm) : json_null());
-	json_object_set_new(line, "vcpu", known_json(stream->vcpu));
-	json_object_set_new(line, "tid", known_json(stream->tid));
+	rs_out_line(out);
+	times(s, view);
+	known(out, "cpu", view->cpu);
+	key(out, "probe");
+	rs_out_json(out, view->event->probe, strlen(view->event->probe));
+	key(out, "vm");
+	if (stream->vm)
+		rs_out_json(out, stream->vm, strlen(stream->vm));
+	else
+		rs_out_text(out, "null");
+	known(out, "vcpu", stream->vcpu);
+	known(out, "tid", stream->tid);
+	rs_out_text(out, ",\"args\":{");
 	for (uint16_t i = 0; i < view->event->n_fields; i++) {
 		const struct rs_field *field = &view->event->fields[i];
 
-		json_object_set_new(args, field->name, arg_json(s, view, field));
+		if (i)
+			rs_out_char(out, ',');
+		rs_out_json(out, field->name, strlen(field->name));
+		rs_out_char(out, ':');
+		arg(s, view, field);
 	}
-	json_object_set_new(line, "args", args);
-	xen_json(line, view);
-	rs_out_line(&s->out);
-	len = json_dumpb(line, s->out.buffer + s->out.used, RS_OUT_BYTES - s->out.used - 1,
-			 JSON_COMPACT);
-	if (len > RS_OUT_BYTES - s->out.used - 1) { /* escapes made it long: with all the room */
-		rs_error_free(rs_out_flush(&s->out));
-		len = json_dumpb(line, s->out.buffer, RS_OUT_BYTES - 1, JSON_COMPACT);
-	}
-	json_decref(line);
-	if (!len || len > RS_OUT_BYTES - s->out.used - 1)
-		return rs_error_no_memory();
-	s->out.used += len;
-	rs_out_char(&s->out, '\n');
-	return NULL;
+	rs_out_char(out, '}');
+	xen(out, view);
+	rs_out_text(out, "}\n");
 }
 
 static struct rs_error *json_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
 {
 	struct rs_view_sink *s = (struct rs_view_sink *)sink;
-	struct rs_error *err = NULL;
 
 	n = rs_view_sink_allow(s, n);
-	for (size_t i = 0; !err && i < n; i++)
-		err = event(s, &views[i]);
-	if (!err && s->out.error)
-		err = rs_out_flush(&s->out);
-	return err;
+	for (size_t i = 0; i < n; i++)
+		event(s, &views[i]);
+	return s->out.error ? rs_out_flush(&s->out) : NULL;
 }
 
 static struct rs_error *json_end(struct rs_sink *sink)

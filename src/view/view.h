@@ -16,6 +16,7 @@ struct rs_view_options {
 	int fd;
 	enum rs_time_show time;
 	const struct rs_clock *clock; /* the host's, for wall time */
+	bool cycles_only;	      /* no frequency is known, so no time in ns */
 	bool streams;		      /* tree: say whose line it is */
 	uint64_t limit;		      /* events; 0: all */
 	volatile bool *stop;	      /* set when the limit is reached */
@@ -30,9 +31,14 @@ struct rs_error *rs_json_sink_create(const struct rs_view_options *options, stru
 /* Spans as a tree, other events as leaves. */
 struct rs_error *rs_tree_sink_create(const struct rs_view_options *options, struct rs_sink **sink);
 
-/* An integer of JSON; a text where a double could not hold it. */
+/* The type that a field's values have in JSON, whatever they are: "string" or "number". */
+const char *rs_json_type(const struct rs_field *field);
+
+/* A number of JSON; from 2^63 on as exact as a double. */
 struct json_t *rs_json_unsigned(uint64_t value);
 struct json_t *rs_json_signed(int64_t value);
+/* What is shown in hex is a string, "0x...", whatever its value. */
+struct json_t *rs_json_hex(uint64_t value);
 
 struct rs_aggregate;
 struct rs_partial;

@@ -193,7 +193,14 @@ static json_t *cell_json(const struct xen_column *column, const struct xen_cell 
 {
 	if (!cell->known)
 		return json_null();
-	return column->show == XEN_NAME ? json_string(cell->text) : rs_json_unsigned(cell->value);
+	switch (column->show) {
+	case XEN_NAME:
+		return json_string(cell->text);
+	case XEN_HEXADECIMAL:
+		return rs_json_hex(cell->value);
+	default:
+		return rs_json_unsigned(cell->value);
+	}
 }
 
 static void json_rows(json_t *list, const struct rs_xen_result *result,

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the tests of damaged traces share: making traces, reading them, and what must hold."""
-import json
 import os
 import subprocess
 import sys
@@ -25,7 +24,7 @@ def read(trace):
                           capture_output=True, text=True, errors="replace", check=False)
     threads = {}
     for line in done.stdout.splitlines():
-        event = json.loads(line)
+        event = tap.event(line)
         threads.setdefault(event["tid"], []).append(event)
     return done.returncode, threads, done.stderr
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the tests of faults share: running the emitter, and what must hold of its trace."""
-import json
 import os
 import re
 import subprocess
@@ -63,7 +62,7 @@ def read(trace):
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     shown, lost, faults, last = 0, 0, [], {}
     for line in done.stdout.splitlines():
-        event = json.loads(line)
+        event = tap.event(line)
         args = event["args"]
         if event["probe"] == LOST:
             lost += args["count"]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """TAP for the house tests, and what they share: the tree's files and how to run a command."""
+import json
 import os
+import re
 import subprocess
 import sys
 
@@ -46,6 +48,18 @@ def faults_of(command, **options):
     """Nothing when the command succeeded, else the command and what it said."""
     status, said = run(command, **options)
     return [] if status == 0 else [" ".join(command), said or f"exit status {status}"]
+
+
+HEXADECIMAL = re.compile("0x[0-9a-f]+")
+
+
+def event(line):
+    """An event of print --json. Its arguments in hex are strings there; here they are numbers."""
+    shown = json.loads(line)
+    for name, value in shown["args"].items():
+        if isinstance(value, str) and HEXADECIMAL.fullmatch(value):
+            shown["args"][name] = int(value, 16)
+    return shown
 
 
 def files(*folders, ends=(".c", ".h")):

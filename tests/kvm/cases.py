@@ -575,7 +575,7 @@ def flight(case):
     """record --flight --when: what led to an exit that took long, that exit in it"""
     yield from differ("exit status of record", case.status("flight"), 0)
     yield from differ("exit status of print", case.status("printed"), 0)
-    events = [json.loads(line) for line in case.read("printed.out").splitlines()]
+    events = [bed.tap.event(line) for line in case.read("printed.out").splitlines()]
     begun, longest = {}, 0
     for event in events:
         tid, is_exit = event["tid"], event["probe"].endswith(":exit")

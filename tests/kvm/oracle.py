@@ -5,6 +5,10 @@ import json
 import os
 import re
 import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "house"))
+import tap  # noqa: E402
 
 RINGSIDE = os.path.join(os.environ.get("BUILD") or "build", "ringside")
 
@@ -86,7 +90,7 @@ class Case:
                               capture_output=True, text=True, errors="replace")
         if done.returncode:
             raise RuntimeError(f"print {trace}: exit {done.returncode}: {done.stderr[-1000:]}")
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        return [tap.event(line) for line in done.stdout.splitlines()]
 
     def hist(self, name="hist"):
         """{(tid, vcpu, reason): exits}, of the kernel."""

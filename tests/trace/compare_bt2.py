@@ -15,6 +15,7 @@ babeltrace2 for Python here. print may exit 3: a trace that was repaired may sti
 """
 import json
 import os
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -23,6 +24,7 @@ DEBIANS = "/usr/bin/python3"
 REPORTS_MAX = 20
 # babeltrace2 converts cycles to ns in double: this many ns off at 2e18.
 DOUBLE_NS = 512
+UNNAMED = re.compile("0x[0-9a-f]+|#?-?[0-9]+")
 
 try:
     import bt2
@@ -36,11 +38,6 @@ except ImportError:
 
 class Differ(Exception):
     """What the two do not agree on."""
-
-
-def number(value):
-    """A JSON number, or the string that stands for one a double can't hold."""
-    return int(value) if isinstance(value, str) else value
 
 
 def mended(data):
@@ -155,13 +152,13 @@ def ours(ringside, directory, description):
         raise Differ("print --json gives another number of events with --tsc")
     found, last = {}, None
     for in_ns, line in zip(*runs):
-        identity = description.joined(description.line_identity(line, number(line["ts"])))
-        ns = number(in_ns["ts"])
+        identity = description.joined(description.line_identity(line, line["tsc"]))
+        ns = in_ns["ts"]
         if last is not None and ns < last:
             raise Differ(f"print goes back in time: {ns} after {last}")
         last = ns
         found.setdefault(identity, []).append(
-            Event(number(line["ts"]), line["probe"], line["args"], ns=ns, cpu=line["cpu"]))
+            Event(line["tsc"], line["probe"], line["args"], ns=ns, cpu=line["cpu"]))
     return found
 
 
@@ -215,8 +212,9 @@ def same_value(our, their):
         return isinstance(our, str) and our.split("\0")[0] == mended(their)
     if isinstance(their, list):
         return our in their
-    return not isinstance(our, bool) and (isinstance(our, int) or our.lstrip("-").isdigit()) \
-        and number(our) == their
+    if isinstance(our, str):  # in hex, or of an enumeration or a name that has no text for it
+        return UNNAMED.fullmatch(our) is not None and int(our.lstrip("#"), 0) == their
+    return not isinstance(our, bool) and our == their
 
 
 def same_event(our, their):
@@ -256,7 +254,7 @@ def order_key(event):
 
 def compare_losses(where, events, said):
     """babeltrace2 learns of a loss between two packets; what came before the first it can't say."""
-    told = sum(number(event.args["count"]) for event in events
+    told = sum(event.args["count"] for event in events
                if event.probe.endswith(":trace::records-lost"))
     if said > told:
         raise Differ(f"{where}: babeltrace2 says {said} were discarded, our records {told}")

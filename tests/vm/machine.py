@@ -38,7 +38,7 @@ def events_of(trace, status=OK):
                           errors="replace", timeout=LIMIT_S, check=False)
     if done.returncode != status:
         raise RuntimeError(f"print {trace}: exit {done.returncode}\n{done.stderr}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [tap.event(line) for line in done.stdout.splitlines()]
 
 
 class Ran:
@@ -118,7 +118,7 @@ def named(events, probe):
 
 
 def number(value):
-    """A 64-bit argument: a text where it does not fit 53 bits."""
+    """A number, or a text that shows one in hex."""
     return int(value, 0) if isinstance(value, str) else value
 
 

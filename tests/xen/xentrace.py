@@ -82,13 +82,10 @@ def restamped(data, stamp):
 
 
 def printed(path, *options, stdin=None):
-    """Status, events and remarks of ringside print --json."""
+    """Status, events and remarks of ringside print --json. With --tsc, ts is the raw stamp."""
     done = subprocess.run([RINGSIDE, "print", "--json", *options, path], input=stdin,
                           capture_output=True, check=False)
-    return (done.returncode, [json.loads(line) for line in done.stdout.splitlines()],
-            done.stderr.decode())
-
-
-def number(value):
-    """An integer of JSON, which is a text where a double can't hold it."""
-    return int(value)
+    events = [tap.event(line) for line in done.stdout.splitlines()]
+    for event in events:
+        event["ts"] = event.pop("tsc", event["ts"])
+    return done.returncode, events, done.stderr.decode()
