@@ -14,6 +14,7 @@
 #include "base/modes.h"
 #include "base/utf8.h"
 #include "cli/numbers.h"
+#include "cli/options.h"
 
 #define NS_PER_SEC UINT64_C(1000000000)
 
@@ -103,6 +104,8 @@ int rs_cli_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
 	static char name[64];
 
+	if (!rs_cli_options_agree(argp, argv[0], argc, argv))
+		return RS_EXIT_USAGE;
 	snprintf(name, sizeof(name), "ringside %s", argv[0]);
 	argv[0] = name;
 	argp_err_exit_status = RS_EXIT_USAGE;

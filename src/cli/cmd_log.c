@@ -151,8 +151,6 @@ static void check(struct argp_state *state, const struct arguments *a)
 			   "log level: it collects nothing; --console and --memory set levels");
 	if (a->last && !a->directory)
 		argp_error(state, "--last: into which directory? -o DIR");
-	if (a->last && a->follow)
-		argp_error(state, "--last saves and ends; --follow with -o does both");
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)

@@ -66,10 +66,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		rs_cli_word_add(state, &a->program.args, text);
 		break;
-	case ARGP_KEY_END:
-		if (a->on.n && rs_script_live_wanted(&a->live))
-			argp_error(state, "on a trace or live: not both");
-		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

@@ -56,7 +56,7 @@ static void add_tids(const struct argp_state *state, struct rs_cli_exits *e, cha
 	e->show.choice.tids = e->tids;
 }
 
-/* What the choices come to; those that exclude each other are refused. */
+/* What the choices come to. Those that exclude each other are refused before (options.c). */
 static void choose(const struct argp_state *state, struct rs_cli_exits *e)
 {
 	struct rs_exits_choice *choice = &e->show.choice;
@@ -64,10 +64,6 @@ static void choose(const struct argp_state *state, struct rs_cli_exits *e)
 
 	if ((vcpu || all_tids) && !choice->pid)
 		argp_error(state, "%s goes with -p PID", vcpu ? "-v" : "-a");
-	if (vcpu && all_tids)
-		argp_error(state, "-v is one vCPU and -a all of them: which?");
-	if ((choice->pid != 0) + (choice->tid != 0) + (choice->n_tids != 0) > 1)
-		argp_error(state, "one of -p, -t and -T, please");
 	if (choice->tid)
 		choice->scope = RS_EXITS_TID;
 	else if (choice->n_tids)
@@ -78,14 +74,6 @@ static void choose(const struct argp_state *state, struct rs_cli_exits *e)
 		choice->scope = all_tids ? RS_EXITS_PID_TIDS : RS_EXITS_PID;
 	else
 		choice->scope = choice->vm ? RS_EXITS_VM : RS_EXITS_ALL;
-}
-
-static void set_form(const struct argp_state *state, struct rs_cli_exits *e,
-		     enum rs_exits_form form)
-{
-	if (e->show.form != RS_EXITS_TEXT && e->show.form != form)
-		argp_error(state, "one of --json and --csv, please");
-	e->show.form = form;
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -138,17 +126,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		e->user = true;
 		break;
 	case 'j':
-		set_form(state, e, RS_EXITS_JSON);
+		e->show.form = RS_EXITS_JSON;
 		break;
 	case OPT_CSV:
-		set_form(state, e, RS_EXITS_CSV);
+		e->show.form = RS_EXITS_CSV;
 		break;
 	case ARGP_KEY_END:
-		if (e->than_ns && e->show.form == RS_EXITS_CSV)
-			argp_error(state, "--than goes with text or --json, not with --csv");
-		if (e->user && rs_cli_exits_latency(e))
-			argp_error(state, "--user counts alone: no --latency, --hist, --detail, "
-					  "--time or --than");
 		if (e->show.top != RS_EXITS_TOP && !e->show.causes)
 			argp_error(state, "--top goes with --detail");
 		choose(state, e);

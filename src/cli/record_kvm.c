@@ -124,8 +124,6 @@ static void check(const void *state, const struct argp_state *argp_state,
 		argp_error(argp_state, "-p, -t, -T, --vm and --when go with --kvm");
 	if (k->when_text && !common->flight_ns)
 		argp_error(argp_state, "--when goes with --flight");
-	if (k->vm && (k->pid || k->n_tids))
-		argp_error(argp_state, "--vm goes without -p, -t and -T");
 }
 
 /* ---- which threads ------------------------------------------------------------------------ */

@@ -72,13 +72,10 @@ static void check(const struct replay_guest *g, const struct argp_state *state)
 {
 	if (!g->directory)
 		argp_error(state, "into which folder? -o REC");
-	if (g->programs && g->initrd)
-		argp_error(state, "--guest-dir makes an initramfs: leave out --initrd");
 	if (g->exec && !g->programs)
 		argp_error(state, "where is the program? --guest-dir DIR");
-	if (g->snapshot && (g->kernel || g->initrd || g->append || g->programs || g->disk ||
-			    g->memory_mib || g->shift != UINT64_MAX || g->n_words))
-		argp_error(state, "--snapshot has the whole machine: leave out what makes one");
+	if (g->snapshot && g->n_words)
+		argp_error(state, "--snapshot has the whole machine: leave out QEMU's arguments");
 }
 
 /* QEMU's arguments. Who asks among them for help means ours. */

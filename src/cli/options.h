@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The options of a verb as a table: those of its argp and of the argps below it, in one list. What
+ * is said about options by their names, such as which exclude each other, is looked up here.
+ */
+#ifndef RS_CLI_OPTIONS_H
+#define RS_CLI_OPTIONS_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define RS_CLI_OPTIONS_MAX 128u
+
+/* Points `at` to the options of an argp and its children, without headings; returns how many there
+ * are, at most RS_CLI_OPTIONS_MAX. */
+size_t rs_cli_options(const struct argp *argp,
+		      const struct argp_option *at[static RS_CLI_OPTIONS_MAX]);
+
+/* Returns the index of the option that an alias stands for; of another option, its own. */
+size_t rs_cli_option_of_alias(const struct argp_option *const at[], size_t i);
+
+/*
+ * Prints an error and returns false if a command line has two options that exclude each other.
+ * `verb` is the verb's name, as in "report exits". Reads the options as argp does, and leaves what
+ * argp refuses, and a request for help, to argp.
+ */
+bool rs_cli_options_agree(const struct argp *argp, const char *verb, int argc, char **argv);
+
+#endif
