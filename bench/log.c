@@ -48,7 +48,7 @@ __attribute__((noinline, format(printf, 2, 3))) static int line_of(char text[320
 								   const char *format, ...)
 {
 	va_list args;
-	int n = snprintf(text, 320, "[%luus][cpu=%hu][%s thread][sev=%u][seq=%lu]:", us(),
+	int n = snprintf(text, 320, "[%luus][cpu=%hu][%s][sev=%u][seq=%lu]:", us(),
 			 (unsigned short)sched_getcpu(), "bench_log", 5u, ++acrn_seq);
 
 	va_start(args, format);

@@ -105,7 +105,7 @@ static void use_lane(struct fuzz_input *in, struct all *all)
 	rs_log_lane_create(&lane, memory, ELEMENTS);
 	for (uint32_t n = fuzz_u8(in) % 32, i = 1; i <= n; i++) {
 		line.bytes = (uint32_t)snprintf((char *)line.words, sizeof(line.words),
-						"[%uus][cpu=%u][t thread][sev=5][seq=%u]:%0*u", i,
+						"[%uus][cpu=%u][t][sev=5][seq=%u]:%0*u", i,
 						i % 3, i, (int)(i * 37 % 200), i);
 		line.cut = false;
 		rs_log_lane_put(&lane, &line);

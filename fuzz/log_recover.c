@@ -42,7 +42,7 @@ static void leave(void)
 		for (uint32_t n = 1; n <= 10; n++) {
 			line.bytes =
 				(uint32_t)snprintf((char *)line.words, sizeof(line.words),
-						   "[%uus][cpu=%u][t thread][sev=5][seq=%u]:%0*u",
+						   "[%uus][cpu=%u][t][sev=5][seq=%u]:%0*u",
 						   n, i, 2 * n - i, (int)n * 20, n);
 			rs_log_lane_put(&lane, &line);
 		}

@@ -214,7 +214,7 @@ struct rs_log_line_buffer {
 /*
  * Makes a line, as ACRN's hypervisor does (hypervisor/debug/logmsg.c):
  *
- *	[1234us][cpu=0][main thread][sev=5][seq=17]:the message
+ *	[1234us][cpu=0][main][sev=5][seq=17]:the message
  *
  * thread: printable, without brackets. The message is printf's, as far as a freestanding program
  * needs it: %% c s p d i u x X o, flags - 0 + space #, width and precision (also *), hh h l ll z t

@@ -34,40 +34,50 @@ static bool number(struct cursor *c, uint64_t *value)
 	return c->at > from;
 }
 
-/* "[NAME thread]": the name may have what it likes but a bracket. */
+/* Reads "[NAME]". A name has any bytes but a closing bracket, and may be empty. */
 static bool thread(struct cursor *c, struct rs_log_line *line)
 {
-	static const char tail[] = " thread";
-	size_t n = sizeof(tail) - 1;
 	const char *end;
 
 	if (!skip(c, "["))
 		return false;
 	end = memchr(c->at, ']', (size_t)(c->end - c->at));
-	if (!end || (size_t)(end - c->at) < n || memcmp(end - n, tail, n) != 0)
+	if (!end)
 		return false;
 	line->thread = c->at;
-	line->thread_bytes = (uint32_t)(end - n - c->at);
+	line->thread_bytes = (uint32_t)(end - c->at);
 	c->at = end + 1;
+	return true;
+}
+
+/* Reads "[sev=5][seq=17]:". */
+static bool level_and_seq(struct cursor *c, struct rs_log_line *line)
+{
+	uint64_t level;
+
+	if (!skip(c, "[sev=") || !number(c, &level) || level > UINT8_MAX || !skip(c, "][seq=") ||
+	    !number(c, &line->seq) || !skip(c, "]:"))
+		return false;
+	line->level = (uint32_t)level;
 	return true;
 }
 
 bool rs_log_line_parse(const char *text, size_t bytes, struct rs_log_line *line)
 {
-	struct cursor c = { text, text + bytes };
-	uint64_t cpu, level;
+	struct cursor c = { text, text + bytes }, head;
+	uint64_t cpu;
 
 	*line = (struct rs_log_line){ 0 };
 	if (!skip(&c, "[") || !number(&c, &line->us) || !skip(&c, "us][cpu=") ||
-	    !number(&c, &cpu) || !skip(&c, "]"))
-		return false;
-	if (!skip(&c, "[sev=") && (!thread(&c, line) || !skip(&c, "[sev=")))
-		return false;
-	if (!number(&c, &level) || !skip(&c, "][seq=") || !number(&c, &line->seq) ||
-	    !skip(&c, "]:") || cpu > UINT16_MAX || level > UINT8_MAX)
+	    !number(&c, &cpu) || cpu > UINT16_MAX || !skip(&c, "]"))
 		return false;
 	line->cpu = (uint32_t)cpu;
-	line->level = (uint32_t)level;
+	head = c;
+	if (!level_and_seq(&c, line)) {
+		c = head; /* a thread's name may begin as "sev=" does */
+		if (!thread(&c, line) || !level_and_seq(&c, line))
+			return false;
+	}
 	line->message = c.at;
 	line->message_bytes = (uint32_t)(c.end - c.at);
 	line->cut = line->message_bytes >= sizeof(RS_LOG_CUT) - 1 &&

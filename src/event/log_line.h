@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A line of a hypervisor's log, taken apart: ACRN's form, with the thread's name or, as before
- * 2019, without, and [cut] for ours. And ours of a gap in a log's file.
+ * Parses a line of a hypervisor's log: ACRN's two forms, and [cut] at the end of ours. Parses also
+ * the line that we write for a gap in a log.
  *
- *	[1234us][cpu=0][vm0:vcpu0 thread][sev=5][seq=17]:the message
+ *	[1234us][cpu=0][vm0:vcpu0][sev=5][seq=17]:the message
+ *	[1234us][cpu=0][sev=5][seq=17]:the message
  *	[gap: 17 lines are missing, seq 101 to 117, cpu 0 3, between 1200us and 1500us]
+ *
+ * The formats are those of ACRN's hypervisor/debug/logmsg.c. Since commit 47139bd78 (2019) it is
+ * "[%luus][cpu=%hu][%s][sev=%u][seq=%u]:", where %s is the name of the thread that runs
+ * (arch/x86/guest/vcpu.c: "vm%hu:vcpu%hu"; common/hv_main.c: "idle%hu"); before, it had no "[%s]".
  *
  * Texts point into what was given, which anybody may have written: nothing but their bounds is
  * promised.
@@ -22,7 +27,7 @@
 struct rs_log_line {
 	uint64_t us, seq;
 	uint32_t cpu, level;
-	const char *thread, *message; /* not NUL-terminated; thread NULL: the old form */
+	const char *thread, *message; /* not NUL-terminated; thread NULL: the form before 2019 */
 	uint32_t thread_bytes, message_bytes;
 	bool cut;
 };

@@ -11,8 +11,8 @@
 #define LINE_SLOTS   ((RS_RECORD_HEAD + LINE_FIXED + RS_LOG_TEXT_MAX) / RS_SLOT_BYTES + 1)
 /* What one line makes at most: two losses, a clock-back, itself. */
 #define ROOM_MIN   (LINE_SLOTS + 2 * RS_LOST_SLOTS + 1u)
-#define EARLY_MS   1000u	/* that a line may stand in its ring before it is seen as put */
-#define REST_NS	   200000	/* for the rest of a line that may have one */
+#define EARLY_MS   1000u      /* that a line may stand in its ring before it is seen as put */
+#define REST_NS	   200000     /* for the rest of a line that may have one */
 #define SKIP_MAX   (1u << 20) /* elements; a ring has less */
 #define CYCLES_MAX (UINT64_C(1) << 62)
 
@@ -160,18 +160,16 @@ static void put_clock_back(struct rs_log_port *port, uint64_t said, uint64_t cpu
 	port->tail += RS_SLOT_BYTES;
 }
 
-/* "[NAME thread]", and the message. */
+/* Writes "[NAME]" and the message; returns how many bytes. */
 static uint32_t text_of(const struct rs_log_line *line, uint8_t *to)
 {
-	static const char tail[] = " thread]";
 	uint32_t n = 0;
 
 	if (line->thread_bytes) {
 		to[n++] = '[';
 		memcpy(to + n, line->thread, line->thread_bytes);
 		n += line->thread_bytes;
-		memcpy(to + n, tail, sizeof(tail) - 1);
-		n += sizeof(tail) - 1;
+		to[n++] = ']';
 	}
 	memcpy(to + n, line->message, line->message_bytes);
 	return n + line->message_bytes;

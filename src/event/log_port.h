@@ -5,7 +5,7 @@
  *
  *	sbuf, positioned ring, read() --> elements --> line --> record --> buffer --> drain
  *
- * A line's thread stands before its message, as in ACRN's own text: "[vm0:vcpu1 thread]it broke".
+ * A line's thread stands before its message, as in ACRN's own text: "[vm0:vcpu1]it broke".
  * What has no head, and follows no line that is open, is counted as damaged, and a records-lost
  * before the next line tells. What a writer overwrote is counted in elements, at least one a line.
  *

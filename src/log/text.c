@@ -59,7 +59,7 @@ static void line_text(struct rs_out *out, const struct rs_log_line *line)
 	if (line->thread) {
 		rs_out_text(out, "[");
 		rs_out_bytes(out, text, mend(text, line->thread, line->thread_bytes));
-		rs_out_text(out, " thread]");
+		rs_out_text(out, "]");
 	}
 	field(out, "[sev=", line->level);
 	field(out, "][seq=", line->seq);

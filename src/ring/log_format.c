@@ -397,7 +397,7 @@ static void put_format(struct out *o, const char *f, va_list *args)
 /* A thread's name is cut at so many bytes; so the prefix ends long before the line does, and is
  * written without asking for room. */
 #define THREAD_MAX 64u
-#define PREFIX_MAX (sizeof("[us][cpu=][ thread][sev=][seq=]:") + 4 * 20 + THREAD_MAX)
+#define PREFIX_MAX (sizeof("[us][cpu=][][sev=][seq=]:") + 4 * 20 + THREAD_MAX)
 _Static_assert(PREFIX_MAX < RS_LOG_LINE_MAX, "with room for a message");
 
 #define ADD(at, text) (__builtin_memcpy((at), (text), sizeof(text) - 1), (at) + sizeof(text) - 1)
@@ -419,7 +419,7 @@ static char *add_prefix(char *at, const struct rs_log_prefix *prefix)
 	at = ADD(at, "][");
 	at = copy(at, prefix->thread,
 		  prefix->thread_bytes < THREAD_MAX ? prefix->thread_bytes : THREAD_MAX);
-	at = ADD(at, " thread][sev=");
+	at = ADD(at, "][sev=");
 	at = add_small(at, prefix->level);
 	at = ADD(at, "][seq=");
 	at = add_decimal(at, prefix->seq);

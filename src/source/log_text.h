@@ -3,7 +3,7 @@
  * Text files of a hypervisor's log, line by line: what ACRN's acrnlog and `ringside log` write.
  * All files of a log are one text, in the order of their numbers.
  *
- *	[1234us][cpu=0][vm0:vcpu0 thread][sev=5][seq=17]:the message	a line (event/log_line.h)
+ *	[1234us][cpu=0][vm0:vcpu0][sev=5][seq=17]:the message	a line (event/log_line.h)
  *	[gap: 17 lines are missing, seq 101 to 117, cpu 0 3, ...]	ours of a gap
  *		WARNING: logs missing here! ...				acrnlog's, which has no size
  *

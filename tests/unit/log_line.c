@@ -29,7 +29,7 @@ static void make(struct rs_log_line_buffer *line, const char *format, ...)
 	va_end(args);
 }
 
-#define PREFIX "[1234us][cpu=3][main thread][sev=5][seq=17]:"
+#define PREFIX "[1234us][cpu=3][main][sev=5][seq=17]:"
 
 static void same(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void same(const char *format, ...)
@@ -81,8 +81,7 @@ TEST(prefix)
 			prefixed(&line, &p, "%s", "x");
 			snprintf(ours, sizeof(ours), "%.*s", (int)line.bytes,
 				 (const char *)line.words);
-			snprintf(libc, sizeof(libc), "[%luus][cpu=10][t thread][sev=0][seq=%lu]:x",
-				 n, ~n);
+			snprintf(libc, sizeof(libc), "[%luus][cpu=10][t][sev=0][seq=%lu]:x", n, ~n);
 			CHECK_STR(ours, libc);
 		}
 	}
@@ -245,20 +244,20 @@ TEST(parse)
 		"[1us][cpu=70000][sev=1][seq=1]:",
 		"[1us][cpu=0][sev=300][seq=1]:",
 		"[99999999999999999999us][cpu=0][sev=1][seq=1]:",
-		"[1us][cpu=0][vm0][sev=1][seq=1]:",
-		"[1us][cpu=0][ thread[sev=1][seq=1]:",
+		"[1us][cpu=0][vm0[sev=1][seq=1]:",
+		"[1us][cpu=0][vm0][vm1][sev=1][seq=1]:",
+		"[1us][cpu=0][sev=300][sev=300][seq=1]:",
 		" [1us][cpu=0][sev=1][seq=1]:",
 		"[-1us][cpu=0][sev=1][seq=1]:",
 	};
-	static const char whole[] = "[1us][cpu=0][vm0:vcpu0 thread][sev=5][seq=9]:";
+	static const char whole[] = "[1us][cpu=0][vm0:vcpu0][sev=5][seq=9]:";
 	struct rs_log_line line;
 
-	parses("[15us][cpu=1][vm0:vcpu0 thread][sev=5][seq=42]:hello", 15, 1, "vm0:vcpu0", 5, 42,
-	       "hello");
+	parses("[15us][cpu=1][vm0:vcpu0][sev=5][seq=42]:hello", 15, 1, "vm0:vcpu0", 5, 42, "hello");
 	parses("[15us][cpu=1][sev=5][seq=42]:a]:b", 15, 1, NULL, 5, 42, "a]:b");
-	parses("[0us][cpu=0][ thread][sev=0][seq=0]:", 0, 0, "", 0, 0, "");
-	parses("[1us][cpu=0][a thread b thread][sev=1][seq=18446744073709551615]:x", 1, 0,
-	       "a thread b", 1, UINT64_MAX, "x");
+	parses("[0us][cpu=0][][sev=0][seq=0]:", 0, 0, "", 0, 0, "");
+	parses("[1us][cpu=0][a thread b][sev=1][seq=18446744073709551615]:x", 1, 0, "a thread b", 1,
+	       UINT64_MAX, "x");
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
 		CHECK(!rs_log_line_parse(none[i], strlen(none[i]), &line));
 	for (size_t n = 0; n < sizeof(whole) - 1; n++) {
@@ -268,6 +267,24 @@ TEST(parse)
 		CHECK(!rs_log_line_parse(copy, n, &line));
 		free(copy);
 	}
+}
+
+/* ACRN's two forms, from its own format strings: hypervisor/debug/logmsg.c since commit 47139bd78
+ * (2019), and before. The names are those of arch/x86/guest/vcpu.c ("vm%hu:vcpu%hu") and
+ * common/hv_main.c ("idle%hu"); the last two are none of ACRN's, but could be. */
+TEST(acrn_forms)
+{
+	static const char *const names[] = { "vm0:vcpu0", "vm15:vcpu7", "idle1", "", "sev=5" };
+	char text[RS_LOG_LINE_MAX];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(text, sizeof(text), "[%luus][cpu=%hu][%s][sev=%u][seq=%u]:%s", 1500ul,
+			 (unsigned short)3, names[i], 4u, 77u, "[one]:two");
+		parses(text, 1500, 3, names[i], 4, 77, "[one]:two");
+	}
+	snprintf(text, sizeof(text), "[%luus][cpu=%hu][sev=%u][seq=%u]:%s", 1500ul,
+		 (unsigned short)3, 4u, 77u, "[one]:two");
+	parses(text, 1500, 3, NULL, 4, 77, "[one]:two");
 }
 
 TEST(levels)

@@ -174,7 +174,7 @@ static void log_line(unsigned int cpu, const char *text)
 
 	memset(line, 0, sizeof(line));
 	sequence++;
-	n = scnprintf(line, LOG_TEXT, "[%lluus][cpu=%u][vm0:vcpu%u thread][sev=4][seq=%u]:%s",
+	n = scnprintf(line, LOG_TEXT, "[%lluus][cpu=%u][vm0:vcpu%u][sev=4][seq=%u]:%s",
 		      1000000ULL + sequence, cpu, cpu, sequence, text);
 	for (at = 0; at < n; at += LOG_ENTRY)
 		ring_put(logs[0][cpu].ring, line + at);
