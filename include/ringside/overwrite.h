@@ -41,7 +41,10 @@
  */
 enum rs_sbuf_status rs_overwrite_create(void *mem, size_t bytes, uint32_t ele_size, uint64_t flags);
 
-/* Checks a header copied out of shared memory, of the magic given, as rs_sbuf_check() does. */
+/*
+ * Checks a header copied out of shared memory, of the magic given, as rs_sbuf_check() does. A ring
+ * of the last boot is at rest, and may be of either mode: ACRN's have flags 0.
+ */
 enum rs_sbuf_status rs_overwrite_check(const struct rs_sbuf *copy, size_t bytes, uint64_t magic);
 
 /*

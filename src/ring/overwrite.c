@@ -53,7 +53,8 @@ enum rs_sbuf_status rs_overwrite_check(const struct rs_sbuf *copy, size_t bytes,
 	status = rs_sbuf_check(&other, bytes);
 	if (status != RS_SBUF_OK)
 		return status;
-	if (!(copy->flags & RS_SBUF_OVERWRITE))
+	/* At rest, both modes read alike. */
+	if (magic == RS_SBUF_MAGIC && !(copy->flags & RS_SBUF_OVERWRITE))
 		return RS_SBUF_OTHER_MODE;
 	if (copy->flags & RS_SBUF_POSITIONED &&
 	    (!position_makes_sense(copy->position, copy->ele_size)))

@@ -174,6 +174,30 @@ TEST(last_is_marked_once_and_read_from_its_oldest)
 	CHECK_EQ_U64(rs_sbuf_attach(&c, &mem.ring, sizeof(mem.ring)), RS_SBUF_NO_MAGIC);
 }
 
+/* ACRN's log rings have flags 0, and a restarted hypervisor changes the magic and the head alone. */
+TEST(a_last_ring_of_the_other_mode_is_read_from_head_to_tail)
+{
+	size_t bytes = sizeof(struct rs_sbuf) + 8u * 16;
+	struct rs_overwrite_reader r;
+	uint64_t lost, out[16], words[2] = { 0 };
+	struct rs_sbuf *ring = (void *)&mem.ring;
+	uint32_t got;
+
+	CHECK_EQ_U64(rs_sbuf_create(ring, bytes, 16), RS_SBUF_OK);
+	for (words[0] = 0; words[0] < 8; words[0]++)
+		memcpy((uint8_t *)(ring + 1) + words[0] * 16, words, 16);
+	ring->head = 6 * 16;
+	ring->tail = 3 * 16;
+	CHECK_EQ_U64(rs_overwrite_attach(&r, ring, bytes, RS_SBUF_MAGIC), RS_SBUF_OTHER_MODE);
+	CHECK_EQ_U64(rs_sbuf_mark_last(ring, bytes), RS_SBUF_OK);
+	REQUIRE_EQ_U64(rs_overwrite_attach(&r, ring, bytes, RS_SBUF_MAGIC_LAST), RS_SBUF_OK);
+	CHECK_EQ_U64(rs_overwrite_read(&r, out, 8, &got, &lost), RS_SBUF_OK);
+	REQUIRE_EQ_U64(got, 5);
+	CHECK_EQ_U64(lost, 0);
+	for (uint32_t i = 0; i < got; i++)
+		CHECK_EQ_U64(out[(size_t)i * 2], (6 + i) % 8);
+}
+
 TEST(a_new_writer_goes_on)
 {
 	struct rs_overwriter w;
