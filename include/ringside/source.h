@@ -48,10 +48,11 @@ struct rs_stream {
  * first.
  */
 struct rs_thread {
-	int tid, pid;	/* pid 0: unknown */
-	const char *vm; /* NULL: unknown or none */
-	int vcpu;	/* RS_UNKNOWN where unknown */
-	uint64_t from;	/* stamp of the stream's clock */
+	int tid, pid;	  /* pid 0: unknown */
+	const char *vm;	  /* NULL: unknown or none */
+	int vcpu;	  /* RS_UNKNOWN where unknown */
+	uint64_t from;	  /* stamp of the stream's clock */
+	const char *name; /* the thread's; NULL: unknown */
 };
 
 struct rs_view {

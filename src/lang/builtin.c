@@ -18,7 +18,9 @@ NUMBER(timestamp, f->now_ns)
 NUMBER(walltimestamp, (f->rt->io.clock ? f->rt->io.clock->wall_ns : 0) + f->now_ns)
 NUMBER(cpu, f->view ? f->view->cpu : RS_UNKNOWN)
 NUMBER(tid, f->view ? f->view->stream->tid : RS_UNKNOWN)
-NUMBER(pid, f->view && f->view->stream->pid ? f->view->stream->pid : RS_UNKNOWN)
+NUMBER(pid, f->view && (f->view->stream->pid || !f->view->stream->tid) /* a CPU's idle thread: 0 */
+		    ? f->view->stream->pid
+		    : RS_UNKNOWN)
 NUMBER(vcpu, f->view ? f->view->stream->vcpu : RS_UNKNOWN)
 NUMBER(id, f->probe->public.id)
 NUMBER(epid, f->bound ? f->bound->epid : 0)

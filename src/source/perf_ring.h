@@ -23,12 +23,21 @@
  * other record ends with the first two (sample_id_all). */
 #define RS_PERF_IN_HAND 4096u /* records that are listed at most */
 
-/* A sample, or a loss: records that the kernel had no room for, before this time. */
+enum rs_perf_kind {
+	RS_PERF_SAMPLE,
+	RS_PERF_LOST,	 /* records that the kernel had no room for, before this time */
+	RS_PERF_RENAMED, /* a thread has another name: raw is the name, to its NUL */
+	RS_PERF_FORKED,	 /* a thread began, with the name of its parent */
+	RS_PERF_EXITED,	 /* a thread ended */
+};
+
 struct rs_perf_record {
+	enum rs_perf_kind kind;
 	uint64_t time;
-	uint64_t lost; /* 0: a sample */
+	uint64_t lost; /* of RS_PERF_LOST alone */
 	uint32_t pid, tid;
-	const uint8_t *raw; /* until the next call */
+	uint32_t parent_tid; /* of RS_PERF_FORKED alone */
+	const uint8_t *raw;  /* until the next call */
 	uint32_t bytes;
 };
 
@@ -42,6 +51,7 @@ struct rs_perf_ring {
 	struct rs_perf_place {
 		uint64_t time, at; /* at: where its record begins */
 		uint32_t bytes;
+		enum rs_perf_kind kind;
 	} * places;	 /* by time */
 	uint8_t *record; /* one that comes round the ring's end */
 };

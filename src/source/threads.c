@@ -2,6 +2,7 @@
 #include "source/threads.h"
 
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,18 @@ struct rs_threads {
 	void *unknown; /* a tree of them (tsearch), by class and tid */
 	uint32_t n_unknown;
 };
+
+void rs_idle_init(struct rs_idle *idle, const struct rs_stream *file)
+{
+	/* The name is Linux's: init_idle(), kernel/sched/core.c. */
+	snprintf(idle->name, sizeof(idle->name), "swapper/%d", file->cpu);
+	idle->stream = *file;
+	idle->stream.thread = idle->name;
+	idle->stream.cpu = RS_UNKNOWN;
+	idle->stream.tid = 0;
+	idle->stream.pid = 0;
+	idle->stream.mixed = false;
+}
 
 struct rs_error *rs_threads_create(const struct rs_describe *describe, struct rs_threads **out)
 {
@@ -61,12 +74,14 @@ void rs_threads_of_class(struct rs_threads *threads, const struct rs_class *clas
 	uint32_t first = first_of(describe, class->index);
 	uint32_t end = first_of(describe, class->index + 1);
 
-	*of_class = (struct rs_threads_class){ .threads = threads,
-					       .class = class,
-					       /* without any there is no array to point into */
-					       .entries = end > first ? describe->threads + first
-								      : NULL,
-					       .n = end - first };
+	*of_class = (struct rs_threads_class){
+		.threads = threads,
+		.class = class,
+		/* without any there is no array to point into */
+		.entries = end > first ? describe->threads + first : NULL,
+		.n = end - first,
+		.has_idle = !strcmp(rs_schema_provider(class->schema), RS_FTRACE_PROVIDER)
+	};
 }
 
 /* How many entries are of lower tids, or of this one from this stamp on or before. */
@@ -169,8 +184,12 @@ const struct rs_stream *rs_threads_find(struct rs_threads_class *c, const struct
 	if (!event->n_fields || field->type != RS_TYPE_U32 || strcmp(field->name, "tid") != 0)
 		return file;
 	memcpy(&tid, payload, sizeof(tid));
-	if (!tid || tid > INT32_MAX)
+	if (tid > INT32_MAX || (!tid && (!c->has_idle || file->cpu < 0)))
 		return file;
+	if (!tid && !c->idle.stream.schema)
+		rs_idle_init(&c->idle, file);
+	if (!tid)
+		return &c->idle.stream;
 	if ((int)tid != c->tid || stamp < c->from || stamp >= c->to)
 		look_up(c, file, (int)tid, stamp);
 	return c->stream;

@@ -13,6 +13,18 @@
 
 struct rs_threads; /* of a whole trace */
 
+/* The thread 0 of a CPU, which runs while the CPU is idle. Each CPU has one. */
+struct rs_idle {
+	struct rs_stream stream;
+	char name[24];
+};
+
+/* The provider of the kernel's tracepoints, whose tid 0 is a CPU's idle thread. */
+#define RS_FTRACE_PROVIDER "ftrace"
+
+/* file: the stream of a CPU's events, whose thread 0 it is. */
+void rs_idle_init(struct rs_idle *idle, const struct rs_stream *file);
+
 /* describe must outlive it. */
 struct rs_error *rs_threads_create(const struct rs_describe *describe, struct rs_threads **threads);
 void rs_threads_destroy(struct rs_threads *threads); /* NULL is nothing */
@@ -27,6 +39,8 @@ struct rs_threads_class {
 	int tid;
 	uint64_t from, to; /* inclusive, exclusive */
 	const struct rs_stream *stream;
+	bool has_idle;	     /* tid 0 is the idle thread */
+	struct rs_idle idle; /* of the file's CPU, once it had an event */
 };
 
 void rs_threads_of_class(struct rs_threads *threads, const struct rs_class *class,

@@ -16,11 +16,15 @@
 
 #include "source/ftrace.h"
 #include "source/perf_ring.h"
+#include "source/threads.h"
 #include "source/tracefs.h"
+#include "source/tracepoint_threads.h"
 #include <ringside/ring.h>
 
 #define RING_DEFAULT (1u << 20)
 #define RING_MAX     (1u << 30)
+#define NAMES_BYTES  (1u << 18) /* the ring of threads' changes, of which each takes 64 bytes */
+#define PROC	     "/proc"
 #define IDS_MAX	     65536u /* common_type has 16 bits */
 
 /* How long after its stamp a sample may come to be in the ring: what interrupts its making. One
@@ -31,13 +35,18 @@
 #define ROOM_BYTES (2 * (RS_RECORD_SLOTS_MAX + RS_LOST_SLOTS + 1) * RS_SLOT_BYTES)
 #define SBUF_MIN   (4 * ROOM_BYTES)
 
+/* A ring of the kernel's. */
+struct ring {
+	void *map;
+	size_t map_bytes;
+	struct rs_perf_ring records;
+};
+
 struct cpu {
 	struct rs_tracepoints *session;
 	int cpu;
 	int *fds; /* one for each event; the first has the ring. -1: not given out */
-	void *map;
-	size_t map_bytes;
-	struct rs_perf_ring ring;
+	struct ring data;
 	struct rs_ring_memory memory; /* of the records of ours */
 	struct rs_sbuf_producer producer;
 	struct rs_sbuf_consumer consumer;
@@ -56,17 +65,18 @@ struct tracepoint {
 	struct rs_ftrace_event event;
 };
 
-/* The threads that were seen: a list, and by tid a hash table of the last of each. */
-#define SEEN_SLOTS (2 * RS_TRACEPOINT_THREADS_MAX)
-struct seen {
-	pthread_mutex_t lock;
-	struct rs_thread *list;
-	uint32_t n, room;
-	uint32_t *by_tid; /* index + 1; 0: free */
+/* The ring of a CPU's forks, renames and exits. */
+struct names {
+	int fd;
+	struct ring ring;
 };
 
 struct rs_tracepoints {
-	struct seen seen;
+	pthread_mutex_t names_lock;
+	struct names *names; /* of all CPUs: another CPU may rename a thread that one has seen */
+	uint32_t n_names;
+	uint64_t names_until; /* all changes of threads until then have been taken */
+	struct rs_tracepoint_threads *threads;
 	struct rs_tracefs_list list;
 	struct tep_handle *tep;
 	struct rs_schema *schema;
@@ -92,72 +102,11 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* ---- threads ------------------------------------------------------------------------------ */
-
-static uint32_t *seen_at(const struct seen *seen, int tid)
-{
-	uint32_t i = (uint32_t)tid * UINT32_C(0x9e3779b1);
-
-	for (;; i++) { /* there are twice as many places as threads */
-		uint32_t *at = &seen->by_tid[i & (SEEN_SLOTS - 1)];
-
-		if (!*at || seen->list[*at - 1].tid == tid)
-			return at;
-	}
-}
-
-static void seen_add(struct seen *seen, const struct rs_thread *thread)
-{
-	uint32_t *at = seen_at(seen, thread->tid);
-
-	if (*at && seen->list[*at - 1].pid == thread->pid)
-		return;
-	if (seen->n == RS_TRACEPOINT_THREADS_MAX)
-		return;
-	if (seen->n == seen->room) {
-		uint32_t room = seen->room ? seen->room * 2 : 256;
-		struct rs_thread *more = reallocarray(seen->list, room, sizeof(*more));
-
-		if (!more) /* its events say the tid all the same */
-			return;
-		seen->list = more;
-		seen->room = room;
-	}
-	seen->list[seen->n] = *thread;
-	if (!*at) /* nobody had the tid before */
-		seen->list[seen->n].from = 0;
-	*at = ++seen->n;
-}
-
-static void see(struct cpu *c, const struct rs_perf_record *record)
-{
-	struct seen *seen = &c->session->seen;
-	struct rs_thread thread = { .tid = (int)record->tid,
-				    .pid = (int)record->pid,
-				    .vcpu = RS_UNKNOWN,
-				    .from = record->time };
-
-	if (!record->tid || (record->tid == c->last_tid && record->pid == c->last_pid))
-		return;
-	c->last_tid = record->tid;
-	c->last_pid = record->pid;
-	if (thread.tid <= 0 || thread.pid <= 0) /* it has ended, and has none any more */
-		return;
-	pthread_mutex_lock(&seen->lock);
-	seen_add(seen, &thread);
-	pthread_mutex_unlock(&seen->lock);
-}
-
 bool rs_tracepoints_thread(struct rs_tracepoints *s, uint32_t index, struct rs_thread *thread)
 {
-	bool any;
-
-	pthread_mutex_lock(&s->seen.lock);
-	any = index < s->seen.n;
-	if (any)
-		*thread = s->seen.list[index];
-	pthread_mutex_unlock(&s->seen.lock);
-	return any;
+	/* Pairs with names_take()'s release. */
+	return rs_tracepoint_threads_get(
+		s->threads, index, __atomic_load_n(&s->names_until, __ATOMIC_ACQUIRE), thread);
 }
 
 /* ---- records ------------------------------------------------------------------------------ */
@@ -221,8 +170,11 @@ static void take_sample(struct cpu *c, const struct rs_perf_record *record)
 	if (event)
 		bytes = rs_ftrace_payload(&event->event, s->tep, record->raw, record->bytes,
 					  payload);
-	if (bytes)
-		see(c, record);
+	if (bytes && (record->tid != c->last_tid || record->pid != c->last_pid)) {
+		rs_tracepoint_threads_sample(s->threads, record);
+		c->last_tid = record->tid;
+		c->last_pid = record->pid;
+	}
 	if (bytes)
 		put(c, record->time, RS_ID(RS_IDS_USER, (uint32_t)event->id), payload, bytes);
 	else
@@ -250,10 +202,41 @@ static void take_end(struct cpu *c, uint64_t shut_ns)
 		put_lost(c, c->lost - c->told_lost, shut_ns, RS_LOST_FULL);
 }
 
+/* Takes the changes of a CPU's threads until a time. Where the kernel had no room for some, the
+ * names are read anew. */
+static void names_take_from(struct rs_tracepoints *s, struct rs_perf_ring *ring, uint64_t until)
+{
+	struct rs_perf_record record;
+	bool any = true;
+
+	while (any) {
+		bool all = rs_perf_ring_look(ring);
+
+		any = false;
+		while (rs_perf_ring_next(ring, all ? until : UINT64_MAX, &record)) {
+			if (record.kind == RS_PERF_LOST)
+				rs_tracepoint_threads_scan(s->threads, PROC, record.time);
+			else
+				rs_tracepoint_threads_change(s->threads, &record);
+			any = true;
+		}
+	}
+}
+
+static void names_take(struct rs_tracepoints *s, uint64_t until)
+{
+	pthread_mutex_lock(&s->names_lock);
+	for (uint32_t i = 0; i < s->n_names; i++)
+		names_take_from(s, &s->names[i].ring.records, until);
+	if (until > s->names_until) /* Pairs with rs_tracepoints_thread()'s acquire. */
+		__atomic_store_n(&s->names_until, until, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&s->names_lock);
+}
+
 /* Makes records of what is old enough in the kernel's ring, while there is room. */
 static void pump(struct cpu *c)
 {
-	const struct rs_tracepoints *s = c->session;
+	struct rs_tracepoints *s = c->session;
 	/* Each pairs with the gate's release. */
 	bool closed = __atomic_load_n(&s->closed, __ATOMIC_ACQUIRE);
 	uint64_t opened_ns = __atomic_load_n(&s->opened_ns, __ATOMIC_ACQUIRE);
@@ -266,17 +249,19 @@ static void pump(struct cpu *c)
 		return;
 	if (!c->last)
 		c->last = opened_ns;
+	names_take(s, until);
 	while (any && has_room(c)) {
-		all = rs_perf_ring_look(&c->ring);
+		all = rs_perf_ring_look(&c->data.records);
 		any = false;
 		while (has_room(c) &&
-		       rs_perf_ring_next(&c->ring, all ? until : UINT64_MAX, &record)) {
+		       rs_perf_ring_next(&c->data.records, all ? until : UINT64_MAX, &record)) {
 			take_record(c, &record, shut_ns);
 			any = true;
 		}
-		if (c->ring.damaged > c->told_damaged && has_room(c)) {
-			put_lost(c, c->ring.damaged - c->told_damaged, c->last, RS_LOST_DAMAGED);
-			c->told_damaged = c->ring.damaged;
+		if (c->data.records.damaged > c->told_damaged && has_room(c)) {
+			put_lost(c, c->data.records.damaged - c->told_damaged, c->last,
+				 RS_LOST_DAMAGED);
+			c->told_damaged = c->data.records.damaged;
 		}
 	}
 	if (closed && !any && !c->told_end && has_room(c))
@@ -486,21 +471,80 @@ static bool is_named(const struct rs_tracepoints *s, const struct tep_event *for
 	return false;
 }
 
-static struct rs_error *ring_map(struct cpu *c, int fd)
+static uint32_t pages_of(uint32_t bytes)
+{
+	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE), rounded = page;
+
+	while (rounded < bytes)
+		rounded *= 2;
+	return rounded;
+}
+
+static struct rs_error *ring_map(struct ring *ring, int cpu, uint32_t bytes, int fd)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-	c->map_bytes = page + c->session->ring_bytes;
-	c->map = mmap(NULL, c->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (c->map == MAP_FAILED) {
-		c->map = NULL;
+	ring->map_bytes = page + bytes;
+	ring->map = mmap(NULL, ring->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (ring->map == MAP_FAILED) {
+		ring->map = NULL;
 		return rs_error_errno(errno, "a ring of %u bytes for CPU %d (smaller: --buffer)",
-				      c->session->ring_bytes, c->cpu);
+				      bytes, cpu);
 	}
-	if (!rs_perf_ring_init(&c->ring, c->map, (const uint8_t *)c->map + page,
-			       c->session->ring_bytes))
+	if (!rs_perf_ring_init(&ring->records, ring->map, (const uint8_t *)ring->map + page, bytes))
 		return rs_error_no_memory();
 	return NULL;
+}
+
+static void ring_unmap(struct ring *ring)
+{
+	rs_perf_ring_deinit(&ring->records);
+	if (ring->map)
+		munmap(ring->map, ring->map_bytes);
+}
+
+/* Opens the ring of a CPU's forks, renames and exits, which is apart from that of the samples: a
+ * flood of samples takes no name away. It is on from here. */
+static struct rs_error *names_open(struct rs_tracepoints *s, int cpu)
+{
+	struct names *names = &s->names[s->n_names];
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.comm = 1,
+		.task = 1,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+		.wakeup_watermark = UINT32_MAX,
+	};
+
+	names->fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (names->fd < 0 && errno == ENODEV) /* the CPU is offline */
+		return NULL;
+	if (names->fd < 0)
+		return perf_error(s, s->events[0].event.format);
+	s->n_names++;
+	return ring_map(&names->ring, cpu, pages_of(NAMES_BYTES), names->fd);
+}
+
+/* Opens them on all CPUs, and then reads the names that there are. */
+static struct rs_error *names_open_all(struct rs_tracepoints *s)
+{
+	long n = sysconf(_SC_NPROCESSORS_CONF);
+	struct rs_error *err = NULL;
+
+	s->names = calloc((size_t)(n > 0 ? n : 1), sizeof(*s->names));
+	if (!s->names)
+		return rs_error_no_memory();
+	for (int cpu = 0; !err && cpu < n; cpu++)
+		err = names_open(s, cpu);
+	if (!err)
+		rs_tracepoint_threads_scan(s->threads, PROC, 0);
+	return err;
 }
 
 /* An event on a CPU, into its ring. *online false: the CPU is not. */
@@ -526,7 +570,7 @@ static struct rs_error *event_open(struct cpu *c, uint32_t at, int *with_ring, b
 	c->fds[at] = fd;
 	if (*with_ring < 0) {
 		*with_ring = fd;
-		return ring_map(c, fd);
+		return ring_map(&c->data, c->cpu, s->ring_bytes, fd);
 	}
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, *with_ring))
 		return rs_error_errno(errno, "%s:%s: a ring for it", format->system, format->name);
@@ -575,9 +619,7 @@ static struct rs_error *cpu_open(struct rs_tracepoints *s, int number, bool *onl
 
 static void cpu_close(struct cpu *c, uint32_t n_events)
 {
-	rs_perf_ring_deinit(&c->ring);
-	if (c->map)
-		munmap(c->map, c->map_bytes);
+	ring_unmap(&c->data);
 	for (uint32_t i = 0; c->fds && i < n_events; i++) {
 		if (c->fds[i] >= 0)
 			close(c->fds[i]);
@@ -626,15 +668,6 @@ static struct rs_error *cpus_open(struct rs_tracepoints *s, const struct rs_cpu_
 
 /* ---- the session -------------------------------------------------------------------------- */
 
-static uint32_t pages_of(uint32_t bytes)
-{
-	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE), rounded = page;
-
-	while (rounded < bytes)
-		rounded *= 2;
-	return rounded;
-}
-
 struct rs_error *rs_tracepoints_open(const struct rs_tracepoint_options *options,
 				     struct rs_tracepoints **out)
 {
@@ -649,18 +682,19 @@ struct rs_error *rs_tracepoints_open(const struct rs_tracepoint_options *options
 				      bytes);
 	else
 		s->ring_bytes = pages_of(bytes);
-	pthread_mutex_init(&s->seen.lock, NULL);
-	s->seen.by_tid = calloc(SEEN_SLOTS, sizeof(*s->seen.by_tid));
-	if (!err && !s->seen.by_tid)
-		err = rs_error_no_memory();
+	pthread_mutex_init(&s->names_lock, NULL);
+	if (!err)
+		err = rs_tracepoint_threads_create(&s->threads);
 	s->counts_lost = true;
 	s->shut_ns = UINT64_MAX;
 	if (!err)
-		err = rs_schema_create("ftrace", &s->schema);
+		err = rs_schema_create(RS_FTRACE_PROVIDER, &s->schema);
 	if (!err)
 		err = events_learn(s, options);
 	if (!err)
 		err = cpus_open(s, options->cpus);
+	if (!err)
+		err = names_open_all(s);
 	if (err)
 		rs_tracepoints_close(s);
 	else
@@ -675,11 +709,15 @@ void rs_tracepoints_close(struct rs_tracepoints *s)
 	for (uint32_t i = 0; i < s->n_cpus; i++)
 		cpu_close(&s->cpus[i], s->n_events);
 	free(s->cpus);
+	for (uint32_t i = 0; i < s->n_names; i++) {
+		ring_unmap(&s->names[i].ring);
+		close(s->names[i].fd);
+	}
+	free(s->names);
+	pthread_mutex_destroy(&s->names_lock);
 	free(s->by_id);
 	free(s->events);
-	pthread_mutex_destroy(&s->seen.lock);
-	free(s->seen.list);
-	free(s->seen.by_tid);
+	rs_tracepoint_threads_destroy(s->threads);
 	rs_schema_destroy(s->schema);
 	if (s->tep)
 		tep_free(s->tep);

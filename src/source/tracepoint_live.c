@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "source/ring.h"
+#include "source/threads.h"
 
 struct thread_stream {
 	struct rs_stream stream;
@@ -18,6 +19,7 @@ struct thread_stream {
 struct cpu_ring {
 	struct tracepoint_source *of;
 	struct rs_stream stream;
+	struct rs_idle idle;
 	struct rs_drain drain;
 };
 
@@ -30,7 +32,8 @@ struct tracepoint_source {
 	struct thread_stream **threads; /* as they were seen */
 	struct thread_stream **by_tid;	/* by tid, then from */
 	uint32_t n_threads, room;
-	const struct thread_stream *last;
+	const struct thread_stream *last; /* the last that was looked up */
+	uint64_t last_to;		  /* the stamp from which on it holds no more */
 	struct rs_view *views;
 	size_t views_room;
 };
@@ -82,6 +85,7 @@ static struct rs_error *threads_see(struct tracepoint_source *t)
 		made->stream = t->rings[0].stream;
 		made->stream.index = t->n_rings + t->n_threads;
 		made->stream.cpu = RS_UNKNOWN;
+		made->stream.thread = thread.name; /* the session's, which outlives this */
 		made->stream.tid = thread.tid;
 		made->stream.pid = thread.pid;
 		made->stream.mixed = false;
@@ -95,8 +99,9 @@ static struct rs_error *threads_see(struct tracepoint_source *t)
 	return NULL;
 }
 
-/* The thread that had a tid at a stamp; NULL: none that is known. */
-static const struct thread_stream *find(const struct tracepoint_source *t, int tid, uint64_t stamp)
+/* Looks up the thread that had a tid at a stamp, with the name that it had: t->last, NULL if none
+ * is known, and the stamp at which the next one begins. */
+static void find(struct tracepoint_source *t, int tid, uint64_t stamp)
 {
 	const struct thread_stream *best = NULL;
 	uint32_t low = 0, high = t->n_threads;
@@ -109,11 +114,15 @@ static const struct thread_stream *find(const struct tracepoint_source *t, int t
 		else
 			high = middle;
 	}
+	t->last_to = UINT64_MAX;
 	for (; low < t->n_threads && t->by_tid[low]->stream.tid == tid; low++) {
-		if (!best || t->by_tid[low]->from <= stamp)
-			best = t->by_tid[low];
+		if (best && t->by_tid[low]->from > stamp) {
+			t->last_to = t->by_tid[low]->from;
+			break;
+		}
+		best = t->by_tid[low];
 	}
-	return best;
+	t->last = best;
 }
 
 /* Each event of the schema but losses begins with the thread. */
@@ -124,10 +133,13 @@ static void stream_of(struct tracepoint_source *t, struct rs_view *view)
 	if (RS_ID_PROVIDER(view->event->id) != RS_IDS_USER)
 		return;
 	memcpy(&tid, view->payload, sizeof(tid));
-	if (!tid) /* the idle thread, of which each CPU has one */
+	if (!tid) {
+		view->stream = &t->rings[view->stream->index].idle.stream;
 		return;
-	if (!t->last || t->last->stream.tid != (int)tid || t->last->from > view->tsc)
-		t->last = find(t, (int)tid, view->tsc);
+	}
+	if (!t->last || t->last->stream.tid != (int)tid || t->last->from > view->tsc ||
+	    t->last_to <= view->tsc)
+		find(t, (int)tid, view->tsc);
 	if (t->last)
 		view->stream = &t->last->stream;
 }
@@ -220,6 +232,7 @@ static struct rs_error *ring_init(struct tracepoint_source *t, uint32_t index,
 					   .schema = rs_tracepoints_schema(t->session),
 					   .clock = clock };
 	rs_tracepoints_port(t->session, index, &ring->stream.cpu, &port);
+	rs_idle_init(&ring->idle, &ring->stream);
 	rs_drain_init(&ring->drain, &port, ring->stream.schema);
 	return rs_ring_source_create(&feed, &ring->stream, source);
 }

@@ -139,7 +139,8 @@ struct rs_error *rs_describe_add_thread(struct rs_describe *describe, uint32_t c
 	*entry = (struct rs_thread_entry){ .thread = *thread,
 					   .class = describe->classes[class_index],
 					   .number = describe->n_threads };
-	if (!text_keep(describe, thread->vm, &entry->thread.vm))
+	if (!text_keep(describe, thread->vm, &entry->thread.vm) ||
+	    !text_keep(describe, thread->name, &entry->thread.name))
 		return rs_error_no_memory();
 	entry->class->has_threads = true;
 	describe->threads[describe->n_threads++] = entry;

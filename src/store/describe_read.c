@@ -309,6 +309,7 @@ static struct rs_error *read_thread(struct rs_describe *describe, json_t *json)
 	if (err)
 		return err;
 	thread.vm = json_string_value(json_object_get(json, "vm"));
+	thread.name = json_string_value(json_object_get(json, "name"));
 	thread.from = (uint64_t)from;
 	return rs_describe_add_thread(describe, class->index, &thread);
 }
@@ -396,6 +397,7 @@ static void threads_finish(struct rs_describe *describe)
 
 		entry->stream = (struct rs_stream){ .index = describe->n_streams + i,
 						    .vm = entry->thread.vm,
+						    .thread = entry->thread.name,
 						    .vcpu = entry->thread.vcpu,
 						    .cpu = RS_UNKNOWN,
 						    .tid = entry->thread.tid,

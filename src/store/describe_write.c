@@ -214,6 +214,8 @@ static bool write_thread(struct rs_lines *lines, const struct rs_describe *descr
 	number(&l, "tid", thread->tid);
 	number(&l, "pid", thread->pid);
 	text(&l, "vm", thread->vm);
+	if (thread->name)
+		text(&l, "name", thread->name);
 	number(&l, "vcpu", thread->vcpu);
 	number(&l, "from", (int64_t)thread->from);
 	return end(&l);

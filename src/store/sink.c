@@ -242,7 +242,7 @@ static bool is_of_thread(const struct rs_view *view)
 	const struct rs_field *field = view->event->fields;
 	const struct rs_stream *stream = view->stream;
 
-	return stream->cpu < 0 && stream->tid > 0 && !stream->mixed && view->event->n_fields &&
+	return stream->cpu < 0 && stream->tid >= 0 && !stream->mixed && view->event->n_fields &&
 	       field->type == RS_TYPE_U32 && !strcmp(field->name, "tid") &&
 	       rs_field_value(field, view->payload) == (uint64_t)stream->tid;
 }
@@ -253,6 +253,7 @@ static struct rs_error *thread_tell(struct store_sink *s, struct origin *origin,
 	struct rs_thread thread = { .tid = stream->tid,
 				    .pid = stream->pid,
 				    .vm = stream->vm,
+				    .name = stream->thread,
 				    .vcpu = stream->vcpu,
 				    .from = tsc };
 
@@ -294,7 +295,9 @@ static struct rs_error *out_of(struct store_sink *s, const struct rs_view *view,
 	if (view->stream->xen)
 		return xen_out(s, o, out);
 	if (is_of_thread(view)) {
-		if (tell && (!o->is_told || o->told_vcpu != view->stream->vcpu))
+		/* A CPU's idle thread, 0, needs no line. */
+		if (tell && view->stream->tid &&
+		    (!o->is_told || o->told_vcpu != view->stream->vcpu))
 			err = thread_tell(s, o, view->tsc);
 		return err ? err : cpu_out(s, o->class, view->cpu, out);
 	}

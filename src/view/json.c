@@ -69,6 +69,14 @@ static void text(struct rs_out *out, const char *at, size_t len)
 	rs_out_json(out, copy, len);
 }
 
+static void nullable(struct rs_out *out, const char *name)
+{
+	if (name)
+		text(out, name, strlen(name));
+	else
+		rs_out_text(out, "null");
+}
+
 static void times(struct rs_view_sink *s, const struct rs_view *view)
 {
 	struct rs_out *out = &s->out;
@@ -180,12 +188,14 @@ static void event(struct rs_view_sink *s, const struct rs_view *view)
 	key(out, "probe");
 	rs_out_json(out, view->event->probe, strlen(view->event->probe));
 	key(out, "vm");
-	if (stream->vm)
-		rs_out_json(out, stream->vm, strlen(stream->vm));
-	else
-		rs_out_text(out, "null");
+	nullable(out, stream->vm);
 	known(out, "vcpu", stream->vcpu);
 	known(out, "tid", stream->tid);
+	if (rs_view_has_process(stream)) {
+		known(out, "pid", stream->pid);
+		key(out, "thread");
+		nullable(out, stream->thread);
+	}
 	rs_out_text(out, ",\"args\":{");
 	for (uint16_t i = 0; i < view->event->n_fields; i++) {
 		const struct rs_field *field = &view->event->fields[i];

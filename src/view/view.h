@@ -67,7 +67,15 @@ struct rs_error *rs_view_sink_create(size_t bytes, const struct rs_sink_ops *ops
 /* How many of n events may still be shown; sets *stop at the limit. */
 size_t rs_view_sink_allow(struct rs_view_sink *view_sink, size_t n);
 
-/* "hello/v0", "hello", "qemu/v?"... or the thread's name; "-" where nothing is known. */
+/* Whether the stream is a thread's of the host whose process is known, as tracepoints' are. The
+ * idle thread of a CPU, 0, is of process 0. */
+static inline bool rs_view_has_process(const struct rs_stream *stream)
+{
+	return stream->pid > 0 || (!stream->tid && !stream->pid && stream->thread);
+}
+
+/* Writes the VM and vCPU, as "hello/v0" or "qemu/v-", else the thread's name and tid, as "bash-71",
+ * where its process is known; "-" where nothing is known. */
 void rs_words_who(struct rs_out *out, const struct rs_stream *stream);
 
 /* A time as the options have it. tsc: the same moment's raw stamp. */

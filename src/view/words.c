@@ -54,6 +54,12 @@ static inline void brief(struct rs_out *out, const char *text)
 
 void rs_words_who(struct rs_out *out, const struct rs_stream *stream)
 {
+	if (!stream->vm && stream->vcpu < 0 && stream->thread && rs_view_has_process(stream)) {
+		brief(out, stream->thread);
+		rs_out_char(out, '-');
+		rs_out_dec(out, (uint64_t)stream->tid);
+		return;
+	}
 	if (!stream->vm && stream->vcpu < 0) {
 		rs_out_char(out, '-');
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A ring as the kernel writes it, for tests of who reads it. */
+/* A ring as the kernel writes it, for tests of its reader. */
 #ifndef RS_TESTS_UNIT_PERF_KIT_H
 #define RS_TESTS_UNIT_PERF_KIT_H
 
@@ -58,6 +58,35 @@ static inline void kit_lost(struct perf_kit *kit, uint64_t time, uint64_t lost)
 
 	kit_bytes(kit, &header, sizeof(header));
 	kit_bytes(kit, words, sizeof(words));
+}
+
+/* PERF_RECORD_COMM */
+static inline void kit_renamed(struct perf_kit *kit, uint64_t time, uint32_t tid, const char *name)
+{
+	struct perf_event_header header = { .type = PERF_RECORD_COMM, .size = 48 };
+	uint32_t ids[] = { tid + 100, tid };
+	char text[16] = "";
+
+	strncpy(text, name, sizeof(text) - 1);
+	kit_bytes(kit, &header, sizeof(header));
+	kit_bytes(kit, ids, sizeof(ids));
+	kit_bytes(kit, text, sizeof(text));
+	kit_bytes(kit, ids, sizeof(ids));
+	kit_bytes(kit, &time, sizeof(time));
+}
+
+/* PERF_RECORD_FORK, PERF_RECORD_EXIT */
+static inline void kit_task(struct perf_kit *kit, uint32_t type, uint64_t time, uint32_t tid,
+			    uint32_t parent)
+{
+	struct perf_event_header header = { .type = type, .size = 48 };
+	uint32_t ids[] = { tid + 100, parent + 100, tid, parent };
+
+	kit_bytes(kit, &header, sizeof(header));
+	kit_bytes(kit, ids, sizeof(ids));
+	kit_bytes(kit, &time, sizeof(time));
+	kit_bytes(kit, ids, 2 * sizeof(ids[0]));
+	kit_bytes(kit, &time, sizeof(time));
 }
 
 #endif

@@ -102,6 +102,42 @@ TEST(losses_have_a_number_and_a_time)
 	rs_perf_ring_deinit(&kit.ring);
 }
 
+TEST(changes_of_threads_are_given_by_time)
+{
+	struct rs_perf_record record;
+
+	REQUIRE(kit_init());
+	kit_task(&kit, PERF_RECORD_EXIT, 109, 7, 1);
+	kit_renamed(&kit, 107, 7, "name");
+	kit_task(&kit, PERF_RECORD_FORK, 101, 7, 1);
+	kit_publish(&kit);
+	CHECK(rs_perf_ring_look(&kit.ring));
+	REQUIRE(rs_perf_ring_next(&kit.ring, UINT64_MAX, &record));
+	CHECK(record.kind == RS_PERF_FORKED && record.time == 101 && record.tid == 7 &&
+	      record.pid == 107 && record.parent_tid == 1);
+	REQUIRE(rs_perf_ring_next(&kit.ring, UINT64_MAX, &record));
+	CHECK(record.kind == RS_PERF_RENAMED && record.time == 107 && record.tid == 7 &&
+	      record.pid == 107 && record.bytes == 16 && !strcmp((const char *)record.raw, "name"));
+	REQUIRE(rs_perf_ring_next(&kit.ring, UINT64_MAX, &record));
+	CHECK(record.kind == RS_PERF_EXITED && record.time == 109 && record.tid == 7);
+	rs_perf_ring_deinit(&kit.ring);
+}
+
+TEST(a_rename_that_is_too_short_is_damage)
+{
+	struct perf_event_header header = { .type = PERF_RECORD_COMM, .size = 24 };
+	uint64_t words[2] = { 0 };
+
+	REQUIRE(kit_init());
+	kit_bytes(&kit, &header, sizeof(header));
+	kit_bytes(&kit, words, sizeof(words));
+	kit_publish(&kit);
+	rs_perf_ring_look(&kit.ring);
+	check_none(UINT64_MAX);
+	CHECK_EQ_U64(kit.ring.damaged, 1);
+	rs_perf_ring_deinit(&kit.ring);
+}
+
 TEST(other_records_are_passed_over)
 {
 	struct perf_event_header throttle = { .type = PERF_RECORD_THROTTLE, .size = 48 };
