@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "cli/cli.h"
@@ -11,6 +12,7 @@
 #include "lang/push.h"
 #include "record/tee.h"
 #include "source/kvm.h"
+#include "source/threads.h"
 #include "store/sink.h"
 
 #define NS_PER_SEC UINT64_C(1000000000)
@@ -36,13 +38,6 @@ static const struct argp_option options[] = {
 	  3 },
 	{ 0 },
 };
-
-static void check(const struct argp_state *state, const struct rs_script_live *live)
-{
-	if (!rs_script_live_wanted(live) && (live->duration_ns || live->buffer_bytes || live->tee))
-		argp_error(state, "--duration, --buffer and --tee go with --kvm, --tracepoint, "
-				  "--xen and --sbuf");
-}
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -71,9 +66,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case KEY_TEE:
 		live->tee = text;
-		break;
-	case ARGP_KEY_END:
-		check(state, live);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -242,6 +234,46 @@ bool rs_script_live_wanted(const struct rs_script_live *live)
 	return any;
 }
 
+struct rs_error *rs_script_live_check(const struct rs_script_live *live)
+{
+	if (rs_script_live_wanted(live) ||
+	    (!live->duration_ns && !live->buffer_bytes && !live->tee))
+		return NULL;
+	return rs_error_create(RS_USAGE,
+			       "--duration, --buffer and --tee go with --kvm, --tracepoint, --xen "
+			       "and --sbuf, and with a program that has probes of the kernel's "
+			       "tracepoints (ftrace:SYSTEM::EVENT)");
+}
+
+/* ---- tracepoints that the program names --------------------------------------------------- */
+
+struct rs_error *rs_script_live_name(void *ctx, const char *description,
+				     const struct rs_event **event)
+{
+	struct rs_script_live *live = ctx;
+	const char *fields[4] = { description };
+	char *glob;
+	int n = 1;
+
+	(void)event;
+	for (const char *at = description; (at = strchr(at, ':')) && n < 4; at++)
+		fields[n++] = at + 1;
+	if (n < 4 || strncmp(description, RS_FTRACE_PROVIDER ":", sizeof(RS_FTRACE_PROVIDER)) != 0)
+		return NULL;
+	/* All of them, thousands, have to be asked for; events have no function. */
+	if ((fields[1][0] == ':' && !fields[3][0]) || fields[2][0] != ':')
+		return NULL;
+	if (live->n_globs == RS_TRACEPOINT_GLOBS_MAX)
+		return rs_error_create(RS_USAGE, "more than %u tracepoints",
+				       RS_TRACEPOINT_GLOBS_MAX);
+	if (asprintf(&glob, "%.*s%s:%s", (int)(fields[2] - 1 - fields[1]), fields[1],
+		     fields[1][0] == ':' ? "*" : "", fields[3][0] ? fields[3] : "*") < 0)
+		return rs_error_no_memory();
+	live->globs[live->n_globs++] = glob;
+	live->n_own++;
+	return NULL;
+}
+
 /* ---- opening and closing ------------------------------------------------------------------ */
 
 struct rs_error *rs_script_live_open(struct rs_script_live *live)
@@ -274,6 +306,9 @@ void rs_script_live_close(struct rs_script_live *live)
 	rs_source_destroy(live->merge);
 	for (size_t i = 0; i < N_KINDS; i++)
 		kinds[i]->close(live);
+	while (live->n_own--)
+		free((char *)(uintptr_t)live->globs[--live->n_globs]);
+	live->n_own = 0;
 }
 
 const struct rs_stream *rs_script_live_stream(const struct rs_script_live *live, uint32_t index)

@@ -29,7 +29,7 @@ struct rs_script_live {
 	/* What was asked for. */
 	bool kvm;
 	const char *globs[RS_TRACEPOINT_GLOBS_MAX];
-	uint32_t n_globs;
+	uint32_t n_globs, n_own; /* own: the last ones, which are the program's, and allocated */
 	struct rs_cli_xen xen;
 	const char *rings[RS_SCRIPT_SBUF_MAX];
 	uint32_t n_rings, lend; /* lend: how many to make and lend; 0: the rings' own */
@@ -76,6 +76,16 @@ extern const struct argp rs_script_xen_argp, rs_script_sbuf_argp;
 extern const struct argp rs_script_live_argp;
 
 bool rs_script_live_wanted(const struct rs_script_live *live);
+
+/* Adds the tracepoints that a description of the program names, as "ftrace:sched::sched_switch"
+ * and "ftrace:block::*": --tracepoint asks for others. ctx: a struct rs_script_live. It is a
+ * config.make of lang.h; *event stays NULL. */
+struct rs_error *rs_script_live_name(void *ctx, const char *description,
+				     const struct rs_event **event);
+
+/* Returns RS_USAGE if options of live sources are given, and there is no live source. */
+struct rs_error *rs_script_live_check(const struct rs_script_live *live);
+
 struct rs_error *rs_script_live_open(struct rs_script_live *live);
 void rs_script_live_close(struct rs_script_live *live);
 

@@ -300,8 +300,36 @@ static struct rs_error *compile_and_run(struct rs_script_run *a, const char *tex
 	return err;
 }
 
+/* Asks for the tracepoints that the program names, unless it runs on something that was recorded.
+ * What else may be wrong with the program is said when it is compiled for its sources. */
+static void name_tracepoints(struct rs_script_run *a, const char *text, size_t len)
+{
+	const struct rs_script_config config = {
+		.name = rs_cli_program_name(&a->program),
+		.text = text,
+		.len = len,
+		.args = a->program.args.at,
+		.n_args = a->program.args.n,
+		.options = a->program.options.at,
+		.n_options = a->program.options.n,
+		.make = rs_script_live_name,
+		.make_ctx = &a->live,
+		.may_match_nothing = true,
+	};
+	struct rs_script *script = NULL;
+
+	if (a->on.n || a->replay.given || a->replay.live)
+		return;
+	rs_error_free(rs_script_compile(&config, &script));
+	rs_script_destroy(script);
+}
+
 static struct rs_error *open_inputs(struct rs_script_run *a)
 {
+	struct rs_error *err = rs_script_live_check(&a->live);
+
+	if (err)
+		return err;
 	if (rs_script_live_wanted(&a->live))
 		return rs_script_live_open(&a->live);
 	if (rs_script_replay_attaches(&a->replay))
@@ -333,6 +361,8 @@ int rs_script_run(struct rs_script_run *a)
 	size_t len = 0;
 
 	err = rs_cli_program_read(&a->program, &text, &len);
+	if (!err)
+		name_tracepoints(a, text, len);
 	if (!err)
 		err = open_inputs(a);
 	if (!err)
