@@ -143,8 +143,24 @@ static struct rs_error *take_rows(struct exits_sink *s, bool all, struct rs_exit
 
 /* ---- vCPUs ---------------------------------------------------------------------------------- */
 
+/* Whether the kernel tells when a guest is entered and left: some thread's entry was seen, or
+ * nothing that comes without one. */
+static bool tells_entries(const struct exits_sink *s)
+{
+	bool left = false;
+
+	for (size_t i = 0; i < s->threads.n; i++) {
+		const struct thread *t = s->threads.at[i];
+
+		if (t->time.entered)
+			return true;
+		left |= t->time.left;
+	}
+	return !left;
+}
+
 /* The states' time so far, and the wall's. */
-static void time_now(const struct thread *t, int64_t to_ns, int64_t ns[RS_VCPU_STATES],
+static void time_now(const struct thread *t, bool told, int64_t to_ns, int64_t ns[RS_VCPU_STATES],
 		     uint64_t *wall_ns)
 {
 	struct rs_vcpu_time time = t->time;
@@ -152,6 +168,8 @@ static void time_now(const struct thread *t, int64_t to_ns, int64_t ns[RS_VCPU_S
 	*wall_ns = 0;
 	if (!t->partial && !t->ended)
 		rs_vcpu_end(&time, exits_stamp(to_ns));
+	if (!told)
+		rs_vcpu_doubt(&time);
 	for (uint32_t i = 0; i < RS_VCPU_STATES; i++) {
 		ns[i] = t->partial ? t->ns[i] : (int64_t)time.ns[i];
 		*wall_ns += (uint64_t)ns[i];
@@ -192,12 +210,13 @@ static uint64_t since_told(uint64_t now, uint64_t *told, bool all)
 	return now > before ? now - before : 0;
 }
 
-static void vcpu_fill(struct rs_exits_vcpu *vcpu, struct thread *t, bool all, int64_t to_ns)
+static void vcpu_fill(struct rs_exits_vcpu *vcpu, struct thread *t, bool told, bool all,
+		      int64_t to_ns)
 {
 	int64_t grown[RS_VCPU_STATES];
 	uint64_t wall_ns;
 
-	time_now(t, to_ns, grown, &wall_ns);
+	time_now(t, told, to_ns, grown, &wall_ns);
 	for (uint32_t i = 0; i < RS_VCPU_STATES; i++) {
 		if (all)
 			t->told_ns[i] = 0;
@@ -239,6 +258,7 @@ static struct rs_error *take_vcpus(struct exits_sink *s, bool all, struct rs_exi
 {
 	size_t n = s->threads.n;
 	struct thread **sorted = malloc((n + 1) * sizeof(*sorted));
+	const bool told = tells_entries(s);
 
 	free(s->vcpus);
 	s->vcpus = calloc(n + 1, sizeof(*s->vcpus));
@@ -254,7 +274,7 @@ static struct rs_error *take_vcpus(struct exits_sink *s, bool all, struct rs_exi
 
 		if (!is_shown(s, t) || (t->end_taken && !all))
 			continue;
-		vcpu_fill(&s->vcpus[exits->n_vcpus++], t, all, exits->to_ns);
+		vcpu_fill(&s->vcpus[exits->n_vcpus++], t, told, all, exits->to_ns);
 		t->end_taken = t->ended;
 	}
 	exits->vcpus = s->vcpus;

@@ -83,12 +83,22 @@ static void threads_read(struct rs_kvm_session *s)
 	}
 }
 
-/* What has passed since each thread's last step is in its present state. */
+/* What has passed since each thread's last step is in its present state, as far as the kernel's
+ * tracepoints tell the states apart. */
 static void threads_until(struct rs_kvm_session *s, uint64_t now)
 {
-	for (uint32_t i = 0; s->config.latency && i < s->n_known; i++)
-		if (!s->threads[i].ended)
-			rs_vcpu_end(&s->threads[i].time, now);
+	bool entered = false, left = false;
+
+	for (uint32_t i = 0; s->config.latency && i < s->n_known; i++) {
+		struct rs_kvm_thread *thread = &s->threads[i];
+
+		if (!thread->ended)
+			rs_vcpu_end(&thread->time, now);
+		entered |= thread->time.entered;
+		left |= thread->time.left;
+	}
+	for (uint32_t i = 0; left && !entered && i < s->n_known; i++)
+		rs_vcpu_doubt(&s->threads[i].time);
 }
 
 /* ---- exits ----------------------------------------------------------------------------------- */

@@ -61,11 +61,18 @@ struct rs_vcpu_time {
 	uint64_t base_kernel; /* ns[] at that exit, unless it is plain */
 	uint64_t base_user;
 	uint64_t base_poll;
+	uint64_t halt_from;   /* the last return to the VMM, or the end of a halt */
+	uint64_t base_asleep; /* ns[] then */
+	uint64_t base_wait;
+	uint64_t halted_ns; /* by what KVM said of halts alone */
+	uint64_t polled_ns;
 	uint64_t ns[RS_VCPU_STATES];
-	uint32_t state; /* GUEST, KERNEL, USER, or UNKNOWN: where it is when it is on a CPU */
-	uint32_t off;	/* enum rs_vcpu_off */
-	uint32_t seen;	/* anything, since it is watched */
-	uint32_t plain; /* nothing has come since that exit: all of it is KERNEL */
+	uint32_t state;	  /* GUEST, KERNEL, USER, or UNKNOWN: where it is when it is on a CPU */
+	uint32_t off;	  /* enum rs_vcpu_off */
+	uint32_t seen;	  /* anything, since it is watched */
+	uint32_t plain;	  /* nothing has come since that exit: all of it is KERNEL */
+	uint32_t entered; /* an exit or an entry was seen, */
+	uint32_t left;	  /* a return to the VMM, or the end of a halt */
 };
 
 /* Begins to watch at now. What comes first may tell what was until then. */
@@ -73,6 +80,7 @@ static inline void rs_vcpu_begin(struct rs_vcpu_time *t, uint64_t now)
 {
 	t->since = now;
 	t->at = now;
+	t->halt_from = now;
 }
 
 /* After a loss: goes on knowing nothing, and what comes first tells nothing. */
@@ -131,6 +139,48 @@ static inline void rs_vcpu_asleep(struct rs_vcpu_time *t)
 		t->off = RS_VCPU_SLEEPING;
 }
 
+/* A halt can't have begun before now. */
+static inline void rs_vcpu_halt_mark(struct rs_vcpu_time *t)
+{
+	t->left = 1;
+	t->halt_from = t->at;
+	t->base_asleep = t->ns[RS_VCPU_HALTED] + t->ns[RS_VCPU_BLOCKED];
+	t->base_wait = t->ns[RS_VCPU_WAIT];
+}
+
+/* A halt of halt_ns ends: of that time, what the thread slept, and what it was on a CPU. */
+static inline void rs_vcpu_halt_end(struct rs_vcpu_time *t, uint64_t halt_ns)
+{
+	uint64_t asleep = t->ns[RS_VCPU_HALTED] + t->ns[RS_VCPU_BLOCKED] - t->base_asleep;
+	uint64_t off = asleep + t->ns[RS_VCPU_WAIT] - t->base_wait;
+	uint64_t on = t->at - t->halt_from > off ? t->at - t->halt_from - off : 0;
+	uint64_t poll = halt_ns > off ? halt_ns - off : 0;
+
+	t->halted_ns += asleep < halt_ns ? asleep : halt_ns;
+	t->polled_ns += poll < on ? poll : on;
+	rs_vcpu_halt_mark(t);
+}
+
+/*
+ * Where KVM tells of no exit and no entry, but of returns to the VMM and of halts: nothing says
+ * when the guest runs, so GUEST, KERNEL and USER are one, and a sleep that was no halt may have
+ * been anywhere. What is known are halts, and waits for a CPU. The rest is UNKNOWN.
+ */
+static inline void rs_vcpu_doubt(struct rs_vcpu_time *t)
+{
+	uint64_t all = t->ns[RS_VCPU_UNKNOWN] + t->ns[RS_VCPU_GUEST] + t->ns[RS_VCPU_KERNEL] +
+		       t->ns[RS_VCPU_USER] + t->ns[RS_VCPU_POLL] + t->ns[RS_VCPU_HALTED] +
+		       t->ns[RS_VCPU_BLOCKED];
+
+	t->ns[RS_VCPU_GUEST] = 0;
+	t->ns[RS_VCPU_KERNEL] = 0;
+	t->ns[RS_VCPU_USER] = 0;
+	t->ns[RS_VCPU_BLOCKED] = 0;
+	t->ns[RS_VCPU_POLL] = t->polled_ns;
+	t->ns[RS_VCPU_HALTED] = t->halted_ns;
+	t->ns[RS_VCPU_UNKNOWN] = all - t->polled_ns - t->halted_ns;
+}
+
 /* kvm_exit. That it comes first tells that the guest ran until now. */
 static inline void rs_vcpu_exit(struct rs_vcpu_time *t, uint64_t now)
 {
@@ -138,6 +188,7 @@ static inline void rs_vcpu_exit(struct rs_vcpu_time *t, uint64_t now)
 		t->state = RS_VCPU_GUEST;
 	rs_vcpu_account(t, now);
 	t->seen = 1;
+	t->entered = 1;
 	t->state = RS_VCPU_KERNEL;
 	t->exit_at = t->at;
 	t->plain = 1;
@@ -161,6 +212,7 @@ static inline bool rs_vcpu_entry(struct rs_vcpu_time *t, uint64_t now, struct rs
 
 	rs_vcpu_account(t, now);
 	t->seen = 1;
+	t->entered = 1;
 	t->state = RS_VCPU_GUEST;
 	t->exit_at = 0;
 	if (!begin || now < begin)
@@ -186,6 +238,7 @@ static inline void rs_vcpu_user_exit(struct rs_vcpu_time *t, uint64_t now)
 	rs_vcpu_account(t, now);
 	t->seen = 1;
 	t->state = RS_VCPU_USER;
+	rs_vcpu_halt_mark(t);
 }
 
 /*
@@ -198,6 +251,7 @@ static inline void rs_vcpu_woken(struct rs_vcpu_time *t, uint64_t now, uint64_t 
 
 	rs_vcpu_between(t);
 	rs_vcpu_account(t, now);
+	rs_vcpu_halt_end(t, halt_ns);
 	if (!t->exit_at || t->state != RS_VCPU_KERNEL)
 		return;
 	kernel = t->ns[RS_VCPU_KERNEL] - t->base_kernel;

@@ -153,6 +153,44 @@ TEST(preempted_and_blocked)
 }
 
 /* A wake-up from before it left its CPU does not end this sleep. */
+/* A kernel that tells of no exit and no entry, as a KVM whose guests run in its emulator: only halts
+ * and waits for a CPU are known. */
+TEST(without_exits_and_entries_only_halts_and_waits_are_known)
+{
+	const struct rs_exits_vcpu *vcpu;
+	struct kit k;
+
+	kit_init(&k, &everything);
+	kit_thread(&k, 100, 101, "web", 0);
+	kit_user_exit(&k, 2000, 101, 2);
+	kit_off(&k, 2500, 101, 1); /* in the VMM or in KVM */
+	kit_wake(&k, 2900, 101);
+	kit_on(&k, 2930, 101);
+	kit_user_exit(&k, 3000, 101, 2);
+	kit_off(&k, 4000, 101, 1); /* a halt of 2000 from 3500 on */
+	kit_wake(&k, 5000, 101);
+	kit_on(&k, 5100, 101);
+	kit_put(&k, 5500, 101, "vcpu", "wakeup", { "waited", 1 }, { "halted", 2000 });
+	kit_put(&k, 6500, 101, "vcpu", "wakeup", { "waited", 0 }, { "halted", 300 });
+	kit_off(&k, 7000, 101, 0); /* preempted */
+	kit_on(&k, 7200, 101);
+	kit_thread(&k, 100, 102, "web", 1); /* another vCPU, of which less is known */
+	kit_off(&k, 7300, 102, 1);
+	kit_take(&k, true, 8000);
+	vcpu = kit_vcpu(&k, 101);
+	CHECK_EQ_U64(vcpu->ns[RS_VCPU_HALTED], 1000);
+	CHECK_EQ_U64(vcpu->ns[RS_VCPU_POLL], 500 + 400 + 300);
+	CHECK_EQ_U64(vcpu->ns[RS_VCPU_WAIT], 30 + 100 + 200);
+	CHECK_EQ_U64(vcpu->ns[RS_VCPU_GUEST] + vcpu->ns[RS_VCPU_KERNEL] + vcpu->ns[RS_VCPU_USER] +
+			     vcpu->ns[RS_VCPU_BLOCKED],
+		     0);
+	CHECK_EQ_U64(vcpu->ns[RS_VCPU_UNKNOWN], vcpu->wall_ns - 1000 - 1200 - 330);
+	vcpu = kit_vcpu(&k, 102);
+	CHECK_EQ_U64(vcpu->ns[RS_VCPU_UNKNOWN], vcpu->wall_ns);
+	CHECK_OK(rs_exits_check(&k.exits, 0));
+	kit_free(&k);
+}
+
 TEST(woken_before_it_slept)
 {
 	struct kit k;
