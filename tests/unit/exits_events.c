@@ -153,8 +153,8 @@ TEST(preempted_and_blocked)
 }
 
 /* A wake-up from before it left its CPU does not end this sleep. */
-/* A kernel that tells of no exit and no entry, as a KVM whose guests run in its emulator: only halts
- * and waits for a CPU are known. */
+/* Some kernels have no events of exits and entries, as those whose KVM runs guests in its emulator:
+ * only halts and waits for a CPU are known. */
 TEST(without_exits_and_entries_only_halts_and_waits_are_known)
 {
 	const struct rs_exits_vcpu *vcpu;
