@@ -61,7 +61,8 @@ struct run {
 	struct rs_source *source;
 	struct rs_sink *sink;
 	uint64_t opened_ns;
-	bool seen; /* any exit */
+	bool seen;   /* any exit */
+	bool chosen; /* one of a thread that was chosen */
 };
 
 /* ---- arguments ------------------------------------------------------------------------------ */
@@ -187,6 +188,17 @@ static void time_line(const struct rs_exits_show *show)
 	dprintf(show->fd, "%s.%03ld\n", text, now.tv_nsec / 1000000);
 }
 
+static bool any_chosen(const struct rs_exits_choice *choice, const struct rs_exits *exits)
+{
+	for (size_t i = 0; i < exits->n_rows; i++) {
+		const struct rs_exits_row *row = &exits->rows[i];
+
+		if (rs_exits_chosen(choice, row->vm, row->pid, row->tid, row->vcpu))
+			return true;
+	}
+	return false;
+}
+
 /* What came since the table before. */
 static struct rs_error *show_table(struct run *run)
 {
@@ -198,6 +210,7 @@ static struct rs_error *show_table(struct run *run)
 	if (err)
 		return err;
 	run->seen = run->seen || exits.n_rows;
+	run->chosen = run->chosen || any_chosen(&show->choice, &exits);
 	if (run->a->interval_ns)
 		time_line(show);
 	err = rs_exits_print(show, &exits);
@@ -265,17 +278,35 @@ static struct rs_error *finish(struct run *run)
 
 /* ---- what is said at the end ---------------------------------------------------------------- */
 
+/* What was asked for, and had no exits. */
+static void remark_none_chosen(const struct rs_exits_choice *choice)
+{
+	fputs("ringside exits: no exits were seen of ", stderr);
+	if (choice->tid)
+		fprintf(stderr, "thread %d", choice->tid);
+	else if (choice->n_tids)
+		fputs("these threads", stderr);
+	else if (choice->pid)
+		fprintf(stderr, "process %d", choice->pid);
+	if (choice->vm)
+		fprintf(stderr, "%sa VM whose name matches '%s'",
+			choice->scope == RS_EXITS_VM ? "" : " as ", choice->vm);
+	fputs(": does it run a vCPU? 'ringside top' lists the VMs\n", stderr);
+}
+
 static void remark_nothing(const struct run *run)
 {
 	const struct arguments *a = run->a;
 
-	if (a->quiet || run->seen)
+	if (a->quiet || run->chosen)
 		return;
-	if (!a->exits.user && rs_kvm_only_user_exits())
+	if (!run->seen && !a->exits.user && rs_kvm_only_user_exits())
 		fputs("ringside exits: this host's KVM works without VMX and SVM, and its "
 		      "tracepoint kvm_exit never fires: 'ringside exits --user' counts the returns "
 		      "to the VMM\n",
 		      stderr);
+	else if (a->exits.show.choice.scope != RS_EXITS_ALL)
+		remark_none_chosen(&a->exits.show.choice);
 	else
 		fputs("ringside exits: no exits were seen: is a VM running? 'ringside top' lists "
 		      "them\n",

@@ -11,6 +11,7 @@
 #include "analyze/aggregate.h"
 #include "cli/input.h"
 #include "cli/numbers.h"
+#include "cli/seen.h"
 #include "source/acrn.h"
 #include "view/acrn.h"
 #include "view/view.h"
@@ -190,6 +191,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (a->aggregate.value && !a->counting)
 			argp_error(state, "--sum goes with --count");
+		rs_cli_span(state, a->query.from_ns, a->query.to_ns);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -288,7 +290,7 @@ static bool cycles_only(const struct rs_input *input)
 	return input->foreign && !strcmp(input->clock->freq_from, RS_ACRN_FREQ_UNKNOWN);
 }
 
-static struct rs_error *show(const struct arguments *a, const struct rs_input *input)
+static struct rs_error *show(const struct arguments *a, const struct rs_input *input, bool *any)
 {
 	struct rs_view_options view = { .fd = STDOUT_FILENO,
 					.time = a->time,
@@ -298,6 +300,7 @@ static struct rs_error *show(const struct arguments *a, const struct rs_input *i
 					.limit = a->limit,
 					.stop = &rs_cli_stop };
 	struct rs_sink *sink = NULL;
+	struct rs_cli_seen seen;
 	struct rs_error *err = a->form == FORM_ACRN
 				       ? rs_acrn_sink_create(&view, a->acrn_formats, &sink)
 				       : forms[a->form].create(&view, &sink);
@@ -306,19 +309,46 @@ static struct rs_error *show(const struct arguments *a, const struct rs_input *i
 		return err;
 	if (a->form == FORM_TREE && input->trace)
 		tree_opening(input->trace);
-	err = rs_run(input->source, &a->query, sink, &rs_cli_stop);
+	rs_cli_seen_init(&seen, sink, &a->query);
+	err = rs_run(input->source, &a->query, &seen.sink, &rs_cli_stop);
+	*any = seen.any;
 	if (a->form == FORM_ACRN && !a->quiet)
 		omitted_remark(a, sink);
 	rs_view_sink_destroy(sink);
 	return err;
 }
 
+/* Of events that were selected, of which none is in a row: the arguments that --count and --sum
+ * name, beside what each event has. */
+static void no_rows_remark(const struct arguments *a)
+{
+	static const char *const of_each[] = { "probe", "vm", "vcpu", "cpu", "tid" };
+	const struct rs_aggregate *aggregate = &a->aggregate;
+	const char *before = "";
+
+	fprintf(stderr, "ringside print: no event of %s that was selected has the argument ",
+		a->input.path);
+	for (uint32_t i = 0; i <= aggregate->n_keys; i++) {
+		const char *key = i < aggregate->n_keys ? aggregate->keys[i] : aggregate->value;
+		size_t j = 0;
+
+		while (key && j < sizeof(of_each) / sizeof(of_each[0]) && strcmp(key, of_each[j]))
+			j++;
+		if (!key || j < sizeof(of_each) / sizeof(of_each[0]))
+			continue;
+		fprintf(stderr, "%s'%s'", before, key);
+		before = " and the argument ";
+	}
+	fputc('\n', stderr);
+}
+
 /* What was counted is shown though the trace is damaged further on: the error comes after. */
-static struct rs_error *count_events(const struct arguments *a, struct rs_source *source)
+static struct rs_error *count_events(const struct arguments *a, struct rs_source *source, bool *any)
 {
 	struct rs_query query = a->query;
 	const struct rs_partial *rows;
 	struct rs_error *err, *run_err;
+	struct rs_cli_seen seen;
 	struct rs_sink *sink;
 	uint64_t dropped;
 	size_t n;
@@ -328,10 +358,14 @@ static struct rs_error *count_events(const struct arguments *a, struct rs_source
 	err = rs_aggregate_sink_create(&query, &sink);
 	if (err)
 		return err;
-	run_err = rs_run(source, &query, sink, &rs_cli_stop);
+	rs_cli_seen_init(&seen, sink, &query);
+	run_err = rs_run(source, &query, &seen.sink, &rs_cli_stop);
+	*any = seen.any;
 	err = rs_aggregate_rows(sink, 0, &rows, &n, &dropped);
 	if (!err)
 		err = rs_rows_print(STDOUT_FILENO, a->form == FORM_JSON, &a->aggregate, rows, n);
+	if (!err && !a->quiet && seen.any && !n)
+		no_rows_remark(a);
 	if (!err && !run_err && dropped)
 		err = rs_error_create(RS_DAMAGED,
 				      "%llu events are not counted: there are more than %u rows",
@@ -382,9 +416,12 @@ static bool matches_any(const char *glob, const struct rs_input *input)
 	return input->foreign && catalogue_has(glob);
 }
 
-/* Behind what was read: only then is known what another tool's file has. */
-static void probes_remark(const struct arguments *a, const struct rs_input *input)
+/* Behind what was read: only then is known what another tool's file has. Returns whether there was
+ * anything to say. */
+static bool probes_remark(const struct arguments *a, const struct rs_input *input)
 {
+	bool said = false;
+
 	for (uint32_t i = 0; i < a->query.n_globs; i++) {
 		const char *glob = a->query.globs[i];
 
@@ -394,7 +431,37 @@ static void probes_remark(const struct arguments *a, const struct rs_input *inpu
 		if (input->trace)
 			fprintf(stderr, "; 'ringside list --trace %s' shows them", a->input.path);
 		fputc('\n', stderr);
+		said = true;
 	}
+	return said;
+}
+
+/* Names what selected no event at all. */
+static void selection_remark(const struct arguments *a)
+{
+	const struct rs_query *query = &a->query;
+	const struct {
+		bool given;
+		const char *name;
+	} parts[] = {
+		{ query->n_globs, "--probe" },	       { query->from_ns != INT64_MIN, "--from" },
+		{ query->to_ns != INT64_MAX, "--to" }, { query->cpus.some, "--cpus" },
+		{ query->vcpus.some, "--vcpus" },      { query->vm, "--vm" },
+	};
+	const char *before = " ";
+
+	if (rs_query_is_all(query))
+		return;
+	fprintf(stderr, "ringside print: no event of %s is selected by", a->input.path);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (!parts[i].given)
+			continue;
+		fprintf(stderr, "%s%s", before, parts[i].name);
+		before = " and ";
+	}
+	if (query->vm)
+		fprintf(stderr, " '%s'", query->vm);
+	fputc('\n', stderr);
 }
 
 int cmd_print(int argc, char **argv)
@@ -404,6 +471,7 @@ int cmd_print(int argc, char **argv)
 	struct arguments a = { .input.what = "trace" };
 	struct rs_input input = { 0 };
 	struct rs_error *err;
+	bool any = false;
 
 	rs_query_init(&a.query);
 	if (rs_cli_parse(&argp, argc, argv, &a))
@@ -416,9 +484,10 @@ int cmd_print(int argc, char **argv)
 		a.time = RS_TIME_TSC;
 	if (!a.quiet && input.trace)
 		remarks(input.trace);
-	err = a.counting ? count_events(&a, input.source) : show(&a, &input);
+	err = a.counting ? count_events(&a, input.source, &any) : show(&a, &input, &any);
 	if (!a.quiet) {
-		probes_remark(&a, &input);
+		if (!probes_remark(&a, &input) && !any && !rs_cli_stop)
+			selection_remark(&a);
 		rs_cli_input_remarks("print", &a.input, &input);
 	}
 	rs_input_close(&input);

@@ -120,6 +120,13 @@ int64_t rs_cli_seconds(const struct argp_state *state, const char *text)
 	return (int64_t)(value * 1e9 + (value < 0 ? -0.5 : 0.5));
 }
 
+void rs_cli_span(const struct argp_state *state, int64_t from_ns, int64_t to_ns)
+{
+	if (to_ns <= from_ns)
+		argp_error(state, "--to %.9g is not after --from %.9g: no time is between them",
+			   (double)to_ns / 1e9, (double)from_ns / 1e9);
+}
+
 uint32_t rs_cli_tids(const struct argp_state *state, const char *what, char *list, int *tids,
 		     uint32_t n, uint32_t max)
 {

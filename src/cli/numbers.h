@@ -39,6 +39,9 @@ uint64_t rs_cli_time(const struct argp_state *state, const char *what, const cha
 /* A moment in seconds from a trace's start, as in 1.25, in ns. */
 int64_t rs_cli_seconds(const struct argp_state *state, const char *text);
 
+/* Refuses a time to that is not after the time from: nothing is between them. */
+void rs_cli_span(const struct argp_state *state, int64_t from_ns, int64_t to_ns);
+
 /* Adds the threads of a list, "7,8", to the n that tids has; how many there are then: 1 to max. */
 uint32_t rs_cli_tids(const struct argp_state *state, const char *what, char *list, int *tids,
 		     uint32_t n, uint32_t max);

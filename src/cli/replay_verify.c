@@ -142,8 +142,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		argp_error(state, "which recording?");
 		break;
 	case ARGP_KEY_END:
-		if (a->to_ns <= a->from_ns)
-			argp_error(state, "--to is not after --from");
+		rs_cli_span(state, (int64_t)a->from_ns,
+			    a->to_ns == UINT64_MAX ? INT64_MAX : (int64_t)a->to_ns);
 		if (rs_script_replay_attaches(&a->replay))
 			argp_error(state, "--live here boots the recording's machine: no GDB");
 		if (a->replay.live && a->bytes > LIVE_BYTES_MAX)

@@ -83,6 +83,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case 'q':
 		a->quiet = true;
 		break;
+	case ARGP_KEY_END:
+		rs_cli_span(state, a->from_ns, a->to_ns);
+		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

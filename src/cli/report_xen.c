@@ -104,6 +104,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 			argp_error(state, "--xen goes without a trace");
 		if (!a->xen.wanted && a->duration_ns)
 			argp_error(state, "--duration goes with --xen");
+		rs_cli_span(state, a->from_ns, a->to_ns);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -89,6 +89,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case KEY_TO:
 		replay->to_ns = rs_cli_time(state, "--to", text, NS_PER_SEC);
 		break;
+	case ARGP_KEY_END:
+		if (replay->to_ns)
+			rs_cli_span(state, (int64_t)replay->from_ns, (int64_t)replay->to_ns);
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
