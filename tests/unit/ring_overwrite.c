@@ -174,7 +174,7 @@ TEST(last_is_marked_once_and_read_from_its_oldest)
 	CHECK_EQ_U64(rs_sbuf_attach(&c, &mem.ring, sizeof(mem.ring)), RS_SBUF_NO_MAGIC);
 }
 
-/* ACRN's log rings have flags 0, and a restarted hypervisor changes the magic and the head alone. */
+/* ACRN's log rings have flags 0; a restarted hypervisor changes the magic and the head alone. */
 TEST(a_last_ring_of_the_other_mode_is_read_from_head_to_tail)
 {
 	size_t bytes = sizeof(struct rs_sbuf) + 8u * 16;
