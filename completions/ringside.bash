@@ -6,7 +6,7 @@ _ringside_options()
 	case $1 in
 	run)
 		echo --vcpus --memory --timeout --record --handover --ring --poll --mask --sbuf --log --guest-log --last \
-			--strict-clock --json --quiet --mode --group --help
+			--strict-clock --json --quiet --mode --group --force --help
 		;;
 	print)
 		echo --json --tree --acrn --count --sum --wall --tsc --from --to --cpus --vcpus --vm --probe --limit \
@@ -14,23 +14,23 @@ _ringside_options()
 		;;
 	script)
 		echo --program --script --on --kvm --tracepoint --xen --classes --sbuf --create --keep --duration --buffer --tee --freq --xen-log --format --output --quiet --json --option --cpp --define --include --list \
-			--live --no-jitter --no-fast --seed --from --to --binary --compile --disassemble --mode --group --help
+			--live --no-jitter --no-fast --seed --from --to --binary --compile --disassemble --mode --group --force --help
 		;;
 	replay)
 		echo --output --kernel --initrd --append --guest-dir --exec --disk --snapshot --when --memory --shift --time --size --points --samples \
 			--program --script --option --cpp --define --include --list --live --no-jitter --no-fast --seed --from --to --binary \
-			--bytes --logs --back --gdb --json --quiet --mode --group --help
+			--bytes --logs --back --gdb --json --quiet --mode --group --force --help
 		;;
 	log)
 		echo --follow --output --size --files --last --poll --level --cpus --json --quiet --console \
 			--memory --mode --group --help
 		;;
 	list) echo --json --trace --help ;;
-	import) echo --output --format --freq --xen-log --quiet --mode --group --help ;;
+	import) echo --output --format --freq --xen-log --quiet --mode --group --force --help ;;
 	export) echo --to --output --format --freq --xen-log --quiet --mode --group --help ;;
 	record)
 		echo --kvm --tracepoint --xen --classes --sbuf --keep --create --exits --output --duration --buffer --poll --cpus --pid --tid --tids --vm --flight --when \
-			--memory --once --json --quiet --mode --group --help
+			--memory --once --json --quiet --mode --group --force --help
 		;;
 	report)
 		echo --pid --vcpu --alltids --tid --tids --vm --latency --hist --detail --time --top --than \

@@ -9,18 +9,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clear.h"
 #include "base/modes.h"
 
 #define INSIDE "ringside"
 
 /* ---- the directory -------------------------------------------------------------------------- */
 
-static struct rs_error *hold(const char *path, struct rs_folder *folder)
+static struct rs_error *hold(const char *path, int flags, struct rs_folder *folder)
 {
 	struct stat st;
 
 	*folder = RS_FOLDER_NONE;
-	folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
 	if (folder->fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return stat(path, &st)
 			       ? rs_error_create(RS_USAGE, "%s: there is no such directory", path)
@@ -40,7 +41,16 @@ static struct rs_error *hold(const char *path, struct rs_folder *folder)
 
 struct rs_error *rs_folder_open(const char *path, struct rs_folder *folder)
 {
-	struct rs_error *err = hold(path, folder);
+	struct rs_error *err = hold(path, 0, folder);
+
+	if (err)
+		rs_folder_close(folder);
+	return err;
+}
+
+struct rs_error *rs_folder_open_itself(const char *path, struct rs_folder *folder)
+{
+	struct rs_error *err = hold(path, O_NOFOLLOW, folder);
 
 	if (err)
 		rs_folder_close(folder);
@@ -49,10 +59,15 @@ struct rs_error *rs_folder_open(const char *path, struct rs_folder *folder)
 
 static struct rs_error *make_directory(const char *path)
 {
+	struct rs_error *err;
+
 	if (!mkdir(path, rs_modes_directory()))
 		return NULL;
 	if (errno != EEXIST)
 		return rs_error_errno(errno, "%s", path);
+	err = rs_clear_directory(path);
+	if (err)
+		return err;
 	if (rmdir(path)) /* fails unless it is empty */
 		return rs_error_create(
 			RS_USAGE, "%s exists already and is not empty: name a new directory", path);
@@ -65,7 +80,7 @@ struct rs_error *rs_folder_make(const char *path, struct rs_folder *folder)
 
 	*folder = RS_FOLDER_NONE;
 	if (!err)
-		err = hold(path, folder);
+		err = hold(path, 0, folder);
 	if (!err && rs_modes_apply(folder->fd, rs_modes_directory()))
 		err = rs_error_errno(errno, "%s: giving it its mode and group", path);
 	if (err)

@@ -27,7 +27,9 @@ struct rs_folder {
 
 /* Opens one that is there. RS_USAGE: it is not, or is a file. */
 struct rs_error *rs_folder_open(const char *path, struct rs_folder *folder);
-/* Makes one. RS_USAGE: it is there, and is not empty. */
+/* The same, but the path is no link. */
+struct rs_error *rs_folder_open_itself(const char *path, struct rs_folder *folder);
+/* Makes one. RS_USAGE: it is there, is not empty, and may not be emptied (clear.h). */
 struct rs_error *rs_folder_make(const char *path, struct rs_folder *folder);
 /* Opens one, or makes it if it is not there. */
 struct rs_error *rs_folder_open_or_make(const char *path, struct rs_folder *folder);

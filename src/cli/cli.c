@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clear.h"
 #include "base/modes.h"
 #include "base/utf8.h"
 #include "cli/numbers.h"
@@ -114,7 +115,7 @@ int rs_cli_parse(const struct argp *argp, int argc, char **argv, void *input)
 
 /* ---- who may read what is written ----------------------------------------------------------- */
 
-enum { KEY_MODE = 0x7000, KEY_GROUP };
+enum { KEY_MODE = 0x7000, KEY_GROUP, KEY_FORCE };
 
 static const struct argp_option modes_options[] = {
 	{ "mode", KEY_MODE, "MODE", 0,
@@ -183,15 +184,53 @@ static error_t parse_modes(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
+static const struct argp modes_argp = { modes_options, parse_modes, NULL, NULL, NULL, NULL, NULL };
+
 int rs_cli_parse_writer(const struct argp *argp, int argc, char **argv, void *input)
 {
-	static const struct argp modes = {
-		modes_options, parse_modes, NULL, NULL, NULL, NULL, NULL
-	};
 	/* Without a parser of its own, the first child gets its input. */
 	const struct argp_child children[] = { { argp, 0, NULL, 0 },
-					       { &modes, 0, NULL, 0 },
+					       { &modes_argp, 0, NULL, 0 },
 					       { 0 } };
+
+	return rs_cli_parse(&(struct argp){ .children = children }, argc, argv, input);
+}
+
+/* ---- what may be replaced ------------------------------------------------------------------- */
+
+static const struct argp_option force_options[] = {
+	{ "force", KEY_FORCE, NULL, 0,
+	  "Replace the output directory if it is a trace or a recording, with no other file in it",
+	  90 },
+	{ 0 },
+};
+
+static error_t parse_force(int key, char *text, struct argp_state *state)
+{
+	static const struct rs_clear_kind ours[] = {
+		{ "trace", "ringside/state",
+		  "metadata stream_* ringside/state ringside/describe ringside/index "
+		  "ringside/new" },
+		{ "recording", "recording.json",
+		  "recording.json recording.json.new kernel initrd log disk snapshot console" },
+	};
+
+	(void)text;
+	(void)state;
+	if (key != KEY_FORCE)
+		return ARGP_ERR_UNKNOWN;
+	rs_clear_allow(ours, sizeof(ours) / sizeof(ours[0]));
+	return 0;
+}
+
+int rs_cli_parse_maker(const struct argp *argp, int argc, char **argv, void *input)
+{
+	static const struct argp force = {
+		force_options, parse_force, NULL, NULL, NULL, NULL, NULL
+	};
+	const struct argp_child children[] = {
+		{ argp, 0, NULL, 0 }, { &modes_argp, 0, NULL, 0 }, { &force, 0, NULL, 0 }, { 0 }
+	};
 
 	return rs_cli_parse(&(struct argp){ .children = children }, argc, argv, input);
 }

@@ -66,6 +66,8 @@ struct rs_error *rs_cli_confine(enum rs_confine_work work);
 int rs_cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 /* The same of a verb that writes files: with --mode and --group, which say who may read them. */
 int rs_cli_parse_writer(const struct argp *argp, int argc, char **argv, void *input);
+/* The same of a verb that makes a trace or a recording: with --force, too, which replaces one. */
+int rs_cli_parse_maker(const struct argp *argp, int argc, char **argv, void *input);
 
 /* A row of a verb's table: what its argument can be. */
 struct rs_cli_row {

@@ -109,7 +109,7 @@ int cmd_import(int argc, char **argv)
 	struct rs_error *err;
 	bool in_part;
 
-	if (rs_cli_parse_writer(&argp, argc, argv, &a))
+	if (rs_cli_parse_maker(&argp, argc, argv, &a))
 		return RS_EXIT_USAGE;
 	rs_cli_catch_stop();
 	err = rs_cli_input_open(&a.input, &input);

@@ -196,7 +196,7 @@ int cmd_record(int argc, char **argv)
 		children[i].argp = kinds[i]->argp;
 	r->common = &a.common;
 	r->command = rs_cli_command(argc, argv);
-	if (rs_cli_parse_writer(&argp, argc, argv, &a)) {
+	if (rs_cli_parse_maker(&argp, argc, argv, &a)) {
 		free(r->command);
 		return RS_EXIT_USAGE;
 	}

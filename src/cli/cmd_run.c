@@ -618,7 +618,7 @@ int cmd_run(int argc, char **argv)
 	int code, trace_code;
 	bool ran;
 
-	if (rs_cli_parse_writer(&argp, argc, argv, &a))
+	if (rs_cli_parse_maker(&argp, argc, argv, &a))
 		return RS_EXIT_USAGE;
 	defaults_fill(&a);
 	catch_stop();

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/script_run.h"
 
@@ -24,8 +23,9 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Run a program in D over a trace, live, or in a replay.\v"
-	"ARG are the program's $1, $2, ... Without --on, a first ARG that is a directory is the "
-	"trace. A program of BEGIN, END and ticks alone needs none. ringside-d(7) is the "
+	"ARG are the program's $1, $2, ... Without --on, a first ARG that is a directory, or "
+	"a file that print shows, is the trace. A program of BEGIN, END and ticks alone needs "
+	"none. ringside-d(7) is the "
 	"language.\n\n"
 	"Examples:\n"
 	"  ringside script -n 'vmm:vcpu::exit { @[stringof(args.reason)] = count(); }' trace\n"
@@ -49,7 +49,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case KEY_ON:
 		if (a->on.n == RS_CLI_INPUTS_MAX)
 			argp_error(state, "more than %u of --on", RS_CLI_INPUTS_MAX);
-		rs_cli_word_add(state, &a->on, text);
+		rs_cli_word_add(state, &a->on, rs_cli_path(text));
 		break;
 	case 'o':
 		a->output = text;
@@ -72,19 +72,17 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-/* Without --on, a first argument that is a directory is the trace; behind --sbuf, those that are
- * rings are more of them. */
+/* Without --on, a first argument that is a directory or a trace file is the trace, and any is where
+ * --format says of which format; behind --sbuf, those that are rings are more of them. */
 static void find_trace(struct rs_script_run *a)
 {
 	struct rs_cli_words *args = &a->program.args;
-	struct stat stat_of;
 	uint32_t n = 0;
 
 	if (rs_script_live_wanted(&a->live)) {
 		n = rs_script_live_rings(&a->live, args->at, args->n);
-	} else if (!a->on.n && args->n && !stat(args->at[0], &stat_of) &&
-		   S_ISDIR(stat_of.st_mode)) {
-		a->on.at[a->on.n++] = args->at[0];
+	} else if (!a->on.n && args->n && (a->input.format || rs_input_is(args->at[0]))) {
+		a->on.at[a->on.n++] = rs_cli_path(args->at[0]);
 		n = 1;
 	}
 	args->n -= n;
@@ -104,7 +102,7 @@ int cmd_script(int argc, char **argv)
 	char *command;
 	int status;
 
-	if (rs_cli_parse_writer(&argp, argc, argv, &a))
+	if (rs_cli_parse_maker(&argp, argc, argv, &a))
 		return RS_EXIT_USAGE;
 	rs_cli_catch_stop();
 	command = rs_cli_command(argc, argv);

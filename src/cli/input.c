@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli.h"
 #include "cli/numbers.h"
@@ -23,6 +24,11 @@ static const struct argp_option options[] = {
 	  3 },
 	{ 0 },
 };
+
+const char *rs_cli_path(const char *text)
+{
+	return strcmp(text, "-") ? text : "/dev/stdin";
+}
 
 void rs_cli_one(const struct argp_state *state, const char *what, const char *text,
 		const char **path)
@@ -48,7 +54,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		input->format = text;
 		break;
 	case ARGP_KEY_ARG:
-		rs_cli_one(state, input->what, text, &input->path);
+		rs_cli_one(state, input->what, rs_cli_path(text), &input->path);
 		break;
 	case ARGP_KEY_END:
 		if (!input->path && input->what)

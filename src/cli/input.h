@@ -20,6 +20,9 @@ struct rs_cli_input {
  * verb itself does. */
 extern const struct argp rs_cli_input_argp;
 
+/* The path that an argument names: "-" is standard input. */
+const char *rs_cli_path(const char *text);
+
 /* Takes `text` for *path: "one trace, please" where there was one. */
 void rs_cli_one(const struct argp_state *state, const char *what, const char *text,
 		const char **path);

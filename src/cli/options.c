@@ -37,6 +37,7 @@ static const struct conflict {
 	  "pid vcpu alltids tid tids vm latency hist detail time top than user" },
 	{ "report interrupts", "by", "interval" },
 	{ "record", "vm", "pid tid tids" },
+	{ "record", "force", "flight" },
 	{ "script", "list", "compile disassemble json output" },
 	{ "script", "on", "kvm tracepoint xen sbuf" },
 	{ "replay run", "list", "json output" },

@@ -343,7 +343,7 @@ int replay_record(int argc, char **argv)
 	int status;
 
 	r.made.command = rs_cli_command(argc, argv);
-	if (rs_cli_parse_writer(&argp, argc, argv, &a)) {
+	if (rs_cli_parse_maker(&argp, argc, argv, &a)) {
 		rs_recording_deinit(&r.made);
 		return RS_EXIT_USAGE;
 	}

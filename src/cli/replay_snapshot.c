@@ -213,7 +213,7 @@ int replay_snapshot(int argc, char **argv)
 	struct rs_error *err;
 
 	s.made.command = rs_cli_command(argc, argv);
-	if (rs_cli_parse_writer(&argp, argc, argv, &s)) {
+	if (rs_cli_parse_maker(&argp, argc, argv, &s)) {
 		rs_recording_deinit(&s.made);
 		return RS_EXIT_USAGE;
 	}

@@ -102,6 +102,27 @@ static struct rs_error *by_magic(const char *path, const struct opened *opened,
 			       path);
 }
 
+bool rs_input_is(const char *path)
+{
+	const struct rs_importer *importer = NULL;
+	struct opened opened;
+	struct rs_error *err;
+	struct stat st;
+
+	if (stat(path, &st))
+		return false;
+	if (!S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode);
+	err = open_head(path, &opened);
+	if (err) {
+		rs_error_free(err);
+		return false;
+	}
+	rs_error_free(by_magic(path, &opened, &importer));
+	close(opened.fd);
+	return importer != NULL;
+}
+
 static struct rs_error *no_use(const char *path)
 {
 	return rs_error_create(RS_USAGE,

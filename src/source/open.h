@@ -25,6 +25,9 @@ struct rs_error *rs_open_with(const char *path, const char *format,
 			      const struct rs_foreign_options *options, struct rs_input *input);
 void rs_input_close(struct rs_input *input); /* also one of zero bytes */
 
+/* Whether a path is a directory, or a file of a format whose first bytes say so. */
+bool rs_input_is(const char *path);
+
 /* Whether its events are of Xen's records. */
 bool rs_input_is_xen(const struct rs_input *input);
 
