@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NS_EARLY     (INT64_C(1) << 26) /* 19 ms were seen, of a Xen in an emulator */
 #define VIEWS_RECORD 4 /* the most that one record makes: what was held, and itself */
 
 /* rs_view_xen() counts on the order. */
@@ -97,24 +98,37 @@ static void emit(struct rs_xen_events *x, const struct rs_event *event, struct r
 	emit_slot(x, &x->slots[x->n], event, vcpu, tsc, cpu);
 }
 
-/* A time of Xen's in ns has 32 bits, and is short of what did not fit; when it began tells the
- * rest. */
-static void time_complete(const struct rs_xen_events *x, uint8_t *at, uint64_t since, uint64_t tsc)
+/* How long a vcpu is in its state by the trace, in ns; -1: unknown. */
+static int64_t lasted(const struct rs_xen_events *x, uint64_t since, uint64_t tsc)
 {
-	uint64_t ns, whole;
-
 	if (!since || since <= x->lost_tsc || !x->freq_known || tsc < since)
-		return;
-	whole = (uint64_t)((unsigned __int128)(tsc - since) * x->clock->ns_mult >> RS_CLOCK_SHIFT);
+		return -1;
+	return (int64_t)((unsigned __int128)(tsc - since) * x->clock->ns_mult >> RS_CLOCK_SHIFT);
+}
+
+/*
+ * Completes a time of Xen's, of which the record has the low 32 bits: `now - state_entry_time` in
+ * xen/common/sched/core.c. The trace says how long it was about, so how often it wrapped. It is
+ * below 0 where another CPU changed the state after this one had read `now` and before it had the
+ * lock; a vcpu that runs was put there by this CPU, so that is so only shortly after a change that
+ * the trace has.
+ */
+static void time_complete(uint8_t *at, int64_t whole, bool waits)
+{
+	int64_t ns;
+
 	memcpy(&ns, at, sizeof(ns));
 	if (whole > ns && whole >> 32)
-		ns += (whole - ns + (UINT64_C(1) << 31)) >> 32 << 32;
+		ns += (whole - ns + (INT64_C(1) << 31)) >> 32 << 32;
+	else if (ns <= UINT32_MAX && ns > UINT32_MAX - NS_EARLY &&
+		 (whole < 0 ? waits : !(whole >> 31)))
+		ns -= INT64_C(1) << 32;
 	memcpy(at, &ns, sizeof(ns));
 }
 
 /* ---- switches in two steps ------------------------------------------------------------------ */
 
-/* Payload of on-cpu and off-cpu: u32 domain, u32 vcpu, u64 run or wait time, u64 slice. */
+/* Payload of on-cpu and off-cpu: u32 domain, u32 vcpu, s64 run or wait time, s64 slice. */
 #define TIME_AT 8
 
 /* What was held, now that its vcpu is known. */
@@ -127,14 +141,15 @@ static void emit_held(struct rs_xen_events *x, struct pcpu *p, enum held which,
 	};
 	struct rs_xen_slot *slot = &x->slots[x->n];
 	const uint32_t *words = p->held[which].words;
-	uint64_t times[2] = { words[1], words[2] };
+	int64_t times[2] = { words[1], (int32_t)words[2] };
 	uint32_t who[2] = { words[0], (uint32_t)vcpu->vcpu };
 
 	slot->record = p->held[which];
 	memcpy(slot->payload, who, sizeof(who));
 	memcpy(slot->payload + TIME_AT, times, sizeof(times));
-	time_complete(x, slot->payload + TIME_AT,
-		      which == HELD_PREV ? vcpu->running_tsc : vcpu->runnable_tsc, tsc);
+	time_complete(slot->payload + TIME_AT,
+		      lasted(x, which == HELD_PREV ? vcpu->running_tsc : vcpu->runnable_tsc, tsc),
+		      which == HELD_NEXT);
 	p->is_held[which] = false;
 	emit(x, rs_xen_event(&x->decoder, symbols[which][words[0] == RS_XEN_DOM_IDLE]), vcpu, tsc,
 	     cpu);
@@ -145,12 +160,15 @@ static void emit_unmatched(struct rs_xen_events *x, struct pcpu *p, enum held wh
 			   uint32_t cpu)
 {
 	struct rs_xen_slot *slot = &x->slots[x->n];
+	const struct rs_event *event;
 
 	if (!p->is_held[which])
 		return;
 	p->is_held[which] = false;
 	slot->record = p->held[which];
-	emit(x, rs_xen_decode(&x->decoder, &slot->record, tsc, slot->payload), p->now, tsc, cpu);
+	event = rs_xen_decode(&x->decoder, &slot->record, tsc, slot->payload);
+	time_complete(slot->payload + event->fields[1].offset, -1, which == HELD_NEXT);
+	emit(x, event, p->now, tsc, cpu);
 }
 
 static void hold(struct rs_xen_events *x, struct pcpu *p, enum held which,
@@ -240,15 +258,15 @@ static bool on_sched(struct rs_xen_events *x, struct pcpu *p, struct rs_xen_slot
 		return false;
 	case RS_XEN_SWITCH_PREV << 3 | 3:
 		p->now = rs_xen_vcpus_find(&x->vcpus, words[0], words[1]);
-		time_complete(x, time, p->now->running_tsc, tsc);
+		time_complete(time, lasted(x, p->now->running_tsc, tsc), false);
 		break;
 	case RS_XEN_SWITCH_NEXT << 3 | 4:
 		p->now = rs_xen_vcpus_find(&x->vcpus, words[0], words[1]);
-		time_complete(x, time, p->now->runnable_tsc, tsc);
+		time_complete(time, lasted(x, p->now->runnable_tsc, tsc), true);
 		break;
 	case RS_XEN_SWITCH_CONTINUE << 3 | 4:
 		p->now = rs_xen_vcpus_find(&x->vcpus, words[0], words[1]);
-		time_complete(x, time, p->now->running_tsc, tsc);
+		time_complete(time, lasted(x, p->now->running_tsc, tsc), false);
 		break;
 	case RS_XEN_CONTINUE_RUNNING << 3 | 1:
 		p->now = rs_xen_vcpus_find(&x->vcpus, words[0] >> 16, words[0] & 0xffff);
