@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <grp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #define NS_PER_SEC UINT64_C(1000000000)
 
 volatile bool rs_cli_stop;
+static volatile bool pipe_closed; /* standard output's reader has gone */
 
 static int exit_code(enum rs_code code)
 {
@@ -62,7 +64,8 @@ int rs_cli_fail(const char *verb, struct rs_error *err)
 
 	if (!err)
 		return RS_EXIT_OK;
-	rs_cli_say(verb, rs_error_text(err));
+	if (!pipe_closed || !strstr(rs_error_text(err), strerror(EPIPE)))
+		rs_cli_say(verb, rs_error_text(err));
 	code = exit_code(rs_error_code(err));
 	rs_error_free(err);
 	return code;
@@ -266,6 +269,38 @@ uint64_t rs_cli_now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+/* SIGPIPE comes to the thread that writes, before its write() fails. Async-signal-safe. */
+static void on_pipe(int signal_number)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO };
+	int saved = errno;
+
+	(void)signal_number;
+	if (poll(&out, 1, 0) > 0 && out.revents & POLLERR) {
+		pipe_closed = true;
+		rs_cli_stop = true;
+	}
+	errno = saved;
+}
+
+void rs_cli_catch_pipe(void)
+{
+	struct sigaction action = { .sa_handler = on_pipe, .sa_flags = SA_RESTART };
+
+	sigaction(SIGPIPE, &action, NULL);
+}
+
+bool rs_cli_pipe_closed(void)
+{
+	return pipe_closed;
+}
+
+int rs_cli_pipe_status(int status)
+{
+	fflush(stdout);
+	return pipe_closed ? RS_EXIT_PIPE : status;
 }
 
 static void on_stop(int signal_number)

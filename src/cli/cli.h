@@ -20,7 +20,8 @@ enum rs_exit {
 	RS_EXIT_OK = 0,
 	RS_EXIT_FAILED = 1,
 	RS_EXIT_USAGE = 2,
-	RS_EXIT_PARTIAL = 3, /* a result, but losses or damage, stated */
+	RS_EXIT_PARTIAL = 3,	 /* a result, but losses or damage, stated */
+	RS_EXIT_PIPE = 128 + 13, /* nobody reads standard output any more: SIGPIPE */
 };
 
 /* argv[0] is the verb. Each returns an enum rs_exit. */
@@ -84,6 +85,20 @@ struct rs_error *rs_cli_check_ids(int pid, const int *tids, size_t n_tids);
 
 /* CLOCK_MONOTONIC. */
 uint64_t rs_cli_now_ns(void);
+
+/*
+ * Takes over SIGPIPE. A closed pipe or socket is an error of write(), with a message. When it is
+ * standard output whose reader has gone, as in `ringside print TRACE | head`, nobody is left to
+ * write for: rs_cli_stop is set, and the verb ends what it does as after Ctrl-C.
+ */
+void rs_cli_catch_pipe(void);
+
+/* Whether standard output's reader has gone: what is remarked behind the output is left out. */
+bool rs_cli_pipe_closed(void);
+
+/* The exit status of a verb that ended with `status`: that of SIGPIPE, as a shell shows it, where
+ * standard output's reader had gone. */
+int rs_cli_pipe_status(int status);
 
 /* Set by SIGINT and SIGTERM after rs_cli_catch_stop(); a second signal ends at once. */
 extern volatile bool rs_cli_stop;

@@ -485,7 +485,7 @@ int cmd_print(int argc, char **argv)
 	if (!a.quiet && input.trace)
 		remarks(input.trace);
 	err = a.counting ? count_events(&a, input.source, &any) : show(&a, &input, &any);
-	if (!a.quiet) {
+	if (!a.quiet && !rs_cli_pipe_closed()) {
 		if (!probes_remark(&a, &input) && !any && !rs_cli_stop)
 			selection_remark(&a);
 		rs_cli_input_remarks("print", &a.input, &input);

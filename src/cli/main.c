@@ -2,7 +2,6 @@
 /* The command: one table of verbs feeds dispatch and help. */
 #include "cli/cli.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -94,7 +93,7 @@ int main(int argc, char **argv)
 {
 	const struct verb *verb;
 
-	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), with a message */
+	rs_cli_catch_pipe();
 	files_allow();
 	if (argc < 2) {
 		usage(stderr);
@@ -105,7 +104,7 @@ int main(int argc, char **argv)
 		return RS_EXIT_OK;
 	}
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-		return help(argc - 1, argv + 1);
+		return rs_cli_pipe_status(help(argc - 1, argv + 1));
 	verb = find(argv[1]);
-	return verb ? verb->run(argc - 1, argv + 1) : unknown(argv[1]);
+	return verb ? rs_cli_pipe_status(verb->run(argc - 1, argv + 1)) : unknown(argv[1]);
 }

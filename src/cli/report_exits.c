@@ -169,6 +169,8 @@ static struct rs_error *show(const struct arguments *a, struct rs_sink *sink,
 	err = rs_error_first(err, run_err);
 	if (err)
 		return err;
+	if (rs_cli_pipe_closed())
+		return NULL;
 	remark_nothing(a, &exits);
 	if (exits.lost || exits.dropped) {
 		fprintf(stderr,

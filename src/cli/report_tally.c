@@ -160,6 +160,8 @@ static struct rs_error *show(struct rs_tally_show *show, const char *verb, struc
 		return err;
 	for (size_t i = 0; i < tally.n_rows; i++)
 		any |= tally.rows[i].kind == show->kind;
+	if (rs_cli_pipe_closed())
+		return NULL;
 	if (!any && !quiet)
 		fprintf(stderr, "ringside %s: %s has nothing of this\n", verb, show->trace);
 	if (tally.lost || tally.refused || tally.contradictions) {

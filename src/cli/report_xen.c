@@ -177,6 +177,8 @@ static void remarks(const struct shown *s, int *code)
 {
 	const char *report = s->what->report;
 
+	if (rs_cli_pipe_closed())
+		return;
 	if (s->lost || s->losses) {
 		fprintf(stderr, "ringside report %s: incomplete: %llu records were lost\n", report,
 			(unsigned long long)s->lost);

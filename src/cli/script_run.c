@@ -212,7 +212,7 @@ static int status_of(const struct rs_script_run *a, const struct rs_script *scri
 {
 	bool missing = rs_script_live_report(&a->live);
 
-	if (rs_script_lost(script))
+	if (rs_script_lost(script) && !rs_cli_pipe_closed())
 		fprintf(stderr,
 			"ringside %s: %llu records were lost before they reached the program\n",
 			a->verb, (unsigned long long)rs_script_lost(script));
@@ -367,7 +367,7 @@ int rs_script_run(struct rs_script_run *a)
 		err = open_inputs(a);
 	if (!err)
 		err = compile_and_run(a, text, len, &status);
-	if (!a->list && !a->compile && !a->disassemble)
+	if (!a->list && !a->compile && !a->disassemble && !rs_cli_pipe_closed())
 		remarks(a);
 	rs_cli_inputs_close(&a->inputs);
 	rs_script_live_close(&a->live);
