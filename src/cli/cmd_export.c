@@ -37,7 +37,8 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Write a trace in another tool's format.\v"
-	"TRACE is a trace directory, or a file that ringside import knows.\n\n"
+	"TRACE is a trace directory, or a file that ringside import knows; several are written as "
+	"one, on one timeline.\n\n"
 	"Exit codes: 0 done; 1 failed; 2 wrong use; 3 done, but events were left out or lost, or "
 	"the trace is damaged.\n\n"
 	"Example:\n"
@@ -132,7 +133,7 @@ static struct rs_error *convert(const struct arguments *a, struct rs_input *inpu
 int cmd_export(int argc, char **argv)
 {
 	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 }, { 0 } };
-	static const struct argp argp = { options,	parse, "TRACE -o FILE", doc, children,
+	static const struct argp argp = { options,	parse, "TRACE... -o FILE", doc, children,
 					  list_formats, NULL };
 	struct arguments a = { .input = { .what = "trace", .writes = true } };
 	struct rs_input input = { 0 };

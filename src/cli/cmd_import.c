@@ -105,7 +105,7 @@ int cmd_import(int argc, char **argv)
 	};
 	struct rs_store_summary sum = { 0 };
 	struct rs_input input = { 0 };
-	struct arguments a = { .input = { .what = "file", .writes = true } };
+	struct arguments a = { .input = { .what = "file", .one = true, .writes = true } };
 	struct rs_error *err;
 	bool in_part;
 

@@ -88,13 +88,15 @@ static const struct argp_option options[] = {
 };
 
 static const char doc[] =
-	"Show a trace: a directory, or a file that ringside import knows.\v"
+	"Show a trace: a directory, or a file that ringside import knows. Several are shown on one "
+	"timeline.\v"
 	"Losses stand where they happened, as PROVIDER:trace::records-lost. A trace that is "
 	"damaged or cut is shown as far as it is valid; the place is told, and the exit code is "
 	"3.\n\n"
 	"Examples:\n"
 	"  ringside print --tree build/demo/trace\n"
 	"  ringside print -p 'vmm:vcpu::exit' trace\n"
+	"  ringside print guest.trace kvm.trace\n"
 	"  ringside print -p 'vmm:vcpu::exit' --count vcpu,reason trace\n"
 	"  ringside print --json trace | jq -c 'select(.args.reason == \"io\")'\n";
 
@@ -284,10 +286,16 @@ static void omitted_remark(const struct arguments *a, const struct rs_sink *sink
 			a->input.path, omitted.lines);
 }
 
-/* Whether the file does not say how long a cycle is, and nobody else did. */
+/* Whether a file does not say how long a cycle is, and nobody else did. */
 static bool cycles_only(const struct rs_input *input)
 {
-	return input->foreign && !strcmp(input->clock->freq_from, RS_ACRN_FREQ_UNKNOWN);
+	const struct rs_input *part;
+
+	for (uint32_t i = 0; (part = rs_input_part(input, i)); i++) {
+		if (part->foreign && !strcmp(part->clock->freq_from, RS_ACRN_FREQ_UNKNOWN))
+			return true;
+	}
+	return false;
 }
 
 static struct rs_error *show(const struct arguments *a, const struct rs_input *input, bool *any)
@@ -299,6 +307,7 @@ static struct rs_error *show(const struct arguments *a, const struct rs_input *i
 					.streams = streams_shown(input, &a->query) > 1,
 					.limit = a->limit,
 					.stop = &rs_cli_stop };
+	const struct rs_input *part;
 	struct rs_sink *sink = NULL;
 	struct rs_cli_seen seen;
 	struct rs_error *err = a->form == FORM_ACRN
@@ -307,8 +316,10 @@ static struct rs_error *show(const struct arguments *a, const struct rs_input *i
 
 	if (err)
 		return err;
-	if (a->form == FORM_TREE && input->trace)
-		tree_opening(input->trace);
+	for (uint32_t i = 0; a->form == FORM_TREE && (part = rs_input_part(input, i)); i++) {
+		if (part->trace)
+			tree_opening(part->trace);
+	}
 	rs_cli_seen_init(&seen, sink, &a->query);
 	err = rs_run(input->source, &a->query, &seen.sink, &rs_cli_stop);
 	*any = seen.any;
@@ -407,13 +418,17 @@ static bool matches_any(const char *glob, const struct rs_input *input)
 {
 	const struct rs_schema *last = NULL;
 	const struct rs_stream *stream;
+	const struct rs_input *part;
+	bool foreign = false;
 
 	for (uint32_t i = 0; (stream = rs_input_stream(input, i)); i++) {
 		if (stream->schema != last && schema_has(stream->schema, glob))
 			return true;
 		last = stream->schema;
 	}
-	return input->foreign && catalogue_has(glob);
+	for (uint32_t i = 0; (part = rs_input_part(input, i)); i++)
+		foreign |= part->foreign != NULL;
+	return foreign && catalogue_has(glob);
 }
 
 /* Behind what was read: only then is known what another tool's file has. Returns whether there was
@@ -467,9 +482,10 @@ static void selection_remark(const struct arguments *a)
 int cmd_print(int argc, char **argv)
 {
 	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 }, { 0 } };
-	static const struct argp argp = { options, parse, "TRACE", doc, children, NULL, NULL };
+	static const struct argp argp = { options, parse, "TRACE...", doc, children, NULL, NULL };
 	struct arguments a = { .input.what = "trace" };
 	struct rs_input input = { 0 };
+	const struct rs_input *part;
 	struct rs_error *err;
 	bool any = false;
 
@@ -482,8 +498,10 @@ int cmd_print(int argc, char **argv)
 		return rs_cli_fail("print", err);
 	if (cycles_only(&input) && a.time == RS_TIME_START)
 		a.time = RS_TIME_TSC;
-	if (!a.quiet && input.trace)
-		remarks(input.trace);
+	for (uint32_t i = 0; !a.quiet && (part = rs_input_part(&input, i)); i++) {
+		if (part->trace)
+			remarks(part->trace);
+	}
 	err = a.counting ? count_events(&a, input.source, &any) : show(&a, &input, &any);
 	if (!a.quiet && !rs_cli_pipe_closed()) {
 		if (!probes_remark(&a, &input) && !any && !rs_cli_stop)

@@ -72,9 +72,8 @@ static const struct report *find(const char *name)
 
 int cmd_report(int argc, char **argv)
 {
-	static const struct argp argp = {
-		NULL, parse, "NAME TRACE", doc, NULL, list_reports, NULL
-	};
+	static const struct argp argp = { NULL,		parse, "NAME TRACE...", doc, NULL,
+					  list_reports, NULL };
 	const struct report *report = argc > 1 ? find(argv[1]) : NULL;
 	char name[64];
 

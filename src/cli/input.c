@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/input.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 #include "cli/numbers.h"
-#include "source/shift.h"
 
 #define FREQ_HZ_MIN 1000000
 #define FREQ_HZ_MAX 1000000000000
@@ -38,6 +38,25 @@ void rs_cli_one(const struct argp_state *state, const char *what, const char *te
 	*path = text;
 }
 
+bool rs_cli_input_add(struct rs_cli_input *input, const char *path)
+{
+	size_t at;
+
+	if (input->n == RS_INPUTS_MAX)
+		return false;
+	input->paths[input->n++] = path;
+	if (input->n == 1) {
+		input->path = path;
+		return true;
+	}
+	if (input->n == 2)
+		snprintf(input->several, sizeof(input->several), "%s", input->path);
+	input->path = input->several;
+	at = strlen(input->several);
+	snprintf(input->several + at, sizeof(input->several) - at, ", %s", path);
+	return true;
+}
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct rs_cli_input *input = state->input;
@@ -54,7 +73,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		input->format = text;
 		break;
 	case ARGP_KEY_ARG:
-		rs_cli_one(state, input->what, rs_cli_path(text), &input->path);
+		if (input->one)
+			rs_cli_one(state, input->what, text, &input->path);
+		if (!rs_cli_input_add(input, rs_cli_path(text)))
+			argp_error(state, "more than %u traces", RS_INPUTS_MAX);
 		break;
 	case ARGP_KEY_END:
 		if (!input->path && input->what)
@@ -68,142 +90,46 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 const struct argp rs_cli_input_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
 
-static struct rs_error *confine(const struct rs_cli_input *from)
-{
-	return rs_cli_confine(from->writes ? RS_CONFINE_WRITER : RS_CONFINE_READER);
-}
-
 struct rs_error *rs_cli_input_open(const struct rs_cli_input *from, struct rs_input *input)
 {
-	struct rs_error *err = confine(from);
+	struct rs_error *err = rs_cli_confine(from->writes ? RS_CONFINE_WRITER : RS_CONFINE_READER);
 
-	return err ? err : rs_open_with(from->path, from->format, &from->foreign, input);
+	return err ? err
+		   : rs_open_several(from->paths, from->n, from->format, &from->foreign, input);
 }
 
-/* ---- several ------------------------------------------------------------------------------ */
-
-/* How much later each began than the first of them to begin. */
-static struct rs_error *starts_find(const struct rs_cli_inputs *inputs, const char *const *paths,
-				    int64_t later_ns[], uint32_t *first)
+__attribute__((format(printf, 2, 3))) static void say(const char *verb, const char *format, ...)
 {
-	int64_t least;
+	char *text = NULL;
+	va_list args;
 
-	*first = 0;
-	for (uint32_t i = 0; i < inputs->n; i++) {
-		struct rs_error *err =
-			rs_shift_find(inputs->at[0].clock, inputs->at[i].clock, &later_ns[i]);
-
-		if (err)
-			return rs_error_wrap(err, "%s, beside %s", paths[i], paths[0]);
-		if (later_ns[i] < later_ns[*first])
-			*first = i;
-	}
-	least = later_ns[*first];
-	for (uint32_t i = 0; i < inputs->n; i++)
-		later_ns[i] -= least;
-	return NULL;
+	va_start(args, format);
+	if (vasprintf(&text, format, args) >= 0)
+		rs_cli_say(verb, text);
+	va_end(args);
+	free(text);
 }
 
-/* The merge of all: it takes them over. */
-static struct rs_error *inputs_merge(struct rs_cli_inputs *inputs, const int64_t later_ns[])
+static void foreign_remarks(const char *verb, const char *path, const struct rs_foreign *foreign)
 {
-	struct rs_source *sources[RS_CLI_INPUTS_MAX];
-	struct rs_error *err;
-
-	for (uint32_t i = 0; i < inputs->n; i++) {
-		struct rs_input *input = &inputs->at[i];
-
-		err = rs_shift_create(input->source, later_ns[i], &sources[i]);
-		if (!err) {
-			input->source = NULL;
-			continue;
-		}
-		while (i)
-			rs_source_destroy(sources[--i]);
-		return err;
-	}
-	err = rs_merge_create(sources, inputs->n, &inputs->source);
-	for (uint32_t i = 0; err && i < inputs->n; i++)
-		rs_source_destroy(sources[i]);
-	return err;
-}
-
-/* What is told of files that do not say it themselves is for one of several at least. */
-static struct rs_error *inputs_open_each(const struct rs_cli_input *from, const char *const *paths,
-					 uint32_t n, struct rs_cli_inputs *inputs)
-{
-	struct rs_error *no_use = NULL;
-	uint32_t used = 0;
-
-	for (inputs->n = 0; inputs->n < n; inputs->n++) {
-		struct rs_input *input = &inputs->at[inputs->n];
-		struct rs_error *err =
-			rs_open_with(paths[inputs->n], from->format, &from->foreign, input);
-
-		used += !err;
-		if (!err)
-			continue;
-		rs_error_free(no_use);
-		no_use = err;
-		if (n > 1 && rs_error_code(err) == RS_USAGE)
-			err = rs_open_with(paths[inputs->n], from->format, NULL, input);
-		if (!err)
-			continue;
-		if (err != no_use)
-			rs_error_free(no_use);
-		return err;
-	}
-	if (used) {
-		rs_error_free(no_use);
-		return NULL;
-	}
-	return no_use;
-}
-
-struct rs_error *rs_cli_inputs_open(const struct rs_cli_input *from, const char *const *paths,
-				    uint32_t n, struct rs_cli_inputs *inputs)
-{
-	int64_t later_ns[RS_CLI_INPUTS_MAX] = { 0 }, end_ns;
-	struct rs_error *err = confine(from);
-	uint32_t first = 0;
-
-	if (!err)
-		err = inputs_open_each(from, paths, n, inputs);
-	if (!err && n > 1)
-		err = starts_find(inputs, paths, later_ns, &first);
-	inputs->clock = inputs->at[first].clock;
-	inputs->closed = !err;
-	for (uint32_t i = 0; !err && i < n; i++) {
-		inputs->closed &=
-			inputs->at[i].trace && rs_trace_closed(inputs->at[i].trace, &end_ns);
-		if (inputs->closed && end_ns + later_ns[i] > inputs->end_ns)
-			inputs->end_ns = end_ns + later_ns[i];
-	}
-	if (err || n > 1)
-		return err ? err : inputs_merge(inputs, later_ns);
-	inputs->source = inputs->at[0].source;
-	inputs->at[0].source = NULL;
-	return NULL;
-}
-
-void rs_cli_inputs_close(struct rs_cli_inputs *inputs)
-{
-	rs_source_destroy(inputs->source);
-	for (uint32_t i = 0; i < inputs->n; i++)
-		rs_input_close(&inputs->at[i]);
-	*inputs = (struct rs_cli_inputs){ 0 };
+	for (uint32_t i = 0; foreign && i < foreign->tally.n_remarks; i++)
+		say(verb, "%s: %s", path, foreign->tally.remarks[i]);
 }
 
 void rs_cli_input_remarks(const char *verb, const struct rs_cli_input *from,
 			  const struct rs_input *input)
 {
-	const struct rs_foreign_tally *tally = input->foreign ? &input->foreign->tally : NULL;
+	const struct rs_input *part;
 
-	for (uint32_t i = 0; tally && i < tally->n_remarks; i++) {
-		char *text = NULL;
+	for (uint32_t i = 0; (part = rs_input_part(input, i)); i++) {
+		const struct rs_input *to = part->beside;
+		int64_t later = to ? part->later_ns - to->later_ns : 0;
 
-		if (asprintf(&text, "%s: %s", from->path, tally->remarks[i]) >= 0)
-			rs_cli_say(verb, text);
-		free(text);
+		if (to)
+			say(verb, "%s begins %.9f s %s %s, by %s", from->paths[i],
+			    (double)(later < 0 ? -later : later) / 1e9,
+			    later < 0 ? "before" : "after", from->paths[to - input->parts],
+			    part->alignment);
+		foreign_remarks(verb, from->n > 1 ? from->paths[i] : from->path, part->foreign);
 	}
 }

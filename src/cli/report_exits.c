@@ -41,7 +41,8 @@ static const char doc[] =
 	"domain and vCPU, with times; its options are --from, --to, --interval, --json, --csv. Of "
 	"ACRN and of "
 	"VMMs it is by reason, with times; --by gives that table of any trace.\v"
-	"TRACE is a trace directory, or a file that import knows; instead of it, --xen is the Xen "
+	"TRACE is a trace directory, or a file that import knows; several are one, on one "
+	"timeline. Instead of it, --xen is the Xen "
 	"that this dom0 runs on, with the options of report sched.\n\n"
 	"Exit codes: 0 done; 1 failed, or times that do not add up; 2 wrong use; 3 done, but "
 	"records were lost or the trace is damaged.\n\n"
@@ -301,7 +302,7 @@ int report_exits(int argc, char **argv)
 	static const struct argp_child children[] = { { &rs_cli_exits_argp, 0, NULL, 0 },
 						      { &rs_cli_input_argp, 0, NULL, 0 },
 						      { 0 } };
-	static const struct argp argp = { options, parse, "TRACE", doc, children, NULL, NULL };
+	static const struct argp argp = { options, parse, "TRACE...", doc, children, NULL, NULL };
 	struct arguments a = { .exits.show.fd = STDOUT_FILENO, .input.what = "trace" };
 	int code = RS_EXIT_OK;
 	struct rs_query all;

@@ -39,7 +39,8 @@ static const char doc[] =
 	"Of a trace of ACRN, KVM, Xen or a VMM: who had each physical CPU, and for how long (cpu); "
 	"which interrupts came, and how long handling them took (interrupts). Of Xen's files, "
 	"interrupts has a table of its own unless --by is given.\v"
-	"TRACE is a trace directory, or a file or directory that import knows. Times are cycles "
+	"TRACE is a trace directory, or a file or directory that import knows; several are one, on "
+	"one timeline. Times are cycles "
 	"alone where the frequency of the TSC is neither in the trace nor given by --freq. Of "
 	"interrupts, instead of TRACE, --xen is the Xen that this dom0 runs on, with the options "
 	"of "
@@ -239,7 +240,7 @@ static struct rs_error *run(struct arguments *a, int *code)
 int report_tally(int argc, char **argv)
 {
 	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 }, { 0 } };
-	static const struct argp argp = { options, parse, "TRACE", doc, children, NULL, NULL };
+	static const struct argp argp = { options, parse, "TRACE...", doc, children, NULL, NULL };
 	struct arguments a = { .show.fd = STDOUT_FILENO, .input.what = "trace" };
 	int code = RS_EXIT_OK;
 	struct rs_error *err;

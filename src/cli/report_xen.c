@@ -38,7 +38,7 @@ static const struct argp_option options[] = {
 static const char doc[] =
 	"Sum a Xen trace up.\v"
 	"TRACE is a file of xentrace, or a pipe with one, as /dev/stdin; or a trace directory with "
-	"Xen's events, recorded or imported.\n\n"
+	"Xen's events, recorded or imported. Several are one, on one timeline.\n\n"
 	"Exit codes: 0 done; 1 failed, or times that do not add up; 2 wrong use; 3 done, but "
 	"records were lost or the trace is damaged.\n\n"
 	"Examples:\n"
@@ -199,6 +199,7 @@ struct rs_error *rs_report_xen(struct rs_input *input, const struct rs_query *qu
 			       const struct rs_xen_show *what, int *code)
 {
 	struct shown s = { .sink.ops = &interval_ops, .what = what };
+	bool live = !input->importer && !input->trace && !input->n_parts;
 	struct rs_error *err, *run_err;
 
 	if (query->from_ns > 0)
@@ -208,7 +209,7 @@ struct rs_error *rs_report_xen(struct rs_input *input, const struct rs_query *qu
 		return err;
 	/* A live source ends by itself, with what was traced until it was stopped. */
 	run_err = rs_run(input->source, query, what->interval_ns ? &s.sink : s.xen,
-			 input->importer || input->trace ? &rs_cli_stop : NULL);
+			 live ? NULL : &rs_cli_stop);
 	if (!run_err || rs_error_code(run_err) == RS_DAMAGED) {
 		err = show(&s, 0, true);
 		remarks(&s, code);
@@ -251,7 +252,9 @@ static struct rs_error *run(struct arguments *a, int *code)
 		return err;
 	if (!a->xen.wanted && !rs_input_is_xen(&input)) {
 		rs_input_close(&input);
-		return rs_error_create(RS_USAGE, "%s: it has no records of Xen's", a->show.trace);
+		return rs_error_create(RS_USAGE, "%s: %s", a->show.trace,
+				       a->input.n > 1 ? "not each has records of Xen's"
+						      : "it has no records of Xen's");
 	}
 	rs_query_init(&query);
 	query.from_ns = a->from_ns;
@@ -281,7 +284,7 @@ int report_xen(int argc, char **argv)
 	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 },
 						      { &rs_cli_xen_argp, 0, NULL, 0 },
 						      { 0 } };
-	static const struct argp argp = { options, parse, "TRACE", doc, children, NULL, NULL };
+	static const struct argp argp = { options, parse, "TRACE...", doc, children, NULL, NULL };
 	const char *verb = argv[0], *space = strchr(verb, ' ');
 	struct arguments a = { .show.fd = STDOUT_FILENO, .input.what = "trace" };
 	int code = RS_EXIT_OK;

@@ -29,27 +29,20 @@ static const struct rs_stream *stream_at(const struct rs_script_run *a, uint32_t
 {
 	if (a->replay.source)
 		return index ? NULL : rs_script_replay_stream(&a->replay);
-	if (!a->inputs.source)
-		return rs_script_live_stream(&a->live, index);
-	for (uint32_t i = 0; i < a->inputs.n; i++) {
-		const struct rs_stream *stream;
-
-		for (uint32_t j = 0; (stream = rs_input_stream(&a->inputs.at[i], j)); j++) {
-			if (!index--)
-				return stream;
-		}
-	}
-	return NULL;
+	return a->opened.source ? rs_input_stream(&a->opened, index)
+				: rs_script_live_stream(&a->live, index);
 }
 
 /* Whether all that will come is known: not of other tools' files. */
 static bool knows_all(const struct rs_script_run *a)
 {
-	for (uint32_t i = 0; i < a->inputs.n; i++) {
-		if (!a->inputs.at[i].trace)
+	const struct rs_input *part;
+
+	for (uint32_t i = 0; a->opened.source && (part = rs_input_part(&a->opened, i)); i++) {
+		if (!part->trace)
 			return false;
 	}
-	return a->inputs.n || a->replay.source || rs_script_live_wanted(&a->live);
+	return a->opened.source || a->replay.source || rs_script_live_wanted(&a->live);
 }
 
 static void schemas_of_input(const struct rs_script_run *a, struct schemas *schemas)
@@ -152,8 +145,8 @@ static const struct rs_clock *clock_of(const struct rs_script_run *a, const stru
 {
 	if (a->replay.source)
 		return rs_script_replay_stream(&a->replay)->clock;
-	if (a->inputs.source)
-		return a->inputs.clock;
+	if (a->opened.source)
+		return a->opened.clock;
 	return rs_script_live_wanted(&a->live) ? &a->live.clock : alone;
 }
 
@@ -167,6 +160,7 @@ static struct rs_error *run(struct rs_script_run *a, struct rs_script *script, s
 					 .stop = &rs_cli_stop };
 	struct rs_query query;
 	struct rs_sink *sink;
+	int64_t end_ns;
 	struct rs_error *err = rs_script_start(script, &io, &sink);
 
 	if (err)
@@ -179,13 +173,13 @@ static struct rs_error *run(struct rs_script_run *a, struct rs_script *script, s
 	}
 	if (rs_script_live_wanted(&a->live))
 		return rs_script_live_run(&a->live, script, sink, out);
-	if (!a->inputs.source)
+	if (!a->opened.source)
 		return run_alone(script, sink);
 	rs_query_init(&query);
 	rs_script_narrow(script, &query);
-	if (a->inputs.closed)
-		rs_script_set_end(script, a->inputs.end_ns);
-	return rs_run(a->inputs.source, &query, sink, &rs_cli_stop);
+	if (rs_input_closed(&a->opened, &end_ns))
+		rs_script_set_end(script, end_ns);
+	return rs_run(a->opened.source, &query, sink, &rs_cli_stop);
 }
 
 /* ---- other things to do with a program ---------------------------------------------------- */
@@ -236,7 +230,7 @@ static struct rs_error *perform(struct rs_script_run *a, struct rs_script *scrip
 	}
 	if (a->compile && !a->disassemble)
 		return NULL;
-	if (!a->inputs.source && !a->replay.source && !rs_script_live_wanted(&a->live) &&
+	if (!a->opened.source && !a->replay.source && !rs_script_live_wanted(&a->live) &&
 	    !a->disassemble && rs_script_has_events(script))
 		return rs_error_create(RS_USAGE,
 				       "the program asks for events: on which trace? (--on TRACE)");
@@ -343,14 +337,9 @@ static struct rs_error *open_inputs(struct rs_script_run *a)
 	if (a->replay.given)
 		return rs_error_create(RS_USAGE, "%s is no recording", a->on.at[0]);
 	a->input.writes = a->output;
-	return rs_cli_inputs_open(&a->input, a->on.at, a->on.n, &a->inputs);
-}
-
-static void remarks(const struct rs_script_run *a)
-{
-	for (uint32_t i = 0; i < a->inputs.n; i++)
-		rs_cli_input_remarks(a->verb, &(struct rs_cli_input){ .path = a->on.at[i] },
-				     &a->inputs.at[i]);
+	for (uint32_t i = 0; i < a->on.n; i++)
+		rs_cli_input_add(&a->input, a->on.at[i]); /* no more than fit */
+	return rs_cli_input_open(&a->input, &a->opened);
 }
 
 int rs_script_run(struct rs_script_run *a)
@@ -368,8 +357,8 @@ int rs_script_run(struct rs_script_run *a)
 	if (!err)
 		err = compile_and_run(a, text, len, &status);
 	if (!a->list && !a->compile && !a->disassemble && !rs_cli_pipe_closed())
-		remarks(a);
-	rs_cli_inputs_close(&a->inputs);
+		rs_cli_input_remarks(a->verb, &a->input, &a->opened);
+	rs_input_close(&a->opened);
 	rs_script_live_close(&a->live);
 	rs_script_replay_close(&a->replay);
 	free(text);

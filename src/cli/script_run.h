@@ -22,7 +22,7 @@ struct rs_script_run {
 	const char *output; /* appended to instead of standard output; or NULL */
 	const char *command;
 	bool list, compile, disassemble; /* instead of running it */
-	struct rs_cli_inputs inputs;	 /* of `on`, once they are open */
+	struct rs_input opened;		 /* `input`, which `on` was added to */
 };
 
 /* Opens what it runs on, compiles, runs. Says what is wrong; the exit status. */

@@ -204,6 +204,7 @@ struct rs_error *rs_export_acrn(const char *path, const struct rs_input *input,
 				struct rs_export **export)
 {
 	struct acrn *a = calloc(1, sizeof(*a));
+	const struct rs_input *part;
 	struct rs_error *err;
 
 	if (!a)
@@ -215,7 +216,8 @@ struct rs_error *rs_export_acrn(const char *path, const struct rs_input *input,
 	}
 	a->export.sink.ops = &acrn_ops;
 	a->export.destroy = acrn_destroy;
-	a->fields_alone = input->trace != NULL;
+	for (uint32_t i = 0; (part = rs_input_part(input, i)); i++)
+		a->fields_alone |= part->trace != NULL;
 	*export = &a->export;
 	return NULL;
 }

@@ -51,7 +51,12 @@ struct xentrace {
 
 bool rs_export_xentrace_suits(const struct rs_input *input)
 {
-	return rs_input_is_xen(input);
+	const struct rs_input *part;
+	bool any = false;
+
+	for (uint32_t i = 0; (part = rs_input_part(input, i)); i++)
+		any |= rs_input_is_xen(part);
+	return any;
 }
 
 /* ---- windows -------------------------------------------------------------------------------- */

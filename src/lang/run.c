@@ -122,7 +122,8 @@ static uint64_t thread_of(const struct firing *firing)
 					    (uint64_t)stream->vcpu + 1);
 	if (stream->tid >= 0)
 		return (uint64_t)stream->tid | UINT64_C(1) << 40;
-	return (uint64_t)stream->index | UINT64_C(1) << 41;
+	/* Of several traces, two have streams of one index. */
+	return (uint64_t)(uintptr_t)stream | UINT64_C(1) << 63;
 }
 
 /* The tuple as bytes: numbers as 8, texts as a length of 4 and their bytes. */

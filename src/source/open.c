@@ -10,6 +10,7 @@
 #include "source/xentrace.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -242,14 +243,13 @@ struct rs_error *rs_open_with(const char *path, const char *format,
 	return err;
 }
 
-struct rs_error *rs_open_any(const char *path, const char *format, struct rs_input *input)
-{
-	return rs_open_with(path, format, NULL, input);
-}
-
 void rs_input_close(struct rs_input *input)
 {
 	rs_source_destroy(input->source); /* and with it a foreign one */
+	for (uint32_t i = 0; i < input->n_parts; i++)
+		rs_input_close(&input->parts[i]);
+	free(input->parts);
+	free(input->parts_clock);
 	if (input->trace)
 		rs_trace_close(input->trace);
 	*input = (struct rs_input){ 0 };
@@ -261,6 +261,12 @@ bool rs_input_is_xen(const struct rs_input *input)
 
 	if (input->importer)
 		return !strcmp(input->importer->name, "xentrace");
+	for (uint32_t i = 0; i < input->n_parts; i++) {
+		if (!rs_input_is_xen(&input->parts[i]))
+			return false;
+	}
+	if (input->n_parts)
+		return true;
 	for (uint32_t i = 0; (stream = rs_input_stream(input, i)); i++) {
 		if (stream->xen)
 			return true;
@@ -268,11 +274,21 @@ bool rs_input_is_xen(const struct rs_input *input)
 	return false;
 }
 
+static uint32_t stream_count(const struct rs_input *input)
+{
+	return input->trace ? rs_trace_stream_count(input->trace) : input->foreign->n_streams;
+}
+
 const struct rs_stream *rs_input_stream(const struct rs_input *input, uint32_t index)
 {
-	if (input->trace)
-		return index < rs_trace_stream_count(input->trace)
-			       ? rs_trace_stream(input->trace, index)
-			       : NULL;
-	return index < input->foreign->n_streams ? input->foreign->streams[index] : NULL;
+	for (uint32_t i = 0; i < input->n_parts; i++) {
+		uint32_t n = stream_count(&input->parts[i]);
+
+		if (index < n)
+			return rs_input_stream(&input->parts[i], index);
+		index -= n;
+	}
+	if (input->n_parts || index >= stream_count(input))
+		return NULL;
+	return input->trace ? rs_trace_stream(input->trace, index) : input->foreign->streams[index];
 }

@@ -4,28 +4,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_SEC INT64_C(1000000000)
-
-/* What the times of day of two machines' clocks, or of one before and after it was set, may be
- * apart when the TSC is still one: a boot puts it further off. */
-#define APART_NS_MAX (2 * NS_PER_SEC)
-/* Two measures of one frequency are no further apart: one part in so many. */
-#define FREQ_PARTS 1000u
+#include "event/query.h"
 
 struct shift {
 	struct rs_source source;
 	struct rs_source *of;
 	int64_t by_ns;
+	struct rs_query query; /* in the source's own times */
 	struct rs_view *views;
 	size_t room;
 };
 
+/* A time of the whole as the source's; INT64_MIN and INT64_MAX are no times, but none at all. */
+static int64_t back(int64_t ns, int64_t by_ns)
+{
+	int64_t own;
+
+	if (ns == INT64_MIN || ns == INT64_MAX)
+		return ns;
+	if (__builtin_sub_overflow(ns, by_ns, &own))
+		return by_ns > 0 ? INT64_MIN : INT64_MAX;
+	return own;
+}
+
+/* Predicates and aggregates see an event's time, which is the whole's: the merge does them. */
 static struct rs_error *shift_open(struct rs_source *source, const struct rs_query *query,
 				   uint32_t *pushed)
 {
 	struct shift *s = (struct shift *)source;
+	struct rs_error *err;
 
-	return s->of->ops->open ? s->of->ops->open(s->of, query, pushed) : NULL;
+	*pushed = 0;
+	if (!s->of->ops->open)
+		return NULL;
+	s->query = *query;
+	s->query.from_ns = back(query->from_ns, s->by_ns);
+	s->query.to_ns = back(query->to_ns, s->by_ns);
+	s->query.predicate = NULL;
+	s->query.n_aggregates = 0;
+	err = s->of->ops->open(s->of, &s->query, pushed);
+	*pushed &= ~(RS_PUSHED_PREDICATE | RS_PUSHED_AGGREGATES);
+	return err;
 }
 
 static struct rs_error *shift_next(struct rs_source *source, struct rs_batch *batch)
@@ -78,42 +97,5 @@ struct rs_error *rs_shift_create(struct rs_source *source, int64_t by_ns, struct
 		return rs_error_no_memory();
 	*s = (struct shift){ .source = { &ops }, .of = source, .by_ns = by_ns };
 	*out = &s->source;
-	return NULL;
-}
-
-/* ---- how far apart two traces began --------------------------------------------------------- */
-
-/* By the stamps at their starts; false: they are of two kinds, or rates. */
-static bool by_stamps(const struct rs_clock *first, const struct rs_clock *clock, int64_t *ns)
-{
-	uint64_t a = first->freq_hz, b = clock->freq_hz;
-	__int128 cycles = (__int128)clock->origin - (__int128)first->origin;
-
-	if (first->monotonic != clock->monotonic || (a > b ? a - b : b - a) > a / FREQ_PARTS)
-		return false;
-	cycles = cycles * NS_PER_SEC / (__int128)a;
-	if (cycles > INT64_MAX / 2 || cycles < INT64_MIN / 2)
-		return false;
-	*ns = (int64_t)cycles;
-	return true;
-}
-
-struct rs_error *rs_shift_find(const struct rs_clock *first, const struct rs_clock *clock,
-			       int64_t *later_ns)
-{
-	int64_t stamps = 0, wall = 0, apart;
-	bool has_wall = first->wall_ns && clock->wall_ns &&
-			!__builtin_sub_overflow(clock->wall_ns, first->wall_ns, &wall);
-	bool has_stamps = by_stamps(first, clock, &stamps);
-
-	if (has_stamps && has_wall) {
-		has_stamps = !__builtin_sub_overflow(stamps, wall, &apart) &&
-			     apart <= APART_NS_MAX && apart >= -APART_NS_MAX;
-	}
-	if (!has_stamps && !has_wall)
-		return rs_error_create(RS_USAGE,
-				       "it says no time of day, and its stamps are not of the same "
-				       "clock: there is no telling how the two lie in time");
-	*later_ns = has_stamps ? stamps : wall;
 	return NULL;
 }

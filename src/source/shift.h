@@ -9,14 +9,7 @@
 #include <ringside/source.h>
 
 /* Takes over the source: its views' times, and what it promises of time, by_ns later. Its query is
- * in the times of the whole, and must not ask for a part of them. */
+ * in the times of the whole. */
 struct rs_error *rs_shift_create(struct rs_source *source, int64_t by_ns, struct rs_source **out);
-
-/*
- * How much later one trace began than another: by their stamps, where both are of one TSC; else by
- * the time of day. RS_USAGE: they have no clock in common.
- */
-struct rs_error *rs_shift_find(const struct rs_clock *first, const struct rs_clock *clock,
-			       int64_t *later_ns);
 
 #endif

@@ -26,6 +26,8 @@ struct open_span {
 };
 
 struct stack {
+	struct stack *next; /* of another trace's stream with the same index */
+	const struct rs_stream *stream;
 	uint32_t depth;
 	struct open_span spans[DEPTH_MAX];
 };
@@ -38,6 +40,8 @@ struct tree_sink {
 
 static struct stack *stack_of(struct tree_sink *t, const struct rs_stream *stream)
 {
+	struct stack *stack;
+
 	if (stream->index >= t->n_stacks) {
 		size_t n = stream->index + 16;
 		struct stack **more = realloc(t->stacks, n * sizeof(*more));
@@ -48,9 +52,17 @@ static struct stack *stack_of(struct tree_sink *t, const struct rs_stream *strea
 		t->stacks = more;
 		t->n_stacks = n;
 	}
-	if (!t->stacks[stream->index])
-		t->stacks[stream->index] = calloc(1, sizeof(struct stack));
-	return t->stacks[stream->index];
+	stack = t->stacks[stream->index];
+	while (stack && stack->stream != stream)
+		stack = stack->next;
+	if (stack)
+		return stack;
+	stack = calloc(1, sizeof(*stack));
+	if (!stack)
+		return NULL;
+	stack->stream = stream;
+	stack->next = t->stacks[stream->index];
+	return t->stacks[stream->index] = stack;
 }
 
 /* Three decimals at most, none that are zero: 58.197ms, 941µs, 1.5s. */
@@ -215,8 +227,12 @@ static struct rs_error *tree_end(struct rs_sink *sink)
 {
 	struct tree_sink *t = (struct tree_sink *)sink;
 
-	for (size_t i = 0; i < t->n_stacks; i++)
-		free(t->stacks[i]);
+	for (size_t i = 0; i < t->n_stacks; i++) {
+		for (struct stack *stack = t->stacks[i], *next; stack; stack = next) {
+			next = stack->next;
+			free(stack);
+		}
+	}
 	free(t->stacks);
 	t->stacks = NULL;
 	t->n_stacks = 0;

@@ -1,70 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Traces that began at different times, on one timeline. */
+/* A source on the timeline of another trace, which began earlier. */
 #include "../test.h"
 
+#include "event/query.h"
 #include "source/shift.h"
-
-#define GHZ UINT64_C(1000000000)
-
-static struct rs_clock clock_of(uint64_t freq_hz, uint64_t origin, int64_t wall_ns)
-{
-	struct rs_clock clock = {
-		.name = "host", .freq_hz = freq_hz, .origin = origin, .wall_ns = wall_ns
-	};
-
-	rs_clock_init(&clock);
-	return clock;
-}
-
-static int64_t later(struct rs_clock first, struct rs_clock clock)
-{
-	int64_t ns = INT64_MIN;
-
-	CHECK_OK(rs_shift_find(&first, &clock, &ns));
-	return ns;
-}
-
-TEST(one_tsc)
-{
-	/* 3,000,000 cycles of 3 GHz; the times of day are a little apart, as readings are */
-	CHECK_EQ_S64(later(clock_of(3 * GHZ, 5000000, 70000), clock_of(3 * GHZ, 8000000, 1070500)),
-		     1000000);
-	CHECK_EQ_S64(later(clock_of(3 * GHZ, 8000000, 0), clock_of(3 * GHZ, 5000000, 0)), -1000000);
-	/* a file that says no time of day */
-	CHECK_EQ_S64(later(clock_of(2 * GHZ, 10, 12345), clock_of(2 * GHZ, 2010, 0)), 1000);
-}
-
-TEST(another_boot)
-{
-	int64_t hour = INT64_C(3600) * (int64_t)GHZ;
-
-	CHECK_EQ_S64(later(clock_of(3 * GHZ, 5000000, hour), clock_of(3 * GHZ, 5000, 2 * hour)),
-		     hour);
-	/* another machine */
-	CHECK_EQ_S64(later(clock_of(3 * GHZ, 5000000, hour), clock_of(2 * GHZ, 5000000, hour + 7)),
-		     7);
-}
-
-TEST(nothing_in_common)
-{
-	struct rs_clock a = clock_of(3 * GHZ, 5, 7), b = clock_of(2 * GHZ, 5, 0);
-	int64_t ns = 1;
-
-	CHECK_ERR(rs_shift_find(&a, &b, &ns), RS_USAGE, "no telling");
-	b = clock_of(3 * GHZ, 5, 0);
-	b.monotonic = true;
-	CHECK_ERR(rs_shift_find(&a, &b, &ns), RS_USAGE, "no telling");
-	CHECK_EQ_S64(ns, 1);
-}
 
 /* ---- a source ------------------------------------------------------------------------------- */
 
 struct given {
 	struct rs_source source;
+	struct rs_query query; /* it was opened with */
 	struct rs_batch batches[4];
 	uint32_t at;
 	bool *gone;
 };
+
+static struct rs_error *given_open(struct rs_source *source, const struct rs_query *query,
+				   uint32_t *pushed)
+{
+	((struct given *)source)->query = *query;
+	*pushed = ~0u;
+	return NULL;
+}
 
 static struct rs_error *given_next(struct rs_source *source, struct rs_batch *batch)
 {
@@ -79,9 +36,9 @@ static void given_destroy(struct rs_source *source)
 	*((struct given *)source)->gone = true;
 }
 
-static const struct rs_source_ops given_ops = { .name = "given",
-						.next = given_next,
-						.destroy = given_destroy };
+static const struct rs_source_ops given_ops = {
+	.name = "given", .open = given_open, .next = given_next, .destroy = given_destroy
+};
 
 TEST(views)
 {
@@ -114,4 +71,37 @@ TEST(views)
 	CHECK_EQ_S64(batch.kind, RS_NEXT_END);
 	rs_source_destroy(source);
 	CHECK(gone);
+}
+
+/* A part of the whole's time is another part of the source's own; what sees times is not the
+ * source's to do. */
+TEST(query)
+{
+	const struct rs_aggregate count = { 0 };
+	bool gone = false;
+	struct given given = { .source = { &given_ops }, .gone = &gone };
+	struct rs_source *source = NULL;
+	struct rs_query query;
+	uint32_t pushed = 0;
+
+	CHECK_OK(rs_shift_create(&given.source, 100, &source));
+	REQUIRE(source);
+	rs_query_init(&query);
+	CHECK_OK(source->ops->open(source, &query, &pushed));
+	CHECK_EQ_S64(given.query.from_ns, query.from_ns);
+	CHECK_EQ_S64(given.query.to_ns, query.to_ns);
+	query.from_ns = 130;
+	query.to_ns = 50;
+	query.aggregates = &count;
+	query.n_aggregates = 1;
+	CHECK_OK(source->ops->open(source, &query, &pushed));
+	CHECK_EQ_S64(given.query.from_ns, 30);
+	CHECK_EQ_S64(given.query.to_ns, -50);
+	CHECK_EQ_U64(given.query.n_aggregates, 0);
+	CHECK(!(pushed & (RS_PUSHED_PREDICATE | RS_PUSHED_AGGREGATES)));
+	CHECK(pushed & RS_PUSHED_TIME);
+	query.from_ns = INT64_MIN + 1;
+	CHECK_OK(source->ops->open(source, &query, &pushed));
+	CHECK_EQ_S64(given.query.from_ns, INT64_MIN);
+	rs_source_destroy(source);
 }

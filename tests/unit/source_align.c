@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How traces that began at different times lie to each other, by what their clocks say. */
+#include "../test.h"
+
+#include "source/align.h"
+
+#define GHZ  UINT64_C(1000000000)
+#define HOUR (INT64_C(3600) * (int64_t)GHZ)
+
+static struct rs_clock clock_of(uint64_t freq_hz, uint64_t origin)
+{
+	struct rs_clock clock = { .name = "host", .freq_hz = freq_hz, .origin = origin };
+
+	rs_clock_init(&clock);
+	return clock;
+}
+
+static struct rs_clock monotonic_of(uint64_t origin, uint64_t error_ns)
+{
+	return (struct rs_clock){ .name = "monotonic",
+				  .freq_hz = GHZ,
+				  .origin = origin,
+				  .error_cycles = error_ns,
+				  .monotonic = true };
+}
+
+static struct rs_align_clocks one(const struct rs_clock *clock, int64_t wall_ns)
+{
+	struct rs_align_clocks clocks = { .wall_ns = wall_ns };
+
+	rs_align_clocks_add(&clocks, clock);
+	return clocks;
+}
+
+/* By the TSC alone. */
+static struct rs_alignment later(uint64_t freq_a, uint64_t origin_a, int64_t wall_a,
+				 uint64_t freq_b, uint64_t origin_b, int64_t wall_b)
+{
+	struct rs_clock a = clock_of(freq_a, origin_a), b = clock_of(freq_b, origin_b);
+	struct rs_align_clocks first = one(&a, wall_a), other = one(&b, wall_b);
+	struct rs_alignment found = { .later_ns = INT64_MIN };
+
+	CHECK(rs_align_by_clock(&first, &other, &found) ||
+	      rs_align_by_wall(&first, &other, &found));
+	return found;
+}
+
+TEST(one_tsc)
+{
+	/* 3,000,000 cycles of 3 GHz; the times of day are a little apart, as readings are */
+	struct rs_alignment found = later(3 * GHZ, 5000000, 70000, 3 * GHZ, 8000000, 1070500);
+
+	CHECK_EQ_S64(found.later_ns, 1000000);
+	CHECK_STR(found.by, "the TSC");
+	CHECK_EQ_U64(found.bound_ns, 1);
+	CHECK_EQ_U64(found.drift_ns_per_s, 0);
+	CHECK(found.proved);
+	found = later(3 * GHZ, 8000000, 0, 3 * GHZ, 5000000, 0);
+	CHECK_EQ_S64(found.later_ns, -1000000);
+	CHECK(!found.proved);
+	/* a file that says no time of day */
+	CHECK_EQ_S64(later(2 * GHZ, 10, 12345, 2 * GHZ, 2010, 0).later_ns, 1000);
+}
+
+/* Two measures of one frequency: what the times drift apart is part of the answer. */
+TEST(two_measures)
+{
+	CHECK_EQ_U64(later(2 * GHZ, 0, 5, 2 * GHZ + 40, 0, 5).drift_ns_per_s, 21);
+	CHECK_EQ_U64(later(2 * GHZ, 0, 5, 2 * GHZ - 40, 0, 5).drift_ns_per_s, 21);
+}
+
+TEST(another_boot)
+{
+	struct rs_alignment found = later(3 * GHZ, 5000000, HOUR, 3 * GHZ, 5000, 2 * HOUR);
+
+	CHECK_EQ_S64(found.later_ns, HOUR);
+	CHECK(!found.by);
+	/* another machine */
+	CHECK_EQ_S64(later(3 * GHZ, 5000000, HOUR, 2 * GHZ, 5000000, HOUR + 7).later_ns, 7);
+}
+
+/* A trace of the kernel's events ties the TSC to CLOCK_MONOTONIC: another that has only this is
+ * aligned by it, and the bound is that of the tie. */
+TEST(through_a_second_clock)
+{
+	struct rs_clock tsc = clock_of(2 * GHZ, 777), tied = monotonic_of(5000, 120);
+	struct rs_clock alone = monotonic_of(9000, 0);
+	struct rs_align_clocks first = one(&tsc, 0), other = one(&alone, 0);
+	struct rs_alignment found;
+	char text[RS_ALIGN_TEXT];
+
+	CHECK(!rs_align_by_clock(&first, &other, &found));
+	rs_align_clocks_add(&first, &tied);
+	REQUIRE(rs_align_by_clock(&first, &other, &found));
+	CHECK_EQ_S64(found.later_ns, 4000);
+	CHECK_STR(found.by, "CLOCK_MONOTONIC");
+	CHECK_EQ_U64(found.bound_ns, 121);
+	rs_align_say(&found, text);
+	CHECK_STR(text, "CLOCK_MONOTONIC, to within 121 ns, if both were recorded in one boot of "
+			"one machine, which they do not say");
+}
+
+/* ftrace's other clocks are neither the TSC nor CLOCK_MONOTONIC, though they count ns. */
+TEST(ftrace_clocks)
+{
+	struct rs_clock local = clock_of(GHZ, 100), global = clock_of(GHZ, 900);
+	struct rs_align_clocks first, other;
+	struct rs_alignment found;
+
+	snprintf(local.name, sizeof(local.name), "ftrace_local");
+	snprintf(global.name, sizeof(global.name), "ftrace_global");
+	first = one(&local, 0);
+	other = one(&global, 0);
+	CHECK(!rs_align_by_clock(&first, &other, &found));
+	snprintf(global.name, sizeof(global.name), "ftrace_local");
+	REQUIRE(rs_align_by_clock(&first, &other, &found));
+	CHECK_EQ_S64(found.later_ns, 800);
+}
+
+TEST(nothing_in_common)
+{
+	struct rs_clock a = clock_of(3 * GHZ, 5), b = clock_of(2 * GHZ, 5);
+	struct rs_align_clocks first = one(&a, 7), other = one(&b, 0);
+	struct rs_alignment found;
+	char text[RS_ALIGN_TEXT];
+
+	CHECK(!rs_align_by_clock(&first, &other, &found));
+	CHECK(!rs_align_by_wall(&first, &other, &found));
+	snprintf(a.freq_from, sizeof(a.freq_from), "kernel");
+	rs_align_clocks_say(&first, text);
+	CHECK_STR(text, "the TSC at 3000.000 MHz (kernel), a time of day");
+	rs_align_clocks_say(&other, text);
+	CHECK_STR(text, "the TSC at 2000.000 MHz (), no time of day");
+}
