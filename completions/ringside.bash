@@ -5,7 +5,7 @@ _ringside_options()
 {
 	case $1 in
 	run)
-		echo --vcpus --memory --timeout --record --handover --ring --poll --mask --sbuf --log --guest-log --last \
+		echo --vcpus --name --memory --timeout --record --handover --ring --poll --mask --sbuf --log --guest-log --last \
 			--strict-clock --json --quiet --mode --group --force --help
 		;;
 	print)

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "cli/numbers.h"
+#include "kvm/kvm.h"
 #include "view/view.h"
 #include "vm/vm.h"
 #include <ringside/log.h>
@@ -55,6 +56,7 @@ struct arguments {
 
 enum {
 	KEY_VCPUS = 256,
+	KEY_NAME,
 	KEY_MEMORY,
 	KEY_TIMEOUT,
 	KEY_HANDOVER,
@@ -70,6 +72,11 @@ enum {
 
 static const struct argp_option options[] = {
 	{ "vcpus", KEY_VCPUS, "N", 0, "vCPUs, each of which runs the function; 1", 1 },
+	{ "name", KEY_NAME, "NAME", 0,
+	  "The VM's name, in its traces, and in those that `ringside record --kvm` makes of it; "
+	  "the "
+	  "guest's file",
+	  1 },
 	{ "memory", KEY_MEMORY, "MIB", 0, "The guest's memory; what image and rings need", 1 },
 	{ "timeout", KEY_TIMEOUT, "SEC", 0, "Stop a guest that runs longer; no limit", 1 },
 	{ "record", 'r', "DIR", 0, "Trace guest and VMM into this new directory", 2 },
@@ -197,6 +204,14 @@ static uint32_t mask(struct argp_state *state, char *list)
 	return bits;
 }
 
+/* A name that each trace has whole: KVM's recorder has room for RS_KVM_VM_MAX. */
+static const char *vm_name(struct argp_state *state, const char *text)
+{
+	if (!*text || strlen(text) >= RS_KVM_VM_MAX)
+		argp_error(state, "--name '%s': expected 1 to %d bytes", text, RS_KVM_VM_MAX - 1);
+	return text;
+}
+
 static void positional(struct argp_state *state, struct arguments *a, char *text)
 {
 	if (!a->guest) {
@@ -217,6 +232,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	switch (key) {
 	case KEY_VCPUS:
 		a->vm.vcpus = (uint32_t)number(state, "--vcpus", text, 1, RS_VM_VCPUS_MAX);
+		break;
+	case KEY_NAME:
+		a->vm.name = vm_name(state, text);
 		break;
 	case KEY_MEMORY:
 		a->vm.memory_bytes =
@@ -278,7 +296,8 @@ static void defaults_fill(struct arguments *a)
 	struct rs_vm_options *vm = &a->vm;
 	const char *slash = strrchr(a->guest, '/');
 
-	vm->name = slash ? slash + 1 : a->guest;
+	if (!vm->name)
+		vm->name = slash ? slash + 1 : a->guest;
 	vm->guest_log_last = a->last;
 	if (!a->function)
 		a->function = DEFAULT_FUNCTION;

@@ -24,6 +24,10 @@
 
 #define RS_KVM_VM_MAX 64 /* bytes of a VM's name */
 
+/* A VMM whose arguments do not name its VM may hold a memfd of this name with the VM's behind it:
+ * the micro-VM does. /proc/PID/fd shows it. */
+#define RS_KVM_NAME_MEMFD "ringside-vm:"
+
 struct rs_kvm_options {
 	bool latency; /* times, latencies, histograms; else counts alone */
 	bool causes;  /* exits by port, address, MSR, ...; implies latency */
@@ -196,7 +200,8 @@ struct rs_error *rs_kvm_discover(struct rs_kvm_vcpu **vcpus, uint32_t *n);
  * is no thread, or by now another's. */
 struct rs_error *rs_kvm_discover_past(struct rs_kvm_vcpu **vcpus, uint32_t *n);
 
-/* A process's VM: QEMU's -name (guest=NAME, too), libvirt's domain, else its comm. */
+/* A process's VM: what its memfd of RS_KVM_NAME_MEMFD says, QEMU's -name (guest=NAME, too),
+ * libvirt's domain, else its comm. */
 void rs_kvm_vm_name(int pid, char vm[RS_KVM_VM_MAX]);
 
 /* /proc/PID/task/TID/schedstat; false: the thread or the file is not there. */

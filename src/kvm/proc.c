@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "kvm/proc.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,6 +16,7 @@
 
 #define STATUS_BYTES	4096u
 #define COMM_BYTES	64u
+#define LINK_BYTES	512u	   /* a memfd's name has up to 249 */
 #define ARGUMENTS_BYTES (1u << 20) /* of a process's; QEMU's -name stands far before */
 
 /* ---- texts ---------------------------------------------------------------------------------- */
@@ -203,6 +205,20 @@ bool rs_kvm_name_of_arguments(const char *text, size_t bytes, char vm[RS_KVM_VM_
 	return found;
 }
 
+/* A memfd's link is its name, with this before and that behind (memfd_create() in mm/memfd.c makes
+ * the one, d_path() in fs/d_path.c adds the other, for the file is in no folder). */
+bool rs_kvm_name_of_link(const char *link, char vm[RS_KVM_VM_MAX])
+{
+	static const char before[] = "/memfd:" RS_KVM_NAME_MEMFD, behind[] = " (deleted)";
+	const char *name = link + sizeof(before) - 1;
+	size_t len = strlen(link), around = sizeof(before) + sizeof(behind) - 2;
+
+	if (len <= around || memcmp(link, before, sizeof(before) - 1) != 0 ||
+	    memcmp(link + len - sizeof(behind) + 1, behind, sizeof(behind)) != 0)
+		return false;
+	return name_put(name, len - around, vm) != 0;
+}
+
 char rs_kvm_state_of(const char *text)
 {
 	const char *end = strrchr(text, ')'); /* what follows the name has none */
@@ -251,6 +267,32 @@ int rs_kvm_process_of(int proc, int tid)
 	return line && sscanf(line, "\nTgid:\t%d", &pid) == 1 && pid > 0 ? pid : 0;
 }
 
+/* False: it holds none that names a VM, or its descriptors are not for us to see. */
+static bool name_of_memfd(int proc, int pid, char vm[RS_KVM_VM_MAX])
+{
+	char path[32], link[LINK_BYTES];
+	struct dirent *entry;
+	bool found = false;
+	DIR *dir = NULL;
+	int fd;
+
+	snprintf(path, sizeof(path), "%d/fd", pid);
+	fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		dir = fdopendir(fd);
+	if (fd >= 0 && !dir)
+		close(fd);
+	while (dir && !found && (entry = readdir(dir))) {
+		ssize_t len = readlinkat(dirfd(dir), entry->d_name, link, sizeof(link) - 1);
+
+		link[len < 0 ? 0 : len] = '\0';
+		found = rs_kvm_name_of_link(link, vm);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
 /* False: there is no such process, or it has no name. */
 static bool name_of_comm(int proc, int pid, char vm[RS_KVM_VM_MAX])
 {
@@ -266,11 +308,14 @@ static bool name_of_comm(int proc, int pid, char vm[RS_KVM_VM_MAX])
 
 void rs_kvm_vm_name_in(int proc, int pid, char vm[RS_KVM_VM_MAX])
 {
-	char path[32], *arguments = malloc(ARGUMENTS_BYTES);
+	char path[32], *arguments;
 	bool found = false;
 	long len;
 
 	vm[0] = '\0';
+	if (name_of_memfd(proc, pid, vm))
+		return;
+	arguments = malloc(ARGUMENTS_BYTES);
 	snprintf(path, sizeof(path), "%d/cmdline", pid);
 	len = arguments ? rs_kvm_read(proc, path, arguments, ARGUMENTS_BYTES) : -1;
 	if (len > 0) {

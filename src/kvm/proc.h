@@ -24,6 +24,9 @@ bool rs_kvm_name_of_arguments(const char *text, size_t bytes, char vm[RS_KVM_VM_
 /* A thread's name, as QEMU and others give it to vCPU n's. */
 bool rs_kvm_vcpu_of_comm(const char *comm, int *vcpu);
 
+/* A link of /proc/PID/fd: a memfd's of RS_KVM_NAME_MEMFD. */
+bool rs_kvm_name_of_link(const char *link, char vm[RS_KVM_VM_MAX]);
+
 /* What a link of /proc/PID/fd says: "anon_inode:kvm-vcpu:3". */
 bool rs_kvm_vcpu_of_link(const char *link, int *vcpu);
 

@@ -78,6 +78,7 @@ struct rs_vm_vcpu {
 struct rs_vm {
 	struct rs_vm_options options;
 	int kvm, fd;
+	int name_fd;		  /* says the VM's name to other tools; -1: none */
 	size_t run_bytes;	  /* of a vCPU's struct kvm_run */
 	uint8_t *memory;	  /* RAM, and behind it log_bytes of the log's */
 	struct rs_log_memory log; /* if has_log */

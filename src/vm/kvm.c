@@ -8,12 +8,14 @@
 #include <cpuid.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "kvm/kvm.h"
 #include <ringside/vmm.h>
 
 #define KVM_DEVICE     "/dev/kvm"
@@ -317,6 +319,18 @@ static const char *name_of(const struct rs_vm *vm)
 	return vm->options.name ? vm->options.name : "without a name";
 }
 
+/* A descriptor by which other tools on the host know the VM's name. Nothing else depends on it:
+ * without it they call the VM by its process. */
+static int name_show(const char *name)
+{
+	char text[sizeof(RS_KVM_NAME_MEMFD) + RS_KVM_VM_MAX];
+
+	if (!name)
+		return -1;
+	snprintf(text, sizeof(text), "%s%s", RS_KVM_NAME_MEMFD, name);
+	return memfd_create(text, MFD_CLOEXEC);
+}
+
 static struct rs_error *parts_create(struct rs_vm *vm)
 {
 	struct rs_error *err = kvm_open(&vm->kvm);
@@ -353,6 +367,7 @@ struct rs_error *rs_vm_create(const struct rs_vm_options *options, struct rs_vm 
 	if (!vm->options.ring_bytes)
 		vm->options.ring_bytes = RS_VM_RING_BYTES;
 	vm->kvm = vm->fd = -1;
+	vm->name_fd = name_show(options->name);
 	pthread_mutex_init(&vm->lock, NULL);
 	rs_vm_condition_init(&vm->done);
 	for (uint32_t i = 0; i < RS_VM_VCPUS_MAX; i++) {
@@ -398,6 +413,8 @@ void rs_vm_destroy(struct rs_vm *vm)
 	rs_vm_acrn_close(vm);
 	if (vm->kvm >= 0)
 		close(vm->kvm);
+	if (vm->name_fd >= 0)
+		close(vm->name_fd);
 	if (vm->memory)
 		munmap(vm->memory, vm->options.memory_bytes + vm->log_bytes);
 	rs_vm_log_close(vm);

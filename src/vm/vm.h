@@ -36,7 +36,8 @@ struct rs_vm_host_function {
 #define RS_VM_HOST_FUNCTIONS_MAX 32u
 
 struct rs_vm_options {
-	const char *name;      /* of the VM, in its vCPUs' threads' traces; outlives it */
+	const char *name;      /* of the VM, in its vCPUs' threads' traces, and what other tools on
+				* the host find (kvm/kvm.h); outlives it */
 	uint32_t vcpus;	       /* 1 to RS_VM_VCPUS_MAX */
 	uint64_t memory_bytes; /* a multiple of 2 MiB, up to RS_VM_MEMORY_MAX */
 	uint64_t ring_bytes;   /* per vCPU; 0 means RS_VM_RING_BYTES */

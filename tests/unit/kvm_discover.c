@@ -452,6 +452,28 @@ TEST(names_of_processes)
 	close(saved[1]);
 }
 
+/* The micro-VM's arguments need not name its VM; it holds a memfd that does. */
+TEST(name_of_a_memfd)
+{
+	const char *name = RS_KVM_NAME_MEMFD "a VM, \n and its name\xff";
+	char vm[RS_KVM_VM_MAX];
+	int fd = memfd_create(name, MFD_CLOEXEC);
+
+	REQUIRE(fd >= 0);
+	rs_kvm_vm_name(getpid(), vm);
+	CHECK_STR(vm, "a VM, ? and its name?");
+	close(fd);
+	rs_kvm_vm_name(getpid(), vm);
+	CHECK_STR(vm, "kvm_discover");
+	CHECK(!rs_kvm_name_of_link("/memfd:" RS_KVM_NAME_MEMFD " (deleted)", vm));
+	CHECK(!rs_kvm_name_of_link("/memfd:" RS_KVM_NAME_MEMFD "x", vm));
+	CHECK(!rs_kvm_name_of_link("/memfd:other (deleted)", vm));
+	CHECK(!rs_kvm_name_of_link("", vm));
+	CHECK_STR(vm, "kvm_discover");
+	CHECK(rs_kvm_name_of_link("/memfd:" RS_KVM_NAME_MEMFD "x (deleted)", vm));
+	CHECK_STR(vm, "x");
+}
+
 TEST(schedstat_of_a_thread)
 {
 	uint64_t run = 0, wait = 0;
