@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define VALUES_MAX 1024 /* names of a field's values */
+#define SYMBOL_MAX 96	/* bytes of a symbol's name that are shown */
 #define DEPTH_MAX  32	/* of an expression that is looked into */
 
 /* ---- fields of a format ------------------------------------------------------------------- */
@@ -84,6 +85,27 @@ bool rs_ftrace_get(const struct rs_ftrace_copy *copy, struct tep_handle *tep, co
 	return true;
 }
 
+/*
+ * The kernel's event of a stack has an array of 8 in its format, but a record has as many frames as
+ * its field `size` says: struct stack_entry and FTRACE_STACK_ENTRIES, Linux's
+ * kernel/trace/trace_entries.h and trace.h.
+ */
+static void plan_stack(struct rs_ftrace_event *event)
+{
+	struct tep_event *format = event->format;
+
+	if (strcmp(format->system, "ftrace") != 0 || strcmp(format->name, "kernel_stack") != 0)
+		return;
+	event->stack_frames = rs_ftrace_copy_of(format, "size");
+	for (uint32_t i = 0; i < event->n_texts && event->stack_frames.from_bytes; i++) {
+		const struct tep_format_field *f = event->texts[i];
+
+		if (!strcmp(f->name, "caller") && !(f->flags & TEP_FIELD_IS_DYNAMIC) &&
+		    (f->elementsize == 4 || f->elementsize == 8))
+			event->stack = f;
+	}
+}
+
 void rs_ftrace_plan(struct rs_ftrace_event *event, struct tep_event *format)
 {
 	struct rs_ftrace_copy *tid = &event->copies[0];
@@ -107,6 +129,19 @@ void rs_ftrace_plan(struct rs_ftrace_event *event, struct tep_event *format)
 			event->left_out++;
 		}
 	}
+	plan_stack(event);
+}
+
+struct rs_ftrace_copy *rs_ftrace_plan_buffer(struct rs_ftrace_event *event)
+{
+	struct rs_ftrace_copy *copy = &event->copies[event->n];
+
+	if (event->n == RS_FIELDS_MAX - 1)
+		return NULL;
+	*copy = (struct rs_ftrace_copy){ .to = event->fixed_bytes, .to_bytes = sizeof(uint32_t) };
+	event->integers[event->n++] = NULL;
+	event->fixed_bytes += copy->to_bytes;
+	return copy;
 }
 
 /* ---- payloads ----------------------------------------------------------------------------- */
@@ -175,6 +210,52 @@ static void text_add_array(struct text *text, const struct tep_format_field *fie
 		text_add(text, (const char[]){ digits[array[i] >> 4], digits[array[i] & 15] }, 2);
 }
 
+/* Finds the bytes of a stack's addresses in a record. Returns false if the record is shorter than
+ * its size says. */
+static bool stack_of(const struct rs_ftrace_event *event, struct tep_handle *tep,
+		     const uint8_t *data, uint32_t bytes, const uint8_t **array, uint32_t *len)
+{
+	uint32_t at = (uint32_t)event->stack->offset;
+	uint32_t each = (uint32_t)event->stack->elementsize;
+	uint64_t frames;
+
+	if (!rs_ftrace_get(&event->stack_frames, tep, data, bytes, &frames) || at > bytes ||
+	    frames > (bytes - at) / each)
+		return false;
+	*array = data + at;
+	*len = (uint32_t)frames * each;
+	return true;
+}
+
+/* "schedule+0x23 kernel_clone+0x1f": the innermost first, by the symbols that came with the format.
+ * An address without a symbol is a number. What has no room is " ...". */
+static void text_add_stack(struct text *text, const struct tep_format_field *field,
+			   struct tep_handle *tep, const uint8_t *array, uint32_t len)
+{
+	const uint32_t each = (uint32_t)field->elementsize;
+	static const char more[] = " ...";
+	char frame[128];
+
+	for (uint32_t at = 0; at + each <= len; at += each) {
+		uint64_t pc = tep_read_number(tep, array + at, (int)each);
+		const char *name = tep_find_function(tep, pc);
+		int n;
+
+		if (name)
+			n = snprintf(frame, sizeof(frame), "%s%.*s+0x%llx", at ? " " : "",
+				     SYMBOL_MAX, name,
+				     (unsigned long long)(pc - tep_find_function_address(tep, pc)));
+		else
+			n = snprintf(frame, sizeof(frame), "%s0x%llx", at ? " " : "",
+				     (unsigned long long)pc);
+		if (text->len + (uint32_t)n + sizeof(more) > RS_FTRACE_TEXT_MAX) {
+			text_add(text, more, sizeof(more) - 1);
+			return;
+		}
+		text_add(text, frame, (size_t)n);
+	}
+}
+
 uint32_t rs_ftrace_payload(const struct rs_ftrace_event *event, struct tep_handle *tep,
 			   const uint8_t *data, uint32_t bytes, uint8_t *payload)
 {
@@ -190,14 +271,18 @@ uint32_t rs_ftrace_payload(const struct rs_ftrace_event *event, struct tep_handl
 		const uint8_t *array;
 		uint32_t len;
 
-		if (!bytes_of(field, tep, data, bytes, &array, &len))
+		if (field == event->stack ? !stack_of(event, tep, data, bytes, &array, &len)
+					  : !bytes_of(field, tep, data, bytes, &array, &len))
 			return 0;
 		if (event->n_texts > 1) {
 			text_add(&text, " ", i > 0);
 			text_add(&text, field->name, strlen(field->name));
 			text_add(&text, "=", 1);
 		}
-		text_add_array(&text, field, array, len);
+		if (field == event->stack)
+			text_add_stack(&text, field, tep, array, len);
+		else
+			text_add_array(&text, field, array, len);
 	}
 	len16 = (uint16_t)text.len;
 	memcpy(payload + event->fixed_bytes, &len16, sizeof(len16));
@@ -320,6 +405,12 @@ static const char *text_name(const struct rs_ftrace_event *event)
 	return event->n_texts == 1 ? event->texts[0]->name : "texts";
 }
 
+/* An event may have a buffer of its own, too. */
+static const char *buffer_name(struct tep_event *format)
+{
+	return tep_find_field(format, "buffer") ? "buffer_" : "buffer";
+}
+
 uint32_t rs_ftrace_declare(const struct rs_ftrace_event *event, char *text, uint32_t room)
 {
 	size_t used;
@@ -331,7 +422,13 @@ uint32_t rs_ftrace_declare(const struct rs_ftrace_event *event, char *text, uint
 	fprintf(out, "%s::%s(u32 tid", event->format->system, event->format->name);
 	for (uint32_t i = 1; i < event->n; i++) {
 		const struct tep_format_field *f = event->integers[i];
-		char letter = f->flags & TEP_FIELD_IS_SIGNED ? 's' : 'u';
+		char letter;
+
+		if (!f) {
+			fprintf(out, ", name %s", buffer_name(event->format));
+			continue;
+		}
+		letter = f->flags & TEP_FIELD_IS_SIGNED ? 's' : 'u';
 
 		fprintf(out, ", %c%d %s", is_hex(f) ? 'x' : letter, f->size * 8, name_of(f));
 	}

@@ -26,11 +26,16 @@ struct rs_ftrace_event {
 	struct tep_event *format;
 	uint32_t n; /* integers, of which the first is the thread */
 	struct rs_ftrace_copy copies[RS_FIELDS_MAX];
-	const struct tep_format_field *integers[RS_FIELDS_MAX]; /* NULL: the thread */
-	uint32_t fixed_bytes;					/* of the integers */
-	uint32_t left_out;					/* fields */
+	const struct tep_format_field
+		*integers[RS_FIELDS_MAX]; /* NULL: the first is the thread, another the buffer */
+	uint32_t fixed_bytes;		  /* of the integers */
+	uint32_t left_out;		  /* fields */
 	uint32_t n_texts;
 	const struct tep_format_field *texts[RS_FIELDS_MAX];
+	/* A stack of the kernel's: the array of return addresses, as many as the record says, which
+	 * may be more or fewer than the format has. NULL: the event is none. */
+	const struct tep_format_field *stack;
+	struct rs_ftrace_copy stack_frames;
 };
 
 /* Where a field stands; nowhere, if the format has no integer of this name. */
@@ -50,6 +55,10 @@ void rs_ftrace_plan(struct rs_ftrace_event *event, struct tep_event *format);
 /* The most bytes of a payload, its texts' two of length among them. */
 #define RS_FTRACE_TEXT_MAX    1024
 #define RS_FTRACE_PAYLOAD_MAX (RS_FIELDS_MAX * 8 + 2 + RS_FTRACE_TEXT_MAX)
+
+/* Appends an integer that is not the kernel's: the buffer that a record came from, by name. Its
+ * value is the constant of the copy that is returned; NULL: the event has no room for it. */
+struct rs_ftrace_copy *rs_ftrace_plan_buffer(struct rs_ftrace_event *event);
 
 /* A record's payload; its bytes, or 0 where the record is too short. */
 uint32_t rs_ftrace_payload(const struct rs_ftrace_event *event, struct tep_handle *tep,

@@ -176,7 +176,7 @@ static size_t view_packet(struct stream_source *s)
 		if (__builtin_expect(slot->tsc >= s->owner_from, 0))
 			owner_next(s, slot->tsc);
 		rs_view_fill(&s->views[n], s->stream, slot, layout->event, slots);
-		if (s->threads.n)
+		if (s->threads.n || s->threads.has_idle)
 			s->views[n].stream = rs_threads_find(&s->threads, s->stream, layout->event,
 							     slot->payload, slot->tsc);
 		if (layout->event->lead_bytes && !view_xen(s, &s->views[n])) {

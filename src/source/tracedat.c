@@ -24,6 +24,7 @@
 #include "base/utf8.h"
 #include "event/layout.h"
 #include "event/view.h"
+#include "source/threads.h"
 #include "source/tracedat_wire.h"
 
 #define VIEWS		  256
@@ -57,7 +58,8 @@ struct tracedat {
 	struct rs_schema *schemas[RS_TRACEDAT_CLASSES];
 	struct rs_layouts layouts[RS_TRACEDAT_CLASSES];
 	struct rs_stream *cpus[RS_TRACEDAT_CLASSES][CPUS_MAX];
-	struct thread **threads; /* by tid, once ready */
+	struct rs_idle *idle[CPUS_MAX]; /* of the class FTRACE */
+	struct thread **threads;	/* by tid, once ready */
 	uint32_t n_threads, threads_room;
 	const struct thread *last_thread;
 	uint8_t refused[FILE_EVENTS / 8]; /* events that the schema did not take */
@@ -109,6 +111,10 @@ static struct rs_error *add_cpu(struct tracedat *t, uint32_t cpu)
 					      .clock = &t->foreign.clock };
 		t->cpus[i][cpu] = stream;
 	}
+	t->idle[cpu] = rs_arena_alloc(&t->arena, sizeof(*t->idle[cpu]));
+	if (!t->idle[cpu])
+		return rs_error_no_memory();
+	rs_idle_init(t->idle[cpu], t->cpus[RS_TRACEDAT_FTRACE][cpu]);
 	t->foreign.n_streams += RS_TRACEDAT_CLASSES;
 	return NULL;
 }
@@ -321,6 +327,8 @@ static const struct rs_stream *stream_of(struct tracedat *t, uint32_t class, uin
 	if (!event->n_fields || field->type != RS_TYPE_U32 || strcmp(field->name, "tid") != 0)
 		return t->cpus[class][cpu];
 	key.tid = (int)rs_field_value(field, payload);
+	if (!key.tid && class == RS_TRACEDAT_FTRACE)
+		return &t->idle[cpu]->stream;
 	if (!t->last_thread || t->last_thread->tid != key.tid) {
 		found = t->n_threads ? bsearch(&at, t->threads, t->n_threads, sizeof(*t->threads),
 					       by_tid)
@@ -393,6 +401,11 @@ static struct rs_error *take(struct tracedat *t, const struct rs_tracedat_head *
 			return nonsense(t);
 		memcpy(&clock, body, sizeof(clock));
 		return set_clock(t, &clock);
+	case RS_TRACEDAT_BUFFER:
+		if (head->text_bytes > bytes || t->ready)
+			return nonsense(t);
+		return rs_schema_set_name(t->schemas[RS_TRACEDAT_FTRACE], head->id,
+					  (const char *)body, head->text_bytes);
 	case RS_TRACEDAT_READY:
 		return set_ready(t);
 	case RS_TRACEDAT_EVENT:
@@ -561,7 +574,7 @@ static struct rs_error *create(const char *path, int fd, int stuck_ms, struct tr
 	if (!err)
 		err = rs_schema_add_catalogue(t->schemas[RS_TRACEDAT_KVM], "kvm");
 	if (!err)
-		err = rs_schema_create("ftrace", &t->schemas[RS_TRACEDAT_FTRACE]);
+		err = rs_schema_create(RS_FTRACE_PROVIDER, &t->schemas[RS_TRACEDAT_FTRACE]);
 	if (err) {
 		tracedat_destroy(&t->foreign.source);
 		return err;

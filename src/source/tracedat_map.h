@@ -34,7 +34,8 @@ struct rs_tracedat_event {
 	struct rs_ftrace_copy tid_from, vcpu_from;
 	bool is_kvm; /* a known event of a vCPU's own thread */
 	bool declared;
-	struct rs_ftrace_event own; /* as an event of its own */
+	struct rs_ftrace_event own;    /* as an event of its own */
+	struct rs_ftrace_copy *buffer; /* of it: NULL, or the name of the record's buffer */
 };
 
 /* Plans for an event of the file. kvm: the schema with the catalogue's events. */

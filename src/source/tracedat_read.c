@@ -33,6 +33,8 @@
 #define PAGE_USED_AT   8
 #define PAGE_USED_MASK 0x7ffffffu
 #define PAGE_HEAD      16
+#define BUFFER_NAME(i) ((i) + 1)	   /* the id of a buffer's name */
+#define NAME_BYTES     256u		   /* of it: NAME_MAX of a folder's in tracefs */
 #define LENGTH_MAX     (UINT64_C(1) << 40) /* what a cut file may lack */
 
 /*
@@ -45,7 +47,8 @@ extern unsigned long long tracecmd_page_ts(struct tracecmd_input *handle, struct
 
 struct lane {
 	struct tracecmd_input *handle;
-	int index; /* of libtracecmd's CPUs */
+	int index;	 /* of libtracecmd's CPUs */
+	uint32_t buffer; /* from 0, the file's own */
 	struct tep_record *record;
 	uint64_t tsc; /* the record's, in order */
 	uint64_t last;
@@ -63,7 +66,7 @@ struct reader {
 	struct tracecmd_input *handle;
 	struct tep_handle *tep;
 	struct lane *lanes;
-	uint32_t n_lanes;
+	uint32_t n_lanes, n_buffers;
 	uint32_t *heap; /* of lanes that have a record, the earliest first */
 	uint32_t n_heap;
 	struct rs_tracedat_event **events; /* by their number in the file */
@@ -216,12 +219,13 @@ static void advance(struct reader *r)
 	}
 }
 
-static bool add_lanes(struct reader *r, struct tracecmd_input *handle, int cpus)
+static bool add_lanes(struct reader *r, struct tracecmd_input *handle, int cpus, uint32_t buffer)
 {
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		if (r->n_lanes == LANES_MAX)
 			return false;
-		r->lanes[r->n_lanes++] = (struct lane){ .handle = handle, .index = cpu };
+		r->lanes[r->n_lanes++] =
+			(struct lane){ .handle = handle, .index = cpu, .buffer = buffer };
 	}
 	return true;
 }
@@ -235,12 +239,13 @@ static bool make_lanes(struct reader *r)
 		return false;
 	r->lanes = calloc(LANES_MAX, sizeof(*r->lanes));
 	r->heap = calloc(LANES_MAX, sizeof(*r->heap));
-	if (!r->lanes || !r->heap || !add_lanes(r, r->handle, cpus))
+	r->n_buffers = (uint32_t)buffers + 1;
+	if (!r->lanes || !r->heap || !add_lanes(r, r->handle, cpus, 0))
 		return false;
 	for (int i = 0; i < buffers; i++) {
 		struct tracecmd_input *handle = tracecmd_buffer_instance_handle(r->handle, i);
 
-		if (!handle || !add_lanes(r, handle, cpus))
+		if (!handle || !add_lanes(r, handle, cpus, (uint32_t)i + 1))
 			return false;
 	}
 	return true;
@@ -267,6 +272,8 @@ static struct rs_tracedat_event *event_of(struct reader *r, const struct tep_rec
 	r->events[type] = calloc(1, sizeof(**r->events));
 	if (r->events[type])
 		rs_tracedat_plan(r->events[type], format, r->to->kvm);
+	if (r->events[type] && r->n_buffers > 1)
+		r->events[type]->buffer = rs_ftrace_plan_buffer(&r->events[type]->own);
 	return r->events[type];
 }
 
@@ -346,6 +353,18 @@ static void learn(struct reader *r)
 	}
 }
 
+/* The names of the buffers, where there are several. Tracefs calls the first one the top level. */
+static void tell_buffers(struct reader *r)
+{
+	for (uint32_t i = 0; i < r->n_buffers && r->n_buffers > 1; i++) {
+		const char *name = i ? tracecmd_buffer_instance_name(r->handle, (int)i - 1) : "top";
+
+		if (name)
+			tell(r, RS_TRACEDAT_BUFFER, 0, BUFFER_NAME(i), NULL, 0, name,
+			     (uint32_t)strnlen(name, NAME_BYTES));
+	}
+}
+
 static void tell_threads(struct reader *r)
 {
 	for (uint32_t i = 0; i < 2 * TIDS_MAX; i++) {
@@ -378,6 +397,8 @@ static void tell_own(struct reader *r, struct rs_tracedat_event *event, const st
 		tell(r, RS_TRACEDAT_EVENT, RS_TRACEDAT_FTRACE, (uint32_t)event->format->id, NULL, 0,
 		     text, len);
 	}
+	if (event->buffer)
+		event->buffer->constant = BUFFER_NAME(lane->buffer);
 	bytes = rs_ftrace_payload(&event->own, r->tep, record->data, (uint32_t)record->size,
 				  payload);
 	if (!bytes)
@@ -597,6 +618,7 @@ int rs_tracedat_read(const struct rs_tracedat_reader *to)
 	rewind_lanes(r);
 	tell_cpus(r);
 	tell_clock(r);
+	tell_buffers(r);
 	tell_kind(r, RS_TRACEDAT_READY, 0);
 	for (; r->n_heap && !r->failed; advance(r))
 		tell_lane(r, &r->lanes[r->heap[0]]);

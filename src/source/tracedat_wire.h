@@ -7,8 +7,8 @@
  *	file --libtracecmd--> child: records of our events --pipe--> parent: checks, views
  *
  * A pipe carries messages: a head of 16 bytes, then its body; whole messages are multiples of 8
- * bytes, so that slots in them are aligned. CPU, THREAD and CLOCK come before READY, then RECORD
- * and EVENT until END. Where the pipe ends without END the child died of the file.
+ * bytes, so that slots in them are aligned. CPU, THREAD, CLOCK and BUFFER come before READY, then
+ * RECORD and EVENT until END. Where the pipe ends without END the child died of the file.
  */
 #ifndef RS_SOURCE_TRACEDAT_WIRE_H
 #define RS_SOURCE_TRACEDAT_WIRE_H
@@ -25,6 +25,7 @@ enum rs_tracedat_kind {
 	RS_TRACEDAT_EVENT,  /* id: an event's number in the file; its declaration (schema.h) */
 	RS_TRACEDAT_RECORD, /* class; id: host CPU; slots */
 	RS_TRACEDAT_END,    /* a struct rs_tracedat_end and, unless all is well, why */
+	RS_TRACEDAT_BUFFER, /* before READY; id: of a name; the name of one of several buffers */
 };
 
 /* The two producers that a file is made into. */

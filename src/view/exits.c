@@ -116,6 +116,15 @@ static void column_number(struct rs_out *out, uint64_t value)
 	column(out, text, 8);
 }
 
+/* A process or a thread; those that a trace does not know are no numbers. */
+static void column_id(struct rs_out *out, int id)
+{
+	if (id > 0)
+		column_number(out, (uint64_t)id);
+	else
+		column(out, "-", 8);
+}
+
 static void counts_head(struct rs_out *out, const struct rs_exits_choice *choice)
 {
 	rs_out_line(out);
@@ -141,9 +150,9 @@ static void counts_row(struct rs_out *out, const struct rs_exits_choice *choice,
 	snprintf(prefixed, sizeof(prefixed), "%s%s", prefix ? "EXIT_REASON_" : "", reason);
 	rs_out_line(out);
 	if (choice->scope == RS_EXITS_ALL)
-		column_number(out, (uint64_t)row->pid);
+		column_id(out, row->pid);
 	if (!rs_exits_is_sum(choice))
-		column_number(out, (uint64_t)row->tid);
+		column_id(out, row->tid);
 	column(out, prefixed, REASON_COLUMN);
 	snprintf(count, sizeof(count), "%-8llu\n", (unsigned long long)row->count);
 	rs_out_text(out, count);

@@ -68,3 +68,89 @@ TEST(fields_have_their_types_and_values_their_names)
 	rs_schema_destroy(schema);
 	tep_free(tep);
 }
+
+/* As Linux 6.18 has it; the records have as many frames as they say. */
+static const char stack_text[] =
+	"name: kernel_stack\nID: 4\nformat:\n"
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+	"\tfield:int size;\toffset:8;\tsize:4;\tsigned:1;\n"
+	"\tfield:unsigned long caller[8];\toffset:16;\tsize:64;\tsigned:0;\n\n"
+	"print fmt: \"%d\", REC->size\n";
+
+struct stack_record {
+	uint16_t type;
+	uint8_t flags, preempt;
+	int32_t pid, size, padding;
+	uint64_t caller[100];
+};
+
+static void check_stack(const struct rs_ftrace_event *plan, struct tep_handle *tep,
+			const struct stack_record *record, uint32_t frames, const char *expected)
+{
+	uint8_t payload[RS_FTRACE_PAYLOAD_MAX];
+	uint32_t bytes =
+		rs_ftrace_payload(plan, tep, (const uint8_t *)record, 16 + frames * 8, payload);
+	uint16_t len = 0;
+
+	if (!expected) {
+		CHECK_EQ_U64(bytes, 0);
+		return;
+	}
+	REQUIRE(bytes >= 10);
+	memcpy(&len, payload + 8, sizeof(len));
+	REQUIRE_EQ_U64(bytes, 10u + len);
+	CHECK(len == strlen(expected) && !memcmp(payload + 10, expected, len));
+}
+
+TEST(a_stack_has_the_frames_of_its_record)
+{
+	struct stack_record record = {
+		.type = 4, .pid = 5, .size = 2, .caller = { 0x1005, 0x2fff }
+	};
+	struct tep_handle *tep = tep_alloc();
+	struct tep_event *format = NULL;
+	struct rs_ftrace_event plan;
+	uint8_t payload[RS_FTRACE_PAYLOAD_MAX];
+	uint32_t bytes;
+
+	tep_register_function(tep, (char *)"first", 0x1000, NULL);
+	tep_register_function(tep, (char *)"second", 0x2000, NULL);
+	tep_register_function(tep, (char *)"last", 0x3000, NULL);
+	CHECK(!tep_parse_format(tep, &format, stack_text, strlen(stack_text), "ftrace"));
+	rs_ftrace_plan(&plan, format);
+	check_stack(&plan, tep, &record, 2, "first+0x5 second+0xfff");
+	record.size = 3;
+	check_stack(&plan, tep, &record, 2, NULL); /* it says more than there is */
+	record.caller[2] = 0x1;
+	check_stack(&plan, tep, &record, 3, "first+0x5 second+0xfff 0x1");
+	record.size = -1;
+	check_stack(&plan, tep, &record, 3, NULL);
+	record.size = 0;
+	check_stack(&plan, tep, &record, 0, "");
+	record.size = 100; /* more than there is room for in a text */
+	for (int i = 0; i < 100; i++)
+		record.caller[i] = 0x2000 + (uint64_t)i;
+	bytes = rs_ftrace_payload(&plan, tep, (const uint8_t *)&record, sizeof(record), payload);
+	REQUIRE(bytes > 4 && bytes <= RS_FTRACE_TEXT_MAX + 10);
+	payload[bytes] = '\0';
+	CHECK_STR((const char *)payload + bytes - 4, " ...");
+	tep_free(tep);
+}
+
+TEST(a_buffer_is_a_name_behind_the_integers)
+{
+	struct tep_handle *tep = tep_alloc();
+	struct tep_event *format = NULL;
+	struct rs_ftrace_event plan;
+	char text[256] = "";
+
+	CHECK(!tep_parse_format(tep, &format, stack_text, strlen(stack_text), "ftrace"));
+	rs_ftrace_plan(&plan, format);
+	REQUIRE(rs_ftrace_plan_buffer(&plan) != NULL);
+	text[rs_ftrace_declare(&plan, text, sizeof(text) - 1)] = '\0';
+	CHECK_STR(text, "ftrace::kernel_stack(u32 tid, s32 size, name buffer, text caller)");
+	tep_free(tep);
+}
