@@ -70,6 +70,8 @@ struct rs_log_options {
 /* What earlier runs left, and what became of it. */
 struct rs_log_left {
 	uint32_t runs;	  /* that left something */
+	uint32_t orderly; /* of them, those that ended in order, but were not all collected */
+	uint32_t crashed; /* of them, those that ended unexpectedly; of the others it is unknown */
 	uint64_t lines;	  /* recovered */
 	uint64_t missing; /* lines between them that are not there: each gap is marked */
 	uint64_t torn;	  /* elements that were half-written, or damaged */

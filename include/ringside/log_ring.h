@@ -84,6 +84,13 @@ enum rs_log_half_state {
 	RS_LOG_HALF_LAST = 3,	/* left by a run before this one, not recovered yet */
 };
 
+/* How the run ended that a half in state LAST has. */
+enum rs_log_end {
+	RS_LOG_END_UNKNOWN = 0,
+	RS_LOG_END_ORDERLY = 1, /* nobody had collected all of its lines */
+	RS_LOG_END_UNEXPECTED = 2,
+};
+
 /* A run: from a start of the program to its end. */
 struct rs_log_half {
 	uint32_t state;	    /* enum rs_log_half_state */
@@ -96,7 +103,8 @@ struct rs_log_half {
 	char name[RS_LOG_NAME_MAX]; /* of the program; NUL-terminated if shorter */
 	uint64_t first;		    /* the number that its lines begin with */
 	uint64_t collected;	    /* the collector's: the last sequence number it has written */
-	uint64_t reserved[2];
+	uint64_t end;		    /* enum rs_log_end */
+	uint64_t reserved;
 };
 _Static_assert(sizeof(struct rs_log_half) == 144, "both sides");
 

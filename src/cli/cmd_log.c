@@ -37,13 +37,13 @@ static const struct argp_option options[] = {
 	{ "follow", 'f', NULL, 0, "Go on until it is stopped; a run that begins anew is taken up",
 	  1 },
 	{ "output", 'o', "DIR", 0,
-	  "Write files NAME_cur.N there, and NAME_last.N of runs that ended unexpectedly, instead "
-	  "of "
-	  "standard output; what is written is taken out of the rings",
+	  "Write files NAME_cur.N there, and NAME_last.N of what runs that are no more left, "
+	  "instead of standard output; what is written is taken out of the rings",
 	  1 },
 	{ "size", 's', "BYTES", 0, "Of a file, with K, M or G; 0: no limit (1M)", 1 },
 	{ "files", 'n', "N", 0, "The newest N stay; 0: all (4)", 1 },
-	{ "last", 'l', NULL, 0, "Only what runs that ended unexpectedly left: save it in DIR", 1 },
+	{ "last", 'l', NULL, 0,
+	  "Only what runs that are no more left: save it in DIR, and say how they ended", 1 },
 	{ "poll", 't', "MS", 0, "Between two looks at the rings, 1 to 999 (100)", 1 },
 	{ "level", KEY_LEVEL, "LEVEL", 0, "Only lines up to this level: 1 to 6, or fatal to debug",
 	  2 },
@@ -347,7 +347,17 @@ static void output_close(struct output *o)
 	rs_out_deinit(&o->out);
 }
 
-/* ---- runs that ended unexpectedly ------------------------------------------------------------ */
+/* ---- what runs that are no more left -------------------------------------------------------- */
+
+/* How the runs ended, as far as that is known of all of them. */
+static const char *how_ended(const struct rs_log_left *left)
+{
+	if (left->crashed == left->runs)
+		return " that ended unexpectedly";
+	if (left->orderly == left->runs)
+		return " that ended in order, but had not been collected,";
+	return "";
+}
 
 static void tell_left(const struct arguments *a, const struct rs_log_left *left, bool *partial)
 {
@@ -355,12 +365,12 @@ static void tell_left(const struct arguments *a, const struct rs_log_left *left,
 	if (a->quiet || (!left->runs && !left->damaged))
 		return;
 	fprintf(stderr,
-		"ringside log: %u run%s left %llu lines (%llu missing, %llu torn elements) and "
+		"ringside log: %u run%s%s left %llu lines (%llu missing, %llu torn elements) and "
 		"%llu "
 		"trace records: %s\n",
-		left->runs, left->runs == 1 ? "" : "s", (unsigned long long)left->lines,
-		(unsigned long long)left->missing, (unsigned long long)left->torn,
-		(unsigned long long)left->records, left->file);
+		left->runs, left->runs == 1 ? "" : "s", how_ended(left),
+		(unsigned long long)left->lines, (unsigned long long)left->missing,
+		(unsigned long long)left->torn, (unsigned long long)left->records, left->file);
 	if (left->remark[0])
 		fprintf(stderr, "ringside log: %s\n", left->remark);
 }

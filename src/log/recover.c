@@ -347,6 +347,10 @@ static struct rs_error *half_recover(struct recovery *r, uint32_t half)
 		return rs_error_wrap(err, "recovering %s", r->memory->name);
 	r->left->runs++;
 	if (r->memory->sound) {
+		uint64_t end = r->memory->head->half[half].end;
+
+		r->left->orderly += end == RS_LOG_END_ORDERLY;
+		r->left->crashed += end == RS_LOG_END_UNEXPECTED;
 		__atomic_store_n(&r->memory->head->half[half].recovered, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(&r->memory->head->half[half].state, RS_LOG_HALF_FREE,
 				 __ATOMIC_RELEASE);

@@ -142,6 +142,7 @@ static void settle_half(struct rs_log_head *head, const struct rs_log_layout *la
 			all_collected = false;
 		rs_sbuf_mark_last(lane.ring, layout->lane_bytes);
 	}
+	half->end = state == RS_LOG_HALF_ENDED ? RS_LOG_END_ORDERLY : RS_LOG_END_UNEXPECTED;
 	/* A run that was killed is recovered whole: its lines belong together. */
 	if (state == RS_LOG_HALF_ENDED && all_collected)
 		state = RS_LOG_HALF_FREE;
