@@ -23,7 +23,7 @@ static struct rs_error *on_line(void *ctx, const struct rs_log_line *line)
 	MUST(!merged.next || line->seq == merged.next);
 	merged.next = line->seq + 1;
 	out->used = 0;
-	rs_log_write_line(out, line, line->seq & 1);
+	rs_log_write_line(out, line, line->seq & 1 ? "fuzz" : NULL);
 	MUST(out->used && out->buffer[out->used - 1] == '\n');
 	MUST(!memchr(out->buffer, '\n', out->used - 1));
 	return NULL;
@@ -36,7 +36,7 @@ static struct rs_error *on_gap(void *ctx, const struct rs_log_gap *gap)
 	MUST(gap->first == merged.next && gap->last >= gap->first);
 	merged.next = gap->last + 1;
 	out->used = 0;
-	rs_log_write_gap(out, gap, gap->last & 1);
+	rs_log_write_gap(out, gap, gap->last & 1 ? "fuzz" : NULL);
 	return NULL;
 }
 
@@ -105,8 +105,8 @@ static void use_lane(struct fuzz_input *in, struct all *all)
 	rs_log_lane_create(&lane, memory, ELEMENTS);
 	for (uint32_t n = fuzz_u8(in) % 32, i = 1; i <= n; i++) {
 		line.bytes = (uint32_t)snprintf((char *)line.words, sizeof(line.words),
-						"[%uus][cpu=%u][t][sev=5][seq=%u]:%0*u", i,
-						i % 3, i, (int)(i * 37 % 200), i);
+						"[%uus][cpu=%u][t][sev=5][seq=%u]:%0*u", i, i % 3,
+						i, (int)(i * 37 % 200), i);
 		line.cut = false;
 		rs_log_lane_put(&lane, &line);
 	}

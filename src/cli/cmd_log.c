@@ -17,6 +17,7 @@
 
 #define PATHS_MAX RS_LOG_LANES_MAX
 #define POLL_MS	  100
+#define ATTEMPTS  50 /* looks at a log that cannot be read, before that is told */
 
 struct arguments {
 	const char *paths[PATHS_MAX];
@@ -61,8 +62,9 @@ static const char doc[] =
 	"PATH is the memory of a program that logs (ringside/log.h): a file, or shm:NAME; or rings "
 	"of "
 	"ACRN's form, a file or device (/dev/acrn_hvlog_cur_0) for each CPU. Without one: the "
-	"memory shm:ringside-log-* of this user's programs if there is one only, else ACRN's "
-	"devices. A file must belong to root or to this user, and nobody else may write to it.\n\n"
+	"memories shm:ringside-log-* of this user's programs, and ACRN's devices; with -f those "
+	"too that come later. A file must belong to root or to this user, and nobody else may "
+	"write to it.\n\n"
 	"Lines that are missing are told by a line with their number, CPUs and time.\n\n"
 	"'ringside log level' shows the levels of a program that runs, or sets them: 1 fatal, 2 "
 	"acrn, "
@@ -213,34 +215,44 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 /* ---- where the log is ----------------------------------------------------------------------- */
 
-/* The log of this user's programs, if there is only one; else ACRN's devices. found keeps the
- * names. */
+static void paths_add(struct arguments *a, const glob_t *found)
+{
+	for (size_t i = 0; i < found->gl_pathc && a->n_paths < PATHS_MAX; i++)
+		a->paths[a->n_paths++] = found->gl_pathv[i];
+}
+
+/* Finds the logs of this user's programs, and ACRN's devices; found keeps their names. */
 static struct rs_error *find(struct arguments *a, glob_t *found)
 {
 	char folder[RS_SHARED_FOLDER_MAX];
 	struct rs_error *err;
-	size_t n;
 
 	if (a->n_paths)
 		return NULL;
 	err = rs_shared_find("ringside-log-*", found);
 	if (err)
 		return err;
-	if (!found->gl_pathc && !a->set && !a->last)
-		glob("/dev/acrn_hvlog_cur_*", 0, NULL, found);
-	else if (found->gl_pathc > 1)
+	if (a->set && found->gl_pathc > 1)
 		return rs_error_create(RS_USAGE, "there are %zu logs: which? %s, for one",
 				       found->gl_pathc, found->gl_pathv[0]);
-	n = found->gl_pathc;
-	if (!n)
-		return rs_error_create(RS_FAILED,
-				       "there is no %s/ringside-log-*%s: no program of this user "
-				       "logs, or its log must be named",
-				       rs_shared_folder(folder),
-				       a->set || a->last ? "" : ", and no /dev/acrn_hvlog_cur_*");
-	for (size_t i = 0; i < n && i < PATHS_MAX; i++)
-		a->paths[a->n_paths++] = found->gl_pathv[i];
-	return NULL;
+	if (!a->set && !a->last)
+		glob("/dev/acrn_hvlog_cur_*", found->gl_pathc ? GLOB_APPEND : 0, NULL, found);
+	if (a->last || (a->follow && a->directory))
+		glob("/dev/acrn_hvlog_last_*", found->gl_pathc ? GLOB_APPEND : 0, NULL, found);
+	paths_add(a, found);
+	if (a->n_paths)
+		return NULL;
+	if (a->follow && !a->quiet)
+		fprintf(stderr, "ringside log: there is no log yet: waiting for one\n");
+	if (a->follow)
+		return NULL;
+	return rs_error_create(RS_FAILED,
+			       "there is no %s/ringside-log-*%s: no program of this user logs, or "
+			       "its log must be named",
+			       rs_shared_folder(folder),
+			       a->set	 ? ""
+			       : a->last ? ", and no /dev/acrn_hvlog_last_*"
+					 : ", and no /dev/acrn_hvlog_cur_*");
 }
 
 /* ---- levels --------------------------------------------------------------------------------- */
@@ -286,65 +298,97 @@ static struct rs_error *levels(const struct arguments *a)
 
 /* ---- what comes out -------------------------------------------------------------------------- */
 
-struct output {
-	const struct arguments *a;
+struct logs;
+
+/* A log that is collected: a program's memory, or ACRN's rings of one boot. */
+struct one {
+	struct logs *logs;
+	char **paths;
+	uint32_t n_paths, runs;
+	bool last, has_files, was_writing, done;
+	char name[RS_LOG_NAME_MAX + 8]; /* of its files, before the number */
 	struct rs_out out;
 	struct rs_log_files files;
-	bool has_files;
+	struct rs_log_collector *collector;
+};
+
+/* A log that was found, and could not be opened yet. */
+struct attempt {
+	char *path;
+	uint32_t n;
+};
+
+/* All that are collected. One thread. */
+struct logs {
+	const struct arguments *a;
+	struct one *one[PATHS_MAX];
+	uint32_t n;
+	const struct one *shown; /* whose lines were shown last on standard output */
+	bool finds;		 /* no PATH was given */
+	struct attempt attempts[PATHS_MAX];
+	uint32_t n_attempts;
+	size_t devices; /* that were there at the last look */
+	bool partial;
+	int code; /* of a log that failed, while others go on */
 };
 
 /* A file takes each line by itself, standard output what has come together. */
-static struct rs_error *pass_on(struct output *o)
+static struct rs_error *pass_on(struct one *one)
 {
 	struct rs_error *err = NULL;
 
-	if (!o->has_files)
+	if (!one->has_files)
 		return NULL;
-	err = rs_log_files_write(&o->files, o->out.buffer, o->out.used);
-	o->out.used = 0;
+	err = rs_log_files_write(&one->files, one->out.buffer, one->out.used);
+	one->out.used = 0;
 	return err;
+}
+
+/* Names the log before its lines, where lines of several logs are shown. */
+static void head_write(struct one *one)
+{
+	struct logs *logs = one->logs;
+	bool wanted = logs->n > 1 && !one->has_files && !logs->a->json && logs->shown != one;
+
+	logs->shown = one;
+	if (!wanted)
+		return;
+	rs_out_line(&one->out);
+	rs_out_text(&one->out, "==> ");
+	rs_out_text(&one->out, one->name);
+	rs_out_text(&one->out, " <==\n");
+}
+
+/* The log's name in JSON. */
+static const char *json_name(const struct one *one)
+{
+	if (!one->logs->a->json)
+		return NULL;
+	return one->last ? one->name : rs_log_collector_name(one->collector);
 }
 
 static struct rs_error *on_line(void *ctx, const struct rs_log_line *line)
 {
-	struct output *o = ctx;
-	const struct arguments *a = o->a;
+	struct one *one = ctx;
+	const struct arguments *a = one->logs->a;
 
 	if (line->level > a->level)
 		return NULL;
 	if (a->some_cpus &&
 	    (line->cpu >= RS_LOG_LANES_MAX || !(a->cpus[line->cpu / 64] >> line->cpu % 64 & 1)))
 		return NULL;
-	rs_log_write_line(&o->out, line, a->json);
-	return pass_on(o);
+	head_write(one);
+	rs_log_write_line(&one->out, line, json_name(one));
+	return pass_on(one);
 }
 
 static struct rs_error *on_gap(void *ctx, const struct rs_log_gap *gap)
 {
-	struct output *o = ctx;
+	struct one *one = ctx;
 
-	rs_log_write_gap(&o->out, gap, o->a->json);
-	return pass_on(o);
-}
-
-static struct rs_error *output_open(struct output *o, const struct arguments *a, const char *name)
-{
-	char full[RS_LOG_NAME_MAX + 8];
-	struct rs_error *err = rs_out_init(&o->out, STDOUT_FILENO);
-
-	if (err || !a->directory)
-		return err;
-	snprintf(full, sizeof(full), "%s_cur", name);
-	err = rs_log_files_init(&o->files, a->directory, full, a->file_bytes, a->files);
-	o->has_files = !err;
-	return err;
-}
-
-static void output_close(struct output *o)
-{
-	if (o->has_files)
-		rs_log_files_deinit(&o->files);
-	rs_out_deinit(&o->out);
+	head_write(one);
+	rs_log_write_gap(&one->out, gap, json_name(one));
+	return pass_on(one);
 }
 
 /* ---- what runs that are no more left -------------------------------------------------------- */
@@ -400,108 +444,361 @@ static void wait_ms(uint32_t ms)
 	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L }, NULL);
 }
 
-static struct rs_error *follow(const struct arguments *a, struct output *o,
-			       struct rs_log_collector *c, bool *partial)
+/* ---- one log --------------------------------------------------------------------------------- */
+
+static void one_close(struct one *one)
 {
-	const char *memory = rs_log_collector_memory(c);
-	struct rs_error *err = NULL, *end_err;
-	bool was_writing = false, done = false;
-	uint32_t runs = 0;
+	if (one->has_files)
+		rs_log_files_deinit(&one->files);
+	rs_out_deinit(&one->out);
+	rs_log_collector_destroy(one->collector);
+	for (uint32_t i = 0; i < one->n_paths; i++)
+		free(one->paths[i]);
+	free(one->paths);
+	free(one);
+}
 
-	while (!err && !done && !rs_cli_stop) {
-		struct rs_log_collected sum;
+/* Opens the files; each crash of ACRN's is one file. */
+static struct rs_error *files_open(struct one *one)
+{
+	const struct arguments *a = one->logs->a;
+	struct rs_error *err;
 
-		err = rs_log_collector_poll(c, now_ms(), &done);
-		if (!err && !o->has_files)
-			err = rs_out_flush(&o->out);
-		sum = rs_log_collector_sum(c);
-		if (!err && memory && a->directory &&
-		    (sum.runs != runs || (was_writing && !sum.writing)))
-			err = recover(a, memory, partial);
-		runs = sum.runs;
-		was_writing = sum.writing;
-		if (!err && !done && !rs_cli_stop)
-			wait_ms(a->poll_ms);
+	for (uint32_t i = 0; i < one->logs->n; i++) {
+		if (!strcmp(one->logs->one[i]->name, one->name))
+			return rs_error_create(RS_USAGE,
+					       "%s and %s: both logs' files would be %s.N: collect "
+					       "them into different directories",
+					       one->logs->one[i]->paths[0], one->paths[0],
+					       one->name);
 	}
-	end_err = rs_log_collector_end(c, now_ms());
-	if (!end_err && !o->has_files)
-		end_err = rs_out_flush(&o->out);
-	if (!err)
-		return end_err;
-	rs_error_free(end_err);
+	err = rs_log_files_init(&one->files, a->directory, one->name, one->last ? 0 : a->file_bytes,
+				a->files);
+	one->has_files = !err;
 	return err;
 }
 
-static void tell_sum(const struct arguments *a, const struct rs_log_collected *sum, bool *partial)
+static struct rs_error *collector_open(struct one *one)
 {
-	*partial |= sum->missing || sum->damaged || sum->late;
-	if (a->quiet || (!a->directory && !sum->missing && !sum->damaged && !sum->late))
-		return;
-	fprintf(stderr,
-		"ringside log: %llu lines; %llu missing, in %llu gaps; %llu too late, %llu "
-		"elements "
-		"damaged\n",
-		(unsigned long long)sum->lines, (unsigned long long)sum->missing,
-		(unsigned long long)sum->gaps, (unsigned long long)sum->late,
-		(unsigned long long)sum->damaged);
-}
-
-static struct rs_error *collect(const struct arguments *a, bool *partial)
-{
-	struct output o = { .a = a };
-	const struct rs_log_taker taker = { &o, on_line, on_gap };
+	const struct arguments *a = one->logs->a;
+	const struct rs_log_taker taker = { one, on_line, on_gap };
 	const struct rs_log_collect_options collect_options = {
-		.paths = a->paths,
-		.n_paths = a->n_paths,
+		.paths = (const char *const *)one->paths,
+		.n_paths = one->n_paths,
 		.patience_ms = RS_LOG_PATIENCE_MS,
 		.consume = a->directory,
-		.once = !a->follow,
+		.once = one->last || !a->follow,
 	};
-	struct rs_log_collector *c;
-	struct rs_log_collected sum;
-	struct rs_error *err = rs_log_collector_create(&collect_options, &taker, &c);
+	struct rs_error *err = rs_log_collector_create(&collect_options, &taker, &one->collector);
 
 	if (err)
 		return err;
-	rs_cli_catch_stop();
-	err = output_open(&o, a, rs_log_collector_name(c));
+	snprintf(one->name, sizeof(one->name), "%s%s", rs_log_collector_name(one->collector),
+		 one->last	? "_last"
+		 : a->directory ? "_cur"
+				: "");
+	err = rs_out_init(&one->out, STDOUT_FILENO);
+	return err || !a->directory ? err : files_open(one);
+}
+
+static struct rs_error *one_open(struct logs *logs, const char *const *paths, uint32_t n, bool last)
+{
+	struct one *one = logs->n < PATHS_MAX ? calloc(1, sizeof(*one)) : NULL;
+	struct rs_error *err = NULL;
+
+	if (!one)
+		return rs_error_no_memory();
+	one->logs = logs;
+	one->last = last;
+	one->files.fd = -1;
+	one->paths = calloc(n, sizeof(*one->paths));
+	for (; one->paths && one->n_paths < n; one->n_paths++) {
+		one->paths[one->n_paths] = strdup(paths[one->n_paths]);
+		if (!one->paths[one->n_paths])
+			break;
+	}
+	if (one->n_paths < n)
+		err = rs_error_no_memory();
 	if (!err)
-		err = follow(a, &o, c, partial);
-	sum = rs_log_collector_sum(c);
-	if (!err)
-		tell_sum(a, &sum, partial);
-	if (!err && rs_log_collector_memory(c) && a->directory)
-		err = recover(a, rs_log_collector_memory(c), partial);
-	output_close(&o);
-	rs_log_collector_destroy(c);
+		err = collector_open(one);
+	if (err)
+		one_close(one);
+	else
+		logs->one[logs->n++] = one;
+	return err;
+}
+
+static struct rs_error *one_poll(struct one *one)
+{
+	const char *memory = rs_log_collector_memory(one->collector);
+	struct rs_log_collected sum;
+	struct rs_error *err = rs_log_collector_poll(one->collector, now_ms(), &one->done);
+
+	if (err)
+		return err;
+	sum = rs_log_collector_sum(one->collector);
+	if (memory && one->has_files &&
+	    (sum.runs != one->runs || (one->was_writing && !sum.writing)))
+		err = recover(one->logs->a, memory, &one->logs->partial);
+	one->runs = sum.runs;
+	one->was_writing = sum.writing;
+	return err;
+}
+
+static void tell_sum(const struct one *one)
+{
+	const struct arguments *a = one->logs->a;
+	const struct rs_log_collected sum = rs_log_collector_sum(one->collector);
+	bool lacks = sum.missing || sum.damaged || sum.late, several = one->logs->n > 1;
+
+	one->logs->partial |= lacks;
+	if (a->quiet || (!lacks && (!a->directory || (one->last && !sum.lines))))
+		return;
+	fprintf(stderr,
+		"ringside log: %s%s%llu lines; %llu missing, in %llu gaps; %llu too late, %llu "
+		"elements damaged\n",
+		several || one->last ? one->name : "", several || one->last ? ": " : "",
+		(unsigned long long)sum.lines, (unsigned long long)sum.missing,
+		(unsigned long long)sum.gaps, (unsigned long long)sum.late,
+		(unsigned long long)sum.damaged);
+}
+
+/* Gives what still waits, and says what came of it. */
+static struct rs_error *one_end(struct one *one)
+{
+	const char *memory = rs_log_collector_memory(one->collector);
+	struct rs_error *err = rs_log_collector_end(one->collector, now_ms());
+
+	if (!err && !one->has_files)
+		err = rs_out_flush(&one->out);
+	if (err)
+		return err;
+	tell_sum(one);
+	return memory && one->has_files ? recover(one->logs->a, memory, &one->logs->partial) : NULL;
+}
+
+/* ---- all logs -------------------------------------------------------------------------------- */
+
+/* One of several logs that were found has failed: the others go on. */
+static struct rs_error *fail(struct logs *logs, struct rs_error *err)
+{
+	if (!err || !logs->finds)
+		return err;
+	logs->code = rs_cli_fail("log", err);
+	return NULL;
+}
+
+static bool is_known(const struct logs *logs, const char *path)
+{
+	for (uint32_t i = 0; i < logs->n; i++) {
+		if (!strcmp(logs->one[i]->paths[0], path))
+			return true;
+	}
+	return false;
+}
+
+/* The attempts at a path; NULL: there is no room for another. */
+static struct attempt *attempt_of(struct logs *logs, const char *path)
+{
+	struct attempt *attempt;
+
+	for (uint32_t i = 0; i < logs->n_attempts; i++) {
+		if (!strcmp(logs->attempts[i].path, path))
+			return &logs->attempts[i];
+	}
+	if (logs->n_attempts == PATHS_MAX)
+		return NULL;
+	attempt = &logs->attempts[logs->n_attempts];
+	attempt->path = strdup(path);
+	logs->n_attempts += attempt->path != NULL;
+	return attempt->path ? attempt : NULL;
+}
+
+/* Opens a memory that was found. One that a program is just making is no log yet: only what stays
+ * unreadable is told. */
+static struct rs_error *found_open(struct logs *logs, const char *path)
+{
+	struct attempt *attempt;
+	struct rs_error *err;
+
+	if (is_known(logs, path))
+		return NULL;
+	if (!logs->a->follow)
+		return fail(logs, one_open(logs, &path, 1, false));
+	attempt = attempt_of(logs, path);
+	if (!attempt || attempt->n > ATTEMPTS)
+		return NULL;
+	err = one_open(logs, &path, 1, false);
+	if (err && attempt->n++ == ATTEMPTS)
+		return fail(logs, err);
+	rs_error_free(err);
+	return NULL;
+}
+
+static bool is_device(const char *path)
+{
+	static const char devices[] = "/dev/acrn_hvlog_";
+
+	return !strncmp(path, devices, sizeof(devices) - 1);
+}
+
+/* Opens what was given or found: each memory, the rings of this boot, and those of the last. */
+static struct rs_error *all_open(struct logs *logs)
+{
+	const struct arguments *a = logs->a;
+	const char *rings[2][PATHS_MAX];
+	struct rs_error *err = NULL;
+	uint32_t n[2] = { 0 };
+
+	for (uint32_t i = 0; i < a->n_paths && !err; i++) {
+		const char *path = a->paths[i];
+		bool is_found = logs->finds && !is_device(path);
+		enum rs_log_path kind = is_found ? RS_LOG_PATH_MEMORY : rs_log_path_look(path);
+
+		if (kind != RS_LOG_PATH_MEMORY)
+			rings[kind == RS_LOG_PATH_LAST][n[kind == RS_LOG_PATH_LAST]++] = path;
+		else if (a->last)
+			err = fail(logs, recover(a, path, &logs->partial));
+		else
+			err = is_found ? found_open(logs, path) : one_open(logs, &path, 1, false);
+	}
+	if (!err && a->last && n[0])
+		return rs_error_create(RS_USAGE,
+				       "%s: it is of the run that goes on: --last saves the rings "
+				       "of the last boot, /dev/acrn_hvlog_last_*",
+				       rings[0][0]);
+	for (uint32_t last = 0; last < 2 && !err; last++) {
+		if (n[last])
+			err = fail(logs, one_open(logs, rings[last], n[last], last));
+	}
+	logs->devices = logs->finds && n[0] ? SIZE_MAX : 0;
+	return err;
+}
+
+/* Opens ACRN's devices, once no more of them appear. */
+static struct rs_error *devices_look(struct logs *logs)
+{
+	static const char *const patterns[] = { "/dev/acrn_hvlog_cur_*", "/dev/acrn_hvlog_last_*" };
+	struct rs_error *err = NULL;
+	size_t n = 0;
+
+	if (logs->devices == SIZE_MAX)
+		return NULL;
+	for (uint32_t last = 0; last < (logs->a->directory ? 2 : 1) && !err; last++) {
+		glob_t found = { 0 };
+
+		glob(patterns[last], 0, NULL, &found);
+		if (!last)
+			n = found.gl_pathc;
+		if (n && n == logs->devices && found.gl_pathc && found.gl_pathc <= PATHS_MAX)
+			err = fail(logs, one_open(logs, (const char *const *)found.gl_pathv,
+						  (uint32_t)found.gl_pathc, last));
+		globfree(&found);
+	}
+	logs->devices = n && n == logs->devices ? SIZE_MAX : n;
+	return err;
+}
+
+/* Looks for logs that have come since. */
+static struct rs_error *look_again(struct logs *logs)
+{
+	glob_t found = { 0 };
+	struct rs_error *err;
+
+	if (!logs->finds || !logs->a->follow)
+		return NULL;
+	err = rs_shared_find("ringside-log-*", &found);
+	for (size_t i = 0; i < found.gl_pathc && !err; i++)
+		err = found_open(logs, found.gl_pathv[i]);
+	globfree(&found);
+	return err ? err : devices_look(logs);
+}
+
+/* Polls each. *done: nothing more will come. */
+static struct rs_error *all_poll(struct logs *logs, bool *done)
+{
+	struct rs_error *err = NULL;
+
+	*done = !logs->finds || !logs->a->follow;
+	for (uint32_t i = 0; i < logs->n && !err; i++) {
+		struct one *one = logs->one[i];
+
+		if (one->done)
+			continue;
+		err = one_poll(one);
+		if (err) {
+			one->done = true;
+			err = fail(logs, err);
+		}
+		if (!err && !one->has_files)
+			err = rs_out_flush(&one->out);
+		*done &= one->done;
+	}
+	return err;
+}
+
+static struct rs_error *follow(struct logs *logs)
+{
+	struct rs_error *err = NULL;
+	bool done = false;
+
+	while (!err && !done && !rs_cli_stop) {
+		err = all_poll(logs, &done);
+		if (!err && !done)
+			err = look_again(logs);
+		if (!err && !done && !rs_cli_stop)
+			wait_ms(logs->a->poll_ms);
+	}
+	for (uint32_t i = 0; i < logs->n; i++) {
+		struct rs_error *end_err = one_end(logs->one[i]);
+
+		if (err)
+			rs_error_free(end_err);
+		else
+			err = end_err;
+	}
+	return err;
+}
+
+static struct rs_error *collect(struct logs *logs)
+{
+	struct rs_error *err = all_open(logs);
+
+	if (!err && (logs->n || (logs->finds && logs->a->follow))) {
+		rs_cli_catch_stop();
+		err = follow(logs);
+	}
+	for (uint32_t i = 0; i < logs->n; i++)
+		one_close(logs->one[i]);
+	for (uint32_t i = 0; i < logs->n_attempts; i++)
+		free(logs->attempts[i].path);
 	return err;
 }
 
 int cmd_log(int argc, char **argv)
 {
 	static const struct argp argp = { options, parse, "[level] [PATH...]", doc };
-	struct arguments a = { .file_bytes = RS_LOG_FILE_BYTES,
-			       .files = RS_LOG_FILES,
-			       .poll_ms = POLL_MS,
-			       .level = RS_LOG_DEBUG,
-			       .levels = { -1, -1 } };
+	static struct arguments a = { .file_bytes = RS_LOG_FILE_BYTES,
+				      .files = RS_LOG_FILES,
+				      .poll_ms = POLL_MS,
+				      .level = RS_LOG_DEBUG,
+				      .levels = { -1, -1 } };
+	static struct logs logs = { .a = &a };
 	glob_t found = { 0 };
 	struct rs_error *err;
-	bool partial = false;
 	int code = rs_cli_parse_writer(&argp, argc, argv, &a);
 
 	if (code)
 		return code;
+	logs.finds = !a.n_paths;
 	err = rs_cli_confine(RS_CONFINE_WRITER);
 	if (!err)
 		err = find(&a, &found);
-	if (!err && a.set)
-		err = levels(&a);
-	else if (!err && a.last)
-		err = recover(&a, a.paths[0], &partial);
-	else if (!err)
-		err = collect(&a, &partial);
+	if (!err)
+		err = a.set ? levels(&a) : collect(&logs);
 	globfree(&found);
 	code = rs_cli_fail("log", err);
-	return code || !partial ? code : RS_EXIT_PARTIAL;
+	if (!code)
+		code = logs.code;
+	return code || !logs.partial ? code : RS_EXIT_PARTIAL;
 }

@@ -475,30 +475,36 @@ static struct rs_error *feeds_make(struct rs_log_collector *c, uint32_t n,
 	return rs_log_merge_init(&c->merge, n, taker);
 }
 
-static bool is_memory(const char *path)
+enum rs_log_path rs_log_path_look(const char *path)
 {
+	static const char last[] = "acrn_hvlog_last_"; /* ACRN's names of devices */
+	const char *name = strrchr(path, '/');
 	struct rs_ring_memory map;
 	struct rs_error *err;
 	uint64_t magic = 0;
 
+	name = name ? name + 1 : path;
 	if (!is_regular(path))
-		return false;
+		return strncmp(name, last, sizeof(last) - 1) ? RS_LOG_PATH_RING : RS_LOG_PATH_LAST;
 	err = rs_ring_map_existing(path, 0, &map);
 	if (err) {
 		rs_error_free(err);
-		return false;
+		return RS_LOG_PATH_RING;
 	}
 	if (map.bytes >= sizeof(magic))
 		magic = __atomic_load_n((const uint64_t *)map.mem, __ATOMIC_RELAXED);
 	rs_ring_unmap(&map);
-	return magic != RS_SBUF_MAGIC && magic != RS_SBUF_MAGIC_LAST;
+	if (magic == RS_SBUF_MAGIC_LAST)
+		return RS_LOG_PATH_LAST;
+	return magic == RS_SBUF_MAGIC ? RS_LOG_PATH_RING : RS_LOG_PATH_MEMORY;
 }
 
 static struct rs_error *open_all(struct rs_log_collector *c, const struct rs_log_taker *taker)
 {
 	struct rs_error *err = NULL;
 
-	if (c->options.n_paths == 1 && is_memory(c->options.paths[0])) {
+	if (c->options.n_paths == 1 &&
+	    rs_log_path_look(c->options.paths[0]) == RS_LOG_PATH_MEMORY) {
 		err = rs_log_memory_open(c->options.paths[0], &c->memory);
 		if (err)
 			return err;
@@ -508,7 +514,7 @@ static struct rs_error *open_all(struct rs_log_collector *c, const struct rs_log
 	for (uint32_t i = 0; i < c->n_feeds && !err; i++) {
 		struct feed *f = &c->feeds[i];
 
-		if (is_memory(f->path))
+		if (rs_log_path_look(f->path) == RS_LOG_PATH_MEMORY)
 			err = rs_error_create(RS_USAGE,
 					      "%s: a log's memory is a log by itself: it can't be "
 					      "collected with others",

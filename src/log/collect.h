@@ -26,6 +26,15 @@ struct rs_log_collect_options {
 	bool once;
 };
 
+enum rs_log_path {
+	RS_LOG_PATH_MEMORY, /* a log of its own */
+	RS_LOG_PATH_RING,   /* a CPU's ring of ACRN's form */
+	RS_LOG_PATH_LAST,   /* the same, of the last boot */
+};
+
+/* What is at path, by its name and its first bytes. */
+enum rs_log_path rs_log_path_look(const char *path);
+
 struct rs_log_collector;
 
 struct rs_error *rs_log_collector_create(const struct rs_log_collect_options *options,

@@ -67,7 +67,7 @@ static struct rs_error *write_line(void *ctx, const struct rs_log_line *line)
 {
 	struct recovery *r = ctx;
 
-	rs_log_write_line(&r->out, line, false);
+	rs_log_write_line(&r->out, line, NULL);
 	return NULL;
 }
 
@@ -75,7 +75,7 @@ static struct rs_error *write_gap(void *ctx, const struct rs_log_gap *gap)
 {
 	struct recovery *r = ctx;
 
-	rs_log_write_gap(&r->out, gap, false);
+	rs_log_write_gap(&r->out, gap, NULL);
 	return NULL;
 }
 

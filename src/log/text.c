@@ -23,12 +23,22 @@ static void field(struct rs_out *out, const char *name, uint64_t value)
 	rs_out_dec(out, value);
 }
 
-static void line_json(struct rs_out *out, const struct rs_log_line *line)
+static void name_json(struct rs_out *out, const char *name)
+{
+	char text[TEXT_MAX];
+	size_t n = mend(text, name, strlen(name));
+
+	rs_out_text(out, "{\"log\": ");
+	rs_out_quoted(out, text, n, TEXT_MAX);
+}
+
+static void line_json(struct rs_out *out, const struct rs_log_line *line, const char *name)
 {
 	char text[TEXT_MAX];
 	size_t n;
 
-	field(out, "{\"us\": ", line->us);
+	name_json(out, name);
+	field(out, ", \"us\": ", line->us);
 	field(out, ", \"cpu\": ", line->cpu);
 	rs_out_text(out, ", \"thread\": ");
 	if (line->thread) {
@@ -68,11 +78,11 @@ static void line_text(struct rs_out *out, const struct rs_log_line *line)
 	rs_out_char(out, '\n');
 }
 
-void rs_log_write_line(struct rs_out *out, const struct rs_log_line *line, bool json)
+void rs_log_write_line(struct rs_out *out, const struct rs_log_line *line, const char *json)
 {
 	rs_out_line(out);
 	if (json)
-		line_json(out, line);
+		line_json(out, line, json);
 	else
 		line_text(out, line);
 }
@@ -102,9 +112,10 @@ static void us_or_null(struct rs_out *out, const char *name, uint64_t us)
 		rs_out_dec(out, us);
 }
 
-static void gap_json(struct rs_out *out, const struct rs_log_gap *gap)
+static void gap_json(struct rs_out *out, const struct rs_log_gap *gap, const char *name)
 {
-	field(out, "{\"gap\": ", gap->last - gap->first + 1);
+	name_json(out, name);
+	field(out, ", \"gap\": ", gap->last - gap->first + 1);
 	field(out, ", \"first\": ", gap->first);
 	field(out, ", \"last\": ", gap->last);
 	rs_out_text(out, ", \"cpus\": [");
@@ -139,11 +150,11 @@ static void gap_text(struct rs_out *out, const struct rs_log_gap *gap)
 	rs_out_text(out, "]\n");
 }
 
-void rs_log_write_gap(struct rs_out *out, const struct rs_log_gap *gap, bool json)
+void rs_log_write_gap(struct rs_out *out, const struct rs_log_gap *gap, const char *json)
 {
 	rs_out_line(out);
 	if (json)
-		gap_json(out, gap);
+		gap_json(out, gap, json);
 	else
 		gap_text(out, gap);
 }

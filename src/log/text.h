@@ -11,7 +11,8 @@
 #include "event/log_line.h"
 
 /* Each makes room by itself, and ends its line. Bytes that are not printable become '?'. */
-void rs_log_write_line(struct rs_out *out, const struct rs_log_line *line, bool json);
-void rs_log_write_gap(struct rs_out *out, const struct rs_log_gap *gap, bool json);
+/* json: the name of the log, for the objects' field "log"; NULL: as text. */
+void rs_log_write_line(struct rs_out *out, const struct rs_log_line *line, const char *json);
+void rs_log_write_gap(struct rs_out *out, const struct rs_log_gap *gap, const char *json);
 
 #endif
