@@ -45,6 +45,8 @@ struct xen_row *xen_row(struct xen_sink *x, enum rs_xen_kind kind, int dom, int 
 	};
 	row->next = *bucket;
 	*bucket = row;
+	row->all = x->all_rows;
+	x->all_rows = row;
 	x->n_rows++;
 	return row;
 }
@@ -144,6 +146,8 @@ struct xen_pcpu *xen_pcpu_make(struct xen_sink *x, int cpu)
 	p->state = RS_XEN_PCPU_LOST;
 	p->since_ns = x->from_ns;
 	x->pcpus[cpu] = p;
+	if ((uint32_t)cpu >= x->pcpus_end)
+		x->pcpus_end = (uint32_t)cpu + 1;
 	return p;
 }
 
@@ -315,11 +319,9 @@ struct rs_error *rs_xen_take_until(struct rs_sink *sink, int64_t to_ns,
 	x->taken = calloc(x->n_rows + 1, sizeof(*x->taken));
 	if (!x->taken || x->no_memory)
 		return rs_error_no_memory();
-	for (uint32_t i = 0; i < XEN_ROW_BUCKETS; i++) {
-		for (const struct xen_row *row = x->rows[i]; row; row = row->next) {
-			if (xen_wants(x, row->row.kind) && !is_empty(&row->row))
-				x->taken[n++] = row->row;
-		}
+	for (const struct xen_row *row = x->all_rows; row; row = row->all) {
+		if (xen_wants(x, row->row.kind) && !is_empty(&row->row))
+			x->taken[n++] = row->row;
 	}
 	qsort(x->taken, n, sizeof(*x->taken), by_all);
 	*result = (struct rs_xen_result){ .from_ns = x->from_ns,
@@ -337,16 +339,14 @@ void rs_xen_go_on(struct rs_sink *sink)
 {
 	struct xen_sink *x = (struct xen_sink *)sink;
 
-	for (uint32_t i = 0; i < XEN_ROW_BUCKETS; i++) {
-		for (struct xen_row *row = x->rows[i]; row; row = row->next) {
-			struct rs_xen_row *r = &row->row;
+	for (struct xen_row *row = x->all_rows; row; row = row->all) {
+		struct rs_xen_row *r = &row->row;
 
-			r->count = r->bytes = r->timed = r->goes_on = 0;
-			r->total_ns = r->min_ns = r->max_ns = r->edge_ns = 0;
-			free(row->counts); /* the next time makes another */
-			row->counts = NULL;
-			r->hist = NULL;
-		}
+		r->count = r->bytes = r->timed = r->goes_on = 0;
+		r->total_ns = r->min_ns = r->max_ns = r->edge_ns = 0;
+		free(row->counts); /* the next time makes another */
+		row->counts = NULL;
+		r->hist = NULL;
 	}
 	for (struct xen_vcpu *v = x->all_vcpus; v; v = v->all)
 		v->since_ns = x->to_ns;
@@ -414,12 +414,10 @@ void rs_xen_sink_destroy(struct rs_sink *sink)
 
 	if (!x)
 		return;
-	for (uint32_t i = 0; i < XEN_ROW_BUCKETS; i++) {
-		for (struct xen_row *row = x->rows[i], *next; row; row = next) {
-			next = row->next;
-			free(row->counts);
-			free(row);
-		}
+	for (struct xen_row *row = x->all_rows, *next; row; row = next) {
+		next = row->all;
+		free(row->counts);
+		free(row);
 	}
 	for (struct xen_vcpu *v = x->all_vcpus, *next; v; v = next) {
 		next = v->all;
@@ -430,7 +428,7 @@ void rs_xen_sink_destroy(struct rs_sink *sink)
 		next = d->all;
 		free(d);
 	}
-	for (uint32_t i = 0; i < XEN_PCPUS_MAX; i++)
+	for (uint32_t i = 0; i < x->pcpus_end; i++)
 		free(x->pcpus[i]);
 	free(x->taken);
 	free(x);

@@ -17,6 +17,7 @@
 struct xen_row {
 	struct rs_xen_row row;
 	struct xen_row *next;	/* of its bucket */
+	struct xen_row *all;	/* of those that there are */
 	struct rs_hist *counts; /* row.hist */
 };
 
@@ -98,12 +99,13 @@ struct xen_sink {
 	uint32_t kinds;
 	bool any;
 	int64_t from_ns, to_ns;
-	struct xen_row *rows[XEN_ROW_BUCKETS];
+	struct xen_row *rows[XEN_ROW_BUCKETS], *all_rows;
 	struct xen_vcpu *vcpus[XEN_VCPU_BUCKETS], *all_vcpus;
 	struct xen_vcpu *recent[XEN_VCPUS_RECENT]; /* of those; NULL: none yet */
 	struct xen_domain *domains;
 	struct xen_pcpu *pcpus[XEN_PCPUS_MAX];
 	uint32_t n_rows, n_vcpus;
+	uint32_t pcpus_end; /* one more than the highest number of those that there are */
 	struct rs_xen_row *taken;
 	uint64_t lost, losses, contradictions, refused;
 	bool no_memory;

@@ -317,7 +317,7 @@ void xen_sched_close(struct xen_sink *x, int64_t now_ns)
 		d->whole = false;
 		d->since_ns = now_ns;
 	}
-	for (uint32_t i = 0; i < XEN_PCPUS_MAX; i++) {
+	for (uint32_t i = 0; i < x->pcpus_end; i++) {
 		struct xen_pcpu *p = x->pcpus[i];
 
 		if (!p)

@@ -23,6 +23,7 @@ struct pcpu {
 
 struct rs_xen_volumes {
 	struct pcpu *pcpus[RS_XEN_CPUS_MAX];
+	uint32_t pcpus_end; /* one more than the highest number of those that there are */
 	uint64_t lost, losses;
 	uint64_t first_tsc, last_tsc;
 	bool any;
@@ -57,7 +58,7 @@ struct rs_error *rs_xen_volumes_create(struct rs_xen_volumes **out)
 
 void rs_xen_volumes_destroy(struct rs_xen_volumes *v)
 {
-	for (uint32_t i = 0; v && i < RS_XEN_CPUS_MAX; i++)
+	for (uint32_t i = 0; v && i < v->pcpus_end; i++)
 		free(v->pcpus[i]);
 	free(v);
 }
@@ -132,6 +133,8 @@ struct rs_error *rs_xen_volumes_take(struct rs_xen_volumes *v, struct rs_xen_rec
 			p = v->pcpus[pcpu->cpu] = calloc(1, sizeof(*p));
 		if (!p)
 			return rs_error_no_memory();
+		if (pcpu->cpu >= v->pcpus_end)
+			v->pcpus_end = pcpu->cpu + 1;
 		span(v, pcpu);
 		for (struct rs_xen_block *block = pcpu->first, *next; block; block = next) {
 			next = block->next;
@@ -182,7 +185,7 @@ static const struct rs_partial *whole_next(struct rs_xen_volumes *v, const struc
 
 const struct rs_partial *rs_xen_volumes_next(struct rs_xen_volumes *v, const struct rs_clock *clock)
 {
-	for (; v->cpu < RS_XEN_CPUS_MAX; v->cpu++, v->class = 0) {
+	for (; v->cpu < v->pcpus_end; v->cpu++, v->class = 0) {
 		const struct pcpu *p = v->pcpus[v->cpu];
 
 		for (; p && v->class < CLASSES + OWN; v->class ++) {
