@@ -190,9 +190,17 @@ struct rs_error *rs_describe_read(const struct rs_folder *folder, struct rs_desc
 /* The CTF metadata of it. */
 void rs_metadata_write(FILE *file, const struct rs_describe *describe);
 
-/* Reads a line of a description with its newline, as far as `room` goes. Returns its bytes, 0 at
- * the end. A line has at most RS_DESCRIBE_LINE_MAX. */
+/* Reads lines of a description. Of zero bytes but for `file`; the caller frees `buffer`. */
+struct rs_lines_reader {
+	FILE *file;
+	char *buffer;
+	size_t at, end, room, given;
+};
+
+/* Reads the next line with its newline: *len bytes at *text, until the next call; 0 at the end of
+ * the file. A line may have RS_DESCRIBE_LINE_MAX bytes; the beginning of a longer one is given.
+ * Returns whether there was memory. */
 #define RS_DESCRIBE_LINE_MAX (1u << 20)
-size_t rs_describe_line(FILE *file, char *text, size_t room);
+bool rs_describe_line(struct rs_lines_reader *reader, const char **text, size_t *len);
 
 #endif

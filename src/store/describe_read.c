@@ -16,7 +16,8 @@
 #include "store/check.h"
 #include "base/folder.h"
 
-#define LISTED_MAX 8 /* streams that an error names */
+#define LISTED_MAX 8	 /* streams that an error names */
+#define LINES_ROOM 8192u /* at first; a line of an event has some hundred bytes */
 
 static struct rs_error *unexpected(const char *what)
 {
@@ -518,14 +519,46 @@ static struct rs_error *read_line(struct rs_describe *describe, const char *text
 	return err;
 }
 
-size_t rs_describe_line(FILE *file, char *text, size_t room)
+/* Puts more of the file behind what is in hand: *n bytes, 0 at its end. Returns whether there was
+ * memory. */
+static bool lines_fill(struct rs_lines_reader *reader, size_t *n)
 {
-	size_t n = 0;
-	int c = 0;
+	if (reader->at) {
+		reader->end -= reader->at;
+		memmove(reader->buffer, reader->buffer + reader->at, reader->end);
+		reader->at = 0;
+	}
+	if (reader->end == reader->room) {
+		size_t room = reader->room ? reader->room * 2 : LINES_ROOM;
+		char *more = realloc(reader->buffer, room);
 
-	while (n < room && c != '\n' && (c = getc_unlocked(file)) != EOF)
-		text[n++] = (char)c;
-	return n;
+		if (!more)
+			return false;
+		reader->buffer = more;
+		reader->room = room;
+	}
+	*n = fread_unlocked(reader->buffer + reader->end, 1, reader->room - reader->end,
+			    reader->file);
+	reader->end += *n;
+	return true;
+}
+
+bool rs_describe_line(struct rs_lines_reader *reader, const char **text, size_t *len)
+{
+	const char *newline = NULL;
+	size_t seen = 0, more = 1;
+
+	reader->at += reader->given;
+	while (!newline && more && seen <= RS_DESCRIBE_LINE_MAX) {
+		if (seen == reader->end - reader->at && !lines_fill(reader, &more))
+			return false;
+		newline = memchr(reader->buffer + reader->at + seen, '\n',
+				 reader->end - reader->at - seen);
+		seen = reader->end - reader->at;
+	}
+	*text = reader->buffer + reader->at;
+	*len = reader->given = newline ? (size_t)(newline - *text) + 1 : seen;
+	return true;
 }
 
 /*
@@ -554,23 +587,27 @@ static struct rs_error *skip_line(struct rs_describe *describe, size_t number, s
 
 static struct rs_error *lines_read(struct rs_describe *describe, FILE *file, size_t *number)
 {
-	char *text = malloc(RS_DESCRIBE_LINE_MAX + 1);
-	struct rs_error *err = text ? NULL : rs_error_no_memory();
-	size_t len;
+	struct rs_lines_reader reader = { .file = file };
+	struct rs_error *err = NULL;
+	const char *text;
+	size_t len = 1;
 
-	while (!err && (len = rs_describe_line(file, text, RS_DESCRIBE_LINE_MAX + 1)) > 0) {
-		++*number;
-		if (len > RS_DESCRIBE_LINE_MAX) {
+	while (!err && len) {
+		if (!rs_describe_line(&reader, &text, &len)) {
+			err = rs_error_no_memory();
+		} else if (len > RS_DESCRIBE_LINE_MAX) {
+			++*number;
 			err = rs_error_create(RS_DAMAGED, "longer than %u bytes",
 					      RS_DESCRIBE_LINE_MAX);
-			break;
+		} else if (len) {
+			++*number;
+			describe->check = rs_describe_check(describe->check, text, len);
+			if (text[len - 1] != '\n')
+				break; /* cut in the middle of a line: no packet needs it */
+			err = skip_line(describe, *number, read_line(describe, text, len - 1));
 		}
-		describe->check = rs_describe_check(describe->check, text, len);
-		if (text[len - 1] != '\n')
-			break; /* cut in the middle of a line: no packet needs it */
-		err = skip_line(describe, *number, read_line(describe, text, len - 1));
 	}
-	free(text);
+	free(reader.buffer);
 	return err;
 }
 

@@ -383,20 +383,19 @@ static bool ends_changed(const struct rs_trace *trace, const struct rs_stream_en
 static bool copy_lines(const struct rs_trace *trace, FILE *file)
 {
 	const struct rs_bad_lines *bad = &trace->describe.bad;
-	char *text = malloc(RS_DESCRIBE_LINE_MAX);
+	struct rs_lines_reader reader = { 0 };
 	size_t number = 0, len;
-	bool good = text;
+	const char *text;
+	bool good = true;
 	uint32_t at = 0;
-	FILE *old;
 	struct rs_error *err =
-		rs_folder_file(&trace->folder, "ringside/describe", O_RDONLY, "r", &old);
+		rs_folder_file(&trace->folder, "ringside/describe", O_RDONLY, "r", &reader.file);
 
 	if (err) {
 		rs_error_free(err);
-		free(text);
 		return false;
 	}
-	while (good && (len = rs_describe_line(old, text, RS_DESCRIBE_LINE_MAX)) > 0 &&
+	while (good && (good = rs_describe_line(&reader, &text, &len)) && len &&
 	       text[len - 1] == '\n') {
 		number++;
 		if (at < bad->n && bad->numbers[at] == number)
@@ -404,9 +403,9 @@ static bool copy_lines(const struct rs_trace *trace, FILE *file)
 		else
 			good = fwrite(text, 1, len, file) == len;
 	}
-	good &= !ferror(old);
-	free(text);
-	fclose(old);
+	good &= !ferror(reader.file);
+	free(reader.buffer);
+	fclose(reader.file);
 	return good;
 }
 
