@@ -8,6 +8,11 @@
  *	which: 0 describe, 1 index, 2 state, 3 and on: streams
  *	flags: 1: the packets' check sums are made right, so that what is behind them is reached
  *	       2: repair it, and read again
+ *	       the other bits choose one way of reading, or all of them if they are 0, and then it
+ *	       is read before a repair, too
+ *
+ * The mutator changes a line, a packet's header, a record, or a whole packet, and makes the sizes
+ * around it right.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,11 +25,19 @@
 #include "view/view.h"
 
 #include "fuzz.h"
+#include "mutate.h"
+#include "pool.h"
 #include <ringside/reader.h>
 
-#define STREAMS	   4u
-#define FILES	   (3 + STREAMS)
-#define FILE_BYTES (256u << 10)
+#define MEND   1u
+#define REPAIR 2u
+
+#define DESCRIBE     0u
+#define STATE	     2u
+#define FIRST_STREAM 3u
+#define STREAMS	     4u
+#define FILES	     (FIRST_STREAM + STREAMS)
+#define FILE_BYTES   (256u << 10)
 
 static const char *const file_names[FILES] = { "ringside/describe", "ringside/index",
 					       "ringside/state",    "stream_0",
@@ -63,18 +76,56 @@ static void folder_make(void)
 	atexit(folder_remove);
 }
 
+/* What the folder's files hold, as far as that is known. Most mutants change one file. */
+static struct held {
+	uint8_t bytes[FILE_BYTES];
+	size_t n;
+	bool is_known, is_there;
+} held[FILES];
+
+static void path_of(char path[128], uint32_t which)
+{
+	snprintf(path, 128, "%s/%s", folder, file_names[which]);
+}
+
+static void file_remove(uint32_t which)
+{
+	struct held *h = &held[which];
+	char path[128];
+
+	path_of(path, which);
+	if (!h->is_known || h->is_there)
+		unlink(path);
+	h->is_known = true;
+	h->is_there = false;
+}
+
 static void file_write(uint32_t which, const void *bytes, size_t n)
 {
+	struct held *h = &held[which];
 	char path[128];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, file_names[which]);
-	unlink(path);
-	if (!bytes)
+	if (h->is_known && h->is_there && h->n == n && !memcmp(h->bytes, bytes, n))
 		return;
+	path_of(path, which);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	MUST(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
 	close(fd);
+	memcpy(h->bytes, bytes, n);
+	h->n = n;
+	h->is_known = h->is_there = true;
+}
+
+/* Repair has changed what it wanted. */
+static void files_forget(void)
+{
+	char path[128];
+
+	for (uint32_t i = 0; i < FILES; i++)
+		held[i].is_known = false;
+	snprintf(path, sizeof(path), "%s/metadata", folder);
+	unlink(path);
 }
 
 /* Walks the packets as a reader does, and gives each the check sum that it should have. */
@@ -93,29 +144,44 @@ static void checks_mend(uint8_t *bytes, size_t n)
 	}
 }
 
-static void files_write(struct fuzz_input *in, bool mend)
+static void file_make(uint32_t which, const uint8_t *from, size_t n, bool mend)
 {
 	static uint8_t bytes[FILE_BYTES];
 
-	for (uint32_t i = 0; i < FILES; i++)
-		file_write(i, NULL, 0);
+	n = n < sizeof(bytes) ? n : sizeof(bytes);
+	memcpy(bytes, from, n);
+	if (mend && which >= FIRST_STREAM)
+		checks_mend(bytes, n);
+	if (which == STATE && n < RS_STATE_BYTES) {
+		memset(bytes + n, ' ', RS_STATE_BYTES - n);
+		n = RS_STATE_BYTES;
+	}
+	file_write(which, bytes, n);
+}
+
+/* Where the input has a file twice, the last one counts. */
+static void files_write(struct fuzz_input *in, bool mend)
+{
+	struct fuzz_input files[FILES] = { 0 };
+
 	while (in->left) {
 		uint32_t which = fuzz_u8(in) % FILES, n = fuzz_u32(in);
 
 		if (n > in->left)
 			n = (uint32_t)in->left;
-		if (n > sizeof(bytes))
-			n = sizeof(bytes);
-		fuzz_take(in, bytes, n);
-		if (mend && which >= 3)
-			checks_mend(bytes, n);
-		if (which == 2 && n < RS_STATE_BYTES) {
-			memset(bytes + n, ' ', RS_STATE_BYTES - n);
-			n = RS_STATE_BYTES;
-		}
-		file_write(which, bytes, n);
+		files[which] = (struct fuzz_input){ in->at, n };
+		in->at += n;
+		in->left -= n;
+	}
+	for (uint32_t i = 0; i < FILES; i++) {
+		if (files[i].at)
+			file_make(i, files[i].at, files[i].left, mend);
+		else
+			file_remove(i);
 	}
 }
+
+/* ---- ways of reading ------------------------------------------------------------------------- */
 
 static struct rs_error *read_with(struct rs_trace *trace, struct rs_sink *sink)
 {
@@ -129,26 +195,44 @@ static struct rs_error *read_with(struct rs_trace *trace, struct rs_sink *sink)
 	return err;
 }
 
-/* Text, JSON and the tree, to nowhere. */
-static void show(struct rs_trace *trace)
+static void plain(struct rs_trace *trace)
 {
-	static struct rs_error *(*const create[])(const struct rs_view_options *,
-						  struct rs_sink **) = { rs_text_sink_create,
-									 rs_json_sink_create,
-									 rs_tree_sink_create };
+	struct fuzz_sink sink = FUZZ_SINK(false);
+
+	fuzz_drop(read_with(trace, &sink.sink));
+}
+
+/* Into a view's sink, to nowhere. */
+static void show(struct rs_trace *trace, enum rs_time_show time,
+		 struct rs_error *(*create)(const struct rs_view_options *, struct rs_sink **))
+{
 	static int nowhere = -1;
-	struct rs_view_options options = { .clock = rs_trace_clock(trace), .streams = true };
+	struct rs_view_options options = { .clock = rs_trace_clock(trace),
+					   .streams = true,
+					   .time = time };
 	struct rs_sink *sink;
 
 	if (nowhere < 0)
 		nowhere = open("/dev/null", O_WRONLY);
 	options.fd = nowhere;
-	for (uint32_t i = 0; i < 3; i++) {
-		options.time = (enum rs_time_show)i;
-		fuzz_drop(create[i](&options, &sink));
-		fuzz_drop(read_with(trace, sink));
-		rs_view_sink_destroy(sink);
-	}
+	fuzz_drop(create(&options, &sink));
+	fuzz_drop(read_with(trace, sink));
+	rs_view_sink_destroy(sink);
+}
+
+static void text(struct rs_trace *trace)
+{
+	show(trace, (enum rs_time_show)0, rs_text_sink_create);
+}
+
+static void json(struct rs_trace *trace)
+{
+	show(trace, (enum rs_time_show)1, rs_json_sink_create);
+}
+
+static void tree(struct rs_trace *trace)
+{
+	show(trace, (enum rs_time_show)2, rs_tree_sink_create);
 }
 
 static struct rs_error *drop_long(void *ctx, const struct rs_exits_long *exit)
@@ -183,49 +267,254 @@ static void sum_up(struct rs_trace *trace)
 	rs_exits_sink_destroy(sink);
 }
 
-/* Opens and reads; the error, if there was one. */
-static struct rs_error *open_and_read(bool shown)
-{
-	struct fuzz_sink sink = FUZZ_SINK(false);
-	struct rs_trace *trace;
-	struct rs_error *err = rs_trace_open(folder, &trace);
+static void (*const ways[])(struct rs_trace *) = { plain, text, json, tree, sum_up };
+#define WAYS (sizeof(ways) / sizeof(ways[0]))
 
-	if (err)
-		return err;
-	for (uint32_t i = 0; i < rs_trace_stream_count(trace); i++)
-		MUST(rs_trace_stream(trace, i)->schema && rs_trace_stream(trace, i)->clock);
-	err = read_with(trace, &sink.sink);
-	if (shown) {
-		show(trace);
-		sum_up(trace);
-	}
-	rs_trace_close(trace);
+static struct rs_error *trace_open(struct rs_trace **trace)
+{
+	struct rs_error *err = rs_trace_open(folder, trace);
+
+	for (uint32_t i = 0; !err && i < rs_trace_stream_count(*trace); i++)
+		MUST(rs_trace_stream(*trace, i)->schema && rs_trace_stream(*trace, i)->clock);
 	return err;
 }
+
+/* way: WAYS for all of them. */
+static void read_in(size_t way)
+{
+	struct rs_trace *trace;
+	struct rs_error *err = trace_open(&trace);
+
+	if (err) {
+		fuzz_drop(err);
+		return;
+	}
+	for (size_t i = 0; i < WAYS; i++) {
+		if (way == WAYS || way == i)
+			ways[i](trace);
+	}
+	rs_trace_close(trace);
+}
+
+/* What repair says it could not mend is still an error, and no other is. */
+static void repair(void)
+{
+	struct fuzz_sink sink = FUZZ_SINK(false);
+	struct rs_repair_result result;
+	struct rs_trace *trace;
+	struct rs_error *err = rs_trace_repair(folder, &result);
+	bool gone;
+
+	files_forget();
+	if (err) {
+		fuzz_drop(err);
+		return;
+	}
+	err = trace_open(&trace);
+	if (!err) {
+		err = read_with(trace, &sink.sink);
+		rs_trace_close(trace);
+	}
+	gone = err && strstr(rs_error_text(err), strerror(ENOENT));
+	if (err && !gone)
+		fprintf(stderr, "after repair: %s\n", rs_error_text(err));
+	MUST(!err || gone || result.description_damaged || result.streams_unread);
+	rs_error_free(err);
+}
+
+/* ---- a mutated input ------------------------------------------------------------------------- */
+
+#define ENTRY_BYTES 5u /* before a file: which it is, how long */
+#define HEAD_BYTES  ((uint32_t)sizeof(struct rs_packet_head))
+#define BITS_AT	    ((uint32_t)offsetof(struct rs_packet_head, packet_bits))
+#define CONTENT_AT  ((uint32_t)offsetof(struct rs_packet_head, content_bits))
+#define NUMBERS_AT  ((uint32_t)offsetof(struct rs_packet_head, ts_begin))
+
+/* Chooses a file of the input, each with the same chance. Returns whether there is any. */
+static bool entry_pick(struct fuzz_mutant *m, struct fuzz_part *entry)
+{
+	uint32_t n = 0;
+
+	for (size_t at = 1; m->size - at >= ENTRY_BYTES;) {
+		size_t bytes = ENTRY_BYTES + (size_t)fuzz_get_u32(m, at + 1);
+
+		if (bytes > m->size - at)
+			bytes = m->size - at;
+		if (!fuzz_pick(m, ++n))
+			*entry = (struct fuzz_part){ at, bytes };
+		at += bytes;
+	}
+	return n > 0;
+}
+
+/* Chooses a line of a file. */
+static struct fuzz_part line_pick(struct fuzz_mutant *m, struct fuzz_part file)
+{
+	struct fuzz_part line = file;
+	size_t end = file.at + file.bytes;
+	uint32_t n = 0;
+
+	for (size_t at = file.at, next; at < end; at = next) {
+		const uint8_t *newline = memchr(m->data + at, '\n', end - at);
+
+		next = newline ? (size_t)(newline - m->data) + 1 : end;
+		if (!fuzz_pick(m, ++n))
+			line = (struct fuzz_part){ at, next - at };
+	}
+	return line;
+}
+
+static void part_repeat(struct fuzz_mutant *m, struct fuzz_part part)
+{
+	static uint8_t copy[FILE_BYTES];
+
+	if (part.bytes > sizeof(copy))
+		return;
+	memcpy(copy, m->data + part.at, part.bytes);
+	fuzz_splice(m, part.at, 0, copy, part.bytes);
+}
+
+/* Changes a part, most often, or repeats or removes it. */
+static void part_mutate(struct fuzz_mutant *m, struct fuzz_part part)
+{
+	switch (fuzz_pick(m, 8)) {
+	case 0:
+		part_repeat(m, part);
+		break;
+	case 1:
+		fuzz_splice(m, part.at, part.bytes, NULL, 0);
+		break;
+	default:
+		fuzz_mutate_part(m, part.at, part.bytes);
+	}
+}
+
+/* Chooses a packet of a stream's file. */
+static bool packet_pick(struct fuzz_mutant *m, struct fuzz_part file, struct fuzz_part *packet)
+{
+	size_t end = file.at + file.bytes;
+	uint32_t n = 0;
+
+	for (size_t at = file.at; end - at >= HEAD_BYTES;) {
+		size_t bytes = fuzz_get_u32(m, at + BITS_AT) / 8;
+
+		if (bytes < HEAD_BYTES || bytes > end - at)
+			bytes = end - at;
+		if (!fuzz_pick(m, ++n))
+			*packet = (struct fuzz_part){ at, bytes };
+		at += bytes;
+	}
+	return n > 0;
+}
+
+/* Changes a record: a number of its slot, or all of it; repeats it, removes it. */
+static void slot_mutate(struct fuzz_mutant *m, struct fuzz_part packet)
+{
+	uint32_t slots = (uint32_t)(packet.bytes - HEAD_BYTES) / RS_SLOT_BYTES;
+	struct fuzz_part slot = { .bytes = RS_SLOT_BYTES };
+	size_t before = m->size;
+	uint32_t bits;
+
+	if (!slots)
+		return;
+	slot.at = packet.at + HEAD_BYTES + fuzz_pick(m, slots) * (size_t)RS_SLOT_BYTES;
+	switch (fuzz_pick(m, 8)) {
+	case 0:
+		part_repeat(m, slot);
+		break;
+	case 1:
+		fuzz_splice(m, slot.at, slot.bytes, NULL, 0);
+		break;
+	case 2:
+		fuzz_mutate_fixed(m, slot.at, slot.bytes);
+		break;
+	default:
+		fuzz_mutate_fixed(m, slot.at + fuzz_pick(m, 4) * (size_t)8, 8);
+	}
+	bits = (uint32_t)(packet.bytes + m->size - before) * 8;
+	fuzz_put_u32(m, packet.at + BITS_AT, bits);
+	fuzz_put_u32(m, packet.at + CONTENT_AT, bits);
+}
+
+static void stream_mutate(struct fuzz_mutant *m, struct fuzz_part file)
+{
+	struct fuzz_part packet = { 0 };
+
+	if (!packet_pick(m, file, &packet)) {
+		fuzz_mutate_part(m, file.at, file.bytes);
+		return;
+	}
+	switch (fuzz_pick(m, 8)) {
+	case 0:
+		part_mutate(m, packet);
+		break;
+	case 1:
+	case 2:
+		fuzz_mutate_fixed(m, packet.at + NUMBERS_AT + fuzz_pick(m, 8) * (size_t)8, 8);
+		break;
+	default:
+		slot_mutate(m, packet);
+	}
+}
+
+static void file_mutate(struct fuzz_mutant *m)
+{
+	struct fuzz_part entry = { 0 }, file;
+	size_t before = m->size;
+	uint32_t which;
+
+	if (!entry_pick(m, &entry)) {
+		m->size = LLVMFuzzerMutate(m->data, m->size, m->most);
+		return;
+	}
+	file = (struct fuzz_part){ entry.at + ENTRY_BYTES, entry.bytes - ENTRY_BYTES };
+	which = m->data[entry.at] % FILES;
+	if (which >= FIRST_STREAM)
+		stream_mutate(m, file);
+	else if (which == DESCRIBE)
+		part_mutate(m, line_pick(m, file));
+	else
+		fuzz_mutate_part(m, file.at, file.bytes);
+	fuzz_put_u32(m, entry.at + 1, (uint32_t)(file.bytes + m->size - before));
+}
+
+#define PLAIN_1_IN   8u	 /* mutants that libFuzzer makes of the whole input */
+#define WAY_1_IN     8u	 /* mutants that are read in another way */
+#define WRONG_1_IN   16u /* mutants whose check sums stay as they are */
+#define REPAIRS_1_IN 32u /* mutants that are repaired, which writes files anew */
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed)
+{
+	struct fuzz_mutant m = { data, size, most, seed };
+	uint32_t way = size ? data[0] >> 2 : 0;
+
+	if (!size || !fuzz_pick(&m, PLAIN_1_IN))
+		m.size = LLVMFuzzerMutate(data, size, most);
+	else
+		file_mutate(&m);
+	if (!way || !fuzz_pick(&m, WAY_1_IN))
+		way = 1 + fuzz_pick(&m, WAYS);
+	if (m.size)
+		data[0] = (uint8_t)(way << 2 | (fuzz_pick(&m, WRONG_1_IN) ? MEND : 0) |
+				    (fuzz_pick(&m, REPAIRS_1_IN) ? 0 : REPAIR));
+	return m.size;
+}
+
+/* ---- an input -------------------------------------------------------------------------------- */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input in = { data, size };
 	uint8_t flags = fuzz_u8(&in);
-	struct rs_repair_result result;
-	struct rs_error *err;
-	bool gone;
+	uint32_t way = flags >> 2;
 
 	folder_make();
-	files_write(&in, flags & 1);
-	fuzz_drop(open_and_read(true));
-	if (!(flags & 2))
-		return 0;
-	err = rs_trace_repair(folder, &result);
-	if (err) {
-		fuzz_drop(err);
-		return 0;
-	}
-	err = open_and_read(false);
-	gone = err && strstr(rs_error_text(err), strerror(ENOENT));
-	if (err && !gone)
-		fprintf(stderr, "after repair: %s\n", rs_error_text(err));
-	MUST(!err || gone || result.description_damaged);
-	rs_error_free(err);
+	files_write(&in, flags & MEND);
+	fuzz_pool_begin();
+	if (!way || !(flags & REPAIR))
+		read_in(way ? way % WAYS : WAYS);
+	if (flags & REPAIR)
+		repair();
+	fuzz_pool_end();
 	return 0;
 }

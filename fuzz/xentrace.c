@@ -6,7 +6,10 @@
  *
  *	input: flags; the file
  *	flags: bit 0: the reader gets the TSC frequency; the other bits choose one way of reading,
- *	or all of them if they are 0, as in the seeds. One way is several times faster than all.
+ *	or all of them if they are 0. One way is several times faster than all.
+ *
+ * The mutator changes a record and makes the count of its words and the size of its window right,
+ * without which the file would end there.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,11 +17,14 @@
 
 #include "analyze/xen.h"
 #include "event/query.h"
+#include "source/xen_records.h"
 #include "source/xentrace.h"
 #include "view/view.h"
 #include "xen/layout.h"
 
 #include "fuzz.h"
+#include "mutate.h"
+#include "pool.h"
 
 #define PIPE_BYTES (1u << 20)
 
@@ -164,12 +170,127 @@ static void by_intervals(const uint8_t *bytes, size_t n, const struct rs_foreign
 	rs_xen_sink_destroy(s.xen);
 }
 
+/* ---- a mutated input ------------------------------------------------------------------------- */
+
+#define HEAD_BYTES  12u /* of a window: a record itself */
+#define HEAD_WORD   (RS_XEN_CPU_CHANGE | 2u << 28)
+#define WORDS_MAX   7u
+#define STAMP_BYTES 8u
+#define WAY_1_IN    8u /* mutants that are read in another way */
+#define PLAIN_1_IN  4u /* mutants that libFuzzer makes of the whole input */
+
+/* Chooses a window, each with the same chance. Returns whether there is any. */
+static bool window_pick(struct fuzz_mutant *m, struct fuzz_part *window)
+{
+	uint32_t n = 0;
+
+	for (size_t at = 1; m->size - at >= HEAD_BYTES && fuzz_get_u32(m, at) == HEAD_WORD;) {
+		size_t bytes = HEAD_BYTES + (size_t)fuzz_get_u32(m, at + 8);
+
+		if (bytes > m->size - at)
+			bytes = m->size - at;
+		if (!fuzz_pick(m, ++n))
+			*window = (struct fuzz_part){ at, bytes };
+		at += bytes;
+	}
+	return n > 0;
+}
+
+/* Chooses a record behind the window's head. */
+static bool record_pick(struct fuzz_mutant *m, const struct fuzz_part *window,
+			struct fuzz_part *record)
+{
+	size_t at = window->at + HEAD_BYTES, end = window->at + window->bytes;
+	uint32_t n = 0;
+
+	while (end - at >= 4) {
+		size_t bytes = RS_XEN_HEAD_BYTES(fuzz_get_u32(m, at));
+
+		if (bytes > end - at)
+			break;
+		if (!fuzz_pick(m, ++n))
+			*record = (struct fuzz_part){ at, bytes };
+		at += bytes;
+	}
+	return n > 0;
+}
+
+/* Mutates the words behind a record's head, which then says how many they are. */
+static void words_mutate(struct fuzz_mutant *m, const struct fuzz_part *record)
+{
+	uint32_t head = fuzz_get_u32(m, record->at);
+	size_t front = 4 + STAMP_BYTES * RS_XEN_HEAD_STAMPED(head);
+	size_t at = record->at + front, n = fuzz_mutate_part(m, at, record->bytes - front);
+	size_t words = n / 4 < WORDS_MAX ? n / 4 : WORDS_MAX;
+
+	fuzz_splice(m, at + words * 4, n - words * 4, NULL, 0);
+	fuzz_put_u32(m, record->at, (head & ~(7u << 28)) | (uint32_t)words << 28);
+}
+
+/* Changes one record: its words, its event, its stamp; or repeats or removes it. */
+static void record_mutate(struct fuzz_mutant *m, const struct fuzz_part *record)
+{
+	uint32_t head = fuzz_get_u32(m, record->at);
+	uint8_t copy[4 + STAMP_BYTES + 4 * WORDS_MAX];
+
+	switch (fuzz_pick(m, 6)) {
+	case 0:
+		memcpy(copy, m->data + record->at, record->bytes);
+		fuzz_splice(m, record->at, 0, copy, record->bytes);
+		break;
+	case 1:
+		fuzz_splice(m, record->at, record->bytes, NULL, 0);
+		break;
+	case 2:
+		fuzz_mutate_fixed(m, record->at, 4);
+		fuzz_put_u32(m, record->at,
+			     (fuzz_get_u32(m, record->at) & 0x0fffffff) | (head & 0xf0000000));
+		break;
+	case 3:
+		if (RS_XEN_HEAD_STAMPED(head))
+			fuzz_mutate_fixed(m, record->at + 4, STAMP_BYTES);
+		break;
+	default:
+		words_mutate(m, record);
+	}
+}
+
+static void file_mutate(struct fuzz_mutant *m)
+{
+	struct fuzz_part window = { 0 }, record = { 0 };
+	size_t before = m->size;
+
+	if (!window_pick(m, &window) || !record_pick(m, &window, &record)) {
+		m->size = LLVMFuzzerMutate(m->data, m->size, m->most);
+		return;
+	}
+	if (!fuzz_pick(m, 8)) {
+		fuzz_mutate_fixed(m, window.at + 4, 4); /* its CPU */
+		return;
+	}
+	record_mutate(m, &record);
+	fuzz_put_u32(m, window.at + 8, (uint32_t)(window.bytes + m->size - before - HEAD_BYTES));
+}
+
 /* ---- an input -------------------------------------------------------------------------------- */
 
 static void (*const ways[])(const uint8_t *, size_t,
 			    const struct rs_foreign_options *) = { text, json, piped, counted,
 								   by_intervals };
 #define WAYS (sizeof(ways) / sizeof(ways[0]))
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed)
+{
+	struct fuzz_mutant m = { data, size, most, seed };
+
+	if (!size || !fuzz_pick(&m, PLAIN_1_IN))
+		m.size = LLVMFuzzerMutate(data, size, most);
+	else
+		file_mutate(&m);
+	if (m.size && (!(data[0] >> 1) || !fuzz_pick(&m, WAY_1_IN)))
+		data[0] = (uint8_t)((1 + fuzz_pick(&m, WAYS)) << 1 | (data[0] & 1));
+	return m.size;
+}
 
 /* Returns a decoder made once: it is most of what a small file costs. It keeps events of unknown
  * numbers, so a new one comes before it is full of those. */
@@ -193,9 +314,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (in.left > PIPE_BYTES)
 		return 0;
+	fuzz_pool_begin();
 	for (size_t i = 0; i < WAYS; i++) {
 		if (!(flags >> 1) || (flags >> 1) % WAYS == i)
 			ways[i](in.at, in.left, &options);
 	}
+	fuzz_pool_end();
 	return 0;
 }
