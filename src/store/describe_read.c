@@ -255,6 +255,8 @@ static struct rs_error *streams_skip(struct rs_describe *describe, uint32_t n)
 	struct rs_class *class = describe->no_class;
 	struct rs_error *err = NULL;
 
+	if (!describe->n_clocks)
+		return rs_error_create(RS_DAMAGED, "there is no clock before this line");
 	if (describe->n_streams < n && !class) {
 		class = rs_arena_alloc(&describe->arena, sizeof(*class));
 		if (!class)

@@ -530,6 +530,7 @@ TEST(more_lines_that_make_no_sense_than_are_skipped)
 
 /* ---- descriptions made to hurt --------------------------------------------------------------- */
 
+/* Longer than 80 lines because it is a table of what each bad line is answered with. */
 TEST(hostile_descriptions)
 {
 #define HEAD "{\"ringside\":{\"version\":1,\"uuid\":\"00000000-0000-4000-8000-000000000000\"}}\n"
@@ -590,6 +591,8 @@ TEST(hostile_descriptions)
 		{ HEAD CLOCK CLASS
 		  "{\"stream\":{\"index\":0,\"class\":7,\"vcpu\":0,\"cpu\":0,\"tid\":0}}\n",
 		  "line 4: there is no class 7" },
+		{ HEAD "{\"end\":{\"stream\":0,\"bytes\":0,\"records\":0,\"lost\":0}}\n" CLOCK,
+		  "line 2: there is no clock before this line" },
 		{ HEAD CLOCK "{\"binary\":{}}\n", "line 3: not a description of a binary" },
 		{ HEAD CLOCK "{\"a\":1,\"a\":2}\n", "line 3: column" },
 		{ HEAD CLOCK "\xff\n", "line 3: column" },
