@@ -11,6 +11,7 @@
 #include "source/guest.h"
 
 #include "fuzz.h"
+#include "mutate.h"
 
 #define RAM_BASE   UINT64_C(0x10000)
 #define RAM_BYTES  (256u << 10)
@@ -116,6 +117,49 @@ static void operate(struct rs_host_guest *guest, struct rs_source *source)
 		next(source, &sink, &ended);
 	MUST(ended || ram.restless);
 }
+
+/* ---- a mutated input ------------------------------------------------------------------------- */
+
+#define PIECES_AT   10u /* behind vCPUs, flags, the area's address */
+#define PIECE_BYTES 7u	/* an odd byte, offset, length */
+#define PLAIN_1_IN  3u	/* mutants that libFuzzer makes of the whole input */
+
+/* Chooses the contents of a piece of memory, each with the same chance. Returns whether there is
+ * any. */
+static bool piece_pick(struct fuzz_mutant *m, struct fuzz_part *contents)
+{
+	size_t at = PIECES_AT;
+	uint32_t n = 0;
+
+	while (m->size > at && m->size - at > PIECE_BYTES && m->data[at] & 1) {
+		size_t bytes = fuzz_get_u32(m, at + 3) >> 16; /* the length is its upper half */
+
+		at += PIECE_BYTES;
+		bytes = bytes < m->size - at ? bytes : m->size - at;
+		if (bytes >= 8 && !fuzz_pick(m, ++n))
+			*contents = (struct fuzz_part){ at, bytes };
+		at += bytes;
+	}
+	return n > 0;
+}
+
+/* Changes a number of the area, of a site, of a ring or of a record in its place: all of them are
+ * aligned, and a byte more or less would move those behind it. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed)
+{
+	struct fuzz_mutant m = { data, size, most, seed };
+	struct fuzz_part piece = { 0 };
+	size_t bytes;
+
+	if (!fuzz_pick(&m, PLAIN_1_IN) || !piece_pick(&m, &piece))
+		return LLVMFuzzerMutate(data, size, most);
+	bytes = fuzz_pick(&m, 2) ? 4 : 8;
+	fuzz_mutate_fixed(&m, piece.at + fuzz_pick(&m, (uint32_t)(piece.bytes / bytes)) * bytes,
+			  bytes);
+	return m.size;
+}
+
+/* ---- an input -------------------------------------------------------------------------------- */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -12,8 +12,10 @@
 
 #include "source/tracedat.h"
 #include "source/tracedat_map.h"
+#include "source/tracedat_wire.h"
 
 #include "fuzz.h"
+#include "mutate.h"
 
 #define STUCK_MS 3000
 
@@ -145,21 +147,65 @@ static void record(struct fuzz_input *in)
 	free(data);
 }
 
-/* ---- an input -------------------------------------------------------------------------------- */
+/* ---- a mutated input ------------------------------------------------------------------------- */
 
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most) __attribute__((weak));
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed);
-
+#define PLAIN_1_IN 4u /* mutants that libFuzzer makes of the whole input */
 /* A whole file costs a process, a hundred times what the others do: few inputs become one. */
 #define FILES_1_IN 256u
 
+/* Chooses one of a child's messages, each with the same chance. Returns whether there is any. */
+static bool message_pick(struct fuzz_mutant *m, struct fuzz_part *message)
+{
+	const size_t head = sizeof(struct rs_tracedat_head);
+	uint32_t n = 0;
+
+	for (size_t at = 1; m->size - at >= head;) {
+		size_t bytes = fuzz_get_u32(m, at);
+
+		if (bytes < head || bytes > m->size - at || bytes > RS_TRACEDAT_MESSAGE_MAX)
+			break;
+		if (!fuzz_pick(m, ++n))
+			*message = (struct fuzz_part){ at, bytes };
+		at += bytes;
+	}
+	return n > 0;
+}
+
+/* Changes a number of a message behind its size, without which the rest would be no messages; or
+ * repeats or removes it. */
+static void message_mutate(struct fuzz_mutant *m, struct fuzz_part message)
+{
+	uint8_t copy[RS_TRACEDAT_MESSAGE_MAX];
+
+	switch (fuzz_pick(m, 6)) {
+	case 0:
+		memcpy(copy, m->data + message.at, message.bytes);
+		fuzz_splice(m, message.at, 0, copy, message.bytes);
+		break;
+	case 1:
+		fuzz_splice(m, message.at, message.bytes, NULL, 0);
+		break;
+	default:
+		fuzz_mutate_fixed(
+			m, message.at + 4 + fuzz_pick(m, (uint32_t)message.bytes / 4 - 1) * 4, 4);
+	}
+}
+
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed)
 {
-	size = LLVMFuzzerMutate(data, size, most);
-	if (size && !data[0] && seed % FILES_1_IN)
-		data[0] = 1 + seed / FILES_1_IN % 2;
-	return size;
+	struct fuzz_mutant m = { data, size, most, seed };
+	struct fuzz_part message = { 0 };
+
+	if (size && data[0] == 1 && fuzz_pick(&m, PLAIN_1_IN) && message_pick(&m, &message))
+		message_mutate(&m, message);
+	else
+		m.size = LLVMFuzzerMutate(data, size, most);
+	if (m.size && !data[0] && fuzz_pick(&m, FILES_1_IN))
+		data[0] = (uint8_t)(1 + fuzz_pick(&m, 2));
+	return m.size;
 }
+
+/* ---- an input -------------------------------------------------------------------------------- */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
