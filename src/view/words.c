@@ -97,12 +97,18 @@ static void wall(struct rs_out *out, int64_t ns)
 void rs_words_time(struct rs_out *out, const struct rs_view_options *options, int64_t ns,
 		   uint64_t tsc)
 {
+	int64_t wall_ns;
+
 	switch (options->time) {
 	case RS_TIME_START:
 		rs_out_seconds(out, ns);
 		break;
 	case RS_TIME_WALL:
-		wall(out, options->clock->wall_ns + ns);
+		/* A trace's description may say anything of when it began. */
+		if (__builtin_add_overflow(options->clock->wall_ns, ns, &wall_ns))
+			rs_out_char(out, '-');
+		else
+			wall(out, wall_ns);
 		break;
 	case RS_TIME_TSC:
 		rs_out_dec(out, tsc);

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "view/view.h"
 #include "view/exits.h"
 
 #define HLT   12u
@@ -565,4 +566,24 @@ TEST(long_exits)
 	CHECK_STR(json_string_value(json_object_get(json, "what")), "0x3f8 (com1)");
 	json_decref(json);
 	close(show.fd);
+}
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+TEST(a_wall_clock_beyond_what_can_be_is_unknown)
+{
+	static const struct rs_clock clock = { .wall_ns = 1700000000123456789 };
+	const struct rs_view_options options = { .clock = &clock, .time = RS_TIME_WALL };
+	struct rs_out out;
+
+	CHECK_OK(rs_out_init(&out, -1));
+	rs_words_time(&out, &options, 1, 0);
+	rs_out_char(&out, '\0');
+	CHECK_STR(out.buffer, "2023-11-14T22:13:20.123456790Z");
+	out.used = 0;
+	rs_words_time(&out, &options, INT64_MAX, 0);
+	rs_out_char(&out, '\0');
+	CHECK_STR(out.buffer, "-");
+	out.used = 0;
+	rs_out_deinit(&out);
 }
