@@ -227,6 +227,7 @@ void tally_settle(struct tally_sink *s, struct tally_vcpu *v)
 void tally_exit(struct tally_sink *s, struct tally_vcpu *v, int cpu, uint32_t isa, uint32_t code,
 		uint64_t now)
 {
+	v->exits = true;
 	settle(s, v, NULL);
 	rs_vcpu_exit(&v->time, now);
 	if (v->entered && now > v->entered) {
@@ -248,6 +249,7 @@ void tally_entry(struct tally_sink *s, struct tally_vcpu *v, int cpu, uint64_t n
 	bool ended = rs_vcpu_entry(&v->time, now, &cost);
 
 	(void)cpu;
+	v->exits = true;
 	settle(s, v, ended ? &cost : NULL);
 	v->entered = now;
 }

@@ -47,6 +47,7 @@ struct tally_vcpu {
 	int vcpu;
 	struct tally_cpu *home;	  /* the CPU that it does not leave; NULL: any */
 	struct rs_vcpu_time time; /* in ticks */
+	bool exits;		  /* it was seen to leave or to enter its guest */
 	/* The exit that waits for its entry. */
 	bool pending;
 	uint32_t isa, code;
@@ -80,8 +81,8 @@ struct tally_sink {
 	struct tally_row *rows[TALLY_BUCKETS], *all_rows;
 	uint32_t n_cpus, n_vcpus, n_rows, n_unnamed;
 	bool any;
-	struct rs_clock clock;	      /* of the first event: what ticks are; a copy */
-	uint64_t first, last;	      /* ticks */
+	struct rs_clock clock; /* of the first event: what ticks are; a copy */
+	uint64_t first, last;  /* ticks */
 	struct tally_known known[TALLY_KNOWN];
 	uint64_t lost, contradictions, refused;
 	bool kvm, kvm_switches; /* seen: its events, its threads' switches */

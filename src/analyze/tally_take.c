@@ -24,7 +24,8 @@ static void close_all(struct tally_sink *s)
 		tally_settle(s, v);
 		rs_vcpu_end(&v->time, s->last);
 		unknown = v->time.ns[RS_VCPU_UNKNOWN];
-		if (!unknown)
+		/* A PV domain's vCPU has no exits: none of its time is of unknown ones. */
+		if (!unknown || !v->exits)
 			continue;
 		row = tally_row(s, RS_TALLY_EXITS, v->home ? v->home->cpu : RS_UNKNOWN, v,
 				RS_TALLY_LOST, 0);

@@ -184,11 +184,17 @@ static struct rs_error *show(const struct arguments *a, struct rs_sink *sink,
 	return rs_exits_check(&exits, RS_CLI_SCHED_SLACK_NS);
 }
 
+/* The tally of a VMM's trace serves these two: it has the times. */
+static bool latency_options(const struct rs_cli_exits *e)
+{
+	return e->show.latency || e->show.causes;
+}
+
 /* What a KVM trace alone has. */
 static bool kvm_options(const struct rs_cli_exits *e)
 {
-	return e->show.choice.scope != RS_EXITS_ALL || e->show.choice.vm || e->show.latency ||
-	       e->show.hist || e->show.causes || e->show.shares || e->than_ns || e->user;
+	return e->show.choice.scope != RS_EXITS_ALL || e->show.choice.vm || e->show.hist ||
+	       e->show.shares || e->than_ns || e->user;
 }
 
 static struct rs_error *run_xen(const struct arguments *a, struct rs_input *input, int *code)
@@ -204,7 +210,7 @@ static struct rs_error *run_xen(const struct arguments *a, struct rs_input *inpu
 					  .interval_ns = a->interval_ns };
 	struct rs_query query;
 
-	if (kvm_options(&a->exits))
+	if (kvm_options(&a->exits) || latency_options(&a->exits))
 		return rs_error_create(RS_USAGE,
 				       "%s: of a Xen trace, exits are shown by domain and vCPU, "
 				       "with --from, --to, --interval, --json or --csv",
@@ -228,7 +234,7 @@ static struct rs_error *run_tally(const struct arguments *a, struct rs_input *in
 				      .trace = a->input.path };
 	struct rs_query query;
 
-	if (kvm_options(&a->exits))
+	if (kvm_options(&a->exits) || (latency_options(&a->exits) && !rs_report_has(input, "vmm")))
 		return rs_error_create(RS_USAGE,
 				       "%s: with --by, and of traces that are not KVM's, exits are "
 				       "shown with --from, --to, --json or --csv",
@@ -236,6 +242,11 @@ static struct rs_error *run_tally(const struct arguments *a, struct rs_input *in
 	rs_query_init(&query);
 	query.from_ns = a->from_ns;
 	query.to_ns = a->to_ns;
+	if (a->exits.show.causes && !a->quiet)
+		fprintf(stderr,
+			"ringside " VERB ": %s: --detail shows what the exits of KVM traces were "
+			"about; this table is by reason\n",
+			a->input.path);
 	return rs_report_tally(input, &query, &show, VERB, a->quiet, code);
 }
 
@@ -272,7 +283,8 @@ static bool is_tallied(const struct arguments *a, const struct rs_input *input)
 		return true;
 	if (rs_report_has(input, "kvm"))
 		return false;
-	return rs_report_has(input, "acrn") || !kvm_options(&a->exits);
+	return rs_report_has(input, "acrn") || rs_report_has(input, "vmm") ||
+	       !(kvm_options(&a->exits) || latency_options(&a->exits));
 }
 
 static struct rs_error *run(struct arguments *a, int *code)
