@@ -154,6 +154,36 @@ static struct rs_error *take(const char **own, const char *words, const char *op
 	return NULL;
 }
 
+/* Returns whether the machine boots its disk by its firmware: QEMU's arguments say what the machine
+ * has, so a kernel that neither they nor --kernel name is not added. */
+static bool boots_firmware(const struct replay_guest *g)
+{
+	return g->n_words && !g->kernel;
+}
+
+/* Refuses a machine without a kernel that has nothing else to boot, or that has an initramfs or
+ * arguments, which only a kernel can use. */
+static struct rs_error *check_firmware(const struct replay_guest *g)
+{
+	const char *with = g->programs ? "--guest-dir"
+			   : g->initrd ? "an initramfs"
+			   : g->append ? "-append"
+				       : NULL;
+
+	if (!boots_firmware(g))
+		return NULL;
+	if (with)
+		return rs_error_create(RS_USAGE,
+				       "%s is for a kernel, and QEMU's arguments behind -- name "
+				       "none: add -kernel FILE",
+				       with);
+	if (!g->disk)
+		return rs_error_create(RS_USAGE,
+				       "QEMU's arguments behind -- name nothing to boot: add "
+				       "-kernel FILE, or -hda IMAGE that the firmware boots");
+	return NULL;
+}
+
 static struct rs_error *take_words(struct replay_guest *g)
 {
 	const struct rs_arguments *q = &g->qemu;
@@ -172,6 +202,8 @@ static struct rs_error *take_words(struct replay_guest *g)
 	if (!err && g->programs && q->initrd)
 		err = rs_error_create(RS_USAGE,
 				      "--guest-dir makes an initramfs: leave out -initrd");
+	if (!err)
+		err = check_firmware(g);
 	if (!err && g->disk && g->keeps_no_disk)
 		err = rs_error_create(RS_USAGE, "a guest with a disk can't be kept: leave it out");
 	if (!err && !g->memory_mib)
@@ -324,7 +356,8 @@ static struct rs_error *copy_guest(const struct replay_guest *a, struct rs_folde
 {
 	char *kernel = NULL;
 	int packed = -1;
-	struct rs_error *err = a->kernel ? readable(a->kernel) : system_kernel(&kernel);
+	struct rs_error *err =
+		a->kernel || boots_firmware(a) ? readable(a->kernel) : system_kernel(&kernel);
 
 	if (!err)
 		err = readable(a->initrd);
@@ -334,7 +367,7 @@ static struct rs_error *copy_guest(const struct replay_guest *a, struct rs_folde
 		err = pack_first(a, &packed);
 	if (!err)
 		err = rs_folder_make(a->directory, folder);
-	if (!err)
+	if (!err && !boots_firmware(a))
 		err = copy(kernel ? kernel : a->kernel, folder, "kernel");
 	if (!err && a->initrd)
 		err = copy(a->initrd, folder, "initrd");
@@ -368,6 +401,7 @@ static struct rs_error *describe(const struct replay_guest *a, struct rs_recordi
 
 	made->memory_mib = (uint32_t)a->memory_mib;
 	made->shift = (uint32_t)a->shift;
+	made->firmware = boots_firmware(a);
 	made->initrd = a->initrd || a->programs;
 	made->disk = a->disk;
 	made->sleeps = made->disk;
@@ -401,6 +435,7 @@ static struct rs_error *begin_with(const struct replay_guest *a, struct rs_recor
 	if (!err) {
 		made->memory_mib = from.memory_mib;
 		made->shift = from.shift;
+		made->firmware = from.firmware;
 		made->initrd = from.initrd;
 		made->snapshot = true;
 		made->sleeps = from.sleeps;

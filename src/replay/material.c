@@ -170,7 +170,7 @@ static struct rs_error *open_one(struct rs_recording *r, int file)
 struct rs_error *rs_material_open(struct rs_recording *r)
 {
 	const bool there[RS_RECORDING_FILES] = {
-		[RS_RECORDING_KERNEL] = true,
+		[RS_RECORDING_KERNEL] = !r->firmware,
 		[RS_RECORDING_INITRD] = r->initrd,
 		[RS_RECORDING_DISK] = r->disk,
 		[RS_RECORDING_BEGIN] = r->snapshot,

@@ -92,16 +92,16 @@ static json_t *words_to_json(char *const *words)
 /* NULL stays out: `s*`. */
 static json_t *to_json(const struct rs_recording *r)
 {
-	return json_pack("{s:i, s:s, s:s*, s:s*, s:I, s:I, s:s*, s:s*, s:s*, s:b, s:b, s:b, s:b, "
-			 "s:b, s:b, s:I, s:s*, s:o*, s:o, s:o}",
-			 "ringside_recording", RS_RECORDING_VERSION, "state", states[r->state],
-			 "command", r->command, "qemu", r->qemu_version, "memory_mib",
-			 (json_int_t)r->memory_mib, "shift", (json_int_t)r->shift, "append",
-			 r->append, "cpu", r->cpu, "date", r->date, "initrd", (int)r->initrd,
-			 "disk", (int)r->disk, "snapshot", (int)r->snapshot, "sleeps",
-			 (int)r->sleeps, "mended", (int)r->mended, "vapic", (int)r->vapic, "icount",
-			 (json_int_t)r->icount, "why", r->why, "qemu_argv", words_to_json(r->argv),
-			 "sha256", hashes_to_json(r), "bytes", sizes_to_json(r));
+	return json_pack(
+		"{s:i, s:s, s:s*, s:s*, s:I, s:I, s:s*, s:s*, s:s*, s:b, s:b, s:b, s:b, "
+		"s:b, s:b, s:b, s:I, s:s*, s:o*, s:o, s:o}",
+		"ringside_recording", RS_RECORDING_VERSION, "state", states[r->state], "command",
+		r->command, "qemu", r->qemu_version, "memory_mib", (json_int_t)r->memory_mib,
+		"shift", (json_int_t)r->shift, "append", r->append, "cpu", r->cpu, "date", r->date,
+		"firmware", (int)r->firmware, "initrd", (int)r->initrd, "disk", (int)r->disk,
+		"snapshot", (int)r->snapshot, "sleeps", (int)r->sleeps, "mended", (int)r->mended,
+		"vapic", (int)r->vapic, "icount", (json_int_t)r->icount, "why", r->why, "qemu_argv",
+		words_to_json(r->argv), "sha256", hashes_to_json(r), "bytes", sizes_to_json(r));
 }
 
 static void write_text(FILE *file, const void *text)
@@ -187,6 +187,7 @@ static bool from_json(const json_t *json, struct rs_recording *r)
 		return false;
 	r->memory_mib = (uint32_t)memory;
 	r->shift = (uint32_t)shift;
+	r->firmware = json_is_true(json_object_get(json, "firmware"));
 	r->initrd = json_is_true(json_object_get(json, "initrd"));
 	r->mended = json_is_true(json_object_get(json, "mended"));
 	r->disk = json_is_true(json_object_get(json, "disk"));
@@ -466,7 +467,8 @@ void rs_recording_command(const struct rs_recording *r, enum rs_recording_mode m
 	rs_qemu_command_option(c, "-m", "%u", r->memory_mib);
 	add_file(r, "-kernel", RS_RECORDING_KERNEL, c);
 	add_file(r, "-initrd", RS_RECORDING_INITRD, c);
-	add_append(r, mode, c);
+	if (!r->firmware) /* QEMU refuses arguments without a kernel */
+		add_append(r, mode, c);
 	add_icount(r, mode, c);
 	if (console >= 0)
 		rs_qemu_command_option(c, "-serial", "file:/dev/fdset/%d",

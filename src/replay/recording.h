@@ -60,6 +60,7 @@ struct rs_recording {
 	char *cpu;    /* QEMU's name of it, with features; NULL: QEMU's own */
 	char *date;   /* the guest's at the start, 2026-01-31T12:00:00; NULL: the host's, logged */
 	bool initrd, disk, snapshot; /* what is there */
+	bool firmware;		     /* the machine has no kernel: its firmware boots the disk */
 	/* While the guest sleeps so does QEMU, and logs it. Else sleep takes no time: but with a
 	 * disk, QEMU's own clocks must go on, or it hangs. */
 	bool sleeps;
