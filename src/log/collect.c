@@ -482,14 +482,17 @@ enum rs_log_path rs_log_path_look(const char *path)
 	struct rs_ring_memory map;
 	struct rs_error *err;
 	uint64_t magic = 0;
+	struct stat st;
 
 	name = name ? name + 1 : path;
-	if (!is_regular(path))
-		return strncmp(name, last, sizeof(last) - 1) ? RS_LOG_PATH_RING : RS_LOG_PATH_LAST;
+	if (!strncmp(name, last, sizeof(last) - 1) && !is_regular(path))
+		return RS_LOG_PATH_LAST;
+	if (!lstat(path, &st) && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode)))
+		return RS_LOG_PATH_RING;
 	err = rs_ring_map_existing(path, 0, &map);
 	if (err) {
 		rs_error_free(err);
-		return RS_LOG_PATH_RING;
+		return RS_LOG_PATH_MEMORY; /* opening it says why it is refused */
 	}
 	if (map.bytes >= sizeof(magic))
 		magic = __atomic_load_n((const uint64_t *)map.mem, __ATOMIC_RELAXED);
