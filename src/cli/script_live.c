@@ -358,7 +358,7 @@ struct rs_error *rs_script_live_prepare(struct rs_script_live *live, const char 
 	struct rs_error *err = NULL;
 
 	if (live->tee)
-		err = rs_store_sink_create(live->tee, &live->clock, command, &live->store);
+		err = rs_store_sink_create(live->tee, &live->clock, NULL, command, &live->store);
 	for (uint32_t i = 0; live->store && !err && (stream = rs_script_live_stream(live, i));
 	     i++) {
 		if (!stream->xen) /* whose clock is known when something has come */

@@ -214,7 +214,7 @@ static struct rs_error *keep(struct rs_script_replay *replay, struct rs_sink *to
 	const struct rs_stream *stream = rs_script_replay_stream(replay);
 	struct rs_error *err;
 
-	err = rs_store_sink_create(replay->trace, stream->clock, command, &kept->store);
+	err = rs_store_sink_create(replay->trace, stream->clock, NULL, command, &kept->store);
 	if (!err)
 		err = rs_store_sink_add(kept->store, stream);
 	return err ? err : rs_tee_create(kept->store, to, &kept->tee);

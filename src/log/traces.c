@@ -223,7 +223,7 @@ static struct rs_error *store(struct rs_source *source, const char *directory,
 	struct rs_sink *sink;
 	struct rs_error *err, *close_err;
 
-	err = rs_store_sink_create(directory, clock, "ringside log: recovered", &sink);
+	err = rs_store_sink_create(directory, clock, NULL, "ringside log: recovered", &sink);
 	if (err)
 		return err;
 	err = rs_run(source, NULL, sink, &(volatile bool){ false });

@@ -110,6 +110,7 @@ struct rs_error *rs_describe_add_stream_of(struct rs_describe *describe, struct 
 	struct rs_stream_end *end = rs_arena_alloc(&describe->arena, sizeof(*end));
 	uint32_t index = describe->n_streams;
 	struct rs_error *err;
+	bool had_cpus;
 
 	if (!room || !end || !more(&describe->stream_end, index) ||
 	    !more(&describe->streams, index) || !more(&describe->stream_class, index))
@@ -117,8 +118,14 @@ struct rs_error *rs_describe_add_stream_of(struct rs_describe *describe, struct 
 	describe->stream_end[index] = end;
 	describe->streams[index] = room;
 	err = rs_describe_set_stream(describe, index, class, stream);
-	describe->n_streams += !err;
-	return err;
+	if (err)
+		return err;
+	describe->n_streams++;
+	had_cpus = rs_class_has_cpus(class);
+	class->streams++;
+	class->streams_of_a_cpu += stream->cpu >= 0;
+	describe->metadata_stale |= rs_class_has_cpus(class) != had_cpus;
+	return NULL;
 }
 
 struct rs_error *rs_describe_add_stream(struct rs_describe *describe, uint32_t class_index,

@@ -25,7 +25,15 @@ struct rs_class {
 	bool lost; /* a reader's: no line describes it, and its streams cannot be read */
 	/* How much of the schema is on disk; the writer's. */
 	uint32_t events_told, names_told;
+	/* How many of its streams are described, and of them are of one CPU. */
+	uint32_t streams, streams_of_a_cpu;
 };
+
+/* Whether each of its streams is of one CPU. */
+static inline bool rs_class_has_cpus(const struct rs_class *class)
+{
+	return class->streams && class->streams_of_a_cpu == class->streams;
+}
 
 /* A line of a thread in a description. Its stream is what its events' views point to. */
 struct rs_thread_entry {
@@ -96,8 +104,9 @@ struct rs_describe {
 	int64_t closed_ns;
 	bool has_closed;
 	struct rs_bad_lines bad;
-	bool has_ends;	   /* a writer's: the streams' ends are known */
-	bool owns_schemas; /* a reader's; a writer's belong to the producers */
+	bool has_ends;	     /* a writer's: the streams' ends are known */
+	bool metadata_stale; /* a writer's: streams changed what it says of their class */
+	bool owns_schemas;   /* a reader's; a writer's belong to the producers */
 };
 
 /* Whether no line and no packet says what is in a stream's file. */

@@ -401,6 +401,8 @@ bool rs_describe_tell(struct rs_describe *describe, uint32_t told[RS_TOLD_KINDS]
 		if (kind == RS_TOLD_CLASSES && !tell_schemas(describe, lines, schema))
 			return false;
 	}
+	*schema |= describe->metadata_stale;
+	describe->metadata_stale = false;
 	return true;
 }
 

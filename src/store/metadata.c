@@ -61,10 +61,20 @@ static void trace(FILE *file, const struct rs_describe *describe)
 
 static void env(FILE *file, const struct rs_describe *describe)
 {
-	fputs("env {\n\ttracer_name = \"ringside\";\n", file);
-	fprintf(file, "\tringside_format = %d;\n\thostname = ", RS_DESCRIBE_VERSION);
-	quoted(file, describe->hostname);
-	fputs(";\n\tcommand = ", file);
+	int version[3] = { 0 };
+
+	sscanf(RS_VERSION, "%d.%d.%d", &version[0], &version[1], &version[2]);
+	fprintf(file,
+		"env {\n\tdomain = \"hypervisor\";\n\ttracer_name = \"ringside\";\n"
+		"\ttracer_major = %d;\n\ttracer_minor = %d;\n\ttracer_patchlevel = %d;\n"
+		"\tringside_format = %d;\n",
+		version[0], version[1], version[2], RS_DESCRIBE_VERSION);
+	if (describe->hostname && *describe->hostname) { /* of a foreign file it is unknown */
+		fputs("\tsysname = \"Linux\";\n\thostname = ", file);
+		quoted(file, describe->hostname);
+		fputs(";\n", file);
+	}
+	fputs("\tcommand = ", file);
 	quoted(file, describe->command);
 	fputs(";\n", file);
 	for (uint32_t i = 0; i < describe->n_clocks; i++) {
@@ -95,7 +105,8 @@ static void env(FILE *file, const struct rs_describe *describe)
 
 /*
  * The clock's zero as Unix time: seconds, and cycles below a second. A guest's counter was zero
- * its offset's cycles later (or earlier) than the host's.
+ * its offset's cycles later (or earlier) than the host's. Where the time of day is unknown (of
+ * xentrace's files, for one), times count from the counter's zero.
  */
 static void clock_block(FILE *file, const struct rs_clock *clock)
 {
@@ -103,10 +114,14 @@ static void clock_block(FILE *file, const struct rs_clock *clock)
 	__int128 zero = (__int128)clock->wall_ns * (__int128)clock->freq_hz -
 			origin * NS_PER_SEC; /* in ns times Hz */
 	__int128 second = (__int128)NS_PER_SEC * (__int128)clock->freq_hz;
-	__int128 sec = zero / second - (zero % second < 0);
-	uint64_t cycles = (uint64_t)((zero - sec * second) / NS_PER_SEC);
+	__int128 sec;
+	uint64_t cycles;
 	char description[64];
 
+	if (zero < 0)
+		zero = 0;
+	sec = zero / second;
+	cycles = (uint64_t)((zero - sec * second) / NS_PER_SEC);
 	snprintf(description, sizeof(description),
 		 clock->monotonic ? "CLOCK_MONOTONIC" : "TSC, frequency from: %s",
 		 clock->freq_from);
@@ -114,11 +129,11 @@ static void clock_block(FILE *file, const struct rs_clock *clock)
 	fprintf(file,
 		"clock {\n\tname = %s;\n\tdescription = \"%s\";\n"
 		"\tfreq = %" PRIu64 ";\n\toffset_s = %" PRId64 ";\n\toffset = %" PRIu64 ";\n"
-		"\tabsolute = true;\n};\n"
+		"\tabsolute = %s;\n};\n"
 		"typealias integer { size = 64; align = 8; signed = false; "
 		"map = clock.%s.value; } := stamp_%s;\n\n",
-		clock->name, description, clock->freq_hz, (int64_t)sec, cycles, clock->name,
-		clock->name);
+		clock->name, description, clock->freq_hz, (int64_t)sec, cycles,
+		clock->wall_ns ? "true" : "false", clock->name, clock->name);
 }
 
 /* The names of a class as an enumeration; without names the fields stay numbers. */
@@ -142,17 +157,20 @@ static void names(FILE *file, const struct rs_class *class)
 
 static void stream(FILE *file, const struct rs_class *class)
 {
+	/* Readers take cpu_id for a CPU's number, so it is not said where one is unknown. */
 	fprintf(file,
 		"stream {\n\tid = %u;\n"
 		"\tpacket.context := struct {\n"
 		"\t\tstamp_%s timestamp_begin;\n\t\tstamp_%s timestamp_end;\n"
 		"\t\tu64 content_size;\n\t\tu64 packet_size;\n\t\tu64 events_discarded;\n"
-		"\t\tu64 packet_seq_num;\n\t\tu32 cpu_id;\n\t\tu32 records;\n\t\tx64 check;\n\t};\n"
+		"\t\tu64 packet_seq_num;\n\t\t%s;\n\t\tu32 records;\n\t\tx64 check;\n\t};\n"
 		"\tevent.header := struct {\n"
 		"\t\tstamp_%s tsc;\n\t\tu48 id;\n\t\tu8 n_data;\n\t\tu8 cpu;\n\t} align(%u);\n"
 		"};\n\n",
-		class->index, class->clock->name, class->clock->name, class->clock->name,
-		RS_SLOT_BYTES * 8);
+		class->index, class->clock->name, class->clock->name,
+		rs_class_has_cpus(class) ? "u32 cpu_id"
+					 : "enum : u32 { \"unknown\" = 4294967295 } cpu",
+		class->clock->name, RS_SLOT_BYTES * 8);
 }
 
 static void field(FILE *file, const struct rs_class *class, const struct rs_field *f)

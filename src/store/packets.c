@@ -182,6 +182,27 @@ static void packet_tell(struct rs_store *store, const struct rs_index_entry *ent
 	pthread_mutex_unlock(&store->lock);
 }
 
+/* Of a stream that has lost before its first packet: an empty one. Readers of CTF take losses from
+ * the difference of two packets' counts, so they would not see those of the first. */
+static struct rs_error *base_write(struct rs_store_stream *stream, const struct rs_drained *first)
+{
+	uint8_t head[sizeof(struct rs_packet_head)];
+	const struct rs_drained none = { .first_tsc = first->first_tsc,
+					 .last_tsc = first->first_tsc };
+	uint64_t lost = stream->total_lost;
+	struct rs_error *err;
+
+	stream->total_lost = 0;
+	head_put(stream, &none, head + sizeof(head));
+	stream->total_lost = lost;
+	err = write_all(stream, head, sizeof(head));
+	if (!err) {
+		stream->offset += sizeof(head);
+		stream->sequence++;
+	}
+	return err;
+}
+
 /* Writes records that stand behind a packet's front: the loss that is yet to be told, the head. */
 static struct rs_error *packet_write(struct rs_store_stream *stream,
 				     const struct rs_drained *records, uint8_t *content)
@@ -195,6 +216,11 @@ static struct rs_error *packet_write(struct rs_store_stream *stream,
 	stream->total_lost += records->lost;
 	if (stream->unsaid) /* its count went into total_lost when it was lost */
 		content = unsaid_put(stream, &what, content);
+	pthread_mutex_lock(&store->lock);
+	err = rs_store_describe_sync(store);
+	pthread_mutex_unlock(&store->lock);
+	if (!err && !store->keep && !stream->sequence && stream->total_lost)
+		err = base_write(stream, &what);
 	entry = (struct rs_index_entry){
 		.stream = stream->identity->index,
 		.records = what.records,
@@ -204,9 +230,6 @@ static struct rs_error *packet_write(struct rs_store_stream *stream,
 		.ts_end = what.last_tsc,
 		.events_discarded = stream->total_lost,
 	};
-	pthread_mutex_lock(&store->lock);
-	err = rs_store_describe_sync(store);
-	pthread_mutex_unlock(&store->lock);
 	if (!err && store->keep) {
 		err = keep_packet(stream, &what, content);
 	} else if (!err) {

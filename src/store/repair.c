@@ -58,15 +58,14 @@ static uint32_t valid_bytes(struct mend *m, const struct rs_packet *packet, uint
 	return packet->bytes / RS_SLOT_BYTES * RS_SLOT_BYTES - left * RS_SLOT_BYTES;
 }
 
-static void put(struct mend *m, struct rs_packet_head head, const void *content, uint32_t bytes,
-		uint32_t padding)
+static void put_one(struct mend *m, struct rs_packet_head head, const void *content, uint32_t bytes,
+		    uint32_t padding)
 {
 	struct rs_index_entry entry;
 
 	head.packet_bits = (sizeof(head) + (uint64_t)bytes) * 8;
 	head.content_bits = head.packet_bits - padding * UINT64_C(8);
 	head.sequence = m->sequence++;
-	head.events_discarded += m->discarded_more;
 	m->lost = head.events_discarded;
 	head.check = rs_packet_check(&head, content, bytes);
 	entry = (struct rs_index_entry){
@@ -89,6 +88,22 @@ static void put(struct mend *m, struct rs_packet_head head, const void *content,
 	m->result->packets++;
 	m->result->records += head.records;
 	m->records += head.records;
+}
+
+/* After an empty packet, where the first one has lost something: as packets.c does. */
+static void put(struct mend *m, struct rs_packet_head head, const void *content, uint32_t bytes,
+		uint32_t padding)
+{
+	if (!m->sequence && m->discarded_more) {
+		struct rs_packet_head base = head;
+
+		base.events_discarded = 0;
+		base.ts_end = base.ts_begin;
+		base.records = 0;
+		put_one(m, base, content, 0, 0);
+	}
+	head.events_discarded += m->discarded_more;
+	put_one(m, head, content, bytes, padding);
 }
 
 /* What packets that can't be believed have cost, as a packet of its own that ends at stamp. */
@@ -125,6 +140,10 @@ static void mend_packet(struct mend *m, const struct rs_packet *packet)
 		m->changed = true;
 		m->result->bytes_dropped += packet->bytes;
 		m->pending += head.records;
+		return;
+	}
+	if (!packet->bytes && !packet->cut && !m->sequence) { /* an empty first one: packets.c */
+		put(m, head, packet->at, 0, 0);
 		return;
 	}
 	bytes = valid_bytes(m, packet, &records, &told, &last, &padding);

@@ -451,7 +451,7 @@ static void sink_free(struct store_sink *s)
 }
 
 struct rs_error *rs_store_sink_create(const char *directory, const struct rs_clock *clock,
-				      const char *command, struct rs_sink **sink)
+				      const char *host, const char *command, struct rs_sink **sink)
 {
 	struct store_sink *s = calloc(1, sizeof(*s));
 	struct rs_clock written;
@@ -462,7 +462,8 @@ struct rs_error *rs_store_sink_create(const char *directory, const struct rs_clo
 	s->sink.ops = &ops;
 	err = clock_add(s, clock, &written);
 	if (!err)
-		err = rs_store_create(directory, &written, command, &s->store);
+		err = host ? rs_store_create_of(directory, &written, host, command, &s->store)
+			   : rs_store_create(directory, &written, command, &s->store);
 	if (err)
 		sink_free(s);
 	else

@@ -17,10 +17,10 @@
 
 #include "store/writer.h"
 
-/* Makes the directory. clock: the trace's own, which its time zero is told by. RS_USAGE: the
- * directory exists and is not empty. */
+/* Makes the directory. clock: the trace's own, which its time zero is told by; host: where it was
+ * taken, "" if that is unknown, NULL: here. RS_USAGE: the directory exists and is not empty. */
 struct rs_error *rs_store_sink_create(const char *directory, const struct rs_clock *clock,
-				      const char *command, struct rs_sink **sink);
+				      const char *host, const char *command, struct rs_sink **sink);
 
 /* Makes room for a stream before its first event: a trace's streams that have none stay streams,
  * and all keep their order. Not for threads' streams. */

@@ -328,13 +328,21 @@ static void store_free(struct rs_store *store)
 	free(store);
 }
 
+#define HOST_MAX 256
+
+static const char *this_host(char host[HOST_MAX])
+{
+	memset(host, 0, HOST_MAX);
+	gethostname(host, HOST_MAX - 1);
+	return host;
+}
+
 /* In a directory or, where that is NULL, in memory. */
 static struct rs_error *store_create(const char *directory, const struct rs_store_keep *keep,
-				     const struct rs_clock *clock, const char *command,
-				     struct rs_store **out)
+				     const struct rs_clock *clock, const char *host,
+				     const char *command, struct rs_store **out)
 {
 	struct rs_store *store = calloc(1, sizeof(*store));
-	char hostname[256] = "";
 	struct rs_error *err;
 
 	if (!store)
@@ -345,9 +353,7 @@ static struct rs_error *store_create(const char *directory, const struct rs_stor
 	store->keep = directory ? NULL : malloc(sizeof(*store->keep));
 	if (store->keep)
 		rs_keep_init(store->keep, keep);
-	gethostname(hostname, sizeof(hostname) - 1);
-	store->describe.hostname =
-		rs_arena_text(&store->describe.arena, hostname, strlen(hostname));
+	store->describe.hostname = rs_arena_text(&store->describe.arena, host, strlen(host));
 	store->describe.command = rs_arena_text(&store->describe.arena, command ? command : "",
 						command ? strlen(command) : 0);
 	err = directory || store->keep ? make_uuid(store) : rs_error_no_memory();
@@ -364,17 +370,27 @@ static struct rs_error *store_create(const char *directory, const struct rs_stor
 	return err;
 }
 
+struct rs_error *rs_store_create_of(const char *directory, const struct rs_clock *clock,
+				    const char *host, const char *command, struct rs_store **store)
+{
+	return store_create(directory, NULL, clock, host, command, store);
+}
+
 struct rs_error *rs_store_create(const char *directory, const struct rs_clock *clock,
 				 const char *command, struct rs_store **store)
 {
-	return store_create(directory, NULL, clock, command, store);
+	char host[HOST_MAX];
+
+	return store_create(directory, NULL, clock, this_host(host), command, store);
 }
 
 struct rs_error *rs_store_create_keeping(const struct rs_store_keep *keep,
 					 const struct rs_clock *clock, const char *command,
 					 struct rs_store **store)
 {
-	return store_create(NULL, keep, clock, command, store);
+	char host[HOST_MAX];
+
+	return store_create(NULL, keep, clock, this_host(host), command, store);
 }
 
 /* The index of an equal clock, added if there is none. */

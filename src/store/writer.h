@@ -26,6 +26,9 @@ struct rs_store_summary {
 /* Makes the directory. RS_USAGE: it exists and is not empty. */
 struct rs_error *rs_store_create(const char *directory, const struct rs_clock *clock,
 				 const char *command, struct rs_store **store);
+/* The same of a trace that was taken on another host; "": it is unknown which. */
+struct rs_error *rs_store_create_of(const char *directory, const struct rs_clock *clock,
+				    const char *host, const char *command, struct rs_store **store);
 
 /*
  * Before there are streams: from now on packets that are finished wait in queues, which streams

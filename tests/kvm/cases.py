@@ -431,7 +431,7 @@ def long_faults(case, name):
             for row in report["rows"] if row["entered"]})
     for line in lines:
         parts = sum(line[part + "_ns"] for part in ("kernel", "user", "poll", "off"))
-        if parts != line["total_ns"] or parts <= 1 or line["rip"] not in CODE_RIP:
+        if parts != line["total_ns"] or parts <= 1 or int(line["rip"], 16) not in CODE_RIP:
             yield f"--than: {line}"
     for vm, vcpu in vcpus(case.vms()):
         got = added({(line["kind"], line["key"]): 1} for line in lines

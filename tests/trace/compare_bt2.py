@@ -24,6 +24,8 @@ DEBIANS = "/usr/bin/python3"
 REPORTS_MAX = 20
 # babeltrace2 converts cycles to ns in double: this many ns off at 2e18.
 DOUBLE_NS = 512
+# Traces of a recorder whose first packet could have lost something, as those of our examples.
+OLDER = os.environ.get("OLDER_TRACES")
 UNNAMED = re.compile("0x[0-9a-f]+|#?-?[0-9]+")
 
 try:
@@ -123,7 +125,9 @@ class Description:
         known = sorted(self.threads[provider].get(tid, []))
         known = [one for one in known if one[0] <= tsc][-1:] or known[:1]
         vm, vcpu = known[0][2:] if known else (None, -1)
-        if (line["vm"], line["vcpu"], line["tid"]) != (vm, None if vcpu < 0 else vcpu, tid or None):
+        idle = tid == 0 and line["tid"] == 0  # a CPU's idle thread has no line
+        if (line["vm"], line["vcpu"], None if idle else line["tid"]) != (
+                vm, None if vcpu < 0 else vcpu, tid or None):
             raise Differ(f"{line}: by the description it is {vm}'s vCPU {vcpu}")
         return (provider, "cpu", line["cpu"])
 
@@ -169,9 +173,10 @@ def theirs(directory):
         if isinstance(message, bt2._EventMessageConst):
             event, snapshot = message.event, message.default_clock_snapshot
             context = event.packet.context_field
+            cpu = context["cpu_id"] if "cpu_id" in context else context["cpu"]
             found.setdefault(event.stream.id, []).append(
                 Event(snapshot.value, event.name, fields_of(event),
-                      cpu=int(context["cpu_id"]), wall_ns=snapshot.ns_from_origin))
+                      cpu=int(cpu), wall_ns=snapshot.ns_from_origin))
         elif isinstance(message, bt2._DiscardedEventsMessageConst):
             at = message.stream.id
             discarded[at] = discarded.get(at, 0) + (message.count or 0)
@@ -253,10 +258,10 @@ def order_key(event):
 
 
 def compare_losses(where, events, said):
-    """babeltrace2 learns of a loss between two packets; what came before the first it can't say."""
+    """babeltrace2 learns of a loss by the difference of two packets' counts; ours begin with 0."""
     told = sum(event.args["count"] for event in events
                if event.probe.endswith(":trace::records-lost"))
-    if said > told:
+    if said != told and (said > told or not OLDER):
         raise Differ(f"{where}: babeltrace2 says {said} were discarded, our records {told}")
 
 

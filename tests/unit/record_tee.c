@@ -55,7 +55,7 @@ static const struct rs_event *begin(struct feeder *f, const struct kit_store *k,
 				    const struct rs_clock *clock, const char *path,
 				    struct rs_sink **store, struct got_sink *live)
 {
-	CHECK_OK(rs_store_sink_create(path, clock, "a test", store));
+	CHECK_OK(rs_store_sink_create(path, clock, NULL, "a test", store));
 	for (int i = 0; i < STREAMS; i++) {
 		f->streams[i] = (struct rs_stream){ .index = (uint32_t)i,
 						    .vcpu = RS_UNKNOWN,
@@ -150,7 +150,8 @@ TEST(a_trace_says_when_it_was_closed)
 	char path[256];
 
 	REQUIRE(kit_store_init(&k, NULL));
-	REQUIRE_OK(rs_store_sink_create(join(path, k.temp, "tee"), &k.clock, "a test", &store));
+	REQUIRE_OK(
+		rs_store_sink_create(join(path, k.temp, "tee"), &k.clock, NULL, "a test", &store));
 	rs_store_sink_set_closed(store, 4711);
 	CHECK_OK(rs_store_sink_close(store, NULL, NULL));
 	REQUIRE_OK(rs_trace_open(path, &trace));

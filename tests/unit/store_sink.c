@@ -48,7 +48,8 @@ static struct rs_error *copy(struct rs_trace *trace, const char *to, const struc
 {
 	struct rs_source *source = NULL;
 	struct rs_sink *sink;
-	struct rs_error *err = rs_store_sink_create(to, rs_trace_clock(trace), "a copy", &sink);
+	struct rs_error *err =
+		rs_store_sink_create(to, rs_trace_clock(trace), NULL, "a copy", &sink);
 	struct rs_error *close_err;
 
 	if (err)
@@ -196,7 +197,7 @@ TEST(a_stamp_that_goes_back_is_said)
 	struct rs_sink *sink;
 
 	join(path, make_temp(temp), "trace");
-	REQUIRE_OK(rs_store_sink_create(path, &clock, "a test", &sink));
+	REQUIRE_OK(rs_store_sink_create(path, &clock, NULL, "a test", &sink));
 	CHECK_OK(sink->ops->events(sink, views, 3));
 	CHECK_OK(rs_store_sink_close(sink, NULL, &summary));
 	CHECK_EQ_U64(summary.records, 3);
@@ -229,7 +230,7 @@ TEST(clocks_of_one_name_stay_apart)
 	struct rs_sink *sink;
 
 	join(path, make_temp(temp), "trace");
-	REQUIRE_OK(rs_store_sink_create(path, &clock, "a test", &sink));
+	REQUIRE_OK(rs_store_sink_create(path, &clock, NULL, "a test", &sink));
 	for (uint32_t i = 0; i < 3; i++) {
 		struct rs_view view = view_of(&streams[i], KIT_ONE, ORIGIN + 1500 + i, &n, 8);
 
@@ -262,7 +263,7 @@ TEST(damage_of_the_source_is_told_to_readers)
 	struct rs_sink *sink;
 
 	join(path, make_temp(temp), "trace");
-	REQUIRE_OK(rs_store_sink_create(path, &clock, "a test", &sink));
+	REQUIRE_OK(rs_store_sink_create(path, &clock, NULL, "a test", &sink));
 	CHECK_OK(rs_store_sink_close(sink, damage, NULL));
 	REQUIRE_OK(rs_trace_open(path, &trace));
 	err = trace_read(trace, NULL, &got);
@@ -270,7 +271,7 @@ TEST(damage_of_the_source_is_told_to_readers)
 	rs_error_free(err);
 	rs_error_free(damage);
 	rs_trace_close(trace);
-	err = rs_store_sink_create(temp, &clock, "a test", &sink); /* not empty */
+	err = rs_store_sink_create(temp, &clock, NULL, "a test", &sink); /* not empty */
 	CHECK(err && rs_error_code(err) == RS_USAGE);
 	rs_error_free(err);
 	remove_tree(temp);

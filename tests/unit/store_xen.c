@@ -31,7 +31,7 @@ static bool xen_init(struct xen *x)
 	*x = (struct xen){ .clock = kit_clock(ORIGIN) };
 	join(x->path, make_temp(x->temp), "trace");
 	if (!CHECK_OK(rs_xen_decoder_init(&x->decoder)) ||
-	    !CHECK_OK(rs_store_sink_create(x->path, &x->clock, "a test", &x->sink)))
+	    !CHECK_OK(rs_store_sink_create(x->path, &x->clock, NULL, "a test", &x->sink)))
 		return false;
 	stream.clock = &x->clock;
 	stream.schema = x->decoder.schema;
