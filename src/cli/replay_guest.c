@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +16,14 @@
 #include "cli/cli.h"
 #include "cli/numbers.h"
 #include "replay/initramfs.h"
+#include "replay/kernel.h"
 #include "replay/material.h"
 #include "replay/qemu.h"
 
-#define MEMORY_MIB    256
-#define SHIFT	      1
-#define SECTOR	      512
-#define SYSTEM_KERNEL "/boot/vmlinuz-*"
-#define KERNEL_NEEDS  (96u << 20) /* of RAM, beside an initramfs and what is unpacked of it */
+#define MEMORY_MIB   256
+#define SHIFT	     1
+#define SECTOR	     512
+#define KERNEL_NEEDS (96u << 20) /* of RAM, beside an initramfs and what is unpacked of it */
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
@@ -254,27 +253,6 @@ static struct rs_error *copy(const char *source, const struct rs_folder *folder,
 	return err;
 }
 
-/* The newest kernel of this machine, by its name's version. */
-static struct rs_error *system_kernel(char **path)
-{
-	struct rs_error *err = NULL;
-	const char *best = NULL;
-	glob_t found;
-
-	if (glob(SYSTEM_KERNEL, 0, NULL, &found))
-		return rs_error_create(RS_ABSENT, "there is no " SYSTEM_KERNEL
-						  ": apt-get install linux-image-cloud-amd64, or "
-						  "name a kernel with --kernel");
-	for (size_t i = 0; i < found.gl_pathc; i++)
-		if (!best || strverscmp(found.gl_pathv[i], best) > 0)
-			best = found.gl_pathv[i];
-	*path = strdup(best);
-	if (!*path)
-		err = rs_error_no_memory();
-	globfree(&found);
-	return err;
-}
-
 /* The folder of programs as initramfs. */
 static struct rs_error *pack(const struct replay_guest *a, int fd)
 {
@@ -352,12 +330,27 @@ static struct rs_error *readable(const char *path)
 	return path && access(path, R_OK) ? rs_error_errno(errno, "%s", path) : NULL;
 }
 
+/* Looks up the kernel that is copied: --kernel's, or the newest of this machine. *path is NULL
+ * where the firmware boots the disk; the caller frees it. */
+static struct rs_error *find_kernel(const struct replay_guest *a, char **path)
+{
+	struct rs_error *err = NULL;
+
+	*path = NULL;
+	if (boots_firmware(a))
+		return NULL;
+	if (!a->kernel)
+		err = rs_kernel_find(path);
+	else if (!(*path = strdup(a->kernel)))
+		err = rs_error_no_memory();
+	return err ? err : rs_kernel_check(*path);
+}
+
 static struct rs_error *copy_guest(const struct replay_guest *a, struct rs_folder *folder)
 {
-	char *kernel = NULL;
+	char *kernel;
 	int packed = -1;
-	struct rs_error *err =
-		a->kernel || boots_firmware(a) ? readable(a->kernel) : system_kernel(&kernel);
+	struct rs_error *err = find_kernel(a, &kernel);
 
 	if (!err)
 		err = readable(a->initrd);
@@ -367,8 +360,8 @@ static struct rs_error *copy_guest(const struct replay_guest *a, struct rs_folde
 		err = pack_first(a, &packed);
 	if (!err)
 		err = rs_folder_make(a->directory, folder);
-	if (!err && !boots_firmware(a))
-		err = copy(kernel ? kernel : a->kernel, folder, "kernel");
+	if (!err && kernel)
+		err = copy(kernel, folder, "kernel");
 	if (!err && a->initrd)
 		err = copy(a->initrd, folder, "initrd");
 	if (!err && packed >= 0)
