@@ -36,6 +36,7 @@ enum {
 	KEY_MEMORY,
 	KEY_SHIFT,
 	KEY_DISK,
+	KEY_DATE,
 };
 
 static const struct argp_option options[] = {
@@ -50,6 +51,8 @@ static const struct argp_option options[] = {
 	{ "disk", KEY_DISK, "IMAGE", 0,
 	  "A raw image, copied, as the guest's IDE disk; what it writes there goes with it", 2 },
 	{ "memory", KEY_MEMORY, "MIB", 0, "RAM; 256", 2 },
+	{ "date", KEY_DATE, "DATE", 0,
+	  "The guest's clock begins at this date, as in 2026-01-31T12:00:00; the host's date", 2 },
 	{ "shift", KEY_SHIFT, "N", 0, "An instruction takes 2^N ns of the guest's time, 0 to 10; 1",
 	  2 },
 	{ "quiet", 'q', NULL, 0, "No progress and no summary on standard error, but errors", 4 },
@@ -73,6 +76,10 @@ static void check(const struct replay_guest *g, const struct argp_state *state)
 		argp_error(state, "into which folder? -o REC");
 	if (g->exec && !g->programs)
 		argp_error(state, "where is the program? --guest-dir DIR");
+	if (g->date && !rs_arguments_is_date(g->date))
+		argp_error(state, "--date '%s': expected a date as 2026-01-31T12:00:00", g->date);
+	if (g->snapshot && g->date)
+		argp_error(state, "--snapshot has the guest's clock: leave out --date");
 	if (g->snapshot && g->n_words)
 		argp_error(state, "--snapshot has the whole machine: leave out QEMU's arguments");
 }
@@ -113,6 +120,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case KEY_DISK:
 		g->disk = text;
+		break;
+	case KEY_DATE:
+		g->date = text;
 		break;
 	case KEY_MEMORY:
 		g->memory_mib = number(state, "--memory", text, RS_RECORDING_MEMORY_MIN,
@@ -196,6 +206,8 @@ static struct rs_error *take_words(struct replay_guest *g)
 		err = take(&g->append, q->append, "--append");
 	if (!err)
 		err = take(&g->disk, q->disk, "--disk");
+	if (!err)
+		err = take(&g->date, q->date, "--date");
 	if (!err && g->memory_mib && q->memory_mib)
 		err = rs_error_create(RS_USAGE, "--memory is said twice, in QEMU's arguments too");
 	if (!err && g->programs && q->initrd)
@@ -390,8 +402,6 @@ static char *date_now(void)
 
 static struct rs_error *describe(const struct replay_guest *a, struct rs_recording *made)
 {
-	const char *date = a->qemu.date;
-
 	made->memory_mib = (uint32_t)a->memory_mib;
 	made->shift = (uint32_t)a->shift;
 	made->firmware = boots_firmware(a);
@@ -399,7 +409,7 @@ static struct rs_error *describe(const struct replay_guest *a, struct rs_recordi
 	made->disk = a->disk;
 	made->sleeps = made->disk;
 	made->cpu = a->cpu ? strdup(a->cpu) : NULL;
-	made->date = date ? strdup(date) : date_now();
+	made->date = a->date ? strdup(a->date) : date_now();
 	if (asprintf(&made->append, "%s %s%s%s", rs_recording_append, rs_recording_append_places,
 		     a->append ? " " : "", a->append ? a->append : "") < 0)
 		made->append = NULL;

@@ -18,6 +18,7 @@ struct replay_guest {
 	const char *directory, *kernel, *initrd, *append;
 	const char *programs, *exec; /* a folder, and what is run of it */
 	const char *disk, *cpu;
+	const char *date;	    /* where its clock begins; NULL: the host's */
 	const char *snapshot;	    /* begin with this one, and with its machine */
 	uint64_t memory_mib, shift; /* 0, UINT64_MAX: not said */
 	char **words;		    /* of QEMU's arguments */
