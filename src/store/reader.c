@@ -171,6 +171,15 @@ static void packets_put(struct rs_packets *p)
 	rs_files_put(&p->trace->files, &p->file);
 }
 
+/* A stream's line comes before its file: a recorder that was killed in between wrote nothing. */
+static bool is_not_made(const struct rs_trace *trace, const char *path)
+{
+	struct stat st;
+
+	return (trace->end == RS_TRACE_RECORDING || trace->end == RS_TRACE_CUT) &&
+	       lstat(path, &st) && errno == ENOENT;
+}
+
 struct rs_error *rs_packets_open(struct rs_trace *trace, uint32_t stream,
 				 struct rs_packets *packets)
 {
@@ -189,6 +198,10 @@ struct rs_error *rs_packets_open(struct rs_trace *trace, uint32_t stream,
 		return rs_error_no_memory();
 	}
 	err = packets_get(packets, &fd);
+	if (err && is_not_made(trace, packets->path)) {
+		rs_error_free(err);
+		return NULL;
+	}
 	if (!err && fstat(fd, &st))
 		err = rs_error_errno(errno, "%s", packets->path);
 	if (packets->file.is_used)
