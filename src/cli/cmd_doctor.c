@@ -17,12 +17,14 @@
 #include <unistd.h>
 
 #include "kvm/kvm.h"
+#include "replay/kernel.h"
 #include "replay/qemu.h"
 #include "source/tracepoint.h"
 #include "xen/ctl.h"
 #include <ringside/clock.h>
 
-#define CHECKS_MAX 32
+#define CHECKS_MAX  32
+#define FOUND_BYTES 160
 
 /* What verbs may need, as bits. */
 #define OF_SESSION 1u  /* KVM's tracepoints, by BPF */
@@ -49,6 +51,7 @@ struct finding {
 	struct rs_kvm_check check;
 	unsigned int of;
 	bool vital;
+	char has[FOUND_BYTES]; /* which one it is, if it is met and that is known */
 };
 
 struct doctor {
@@ -59,7 +62,7 @@ struct doctor {
 
 /* ---- checks of our own ---------------------------------------------------------------------- */
 
-/* NULL: it is there. Else what is missing, perhaps in text. */
+/* NULL: it is there, and text may have which. Else what is missing, perhaps in text. */
 static const char *no_guest(char *text, size_t size)
 {
 	int fd = open("/dev/kvm", O_RDWR | O_CLOEXEC), error = errno, version;
@@ -143,6 +146,26 @@ static const char *no_qemu(char *text, size_t size)
 	return text;
 }
 
+/* The kernel that replay boots where none is named: the newest of /boot, if it is one. */
+static const char *no_kernel(char *text, size_t size)
+{
+	char *path = NULL;
+	struct rs_error *err = rs_kernel_find(&path);
+	bool met;
+
+	if (!err)
+		err = rs_kernel_check(path);
+	met = !err;
+	if (met)
+		snprintf(text, size, "%s", path);
+	else
+		snprintf(text, size, "%s",
+			 path ? rs_error_text(err) : "there is no kernel in /boot");
+	free(path);
+	rs_error_free(err);
+	return met ? NULL : text;
+}
+
 static const char *no_perf(char *text, size_t size)
 {
 	static const char *const any[] = { "sched:sched_switch" };
@@ -199,6 +222,9 @@ static const struct own_check {
 	{ "tracepoints, by perf", no_perf, "until then 'record --tracepoint' can't", OF_PERF,
 	  false },
 	{ "QEMU", no_qemu, "apt-get install qemu-system-x86", OF_QEMU, true, NULL },
+	{ "a kernel for replay", no_kernel,
+	  "apt-get install linux-image-cloud-amd64; until then, name one with --kernel", OF_QEMU,
+	  false, NULL },
 	{ "Xen's trace, by libxenctrl", no_xen,
 	  "be root in dom0, with Xen's tools; until then 'record --xen' can't", OF_XEN, false,
 	  on_xen },
@@ -218,19 +244,22 @@ static void look(struct doctor *d)
 		const struct own_check *own = &own_checks[i];
 		struct finding *finding = &d->findings[d->n];
 		struct rs_kvm_check *check = &finding->check;
+		char text[FOUND_BYTES] = "";
 		const char *missing;
 
 		if (own->applies && !own->applies())
 			continue;
 		d->n++;
-		missing = own->missing(check->missing, sizeof(check->missing));
+		missing = own->missing(text, sizeof(text));
 		finding->of = own->of;
 		finding->vital = own->vital;
 		check->what = own->what;
 		check->remedy = own->remedy;
 		check->met = !missing;
-		if (missing && missing != check->missing)
+		if (missing)
 			snprintf(check->missing, sizeof(check->missing), "%s", missing);
+		else
+			snprintf(finding->has, sizeof(finding->has), "%s", text);
 	}
 }
 
@@ -298,7 +327,8 @@ static void print_checks(const struct doctor *d)
 		const struct rs_kvm_check *check = &finding->check;
 
 		if (check->met)
-			printf("%-36s yes\n", check->what);
+			printf("%-36s yes%s%s\n", check->what, finding->has[0] ? "     " : "",
+			       finding->has);
 		else
 			printf("%-36s %-7s %s: %s\n", check->what, finding->vital ? "no" : "(no)",
 			       check->missing, check->remedy);
@@ -348,6 +378,8 @@ static json_t *json_checks(const struct doctor *d)
 					json_verbs_of(&d->findings[i], false), "used_by",
 					json_verbs_of(&d->findings[i], true));
 
+		if (d->findings[i].has[0])
+			json_object_set_new(row, "has", json_string(d->findings[i].has));
 		if (!check->met) {
 			json_object_set_new(row, "missing", json_string(check->missing));
 			json_object_set_new(row, "remedy", json_string(check->remedy));
