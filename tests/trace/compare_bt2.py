@@ -235,6 +235,8 @@ def check_times(event, clock, wall):
     exact = Fraction(cycles * 10**9, clock["freq_hz"])
     if not exact - 2 < event.more["ns"] <= exact + 1:
         raise Differ(f"{event}: {event.more['ns']} ns, exactly {float(exact)}")
+    if not clock["wall_ns"]:  # no time of day is known: times count from the counter's zero
+        exact = Fraction(event.tsc * 10**9, clock["freq_hz"])
     if abs(clock["wall_ns"] + exact - wall) > DOUBLE_NS:
         raise Differ(f"{event}: babeltrace2 puts it at {wall} ns of Unix time,"
                      f" we at {clock['wall_ns'] + float(exact)}")
