@@ -164,13 +164,15 @@ static void stream(FILE *file, const struct rs_class *class)
 		"\t\tstamp_%s timestamp_begin;\n\t\tstamp_%s timestamp_end;\n"
 		"\t\tu64 content_size;\n\t\tu64 packet_size;\n\t\tu64 events_discarded;\n"
 		"\t\tu64 packet_seq_num;\n\t\t%s;\n\t\tu32 records;\n\t\tx64 check;\n\t};\n"
-		"\tevent.header := struct {\n"
-		"\t\tstamp_%s tsc;\n\t\tu48 id;\n\t\tu8 n_data;\n\t\tu8 cpu;\n\t} align(%u);\n"
+		"\tevent.header := struct {\n\t\tstamp_%s tsc;\n\t\tu48 id;\n\t} align(%u);\n"
+		"\tevent.context := struct {\n"
+		"\t\tu8 n_data;\n\t\tenum : u8 { number = 0 ... %u, unknown = %u } cpu;\n\t};\n"
 		"};\n\n",
 		class->index, class->clock->name, class->clock->name,
-		rs_class_has_cpus(class) ? "u32 cpu_id"
-					 : "enum : u32 { \"unknown\" = 4294967295 } cpu",
-		class->clock->name, RS_SLOT_BYTES * 8);
+		rs_class_has_cpus(class)
+			? "u32 cpu_id"
+			: "enum : u32 { number = 0 ... 4294967294, unknown = 4294967295 } cpu",
+		class->clock->name, RS_SLOT_BYTES * 8, RS_CPU_UNKNOWN - 1, RS_CPU_UNKNOWN);
 }
 
 static void field(FILE *file, const struct rs_class *class, const struct rs_field *f)
