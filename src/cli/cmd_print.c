@@ -494,8 +494,14 @@ int cmd_print(int argc, char **argv)
 		return RS_EXIT_USAGE;
 	rs_cli_catch_stop();
 	err = rs_cli_input_open(&a.input, &input);
-	if (err)
+	if (!err && a.time == RS_TIME_WALL && !input.clock->wall_ns)
+		err = rs_error_create(RS_USAGE,
+				      "--wall: %s does not say at what time of day it was taken",
+				      a.input.path);
+	if (err) {
+		rs_input_close(&input);
 		return rs_cli_fail("print", err);
+	}
 	if (cycles_only(&input) && a.time == RS_TIME_START)
 		a.time = RS_TIME_TSC;
 	for (uint32_t i = 0; !a.quiet && (part = rs_input_part(&input, i)); i++) {

@@ -9,14 +9,12 @@
 #include "cli/cli.h"
 #include "cli/numbers.h"
 
-#define FREQ_HZ_MIN 1000000
-#define FREQ_HZ_MAX 1000000000000
-
 enum { OPT_FREQ = 1024, OPT_XEN_LOG }; /* a verb's own keys, and its other children's, are below */
 
 static const struct argp_option options[] = {
 	{ "freq", OPT_FREQ, "HZ", 0,
-	  "The TSC's frequency, for files that do not say it (xentrace's, ACRN's)", 3 },
+	  "The TSC's frequency, as in 2.6GHz, for files that do not say it (xentrace's, ACRN's)",
+	  3 },
 	{ "xen-log", OPT_XEN_LOG, "FILE", 0, "Take it from Xen's boot messages in this file", 3 },
 	{ "format", 'f', "NAME", 0,
 	  "What the file is, where its first bytes do not say: trace.dat (of trace-cmd), xentrace, "
@@ -63,8 +61,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 	switch (key) {
 	case OPT_FREQ:
-		if (!rs_cli_read_number(text, FREQ_HZ_MIN, FREQ_HZ_MAX, &input->foreign.freq_hz))
-			argp_error(state, "'%s': expected a frequency in Hz, 1 MHz to 1 THz", text);
+		input->foreign.freq_hz = rs_cli_frequency(state, text);
 		break;
 	case OPT_XEN_LOG:
 		input->foreign.xen_log = text;

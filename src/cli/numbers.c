@@ -13,6 +13,9 @@
 
 #define NS_PER_US   UINT64_C(1000)
 #define NS_PER_MS   UINT64_C(1000000)
+#define NS_PER_S    UINT64_C(1000000000)
+#define FREQ_HZ_MIN UINT64_C(1000000)
+#define FREQ_HZ_MAX UINT64_C(1000000000000)
 #define POLL_NS_MAX UINT64_C(10000000000)
 
 /* The digits that text opens with; behind them is *end. strtoull() takes more: blanks, signs. */
@@ -110,14 +113,44 @@ uint64_t rs_cli_time(const struct argp_state *state, const char *what, const cha
 	return ns;
 }
 
+uint64_t rs_cli_frequency(const struct argp_state *state, const char *text)
+{
+	static const struct {
+		const char *name;
+		double hz;
+	} units[] = { { "Hz", 1 }, { "kHz", 1e3 }, { "MHz", 1e6 }, { "GHz", 1e9 } };
+	uint64_t hz = 0;
+	double value;
+	char *end;
+
+	if (!rs_cli_read_number(text, 0, UINT64_MAX, &hz) && isdigit((unsigned char)text[0])) {
+		value = strtod(text, &end);
+		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+			if (!strcasecmp(end, units[i].name) && value * units[i].hz <= FREQ_HZ_MAX)
+				hz = (uint64_t)(value * units[i].hz + 0.5);
+		}
+	}
+	if (hz < FREQ_HZ_MIN || hz > FREQ_HZ_MAX)
+		argp_error(state,
+			   "'%s': expected a frequency, 1 MHz to 1 THz, as in 2596125000 or 2.6GHz",
+			   text);
+	return hz;
+}
+
 int64_t rs_cli_seconds(const struct argp_state *state, const char *text)
 {
+	bool negative = *text == '-';
 	char *end;
 	double value = strtod(text, &end);
+	uint64_t ns = 0;
+	struct rs_error *err;
 
-	if (end == text || *end || !(value > -9e9 && value < 9e9))
-		argp_error(state, "'%s': expected a time in seconds, as in 1.25", text);
-	return (int64_t)(value * 1e9 + (value < 0 ? -0.5 : 0.5));
+	if (end != text && !*end && value > -9e9 && value < 9e9)
+		return (int64_t)(value * 1e9 + (value < 0 ? -0.5 : 0.5));
+	err = rs_duration_parse(text + negative, NS_PER_S, &ns);
+	if (err)
+		argp_error(state, "'%s': expected a time, as in 1.25 (seconds) or 500ms", text);
+	return negative ? -(int64_t)ns : (int64_t)ns;
 }
 
 void rs_cli_span(const struct argp_state *state, int64_t from_ns, int64_t to_ns)

@@ -36,7 +36,10 @@ int rs_cli_int(const struct argp_state *state, const char *what, const char *tex
 uint64_t rs_cli_time(const struct argp_state *state, const char *what, const char *text,
 		     uint64_t unit_ns);
 
-/* A moment in seconds from a trace's start, as in 1.25, in ns. */
+/* A frequency, as in 2596125000, 2596.125MHz or 2.6GHz, in Hz: 1 MHz to 1 THz. */
+uint64_t rs_cli_frequency(const struct argp_state *state, const char *text);
+
+/* A moment from a trace's start, in seconds as in 1.25 or with a unit as in 500ms, in ns. */
 int64_t rs_cli_seconds(const struct argp_state *state, const char *text);
 
 /* Refuses a time to that is not after the time from: nothing is between them. */
