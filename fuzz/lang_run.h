@@ -32,7 +32,7 @@ static inline uint32_t payload_make(const struct rs_event *event, uint32_t round
 	memset(payload, round == 2 ? 0xff : 0, PAYLOAD);
 	for (uint32_t i = 0; i < bytes && round == 1; i++)
 		payload[i] = (uint8_t)(i * 7 + 1);
-	if (!event->has_text)
+	if (!event->n_texts)
 		return bytes;
 	memcpy(payload + event->fields[event->n_fields - 1].offset, &len, sizeof(len));
 	memcpy(payload + bytes, "text", len);

@@ -28,7 +28,7 @@ enum rs_type {
 	RS_TYPE_S16,
 	RS_TYPE_S32,
 	RS_TYPE_S64,
-	RS_TYPE_TEXT, /* u16 length, then that many bytes of UTF-8; only as the last field */
+	RS_TYPE_TEXT, /* u16 length; bytes of UTF-8 after all lengths; only as the last fields */
 };
 
 /* How its value is shown. */
@@ -78,9 +78,9 @@ struct rs_event {
 	const char *help;
 	const struct rs_field *fields;
 	uint16_t n_fields;
-	uint16_t fixed_bytes; /* payload without the bytes of a text */
+	uint16_t fixed_bytes; /* payload without the bytes of texts; their lengths are its last */
 	uint16_t lead_bytes;  /* before the payload in each record: struct rs_xen_record, or none */
-	bool has_text;
+	uint16_t n_texts;     /* the last fields */
 	enum rs_kind kind;
 	uint32_t index; /* dense, from 0, in this schema */
 };

@@ -176,7 +176,7 @@ struct rs_error *rs_replay_asserts_create(const struct rs_stream *stream, const 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct rs_event *event = rs_schema_event(stream->schema, i);
 
-		if (rs_probe_match("guest:assert::", event) && event->has_text)
+		if (rs_probe_match("guest:assert::", event) && event->n_texts)
 			asserts->at[asserts->n++].event = event;
 	}
 	*out = asserts;

@@ -13,9 +13,9 @@ const struct rs_layout *rs_layouts_miss(struct rs_layouts *layouts, uint64_t id)
 	*layout = (struct rs_layout){
 		.id = id,
 		.event = event,
-		.slots = event->has_text ? 0
-					 : RS_RECORD_SLOTS((uint32_t)event->lead_bytes +
-							   event->fixed_bytes),
+		.slots = event->n_texts ? 0
+					: RS_RECORD_SLOTS((uint32_t)event->lead_bytes +
+							  event->fixed_bytes),
 	};
 	return layout;
 }
@@ -25,21 +25,16 @@ uint32_t rs_layout_text_slots(const struct rs_layout *layout, const struct rs_sl
 {
 	uint32_t fixed = layout->event->lead_bytes + layout->event->fixed_bytes;
 	uint32_t at = RS_RECORD_HEAD + fixed;
-	uint16_t len;
 
 	if (at > left * RS_SLOT_BYTES)
 		return 0;
-	/* fixed_bytes counts the text's own two bytes of length, the last of the fixed part */
-	memcpy(&len, (const uint8_t *)slot + at - sizeof(len), sizeof(len));
-	return RS_RECORD_SLOTS(fixed + len);
+	return RS_RECORD_SLOTS(fixed + rs_texts_bytes(layout->event, (const uint8_t *)slot + at));
 }
 
 uint32_t rs_layout_padding(const struct rs_event *event, const struct rs_slot *slot)
 {
 	uint32_t used = RS_RECORD_HEAD + event->lead_bytes + event->fixed_bytes;
-	uint16_t len = 0;
 
-	if (event->has_text)
-		memcpy(&len, (const uint8_t *)slot + used - sizeof(len), sizeof(len));
-	return rs_slot_count(slot->head) * RS_SLOT_BYTES - used - len;
+	used += rs_texts_bytes(event, (const uint8_t *)slot + used);
+	return rs_slot_count(slot->head) * RS_SLOT_BYTES - used;
 }

@@ -41,7 +41,20 @@ static inline const struct rs_layout *rs_layouts_find(struct rs_layouts *layouts
 	return rs_layouts_miss(layouts, id);
 }
 
-/* Slots of a record with a text at slot, of which left slots are there; 0: it makes no sense. */
+/* The bytes of all texts of an event whose lengths end at `end`, with the fixed part. */
+static inline uint32_t rs_texts_bytes(const struct rs_event *event, const uint8_t *end)
+{
+	uint32_t bytes = 0;
+	uint16_t len;
+
+	for (uint32_t i = event->n_texts; i > 0; i--) {
+		__builtin_memcpy(&len, end - i * sizeof(len), sizeof(len));
+		bytes += len;
+	}
+	return bytes;
+}
+
+/* Slots of a record with texts at slot, of which left slots are there; 0: it makes no sense. */
 uint32_t rs_layout_text_slots(const struct rs_layout *layout, const struct rs_slot *slot,
 			      uint32_t left);
 

@@ -300,8 +300,7 @@ static struct rs_field *copy_fields(struct rs_schema *schema, const struct rs_ev
 		if (!copy_values(schema, &fields[i]) || !fields[i].name || !fields[i].unit)
 			return NULL;
 		offset += rs_type_bytes(from->type);
-		if (from->type == RS_TYPE_TEXT)
-			copy->has_text = true;
+		copy->n_texts += from->type == RS_TYPE_TEXT;
 	}
 	copy->fixed_bytes = (uint16_t)offset;
 	return fields;
@@ -339,14 +338,14 @@ static struct rs_error *check_words(const struct rs_event *event)
 	return err;
 }
 
-/* Whether two names would be one in a trace: CTF has "t_length" before a text "t". */
-static bool same_name(const struct rs_field *a, const struct rs_field *text)
+/* Whether a is the name of a field, or of the length that CTF has beside a text. */
+static bool takes_name(const struct rs_field *field, const char *a)
 {
-	size_t len = strlen(text->name);
+	size_t len = strlen(field->name);
 
-	if (strncmp(a->name, text->name, len) != 0)
+	if (strncmp(a, field->name, len) != 0)
 		return false;
-	return !a->name[len] || (text->type == RS_TYPE_TEXT && !strcmp(a->name + len, "_length"));
+	return !a[len] || (field->type == RS_TYPE_TEXT && !strcmp(a + len, "_length"));
 }
 
 static struct rs_error *check_fields(const struct rs_event *event, uint32_t room)
@@ -356,15 +355,17 @@ static struct rs_error *check_fields(const struct rs_event *event, uint32_t room
 	if (event->n_fields > RS_FIELDS_MAX)
 		return rs_error_create(RS_DAMAGED, "more than %d fields", RS_FIELDS_MAX);
 	for (uint16_t i = 0; i < event->n_fields; i++) {
-		bytes += rs_type_bytes(event->fields[i].type);
-		if (event->fields[i].type == RS_TYPE_TEXT && i + 1 != event->n_fields)
-			return rs_error_create(RS_DAMAGED, "text '%s' is not the last field",
-					       event->fields[i].name);
+		const struct rs_field *field = &event->fields[i];
+
+		bytes += rs_type_bytes(field->type);
+		if (i && field->type != RS_TYPE_TEXT && field[-1].type == RS_TYPE_TEXT)
+			return rs_error_create(RS_DAMAGED, "field '%s' after a text", field->name);
 		for (uint16_t j = 0; j < i; j++) {
-			if (same_name(&event->fields[j], &event->fields[i]))
+			const struct rs_field *other = &event->fields[j];
+
+			if (takes_name(field, other->name) || takes_name(other, field->name))
 				return rs_error_create(RS_DAMAGED, "field '%s' beside a field '%s'",
-						       event->fields[i].name,
-						       event->fields[j].name);
+						       field->name, other->name);
 		}
 	}
 	if (bytes > room)

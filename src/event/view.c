@@ -38,10 +38,18 @@ struct rs_lost rs_view_loss(const struct rs_view *view)
 
 const char *rs_view_text(const struct rs_view *view, const struct rs_field *field, size_t *len)
 {
-	uint16_t n;
-	uint32_t at = field->offset + 2u;
+	const uint32_t fixed = view->event->fixed_bytes;
+	uint32_t at = fixed, n = 0;
+	uint16_t each;
 
-	memcpy(&n, view->payload + field->offset, sizeof(n));
-	*len = at + n <= view->payload_bytes ? n : view->payload_bytes - at;
+	/* The texts before it, then its own length. */
+	for (uint32_t i = fixed - view->event->n_texts * 2u; i <= field->offset; i += 2) {
+		at += n;
+		memcpy(&each, view->payload + i, sizeof(each));
+		n = each;
+	}
+	if (at > view->payload_bytes)
+		at = view->payload_bytes;
+	*len = n <= view->payload_bytes - at ? n : view->payload_bytes - at;
 	return (const char *)view->payload + at;
 }

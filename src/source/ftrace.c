@@ -115,9 +115,11 @@ void rs_ftrace_plan(struct rs_ftrace_event *event, struct tep_event *format)
 	tid->to_bytes = sizeof(uint32_t);
 	event->fixed_bytes = tid->to_bytes;
 	for (struct tep_format_field *f = format->format.fields; f; f = f->next) {
-		if (is_array(f) && event->n_texts < RS_FIELDS_MAX) {
+		if (event->n + event->n_texts == RS_FIELDS_MAX) {
+			event->left_out++;
+		} else if (is_array(f)) {
 			event->texts[event->n_texts++] = f;
-		} else if (is_integer(f) && event->n < RS_FIELDS_MAX - 1) { /* one for the text */
+		} else if (is_integer(f)) {
 			struct rs_ftrace_copy *copy = &event->copies[event->n];
 
 			event->integers[event->n++] = f;
@@ -136,7 +138,7 @@ struct rs_ftrace_copy *rs_ftrace_plan_buffer(struct rs_ftrace_event *event)
 {
 	struct rs_ftrace_copy *copy = &event->copies[event->n];
 
-	if (event->n == RS_FIELDS_MAX - 1)
+	if (event->n + event->n_texts == RS_FIELDS_MAX)
 		return NULL;
 	*copy = (struct rs_ftrace_copy){ .to = event->fixed_bytes, .to_bytes = sizeof(uint32_t) };
 	event->integers[event->n++] = NULL;
@@ -183,9 +185,9 @@ static bool bytes_of(const struct tep_format_field *field, struct tep_handle *te
 	return true;
 }
 
-/* The texts of a record as one; what has no room is cut. */
+/* The texts of a record, one after the other; what has no room is cut. */
 struct text {
-	char at[RS_FTRACE_TEXT_MAX];
+	uint8_t *at; /* room for RS_FTRACE_TEXT_MAX bytes */
 	uint32_t len;
 };
 
@@ -259,35 +261,28 @@ static void text_add_stack(struct text *text, const struct tep_format_field *fie
 uint32_t rs_ftrace_payload(const struct rs_ftrace_event *event, struct tep_handle *tep,
 			   const uint8_t *data, uint32_t bytes, uint8_t *payload)
 {
-	struct text text = { .len = 0 };
-	uint16_t len16;
+	uint8_t *lengths = payload + event->fixed_bytes;
+	struct text text = { .at = lengths + event->n_texts * sizeof(uint16_t) };
 
 	if (!rs_ftrace_copy_all(event->copies, event->n, tep, data, bytes, payload))
 		return 0;
-	if (!event->n_texts)
-		return event->fixed_bytes;
 	for (uint32_t i = 0; i < event->n_texts; i++) {
 		const struct tep_format_field *field = event->texts[i];
 		const uint8_t *array;
-		uint32_t len;
+		uint32_t len, before = text.len;
+		uint16_t own;
 
 		if (field == event->stack ? !stack_of(event, tep, data, bytes, &array, &len)
 					  : !bytes_of(field, tep, data, bytes, &array, &len))
 			return 0;
-		if (event->n_texts > 1) {
-			text_add(&text, " ", i > 0);
-			text_add(&text, field->name, strlen(field->name));
-			text_add(&text, "=", 1);
-		}
 		if (field == event->stack)
 			text_add_stack(&text, field, tep, array, len);
 		else
 			text_add_array(&text, field, array, len);
+		own = (uint16_t)(text.len - before);
+		memcpy(lengths + i * sizeof(own), &own, sizeof(own));
 	}
-	len16 = (uint16_t)text.len;
-	memcpy(payload + event->fixed_bytes, &len16, sizeof(len16));
-	memcpy(payload + event->fixed_bytes + sizeof(len16), text.at, len16);
-	return event->fixed_bytes + (uint32_t)sizeof(len16) + len16;
+	return (uint32_t)(text.at - payload) + text.len;
 }
 
 /* ---- names of values ---------------------------------------------------------------------- */
@@ -400,11 +395,6 @@ static const char *name_of(const struct tep_format_field *field)
 	return strcmp(field->name, "tid") ? field->name : "tid_";
 }
 
-static const char *text_name(const struct rs_ftrace_event *event)
-{
-	return event->n_texts == 1 ? event->texts[0]->name : "texts";
-}
-
 /* An event may have a buffer of its own, too. */
 static const char *buffer_name(struct tep_event *format)
 {
@@ -432,8 +422,8 @@ uint32_t rs_ftrace_declare(const struct rs_ftrace_event *event, char *text, uint
 
 		fprintf(out, ", %c%d %s", is_hex(f) ? 'x' : letter, f->size * 8, name_of(f));
 	}
-	if (event->n_texts)
-		fprintf(out, ", text %s", text_name(event));
+	for (uint32_t i = 0; i < event->n_texts; i++)
+		fprintf(out, ", text %s", name_of(event->texts[i]));
 	fputc(')', out);
 	used = (size_t)ftell(out);
 	fclose(out);
@@ -466,9 +456,9 @@ struct rs_error *rs_ftrace_add(const struct rs_ftrace_event *event, struct rs_sc
 					       .values = values[i],
 					       .values_name = values[i] ? name_of(f) : NULL };
 	}
-	if (event->n_texts)
+	for (uint32_t i = 0; i < event->n_texts; i++)
 		fields[ours.n_fields++] =
-			(struct rs_field){ .name = text_name(event), .type = RS_TYPE_TEXT };
+			(struct rs_field){ .name = name_of(event->texts[i]), .type = RS_TYPE_TEXT };
 	err = rs_schema_add(schema, &ours);
 	for (uint32_t i = 0; i < event->n; i++)
 		free(values[i]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Events of ours made of the kernel's trace events, by their formats: of each the thread, the
- * integers, and its arrays and texts as one text. Whoever reads such records, from a file or from
- * the running kernel, uses this. Records are not trusted: each read is within their bytes.
+ * integers, and its arrays and texts as texts. Readers of such records, of a file or of the running
+ * kernel, use this. Records are not trusted: each read is within their bytes.
  */
 #ifndef RS_SOURCE_FTRACE_H
 #define RS_SOURCE_FTRACE_H
@@ -52,7 +52,7 @@ bool rs_ftrace_copy_all(const struct rs_ftrace_copy *copies, uint32_t n, struct 
 /* format stays the caller's, and must outlive the event. */
 void rs_ftrace_plan(struct rs_ftrace_event *event, struct tep_event *format);
 
-/* The most bytes of a payload, its texts' two of length among them. */
+/* The most bytes of a payload, and of its texts together. */
 #define RS_FTRACE_TEXT_MAX    1024
 #define RS_FTRACE_PAYLOAD_MAX (RS_FIELDS_MAX * 8 + 2 + RS_FTRACE_TEXT_MAX)
 

@@ -32,8 +32,7 @@ struct rs_tracedat_event {
 	uint32_t n_plans;
 	struct rs_tracedat_plan plans[RS_TRACEDAT_PLANS];
 	struct rs_ftrace_copy tid_from, vcpu_from;
-	bool is_kvm; /* a known event of a vCPU's own thread */
-	bool declared;
+	bool is_kvm;		       /* a known event of a vCPU's own thread */
 	struct rs_ftrace_event own;    /* as an event of its own */
 	struct rs_ftrace_copy *buffer; /* of it: NULL, or the name of the record's buffer */
 };

@@ -382,21 +382,32 @@ static void tell_threads(struct reader *r)
 
 /* ---- records ------------------------------------------------------------------------------ */
 
+/* The events of the file's records that are not, or not always, one of ours: scripts are compiled
+ * against them. */
+static void tell_events(struct reader *r)
+{
+	char text[4096];
+
+	for (uint32_t i = 0; i < EVENTS_MAX; i++) {
+		const struct rs_tracedat_event *event = r->events[i];
+		bool always = false;
+
+		for (uint32_t j = 0; event && j < event->n_plans; j++)
+			always |= !event->plans[j].of_scheduler && !event->plans[j].isa;
+		if (!event || always)
+			continue;
+		r->end.fields += event->own.left_out;
+		tell(r, RS_TRACEDAT_EVENT, RS_TRACEDAT_FTRACE, (uint32_t)event->format->id, NULL, 0,
+		     text, rs_ftrace_declare(&event->own, text, sizeof(text)));
+	}
+}
+
 static void tell_own(struct reader *r, struct rs_tracedat_event *event, const struct lane *lane)
 {
 	const struct tep_record *record = lane->record;
 	uint8_t payload[RS_RECORD_PAYLOAD_MAX];
 	uint32_t bytes;
 
-	if (!event->declared) {
-		char text[4096];
-		uint32_t len = rs_ftrace_declare(&event->own, text, sizeof(text));
-
-		event->declared = true;
-		r->end.fields += event->own.left_out;
-		tell(r, RS_TRACEDAT_EVENT, RS_TRACEDAT_FTRACE, (uint32_t)event->format->id, NULL, 0,
-		     text, len);
-	}
 	if (event->buffer)
 		event->buffer->constant = BUFFER_NAME(lane->buffer);
 	bytes = rs_ftrace_payload(&event->own, r->tep, record->data, (uint32_t)record->size,
@@ -619,6 +630,7 @@ int rs_tracedat_read(const struct rs_tracedat_reader *to)
 	tell_cpus(r);
 	tell_clock(r);
 	tell_buffers(r);
+	tell_events(r);
 	tell_kind(r, RS_TRACEDAT_READY, 0);
 	for (; r->n_heap && !r->failed; advance(r))
 		tell_lane(r, &r->lanes[r->heap[0]]);

@@ -329,13 +329,27 @@ static uint32_t payload_bytes(const struct rs_view *view)
 {
 	const struct rs_event *event = view->event;
 	uint32_t fixed = (uint32_t)event->lead_bytes + event->fixed_bytes;
-	size_t len = 0;
+	uint32_t len = rs_texts_bytes(event, view->payload + event->fixed_bytes);
 
-	if (event->has_text)
-		rs_view_text(view, &event->fields[event->n_fields - 1], &len);
+	if (len > view->payload_bytes - event->fixed_bytes)
+		len = view->payload_bytes - event->fixed_bytes;
 	if (fixed + len > RS_RECORD_PAYLOAD_MAX)
 		len = RS_RECORD_PAYLOAD_MAX - fixed;
-	return fixed + (uint32_t)len;
+	return fixed + len;
+}
+
+/* Lengths of texts that end at `end`, so that together they are no more than left bytes. */
+static void texts_cut(uint8_t *end, uint32_t n, uint32_t left)
+{
+	uint16_t len;
+
+	for (; n > 0; n--) {
+		memcpy(&len, end - n * sizeof(len), sizeof(len));
+		if (len > left)
+			len = (uint16_t)left;
+		memcpy(end - n * sizeof(len), &len, sizeof(len));
+		left -= len;
+	}
 }
 
 /* Whose Xen's record is: only the view says. */
@@ -356,7 +370,6 @@ static uint32_t record_write(uint8_t *at, const struct rs_view *view, uint64_t t
 	uint32_t payload = payload_bytes(view), slots = RS_RECORD_SLOTS(payload);
 	uint32_t fixed = (uint32_t)view->event->lead_bytes + view->event->fixed_bytes;
 	uint64_t head = rs_record_head(view->event->id, slots) | cpu_bits(view);
-	uint16_t len = (uint16_t)(payload - fixed);
 
 	memcpy(at, &tsc, sizeof(tsc));
 	memcpy(at + sizeof(tsc), &head, sizeof(head));
@@ -364,8 +377,7 @@ static uint32_t record_write(uint8_t *at, const struct rs_view *view, uint64_t t
 	if (view->event->lead_bytes)
 		context_write(at + RS_RECORD_HEAD, view);
 	memset(at + RS_RECORD_HEAD + payload, 0, slots * RS_SLOT_BYTES - RS_RECORD_HEAD - payload);
-	if (view->event->has_text) /* as it was, or cut */
-		memcpy(at + RS_RECORD_HEAD + fixed - sizeof(len), &len, sizeof(len));
+	texts_cut(at + RS_RECORD_HEAD + fixed, view->event->n_texts, payload - fixed);
 	return slots * RS_SLOT_BYTES;
 }
 

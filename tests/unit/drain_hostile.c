@@ -155,7 +155,7 @@ static uint32_t plain_extent(const struct plain *p, const struct rs_slot *slot, 
 	said = n_data >= 0x80 ? n_data - 0x80
 			      : n_data == 2 || n_data == 4 || n_data == 8 || n_data == 16;
 	bytes = 16 + event->fixed_bytes;
-	if (event->has_text) {
+	if (event->n_texts) {
 		uint16_t len;
 
 		if (bytes > left * 32)

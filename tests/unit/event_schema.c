@@ -65,7 +65,7 @@ TEST(a_declaration_becomes_an_event)
 	CHECK_STR(e->probe, "app:io.x:do_it:disk-read");
 	CHECK_EQ_U64(e->n_fields, 14);
 	CHECK_EQ_U64(e->fixed_bytes, 51); /* the text's length counts, its bytes do not */
-	CHECK(e->has_text);
+	CHECK_EQ_U64(e->n_texts, 1);
 	CHECK_EQ_U64(e->kind, RS_KIND_PLAIN);
 	CHECK(rs_schema_event(schema, e->index) == e);
 	for (size_t i = 0; i < 14; i++) {
@@ -121,7 +121,9 @@ TEST(bad_declarations_say_the_column)
 		{ "c:::n()", "column 4: expected the event's name" },
 		{ "\xc3\xbc::n()", "column 1: expected ':' after the class" },
 		{ "c::n(\tu8 a)", "column 6: expected a type before here" },
-		{ "c::n(text t, u8 a)", "text 't' is not the last field" },
+		{ "c::n(text t, u8 a)", "field 'a' after a text" },
+		{ "c::n(text a, u8 b, text c)", "field 'b' after a text" },
+		{ "c::n(text t, text t_length)", "field 't_length' beside a field 't'" },
 		{ "c::n(u8 a, u16 a)", "field 'a' beside a field 'a'" },
 		{ "c::n(u16 t_length, text t)", "field 't' beside a field 't_length'" },
 		{ WORD_63 "a::n()", "column 64: expected a shorter word" },
@@ -503,7 +505,7 @@ static void check_members(const struct rs_event *event, const struct member *mem
 		CHECK_EQ_U64(rs_type_bytes(event->fields[n].type), members[n].bytes);
 	}
 	CHECK_EQ_U64(event->n_fields, n);
-	CHECK_EQ_U64(event->fixed_bytes, struct_bytes + (event->has_text ? 2 : 0));
+	CHECK_EQ_U64(event->fixed_bytes, struct_bytes + event->n_texts * 2);
 }
 
 #define RS_FIELD(type, show, name, unit, values)                                                   \

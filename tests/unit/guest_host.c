@@ -238,7 +238,9 @@ static void check_three(const struct got_sink *got, const char *vm, int vcpu)
 	CHECK_EQ_U64(got_value(at[0]), 40 + vcpu);
 	CHECK_EQ_U64(rs_field_value(&at[0]->event->fields[1], at[0]->payload), 512);
 	CHECK_STR(at[1]->event->probe, "guest:io::say");
-	view = (struct rs_view){ .payload = at[1]->payload, .payload_bytes = at[1]->payload_bytes };
+	view = (struct rs_view){ .event = at[1]->event,
+				 .payload = at[1]->payload,
+				 .payload_bytes = at[1]->payload_bytes };
 	CHECK_MEM(rs_view_text(&view, &at[1]->event->fields[1], &len), "words of some length", 20);
 	CHECK_EQ_U64(len, 20);
 	CHECK_EQ_U64(got_value(at[1]), 7);

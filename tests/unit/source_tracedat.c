@@ -571,7 +571,7 @@ TEST(older_names_of_fields_are_known)
 	forget(&k);
 }
 
-TEST(arrays_are_a_text)
+TEST(each_array_is_a_text)
 {
 	static const char format[] = HEAD(
 		"odd") "\tfield:s16 n;\toffset:8;\tsize:2;\tsigned:1;\n"
@@ -584,7 +584,7 @@ TEST(arrays_are_a_text)
 		uint32_t loc;
 		char name[4];
 	} data = { { 42, 0, 0, 13 }, -2, { 0xab, 0, 0x7f }, 20 | 4 << 16, "vm0" };
-	static const char text[] = "bytes=ab007f name=vm0";
+	static const char text[] = "\6\0\3\0ab007fvm0"; /* the lengths, then the bytes */
 	struct rs_schema *kvm = NULL;
 	struct rs_tracedat_event event;
 	struct tep_event *parsed = NULL;
@@ -599,12 +599,12 @@ TEST(arrays_are_a_text)
 	CHECK_EQ_U64(event.n_plans, 0);
 	n = rs_ftrace_declare(&event.own, declared, sizeof(declared));
 	declared[n] = '\0';
-	CHECK_STR(declared, "any::odd(u32 tid, s16 n, text texts)");
+	CHECK_STR(declared, "any::odd(u32 tid, s16 n, text bytes, text name)");
 	n = rs_ftrace_payload(&event.own, tep, (const uint8_t *)&data, sizeof(data), payload);
-	REQUIRE_EQ_U64(n, 4 + 2 + 2 + strlen(text));
+	REQUIRE_EQ_U64(n, 4 + 2 + sizeof(text) - 1);
 	CHECK_EQ_U64(payload[0], 13);
 	CHECK_EQ_U64(payload[4], 0xfe);
-	CHECK(!memcmp(payload + 8, text, strlen(text)));
+	CHECK(!memcmp(payload + 6, text, sizeof(text) - 1));
 	data.loc = 22 | 4 << 16; /* behind the record's end */
 	CHECK_EQ_U64(
 		rs_ftrace_payload(&event.own, tep, (const uint8_t *)&data, sizeof(data), payload),

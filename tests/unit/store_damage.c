@@ -574,7 +574,7 @@ TEST(hostile_descriptions)
 		{ HEAD CLOCK CLASS EVENT("1", "[" FIELD("", "0", "0") "]"), "line 4" },
 		{ HEAD CLOCK CLASS EVENT("1",
 					 "[" FIELD("a", "8", "0") "," FIELD("b", "0", "0") "]"),
-		  "text 'a' is not the last field" },
+		  "field 'b' after a text" },
 		{ HEAD CLOCK CLASS EVENT("1048577", "[]"), "already" },
 		{ HEAD CLOCK CLASS EVENT("1", "[]") EVENT("1", "[" FIELD("a", "0", "0") "]"),
 		  "line 5: event 0x1 is p:c::n already" },

@@ -13,7 +13,7 @@ static size_t own_bytes(const struct got *got)
 	const struct rs_event *event = got->event;
 	uint16_t len = 0;
 
-	if (event->has_text)
+	if (event->n_texts)
 		memcpy(&len, got->payload + event->fixed_bytes - 2, 2);
 	return event->fixed_bytes + (size_t)len;
 }
