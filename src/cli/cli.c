@@ -19,6 +19,7 @@
 #include "cli/options.h"
 
 #define NS_PER_SEC UINT64_C(1000000000)
+#define AGAIN_NS   NS_PER_SEC /* from a request to stop to the next one */
 
 volatile bool rs_cli_stop;
 static volatile bool pipe_closed; /* standard output's reader has gone */
@@ -303,10 +304,23 @@ int rs_cli_pipe_status(int status)
 	return pipe_closed ? RS_EXIT_PIPE : status;
 }
 
+/*
+ * One request to stop can come as two signals: timeout(1) signals its child, then its process
+ * group. Only a signal that comes later than that ends the process at once. It is blocked in here,
+ * so what is raised is delivered on return. Async-signal-safe.
+ */
 static void on_stop(int signal_number)
 {
-	rs_cli_stop = true;
-	signal(signal_number, SIG_DFL);
+	static uint64_t asked_ns;
+	uint64_t now = rs_cli_now_ns();
+
+	if (!rs_cli_stop) {
+		rs_cli_stop = true;
+		asked_ns = now;
+	} else if (now - asked_ns > AGAIN_NS) {
+		signal(signal_number, SIG_DFL);
+		raise(signal_number);
+	}
 }
 
 void rs_cli_catch_stop(void)

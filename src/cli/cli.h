@@ -100,7 +100,7 @@ bool rs_cli_pipe_closed(void);
  * standard output's reader had gone. */
 int rs_cli_pipe_status(int status);
 
-/* Set by SIGINT and SIGTERM after rs_cli_catch_stop(); a second signal ends at once. */
+/* Set by SIGINT and SIGTERM after rs_cli_catch_stop(); a signal a second later ends at once. */
 extern volatile bool rs_cli_stop;
 void rs_cli_catch_stop(void);
 
