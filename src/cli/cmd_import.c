@@ -59,14 +59,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-/* Where a trace was taken; "": other tools' files do not say. */
-static const char *host_of(const struct rs_input *input)
-{
-	const char *host = input->trace ? input->trace->describe.hostname : NULL;
-
-	return host ? host : "";
-}
-
 /* All of an input into a new trace. The first error, of reading or of writing. */
 static struct rs_error *convert(const struct arguments *a, struct rs_input *input,
 				struct rs_store_summary *sum)
@@ -77,7 +69,8 @@ static struct rs_error *convert(const struct arguments *a, struct rs_input *inpu
 	char command[512];
 
 	snprintf(command, sizeof(command), "ringside import %.400s", a->input.path);
-	err = rs_store_sink_create(a->directory, input->clock, host_of(input), command, &sink);
+	err = rs_store_sink_create(a->directory, input->clock, input->foreign->host, command,
+				   &sink);
 	if (err)
 		return err;
 	for (uint32_t i = 0; !err && (stream = rs_input_stream(input, i)); i++)

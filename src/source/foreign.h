@@ -10,6 +10,7 @@
 
 #define RS_FOREIGN_REMARKS    8
 #define RS_FOREIGN_REMARK_MAX 192
+#define RS_FOREIGN_HOST	      65 /* a name of Linux's, and its NUL */
 
 /* What a file came to; whole once the source has ended. */
 struct rs_foreign_tally {
@@ -32,6 +33,7 @@ struct rs_foreign {
 	struct rs_clock clock;	    /* the trace's: its time zero */
 	struct rs_stream **streams; /* of host CPUs, in their order; known from the start */
 	uint32_t n_streams;
+	char host[RS_FOREIGN_HOST]; /* the machine that was traced; "": the file does not say */
 	struct rs_foreign_tally tally;
 };
 

@@ -2,6 +2,7 @@
 /* The parent's side: starts the reader, checks what it tells, makes views of it. */
 #include "source/tracedat.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -376,6 +377,17 @@ static struct rs_error *add_record(struct tracedat *t, const struct rs_tracedat_
 	return NULL;
 }
 
+/* A host's name is of letters, digits, '-' and '.'; another one is not taken. */
+static void set_host(struct tracedat *t, const char *host, uint32_t bytes)
+{
+	bool good = bytes < sizeof(t->foreign.host);
+
+	for (uint32_t i = 0; good && i < bytes; i++)
+		good = isalnum((unsigned char)host[i]) || strchr("-._", host[i]);
+	if (good)
+		memcpy(t->foreign.host, host, bytes);
+}
+
 /* ---- the pipe ----------------------------------------------------------------------------- */
 
 /* One message; a RECORD becomes a view. */
@@ -406,6 +418,11 @@ static struct rs_error *take(struct tracedat *t, const struct rs_tracedat_head *
 			return nonsense(t);
 		return rs_schema_set_name(t->schemas[RS_TRACEDAT_FTRACE], head->id,
 					  (const char *)body, head->text_bytes);
+	case RS_TRACEDAT_HOST:
+		if (head->text_bytes > bytes || t->ready)
+			return nonsense(t);
+		set_host(t, (const char *)body, head->text_bytes);
+		return NULL;
 	case RS_TRACEDAT_READY:
 		return set_ready(t);
 	case RS_TRACEDAT_EVENT:

@@ -39,8 +39,9 @@
 
 /*
  * Exported by libtracecmd 1 (trace-cmd 2.9 to 3.3), though not in its header; without them a file's
- * clock is not known by name.
+ * clock and host are not known by name.
  */
+extern const char *tracecmd_get_uname(struct tracecmd_input *handle) __attribute__((weak));
 extern const char *tracecmd_get_trace_clock(struct tracecmd_input *handle) __attribute__((weak));
 extern unsigned long long tracecmd_page_ts(struct tracecmd_input *handle, struct tep_record *record)
 	__attribute__((weak));
@@ -365,6 +366,17 @@ static void tell_buffers(struct reader *r)
 	}
 }
 
+/* The second word of what uname(1) prints, which is what the file has. */
+static void tell_host(struct reader *r)
+{
+	const char *uname = tracecmd_get_uname ? tracecmd_get_uname(r->handle) : NULL;
+	const char *host = uname ? strchr(uname, ' ') : NULL;
+
+	if (host)
+		tell(r, RS_TRACEDAT_HOST, 0, 0, NULL, 0, host + 1,
+		     (uint32_t)strcspn(host + 1, " "));
+}
+
 static void tell_threads(struct reader *r)
 {
 	for (uint32_t i = 0; i < 2 * TIDS_MAX; i++) {
@@ -629,6 +641,7 @@ int rs_tracedat_read(const struct rs_tracedat_reader *to)
 	rewind_lanes(r);
 	tell_cpus(r);
 	tell_clock(r);
+	tell_host(r);
 	tell_buffers(r);
 	tell_events(r);
 	tell_kind(r, RS_TRACEDAT_READY, 0);

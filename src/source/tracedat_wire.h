@@ -26,6 +26,7 @@ enum rs_tracedat_kind {
 	RS_TRACEDAT_RECORD, /* class; id: host CPU; slots */
 	RS_TRACEDAT_END,    /* a struct rs_tracedat_end and, unless all is well, why */
 	RS_TRACEDAT_BUFFER, /* before READY; id: of a name; the name of one of several buffers */
+	RS_TRACEDAT_HOST,   /* before READY; the name of the host that was recorded */
 };
 
 /* The two producers that a file is made into. */
