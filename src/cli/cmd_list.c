@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside list: the catalogue's probes, or a trace's, with their typed arguments. */
-#include "cli/cli.h"
+/* ringside list: the catalogue's probes, or those of traces, with their typed arguments. */
+#include "cli/input.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -8,21 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cli.h"
 #include "source/replay.h"
 #include "view/view.h"
-#include <ringside/reader.h>
 #include <ringside/schema.h>
 
 struct arguments {
 	const char *glob;
-	const char *trace;
+	struct rs_cli_input traces;
 	char *padded; /* glob with the fields that it lacks at its end: what was meant, perhaps */
 	bool json, any, any_padded;
 };
 
 static const struct argp_option options[] = {
 	{ "json", 'j', NULL, 0, "JSON Lines, an object a probe", 0 },
-	{ "trace", 't', "DIR", 0, "The probes of this trace instead of the catalogue's", 0 },
+	{ "trace", 't', "TRACE", 0, "The probes of this trace instead of the catalogue's", 0 },
 	{ 0 },
 };
 
@@ -30,11 +30,18 @@ static const char doc[] =
 	"List probes with their typed arguments.\v"
 	"A probe is PROVIDER:CLASS:FUNCTION:NAME. In GLOB, fewer fields are the last ones, an "
 	"empty field matches all, and * ? [] match. Events common to all providers are listed "
-	"with each.\n\n"
+	"with each. Of several traces a probe is listed once.\n\n"
 	"Examples:\n"
 	"  ringside list\n"
 	"  ringside list 'vmm:vcpu::*'\n"
-	"  ringside list --trace build/demo/trace 'guest:::'\n";
+	"  ringside list build/demo/trace 'guest:::'\n"
+	"  ringside list trace.dat\n";
+
+static void add_trace(struct arguments *a, const struct argp_state *state, const char *path)
+{
+	if (!rs_cli_input_add(&a->traces, rs_cli_path(path)))
+		argp_error(state, "more than %u traces", RS_INPUTS_MAX);
+}
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -45,12 +52,16 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		a->json = true;
 		break;
 	case 't':
-		a->trace = text;
+		add_trace(a, state, text);
 		break;
 	case ARGP_KEY_ARG:
-		if (a->glob)
-			argp_error(state, "one GLOB, please; '%s' is the second", text);
-		a->glob = text;
+		if (rs_input_is(text))
+			add_trace(a, state, text);
+		else if (a->glob)
+			argp_error(state, "only one GLOB is allowed, got '%s' and '%s'", a->glob,
+				   text);
+		else
+			a->glob = text;
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -100,15 +111,29 @@ static void print_text(const struct rs_event *event)
 		printf("\t%s\n", event->help);
 }
 
+static bool same_probe(const struct rs_event *a, const struct rs_event *b)
+{
+	if (strcmp(a->probe, b->probe) != 0 || a->n_fields != b->n_fields)
+		return false;
+	for (uint16_t i = 0; i < a->n_fields; i++) {
+		const struct rs_field *x = &a->fields[i], *y = &b->fields[i];
+
+		if (x->type != y->type || x->show != y->show || strcmp(x->name, y->name) != 0 ||
+		    strcmp(x->unit, y->unit) != 0)
+			return false;
+	}
+	return true;
+}
+
 /* Whether one of the schemas before this one has the same probe: a producer whose streams have
- * clocks of their own has a schema for each. */
+ * clocks of their own has a schema for each, and several traces have one each. */
 static bool listed(const struct rs_schema **before, uint32_t n, const struct rs_event *event)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		const struct rs_event *other = rs_schema_find(before[i], event->id);
-
-		if (other && !strcmp(other->probe, event->probe))
-			return true;
+		for (uint32_t j = 0; j < rs_schema_count(before[i]); j++) {
+			if (same_probe(rs_schema_event(before[i], j), event))
+				return true;
+		}
 	}
 	return false;
 }
@@ -181,43 +206,80 @@ static struct rs_error *list_templates(struct arguments *a)
 	return NULL;
 }
 
-/* The trace's schemas, each once; how many. */
-static uint32_t schemas_of(const struct rs_trace *trace, const struct rs_schema **schemas)
+/* The schemas of the traces, each once. */
+struct schemas {
+	struct rs_sink sink;
+	const struct rs_schema **at;
+	uint32_t n, room;
+};
+
+static struct rs_error *add_schema(struct schemas *schemas, const struct rs_stream *stream)
 {
-	uint32_t n = 0;
+	if (schemas->n == schemas->room) {
+		uint32_t room = schemas->room ? 2 * schemas->room : 16;
+		void *more = realloc(schemas->at, room * sizeof(*schemas->at));
 
-	for (uint32_t i = 0; i < rs_trace_stream_count(trace); i++) {
-		const struct rs_schema *schema = rs_trace_stream(trace, i)->schema;
-		uint32_t have = 0;
-
-		while (have < n && schemas[have] != schema)
-			have++;
-		if (have == n)
-			schemas[n++] = schema;
+		if (!more)
+			return rs_error_no_memory();
+		schemas->at = more;
+		schemas->room = room;
 	}
-	return n;
+	rs_input_schema(stream, schemas->at, &schemas->n);
+	return NULL;
 }
 
-static struct rs_error *list_trace(struct arguments *a)
+static struct rs_error *schemas_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
 {
-	const struct rs_schema **schemas;
-	struct rs_trace *trace;
-	struct rs_error *err = rs_cli_confine(RS_CONFINE_READER);
+	struct rs_error *err = NULL;
 
+	for (size_t i = 0; i < n && !err; i++)
+		err = add_schema((struct schemas *)sink, views[i].stream);
+	return err;
+}
+
+/* A file of Xen's says which streams it has only as it is read. */
+static struct rs_error *add_input(struct schemas *schemas, const struct rs_input *input)
+{
+	static const struct rs_sink_ops ops = { .name = "list", .events = schemas_events };
+	const struct rs_stream *stream;
+	struct rs_error *err = NULL;
+
+	schemas->sink.ops = &ops;
+	if (input->foreign && !input->foreign->n_streams)
+		return rs_run(input->source, NULL, &schemas->sink, &rs_cli_stop);
+	for (uint32_t i = 0; !err && (stream = rs_input_stream(input, i)); i++)
+		err = add_schema(schemas, stream);
+	return err;
+}
+
+/* Lists the traces' probes. They need no clock in common, so each is opened for itself. */
+static struct rs_error *list_traces(struct arguments *a, struct rs_input *inputs)
+{
+	struct schemas schemas = { 0 };
+	struct rs_error *err = rs_cli_confine(RS_CONFINE_READER), *print_err = NULL;
+
+	for (uint32_t i = 0; !err && i < a->traces.n; i++) {
+		err = rs_open_with(a->traces.paths[i], NULL, NULL, &inputs[i]);
+		if (!err)
+			err = add_input(&schemas, &inputs[i]);
+	}
+	for (uint32_t i = 0; !print_err && i < schemas.n; i++) /* of a damaged file, what it has */
+		print_err = print_schema(a, schemas.at, i);
+	free(schemas.at);
 	if (!err)
-		err = rs_trace_open(a->trace, &trace);
-	uint32_t n;
+		return print_err;
+	rs_error_free(print_err);
+	return err;
+}
 
-	if (err)
-		return err;
-	schemas = calloc(rs_trace_stream_count(trace) + 1, sizeof(*schemas));
-	n = schemas ? schemas_of(trace, schemas) : 0;
-	if (!schemas)
-		err = rs_error_no_memory();
-	for (uint32_t i = 0; !err && i < n; i++)
-		err = print_schema(a, schemas, i);
-	free(schemas);
-	rs_trace_close(trace);
+static struct rs_error *list_opened(struct arguments *a)
+{
+	struct rs_input *inputs = calloc(a->traces.n, sizeof(*inputs));
+	struct rs_error *err = inputs ? list_traces(a, inputs) : rs_error_no_memory();
+
+	for (uint32_t i = 0; inputs && i < a->traces.n; i++)
+		rs_input_close(&inputs[i]);
+	free(inputs);
 	return err;
 }
 
@@ -248,7 +310,9 @@ static struct rs_error *no_match(const struct arguments *a)
 
 int cmd_list(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, "[GLOB]", doc, NULL, NULL, NULL };
+	static const struct argp argp = {
+		options, parse, "[TRACE...] [GLOB]", doc, NULL, NULL, NULL
+	};
 	struct arguments a = { 0 };
 	struct rs_error *err;
 
@@ -256,8 +320,8 @@ int cmd_list(int argc, char **argv)
 		return RS_EXIT_USAGE;
 	err = pad(&a);
 	if (!err)
-		err = a.trace ? list_trace(&a) : list_catalogue(&a);
-	if (!err && !a.trace)
+		err = a.traces.n ? list_opened(&a) : list_catalogue(&a);
+	if (!err && !a.traces.n)
 		err = list_templates(&a);
 	if (!err && !a.any && a.glob)
 		err = no_match(&a);

@@ -49,14 +49,8 @@ static void schemas_of_input(const struct rs_script_run *a, struct schemas *sche
 {
 	const struct rs_stream *stream;
 
-	for (uint32_t i = 0; (stream = stream_at(a, i)); i++) {
-		uint32_t have = 0;
-
-		while (have < schemas->n && schemas->at[have] != stream->schema)
-			have++;
-		if (have == schemas->n)
-			schemas->at[schemas->n++] = stream->schema;
-	}
+	for (uint32_t i = 0; (stream = stream_at(a, i)); i++)
+		rs_input_schema(stream, schemas->at, &schemas->n);
 }
 
 static struct rs_error *schemas_of_catalogue(struct schemas *schemas, bool given)

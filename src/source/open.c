@@ -292,3 +292,13 @@ const struct rs_stream *rs_input_stream(const struct rs_input *input, uint32_t i
 		return NULL;
 	return input->trace ? rs_trace_stream(input->trace, index) : input->foreign->streams[index];
 }
+
+void rs_input_schema(const struct rs_stream *stream, const struct rs_schema **at, uint32_t *n)
+{
+	uint32_t have = 0;
+
+	while (have < *n && at[have] != stream->schema)
+		have++;
+	if (have == *n)
+		at[(*n)++] = stream->schema;
+}

@@ -59,6 +59,9 @@ bool rs_input_is_xen(const struct rs_input *input);
 /* The streams that are known, of several one trace's after the other's; NULL past the last. */
 const struct rs_stream *rs_input_stream(const struct rs_input *input, uint32_t index);
 
+/* Adds a stream's schema to the *n at `at`, which has room for it, unless it is there. */
+void rs_input_schema(const struct rs_stream *stream, const struct rs_schema **at, uint32_t *n);
+
 /* The formats there are, for help; NULL past the last. */
 const struct rs_importer *rs_importer(uint32_t index);
 
