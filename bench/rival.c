@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The rival of recorders: copies the same bytes to files without any check. */
 #include "rival.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Mutates a part of an input and repairs the sizes and check sums around it. */
 #include "mutate.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Allocates jansson's memory from a pool that ASan poisons. */
 #include "pool.h"
 
 #include <jansson.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* An arena allocator: blocks of memory that are freed together. */
 #include "base/arena.h"
 
 #include <stdalign.h>

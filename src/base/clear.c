@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Empties a directory before a new trace or recording is written to it. */
 #include "base/clear.h"
 
 #include <dirent.h>

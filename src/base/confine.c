@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Drops a process's privileges: user, capabilities, resource limits. */
 #include "base/confine.h"
 
 #include <errno.h>

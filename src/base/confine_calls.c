@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Restricts a process's system calls with a seccomp filter. */
 #include "base/confine_calls.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Copies and writes bytes, and retries short reads and writes. */
 #include "base/copy.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Parses and formats durations such as "12.3us". */
 #include "base/duration.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Opens the files of an untrusted directory by its descriptor, without following links. */
 #include "base/folder.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Opens a file that the user named, without ever blocking on it. */
 #include "base/given.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A histogram of durations with eight buckets for each power of two. */
 #include "base/hist.h"
 
 #define SUB (1u << RS_HIST_SUB_BITS)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The modes and the group of the files that this process creates. */
 #include "base/modes.h"
 
 #include <errno.h>

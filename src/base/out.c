@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Buffered text output with its own number formatting. */
 #include "base/out.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Checks and escapes text from untrusted input. */
 #include "base/utf8.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* What all verbs share: errors, signals, exit statuses, output. */
 #include "cli/cli.h"
 
 #include <ctype.h>

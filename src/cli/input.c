@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The options and arguments that choose the traces a verb reads. */
 #include "cli/input.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Parses the numbers, sizes, times and frequencies of options. */
 #include "cli/numbers.h"
 
 #include <ctype.h>

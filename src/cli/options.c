@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Lists a verb's options, and rejects options that exclude each other. */
 #include "cli/options.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The options that give a D program. */
 #include "cli/program.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Runs the recorder over the chosen sources until it is stopped. */
 #include "cli/recording.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Evaluates the assertions of a guest's programs during a replay. */
 #include "cli/replay_asserts.h"
 
 #include <inttypes.h>

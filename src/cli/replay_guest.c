@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The options that describe a guest to record, and the copies of its files. */
 #include "cli/replay_guest.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The live sources of `ringside script`, and its --tee. */
 #include "cli/script_live.h"
 
 #include <stdio.h>

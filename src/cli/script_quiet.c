@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Runs a D program over a replay and discards its output. */
 #include "cli/script_quiet.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Runs a D program on a replay, and writes its --trace. */
 #include "cli/script_replay.h"
 
 #include <stdio.h>

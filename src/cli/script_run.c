@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Compiles a D program and runs it on a trace, live sources or a replay. */
 #include "cli/script_run.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A sink that notes whether any event reached another sink. */
 #include "cli/seen.h"
 
 static bool is_selected(const struct rs_query *query, const struct rs_event *event)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The options of the verbs that trace a running Xen, and its session. */
 #include "cli/xen.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Copies records out of a ring and validates them against the schema. */
 #include "event/drain.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Computes the size of a record from the schema. */
 #include "event/layout.h"
 
 #include <string.h>

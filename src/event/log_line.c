@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Parses one line of a hypervisor's log. */
 #include "event/log_line.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads a hypervisor's log ring, and turns its lines into records. */
 #include "event/log_port.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads a ring of records that its writer overwrites. */
 #include "event/overwrite_port.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Builds and matches the queries that sinks send to sources. */
 #include "event/query.h"
 
 #include <fnmatch.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Writes traces in other tools' formats: the common part of all exporters. */
 #include "export/export.h"
 
 #include <errno.h>

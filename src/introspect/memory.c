@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Walks a guest's page tables and reads its memory. */
 #include "introspect/memory.h"
 
 #include <string.h>

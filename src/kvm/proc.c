@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Parses what /proc and debugfs report about vCPU threads. */
 #include "kvm/proc.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* D's access to a stopped machine: registers, virtual and physical memory. */
 #include "lang/machine.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The memory of a D program: structs, arrays and what alloca() returns. */
 #include "lang/memory.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Collects a log from its rings and writes its lines in order. */
 #include "log/collect.h"
 
 #include <errno.h>

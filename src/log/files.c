@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Rotates log files, limited in size and number. */
 #include "log/files.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Maps, checks and locks the file that holds a log's rings. */
 #include "log/memory.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Merges the lines of several rings by sequence number. */
 #include "log/merge.h"
 
 #include <stdlib.h>

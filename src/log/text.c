@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Formats log lines and gaps as text or JSON. */
 #include "log/text.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Records a KVM session. */
 #include "record/kvm.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Opens another program's ring, of a trace or of a log, by its path. */
 #include "record/live_ring.h"
 
 #include <errno.h>

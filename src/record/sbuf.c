@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Records the rings of ACRN's layout that other programs write. */
 #include "record/sbuf.h"
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads other programs' rings as a live source, without a recorder. */
 #include "record/sbuf_source.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Parses and evaluates the trigger of a flight recorder. */
 #include "record/when.h"
 
 #include <errno.h>

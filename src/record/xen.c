@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Records a running Xen. */
 #include "record/xen.h"
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Parses the address of a GDB channel. */
 #include "replay/address.h"
 
 #include <stddef.h>

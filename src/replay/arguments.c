@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of QEMU options that a recording accepts. */
 #include "replay/arguments.h"
 
 #include <ctype.h>

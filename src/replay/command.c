@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Builds QEMU's command line and the set of descriptors it inherits. */
 #include "replay/command.h"
 
 #include <stdarg.h>

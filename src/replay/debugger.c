@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Connects a debugger to the machine, through the packet filter of gdb_gate.c. */
 #include "replay/debugger.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Stops the machine through a library in QEMU's process instead of GDB packets. */
 #include "replay/fast.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The client side of the GDB remote protocol. */
 #include "replay/gdb.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Filters a debugger's packets by an allow-list. */
 #include "replay/gdb_gate.h"
 
 #include <ctype.h>

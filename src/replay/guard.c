@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A process that resumes a stopped machine if Ringside is killed. */
 #include "replay/guard.h"
 
 #include <errno.h>

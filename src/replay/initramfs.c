@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Packs a host directory as a guest's initramfs. */
 #include "replay/initramfs.h"
 
 #include <elf.h>

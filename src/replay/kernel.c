@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds the kernel to boot, and checks that the file is one. */
 #include "replay/kernel.h"
 
 #include <endian.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Resolves a program's shared libraries without executing anything. */
 #include "replay/libraries.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Probes on a machine that runs, through its GDB stub. */
 #include "replay/live.h"
 
 #include <errno.h>

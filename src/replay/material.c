@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Opens and checks the files of a recording, and passes them to QEMU. */
 #include "replay/material.h"
 
 #include <errno.h>

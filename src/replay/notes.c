@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads static probes and assertions from a program's ELF notes. */
 #include "replay/notes.h"
 
 #include <errno.h>

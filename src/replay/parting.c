@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Searches for the first instruction at which two replays differ. */
 #include "replay/parting.h"
 
 #include <errno.h>

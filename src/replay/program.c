@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds where Linux loaded a guest's program, by its ELF file. */
 #include "replay/program.h"
 
 #include <errno.h>

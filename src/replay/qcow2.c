@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Writes empty qcow2 images and checks the headers of others. */
 #include "replay/qcow2.h"
 
 #include <endian.h>

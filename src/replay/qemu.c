@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Starts and ends a confined QEMU. */
 #include "replay/qemu.h"
 
 #include <errno.h>

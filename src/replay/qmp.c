@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The client side of QMP, QEMU's machine protocol. */
 #include "replay/qmp.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The sealed memory file that holds a guest's RAM. */
 #include "replay/ram.h"
 
 #include <errno.h>

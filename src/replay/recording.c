@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads, checks and writes a recording's directory. */
 #include "replay/recording.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Compares two of QEMU's replay logs event by event. */
 #include "replay/rr_compare.h"
 
 #include <ctype.h>

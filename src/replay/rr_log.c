@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads QEMU's replay log. */
 #include "replay/rr_log.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Runs a replay to an instruction or a breakpoint, and stops it there. */
 #include "replay/session.h"
 
 #include <errno.h>

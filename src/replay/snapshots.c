@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The qcow2 files that hold a replay's snapshots and disk writes. */
 #include "replay/snapshots.h"
 
 #include <endian.h>

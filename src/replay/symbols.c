@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Looks addresses up in the symbol table of a program or kernel. */
 #include "replay/symbols.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Survives SIGBUS on a mapped file that another process truncates. */
 #include "ring/guard.h"
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Opens files that several processes map, and checks their owner and mode. */
 #include "ring/shared.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads ACRN's raw trace files. */
 #include "source/acrn.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads a directory of ACRN's traces together with its log files. */
 #include "source/acrn_directory.h"
 
 #include <stdlib.h>

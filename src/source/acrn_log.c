@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads a log's text files as events. */
 #include "source/acrn_log.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #define VIEWS_ITEM  4u	 /* the most that one item makes: two losses, clock-back, itself */
 #define THREADS_MAX 256u /* streams of their own; the lines of others are in the log's */
 #define FREQ_US	    UINT64_C(1000000)
-#define ANEW_US	    INT64_C(1000000) /* a reader of rings may be this late: ACRN's poll, 999 ms */
+#define ANEW_US	    INT64_C(1000000)   /* a reader of rings may be this late: ACRN's poll, 999 ms */
 #define US_MAX	    (INT64_C(1) << 50) /* 35 years */
 #define TSC_MAX	    (UINT64_C(1) << 62)
 

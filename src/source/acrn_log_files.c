@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds the numbered files of a log by their names. */
 #include "source/acrn_log_files.h"
 
 #include <dirent.h>

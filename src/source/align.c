@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Computes how several traces lie in time from the clocks they have in common. */
 #include "source/align.h"
 
 #include <inttypes.h>

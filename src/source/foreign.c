@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* What the readers of other tools' files share. */
 #include "source/foreign.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Converts the kernel's trace events by their formats. */
 #include "source/ftrace.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads a KVM session: its events, and what its counts grew by. */
 #include "source/kvm.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Turns a session's cumulative counts into rows of differences. */
 #include "source/kvm_rows.h"
 
 #include <inttypes.h>

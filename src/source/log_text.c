@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads a log's text files line by line, in the order of their numbers. */
 #include "source/log_text.h"
 
 #include <errno.h>

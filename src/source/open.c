@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Opens a trace by its path, and finds the reader for its format. */
 #include "source/open.h"
 
 #include "base/given.h"

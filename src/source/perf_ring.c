@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads the samples of one perf ring buffer in time order. */
 #include "source/perf_ring.h"
 
 #include <linux/perf_event.h>

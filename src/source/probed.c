@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The stream, registers and memory of a machine that a probe stopped. */
 #include "source/probed.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The probes of a replay: names, events, timers. */
 #include "source/replay_probe.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads a ring as a live source. */
 #include "source/ring.h"
 
 #include <stdlib.h>

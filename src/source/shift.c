@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Shifts the times of a trace onto the timeline of several. */
 #include "source/shift.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Assigns the events of a shared stream to the streams of their threads. */
 #include "source/threads.h"
 
 #include <search.h>

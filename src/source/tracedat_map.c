@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Maps ftrace's events to the catalogue's. */
 #include "source/tracedat_map.h"
 
 #include <string.h>

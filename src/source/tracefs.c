@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads the formats of tracepoints from tracefs. */
 #include "source/tracefs.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads the running kernel's tracepoints as a live source. */
 #include "source/tracepoint.h"
 
 #include <errno.h>

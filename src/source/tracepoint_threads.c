@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tracks the names of the threads that tracepoints fire in. */
 #include "source/tracepoint_threads.h"
 
 #include <dirent.h>

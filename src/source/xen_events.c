@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Turns Xen's records into events with their domain and vCPU. */
 #include "source/xen_events.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads a running Xen's trace buffers as a live source. */
 #include "source/xen_live.h"
 
 #include <inttypes.h>

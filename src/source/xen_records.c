@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Queues Xen's records for each physical CPU, and merges them by time. */
 #include "source/xen_records.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Counts Xen's records by physical CPU and class. */
 #include "source/xen_volume.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads xentrace's files. */
 #include "source/xentrace.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads the windows of a xentrace file. */
 #include "source/xentrace_file.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Estimates the TSC's frequency and the CPUs' skew from the start of a Xen trace. */
 #include "source/xentrace_survey.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The vCPUs that a Xen trace mentions, each with its stream. */
 #include "source/xentrace_vcpus.h"
 
 #include <search.h>

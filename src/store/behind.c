@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A queue of finished packets, written to disk behind the drain. */
 #include "store/behind.h"
 
 #include <pthread.h>

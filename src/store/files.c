@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A cache of a trace's open files, bounded by the descriptor limit. */
 #include "store/files.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Computes a binary's hash and finds its build-id. */
 #include "store/hash.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Keeps the newest packets in memory for a flight recorder. */
 #include "store/keep.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads a trace directory packet by packet, and checks each packet. */
 #include "store/reader.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Repairs a cut or damaged trace directory in place. */
 #include "store/repair.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Writes the events of any source to a new trace directory. */
 #include "store/sink.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Prints ACRN's events in the format of acrntrace_format.py. */
 #include "view/acrn.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Prints a tally as text, CSV or JSON. */
 #include "view/tally.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The names of Xen's event classes. */
 #include "xen/classes.h"
 
 #include <errno.h>

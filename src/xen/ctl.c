@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls Xen's control interface through libxenctrl, loaded at run time. */
 #include "xen/ctl.h"
 
 #include <dlfcn.h>

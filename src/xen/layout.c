@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Decodes Xen's trace records by the table in layouts.def. */
 #include "xen/layout.h"
 
 #include <stdio.h>

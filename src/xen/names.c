@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Looks up the names of domains in xenstore. */
 #include "xen/names.h"
 
 #include <dlfcn.h>

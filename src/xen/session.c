@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Starts and stops tracing on a running Xen, and restores its state. */
 #include "xen/session.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads and validates Xen's shared trace buffers. */
 #include "xen/tbuf.h"
 
 #include <stdlib.h>
