@@ -15,6 +15,7 @@
 
 #include "base/clear.h"
 #include "base/modes.h"
+#include "base/now.h"
 #include "base/utf8.h"
 #include "cli/numbers.h"
 #include "cli/options.h"
@@ -267,10 +268,7 @@ char *rs_cli_command(int argc, char **argv)
 
 uint64_t rs_cli_now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
+	return rs_now_ns(CLOCK_MONOTONIC);
 }
 
 /* SIGPIPE comes to the thread that writes, before its write() fails. Async-signal-safe. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ringside log: collects a log's rings; ringside log level: what goes into them. */
+#include "base/now.h"
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -431,14 +432,6 @@ static struct rs_error *recover(const struct arguments *a, const char *path, boo
 
 /* ---- collecting ------------------------------------------------------------------------------ */
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
 static void wait_ms(uint32_t ms)
 {
 	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L }, NULL);
@@ -532,7 +525,7 @@ static struct rs_error *one_poll(struct one *one)
 {
 	const char *memory = rs_log_collector_memory(one->collector);
 	struct rs_log_collected sum;
-	struct rs_error *err = rs_log_collector_poll(one->collector, now_ms(), &one->done);
+	struct rs_error *err = rs_log_collector_poll(one->collector, rs_now_ms(), &one->done);
 
 	if (err)
 		return err;
@@ -567,7 +560,7 @@ static void tell_sum(const struct one *one)
 static struct rs_error *one_end(struct one *one)
 {
 	const char *memory = rs_log_collector_memory(one->collector);
-	struct rs_error *err = rs_log_collector_end(one->collector, now_ms());
+	struct rs_error *err = rs_log_collector_end(one->collector, rs_now_ms());
 
 	if (!err && !one->has_files)
 		err = rs_out_flush(&one->out);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/modes.h"
+#include "base/now.h"
 #include "cli/cli.h"
 #include "lang/push.h"
 
@@ -107,21 +108,13 @@ static void told(void *ctx, const char *text)
 	rs_cli_say(a->verb, text);
 }
 
-static int64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return now.tv_sec * NS_PER_SEC + now.tv_nsec;
-}
-
 /* Ticks in the machine's own time, until exit() or Ctrl-C. */
 static struct rs_error *run_alone(struct rs_script *script, struct rs_sink *sink)
 {
-	int64_t start = now_ns(CLOCK_MONOTONIC), next;
+	int64_t start = rs_now_ns(CLOCK_MONOTONIC), next;
 
 	while (!rs_cli_stop && (next = rs_script_next_tick(script)) != INT64_MAX) {
-		int64_t wait = next - (now_ns(CLOCK_MONOTONIC) - start);
+		int64_t wait = next - (rs_now_ns(CLOCK_MONOTONIC) - start);
 		struct timespec pause = { 0 };
 
 		if (wait > 0) {
@@ -147,7 +140,7 @@ static const struct rs_clock *clock_of(const struct rs_script_run *a, const stru
 
 static struct rs_error *run(struct rs_script_run *a, struct rs_script *script, struct rs_out *out)
 {
-	const struct rs_clock alone = { .wall_ns = now_ns(CLOCK_REALTIME) };
+	const struct rs_clock alone = { .wall_ns = rs_now_ns(CLOCK_REALTIME) };
 	const struct rs_script_io io = { .out = out,
 					 .tell = told,
 					 .ctx = a,

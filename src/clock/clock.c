@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Clocks as numbers: cycles to ns, guests' offsets, CLOCK_MONOTONIC. Where the host's come from is
  * tsc.c. */
+#include "base/now.h"
 #include <ringside/clock.h>
 
 #include <stdio.h>
@@ -32,14 +33,6 @@ void rs_clock_guest(const struct rs_clock *host, const char *name, int64_t offse
 	clock->error_cycles = error_cycles;
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 /* Monotonic minus the host's ns from the trace's start, by the quickest of some readings; half of
  * what that took is the error. */
 static uint64_t monotonic_origin(const struct rs_clock *host, uint64_t *error_ns)
@@ -49,7 +42,7 @@ static uint64_t monotonic_origin(const struct rs_clock *host, uint64_t *error_ns
 	*error_ns = UINT64_MAX;
 	for (int i = 0; i < PAIRS; i++) {
 		int64_t before = rs_clock_ns(host, rs_tsc());
-		uint64_t now = monotonic_ns();
+		uint64_t now = rs_now_ns(CLOCK_MONOTONIC);
 		uint64_t took = (uint64_t)(rs_clock_ns(host, rs_tsc()) - before);
 
 		if (took / 2 + 1 < *error_ns) {
@@ -82,5 +75,5 @@ int64_t rs_clock_monotonic_drift(const struct rs_clock *host, const struct rs_cl
 
 uint64_t rs_clock_now(const struct rs_clock *clock)
 {
-	return clock->monotonic ? monotonic_ns() : rs_tsc() + (uint64_t)clock->offset;
+	return clock->monotonic ? rs_now_ns(CLOCK_MONOTONIC) : rs_tsc() + (uint64_t)clock->offset;
 }

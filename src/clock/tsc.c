@@ -5,6 +5,7 @@
  * The frequency is asked of whoever knows it best, in the order of the table `ways`; only when
  * nobody says is it measured against CLOCK_MONOTONIC_RAW, and then again over a longer baseline.
  */
+#include "base/now.h"
 #include <ringside/arch.h>
 #include <ringside/clock.h>
 
@@ -24,14 +25,6 @@
 #define MEASURE_NS (50 * 1000 * 1000)
 #define PAIR_TRIES 16
 
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
-}
-
 /* A stamp and a clock's reading of the same moment: the closest of a few tries. */
 static void read_pair(clockid_t id, uint64_t *tsc, uint64_t *ns)
 {
@@ -39,7 +32,7 @@ static void read_pair(clockid_t id, uint64_t *tsc, uint64_t *ns)
 
 	for (int i = 0; i < PAIR_TRIES; i++) {
 		uint64_t before = rs_tsc();
-		uint64_t now = clock_ns(id);
+		uint64_t now = rs_now_ns(id);
 		uint64_t after = rs_tsc();
 
 		if (after - before < best) {

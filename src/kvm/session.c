@@ -7,6 +7,7 @@
  * from running on a CPU where a task is inside one (bpf_disable_instrumentation()), and if it is
  * preempted there, an exit on that CPU is seen by nobody.
  */
+#include "base/now.h"
 #include "kvm/proc.h"
 #include "kvm/session.h"
 
@@ -17,14 +18,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-uint64_t rs_kvm_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -410,7 +403,7 @@ static struct rs_error *gate_open(struct rs_kvm_session *s)
 
 	if (err)
 		return err;
-	s->opened_ns = rs_kvm_now();
+	s->opened_ns = rs_now_ns(CLOCK_MONOTONIC);
 	for (uint32_t i = 0; i < s->n_known; i++)
 		rs_vcpu_begin(&rs_kvm_slot(s, s->known[i].slot)->time, s->opened_ns);
 	s->gate = RS_KVM_OPEN;
@@ -497,7 +490,7 @@ static struct rs_error *gate_shut(struct rs_kvm_session *s)
 		sleepers(s);
 	/* Pairs with each program's load of it. */
 	__atomic_store_n(&control->gate, 0, __ATOMIC_SEQ_CST);
-	s->closed_ns = rs_kvm_now();
+	s->closed_ns = rs_now_ns(CLOCK_MONOTONIC);
 	s->gate = RS_KVM_SHUT;
 	if (s->config.latency)
 		schedstats(s);

@@ -133,9 +133,6 @@ struct rs_error *rs_kvm_program_image(struct rs_kvm_session *session,
 struct rs_error *rs_kvm_filter_in(const void *elf, size_t bytes, const struct rs_filter *filter,
 				  void **out);
 
-/* CLOCK_MONOTONIC, as bpf_ktime_get_ns() has it. */
-uint64_t rs_kvm_now(void);
-
 /* The threads that were seen since the last call become known, with their names. */
 struct rs_error *rs_kvm_learn(struct rs_kvm_session *session);
 

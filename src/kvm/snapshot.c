@@ -4,6 +4,7 @@
  * into the kernel for a row. A row is taken when the counters before and after it agree, so its
  * sums belong together; rows are not of one instant.
  */
+#include "base/now.h"
 #include "kvm/session.h"
 
 #include <stdlib.h>
@@ -319,7 +320,7 @@ struct rs_error *rs_kvm_snapshot(struct rs_kvm_session *s, struct rs_kvm_snapsho
 	if (err)
 		return err;
 	/* Last, so that no thread's time is ahead of it. */
-	got.now_ns = s->gate == RS_KVM_OPEN ? rs_kvm_now() : s->closed_ns;
+	got.now_ns = s->gate == RS_KVM_OPEN ? rs_now_ns(CLOCK_MONOTONIC) : s->closed_ns;
 	threads_until(s, got.now_ns);
 	dropped_read(s, &got);
 	got.threads = s->threads;

@@ -28,6 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "log/memory.h"
 #include "trace/trace.h"
 #include <ringside/clock.h>
@@ -80,14 +81,6 @@ static __thread struct {
 
 /* ---- time, thread, CPU ---------------------------------------------------------------------- */
 
-static int64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
 /* µs since the first line. */
 static uint64_t us_now(void)
 {
@@ -97,7 +90,7 @@ static uint64_t us_now(void)
 
 	if (mult)
 		return rs_log_us(rs_tsc(), __atomic_load_n(&self.origin, __ATOMIC_RELAXED), mult);
-	now = monotonic_ns();
+	now = rs_now_ns(CLOCK_MONOTONIC);
 	begin = __atomic_load_n(&self.begin_ns, __ATOMIC_RELAXED);
 	if (!begin) {
 		begin = 0;

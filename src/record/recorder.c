@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "record/inside.h"
 #include "record/port.h"
 #include "source/guest.h"
@@ -55,14 +56,6 @@ struct producer {
 	struct rs_clock clock;
 	uint32_t class_index;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 void rs_recorder_keep_error(struct rs_recorder *r, struct rs_error *err)
 {
@@ -120,7 +113,7 @@ static uint64_t feed_holds(const struct rs_feed *feed)
 static void worker_write(struct worker *w, const struct rs_store_stream *stream)
 {
 	/* Pairs with the acquire in stand_in_main(). */
-	__atomic_store_n(&w->writes_from, now_ns(), __ATOMIC_RELEASE);
+	__atomic_store_n(&w->writes_from, rs_now_ns(CLOCK_MONOTONIC), __ATOMIC_RELEASE);
 	if (stream)
 		rs_store_write(stream);
 	else
@@ -558,7 +551,7 @@ static void worker_feeds(struct worker *w, uint32_t number, uint64_t now)
 static void worker_round(struct worker *w)
 {
 	struct rs_recorder *r = w->recorder;
-	uint64_t now = now_ns();
+	uint64_t now = rs_now_ns(CLOCK_MONOTONIC);
 
 	if (w->number == 0) {
 		rs_program_look(r);
@@ -619,7 +612,7 @@ static void *stand_in_main(void *arg)
 	if (r->urgent)
 		setpriority(PRIO_PROCESS, (id_t)gettid(), URGENT_NICE);
 	while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE)) {
-		uint64_t now = now_ns();
+		uint64_t now = rs_now_ns(CLOCK_MONOTONIC);
 		bool any = false;
 
 		self->fill = 0;

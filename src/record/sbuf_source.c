@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/now.h"
 #include "source/ring.h"
 
 #define LOOK_NS INT64_C(10000000) /* between two looks for rings that came */
@@ -45,17 +46,9 @@ static struct rs_error *take(void *ctx, uint32_t path, const struct rs_recorder_
 	return NULL;
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
 static struct rs_error *look(struct rs_sbuf_reading *reading)
 {
-	int64_t now = now_ns();
+	int64_t now = rs_now_ns(CLOCK_MONOTONIC);
 
 	if (!reading->open || reading->shut || now < reading->look_ns)
 		return NULL;

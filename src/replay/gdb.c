@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
+
 #define PACKET_MAX 16384u /* of an answer: `g` is some 1,200 digits; QEMU's own most is 4096 */
 #define READ_MAX   2048u  /* what QEMU gives in one `m` */
 #define ANSWER_MS  30000  /* a machine that stands still answers at once */
@@ -37,14 +39,6 @@ static struct rs_error *gone(void)
 	return rs_error_create(RS_ABSENT, "QEMU's GDB stub has gone");
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 static struct rs_error *send_all(struct rs_gdb *gdb, const char *bytes, size_t n)
 {
 	while (n) {
@@ -68,7 +62,7 @@ static struct rs_error *byte_by(struct rs_gdb *gdb, int64_t deadline, uint8_t *b
 	*got = true;
 	while (gdb->at == gdb->n) {
 		struct pollfd wait = { .fd = gdb->fd, .events = POLLIN };
-		int64_t left = deadline - now_ms();
+		int64_t left = deadline - rs_now_ms();
 		int ready = poll(&wait, 1, left > 0 ? (int)left : 0);
 		ssize_t n;
 
@@ -136,7 +130,7 @@ static struct rs_error *packet_rest(struct rs_gdb *gdb, int64_t deadline, bool *
  * is woken once less. */
 static struct rs_error *receive(struct rs_gdb *gdb, int timeout_ms, bool *got)
 {
-	int64_t deadline = now_ms() + timeout_ms;
+	int64_t deadline = rs_now_ms() + timeout_ms;
 
 	for (int i = 0; i < TRIES; i++) {
 		bool good = false;
@@ -149,7 +143,7 @@ static struct rs_error *receive(struct rs_gdb *gdb, int timeout_ms, bool *got)
 				return err;
 		} while (byte != '$');
 		/* Once it has begun, the rest is on its way. */
-		err = packet_rest(gdb, now_ms() + ANSWER_MS, &good, got);
+		err = packet_rest(gdb, rs_now_ms() + ANSWER_MS, &good, got);
 		if (!err && !*got)
 			err = rs_error_create(RS_DAMAGED,
 					      "QEMU's GDB stub stopped within a packet");

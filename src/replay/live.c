@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "replay/address.h"
 #include "replay/guard.h"
 #include "replay/material.h"
@@ -52,14 +53,6 @@ struct rs_live {
 	uint64_t ran_since;	    /* it was read */
 	double rate;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
-}
 
 /* ---- the way there ------------------------------------------------------------------------ */
 
@@ -154,7 +147,7 @@ struct rs_error *rs_live_attach(const char *address, struct rs_live **live)
 		rs_live_close(made);
 		return err;
 	}
-	made->stopped_at_ns = now_ns();
+	made->stopped_at_ns = rs_now_ns(CLOCK_MONOTONIC);
 	*live = made;
 	return NULL;
 }
@@ -214,7 +207,7 @@ struct rs_error *rs_live_boot(const struct rs_recording *recording, const char *
 		return err;
 	}
 	made->gdb = made->qemu.gdb;
-	made->stopped_at_ns = now_ns();
+	made->stopped_at_ns = rs_now_ns(CLOCK_MONOTONIC);
 	*live = made;
 	return NULL;
 }
@@ -337,7 +330,7 @@ static void read_clock(struct rs_live *live)
 static struct rs_error *has_stopped(struct rs_live *live, uint64_t went_at,
 				    struct rs_gdb_stopped *stopped)
 {
-	live->stopped_at_ns = now_ns();
+	live->stopped_at_ns = rs_now_ns(CLOCK_MONOTONIC);
 	live->ran_ns += live->stopped_at_ns - went_at;
 	live->ran_since += live->stopped_at_ns - went_at;
 	live->stops++;
@@ -355,7 +348,7 @@ static struct rs_error *has_stopped(struct rs_live *live, uint64_t went_at,
 
 static uint64_t goes(struct rs_live *live)
 {
-	uint64_t now = now_ns();
+	uint64_t now = rs_now_ns(CLOCK_MONOTONIC);
 
 	live->stopped_ns += now - live->stopped_at_ns;
 	return now;
@@ -374,7 +367,7 @@ struct rs_error *rs_live_run(struct rs_live *live, uint64_t ns, const volatile b
 	went_at = goes(live);
 	err = rs_gdb_continue(live->gdb);
 	while (!err && !done) {
-		uint64_t past = now_ns() - went_at, left_ms;
+		uint64_t past = rs_now_ns(CLOCK_MONOTONIC) - went_at, left_ms;
 
 		if (!asked && (past >= ns || (stop && *stop))) {
 			asked = true;
@@ -435,7 +428,7 @@ struct rs_error *rs_live_calibrate(struct rs_live *live, const volatile bool *st
 		live->rate = (double)ticks_ns(live->ticks) / (double)live->ran_ns;
 	}
 	live->ran_ns = live->ran_since = live->ticks = live->stops = live->stopped_ns = 0;
-	live->begin_ns = live->stopped_at_ns = now_ns();
+	live->begin_ns = live->stopped_at_ns = rs_now_ns(CLOCK_MONOTONIC);
 	live->measures = true;
 	return NULL;
 }

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
+
 #define LINE_MAX_BYTES (1u << 20)
 #define ANSWER_MS      60000 /* a snapshot takes seconds */
 
@@ -21,14 +23,6 @@ struct rs_qmp {
 	bool ends;    /* it has said that it shuts down */
 };
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 static struct rs_error *gone(void)
 {
 	return rs_error_create(RS_ABSENT, "QEMU has gone");
@@ -39,7 +33,7 @@ static struct rs_error *more(struct rs_qmp *qmp, int64_t deadline, bool *got)
 {
 	for (;;) {
 		struct pollfd wait = { .fd = qmp->fd, .events = POLLIN };
-		int64_t left = deadline - now_ms();
+		int64_t left = deadline - rs_now_ms();
 		int ready = poll(&wait, 1, left > 0 ? (int)left : 0);
 		ssize_t n;
 
@@ -134,7 +128,7 @@ static struct rs_error *exchange(struct rs_qmp *qmp, const char *command, json_t
 				 json_t **result)
 {
 	json_t *sent = json_pack("{s:s, s:o*}", "execute", command, "arguments", arguments);
-	int64_t deadline = now_ms() + ANSWER_MS;
+	int64_t deadline = rs_now_ms() + ANSWER_MS;
 	struct rs_error *err = sent ? send_line(qmp, sent) : rs_error_no_memory();
 	json_t *object = NULL, *refusal;
 
@@ -187,7 +181,7 @@ bool rs_qmp_ends(const struct rs_qmp *qmp)
 static struct rs_error *greet(struct rs_qmp *qmp)
 {
 	json_t *greeting = NULL;
-	struct rs_error *err = object_by(qmp, now_ms() + ANSWER_MS, &greeting);
+	struct rs_error *err = object_by(qmp, rs_now_ms() + ANSWER_MS, &greeting);
 	bool good = json_object_get(greeting, "QMP");
 
 	json_decref(greeting);

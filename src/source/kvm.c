@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/now.h"
 #include "event/filter.h"
 #include "source/kvm_rows.h"
 #include "source/ring.h"
@@ -147,17 +148,9 @@ static const struct thread_stream *find(const struct kvm_source *k, int tid, uin
 
 /* ---- snapshots ------------------------------------------------------------------------------ */
 
-static uint64_t now_of(clockid_t id)
-{
-	struct timespec now;
-
-	clock_gettime(id, &now);
-	return (uint64_t)now.tv_sec * CLOCK_HZ + (uint64_t)now.tv_nsec;
-}
-
 static struct rs_error *look(struct kvm_source *k)
 {
-	uint64_t before = now_of(CLOCK_MONOTONIC);
+	uint64_t before = rs_now_ns(CLOCK_MONOTONIC);
 	struct rs_kvm_snapshot snapshot;
 	struct rs_error *err = rs_kvm_snapshot(k->session, &snapshot);
 
@@ -168,7 +161,7 @@ static struct rs_error *look(struct kvm_source *k)
 		if (!k->merged) {
 			k->clock.origin = snapshot.opened_ns;
 			k->clock.wall_ns =
-				(int64_t)(now_of(CLOCK_REALTIME) - before + snapshot.opened_ns);
+				(int64_t)(rs_now_ns(CLOCK_REALTIME) - before + snapshot.opened_ns);
 		}
 	}
 	k->looked_ns = snapshot.now_ns;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/now.h"
 #include "source/probed.h"
 
 #define IDLE_NS UINT64_C(200000000) /* between two looks, where no timer is */
@@ -292,14 +293,6 @@ static const struct rs_source_ops ops = {
 	.name = "live", .open = live_open, .next = live_next, .destroy = live_destroy
 };
 
-static int64_t wall_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
-}
-
 struct rs_error *rs_live_source_create(struct rs_live *live,
 				       const struct rs_live_source_options *options,
 				       struct rs_source **source)
@@ -317,7 +310,7 @@ struct rs_error *rs_live_source_create(struct rs_live *live,
 	err = rs_probed_init(&l->m,
 			     &(struct rs_clock){ .name = "guest",
 						 .freq_hz = 1000000000,
-						 .wall_ns = wall_ns(),
+						 .wall_ns = rs_now_ns(CLOCK_REALTIME),
 						 .invariant = true,
 						 .freq_from = "the time that it runs" },
 			     "live");

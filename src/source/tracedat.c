@@ -22,6 +22,7 @@
 #include "base/confine_calls.h"
 #include "base/copy.h"
 #include "base/given.h"
+#include "base/now.h"
 #include "base/utf8.h"
 #include "event/layout.h"
 #include "event/view.h"
@@ -76,14 +77,6 @@ struct tracedat {
 	uint32_t used, at;
 	struct rs_view views[VIEWS];
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 static struct rs_error *nonsense(const struct tracedat *t)
 {
@@ -457,7 +450,7 @@ static struct rs_error *fill(struct tracedat *t, bool *any)
 	t->used -= t->at;
 	t->at = 0;
 	if (poll(&wait, 1, TICK_MS) <= 0) {
-		if (now_ms() - t->heard_ms < t->stuck_ms)
+		if (rs_now_ms() - t->heard_ms < t->stuck_ms)
 			return NULL;
 		t->ended = true;
 		return rs_error_create(RS_DAMAGED,
@@ -471,7 +464,7 @@ static struct rs_error *fill(struct tracedat *t, bool *any)
 	if (n <= 0)
 		return reader_died(t);
 	t->used += (uint32_t)n;
-	t->heard_ms = now_ms();
+	t->heard_ms = rs_now_ms();
 	*any = true;
 	return NULL;
 }
@@ -582,7 +575,7 @@ static struct rs_error *create(const char *path, int fd, int stuck_ms, struct tr
 	t->foreign.source.ops = &ops;
 	t->fd = fd;
 	t->stuck_ms = stuck_ms;
-	t->heard_ms = now_ms();
+	t->heard_ms = rs_now_ms();
 	t->last_ns = INT64_MIN;
 	t->path = strdup(path);
 	t->buffer = aligned_alloc(64, BUFFER_BYTES);

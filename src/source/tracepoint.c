@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "source/ftrace.h"
 #include "source/perf_ring.h"
 #include "source/threads.h"
@@ -94,14 +95,6 @@ struct rs_tracepoints {
 	uint64_t opened_ns, shut_ns; /* 0, UINT64_MAX: not yet */
 	bool closed;		     /* shut, and no more samples are made */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 bool rs_tracepoints_thread(struct rs_tracepoints *s, uint32_t index, struct rs_thread *thread)
 {
@@ -242,7 +235,7 @@ static void pump(struct cpu *c)
 	bool closed = __atomic_load_n(&s->closed, __ATOMIC_ACQUIRE);
 	uint64_t opened_ns = __atomic_load_n(&s->opened_ns, __ATOMIC_ACQUIRE);
 	uint64_t shut_ns = __atomic_load_n(&s->shut_ns, __ATOMIC_ACQUIRE);
-	uint64_t until = closed ? UINT64_MAX : now_ns() - MAKING_NS;
+	uint64_t until = closed ? UINT64_MAX : rs_now_ns(CLOCK_MONOTONIC) - MAKING_NS;
 	struct rs_perf_record record;
 	bool all, any = true;
 
@@ -333,12 +326,12 @@ struct rs_error *rs_tracepoints_gate(struct rs_tracepoints *s, bool open, uint64
 		return rs_error_create(RS_USAGE, "a gate opens once, and is shut once");
 	if (open) { /* from when all are on */
 		err = switch_all(s, true);
-		*ns = now_ns();
+		*ns = rs_now_ns(CLOCK_MONOTONIC);
 		if (!err)
 			__atomic_store_n(&s->opened_ns, *ns, __ATOMIC_RELEASE);
 		return err;
 	}
-	*ns = now_ns();
+	*ns = rs_now_ns(CLOCK_MONOTONIC);
 	__atomic_store_n(&s->shut_ns, *ns, __ATOMIC_RELEASE);
 	err = switch_all(s, false);
 	losses_read(s);

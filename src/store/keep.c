@@ -7,13 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
+#include "base/now.h"
 
 void rs_keep_init(struct rs_keep *keep, const struct rs_store_keep *limits)
 {
@@ -114,7 +108,7 @@ bool rs_keep_add(struct rs_keep *keep, uint32_t stream, struct rs_kept_owner *ow
 	};
 	memcpy(packet->content, content, what->bytes);
 	pthread_mutex_lock(&keep->lock);
-	packet->at_ns = now_ns();
+	packet->at_ns = rs_now_ns(CLOCK_MONOTONIC);
 	*keep->newest = packet;
 	keep->newest = &packet->next;
 	keep->n++;
@@ -130,7 +124,7 @@ bool rs_keep_hold(struct rs_keep *keep, struct rs_kept *kept)
 
 	*kept = (struct rs_kept){ 0 };
 	pthread_mutex_lock(&keep->lock);
-	expire(keep, now_ns());
+	expire(keep, rs_now_ns(CLOCK_MONOTONIC));
 	kept->packets = calloc(keep->n ? keep->n : 1, sizeof(packet));
 	for (packet = keep->oldest; kept->packets && packet; packet = packet->next) {
 		packet->refs++;

@@ -230,7 +230,7 @@ static bool open_after_a_short_one(struct machine *m)
 	for (;;) {
 		if (!machine_open(m, &options, 0) || !CHECK_OK(rs_kvm_gate(m->session, true)))
 			return false;
-		began = rs_kvm_now();
+		began = rs_now_ns(CLOCK_MONOTONIC);
 		cause_exit(m, 0);
 		if (was_short(began))
 			return true;

@@ -8,6 +8,7 @@
 
 #include "../test.h"
 
+#include "base/now.h"
 #include "kvm/session.h"
 
 #include <bpf/bpf.h>
@@ -258,16 +259,16 @@ static inline void run_switch(const struct machine *m, bool away, uint32_t state
 
 static inline void spend_ns(uint64_t ns)
 {
-	uint64_t until = rs_kvm_now() + ns;
+	uint64_t until = rs_now_ns(CLOCK_MONOTONIC) + ns;
 
-	while (rs_kvm_now() < until)
+	while (rs_now_ns(CLOCK_MONOTONIC) < until)
 		;
 }
 
 /* Whether what began then has not become a long one: the machine may stand still at any place. */
 static inline bool was_short(uint64_t began_ns)
 {
-	return rs_kvm_now() - began_ns < LONG_NS;
+	return rs_now_ns(CLOCK_MONOTONIC) - began_ns < LONG_NS;
 }
 
 #endif

@@ -25,14 +25,14 @@ static void halt(const struct machine *m)
 	uint64_t begin;
 
 	kit_exit_run(m->exit, RS_ISA_SVM, 0x78, 5);
-	begin = rs_kvm_now();
+	begin = rs_now_ns(CLOCK_MONOTONIC);
 	spend_ns(STEP_NS); /* polls */
 	run_switch(m, true, 1);
 	spend_ns(STEP_NS); /* sleeps */
 	kit_run(m->sched_wakeup, &tid, sizeof(tid));
 	spend_ns(STEP_NS); /* waits for the CPU */
 	run_switch(m, false, 0);
-	wakeup.ns = rs_kvm_now() - begin;
+	wakeup.ns = rs_now_ns(CLOCK_MONOTONIC) - begin;
 	kit_run(m->wakeup, &wakeup, sizeof(wakeup));
 	run_entry(m);
 }
@@ -291,7 +291,7 @@ TEST(the_trigger_is_pulled_once_by_a_longer_exit_of_its_reason)
 	CHECK(!rs_kvm_triggered(m.session, &trigger));
 	do { /* one that was short for certain */
 		rs_kvm_rearm(m.session);
-		began = rs_kvm_now();
+		began = rs_now_ns(CLOCK_MONOTONIC);
 		kit_exit_run(m.exit, RS_ISA_VMX, 30, 0);
 		run_entry(&m);
 	} while (!was_short(began));
