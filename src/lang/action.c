@@ -196,6 +196,7 @@ void check_call(struct checker *c, struct node *call)
 		     functions[i].prototype, n);
 	call->index = i;
 	call->type = prototype.result;
+	call->type.hex = functions[i].hex;
 	n = 0;
 	for (struct node *arg = call->args; arg && !c->err; arg = arg->next, n++) {
 		check_node(c, arg);
@@ -444,7 +445,7 @@ void check_aggregate(struct checker *c, struct node *node)
 	struct aggregation want = { .name = node->a->text };
 	struct action action = { .kind = ACT_AGGREGATE };
 	struct node *call = node->b;
-	uint32_t n;
+	uint32_t n, n_named = 0;
 	int row;
 
 	if (call->kind != N_CALL || (row = aggregate_find(call->text)) < 0) {
@@ -465,6 +466,8 @@ void check_aggregate(struct checker *c, struct node *node)
 		FAIL(c, node->at, "D_AGG_COMM", "no aggregation after commit() in a clause");
 	want.function = aggregates[row].function;
 	want.n_keys = check_keys(c, node->a->args, want.keys);
+	for (struct node *key = node->a->args; key && !c->err; key = key->next)
+		check_named_key(c, key, &want.keys[n_named++]);
 	aggregate_args(c, call, &want, &action);
 	if (c->err)
 		return;
@@ -597,8 +600,9 @@ static void check_printa_format(struct checker *c, const struct node *call,
 			     "@%s has %u keys, and the format wants more", agg->name, agg->n_keys);
 		else if (text != (agg->keys[key].kind == TYPE_STRING))
 			FAIL(c, call->at, "D_PRINTF_ARG_TYPE",
-			     "key %u of @%s is no such type as %%%c", key + 1, agg->name,
-			     conversion->letter);
+			     "key %u of @%s is no such type as %%%c%s", key + 1, agg->name,
+			     conversion->letter,
+			     text ? "" : "; as a key, (int)args.x is the number of a name");
 		key++;
 	}
 }

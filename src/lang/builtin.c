@@ -5,6 +5,7 @@
  */
 #include "lang/runtime.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* What gives a number, of the firing f. */
@@ -15,7 +16,12 @@
 	}
 
 NUMBER(timestamp, f->now_ns)
-NUMBER(walltimestamp, (f->rt->io.clock ? f->rt->io.clock->wall_ns : 0) + f->now_ns)
+static bool wall_known(const struct firing *f)
+{
+	return f->rt->io.clock && f->rt->io.clock->wall_ns;
+}
+
+NUMBER(walltimestamp, wall_known(f) ? f->rt->io.clock->wall_ns + f->now_ns : RS_UNKNOWN)
 NUMBER(cpu, f->view ? f->view->cpu : RS_UNKNOWN)
 NUMBER(tid, f->view ? f->view->stream->tid : RS_UNKNOWN)
 NUMBER(pid, f->view && (f->view->stream->pid || !f->view->stream->tid) /* a CPU's idle thread: 0 */
@@ -28,6 +34,52 @@ NUMBER(epid, f->bound ? f->bound->epid : 0)
 static struct value get_execname(const struct firing *f)
 {
 	return value_text(f->view && f->view->stream->thread ? f->view->stream->thread : "");
+}
+
+/*
+ * What of an event its source does not say. Without an event nothing is asked of a source. A thread
+ * that is known and of no VM has no vCPU, and a domain of Xen's neither where Xen itself runs.
+ */
+static bool cpu_known(const struct firing *f)
+{
+	return !f->view || f->view->cpu >= 0;
+}
+
+static bool tid_known(const struct firing *f)
+{
+	return !f->view || f->view->stream->tid >= 0;
+}
+
+static bool pid_known(const struct firing *f)
+{
+	return !f->view || f->view->stream->pid || !f->view->stream->tid;
+}
+
+static bool name_known(const struct firing *f)
+{
+	return !f->view || f->view->stream->thread;
+}
+
+static bool vm_known(const struct firing *f)
+{
+	const struct rs_stream *stream = f->view ? f->view->stream : NULL;
+
+	return !stream || stream->vm || stream->xen || stream->tid >= 0 || stream->thread;
+}
+
+static bool vcpu_known(const struct firing *f)
+{
+	return vm_known(f) || f->view->stream->vcpu >= 0;
+}
+
+static bool dom_known(const struct firing *f)
+{
+	return !f->view || f->view->stream->xen;
+}
+
+static bool stack_known(const struct firing *f)
+{
+	return !f->view;
 }
 
 /* No source has stacks: none is as deep as 0. */
@@ -87,17 +139,23 @@ NUMBER(xdt_timestamp, in_xdt(f) ? f->now_ns : 0)
 const struct builtin builtins[] = {
 	{ "uint64_t timestamp", "ns from the trace's start; the event's own time", get_timestamp,
 	  true, true },
-	{ "uint64_t walltimestamp", "ns since 1970, UTC", get_walltimestamp, true, true },
-	{ "int cpu", "the host CPU; -1 where it is not known", get_cpu, true },
-	{ "int tid", "the thread on the host; -1 where it is not known", get_tid, true },
-	{ "pid_t pid", "the thread's process; -1 where it is not known", get_pid, true },
+	{ "int64_t walltimestamp", "ns since 1970, UTC; -1 where it is not known",
+	  get_walltimestamp, true, true, .known = wall_known },
+	{ "int cpu", "the host CPU; -1 where it is not known", get_cpu, true, .known = cpu_known },
+	{ "int tid", "the thread on the host; -1 where it is not known", get_tid, true,
+	  .known = tid_known },
+	{ "pid_t pid", "the thread's process; -1 where it is not known", get_pid, true,
+	  .known = pid_known },
 	{ "uint32_t stackdepth", "frames of stack(): 0, for no source has stacks", get_stackdepth,
-	  true },
-	{ "uint32_t ustackdepth", "frames of ustack(): 0", get_stackdepth, true },
-	{ "string execname", "the thread's name; \"\" where it is not known", get_execname, true },
-	{ "string vm", "the virtual machine's name; \"\" where it is not known", get_vm, true },
-	{ "int vcpu", "the vCPU; -1 where it is not known", get_vcpu, true },
-	{ "int dom", "Xen's domain; -1 where it is not known", get_dom, true },
+	  true, .known = stack_known },
+	{ "uint32_t ustackdepth", "frames of ustack(): 0", get_stackdepth, true,
+	  .known = stack_known },
+	{ "string execname", "the thread's name; \"\" where it is not known", get_execname, true,
+	  .known = name_known },
+	{ "string vm", "the virtual machine's name; \"\" where it is not known", get_vm, true,
+	  .known = vm_known },
+	{ "int vcpu", "the vCPU; -1 where it is not known", get_vcpu, true, .known = vcpu_known },
+	{ "int dom", "Xen's domain; -1 where it is not known", get_dom, true, .known = dom_known },
 	{ "string probeprov", "the probe's provider", get_probeprov, true },
 	{ "string probemod", "the probe's class, which is DTrace's module", get_probemod, true },
 	{ "string probefunc", "the probe's function; mostly \"\"", get_probefunc, true },
@@ -112,6 +170,29 @@ const struct builtin builtins[] = {
 	  false },
 };
 const uint32_t n_builtins = sizeof(builtins) / sizeof(builtins[0]);
+_Static_assert(sizeof(builtins) / sizeof(builtins[0]) <= 64, "struct runtime has a bit for each");
+
+void builtin_tell_unknown(const struct firing *f, uint32_t index, const struct value *value)
+{
+	uint64_t bit = UINT64_C(1) << index;
+	struct prototype prototype;
+	const char *probe;
+	char text[24];
+
+	if (!builtins[index].known || f->rt->told_unknown & bit || builtins[index].known(f))
+		return;
+	if (f->view && f->view->event->kind == RS_KIND_LOSS)
+		return; /* what was lost is of no thread */
+	f->rt->told_unknown |= bit;
+	prototype_read(builtins[index].prototype, &prototype);
+	probe = f->view ? f->view->event->probe : NULL;
+	if (prototype.result.kind == TYPE_STRING)
+		snprintf(text, sizeof(text), "\"\"");
+	else
+		snprintf(text, sizeof(text), "%lld", (long long)value->i);
+	tell(f->script, "%s is not known%s%s: it is %s", prototype.name, probe ? " of " : "",
+	     probe ? probe : "", text);
+}
 
 /* ---- prototypes --------------------------------------------------------------------------- */
 

@@ -7,7 +7,6 @@
  * As in the parser, the first error stays, and what follows does nothing that matters.
  */
 #include "lang/check.h"
-#include "lang/machine.h"
 
 #include <string.h>
 
@@ -28,7 +27,10 @@ static struct type field_type(const struct rs_field *field)
 		return TYPE_OF_STRING;
 	if (field->show == RS_SHOW_TSC)
 		return TYPE_OF_INT64;
-	return INT_OF((uint8_t)rs_type_bytes(field->type), field->type >= RS_TYPE_S8);
+	return (struct type){ .kind = TYPE_INT,
+			      .bytes = (uint8_t)rs_type_bytes(field->type),
+			      .is_signed = field->type >= RS_TYPE_S8,
+			      .hex = field->show == RS_SHOW_HEX };
 }
 
 /* The type of an argument in all the events; what lacks it, or has another, is the error. */
@@ -78,8 +80,10 @@ static struct type arg_type(struct checker *c, struct place at, const struct arg
 			/* Whatever holds both. */
 			uint8_t bytes = here.bytes > type.bytes ? here.bytes : type.bytes;
 
-			type = INT_OF(bytes, here.is_signed || type.is_signed);
+			type.is_signed |= here.is_signed;
+			type.bytes = bytes;
 		}
+		type.hex &= here.hex;
 	}
 	return type;
 }
@@ -200,62 +204,6 @@ static void expand(struct checker *c, struct node *node, struct variable *variab
 		*node = *value;
 	}
 	node->next = next;
-}
-
-/* What an enumeration of some matched event's argument has under this name: 1 found, 0 not, -1
- * different values. */
-static int enum_value(const struct rs_script *script, const char *name, uint64_t *value)
-{
-	bool any = false;
-
-	for (uint32_t i = 0; i < script->matched.n; i++) {
-		const struct rs_event *event = script->matched.at[i];
-
-		for (uint16_t j = 0; j < event->n_fields; j++) {
-			const struct rs_enum *row = enum_find(event->fields[j].values, name);
-
-			if (!row)
-				continue;
-			if (any && row->value != *value)
-				return -1;
-			*value = row->value;
-			any = true;
-		}
-	}
-	return any;
-}
-
-static bool check_enumerator(struct checker *c, struct node *node)
-{
-	const struct enum_name *name = c->script->enum_names;
-	uint64_t value = 0;
-	int found;
-
-	while (name && strcmp(name->name, node->text))
-		name = name->next;
-	if (name || !strcmp(node->text, "NULL")) {
-		node->kind = N_INT;
-		node->value = name ? (uint64_t)name->value : 0;
-		node->type = TYPE_OF_INT;
-		return true;
-	}
-	if (machine_register(node->text, &value)) {
-		node->kind = N_INT;
-		node->value = value;
-		node->type = TYPE_OF_INT;
-		return true;
-	}
-	found = enum_value(c->script, node->text, &value);
-	if (found < 0)
-		FAIL(c, node->at, "D_IDENT_AMBIG",
-		     "'%s' is another number in another probe: compare it with the argument itself",
-		     node->text);
-	if (found <= 0)
-		return found != 0;
-	node->kind = N_INT;
-	node->value = value;
-	node->type = value > INT32_MAX ? TYPE_OF_UINT64 : TYPE_OF_INT;
-	return true;
 }
 
 static void undefined(struct checker *c, const struct node *node)
@@ -666,35 +614,6 @@ static bool is_logical(enum op op)
 	return op == OP_LAND || op == OP_LOR || op == OP_LXOR;
 }
 
-/* args.reason == HLT: what the argument's own enumeration says of the name. */
-static void check_enum_operand(struct checker *c, struct node *arg, struct node *name)
-{
-	struct rs_script *script = c->script;
-	struct enum_ref *ref;
-	bool any = false;
-
-	if (c->err || name->kind != N_NAME || arg->refers != REFERS_ARG ||
-	    script->args.at[arg->index].raw || variable_find(script, SCOPE_GLOBAL, name->text))
-		return;
-	for (uint32_t i = 0; i < script->matched.n; i++) {
-		const struct rs_field *field =
-			arg_field(script->matched.at[i], &script->args.at[arg->index]);
-
-		any |= field && enum_find(field->values, name->text);
-	}
-	if (!any)
-		return;
-	ref = VECTOR_ADD(script, &script->enums);
-	if (!ref) {
-		c->err = rs_error_no_memory();
-		return;
-	}
-	*ref = (struct enum_ref){ arg->index, name->text };
-	name->refers = REFERS_ENUM;
-	name->index = script->enums.n - 1;
-	name->type = TYPE_OF_INT64;
-}
-
 /* p + 1, p - q, p == NULL, p && x: true where that settles the matter. */
 static bool check_pointers(struct checker *c, struct node *node)
 {
@@ -725,6 +644,25 @@ static bool check_pointers(struct checker *c, struct node *node)
 	return true;
 }
 
+/* Whether a result is an address or a mask where its operands are: a difference of two is not. */
+static bool is_hex(enum op op, bool a, bool b)
+{
+	switch (op) {
+	case OP_BAND:
+	case OP_BOR:
+	case OP_BXOR:
+		return a || b;
+	case OP_ADD:
+	case OP_SUB:
+		return a != b;
+	case OP_SHL:
+	case OP_SHR:
+		return a;
+	default:
+		return false;
+	}
+}
+
 static void check_binary(struct checker *c, struct node *node)
 {
 	bool compares = is_comparison(node->op);
@@ -744,6 +682,10 @@ static void check_binary(struct checker *c, struct node *node)
 	if (c->err)
 		return;
 	node->type = TYPE_OF_INT;
+	if (compares)
+		check_named_text(c, node);
+	if (c->err)
+		return;
 	if (node->op == OP_EQ || node->op == OP_NE) {
 		if (b->type.kind == TYPE_STRING)
 			null_text(a);
@@ -763,10 +705,12 @@ static void check_binary(struct checker *c, struct node *node)
 		     "'%s' is for numbers", op_text(node->op));
 		return;
 	}
-	if (!compares && !is_logical(node->op))
+	if (!compares && !is_logical(node->op)) {
 		node->type = node->op == OP_SHL || node->op == OP_SHR
 				     ? type_promote(a->type)
 				     : type_common(a->type, b->type);
+		node->type.hex = is_hex(node->op, a->type.hex, b->type.hex);
+	}
 	if ((node->op == OP_DIV || node->op == OP_MOD) && fold(b) && b->kind == N_INT && !b->value)
 		FAIL(c, b->at, "D_DIV_ZERO", "division by zero");
 	fold(node);

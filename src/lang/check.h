@@ -49,7 +49,16 @@ struct variable *variable_find(const struct rs_script *script, enum scope scope,
 struct variable *variable_make(struct checker *c, const char *name, enum scope scope,
 			       struct type type, bool is_array);
 
-/* The row that an enumeration has for a name, in either case; NULL: none. */
+/* Enumerations (check_enum.c). The row that one has for a name, in either case; NULL: none. */
 const struct rs_enum *enum_find(const struct rs_enum *values, const char *name);
+/* A name that stands for a number: of an enum of the program's, a register, an enumeration of the
+ * matched events. False: it is no such name. */
+bool check_enumerator(struct checker *c, struct node *node);
+/* args.reason == HLT: the name is one of the argument's own enumeration, where that has it. */
+void check_enum_operand(struct checker *c, const struct node *arg, struct node *name);
+/* args.reason == "HLT", or another text on a side of a comparison: the names are compared. */
+void check_named_text(struct checker *c, struct node *node);
+/* @[args.reason]: the key becomes the name. */
+void check_named_key(struct checker *c, struct node *key, struct type *type);
 
 #endif

@@ -242,6 +242,10 @@ static void date(struct text *text, const char *form, uint64_t ns, int width, bo
 	char line[64];
 	struct tm tm;
 
+	if (ns == (uint64_t)RS_UNKNOWN) {
+		padded(text, "unknown", strlen("unknown"), width, left);
+		return;
+	}
 	gmtime_r(&seconds, &tm);
 	padded(text, line, strftime(line, sizeof(line), form, &tm), width, left);
 }

@@ -487,9 +487,7 @@ FUNCTION(bcopy)
 FUNCTION(stack)
 {
 	UNUSED;
-	if (!f->rt->told_stack)
-		tell(f->script, "stack(): no event here carries a stack");
-	f->rt->told_stack = true;
+	stack_tell_none(f);
 	*result = value_text(LANG_NO_STACK);
 	return true;
 }
@@ -529,7 +527,8 @@ const struct function functions[] = {
 	{ "uint64_t ntohll(uint64_t x)", "from network byte order", call_htonll },
 	{ "uint16_t ntohs(uint16_t x)", "from network byte order", call_htons },
 	{ "int rand(void)", "pseudo-random, the same in each run", call_rand },
-	{ "uint64_t reg(string name)", "the guest's register: \"rip\", \"cr3\"", machine_reg },
+	{ "uint64_t reg(string name)", "the guest's register: \"rip\", \"cr3\"", machine_reg,
+	  true },
 	{ "int rindex(string s, string part [, int from])",
 	  "where the part last is, from 0; -1: nowhere", call_rindex },
 	{ "int speculation(void)", "a new speculation's number; 0: there is none left",
@@ -558,7 +557,8 @@ const struct function functions[] = {
 	{ "string ufunc(uint64_t address)", "the address", call_symbol },
 	{ "string umod(uint64_t address)", "the address", call_symbol },
 	{ "string ustack([int frames, int bytes])", "the same of a program's", call_stack },
-	{ "uint64_t uregs(int number)", "the guest's register, as uregs[R_RAX]", machine_uregs },
+	{ "uint64_t uregs(int number)", "the guest's register, as uregs[R_RAX]", machine_uregs,
+	  true },
 	{ "string usym(uint64_t address)", "the address", call_symbol },
 };
 const uint32_t n_functions = sizeof(functions) / sizeof(functions[0]);

@@ -27,7 +27,7 @@
 #define LANG_QUANTIZE	 127	     /* bins: negative, zero, positive powers of two */
 #define AGG_HIST_AT	 3	     /* p()'s words: whether there was any, min, max, histogram */
 #define LANG_BINS_MAX	 4096	     /* of lquantize and llquantize */
-#define LANG_NO_STACK	 "\n" /* as stack() prints and gives it */
+#define LANG_NO_STACK	 "\n"	     /* as stack() prints and gives it */
 #define LANG_TICKS_MAX	 (1u << 30)  /* of one probe after an event, until the next */
 #define LANG_TICKS_LOOK	 (1u << 20)  /* of them, and it is looked whether to stop */
 #define LANG_TICK_NS_MIN 1000
@@ -55,6 +55,7 @@ struct type {
 	enum type_kind kind;
 	uint8_t bytes; /* of an integer or a pointer */
 	bool is_signed;
+	bool hex;	       /* of an integer: a key of it is shown in hexadecimal */
 	uint32_t n;	       /* of an array's elements */
 	const struct type *to; /* what a pointer points to, what an array is of */
 	struct record *record;
@@ -625,6 +626,8 @@ struct builtin {
 	struct value (*get)(const struct firing *firing);
 	bool pure;   /* of nothing but the event */
 	bool varies; /* from event to event of a probe, a stream, and a CPU */
+	/* Whether the source says it of this event. NULL: it is always known. */
+	bool (*known)(const struct firing *firing);
 };
 extern const struct builtin builtins[];
 extern const uint32_t n_builtins;
@@ -646,6 +649,7 @@ struct function {
 	/* False: the firing's fault is set. */
 	bool (*call)(struct firing *firing, const struct value *args, uint32_t n,
 		     struct value *result);
+	bool hex; /* see struct type */
 };
 extern const struct function functions[];
 extern const uint32_t n_functions;

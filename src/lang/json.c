@@ -6,7 +6,8 @@
  *	{"probe":"p:c:f:n","ts":1,"cpu":0,"output":[{"printf":"text"},{"trace":5},...]}
  *	{"aggregations":[{"name":"a","function":"count"}],"rows":[{"keys":["x"],"values":[5]}]}
  *
- * A number is always a number, whatever its value. A distribution is
+ * A number is always a number, whatever its value; a key that is shown in hexadecimal is a string,
+ * "0x...", as an event's argument is. A distribution is
  * {"bins":[{"from":8,"to":16,"count":2}]}: to is beyond it, null is without end.
  */
 #include "lang/memory.h"
@@ -282,6 +283,15 @@ static void json_row_value(struct text *text, const struct agg_row *row)
 		json_number(text, TYPE_OF_INT64, (uint64_t)agg_value(row, row->agg->normal));
 }
 
+static void json_key(struct text *text, struct type type, const struct value *value)
+{
+	if (type.hex)
+		text_print(text, "\"0x%llx\"",
+			   (unsigned long long)type_cut(INT_OF(type.bytes, false), value->i));
+	else
+		json_value(text, type, value);
+}
+
 static void json_bundle(struct text *text, const struct bundle *bundle, uint32_t n)
 {
 	struct value keys[LANG_KEYS_MAX];
@@ -291,7 +301,7 @@ static void json_bundle(struct text *text, const struct bundle *bundle, uint32_t
 	for (uint8_t i = 0; i < bundle->any->agg->n_keys; i++) {
 		if (i)
 			text_add(text, ",", 1);
-		json_value(text, bundle->any->agg->keys[i], &keys[i]);
+		json_key(text, bundle->any->agg->keys[i], &keys[i]);
 	}
 	word(text, "],\"values\":[");
 	for (uint32_t i = 0; i < n; i++) {

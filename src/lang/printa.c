@@ -218,6 +218,7 @@ static void distribution(struct text *text, const struct agg_row *row, uint64_t 
 static void key_default(struct text *text, struct type type, const struct value *value)
 {
 	static const int widths[] = { [1] = 3, [2] = 5, [4] = 8, [8] = 16 };
+	char hex[24];
 
 	if (type.kind == TYPE_STRING && value->len && value->s[0] == LANG_NO_STACK[0]) {
 		text_add(text, value->s, value->len); /* in lines of its own */
@@ -226,6 +227,10 @@ static void key_default(struct text *text, struct type type, const struct value 
 
 		text_add(text, "  ", 2);
 		format_value(text, &left, type, value, 50, -1);
+	} else if (type.hex) {
+		snprintf(hex, sizeof(hex), "0x%llx",
+			 (unsigned long long)type_cut(INT_OF(type.bytes, false), value->i));
+		text_print(text, " %*s", widths[type.bytes] + 2, hex);
 	} else {
 		text_print(text, " %*lld", widths[type.bytes], (long long)value->i);
 	}

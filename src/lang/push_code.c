@@ -121,24 +121,13 @@ static void variable_id(struct translation_of *t)
 	stack_leave(t, "'id' is not known yet");
 }
 
-static void variable_none(struct translation_of *t)
-{
-	stack_known(t, 0);
-}
-
-static void variable_dom(struct translation_of *t)
-{
-	stack_known(t, (uint64_t)RS_UNKNOWN);
-}
-
+/* Those that the source does not know (dom, stackdepth) are the program's, for it says so. */
 static const struct {
 	const char *name;
 	void (*push)(struct translation_of *t);
 } variables[] = {
-	{ "cpu", variable_cpu },	 { "tid", variable_tid },
-	{ "pid", variable_pid },	 { "vcpu", variable_vcpu },
-	{ "id", variable_id },		 { "dom", variable_dom },
-	{ "stackdepth", variable_none }, { "ustackdepth", variable_none },
+	{ "cpu", variable_cpu },   { "tid", variable_tid }, { "pid", variable_pid },
+	{ "vcpu", variable_vcpu }, { "id", variable_id },
 };
 
 static void builtin(struct translation_of *t, uint32_t index)

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lang/check.h"
 #include <xxhash.h>
 
 char *scratch(struct firing *firing, size_t bytes)
@@ -366,13 +365,18 @@ static bool run(struct firing *firing, const struct clause *clause, uint32_t fro
 			at++;
 			break;
 		case I_VARI:
-			*at++ = builtins[insn->k].get(firing);
+			*at = builtins[insn->k].get(firing);
 			if (firing->fault)
 				return false;
+			if (at->i + 1 <= 1) /* -1 and 0 stand for what is not known */
+				builtin_tell_unknown(firing, insn->k, at);
+			at++;
 			break;
 		case I_VARS: {
 			struct value text = builtins[insn->k].get(firing);
 
+			if (!text.len)
+				builtin_tell_unknown(firing, insn->k, &text);
 			*at++ = cut_text(firing, text.s, text.len);
 			break;
 		}
@@ -561,22 +565,4 @@ bool run_clause(struct firing *firing, const struct clause *clause, uint32_t *pc
 {
 	return run_predicate(firing, clause, pc) &&
 	       run(firing, clause, clause->test_end, clause->n_code, pc);
-}
-
-const struct rs_enum *enum_find(const struct rs_enum *values, const char *name)
-{
-	/* kvmexit and the kernel write EXIT_REASON_HLT, DTrace's users EXIT_HLT. */
-	static const char *const prefixes[] = { "", "EXIT_REASON_", "EXIT_" };
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
-		size_t len = strlen(prefixes[i]);
-
-		if (strncasecmp(name, prefixes[i], len))
-			continue;
-		for (const struct rs_enum *row = values; row && row->name; row++) {
-			if (!strcasecmp(row->name, name + len))
-				return row;
-		}
-	}
-	return NULL;
 }

@@ -100,6 +100,11 @@ struct value value_text(const char *text);
 #define VALUE_NAME_MAX 24
 const char *value_name(const struct rs_field *field, uint64_t value, char text[VALUE_NAME_MAX]);
 
+/* Tells once of each variable of D that the source does not say it of an event. */
+void builtin_tell_unknown(const struct firing *firing, uint32_t index, const struct value *value);
+/* The same of stacks, which no event carries. */
+void stack_tell_none(struct firing *firing);
+
 /* ---- speculations ------------------------------------------------------------------------- */
 
 struct speculation {
@@ -252,6 +257,7 @@ struct runtime {
 	uint64_t random, lost;
 	uint32_t n_epids;
 	bool heading, exiting, ended, in_error, told_stack;
+	uint64_t told_unknown; /* by builtin, a bit each */
 	int status;
 	struct rs_error *err;
 };

@@ -110,12 +110,17 @@ static void set_option(struct firing *f, const struct action *action, const stru
 	rs_error_free(err);
 }
 
-/* A stack of no frames, as DTrace prints one. */
-static void no_stack(struct firing *f)
+void stack_tell_none(struct firing *f)
 {
 	if (!f->rt->told_stack)
 		tell(f->script, "stack(): no event here carries a stack");
 	f->rt->told_stack = true;
+}
+
+/* A stack of no frames, as DTrace prints one. */
+static void no_stack(struct firing *f)
+{
+	stack_tell_none(f);
 	text_add(&f->rt->text, LANG_NO_STACK, 1);
 }
 

@@ -103,6 +103,35 @@ static bool try_one(const char *text, int map, struct tally *tally)
 	return good;
 }
 
+/* Names of an enumeration, as texts or not, compared with an argument. */
+TEST(names_that_are_written_down)
+{
+	static const char *const predicates[] = {
+		"args.reason == \"HLT\"",
+		"\"EXIT_REASON_CPUID\" != args.reason || args.reason == hlt",
+		"args.reason < \"IO\"",
+		"args.reason == \"no name\"",
+		"execname == \"qemu\" || args.reason == \"HLT\"",
+	};
+	struct tally tally = { 0 };
+	char text[512];
+	int map;
+
+	NEEDS();
+	map = stand_map();
+	about = event_of("kvm:vmx::exit");
+	REQUIRE(about);
+	for (size_t i = 0; i < sizeof(predicates) / sizeof(predicates[0]); i++) {
+		snprintf(text, sizeof(text), "kvm:vmx::exit /%s/ { n++; }", predicates[i]);
+		CHECK(try_one(text, map, &tally));
+	}
+	CHECK_EQ_U64(tally.refused, 1);
+	CHECK_EQ_U64(tally.unfiltered, 2); /* an order of names, a thread's name: the program's */
+	CHECK(tally.rejected);
+	close(map);
+	rs_schema_destroy(schema);
+}
+
 TEST(predicates_that_are_written_down)
 {
 	static const char *const predicates[] = {

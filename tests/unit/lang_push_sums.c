@@ -374,6 +374,31 @@ TEST(aggregations_that_are_written_down)
 	rs_schema_destroy(schema);
 }
 
+/* Keys that are shown as names and in hexadecimal; variables that the program tells are unknown. */
+TEST(keys_of_names_and_addresses)
+{
+	static const char *const added[] = {
+		"kvm:vmx::exit { @[args.reason, args.rip, args.rip & 0xfff] = count(); }",
+		"kvm:vmx::exit /args.reason != \"HLT\"/ { @[args.rip >> 60, args.info1] = count(); "
+		"}",
+	};
+	struct tally tally = { 0 };
+	int map;
+
+	NEEDS();
+	map = stand_map();
+	events[0] = events[1] = event_of("kvm:vmx::exit");
+	for (size_t i = 0; i < sizeof(added) / sizeof(added[0]); i++)
+		CHECK(try_one(added[i], map, &tally));
+	CHECK_EQ_U64(tally.refused, 0);
+	CHECK(tally.added > tally.records / 2);
+	tally = (struct tally){ 0 };
+	CHECK(try_one("kvm:vmx::exit { @[dom, stackdepth] = count(); }", map, &tally));
+	CHECK(tally.records && !tally.added);
+	close(map);
+	rs_schema_destroy(schema);
+}
+
 /* What looks at an aggregation in the order of events has the events. */
 TEST(what_must_see_the_events_does)
 {

@@ -1,0 +1,1 @@
+vmm:vcpu::exit /args.reason == "htl"/ { trace(1); }
