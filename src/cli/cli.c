@@ -125,12 +125,11 @@ enum { KEY_MODE = 0x7000, KEY_GROUP, KEY_FORCE };
 
 static const struct argp_option modes_options[] = {
 	{ "mode", KEY_MODE, "MODE", 0,
-	  "Give files that are written this mode, as in 0640, and directories x where it has r; "
-	  "without this they are their user's alone: 0600 and 0700",
+	  "Give the files that are written this mode, as in 0640, and directories the same with x "
+	  "beside each r (0600 and 0700)",
 	  90 },
 	{ "group", KEY_GROUP, "GROUP", 0,
-	  "Let this group read what is written: it owns the files, with mode 0640 unless --mode "
-	  "says another",
+	  "Give the files that are written to this group, with mode 0640 unless --mode is given",
 	  90 },
 	{ 0 },
 };

@@ -53,8 +53,7 @@ void rs_cli_say(const char *verb, const char *text);
  * RS_EXIT_OK for NULL. */
 int rs_cli_fail(const char *verb, struct rs_error *err);
 
-/* A line of standard output; the object, which is taken, may be NULL for lack of memory. False: it
- * was, or it could not be written. */
+/* Consumes json and prints it as a line. Returns false if json is NULL or the write fails. */
 bool rs_cli_print_json(json_t *json);
 
 /* The command as it was typed, for a trace; the caller's to free. NULL: no memory. */
@@ -63,7 +62,7 @@ char *rs_cli_command(int argc, char **argv);
 /* Gives up what a verb does not need from here on, before it reads what others made. */
 struct rs_error *rs_cli_confine(enum rs_confine_work work);
 
-/* argp_parse() with our exit code for wrong usage. argv[0] becomes "ringside VERB". */
+/* argp_parse() with our exit code for a usage error. argv[0] becomes "ringside VERB". */
 int rs_cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 /* The same of a verb that writes files: with --mode and --group, which say who may read them. */
 int rs_cli_parse_writer(const struct argp *argp, int argc, char **argv, void *input);

@@ -423,14 +423,15 @@ static bool print_json(const struct doctor *d)
 /* ---- the verb ------------------------------------------------------------------------------- */
 
 static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "An object of JSON", 0 },
+	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
 	{ 0 },
 };
 
 static const char doc[] =
 	"Tell what this machine has for each verb, what is missing, and what to do.\v"
-	"Nothing is changed by asking. Run it as who will run the verbs: rights are part of it.\n\n"
-	"Exit codes: 0 every verb can work; 3 some can't; 1 and 2 as ever.\n\n"
+	"doctor changes nothing. Run it as the user that will run the verbs, since it checks that "
+	"user's rights.\n\n"
+	"Exit codes: 0 every verb can work; 3 some cannot; 1 failed; 2 usage error.\n\n"
 	"Examples:\n"
 	"  ringside doctor\n"
 	"  sudo ringside doctor --json\n";

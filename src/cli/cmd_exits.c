@@ -28,8 +28,9 @@ enum { OPT_INTERVAL = 256 };
 
 static const struct argp_option options[] = {
 	{ "interval", OPT_INTERVAL, "SEC", 0,
-	  "A table each SEC seconds (also 500ms), of what came since the one before", 3 },
-	{ "quiet", 'q', NULL, 0, "No remarks on standard error, but errors and losses", 4 },
+	  "Print a table every SEC seconds (also 500ms), of what happened since the one before",
+	  3 },
+	{ "quiet", 'q', NULL, 0, "Print only errors and losses on standard error", 4 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 4 },
 	{ 0 },
 };
@@ -39,7 +40,7 @@ static const char doc[] =
 	"with --latency and --detail, how long they took and what they were about.\v"
 	"The options -p, -v, -a, -t, -T and the tables are kvmexit's. A vCPU is known by KVM's "
 	"number.\n\n"
-	"Exit codes: 0 done; 1 failed, or times that do not add up; 2 wrong use; 3 done, but "
+	"Exit codes: 0 done; 1 failed, or times that do not add up; 2 usage error; 3 done, but "
 	"something was dropped or lost.\n\n"
 	"Examples:\n"
 	"  ringside exits                    every vCPU, until Ctrl-C\n"
@@ -94,7 +95,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case ARGP_KEY_ARG:
 		if (a->duration_ns)
-			argp_error(state, "one duration, please; '%s' is the second", text);
+			argp_error(state, "only one duration is allowed, got '%s'", text);
 		a->duration_ns = rs_cli_time(state, "the duration", text, NS_PER_SEC);
 		break;
 	case ARGP_KEY_END:

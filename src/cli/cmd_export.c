@@ -31,7 +31,7 @@ enum { KEY_TO = 256 };
 static const struct argp_option options[] = {
 	{ "to", KEY_TO, "FORMAT", 0, "The format to write", 1 },
 	{ "output", 'o', "FILE", 0, "The file to make", 1 },
-	{ "quiet", 'q', NULL, 0, "No summary on standard error", 4 },
+	{ "quiet", 'q', NULL, 0, "Print no summary on standard error", 4 },
 	{ 0 },
 };
 
@@ -39,7 +39,7 @@ static const char doc[] =
 	"Write a trace in another tool's format.\v"
 	"TRACE is a trace directory, or a file that ringside import knows; several are written as "
 	"one, on one timeline.\n\n"
-	"Exit codes: 0 done; 1 failed; 2 wrong use; 3 done, but events were left out or lost, or "
+	"Exit codes: 0 done; 1 failed; 2 usage error; 3 done, but events were left out or lost, or "
 	"the trace is damaged.\n\n"
 	"Example:\n"
 	"  ringside export --to xentrace trace -o xen.trace && xenalyze --summary xen.trace\n";

@@ -18,7 +18,7 @@ struct arguments {
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "DIR", 0, "The trace directory to make", 1 },
-	{ "quiet", 'q', NULL, 0, "No summary on standard error", 4 },
+	{ "quiet", 'q', NULL, 0, "Print no summary on standard error", 4 },
 	{ 0 },
 };
 

@@ -21,8 +21,8 @@ struct arguments {
 };
 
 static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "JSON Lines, an object a probe", 0 },
-	{ "trace", 't', "TRACE", 0, "The probes of this trace instead of the catalogue's", 0 },
+	{ "json", 'j', NULL, 0, "Print JSON Lines, one object per probe", 0 },
+	{ "trace", 't', "TRACE", 0, "List the probes of this trace instead of the catalogue's", 0 },
 	{ 0 },
 };
 

@@ -36,25 +36,27 @@ struct arguments {
 enum { KEY_CONSOLE = 256, KEY_MEMORY, KEY_LEVEL, KEY_CPUS, KEY_JSON };
 
 static const struct argp_option options[] = {
-	{ "follow", 'f', NULL, 0, "Go on until it is stopped; a run that begins anew is taken up",
-	  1 },
+	{ "follow", 'f', NULL, 0, "Continue until stopped, and follow a program that restarts", 1 },
 	{ "output", 'o', "DIR", 0,
-	  "Write files NAME_cur.N there, and NAME_last.N of what runs that are no more left, "
-	  "instead of standard output; what is written is taken out of the rings",
+	  "Write files instead of standard output: NAME_cur.N, and NAME_last.N for runs that have "
+	  "ended; lines that are written are removed from the rings",
 	  1 },
-	{ "size", 's', "BYTES", 0, "Of a file, with K, M or G; 0: no limit (1M)", 1 },
-	{ "files", 'n', "N", 0, "The newest N stay; 0: all (4)", 1 },
+	{ "size", 's', "BYTES", 0,
+	  "Begin a new file at this size, with K, M or G; 0: no limit (1M)", 1 },
+	{ "files", 'n', "N", 0, "Keep the newest N files; 0: all (4)", 1 },
 	{ "last", 'l', NULL, 0,
-	  "Only what runs that are no more left: save it in DIR, and say how they ended", 1 },
-	{ "poll", 't', "MS", 0, "Between two looks at the rings, 1 to 999 (100)", 1 },
+	  "Save only the logs of runs that have ended, in DIR, and report how each ended", 1 },
+	{ "poll", 't', "MS", 0, "Poll the rings at this interval, 1 to 999 (100)", 1 },
 	{ "level", KEY_LEVEL, "LEVEL", 0, "Only lines up to this level: 1 to 6, or fatal to debug",
 	  2 },
 	{ "cpus", KEY_CPUS, "LIST", 0, "Only lines of these CPUs, as in 0,2-3", 2 },
-	{ "json", KEY_JSON, NULL, 0, "An object for each line and each gap", 2 },
-	{ "quiet", 'q', NULL, 0, "No summary on standard error", 2 },
+	{ "json", KEY_JSON, NULL, 0, "Print a JSON object for each line and each gap", 2 },
+	{ "quiet", 'q', NULL, 0, "Print no summary on standard error", 2 },
 	{ "console", KEY_CONSOLE, "LEVEL", 0,
-	  "log level: what the program shows itself, from now on; 0 or off: nothing", 3 },
-	{ "memory", KEY_MEMORY, "LEVEL", 0, "log level: what it puts into the rings", 3 },
+	  "log level: the level up to which the program prints its lines itself; 0 or off: none",
+	  3 },
+	{ "memory", KEY_MEMORY, "LEVEL", 0,
+	  "log level: the level up to which the program writes lines to the rings", 3 },
 	{ 0 },
 };
 
@@ -66,7 +68,7 @@ static const char doc[] =
 	"memories shm:ringside-log-* of this user's programs, and ACRN's devices; with -f those "
 	"too that come later. A file must belong to root or to this user, and nobody else may "
 	"write to it.\n\n"
-	"Lines that are missing are told by a line with their number, CPUs and time.\n\n"
+	"Where lines are missing, one line gives their number, CPUs and time.\n\n"
 	"'ringside log level' shows the levels of a program that runs, or sets them: 1 fatal, 2 "
 	"acrn, "
 	"3 error, 4 warning, 5 info, 6 debug.\n\n"

@@ -57,42 +57,41 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "JSON Lines, an object an event", 1 },
-	{ "tree", KEY_TREE, NULL, 0, "Spans as a tree with their durations", 1 },
+	{ "json", 'j', NULL, 0, "Print JSON Lines, one object per event", 1 },
+	{ "tree", KEY_TREE, NULL, 0, "Print spans as a tree, with their durations", 1 },
 	{ "acrn", KEY_ACRN, "FORMATS", OPTION_ARG_OPTIONAL,
-	  "ACRN's events as acrntrace_format.py has them, by its formats file, else from the "
-	  "catalogue",
+	  "Print ACRN's events in the form of acrntrace_format.py, by its formats file, or else by "
+	  "the catalogue",
 	  1 },
 	{ "count", KEY_COUNT, "KEY,...", 0,
-	  "Instead of the events, how many there are by probe, vm, vcpu, cpu, tid, or an "
-	  "argument's "
-	  "name; losses are a row of their own",
+	  "Count the events by probe, vm, vcpu, cpu, tid, or an argument's name, instead of "
+	  "printing them; losses have their own row",
 	  1 },
 	{ "sum", KEY_SUM, "ARG", 0,
-	  "With --count: also the sum, least and greatest of this argument", 1 },
+	  "With --count: also the sum, minimum and maximum of this argument", 1 },
 	{ "probe", 'p', "GLOB", 0,
 	  "Only probes that match PROVIDER:CLASS:FUNCTION:NAME; fewer fields are the last ones, an "
 	  "empty one matches all. May be given again",
 	  2 },
-	{ "from", KEY_FROM, "SEC", 0, "Only from this time on, in seconds from the trace's start",
-	  2 },
-	{ "to", KEY_TO, "SEC", 0, "Only before this time", 2 },
+	{ "from", KEY_FROM, "SEC", 0,
+	  "Only events from this time on, in seconds from the trace's start", 2 },
+	{ "to", KEY_TO, "SEC", 0, "Only events before this time", 2 },
 	{ "cpus", KEY_CPUS, "LIST", 0, "Only these host CPUs, as in 0-3,7", 2 },
 	{ "vcpus", KEY_VCPUS, "LIST", 0, "Only these vCPUs", 2 },
 	{ "vm", KEY_VM, "GLOB", 0, "Only VMs whose name matches", 2 },
 	{ "limit", KEY_LIMIT, "N", 0, "Stop after N events", 2 },
-	{ "wall", KEY_WALL, NULL, 0, "Times as UTC", 3 },
-	{ "tsc", KEY_TSC, NULL, 0, "Times as raw stamps of the stream's clock", 3 },
-	{ "quiet", 'q', NULL, 0, "No remarks on standard error", 4 },
+	{ "wall", KEY_WALL, NULL, 0, "Print times as UTC", 3 },
+	{ "tsc", KEY_TSC, NULL, 0, "Print times as raw stamps of the stream's clock", 3 },
+	{ "quiet", 'q', NULL, 0, "Print only errors on standard error", 4 },
 	{ 0 },
 };
 
 static const char doc[] =
 	"Show a trace: a directory, or a file that ringside import knows. Several are shown on one "
 	"timeline.\v"
-	"Losses stand where they happened, as PROVIDER:trace::records-lost. A trace that is "
-	"damaged or cut is shown as far as it is valid; the place is told, and the exit code is "
-	"3.\n\n"
+	"Losses are shown where they happened, as PROVIDER:trace::records-lost. Of a trace that is "
+	"damaged or cut, print shows what is valid, reports the place of the damage, and exits "
+	"with 3.\n\n"
 	"Examples:\n"
 	"  ringside print --tree build/demo/trace\n"
 	"  ringside print -p 'vmm:vcpu::exit' trace\n"

@@ -15,8 +15,8 @@
 #include "cli/numbers.h"
 #include "cli/recording.h"
 
-#define NS_PER_SEC  UINT64_C(1000000000)
-#define MEMORY_MIN  (UINT64_C(1) << 20)
+#define NS_PER_SEC UINT64_C(1000000000)
+#define MEMORY_MIN (UINT64_C(1) << 20)
 
 static const struct rs_record_kind *const kinds[] = { &rs_record_kvm, &rs_record_tracepoint,
 						      &rs_record_sbuf, &rs_record_xen };
@@ -35,11 +35,11 @@ enum {
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "DIR", 0, "The trace directory, which must be new or empty", 2 },
-	{ "duration", KEY_DURATION, "SEC", 0, "Stop after this long; until Ctrl-C", 2 },
-	{ "buffer", KEY_BUFFER, "SIZE", 0, "Each CPU's ring; suffixes K and M; 1M", 2 },
-	{ "poll", KEY_POLL, "MS", 0, "Between two looks at the rings; also 500us; 1", 2 },
+	{ "duration", KEY_DURATION, "SEC", 0, "Stop after this time (until Ctrl-C)", 2 },
+	{ "buffer", KEY_BUFFER, "SIZE", 0, "The size of each CPU's ring, with K or M (1M)", 2 },
+	{ "poll", KEY_POLL, "MS", 0, "Poll the rings at this interval, also 500us (1)", 2 },
 	{ "cpus", KEY_CPUS, "LIST", 0,
-	  "Only these host CPUs, as in 0-3,7; with sources that have a ring for each, not with "
+	  "Only these host CPUs, as in 0-3,7; for sources with a ring for each CPU, so not for "
 	  "--kvm",
 	  2 },
 	{ "flight", KEY_FLIGHT, "TIME", 0,
@@ -48,10 +48,10 @@ static const struct argp_option options[] = {
 	  "and so on: at SIGUSR1 and --when",
 	  4 },
 	{ "memory", KEY_MEMORY, "SIZE", 0,
-	  "With --flight: keep no more than this, even if that is less than TIME; 256M", 4 },
-	{ "once", KEY_ONCE, NULL, 0, "With --flight: write once, to DIR, and end", 4 },
-	{ "json", 'j', NULL, 0, "One JSON object on what was recorded, on standard output", 5 },
-	{ "quiet", 'q', NULL, 0, "No summary and no remarks on standard error, but errors", 5 },
+	  "With --flight: keep at most this much, even if that is less than TIME (256M)", 4 },
+	{ "once", KEY_ONCE, NULL, 0, "With --flight: write once, to DIR, then end", 4 },
+	{ "json", 'j', NULL, 0, "Print one JSON object about the recording on standard output", 5 },
+	{ "quiet", 'q', NULL, 0, "Print only errors on standard error", 5 },
 	{ 0 },
 };
 
@@ -59,7 +59,7 @@ static const char doc[] =
 	"Record live events into a trace directory.\v"
 	"Events of the kernel are stamped and put into rings, one for each CPU, and drained into "
 	"files. What does not fit is counted, and is records-lost at its place in the trace.\n\n"
-	"Exit codes: 0 done; 1 failed; 2 wrong use; 3 done, but records were lost.\n\n"
+	"Exit codes: 0 done; 1 failed; 2 usage error; 3 done, but records were lost.\n\n"
 	"Examples:\n"
 	"  ringside record --kvm -o trace --duration 10\n"
 	"  ringside record --kvm -o trace -p 4711\n"

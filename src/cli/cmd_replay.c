@@ -13,13 +13,14 @@ static const struct verb {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } verbs[] = {
-	{ "record", replay_record, "boot a guest, and write down what was not deterministic" },
-	{ "snapshot", replay_snapshot, "keep a running guest, for recordings to begin with" },
-	{ "run", replay_run, "replay it with a program's probes, which it does not notice" },
-	{ "seek", replay_seek,
-	  "stand at a time of it, or back where a probe was last met; gdb there" },
-	{ "verify", replay_verify, "prove that a replay does what was recorded, probed or not" },
-	{ "diff", replay_diff, "say where two recordings part, and what differs there" },
+	{ "record", replay_record, "boot a guest, and record its nondeterministic input" },
+	{ "snapshot", replay_snapshot,
+	  "save the state of a running guest, for recordings to begin with" },
+	{ "run", replay_run, "replay a recording with a program's probes" },
+	{ "seek", replay_seek, "go to a time, or back to where a probe last fired; attach gdb" },
+	{ "verify", replay_verify,
+	  "prove that a replay does what was recorded, with probes or without" },
+	{ "diff", replay_diff, "find where two recordings diverge, and what differs there" },
 };
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
 

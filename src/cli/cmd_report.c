@@ -25,7 +25,7 @@ static const struct report {
 };
 #define N_REPORTS (sizeof(reports) / sizeof(reports[0]))
 
-static const char doc[] = "Sum a trace up.\v"
+static const char doc[] = "Summarize a trace.\v"
 			  "Each report has its own options: ringside report NAME --help.\n\n"
 			  "Examples:\n"
 			  "  ringside report exits trace\n"

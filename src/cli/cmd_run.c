@@ -71,43 +71,45 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ "vcpus", KEY_VCPUS, "N", 0, "vCPUs, each of which runs the function; 1", 1 },
+	{ "vcpus", KEY_VCPUS, "N", 0, "The number of vCPUs; each one runs the function (1)", 1 },
 	{ "name", KEY_NAME, "NAME", 0,
-	  "The VM's name, in its traces, and in those that `ringside record --kvm` makes of it; "
-	  "the "
-	  "guest's file",
+	  "The VM's name in its traces, and in those of `ringside record --kvm` (the guest's file)",
 	  1 },
-	{ "memory", KEY_MEMORY, "MIB", 0, "The guest's memory; what image and rings need", 1 },
-	{ "timeout", KEY_TIMEOUT, "SEC", 0, "Stop a guest that runs longer; no limit", 1 },
+	{ "memory", KEY_MEMORY, "MIB", 0, "The guest's memory (what its image and rings need)", 1 },
+	{ "timeout", KEY_TIMEOUT, "SEC", 0, "Stop a guest that runs longer than this (no limit)",
+	  1 },
 	{ "record", 'r', "DIR", 0, "Trace guest and VMM into this new directory", 2 },
 	{ "handover", KEY_HANDOVER, "doorbell|shared", 0,
 	  "How the guest's records reach the host: at exits and when a ring is full, losing none "
 	  "(doorbell, the default); or read while the guest runs, without any exit (shared)",
 	  2 },
-	{ "ring", KEY_RING, "BYTES", 0, "Each vCPU's ring; suffixes K and M; 4M", 2 },
-	{ "poll", KEY_POLL, "US", 0, "Microseconds between two looks at shared rings; 1000", 2 },
+	{ "ring", KEY_RING, "BYTES", 0, "The size of each vCPU's ring, with K or M (4M)", 2 },
+	{ "poll", KEY_POLL, "US", 0, "Poll shared rings at this interval, in microseconds (1000)",
+	  2 },
 	{ "mask", KEY_MASK, "CLASS,...", 0,
 	  "Record only these classes: span, func, vm, vcpu, call, boot, irq, log, and user0 to "
 	  "user15 for a program's own",
 	  2 },
 	{ "sbuf", KEY_SBUF, "PATH", 0,
-	  "Put what ACRN's hypervisor would trace of the run loop into the rings that `ringside "
-	  "record --sbuf PATH --create N` lends, whenever it does",
+	  "Trace the run loop as ACRN's hypervisor would, into the rings that `ringside record "
+	  "--sbuf PATH --create N` lends",
 	  2 },
 	{ "log", KEY_LOG, "PATH", 0,
-	  "Log what the run loop does into this memory, a file or shm:NAME: `ringside log PATH`",
+	  "Log what the run loop does to this memory, a file or shm:NAME, for `ringside log PATH`",
 	  3 },
 	{ "guest-log", KEY_GUEST_LOG, "PATH", 0,
-	  "The same for what the guest logs, and for its trace rings, which survive the VM there",
+	  "Keep the guest's log and its trace rings in this memory, a file or shm:NAME, where they "
+	  "survive the VM",
 	  3 },
 	{ "last", KEY_LAST, "DIR", 0,
-	  "Where to save what earlier runs left in these memories, before anything is reused; .",
+	  "Save what earlier runs left in the memories of --log and --guest-log in this directory "
+	  "(.)",
 	  3 },
 	{ "strict-clock", KEY_STRICT_CLOCK, NULL, 0,
 	  "Refuse to record where the TSC's rate is not invariant, rather than warn", 2 },
 	{ "json", 'j', NULL, 0,
-	  "One JSON object on how it went; the guest's output goes to standard error", 4 },
-	{ "quiet", 'q', NULL, 0, "No remarks on standard error, but errors", 4 },
+	  "Print one JSON object about the run; the guest's output goes to standard error", 4 },
+	{ "quiet", 'q', NULL, 0, "Print only errors on standard error", 4 },
 	{ 0 },
 };
 
@@ -117,7 +119,7 @@ static const char doc[] =
 	"A guest is a static ELF64 program made with the guest kit: see ringside/kit.h and "
 	"examples/guests. What it prints goes to standard output.\n\n"
 	"Exit codes: 0 the function returned on each vCPU; 1 the guest crashed or ran out of "
-	"time, or something failed; 2 wrong usage; 3 it returned, but records were lost.\n\n"
+	"time, or something failed; 2 usage error; 3 it returned, but records were lost.\n\n"
 	"Examples:\n"
 	"  ringside run build/examples/guests/hello\n"
 	"  ringside run --record trace --vcpus 2 build/examples/guests/primes\n"

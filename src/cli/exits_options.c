@@ -23,26 +23,26 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ "pid", 'p', "PID", 0, "Only this process, its threads added together", 1 },
-	{ "vcpu", 'v', "VCPU", 0, "With -p: only this vCPU of it", 1 },
+	{ "pid", 'p', "PID", 0, "Only this process, with all of its threads in one row", 1 },
+	{ "vcpu", 'v', "VCPU", 0, "With -p: only this vCPU", 1 },
 	{ "v", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 1 }, /* kvmexit's long form */
-	{ "alltids", 'a', NULL, 0, "With -p: each of its threads by itself", 1 },
+	{ "alltids", 'a', NULL, 0, "With -p: a row for each thread", 1 },
 	{ "tid", 't', "TID", 0, "Only this thread", 1 },
-	{ "tids", 'T', "TID,TID", 0, "Only these threads, each by itself", 1 },
+	{ "tids", 'T', "TID,TID", 0, "Only these threads, a row for each", 1 },
 	{ "vm", OPT_VM, "NAME", 0, "Only VMs whose name matches (* ? [])", 1 },
 	{ "latency", OPT_LATENCY, NULL, 0,
 	  "How long exits took, from the exit to the next entry, and where that time went", 2 },
-	{ "hist", OPT_HIST, NULL, 0, "Distributions of these times", 2 },
+	{ "hist", OPT_HIST, NULL, 0, "Histograms of the times of --latency", 2 },
 	{ "detail", OPT_DETAIL, NULL, 0,
 	  "What the exits were about: ports, addresses, MSRs, CPUID leaves, ...", 2 },
 	{ "time", OPT_TIME, NULL, 0, "Where each vCPU's time went", 2 },
 	{ "top", OPT_TOP, "N", 0, "With --detail: this many causes (20); 0: all", 2 },
-	{ "than", OPT_THAN, "TIME", 0, "Each exit that took longer than this, as in 500us or 1ms",
-	  2 },
+	{ "than", OPT_THAN, "TIME", 0,
+	  "List each exit that took longer than this, as in 500us or 1ms", 2 },
 	{ "user", OPT_USER, NULL, 0,
 	  "Returns to the VMM by KVM_EXIT_ reason instead of exits from the guest", 2 },
-	{ "json", 'j', NULL, 0, "An object of JSON", 3 },
-	{ "csv", OPT_CSV, NULL, 0, "Comma-separated values, with a head", 3 },
+	{ "json", 'j', NULL, 0, "Print one JSON object", 3 },
+	{ "csv", OPT_CSV, NULL, 0, "Print comma-separated values, with a header line", 3 },
 	{ 0 },
 };
 

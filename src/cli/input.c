@@ -14,12 +14,12 @@ enum { OPT_FREQ = 1024, OPT_XEN_LOG }; /* a verb's own keys, and its other child
 
 static const struct argp_option options[] = {
 	{ "freq", OPT_FREQ, "HZ", 0,
-	  "The TSC's frequency, as in 2.6GHz, for files that do not say it (xentrace's, ACRN's)",
+	  "The TSC frequency, as in 2.6GHz, for files that do not contain it (xentrace's, ACRN's)",
 	  3 },
-	{ "xen-log", OPT_XEN_LOG, "FILE", 0, "Take it from Xen's boot messages in this file", 3 },
+	{ "xen-log", OPT_XEN_LOG, "FILE", 0, "Read the TSC frequency from Xen's boot log FILE", 3 },
 	{ "format", 'f', "NAME", 0,
-	  "What the file is, where its first bytes do not say: trace.dat (of trace-cmd), xentrace, "
-	  "acrn, acrnlog",
+	  "The format of a file that its first bytes do not identify: trace.dat (trace-cmd's), "
+	  "xentrace, acrn, acrnlog",
 	  3 },
 	{ 0 },
 };
@@ -33,7 +33,7 @@ void rs_cli_one(const struct argp_state *state, const char *what, const char *te
 		const char **path)
 {
 	if (*path)
-		argp_error(state, "one %s, please; '%s' is the second", what, text);
+		argp_error(state, "only one %s is allowed, got '%s'", what, text);
 	*path = text;
 }
 

@@ -33,7 +33,7 @@ const char *rs_cli_path(const char *text);
 /* Adds a trace to read. Returns false if there are too many. */
 bool rs_cli_input_add(struct rs_cli_input *input, const char *path);
 
-/* Takes `text` for *path: "one trace, please" where there was one. */
+/* Takes `text` for *path. A second one is a usage error. */
 void rs_cli_one(const struct argp_state *state, const char *what, const char *text,
 		const char **path);
 

@@ -17,15 +17,15 @@ static const struct verb {
 	{ "top", cmd_top, "VMs, vCPUs, their exits and their time, live" },
 	{ "record", cmd_record, "record live events into a trace directory" },
 	{ "print", cmd_print, "show a trace as text, JSON, or a tree of spans" },
-	{ "report", cmd_report, "sum a trace up: exits, scheduling, I/O and more" },
+	{ "report", cmd_report, "summarize a trace: exits, scheduling, I/O and more" },
 	{ "script", cmd_script, "run a D program over a trace" },
-	{ "replay", cmd_replay, "record a guest once, then look at it as hard as you like" },
-	{ "log", cmd_log, "collect a hypervisor's log, and what a crash left of it" },
+	{ "replay", cmd_replay, "record a guest once, then replay it under any probes" },
+	{ "log", cmd_log, "collect a hypervisor's log, also after a crash" },
 	{ "list", cmd_list, "list probes with their typed arguments" },
 	{ "import", cmd_import, "write another tool's trace as a trace directory" },
 	{ "export", cmd_export, "write a trace in another tool's format" },
-	{ "repair", cmd_repair, "make a cut trace whole for other readers" },
-	{ "doctor", cmd_doctor, "what this machine has for each verb, and what is missing" },
+	{ "repair", cmd_repair, "repair a cut trace for other readers" },
+	{ "doctor", cmd_doctor, "check what this machine lacks for each verb" },
 };
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
@@ -52,7 +52,7 @@ static void usage(FILE *file)
 		fprintf(file, "  %-8s %s\n", verbs[i].name, verbs[i].help);
 	fputs("  help     help on a verb: ringside help VERB\n\n"
 	      "Begin with: ringside run --record DIR GUEST, then ringside print --tree DIR.\n"
-	      "Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 partial result (said why).\n",
+	      "Exit codes: 0 ok, 1 failed, 2 usage error, 3 partial result (with a message).\n",
 	      file);
 }
 

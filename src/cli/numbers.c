@@ -110,7 +110,7 @@ uint64_t rs_cli_time(const struct argp_state *state, const char *what, const cha
 	if (err)
 		argp_error(state, "%s: %s", what, rs_error_text(err));
 	if (!ns)
-		argp_error(state, "%s: more than 0, please", what);
+		argp_error(state, "%s: must be more than 0", what);
 	return ns;
 }
 

@@ -37,8 +37,8 @@ enum { CPP_FAILED = 126, CPP_ABSENT = 127 }; /* the child's exit status without 
 enum { KEY_JSON = 768 };
 
 static const struct argp_option options[] = {
-	{ "program", 'n', "PROGRAM", 0, "The program itself; may be given again, for more of it",
-	  1 },
+	{ "program", 'n', "PROGRAM", 0,
+	  "The text of the program; may be given again, for more of it", 1 },
 	{ "script", 's', "FILE", 0, "The program is in this file; - is standard input", 1 },
 	{ "option", 'x', "NAME[=VALUE]", 0, "Set an option of D; may be given again", 2 },
 	{ "cpp", 'C', NULL, 0, "Run the program through the C preprocessor, cpp, first", 4 },
@@ -65,7 +65,7 @@ static void add_cpp(struct argp_state *state, struct rs_cli_program *a, const ch
 static void check(struct argp_state *state, const struct rs_cli_program *a)
 {
 	if ((a->programs.n && a->file) || (!a->optional && !rs_cli_program_given(a)))
-		argp_error(state, "one program, please: -n 'PROGRAM' or -s FILE");
+		argp_error(state, "only one program is allowed: -n 'PROGRAM' or -s FILE");
 	if (a->cpp.n && !a->preprocess)
 		argp_error(state, "-D and -I go with -C");
 }
@@ -105,8 +105,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 const struct argp rs_cli_program_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
 
 static const struct argp_option said_options[] = {
-	{ "quiet", 'q', NULL, 0, "Only what the program itself prints, as -x quiet", 2 },
-	{ "json", KEY_JSON, NULL, 0, "JSON Lines: what each clause says, and the aggregations", 2 },
+	{ "quiet", 'q', NULL, 0, "Print only the program's own output, as -x quiet does", 2 },
+	{ "json", KEY_JSON, NULL, 0,
+	  "Print JSON Lines: the output of each clause, and the aggregations", 2 },
 	{ 0 },
 };
 

@@ -61,7 +61,7 @@ struct rs_record_kind {
 	uint32_t uses; /* RS_RECORD_BUFFER, ... */
 	bool urgent;   /* who fills its rings neither waits nor counts what it drops */
 	bool (*is_wanted)(const void *state);
-	/* Tells wrong use, and ends. Optional. */
+	/* Reports a usage error, and exits. Optional. */
 	void (*check)(const void *state, const struct argp_state *argp,
 		      const struct rs_record_common *common);
 	/* What failed has left nothing behind; the others are called after it has succeeded. */

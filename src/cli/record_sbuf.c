@@ -36,7 +36,8 @@ static const struct argp_option options[] = {
 	  "(/dev/acrn_trace_*, /dev/acrn_hvlog_*), files, shm:NAME",
 	  1 },
 	{ "keep", KEY_KEEP, NULL, 0,
-	  "With --sbuf: also what was in the rings before; else it is skipped", 3 },
+	  "With --sbuf: also read what the rings hold at the start, which is skipped otherwise",
+	  3 },
 	{ "create", KEY_CREATE, "N", 0,
 	  "With --sbuf PATH: make N rings, PATH.0 and so on, and lend them to the programs that "
 	  "ask "

@@ -24,8 +24,8 @@ enum { KEY_XEN = 1024, KEY_CLASSES };
 static const struct argp_option options[] = {
 	{ "xen", KEY_XEN, NULL, 0, "The trace of the Xen that this dom0 runs on", 1 },
 	{ "classes", KEY_CLASSES, "LIST", 0,
-	  "With --xen: only these classes of events, as in sched,hvm, or a mask, as in 0x8f000; "
-	  "all",
+	  "With --xen: only these classes of events, as in sched,hvm, or a mask, as in 0x8f000 "
+	  "(all)",
 	  3 },
 	{ 0 },
 };

@@ -28,11 +28,11 @@ struct diff_arguments {
 enum { KEY_LOGS = 256, KEY_BINARY };
 
 static const struct argp_option options[] = {
-	{ "logs", KEY_LOGS, NULL, 0, "Compare what was written down; do not replay", 1 },
+	{ "logs", KEY_LOGS, NULL, 0, "Compare the logs; do not replay", 1 },
 	{ "binary", KEY_BINARY, "PROGRAM[@0xBASE]", 0,
 	  "Name the function where they part: of this program of the guest's, or its vmlinux", 1 },
-	{ "json", 'j', NULL, 0, "One JSON object, on standard output", 2 },
-	{ "quiet", 'q', NULL, 0, "No progress on standard error", 2 },
+	{ "json", 'j', NULL, 0, "Print one JSON object on standard output", 2 },
+	{ "quiet", 'q', NULL, 0, "Print no progress on standard error", 2 },
 	{ 0 },
 };
 
@@ -44,7 +44,7 @@ static const char doc[] =
 	"all registers, all RAM and the console are the same is found by halves, from snapshots; "
 	"and what differs after it is shown.\n\n"
 	"Two recordings of one guest part soon: no clock says the same twice.\n\n"
-	"Exit codes: 0 the same; 1 they part, or failed; 2 wrong use; 3 one is not what was "
+	"Exit codes: 0 the same; 1 they part, or failed; 2 usage error; 3 one is not what was "
 	"recorded.\n\n"
 	"Examples:\n"
 	"  ringside replay diff good bad\n"
@@ -70,7 +70,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case ARGP_KEY_ARG:
 		if (a->directories[1])
-			argp_error(state, "two recordings, please");
+			argp_error(state, "expected two recordings");
 		a->directories[a->directories[0] ? 1 : 0] = text;
 		break;
 	case ARGP_KEY_END:

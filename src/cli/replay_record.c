@@ -45,12 +45,12 @@ enum { KEY_TIME = 256, KEY_SIZE, KEY_SNAPSHOT };
 
 static const struct argp_option options[] = {
 	{ "snapshot", KEY_SNAPSHOT, "SNAP", 0,
-	  "Begin with this running guest, of ringside replay snapshot", 2 },
+	  "Begin with the running guest that `ringside replay snapshot` saved", 2 },
 	{ "time", KEY_TIME, "TIME", 0, "End after this much of the guest's time", 3 },
 	{ "max-time", 0, NULL, OPTION_ALIAS, NULL, 3 },
-	{ "size", KEY_SIZE, "SIZE", 0, "End when the log has this size; suffixes K, M and G", 3 },
+	{ "size", KEY_SIZE, "SIZE", 0, "End when the log reaches this size, with K, M or G", 3 },
 	{ "max-size", 0, NULL, OPTION_ALIAS, NULL, 3 },
-	{ "json", 'j', NULL, 0, "One JSON object on what was recorded, on standard output", 4 },
+	{ "json", 'j', NULL, 0, "Print one JSON object about the recording on standard output", 4 },
 	{ 0 },
 };
 

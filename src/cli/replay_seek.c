@@ -50,8 +50,8 @@ static const struct argp_option options[] = {
 	  2 },
 	{ "binary", KEY_BINARY, "PROGRAM[@0xBASE]", 0,
 	  "Name the function: of this program of the guest's, or its vmlinux", 2 },
-	{ "json", 'j', NULL, 0, "One JSON object, on standard output", 3 },
-	{ "quiet", 'q', NULL, 0, "No progress on standard error", 3 },
+	{ "json", 'j', NULL, 0, "Print one JSON object on standard output", 3 },
+	{ "quiet", 'q', NULL, 0, "Print no progress on standard error", 3 },
 	{ 0 },
 };
 
@@ -61,7 +61,7 @@ static const char doc[] =
 	"after the instruction that accessed it. Instruction, time and registers are told. With "
 	"--gdb a debugger may have the machine then, which steps, goes on and goes back "
 	"(reverse-stepi, reverse-continue) through the recording; when it goes, all ends.\n\n"
-	"Exit codes: 0 it is there; 1 the probe was not met before, or failed; 2 wrong use.\n\n"
+	"Exit codes: 0 it is there; 1 the probe was not met before, or failed; 2 usage error.\n\n"
 	"Examples:\n"
 	"  ringside replay seek --to 1.5s rec\n"
 	"  ringside replay seek --back guest:mem:0x4a7340:write --binary program rec\n"
@@ -93,7 +93,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case ARGP_KEY_ARG:
 		if (a->directory)
-			argp_error(state, "one recording, please");
+			argp_error(state, "only one recording is allowed");
 		a->directory = text;
 		break;
 	case ARGP_KEY_NO_ARGS:

@@ -44,8 +44,10 @@ struct snapshot {
 enum { KEY_TIME = 256, KEY_WHEN };
 
 static const struct argp_option options[] = {
-	{ "when", KEY_WHEN, "TEXT", 0, "Take it when this is on the guest's console", 3 },
-	{ "time", KEY_TIME, "TIME", 0, "Take it at this time of the guest's clock, in seconds", 3 },
+	{ "when", KEY_WHEN, "TEXT", 0, "Take the snapshot when this text is on the guest's console",
+	  3 },
+	{ "time", KEY_TIME, "TIME", 0,
+	  "Take the snapshot at this time of the guest's clock, in seconds", 3 },
 	{ 0 },
 };
 

@@ -59,18 +59,19 @@ struct verify_arguments {
 enum { KEY_POINTS = 256, KEY_SAMPLES, KEY_BYTES, KEY_FROM, KEY_TO };
 
 static const struct argp_option options[] = {
-	{ "points", KEY_POINTS, "N", 0, "Compare states at so many instructions; 8", 1 },
+	{ "points", KEY_POINTS, "N", 0, "Compare states at this many instructions (8)", 1 },
 	{ "samples", KEY_SAMPLES, "N", 0,
 	  "Stop the second replay so often, and read registers, stack and memory; 1000, or none "
 	  "with a program",
 	  1 },
-	{ "bytes", KEY_BYTES, "SIZE", 0, "Memory to read at each; suffixes K and M; 4K", 1 },
+	{ "bytes", KEY_BYTES, "SIZE", 0,
+	  "With --samples: read this much memory at each, with K or M (4K)", 1 },
 	{ "from", KEY_FROM, "TIME", 0, "Compare and sample from this time of the guest's on", 2 },
 	{ "to", KEY_TO, "TIME", 0, "End there; the end of the recording", 2 },
 	{ "jobs", 'J', "N", 0,
 	  "Replay N segments side by side when looked at, each from a snapshot; 1", 2 },
-	{ "json", 'j', NULL, 0, "One JSON object, on standard output", 3 },
-	{ "quiet", 'q', NULL, 0, "No progress on standard error", 3 },
+	{ "json", 'j', NULL, 0, "Print one JSON object on standard output", 3 },
+	{ "quiet", 'q', NULL, 0, "Print no progress on standard error", 3 },
 	{ 0 },
 };
 
@@ -84,7 +85,7 @@ static const char doc[] =
 	"recording's "
 	"machine is booted besides, and the same probes stop it while it runs: how far its clock "
 	"comes behind by that is shown beside.\n\n"
-	"Exit codes: 0 the same; 1 not, or failed; 2 wrong use.\n\n"
+	"Exit codes: 0 the same; 1 not, or failed; 2 usage error.\n\n"
 	"Example:\n"
 	"  ringside replay verify rec --samples 10000 --bytes 1M\n"
 	"  ringside replay verify rec --from 2s --to 3s --jobs 2\n"
@@ -134,7 +135,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		if (!a->directory)
 			a->directory = text;
 		else if (!rs_cli_program_given(&a->program))
-			argp_error(state, "one recording, please");
+			argp_error(state, "only one recording is allowed");
 		else
 			rs_cli_word_add(state, &a->program.args, text);
 		break;

@@ -20,17 +20,18 @@ enum { OPT_FROM = 256, OPT_TO, OPT_INTERVAL, OPT_BY };
 
 static const struct argp_option options[] = {
 	{ "from", OPT_FROM, "SEC", 0,
-	  "Only from this time on, in seconds from the trace's start: what was before is not known",
+	  "Only events from this time on, in seconds from the trace's start; the state at that "
+	  "time is unknown",
 	  1 },
-	{ "to", OPT_TO, "SEC", 0, "Only before this time", 1 },
+	{ "to", OPT_TO, "SEC", 0, "Only events before this time", 1 },
 	{ "interval", OPT_INTERVAL, "SEC", 0,
-	  "Of Xen: a report of each interval of so many seconds, one after the other", 1 },
+	  "Xen: print a report for every interval of this length", 1 },
 	{ "by", OPT_BY, "KEY,...", 0,
 	  "The table that traces of all kinds have: of each cpu, vm or vcpu by itself; 'reason': "
 	  "of "
 	  "all together",
 	  1 },
-	{ "quiet", 'q', NULL, 0, "No remarks on standard error, but errors and losses", 4 },
+	{ "quiet", 'q', NULL, 0, "Print only errors and losses on standard error", 4 },
 	{ 0 },
 };
 
@@ -44,7 +45,7 @@ static const char doc[] =
 	"TRACE is a trace directory, or a file that import knows; several are one, on one "
 	"timeline. Instead of it, --xen is the Xen "
 	"that this dom0 runs on, with the options of report sched.\n\n"
-	"Exit codes: 0 done; 1 failed, or times that do not add up; 2 wrong use; 3 done, but "
+	"Exit codes: 0 done; 1 failed, or times that do not add up; 2 usage error; 3 done, but "
 	"records were lost or the trace is damaged.\n\n"
 	"Examples:\n"
 	"  ringside report exits trace\n"

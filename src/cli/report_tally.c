@@ -21,17 +21,18 @@ enum { OPT_FROM = 256, OPT_TO, OPT_CSV, OPT_BY, OPT_CPUS, OPT_INTERVAL };
 
 static const struct argp_option options[] = {
 	{ "from", OPT_FROM, "SEC", 0,
-	  "Only from this time on, in seconds from the trace's start: what was before is not known",
+	  "Only events from this time on, in seconds from the trace's start; the state at that "
+	  "time is unknown",
 	  1 },
-	{ "to", OPT_TO, "SEC", 0, "Only before this time", 1 },
+	{ "to", OPT_TO, "SEC", 0, "Only events before this time", 1 },
 	{ "interval", OPT_INTERVAL, "SEC", 0,
-	  "Of Xen's own table of interrupts: a report of each interval of so many seconds", 1 },
+	  "Xen's own table of interrupts: print a report for every interval of this length", 1 },
 	{ "cpus", OPT_CPUS, "LIST", 0, "Only what these host CPUs saw, as in 0-3,7", 1 },
 	{ "by", OPT_BY, "KEY,...", 0,
 	  "Rows of each cpu, vm or vcpu by itself; else those of all are together", 1 },
-	{ "json", 'j', NULL, 0, "One object of JSON", 2 },
-	{ "csv", OPT_CSV, NULL, 0, "Comma-separated values, with a head", 2 },
-	{ "quiet", 'q', NULL, 0, "No remarks on standard error, but errors and losses", 4 },
+	{ "json", 'j', NULL, 0, "Print one JSON object", 2 },
+	{ "csv", OPT_CSV, NULL, 0, "Print comma-separated values, with a header line", 2 },
+	{ "quiet", 'q', NULL, 0, "Print only errors and losses on standard error", 4 },
 	{ 0 },
 };
 
@@ -45,7 +46,8 @@ static const char doc[] =
 	"interrupts, instead of TRACE, --xen is the Xen that this dom0 runs on, with the options "
 	"of "
 	"report sched.\n\n"
-	"Exit codes: 0 done; 1 failed; 2 wrong use; 3 done, but records were lost or the trace is "
+	"Exit codes: 0 done; 1 failed; 2 usage error; 3 done, but records were lost or the trace "
+	"is "
 	"damaged.\n\n"
 	"Examples:\n"
 	"  ringside report cpu --freq 1881600000 acrntrace/20261121-101112\n"

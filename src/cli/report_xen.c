@@ -23,23 +23,26 @@ enum { OPT_FROM = 256, OPT_TO, OPT_CSV, OPT_INTERVAL, OPT_DURATION };
 
 static const struct argp_option options[] = {
 	{ "from", OPT_FROM, "SEC", 0,
-	  "Only from this time on, in seconds from the trace's start: what was before is not known",
+	  "Only events from this time on, in seconds from the trace's start; the state at that "
+	  "time is unknown",
 	  1 },
-	{ "to", OPT_TO, "SEC", 0, "Only before this time", 1 },
-	{ "interval", OPT_INTERVAL, "SEC", 0,
-	  "A report of each interval of so many seconds, one after the other", 1 },
-	{ "duration", OPT_DURATION, "SEC", 0, "With --xen: for this long; until Ctrl-C", 5 },
-	{ "json", 'j', NULL, 0, "One object of JSON; with --interval a line for each", 2 },
-	{ "csv", OPT_CSV, NULL, 0, "Tables of CSV, each below a head", 2 },
-	{ "quiet", 'q', NULL, 0, "No remarks on standard error, but errors and losses", 4 },
+	{ "to", OPT_TO, "SEC", 0, "Only events before this time", 1 },
+	{ "interval", OPT_INTERVAL, "SEC", 0, "Print a report for every interval of this length",
+	  1 },
+	{ "duration", OPT_DURATION, "SEC", 0, "With --xen: stop after this time (until Ctrl-C)",
+	  5 },
+	{ "json", 'j', NULL, 0, "Print one JSON object; with --interval, one line for each", 2 },
+	{ "csv", OPT_CSV, NULL, 0,
+	  "Print tables of comma-separated values, each with a header line", 2 },
+	{ "quiet", 'q', NULL, 0, "Print only errors and losses on standard error", 4 },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Sum a Xen trace up.\v"
+	"Summarize a Xen trace.\v"
 	"TRACE is a file of xentrace, or a pipe with one, as /dev/stdin; or a trace directory with "
 	"Xen's events, recorded or imported. Several are one, on one timeline.\n\n"
-	"Exit codes: 0 done; 1 failed, or times that do not add up; 2 wrong use; 3 done, but "
+	"Exit codes: 0 done; 1 failed, or times that do not add up; 2 usage error; 3 done, but "
 	"records were lost or the trace is damaged.\n\n"
 	"Examples:\n"
 	"  ringside report volume --interval 0.1 --csv xen.trace\n"

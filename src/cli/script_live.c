@@ -32,8 +32,9 @@ static const struct argp_option options[] = {
 	  "'block:*'; "
 	  "may be given again, and beside --kvm",
 	  3 },
-	{ "duration", KEY_DURATION, "SEC", 0, "Live: stop after this long; until Ctrl-C", 3 },
-	{ "buffer", KEY_BUFFER, "SIZE", 0, "Live: each CPU's ring; suffixes K and M; 1M", 3 },
+	{ "duration", KEY_DURATION, "SEC", 0, "Live: stop after this time (until Ctrl-C)", 3 },
+	{ "buffer", KEY_BUFFER, "SIZE", 0, "Live: the size of each CPU's ring, with K or M (1M)",
+	  3 },
 	{ "tee", KEY_TEE, "DIR", 0,
 	  "Live: keep what the program saw in a trace directory, on which it says the same again",
 	  3 },

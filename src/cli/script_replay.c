@@ -22,7 +22,8 @@ enum { KEY_NO_JITTER = 896, KEY_SEED, KEY_BINARY, KEY_FROM, KEY_TO, KEY_LIVE, KE
 static const struct argp_option probes[] = {
 	{ "no-jitter", KEY_NO_JITTER, NULL, 0,
 	  "In a replay: timers at the end of each period, not at a pseudo-random place in it", 3 },
-	{ "seed", KEY_SEED, "N", 0, "In a replay: another set of such places; 0", 3 },
+	{ "seed", KEY_SEED, "N", 0,
+	  "In a replay: the seed of the pseudo-random places of timers (0)", 3 },
 	{ "no-fast", KEY_NO_FAST, NULL, 0,
 	  "In a replay: stop it through QEMU's GDB channel alone, which is slower", 3 },
 	{ "binary", KEY_BINARY, "PROGRAM[@0xBASE]", 0,
@@ -53,7 +54,7 @@ static error_t parse_probes(int key, char *text, struct argp_state *state)
 		break;
 	case KEY_BINARY:
 		if (replay->binary)
-			argp_error(state, "one --binary, please");
+			argp_error(state, "only one --binary is allowed");
 		replay->binary = text;
 		break;
 	case KEY_LIVE:

@@ -28,7 +28,8 @@ static const struct argp_option options[] = {
 	  "ask for rings at PATH, until the end",
 	  3 },
 	{ "keep", KEY_KEEP, NULL, 0,
-	  "With --sbuf: also what was in the rings before; else it is skipped", 3 },
+	  "With --sbuf: also read what the rings hold at the start, which is skipped otherwise",
+	  3 },
 	{ 0 },
 };
 

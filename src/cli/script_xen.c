@@ -12,7 +12,7 @@ enum { KEY_XEN = 576, KEY_CLASSES };
 static const struct argp_option options[] = {
 	{ "xen", KEY_XEN, NULL, 0, "Run it live, on the Xen that this dom0 runs on", 3 },
 	{ "classes", KEY_CLASSES, "LIST", 0,
-	  "With --xen: only these classes of events, as in sched,hvm; all", 3 },
+	  "With --xen: only these classes of events, as in sched,hvm (all)", 3 },
 	{ 0 },
 };
 

@@ -17,13 +17,16 @@ enum { KEY_XEN = 1536, KEY_CLASSES, KEY_CPUS, KEY_BUFFER, KEY_POLL };
 static const struct argp_option options[] = {
 	{ "xen", KEY_XEN, NULL, 0, "Instead of TRACE: the Xen that this dom0 runs on, live", 5 },
 	{ "classes", KEY_CLASSES, "LIST", 0,
-	  "With --xen: only these classes of events, as in sched,hvm; all", 5 },
+	  "With --xen: only these classes of events, as in sched,hvm (all)", 5 },
 	{ "cpus", KEY_CPUS, "LIST", 0,
-	  "With --xen: only these physical CPUs, as in 0-3,7; Xen keeps to them afterwards", 5 },
+	  "With --xen: only these physical CPUs, as in 0-3,7; Xen keeps this setting afterwards",
+	  5 },
 	{ "buffer", KEY_BUFFER, "SIZE", 0,
-	  "With --xen: Xen's buffer of each CPU, if it has none yet; suffixes K and M; 256K", 5 },
+	  "With --xen: the size of Xen's buffer of each CPU, if it has none yet, with K or M "
+	  "(256K)",
+	  5 },
 	{ "poll", KEY_POLL, "MS", 0,
-	  "With --xen: between two looks at the buffers, at least 10; 100", 5 },
+	  "With --xen: poll the buffers at this interval, at least 10 (100)", 5 },
 	{ 0 },
 };
 

@@ -244,7 +244,7 @@ static void scan(struct rs_drain *drain, uint8_t *run, uint32_t n, bool whole_ru
 	s->last_tsc = last;
 }
 
-/* Learns; whether the slot's id is known now. */
+/* Refreshes the schema. Returns whether the slot's id is known now. */
 static bool learnt(struct rs_drain *drain, const struct rs_slot *slot)
 {
 	return may_learn(drain, slot) &&

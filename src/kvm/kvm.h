@@ -76,8 +76,8 @@ struct rs_kvm_exit {
  * What an exit was about; key and its meaning are the kind's. Every cause counts once: of MMIO the
  * reads that were answered and the writes, of interrupts those that are not put in again. An
  * exit's cost goes to the last cause before its entry (a fault on a page turns out to be MMIO),
- * never to an interrupt: that is injected whatever the exit was for. SVM tells of a cause that it
- * deals with at once before it tells of the exit: after the entry, but the next exit's.
+ * never to an interrupt: that is injected whatever the exit was for. On SVM fastpath exits,
+ * the cause tracepoint fires before kvm_exit: after the entry, and it belongs to the next exit.
  */
 enum rs_cause_kind {
 	RS_CAUSE_NONE,

@@ -255,9 +255,9 @@ uint32_t rs_kvm_checks(struct rs_kvm_check *checks, uint32_t max)
 		if (!missing) {
 			check->missing[0] = '\0';
 		} else if (before) {
-			snprintf(check->missing, sizeof(check->missing), "can't be told without %s",
+			snprintf(check->missing, sizeof(check->missing), "cannot check without %s",
 				 before);
-			check->remedy = "see to that first";
+			check->remedy = "provide that first";
 		} else if (missing != check->missing) {
 			snprintf(check->missing, sizeof(check->missing), "%s", missing);
 		}

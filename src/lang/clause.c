@@ -95,7 +95,8 @@ static struct node *statements(struct parser *p)
 			continue;
 		if (at_loop(p)) {
 			FAIL(p, peek(p)->at, "D_SYNTAX",
-			     "D has no '%s': a clause must come to its end", peek(p)->text);
+			     "D has no '%s', and no loops: every clause must terminate",
+			     peek(p)->text);
 			break;
 		}
 		if (peek(p)->kind == T_NAME && !strcmp(peek(p)->text, "if")) {

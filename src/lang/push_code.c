@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The machine's instructions as BPF. What is on the machine's stack at depth n is in a register of
- * its own, or in the frame beyond that; so code that the machine's verifier accepts has everything
- * in the same place wherever ways meet. Numbers that are known stay unwritten until they must be
- * somewhere; strings are there only as far as they are known.
+ * its own, or in the frame beyond that; so the stack layout is identical
+ * at every control-flow join of code that the machine's verifier accepts. A known number is written
+ * only where a register must hold it; strings are supported only if they are constants.
  *
  *	r1 record   r2 id   r6 r7 r8 r5 the stack   r0 r9 r3 r4 for the moment
  *	frame: r3 r4 as they came, then the rest of the stack

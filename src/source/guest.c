@@ -427,7 +427,7 @@ struct rs_error *rs_host_guest_take(struct rs_host_guest *guest, const struct rs
 	return err;
 }
 
-/* Rings that are found are nobody's business, or are asked for: see vcpu_drain(). */
+/* No-op: vcpu_drain() polls for rings. */
 static struct rs_error *source_found(void *ctx, uint32_t vcpu, struct rs_drain *drain,
 				     const struct rs_stream *stream, struct rs_schema *schema)
 {
