@@ -13,10 +13,16 @@
 #include "source/xen_events.h"
 #include "source/xen_volume.h"
 #include "source/xentrace_file.h"
+#include "source/xentrace_frequency.h"
 
 #define FREQ_ASSUMED UINT64_C(2400000000) /* as xenalyze does */
 #define SKEW_NS_MAX  1000000000		  /* a greater one is not believed */
 #define LOG_MAX	     (64u << 20)	  /* bytes of Xen's log that are looked at */
+/* Read ahead of what is taken from a file, which makes the order of windows that are not xentrace's
+ * own right too; not more, so that what was read and checked is still in a cache then. */
+#define AHEAD_FILE (1u << 20)
+/* Of a beginning that the frequency is looked for in; twice as much where it is not known well. */
+#define FREQUENCY_BYTES (16u << 10)
 
 struct xentrace {
 	struct rs_foreign foreign;
@@ -164,59 +170,113 @@ static struct rs_error *log_frequency(const char *path, uint64_t *freq_hz)
 			       path);
 }
 
-static struct rs_error *clock_make(struct xentrace *x, const struct rs_foreign_options *options,
-				   const struct rs_xen_survey *survey)
+/* What run times say beside a frequency that was given. */
+static void question(struct xentrace *x, const struct rs_xen_frequency *found, const char *from)
 {
-	struct rs_clock *clock = &x->foreign.clock;
-	const char *from = "option";
-	struct rs_error *err;
+	uint64_t hz = x->foreign.clock.freq_hz;
 
-	*clock = (struct rs_clock){ .name = "tsc", .freq_hz = options->freq_hz, .invariant = true };
-	if (!clock->freq_hz && options->xen_log) {
-		err = log_frequency(options->xen_log, &clock->freq_hz);
-		if (err)
-			return err;
-		from = "xen log";
-	}
-	if (!clock->freq_hz && survey->freq_hz) {
-		clock->freq_hz = survey->freq_hz;
-		from = "run times";
+	if (rs_xen_frequency_contradicts(found, hz))
 		rs_xen_events_remark(
 			&x->events,
-			"the TSC's frequency is not in the file: %.3f MHz, estimated from %u run "
-			"times; --freq or --xen-log tells it",
-			(double)clock->freq_hz / 1e6, survey->freq_runs);
-	}
-	x->events.freq_known = clock->freq_hz != 0;
-	if (!clock->freq_hz) {
-		clock->freq_hz = FREQ_ASSUMED;
-		from = "assumed";
+			"the TSC's frequency, %.3f MHz by %s, contradicts the trace: %u run times "
+			"say %.3f MHz within %.2g %%; all times are by %s",
+			(double)hz / 1e6, from, found->runs, (double)found->hz / 1e6,
+			found->error * 100, from);
+}
+
+static void frequency_remark(struct xentrace *x, const struct rs_xen_frequency *found)
+{
+	if (found->hz)
+		rs_xen_events_remark(&x->events,
+				     "the TSC's frequency is not in the file: %.3f MHz within %.2g "
+				     "%%, estimated "
+				     "from %u run times; --freq or --xen-log tells it",
+				     (double)found->hz / 1e6, found->error * 100, found->runs);
+	else
 		rs_xen_events_remark(
 			&x->events,
 			"the TSC's frequency is not in the file, nor anything to tell it by: "
 			"times are for %.0f MHz; give --freq or --xen-log",
-			(double)clock->freq_hz / 1e6);
+			(double)FREQ_ASSUMED / 1e6);
+}
+
+/* As it is given, else as run times say, with their bound, else as xenalyze does. */
+static struct rs_error *clock_make(struct xentrace *x, const struct rs_foreign_options *options,
+				   const struct rs_xen_frequency *found)
+{
+	struct rs_clock *clock = &x->foreign.clock;
+	struct rs_error *err;
+
+	*clock = (struct rs_clock){
+		.name = "tsc", .freq_hz = options->freq_hz, .freq_from = "option", .invariant = true
+	};
+	if (!clock->freq_hz && options->xen_log) {
+		err = log_frequency(options->xen_log, &clock->freq_hz);
+		if (err)
+			return err;
+		snprintf(clock->freq_from, sizeof(clock->freq_from), "xen log");
 	}
-	snprintf(clock->freq_from, sizeof(clock->freq_from), "%s", from);
+	x->events.freq_known = clock->freq_hz || found->hz;
+	if (clock->freq_hz) {
+		question(x, found, options->freq_hz ? "--freq" : "--xen-log");
+	} else {
+		frequency_remark(x, found);
+		clock->freq_hz = found->hz ? found->hz : FREQ_ASSUMED;
+		snprintf(clock->freq_from, sizeof(clock->freq_from),
+			 found->hz ? "run times, within %.2g %%" : "assumed", found->error * 100);
+	}
 	if (x->file.of.n_heap)
 		clock->origin = x->file.of.heap[0]->next_tsc;
 	return rs_clock_init(clock);
 }
 
+/* Reads so many bytes ahead, or to the end. */
+static struct rs_error *read_ahead(struct xentrace *x, size_t bytes)
+{
+	struct rs_error *err = NULL;
+	bool enough = false;
+
+	x->file.ahead = bytes;
+	while (!enough && !err)
+		err = rs_xen_file_fill(&x->file, &enough);
+	return err;
+}
+
+/*
+ * Reads the beginning until it says the frequency well, by the same steps of a file and of a pipe.
+ * Of a pipe whose frequency is given nothing is waited for.
+ */
+static struct rs_error *frequency_find(struct xentrace *x, bool given,
+				       struct rs_xen_frequency *frequency)
+{
+	size_t bytes = given && !x->file.regular ? 0 : FREQUENCY_BYTES;
+	struct rs_error *err;
+
+	for (;; bytes *= 2) {
+		err = read_ahead(x, bytes);
+		if (!err)
+			err = rs_xen_frequency_find(&x->file.of, frequency);
+		if (err || !bytes || bytes >= RS_XEN_SURVEY_BYTES || x->file.of.ended ||
+		    frequency->error <= RS_XEN_FREQUENCY_GOOD)
+			return err;
+	}
+}
+
 /* Reads the beginning, and what it says of the whole. */
 static struct rs_error *survey(struct xentrace *x, const struct rs_foreign_options *options)
 {
+	struct rs_xen_frequency frequency;
 	struct rs_xen_survey found;
 	struct rs_error *err;
-	bool enough = false;
 	uint64_t skew_max =
 		(options->freq_hz ? options->freq_hz : FREQ_ASSUMED) / 1000000000 * SKEW_NS_MAX;
 
-	while (!enough) {
-		err = rs_xen_file_fill(&x->file, &enough);
-		if (err)
-			return err;
-	}
+	err = frequency_find(x, options->freq_hz || options->xen_log, &frequency);
+	if (!err && x->file.regular)
+		err = read_ahead(x, RS_XEN_SURVEY_BYTES);
+	if (err)
+		return err;
+	x->file.ahead = x->file.regular ? AHEAD_FILE : 0;
 	if (!x->file.windows) {
 		err = x->file.error;
 		x->file.error = NULL;
@@ -231,7 +291,7 @@ static struct rs_error *survey(struct xentrace *x, const struct rs_foreign_optio
 		rs_xen_records_correct(&x->file.of, found.skews);
 	x->events.decoder.isa = found.isa;
 	x->events.any_exit = found.any_exit;
-	err = clock_make(x, options, &found);
+	err = clock_make(x, options, &frequency);
 	x->events.decoder.clock = x->foreign.clock;
 	if (!err)
 		rs_xen_events_tell_skew(&x->events, &found);

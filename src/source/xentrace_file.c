@@ -13,12 +13,6 @@
 #define WINDOW_MAX   (1u << 30)	  /* more than Xen's buffers can have */
 #define HEAD_BYTES   12u	  /* of a window */
 #define HEAD_WORD    (RS_XEN_CPU_CHANGE | 2u << 28)
-/* Read ahead of what is taken: from files as a rule, which makes the order of windows that are
- * not xentrace's own right too. At first, what a survey is made of; then less, so that what was
- * read and checked is still in a cache when it is taken. */
-#define AHEAD_SURVEY (4u << 20)
-#define AHEAD_FILE   (1u << 20)
-
 static uint32_t word_at(const uint8_t *at)
 {
 	uint32_t word;
@@ -193,9 +187,7 @@ static bool piece_read(struct rs_xen_file *f, struct rs_error **err)
 
 static bool is_ready(const struct rs_xen_file *f)
 {
-	if (f->of.held < f->ahead && f->regular)
-		return false;
-	return rs_xen_records_ready(&f->of);
+	return f->of.held >= f->ahead && rs_xen_records_ready(&f->of);
 }
 
 struct rs_error *rs_xen_file_fill(struct rs_xen_file *f, bool *enough)
@@ -212,7 +204,6 @@ struct rs_error *rs_xen_file_fill(struct rs_xen_file *f, bool *enough)
 			return NULL;
 		}
 	}
-	f->ahead = AHEAD_FILE;
 	*enough = true;
 	return NULL;
 }
@@ -225,7 +216,7 @@ struct rs_error *rs_xen_file_init(struct rs_xen_file *f, int fd, const char *pat
 {
 	struct stat st;
 
-	*f = (struct rs_xen_file){ .fd = fd, .path = strdup(path), .ahead = AHEAD_SURVEY };
+	*f = (struct rs_xen_file){ .fd = fd, .path = strdup(path), .ahead = RS_XEN_SURVEY_BYTES };
 	f->buffer = malloc(BUFFER_BYTES);
 	if (!f->buffer || !f->path) {
 		rs_xen_file_deinit(f);

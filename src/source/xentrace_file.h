@@ -12,11 +12,13 @@
 
 #include "source/xen_records.h"
 
+#define RS_XEN_SURVEY_BYTES (4u << 20) /* of a trace's beginning, what a survey is made of */
+
 struct rs_xen_file {
 	char *path;
 	int fd;
 	bool regular;
-	size_t ahead;	 /* of a regular one: bytes that are read before any is taken */
+	size_t ahead;	 /* bytes that are read before any is taken; the caller sets it */
 	uint8_t *buffer; /* what was read of the file and not put into blocks */
 	size_t buffer_at, buffer_end;
 	uint64_t offset; /* in the file, of buffer_at */

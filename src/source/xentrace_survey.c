@@ -9,12 +9,8 @@
 #define ITEMS_ROOM 256u /* at first; twice as many when they are full */
 #define CPUS_MAX   256u /* beyond, skew is not looked for */
 #define PASSES	   16u	/* how far out of order a vCPU's changes are found again */
-/* A run so long may be of more than 4.29 s, which 32 bits of ns do not hold: at 5 GHz it is not. */
-#define RUN_CYCLES_MAX UINT64_C(2000000000)
-#define RUN_DELAY_NS   100000  /* until a run is traced */
-#define RUNS_NS_MIN    1000000 /* of less nothing can be said */
-#define NONE	       INT64_MIN
-#define RUNNING	       0 /* RUNSTATE_running */
+#define NONE	   INT64_MIN
+#define RUNNING	   0 /* RUNSTATE_running */
 
 /* A change of runstate. */
 struct item {
@@ -24,80 +20,31 @@ struct item {
 	uint8_t old, new;
 };
 
-/* Runs one after the other on a CPU, by the TSC and by Xen. */
-struct runs {
-	uint64_t cycles, ns;
-	uint32_t n;
-};
-
 struct making {
 	struct rs_xen_survey *survey;
 	struct item *items;
-	struct runs *runs; /* the last is being added to */
-	uint32_t n, n_runs;
-	uint32_t room, runs_room;
+	uint32_t n, room;
 	bool no_memory;
-	/* Where Xen last told on this CPU how long its vCPU had run. */
-	uint32_t told_pcpu, told_ns;
-	uint64_t told_tsc; /* 0: it has not, or records were lost since */
 };
 
-/* Makes room in *list for one more than n of `bytes` each, ITEMS_MAX at most. Returns whether. */
-static bool room_make(struct making *m, void *list, uint32_t n, uint32_t *room, size_t bytes)
+/* Keeps a change of runstate, ITEMS_MAX at most. */
+static void item_add(struct making *m, const struct item *item)
 {
-	void *at;
-	uint32_t want = *room ? *room * 2 : ITEMS_ROOM;
+	struct item *more;
+	uint32_t room;
 
-	if (n < *room)
-		return true;
-	if (n == ITEMS_MAX)
-		return false;
-	memcpy(&at, list, sizeof(at)); /* of whatever type */
-	at = reallocarray(at, want, bytes);
-	if (!at) {
-		m->no_memory = true;
-		return false;
+	if (m->n == m->room && m->room < ITEMS_MAX) {
+		room = m->room ? m->room * 2 : ITEMS_ROOM;
+		more = reallocarray(m->items, room, sizeof(*more));
+		if (!more) {
+			m->no_memory = true;
+			return;
+		}
+		m->items = more;
+		m->room = room;
 	}
-	memcpy(list, &at, sizeof(at));
-	*room = want;
-	return true;
-}
-
-/* Runs that are to be added together: the small delays until each is traced add up to nothing, for
- * one run ends where the next begins. */
-static void runs_break(struct making *m)
-{
-	m->told_tsc = 0;
-	if (m->runs[m->n_runs].n &&
-	    room_make(m, &m->runs, m->n_runs + 1, &m->runs_room, sizeof(*m->runs)))
-		m->n_runs++;
-	m->runs[m->n_runs] = (struct runs){ 0 };
-}
-
-/* Whether so many cycles can be so many ns: 100 MHz to 10 GHz, and short ones whatever. */
-static bool can_be(uint64_t cycles, uint32_t ns)
-{
-	return cycles <= RUN_CYCLES_MAX && cycles >= ns / 10 && cycles / 10 <= ns + RUN_DELAY_NS;
-}
-
-/* After a switch (ends) the next vCPU's run begins. */
-static void see_run(struct making *m, uint32_t run_ns, bool ends, uint64_t tsc, uint32_t pcpu)
-{
-	uint64_t cycles = tsc - m->told_tsc;
-	uint32_t ns = run_ns - m->told_ns;
-	struct runs *runs;
-
-	if (m->told_tsc && (m->told_pcpu != pcpu || !can_be(cycles, ns)))
-		runs_break(m);
-	runs = &m->runs[m->n_runs];
-	if (m->told_tsc) {
-		runs->cycles += cycles;
-		runs->ns += ns;
-		runs->n++;
-	}
-	m->told_pcpu = pcpu;
-	m->told_tsc = tsc;
-	m->told_ns = ends ? 0 : run_ns;
+	if (m->n < m->room)
+		m->items[m->n++] = *item;
 }
 
 static void see(void *ctx, const struct rs_xen_record *record, uint64_t tsc, uint32_t pcpu)
@@ -121,16 +68,10 @@ static void see(void *ctx, const struct rs_xen_record *record, uint64_t tsc, uin
 		item.old = record->event >> 8 & 3;
 		item.new = record->event >> 4 & 3;
 	} else {
-		if (rs_xen_number(record->event) == RS_XEN_SWITCH_PREV && record->n >= 2)
-			see_run(m, record->words[record->n - 1], true, tsc, pcpu);
-		else if (record->event == RS_XEN_SWITCH_CONTINUE && record->n == 4)
-			see_run(m, record->words[2], false, tsc, pcpu);
-		else if (record->event == RS_XEN_LOST_RECORDS)
-			runs_break(m);
 		return;
 	}
-	if (record->stamped && room_make(m, &m->items, m->n, &m->room, sizeof(*m->items)))
-		m->items[m->n++] = item;
+	if (record->stamped)
+		item_add(m, &item);
 }
 
 static int by_vcpu(const void *a, const void *b)
@@ -140,30 +81,6 @@ static int by_vcpu(const void *a, const void *b)
 	if (x->whose != y->whose)
 		return x->whose < y->whose ? -1 : 1;
 	return (x->tsc > y->tsc) - (x->tsc < y->tsc);
-}
-
-/* ---- frequency ------------------------------------------------------------------------------ */
-
-/* Of those that agree with the longest, to 2 %. */
-static void frequency(struct rs_xen_survey *survey, const struct runs *runs, uint32_t n)
-{
-	unsigned __int128 cycles = 0, ns = 0;
-	const struct runs *longest = &runs[0];
-
-	for (uint32_t i = 1; i < n; i++)
-		longest = runs[i].ns > longest->ns ? &runs[i] : longest;
-	for (uint32_t i = 0; i < n; i++) {
-		unsigned __int128 is = (unsigned __int128)runs[i].cycles * longest->ns;
-		unsigned __int128 should = (unsigned __int128)longest->cycles * runs[i].ns;
-
-		if (is * 100 < should * 98 || is * 100 > should * 102)
-			continue;
-		cycles += runs[i].cycles;
-		ns += runs[i].ns;
-		survey->freq_runs += runs[i].n;
-	}
-	if (ns >= RUNS_NS_MIN)
-		survey->freq_hz = (uint64_t)(cycles * 1000000000 / ns);
 }
 
 /* ---- skew ----------------------------------------------------------------------------------- */
@@ -348,21 +265,13 @@ struct rs_error *rs_xen_survey_make(const struct rs_xen_records *records, uint64
 
 	*survey = (struct rs_xen_survey){ 0 };
 	survey->skews = calloc(records->n_pcpus + 1, sizeof(*survey->skews));
-	if (!room_make(&m, &m.items, 0, &m.room, sizeof(*m.items)) ||
-	    !room_make(&m, &m.runs, 0, &m.runs_room, sizeof(*m.runs)) || !survey->skews) {
-		free(m.items);
-		free(m.runs);
-		rs_xen_survey_deinit(survey);
+	if (!survey->skews)
 		return rs_error_no_memory();
-	}
-	m.runs[0] = (struct runs){ 0 };
 	rs_xen_records_survey(records, see, &m);
-	qsort(m.items, m.n, sizeof(*m.items), by_vcpu);
-	runs_break(&m);
-	frequency(survey, m.runs, m.n_runs);
+	if (m.n)
+		qsort(m.items, m.n, sizeof(*m.items), by_vcpu);
 	err = m.no_memory ? rs_error_no_memory() : find_skew(&m, records->n_pcpus, skew_max);
 	free(m.items);
-	free(m.runs);
 	if (err)
 		rs_xen_survey_deinit(survey);
 	return err;

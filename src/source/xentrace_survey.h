@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a trace of Xen's does not say and its beginning shows: the TSC's frequency (from run times,
- * which Xen gives in ns), how far the TSCs of physical CPUs are apart (from causality: a vCPU does
- * not run before it is awake, nor on two CPUs at once), and whose exit codes they are.
+ * What a trace of Xen's does not say and its beginning shows: how far the TSCs of physical CPUs are
+ * apart (from causality: a vCPU does not run before it is awake, nor on two CPUs at once), and
+ * whether exit codes are Intel's or AMD's. xentrace_frequency.h finds the TSC's frequency.
  */
 #ifndef RS_SOURCE_XENTRACE_SURVEY_H
 #define RS_SOURCE_XENTRACE_SURVEY_H
@@ -11,8 +11,6 @@
 
 struct rs_xen_survey {
 	uint64_t first_tsc;
-	uint64_t freq_hz; /* 0: no run times to tell it by */
-	uint32_t freq_runs;
 	bool any_exit;
 	enum rs_xen_isa isa;
 	int64_t *skews;	      /* by index of CPU */
