@@ -4,16 +4,27 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-static const struct {
+struct unit {
 	const char *name;
-	uint64_t ns;
-} units[] = {
+	uint64_t is;
+};
+
+static const struct unit times[] = {
 	{ "ns", 1 },	     { "us", 1000 },	   { "ms", 1000000 },
 	{ "s", 1000000000 }, { "m", 60000000000 }, { "h", 3600000000000 },
+};
+
+static const struct unit frequencies[] = {
+	{ "Hz", 1 },
+	{ "kHz", 1000 },
+	{ "MHz", 1000000 },
+	{ "GHz", 1000000000 },
 };
 
 const char *rs_duration_text(uint64_t ns, char text[RS_DURATION_TEXT_MAX])
@@ -42,28 +53,74 @@ const char *rs_duration_text(uint64_t ns, char text[RS_DURATION_TEXT_MAX])
 	return text;
 }
 
-struct rs_error *rs_duration_parse(const char *text, uint64_t unit_ns, uint64_t *ns)
+const char *rs_duration_exact(uint64_t ns, char text[RS_DURATION_TEXT_MAX])
 {
-	double value;
+	const struct unit *unit = &times[0];
+
+	for (size_t i = 1; i < sizeof(times) / sizeof(times[0]) && ns; i++)
+		unit = ns % times[i].is ? unit : &times[i];
+	snprintf(text, RS_DURATION_TEXT_MAX, "%" PRIu64 "%s", ns / unit->is, unit->name);
+	return text;
+}
+
+/* The number that a text opens with, and what is behind it; NULL: it opens with none. strtod()
+ * takes more: "inf", "nan", hexadecimal, signs, blanks. */
+static const char *number(const char *text, double *value)
+{
+	const char *digit = text + (*text == '.');
 	char *end;
 
-	/* strtod() takes more than we want: "inf", "nan", hexadecimal, signs, blanks. */
-	if (!isdigit((unsigned char)text[0]) || !strncasecmp(text, "0x", 2))
-		return rs_error_create(RS_USAGE, "'%s' is no duration: say 500us, 1ms, 2s", text);
-	value = strtod(text, &end);
-	for (size_t i = 0; *end && i < sizeof(units) / sizeof(units[0]); i++) {
-		if (!strcmp(end, units[i].name)) {
-			unit_ns = units[i].ns;
-			end += strlen(end);
+	if (!isdigit((unsigned char)*digit) || !strncasecmp(text, "0x", 2))
+		return NULL;
+	*value = strtod(text, &end);
+	return end;
+}
+
+/* The unit that a text is; false: none of n. */
+static bool unit_find(const char *text, const struct unit *units, size_t n, bool any_case,
+		      uint64_t *is)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (any_case ? !strcasecmp(text, units[i].name) : !strcmp(text, units[i].name)) {
+			*is = units[i].is;
+			return true;
 		}
 	}
-	if (*end)
+	return false;
+}
+
+struct rs_error *rs_duration_parse(const char *text, uint64_t unit_ns, uint64_t *ns)
+{
+	double value = 0;
+	const char *unit = number(text, &value);
+
+	if (!unit)
+		return rs_error_create(RS_USAGE, "'%s' is no duration: say 500us, 1ms, 2s", text);
+	if (*unit && !unit_find(unit, times, sizeof(times) / sizeof(times[0]), false, &unit_ns))
 		return rs_error_create(RS_USAGE,
 				       "'%s': after the number comes ns, us, ms, s, m or h, not "
 				       "'%s'",
-				       text, end);
+				       text, unit);
 	if (value * (double)unit_ns >= 9.2e18)
 		return rs_error_create(RS_USAGE, "'%s' is longer than can be counted", text);
 	*ns = (uint64_t)(value * (double)unit_ns + 0.5);
+	return NULL;
+}
+
+struct rs_error *rs_frequency_parse(const char *text, uint64_t *hz)
+{
+	double value = 0;
+	const char *unit = number(text, &value);
+	uint64_t is = 1;
+
+	if (!unit ||
+	    (*unit && !unit_find(unit, frequencies, sizeof(frequencies) / sizeof(frequencies[0]),
+				 true, &is)) ||
+	    value * (double)is < RS_FREQUENCY_HZ_MIN || value * (double)is > RS_FREQUENCY_HZ_MAX)
+		return rs_error_create(RS_USAGE,
+				       "'%s': expected a frequency, 1 MHz to 1 THz, as in "
+				       "2596125000 or 2.6GHz",
+				       text);
+	*hz = (uint64_t)(value * (double)is + 0.5);
 	return NULL;
 }

@@ -11,14 +11,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/numbers.h"
 #include "log/collect.h"
 #include "log/files.h"
 #include "log/memory.h"
 #include "ring/shared.h"
 
-#define PATHS_MAX RS_LOG_LANES_MAX
-#define POLL_MS	  100
-#define ATTEMPTS  50 /* looks at a log that cannot be read, before that is told */
+#define PATHS_MAX   RS_LOG_LANES_MAX
+#define POLL_MS	    100
+#define NS_PER_MS   UINT64_C(1000000)
+#define POLL_NS_MAX (999 * NS_PER_MS)
+#define ATTEMPTS    50 /* looks at a log that cannot be read, before that is told */
 
 struct arguments {
 	const char *paths[PATHS_MAX];
@@ -179,7 +182,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		a->last = true;
 		break;
 	case 't':
-		a->poll_ms = parse_number(state, "--poll", text, 1, 999);
+		a->poll_ms = (uint32_t)(rs_cli_time_within(state, "--poll", text, NS_PER_MS,
+							   NS_PER_MS, POLL_NS_MAX) /
+					NS_PER_MS);
 		break;
 	case KEY_LEVEL:
 		a->level = parse_level(state, "--level", text);

@@ -16,6 +16,7 @@
 #include "cli/recording.h"
 
 #define NS_PER_SEC UINT64_C(1000000000)
+#define NS_PER_MS  UINT64_C(1000000)
 #define MEMORY_MIN (UINT64_C(1) << 20)
 
 static const struct rs_record_kind *const kinds[] = { &rs_record_kvm, &rs_record_tracepoint,
@@ -153,7 +154,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		c->buffer_bytes = (uint32_t)rs_cli_size(state, "--buffer", text, UINT32_MAX);
 		break;
 	case KEY_POLL:
-		c->poll_ns = rs_cli_poll(state, text);
+		c->poll_ns = rs_cli_poll(state, text, NS_PER_MS);
 		break;
 	case KEY_CPUS:
 		rs_cli_cpus(state, text, &c->cpus);

@@ -32,8 +32,10 @@
 #define MIB		 (UINT64_C(1) << 20)
 #define RING_BYTES_MIN	 (sizeof(struct rs_sbuf) + RS_SBUF_ELE_NUM_MIN * RS_SLOT_BYTES)
 #define RING_BYTES_MAX	 (UINT64_C(1) << 30)
-#define TIMEOUT_S_MAX	 (7 * 24 * 3600)
-#define POLL_US_MAX	 (10u * 1000 * 1000)
+#define NS_PER_S	 UINT64_C(1000000000)
+#define NS_PER_MS	 UINT64_C(1000000)
+#define NS_PER_US	 UINT64_C(1000)
+#define TIMEOUT_NS_MAX	 (7 * 24 * 3600 * NS_PER_S)
 /* Without --memory: for the image, and for each vCPU's stack, block and alignment. */
 #define IMAGE_BYTES	(32 * MIB)
 #define PER_VCPU_BYTES	(MIB / 4)
@@ -76,16 +78,16 @@ static const struct argp_option options[] = {
 	  "The VM's name in its traces, and in those of `ringside record --kvm` (the guest's file)",
 	  1 },
 	{ "memory", KEY_MEMORY, "MIB", 0, "The guest's memory (what its image and rings need)", 1 },
-	{ "timeout", KEY_TIMEOUT, "SEC", 0, "Stop a guest that runs longer than this (no limit)",
-	  1 },
+	{ "timeout", KEY_TIMEOUT, "SEC", 0,
+	  "Stop a guest that runs longer than this, as in 0.5 or 500ms (no limit)", 1 },
 	{ "record", 'r', "DIR", 0, "Trace guest and VMM into this new directory", 2 },
 	{ "handover", KEY_HANDOVER, "doorbell|shared", 0,
 	  "How the guest's records reach the host: at exits and when a ring is full, losing none "
 	  "(doorbell, the default); or read while the guest runs, without any exit (shared)",
 	  2 },
 	{ "ring", KEY_RING, "BYTES", 0, "The size of each vCPU's ring, with K or M (4M)", 2 },
-	{ "poll", KEY_POLL, "US", 0, "Poll shared rings at this interval, in microseconds (1000)",
-	  2 },
+	{ "poll", KEY_POLL, "US", 0,
+	  "Poll shared rings at this interval, in microseconds, or as in 5ms (1000)", 2 },
 	{ "mask", KEY_MASK, "CLASS,...", 0,
 	  "Record only these classes: span, func, vm, vcpu, call, boot, irq, log, and user0 to "
 	  "user15 for a program's own",
@@ -146,18 +148,6 @@ static uint64_t ring_bytes(struct argp_state *state, const char *text)
 		argp_error(state, "--ring '%s': expected %zu bytes to %lluM", text,
 			   (size_t)RING_BYTES_MIN, (unsigned long long)(RING_BYTES_MAX >> 20));
 	return bytes;
-}
-
-/* A timeout in seconds, perhaps with a fraction, as ms. */
-static uint32_t timeout_ms(struct argp_state *state, const char *text)
-{
-	char *end;
-	double seconds = strtod(text, &end);
-
-	if (end == text || *end || !(seconds >= 0.001 && seconds <= TIMEOUT_S_MAX))
-		argp_error(state, "--timeout '%s': expected seconds, from 0.001 to %d", text,
-			   TIMEOUT_S_MAX);
-	return (uint32_t)(seconds * 1000);
 }
 
 static enum rs_kit_hand_over hand_over(struct argp_state *state, const char *text)
@@ -243,7 +233,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 			MIB * number(state, "--memory", text, 2, RS_VM_MEMORY_MAX / MIB);
 		break;
 	case KEY_TIMEOUT:
-		a->timeout_ms = timeout_ms(state, text);
+		a->timeout_ms = (uint32_t)(rs_cli_time_within(state, "--timeout", text, NS_PER_S,
+							      NS_PER_MS, TIMEOUT_NS_MAX) /
+					   NS_PER_MS);
 		break;
 	case KEY_HANDOVER:
 		a->vm.hand_over = hand_over(state, text);
@@ -252,7 +244,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		a->vm.ring_bytes = ring_bytes(state, text);
 		break;
 	case KEY_POLL:
-		a->poll_us = (uint32_t)number(state, "--poll", text, 1, POLL_US_MAX);
+		a->poll_us = (uint32_t)(rs_cli_poll(state, text, NS_PER_US) / NS_PER_US);
 		break;
 	case KEY_MASK:
 		a->vm.mask = mask(state, text);

@@ -15,8 +15,6 @@
 #define NS_PER_US   UINT64_C(1000)
 #define NS_PER_MS   UINT64_C(1000000)
 #define NS_PER_S    UINT64_C(1000000000)
-#define FREQ_HZ_MIN UINT64_C(1000000)
-#define FREQ_HZ_MAX UINT64_C(1000000000000)
 #define POLL_NS_MAX UINT64_C(10000000000)
 
 /* The digits that text opens with; behind them is *end. strtoull() takes more: blanks, signs. */
@@ -83,13 +81,21 @@ void rs_cli_cpus(const struct argp_state *state, const char *list, struct rs_cpu
 		argp_error(state, "--cpus: %s", rs_error_text(err));
 }
 
-uint64_t rs_cli_poll(const struct argp_state *state, const char *text)
+uint64_t rs_cli_time_within(const struct argp_state *state, const char *what, const char *text,
+			    uint64_t unit_ns, uint64_t min_ns, uint64_t max_ns)
 {
-	uint64_t ns = rs_cli_time(state, "--poll", text, NS_PER_MS);
+	uint64_t ns = rs_cli_time(state, what, text, unit_ns);
+	char min[RS_DURATION_TEXT_MAX], max[RS_DURATION_TEXT_MAX];
 
-	if (ns < NS_PER_US || ns > POLL_NS_MAX)
-		argp_error(state, "--poll '%s': expected 1us to 10s", text);
+	if (ns < min_ns || ns > max_ns)
+		argp_error(state, "%s '%s': expected %s to %s", what, text,
+			   rs_duration_exact(min_ns, min), rs_duration_exact(max_ns, max));
 	return ns;
+}
+
+uint64_t rs_cli_poll(const struct argp_state *state, const char *text, uint64_t unit_ns)
+{
+	return rs_cli_time_within(state, "--poll", text, unit_ns, NS_PER_US, POLL_NS_MAX);
 }
 
 int rs_cli_int(const struct argp_state *state, const char *what, const char *text, int min)
@@ -116,39 +122,20 @@ uint64_t rs_cli_time(const struct argp_state *state, const char *what, const cha
 
 uint64_t rs_cli_frequency(const struct argp_state *state, const char *text)
 {
-	static const struct {
-		const char *name;
-		double hz;
-	} units[] = { { "Hz", 1 }, { "kHz", 1e3 }, { "MHz", 1e6 }, { "GHz", 1e9 } };
 	uint64_t hz = 0;
-	double value;
-	char *end;
+	struct rs_error *err = rs_frequency_parse(text, &hz);
 
-	if (!rs_cli_read_number(text, 0, UINT64_MAX, &hz) && isdigit((unsigned char)text[0])) {
-		value = strtod(text, &end);
-		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-			if (!strcasecmp(end, units[i].name) && value * units[i].hz <= FREQ_HZ_MAX)
-				hz = (uint64_t)(value * units[i].hz + 0.5);
-		}
-	}
-	if (hz < FREQ_HZ_MIN || hz > FREQ_HZ_MAX)
-		argp_error(state,
-			   "'%s': expected a frequency, 1 MHz to 1 THz, as in 2596125000 or 2.6GHz",
-			   text);
+	if (err)
+		argp_error(state, "%s", rs_error_text(err));
 	return hz;
 }
 
 int64_t rs_cli_seconds(const struct argp_state *state, const char *text)
 {
 	bool negative = *text == '-';
-	char *end;
-	double value = strtod(text, &end);
 	uint64_t ns = 0;
-	struct rs_error *err;
+	struct rs_error *err = rs_duration_parse(text + negative, NS_PER_S, &ns);
 
-	if (end != text && !*end && value > -9e9 && value < 9e9)
-		return (int64_t)(value * 1e9 + (value < 0 ? -0.5 : 0.5));
-	err = rs_duration_parse(text + negative, NS_PER_S, &ns);
 	if (err)
 		argp_error(state, "'%s': expected a time, as in 1.25 (seconds) or 500ms", text);
 	return negative ? -(int64_t)ns : (int64_t)ns;

@@ -26,8 +26,8 @@ uint64_t rs_cli_size(const struct argp_state *state, const char *what, const cha
 /* The argument of --cpus, "0-3,7", added to a set. */
 void rs_cli_cpus(const struct argp_state *state, const char *list, struct rs_cpu_set *cpus);
 
-/* The argument of --poll, in ms where it has no unit, in ns: 1us to 10s. */
-uint64_t rs_cli_poll(const struct argp_state *state, const char *text);
+/* The argument of --poll, of unit_ns where it has no unit, in ns: 1us to 10s. */
+uint64_t rs_cli_poll(const struct argp_state *state, const char *text, uint64_t unit_ns);
 
 /* From min up. */
 int rs_cli_int(const struct argp_state *state, const char *what, const char *text, int min);
@@ -35,6 +35,10 @@ int rs_cli_int(const struct argp_state *state, const char *what, const char *tex
 /* A time above 0, as in 500us or 1.5s, in ns; without a unit it is of unit_ns. */
 uint64_t rs_cli_time(const struct argp_state *state, const char *what, const char *text,
 		     uint64_t unit_ns);
+
+/* The same from min_ns to max_ns, or wrong use. */
+uint64_t rs_cli_time_within(const struct argp_state *state, const char *what, const char *text,
+			    uint64_t unit_ns, uint64_t min_ns, uint64_t max_ns);
 
 /* A frequency, as in 2596125000, 2596.125MHz or 2.6GHz, in Hz: 1 MHz to 1 THz. */
 uint64_t rs_cli_frequency(const struct argp_state *state, const char *text);

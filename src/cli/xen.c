@@ -62,7 +62,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		x->buffer_bytes = (uint32_t)rs_cli_size(state, "--buffer", text, UINT32_MAX);
 		break;
 	case KEY_POLL:
-		x->poll_ns = rs_cli_poll(state, text);
+		x->poll_ns = rs_cli_poll(state, text, NS_PER_MS);
 		break;
 	case ARGP_KEY_END:
 		if (!x->wanted && (x->mask || x->cpus.some || x->buffer_bytes || x->poll_ns))

@@ -7,17 +7,16 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/duration.h"
 #include <ringside/arch.h>
 
-#define FREQ_MIN UINT64_C(1000000)
-#define FREQ_MAX UINT64_C(1000000000000)
-#define PAIRS	 16 /* readings of two clocks, of which the quickest counts */
+#define PAIRS 16 /* readings of two clocks, of which the quickest counts */
 
 struct rs_error *rs_clock_init(struct rs_clock *clock)
 {
 	unsigned __int128 ns = (unsigned __int128)1000000000 << RS_CLOCK_SHIFT;
 
-	if (clock->freq_hz < FREQ_MIN || clock->freq_hz > FREQ_MAX)
+	if (clock->freq_hz < RS_FREQUENCY_HZ_MIN || clock->freq_hz > RS_FREQUENCY_HZ_MAX)
 		return rs_error_create(RS_DAMAGED, "a clock of %llu Hz: expected 1 MHz to 1 THz",
 				       (unsigned long long)clock->freq_hz);
 	clock->ns_mult = (uint64_t)((ns + clock->freq_hz / 2) / clock->freq_hz);

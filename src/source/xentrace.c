@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/duration.h"
 #include "base/given.h"
 #include "source/xen_events.h"
 #include "source/xen_volume.h"
@@ -131,22 +132,21 @@ static bool log_line(const char *line, uint64_t *freq_hz)
 {
 	static const char before[] = "Detected ";
 	const char *at = strstr(line, before);
-	uint64_t hz = 0, unit = 1000000;
-	char *end;
+	struct rs_error *err;
+	char text[32];
+	size_t digits;
 
 	if (!at)
 		return false;
-	hz = strtoull(at + strlen(before), &end, 10) * unit;
-	if (*end == '.') {
-		for (end++; *end >= '0' && *end <= '9'; end++) {
-			unit /= 10;
-			hz += unit * (uint64_t)(*end - '0');
-		}
-	}
-	if (strncmp(end, " MHz processor", 14) != 0 || !hz)
+	at += strlen(before);
+	digits = strspn(at, "0123456789.");
+	if (digits > sizeof(text) - sizeof("MHz") ||
+	    strncmp(at + digits, " MHz processor", strlen(" MHz processor")) != 0)
 		return false;
-	*freq_hz = hz;
-	return true;
+	snprintf(text, sizeof(text), "%.*sMHz", (int)digits, at);
+	err = rs_frequency_parse(text, freq_hz);
+	rs_error_free(err);
+	return !err;
 }
 
 static struct rs_error *log_frequency(const char *path, uint64_t *freq_hz)
@@ -222,8 +222,10 @@ static struct rs_error *clock_make(struct xentrace *x, const struct rs_foreign_o
 	} else {
 		frequency_remark(x, found);
 		clock->freq_hz = found->hz ? found->hz : FREQ_ASSUMED;
-		snprintf(clock->freq_from, sizeof(clock->freq_from),
-			 found->hz ? "run times, within %.2g %%" : "assumed", found->error * 100);
+		snprintf(clock->freq_from, sizeof(clock->freq_from), "assumed");
+		if (found->hz)
+			snprintf(clock->freq_from, sizeof(clock->freq_from),
+				 "run times, within %.2g %%", found->error * 100);
 	}
 	if (x->file.of.n_heap)
 		clock->origin = x->file.of.heap[0]->next_tsc;

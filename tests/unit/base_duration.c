@@ -30,6 +30,27 @@ TEST(a_duration_reads)
 	CHECK(strlen(rs_duration_text(UINT64_MAX, text)) < RS_DURATION_TEXT_MAX);
 }
 
+TEST(a_bound_reads)
+{
+	static const struct {
+		uint64_t ns;
+		const char *text;
+	} cases[] = {
+		{ 0, "0ns" },
+		{ 1000, "1us" },
+		{ 1500, "1500ns" },
+		{ 999000000, "999ms" },
+		{ 10000000000, "10s" },
+		{ 5400000000000, "90m" },
+		{ 604800000000000, "168h" },
+	};
+	char text[RS_DURATION_TEXT_MAX];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CHECK_STR(rs_duration_exact(cases[i].ns, text), cases[i].text);
+	CHECK(strlen(rs_duration_exact(UINT64_MAX, text)) < RS_DURATION_TEXT_MAX);
+}
+
 TEST(a_duration_is_read)
 {
 	static const struct {
@@ -47,6 +68,7 @@ TEST(a_duration_is_read)
 		{ "2m", 120000000000 },
 		{ "1h", 3600000000000 },
 		{ "1e3us", 1000000 },
+		{ ".5", 500000000 },
 	};
 	uint64_t ns;
 
@@ -69,4 +91,39 @@ TEST(what_is_no_duration_is_said)
 		rs_error_free(err);
 	}
 	CHECK_EQ_U64(ns, 7);
+}
+
+TEST(a_frequency_is_read)
+{
+	static const struct {
+		const char *text;
+		uint64_t hz;
+	} cases[] = {
+		{ "2596125000", 2596125000 }, { "2596.125MHz", 2596125000 },
+		{ "2.6GHz", 2600000000 },     { "2.6ghz", 2600000000 },
+		{ "2596125kHz", 2596125000 }, { "1e6", 1000000 },
+		{ "1000GHz", 1000000000000 }, { "1000000Hz", 1000000 },
+	};
+	uint64_t hz;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CHECK_OK(rs_frequency_parse(cases[i].text, &hz));
+		CHECK_EQ_U64(hz, cases[i].hz);
+	}
+}
+
+TEST(what_is_no_frequency_is_said)
+{
+	static const char *const cases[] = { "",      "GHz",   "999999", "0.9MHz", "1001GHz",
+					     "-2GHz", "2 GHz", "2GHzz",	 "2THz",   "0x9abcdef0",
+					     "inf",   "nan",   ".",	 "2ms",	   "1e300" };
+	uint64_t hz = 7;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rs_error *err = rs_frequency_parse(cases[i], &hz);
+
+		CHECK(err && rs_error_code(err) == RS_USAGE);
+		rs_error_free(err);
+	}
+	CHECK_EQ_U64(hz, 7);
 }
