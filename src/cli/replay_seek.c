@@ -66,7 +66,7 @@ static const char doc[] =
 	"  ringside replay seek --to 1.5s rec\n"
 	"  ringside replay seek --back guest:mem:0x4a7340:write --binary program rec\n"
 	"  ringside replay seek --to 1.5s --gdb :1234 rec\n"
-	"  gdb -ex 'target remote :1234' program\n";
+	"  gdb -ex 'set tcp connect-timeout unlimited' -ex 'target remote :1234' program\n";
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -158,7 +158,7 @@ static struct rs_error *prepare(struct seek *s)
 	if (!err && a->binary)
 		err = rs_symbols_read(s->program.path, &s->symbols);
 	if (!err && a->gdb)
-		err = rs_debugger_listen(a->gdb, &s->debugger);
+		err = rs_debugger_bind(a->gdb, &s->debugger);
 	return err;
 }
 
@@ -266,8 +266,13 @@ static struct rs_error *show(struct seek *s)
 	return NULL;
 }
 
+/* The machine stands where the debugger is to find it: only now can one connect. */
 static struct rs_error *serve(struct seek *s)
 {
+	struct rs_error *err = rs_debugger_listen(&s->debugger);
+
+	if (err)
+		return err;
 	if (!s->a->quiet)
 		fprintf(stderr,
 			"ringside replay seek: a debugger may connect: gdb -ex 'target remote "

@@ -15,16 +15,19 @@
 #include <unistd.h>
 
 #include "replay/address.h"
+#include "replay/debugger_back.h"
 #include "replay/gdb.h"
 #include "replay/gdb_gate.h"
 
-#define LOOK_MS	   200 /* between two looks whether we are to stop */
+#define UNIX	   "unix:" /* what the address of a socket with a name begins with */
+#define LOOK_MS	   200	   /* between two looks whether we are to stop */
 #define PIECE	   4096u
 #define LINE_BYTES 512u /* of /proc/net/tcp */
 
 /* ---- the way here ------------------------------------------------------------------------- */
 
-static struct rs_error *listen_unix(const char *path, struct rs_debugger *d)
+/* Makes the socket and its file. */
+static struct rs_error *bind_unix(const char *path, struct rs_debugger *d)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 
@@ -37,9 +40,7 @@ static struct rs_error *listen_unix(const char *path, struct rs_debugger *d)
 	    bind(d->listens, (struct sockaddr *)&address, sizeof(address)))
 		return rs_error_errno(errno, "listening");
 	d->path = strdup(path);
-	if (!d->path)
-		return rs_error_no_memory();
-	return listen(d->listens, 1) ? rs_error_errno(errno, "listening") : NULL;
+	return d->path ? NULL : rs_error_no_memory();
 }
 
 static bool is_loopback(const struct sockaddr *address)
@@ -51,7 +52,7 @@ static bool is_loopback(const struct sockaddr *address)
 	       IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
 }
 
-static bool listens_at(const struct addrinfo *at, int *fd)
+static bool binds_at(const struct addrinfo *at, int *fd)
 {
 	const int one = 1;
 
@@ -59,14 +60,14 @@ static bool listens_at(const struct addrinfo *at, int *fd)
 	if (*fd < 0)
 		return false;
 	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (!bind(*fd, at->ai_addr, at->ai_addrlen) && !listen(*fd, 1))
+	if (!bind(*fd, at->ai_addr, at->ai_addrlen))
 		return true;
 	close(*fd);
 	*fd = -1;
 	return false;
 }
 
-static struct rs_error *listen_tcp(const char *address, struct rs_debugger *d)
+static struct rs_error *bind_tcp(const char *address, struct rs_debugger *d)
 {
 	struct addrinfo *list = NULL;
 	struct rs_error *err = rs_address_resolve(address, AI_PASSIVE, &list);
@@ -77,7 +78,7 @@ static struct rs_error *listen_tcp(const char *address, struct rs_debugger *d)
 	errno = ENOENT;
 	for (const struct addrinfo *at = list; at && d->listens < 0 && !err; at = at->ai_next) {
 		if (is_loopback(at->ai_addr))
-			listens_at(at, &d->listens);
+			binds_at(at, &d->listens);
 		else
 			err = rs_error_create(RS_USAGE,
 					      "not a loopback address: other hosts could reach the "
@@ -90,27 +91,51 @@ static struct rs_error *listen_tcp(const char *address, struct rs_debugger *d)
 	return d->listens < 0 ? rs_error_errno(failed, "listening") : NULL;
 }
 
-struct rs_error *rs_debugger_listen(const char *address, struct rs_debugger *d)
+static bool is_unix(const char *address)
 {
-	struct rs_error *err;
-
-	*d = (struct rs_debugger)RS_DEBUGGER_NONE;
-	if (!strncmp(address, "unix:", 5))
-		err = listen_unix(address + 5, d);
-	else
-		err = listen_tcp(address, d);
-	if (err)
-		rs_debugger_close(d);
-	return rs_error_wrap(err, "%s", address);
+	return !strncmp(address, UNIX, strlen(UNIX));
 }
 
-void rs_debugger_close(struct rs_debugger *d)
+static void unbind(struct rs_debugger *d)
 {
 	if (d->listens >= 0)
 		close(d->listens);
 	if (d->path)
 		unlink(d->path);
 	free(d->path);
+	d->path = NULL;
+	d->listens = -1;
+}
+
+struct rs_error *rs_debugger_bind(const char *address, struct rs_debugger *d)
+{
+	struct rs_error *err;
+
+	*d = (struct rs_debugger){ .listens = -1, .address = address };
+	/* A file that is there before a debugger can connect would be taken for a sign that it can:
+	 * this one only shows that the file can be made. */
+	err = is_unix(address) ? bind_unix(address + strlen(UNIX), d) : bind_tcp(address, d);
+	if (err || is_unix(address))
+		unbind(d);
+	return rs_error_wrap(err, "%s", address);
+}
+
+struct rs_error *rs_debugger_listen(struct rs_debugger *d)
+{
+	struct rs_error *err = NULL;
+
+	if (is_unix(d->address))
+		err = bind_unix(d->address + strlen(UNIX), d);
+	if (!err && listen(d->listens, 1))
+		err = rs_error_errno(errno, "listening");
+	if (err)
+		unbind(d);
+	return rs_error_wrap(err, "%s", d->address);
+}
+
+void rs_debugger_close(struct rs_debugger *d)
+{
+	unbind(d);
 	*d = (struct rs_debugger)RS_DEBUGGER_NONE;
 }
 
@@ -197,40 +222,83 @@ static struct rs_error *take(int from, char piece[PIECE], ssize_t *n)
 	return NULL;
 }
 
-/* The stub's replies go to the debugger as they are. *open: false when one of them has gone. */
-static struct rs_error *pass_replies(int stub, int debugger, bool *open)
+/* A debugger that is served, and the stub it is served by. */
+struct pair {
+	int debugger, stub;
+	struct rs_gdb *gdb;
+	const volatile bool *stop;
+	struct rs_gdb_gate gate;
+	struct rs_debugger_points points;
+	bool open;    /* false: one of them has gone */
+	bool foreign; /* what connected is no debugger */
+};
+
+/* The stub's replies go to the debugger as they are. */
+static struct rs_error *pass_replies(struct pair *p)
 {
 	char piece[PIECE];
 	ssize_t n;
-	struct rs_error *err = take(stub, piece, &n);
+	struct rs_error *err = take(p->stub, piece, &n);
 
 	if (!err && n >= 0)
-		*open = n > 0 && send_all(debugger, piece, (size_t)n);
+		p->open = n > 0 && send_all(p->debugger, piece, (size_t)n);
 	return err;
 }
 
-/* The debugger's packets go to the stub through the gate; *foreign: they are none. */
-static struct rs_error *pass_packets(struct rs_gdb_gate *gate, int debugger, int stub, bool *open,
-				     bool *foreign)
+/* Goes back for the debugger, and replies. Its acknowledgement is ours, and not for the stub. */
+static struct rs_error *go_back(struct pair *p)
+{
+	char reply[RS_DEBUGGER_REPLY_MAX], packet[RS_DEBUGGER_REPLY_MAX + sizeof("$#00")];
+	struct rs_error *err;
+	uint8_t sum = 0;
+
+	p->open = send_all(p->debugger, "+", 1);
+	if (!p->open)
+		return NULL;
+	err = rs_debugger_back(&p->points, p->gdb, p->gate.packet, p->debugger, p->stop, reply);
+	if (err)
+		return err;
+	for (const char *c = reply; *c; c++)
+		sum = (uint8_t)(sum + (uint8_t)*c);
+	snprintf(packet, sizeof(packet), "$%s#%02x", reply, sum);
+	p->gate.unacked = true;
+	p->open = send_all(p->debugger, packet, strlen(packet));
+	return NULL;
+}
+
+/* Passes on a packet, or another byte, that the gate lets through. */
+static struct rs_error *pass_on(struct pair *p)
+{
+	const char *packet = p->gate.packet;
+
+	if (rs_debugger_goes_back(&p->points, packet, p->gate.used))
+		return go_back(p);
+	rs_debugger_points_take(&p->points, packet, p->gate.used);
+	p->open = send_all(p->stub, packet, p->gate.used);
+	return NULL;
+}
+
+/* The debugger's packets go to the stub through the gate. */
+static struct rs_error *pass_packets(struct pair *p)
 {
 	char piece[PIECE];
 	ssize_t n;
-	struct rs_error *err = take(debugger, piece, &n);
+	struct rs_error *err = take(p->debugger, piece, &n);
 
 	if (!err && !n)
-		*open = false;
-	for (ssize_t i = 0; !err && *open && !*foreign && i < n; i++) {
-		switch (rs_gdb_gate_take(gate, piece[i])) {
+		p->open = false;
+	for (ssize_t i = 0; !err && p->open && !p->foreign && i < n; i++) {
+		switch (rs_gdb_gate_take(&p->gate, piece[i])) {
 		case RS_GDB_MORE:
 			break;
 		case RS_GDB_PASS:
-			*open = send_all(stub, gate->packet, gate->used);
+			err = pass_on(p);
 			break;
 		case RS_GDB_REFUSE:
-			*open = send_all(debugger, RS_GDB_REFUSAL, strlen(RS_GDB_REFUSAL));
+			p->open = send_all(p->debugger, RS_GDB_REFUSAL, strlen(RS_GDB_REFUSAL));
 			break;
 		case RS_GDB_FOREIGN:
-			*foreign = true;
+			p->foreign = true;
 			break;
 		}
 	}
@@ -263,25 +331,23 @@ static struct rs_error *await(int fd, const volatile bool *stop, int *debugger)
 	return NULL;
 }
 
-/* Until the debugger goes, the machine ends or *stop becomes true. *foreign: it was none. */
-static struct rs_error *serve_one(int debugger, int stub, const volatile bool *stop, bool *foreign)
+/* Until the debugger goes, the machine ends or *stop becomes true. */
+static struct rs_error *serve_one(struct pair *p)
 {
-	struct rs_gdb_gate gate = { .used = 0 };
-	struct pollfd both[2] = { { .fd = debugger, .events = POLLIN },
-				  { .fd = stub, .events = POLLIN } };
+	struct pollfd both[2] = { { .fd = p->debugger, .events = POLLIN },
+				  { .fd = p->stub, .events = POLLIN } };
 	struct rs_error *err = NULL;
-	bool open = true;
 
-	*foreign = false;
-	while (!err && open && !*foreign && !*stop) {
+	while (!err && p->open && !p->foreign && !*p->stop) {
 		int ready = poll(both, 2, LOOK_MS);
 
 		if (ready < 0 && errno != EINTR)
 			err = rs_error_errno(errno, "between the debugger and QEMU");
-		if (ready > 0 && both[0].revents)
-			err = pass_packets(&gate, debugger, stub, &open, foreign);
-		if (!err && ready > 0 && open && both[1].revents)
-			err = pass_replies(stub, debugger, &open);
+		/* What the stub has to say is older than what the debugger asks for next. */
+		if (!err && ready > 0 && both[1].revents)
+			err = pass_replies(p);
+		if (!err && ready > 0 && p->open && both[0].revents)
+			err = pass_packets(p);
 	}
 	return err;
 }
@@ -289,17 +355,23 @@ static struct rs_error *serve_one(int debugger, int stub, const volatile bool *s
 struct rs_error *rs_debugger_serve(struct rs_debugger *d, struct rs_gdb *gdb,
 				   const volatile bool *stop)
 {
-	bool pending, foreign = true;
-	int stub = rs_gdb_fd(gdb, &pending), debugger = -1;
 	struct rs_error *err = NULL;
+	bool pending, again = true;
 
 	/* What does not speak the protocol, such as a browser, is no debugger: another may come. */
-	while (!err && foreign && !*stop) {
-		err = await(d->listens, stop, &debugger);
-		if (err || debugger < 0)
+	while (!err && again && !*stop) {
+		struct pair p = { .debugger = -1,
+				  .stub = rs_gdb_fd(gdb, &pending),
+				  .gdb = gdb,
+				  .stop = stop,
+				  .open = true };
+
+		err = await(d->listens, stop, &p.debugger);
+		if (err || p.debugger < 0)
 			break;
-		err = serve_one(debugger, stub, stop, &foreign);
-		close(debugger);
+		err = serve_one(&p);
+		again = p.foreign;
+		close(p.debugger);
 	}
 	return err;
 }

@@ -16,17 +16,21 @@
 struct rs_gdb;
 
 struct rs_debugger {
-	int listens; /* -1: no socket */
-	char *path;  /* of a socket with a name, which goes with it; or NULL */
+	int listens;	     /* -1: no socket */
+	const char *address; /* as it was given */
+	char *path;	     /* of a socket that has its name already, and loses it at the end */
 };
 #define RS_DEBUGGER_NONE                                                                           \
 	{                                                                                          \
 		.listens = -1                                                                      \
 	}
 
-/* Listens at "unix:PATH", whose socket only our user may connect to, or at "HOST:PORT" or ":PORT"
- * of a loopback address. RS_USAGE: the address is none of these. */
-struct rs_error *rs_debugger_listen(const char *address, struct rs_debugger *debugger);
+/* Checks that a debugger can be served at "unix:PATH", whose socket only our user may connect to,
+ * or at "HOST:PORT" or ":PORT" of a loopback address, which is bound. Nobody can connect yet.
+ * RS_USAGE: the address is none of these. The address is borrowed. */
+struct rs_error *rs_debugger_bind(const char *address, struct rs_debugger *debugger);
+/* From here on a debugger can connect: the machine must be ready. */
+struct rs_error *rs_debugger_listen(struct rs_debugger *debugger);
 
 /* Waits for one debugger of our user's or root's, and serves it until it goes, the machine ends or
  * *stop becomes true. Other connections are closed. Close the channel afterwards. */

@@ -492,9 +492,19 @@ struct rs_error *rs_gdb_back(struct rs_gdb *gdb)
 	return post(gdb, "bc");
 }
 
+struct rs_error *rs_gdb_back_step(struct rs_gdb *gdb)
+{
+	return post(gdb, "bs");
+}
+
 struct rs_error *rs_gdb_step(struct rs_gdb *gdb)
 {
 	return post(gdb, "s");
+}
+
+const char *rs_gdb_said(const struct rs_gdb *gdb)
+{
+	return gdb->packet;
 }
 
 int rs_gdb_fd(const struct rs_gdb *gdb, bool *pending)

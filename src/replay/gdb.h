@@ -89,11 +89,15 @@ struct rs_error *rs_gdb_step_alone(struct rs_gdb *gdb, uint32_t thread);
 struct rs_error *rs_gdb_continue(struct rs_gdb *gdb);
 /* Of a replay with snapshots: back to the last hit of a point. */
 struct rs_error *rs_gdb_back(struct rs_gdb *gdb);
+/* And back by one instruction. */
+struct rs_error *rs_gdb_back_step(struct rs_gdb *gdb);
 struct rs_error *rs_gdb_step(struct rs_gdb *gdb);
 
 /* Until it stops; *done false after timeout_ms (it goes on; ask again). */
 struct rs_error *rs_gdb_wait(struct rs_gdb *gdb, int timeout_ms, bool *done,
 			     struct rs_gdb_stopped *stopped);
+/* Returns the text of the last packet that came, until the next call. */
+const char *rs_gdb_said(const struct rs_gdb *gdb);
 
 /* What to poll() for, beside something else; *pending: a packet may have been read already. */
 int rs_gdb_fd(const struct rs_gdb *gdb, bool *pending);
