@@ -14,6 +14,7 @@
 
 #include "base/utf8.h"
 #include "store/check.h"
+#include "store/json_fields.h"
 #include "base/folder.h"
 
 #define LISTED_MAX 8	 /* streams that an error names */
@@ -31,12 +32,10 @@ static const char *keep(struct rs_describe *describe, const char *text)
 
 static struct rs_error *read_head(struct rs_describe *describe, json_t *json)
 {
-	const char *uuid, *hostname = NULL, *command = NULL;
+	const char *uuid;
 	int version;
 
-	if (json_unpack(json, "{s:i, s:s, s?s, s?s}", "version", &version, "uuid", &uuid,
-			"hostname", &hostname, "command", &command) &&
-	    json_unpack(json, "{s:i, s:s}", "version", &version, "uuid", &uuid))
+	if (!RS_JSON_FIELDS(json, { "version", .number = &version }, { "uuid", .text = &uuid }))
 		return unexpected("a trace");
 	if (version != RS_DESCRIBE_VERSION)
 		return rs_error_create(RS_DAMAGED,
@@ -63,12 +62,13 @@ static struct rs_error *read_clock(struct rs_describe *describe, json_t *json)
 	const char *name, *from;
 	struct rs_clock clock = { 0 };
 	struct rs_error *err;
-	int invariant;
+	bool invariant;
 
-	if (json_unpack(json, "{s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:s}", "index", &index,
-			"name", &name, "freq_hz", &freq, "origin", &origin, "wall_ns", &wall,
-			"offset", &offset, "error_cycles", &error, "invariant", &invariant,
-			"freq_from", &from) ||
+	if (!RS_JSON_FIELDS(json, { "index", .wide = &index }, { "name", .text = &name },
+			    { "freq_hz", .wide = &freq }, { "origin", .wide = &origin },
+			    { "wall_ns", .wide = &wall }, { "offset", .wide = &offset },
+			    { "error_cycles", .wide = &error }, { "invariant", .flag = &invariant },
+			    { "freq_from", .text = &from }) ||
 	    !is_identifier(name))
 		return unexpected("a clock");
 	snprintf(clock.name, sizeof(clock.name), "%s", name);
@@ -119,8 +119,8 @@ static struct rs_error *read_class(struct rs_describe *describe, json_t *json)
 	struct rs_schema *schema;
 	struct rs_error *err;
 
-	if (json_unpack(json, "{s:I, s:s, s:I}", "index", &index, "provider", &provider, "clock",
-			&clock))
+	if (!RS_JSON_FIELDS(json, { "index", .wide = &index }, { "provider", .text = &provider },
+			    { "clock", .wide = &clock }))
 		return unexpected("a class");
 	if (index < describe->n_classes || index >= RS_CLASSES_MAX || clock < 0 ||
 	    clock >= describe->n_clocks || strlen(provider) > 63)
@@ -161,13 +161,14 @@ static struct rs_error *read_values(struct rs_describe *describe, json_t *json,
 	if (!values)
 		return rs_error_no_memory();
 	for (size_t i = 0; i < n; i++) {
-		const char *name;
-		json_int_t value;
+		const json_t *pair = json_array_get(list, i);
+		const char *name = json_string_value(json_array_get(pair, 0));
+		const json_t *value = json_array_get(pair, 1);
 
-		if (json_unpack(json_array_get(list, i), "[s, I]", &name, &value))
+		if (!name || !json_is_integer(value))
 			return unexpected("an enumeration");
 		values[i].name = keep(describe, name);
-		values[i].value = (uint64_t)value;
+		values[i].value = (uint64_t)json_integer_value(value);
 		if (!values[i].name)
 			return rs_error_no_memory();
 	}
@@ -188,8 +189,9 @@ static struct rs_error *read_fields(struct rs_describe *describe, json_t *list,
 		int type, show;
 
 		*field = (struct rs_field){ 0 };
-		if (json_unpack(json, "{s:s, s:i, s:i, s:s}", "name", &field->name, "type", &type,
-				"show", &show, "unit", &field->unit) ||
+		if (!RS_JSON_FIELDS(json, { "name", .text = &field->name },
+				    { "type", .number = &type }, { "show", .number = &show },
+				    { "unit", .text = &field->unit }) ||
 		    type < RS_TYPE_U8 || type > RS_TYPE_TEXT || show < RS_SHOW_DEC ||
 		    show > RS_SHOW_TSC || !is_identifier(field->name))
 			return unexpected("a field");
@@ -211,9 +213,11 @@ static struct rs_error *read_event(struct rs_describe *describe, json_t *json)
 	json_int_t index, id;
 	int kind;
 
-	if (json_unpack(json, "{s:I, s:I, s:s, s:s, s:s, s:s, s:i}", "class", &index, "id", &id,
-			"class_name", &event.class_name, "function", &event.function, "name",
-			&event.name, "help", &event.help, "kind", &kind) ||
+	if (!RS_JSON_FIELDS(json, { "class", .wide = &index }, { "id", .wide = &id },
+			    { "class_name", .text = &event.class_name },
+			    { "function", .text = &event.function },
+			    { "name", .text = &event.name }, { "help", .text = &event.help },
+			    { "kind", .number = &kind }) ||
 	    id < 0 || (uint64_t)id > RS_ID_MASK || kind < RS_KIND_PLAIN || kind > RS_KIND_SPAN_END)
 		return unexpected("an event");
 	event.provider = json_string_value(json_object_get(json, "provider"));
@@ -233,7 +237,8 @@ static struct rs_error *read_name(struct rs_describe *describe, json_t *json)
 	json_int_t index, id;
 	const char *text;
 
-	if (json_unpack(json, "{s:I, s:I, s:s}", "class", &index, "id", &id, "text", &text) ||
+	if (!RS_JSON_FIELDS(json, { "class", .wide = &index }, { "id", .wide = &id },
+			    { "text", .text = &text }) ||
 	    id < 0 || id > UINT32_MAX)
 		return unexpected("a name");
 	err = class_of(describe, index, &class);
@@ -277,8 +282,9 @@ static struct rs_error *read_stream(struct rs_describe *describe, json_t *json)
 	struct rs_error *err;
 	json_int_t index, class_index;
 
-	if (json_unpack(json, "{s:I, s:I, s:i, s:i, s:i}", "index", &index, "class", &class_index,
-			"vcpu", &stream.vcpu, "cpu", &stream.cpu, "tid", &stream.tid))
+	if (!RS_JSON_FIELDS(json, { "index", .wide = &index }, { "class", .wide = &class_index },
+			    { "vcpu", .number = &stream.vcpu }, { "cpu", .number = &stream.cpu },
+			    { "tid", .number = &stream.tid }))
 		return unexpected("a stream");
 	if (index < 0 || index >= RS_STREAMS_MAX ||
 	    (index < describe->n_streams && !rs_describe_lost(describe, (uint32_t)index)))
@@ -302,8 +308,9 @@ static struct rs_error *read_thread(struct rs_describe *describe, json_t *json)
 	struct rs_error *err;
 	json_int_t class_index, from;
 
-	if (json_unpack(json, "{s:I, s:i, s:i, s:i, s:I}", "class", &class_index, "tid",
-			&thread.tid, "pid", &thread.pid, "vcpu", &thread.vcpu, "from", &from) ||
+	if (!RS_JSON_FIELDS(json, { "class", .wide = &class_index },
+			    { "tid", .number = &thread.tid }, { "pid", .number = &thread.pid },
+			    { "vcpu", .number = &thread.vcpu }, { "from", .wide = &from }) ||
 	    thread.tid <= 0 || thread.pid < 0 || thread.vcpu < RS_UNKNOWN)
 		return unexpected("a thread");
 	if (describe->n_threads >= RS_THREADS_MAX)
@@ -322,8 +329,8 @@ static struct rs_error *read_owner(struct rs_describe *describe, json_t *json)
 	struct rs_owner owner;
 	json_int_t stream, from;
 
-	if (json_unpack(json, "{s:I, s:i, s:i, s:I}", "stream", &stream, "vcpu", &owner.vcpu, "tid",
-			&owner.tid, "from", &from) ||
+	if (!RS_JSON_FIELDS(json, { "stream", .wide = &stream }, { "vcpu", .number = &owner.vcpu },
+			    { "tid", .number = &owner.tid }, { "from", .wide = &from }) ||
 	    stream < 0 || stream >= RS_STREAMS_MAX || owner.vcpu < RS_UNKNOWN)
 		return unexpected("an owner of a stream");
 	owner.vm = json_string_value(json_object_get(json, "vm"));
@@ -417,7 +424,8 @@ static struct rs_error *read_domain(struct rs_describe *describe, json_t *json)
 	json_int_t index, dom;
 	const char *vm;
 
-	if (json_unpack(json, "{s:I, s:I, s:s}", "class", &index, "dom", &dom, "vm", &vm) ||
+	if (!RS_JSON_FIELDS(json, { "class", .wide = &index }, { "dom", .wide = &dom },
+			    { "vm", .text = &vm }) ||
 	    dom < 0 || dom > UINT16_MAX)
 		return unexpected("a domain");
 	if (describe->n_domains >= RS_DOMAINS_MAX)
@@ -430,7 +438,7 @@ static struct rs_error *read_closed(struct rs_describe *describe, json_t *json)
 {
 	json_int_t at;
 
-	if (json_unpack(json, "{s:I}", "at_ns", &at))
+	if (!RS_JSON_FIELDS(json, { "at_ns", .wide = &at }))
 		return unexpected("when it was closed");
 	describe->closed_ns = at;
 	describe->has_closed = true;
@@ -443,8 +451,8 @@ static struct rs_error *read_flight(struct rs_describe *describe, json_t *json)
 	json_t *from = json_object_get(json, "whole_from_ns");
 	json_int_t at;
 
-	if (json_unpack(json, "{s:I, s:s}", "at_ns", &at, "why", &flight.why) || !from ||
-	    (!json_is_null(from) && !json_is_integer(from)))
+	if (!RS_JSON_FIELDS(json, { "at_ns", .wide = &at }, { "why", .text = &flight.why }) ||
+	    !from || (!json_is_null(from) && !json_is_integer(from)))
 		return unexpected("a flight recorder's trace");
 	if (json_is_integer(from))
 		flight.whole_from_ns = json_integer_value(from);
@@ -457,8 +465,8 @@ static struct rs_error *read_end(struct rs_describe *describe, json_t *json)
 	json_int_t stream, bytes, records, lost;
 	struct rs_error *err;
 
-	if (json_unpack(json, "{s:I, s:I, s:I, s:I}", "stream", &stream, "bytes", &bytes, "records",
-			&records, "lost", &lost) ||
+	if (!RS_JSON_FIELDS(json, { "stream", .wide = &stream }, { "bytes", .wide = &bytes },
+			    { "records", .wide = &records }, { "lost", .wide = &lost }) ||
 	    stream < 0 || stream >= RS_STREAMS_MAX)
 		return unexpected("a stream's end");
 	err = streams_skip(describe, (uint32_t)stream + 1);
@@ -477,22 +485,24 @@ static struct rs_error *read_binary(struct rs_describe *describe, json_t *json)
 {
 	struct rs_trace_binary binary = { 0 };
 
-	if (json_unpack(json, "{s:s, s:s, s:s, s:s}", "role", &binary.role, "path", &binary.path,
-			"hash_name", &binary.hash_name, "hash", &binary.hash))
+	if (!RS_JSON_FIELDS(
+		    json, { "role", .text = &binary.role }, { "path", .text = &binary.path },
+		    { "hash_name", .text = &binary.hash_name }, { "hash", .text = &binary.hash }))
 		return unexpected("a binary");
 	binary.build_id = json_string_value(json_object_get(json, "build_id"));
 	return rs_describe_add_binary(describe, &binary);
 }
 
+/* In the order of how many lines of each kind a trace may have. */
 static const struct {
 	const char *key;
 	struct rs_error *(*read)(struct rs_describe *, json_t *);
 } lines[] = {
-	{ "ringside", read_head }, { "clock", read_clock },   { "class", read_class },
 	{ "event", read_event },   { "name", read_name },     { "stream", read_stream },
-	{ "binary", read_binary }, { "end", read_end },	      { "thread", read_thread },
-	{ "flight", read_flight }, { "closed", read_closed }, { "domain", read_domain },
-	{ "owner", read_owner },
+	{ "end", read_end },	   { "owner", read_owner },   { "thread", read_thread },
+	{ "domain", read_domain }, { "binary", read_binary }, { "class", read_class },
+	{ "clock", read_clock },   { "ringside", read_head }, { "flight", read_flight },
+	{ "closed", read_closed },
 };
 
 static struct rs_error *read_line(struct rs_describe *describe, const char *text, size_t len)

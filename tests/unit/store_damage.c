@@ -570,6 +570,13 @@ TEST(hostile_descriptions)
 		{ HEAD CLOCK CLASS EVENT("1", "[" FIELD("a", "9", "0") "]"), "line 4" },
 		{ HEAD CLOCK CLASS EVENT("1", "[" FIELD("a", "-1", "0") "]"), "line 4" },
 		{ HEAD CLOCK CLASS EVENT("1", "[" FIELD("a", "0", "5") "]"), "line 4" },
+		{ HEAD CLOCK CLASS EVENT("1", "[" FIELD("a", "4294967296", "0") "]"),
+		  "line 4: not a description of a field" },
+		{ HEAD CLOCK CLASS EVENT("1", "[" FIELD("a", "true", "0") "]"),
+		  "line 4: not a description of a field" },
+		{ HEAD CLOCK CLASS EVENT("1", "[{\"name\":\"a\",\"type\":0,\"show\":0,"
+					      "\"unit\":\"\",\"values\":[[\"x\",\"1\"]]}]"),
+		  "line 4: not a description of an enumeration" },
 		{ HEAD CLOCK CLASS EVENT("1", "[" FIELD("a b", "0", "0") "]"), "line 4" },
 		{ HEAD CLOCK CLASS EVENT("1", "[" FIELD("", "0", "0") "]"), "line 4" },
 		{ HEAD CLOCK CLASS EVENT("1",
@@ -587,6 +594,13 @@ TEST(hostile_descriptions)
 		  "lines are missing, and nothing can be read of stream 0" },
 		{ HEAD CLOCK CLASS
 		  "{\"stream\":{\"index\":65536,\"class\":0,\"vcpu\":0,\"cpu\":0,\"tid\":0}}\n",
+		  "line 4: not a description of a stream" },
+		/* a number beyond int is no number of a thread, not another one */
+		{ HEAD CLOCK CLASS "{\"stream\":{\"index\":0,\"class\":0,\"vcpu\":0,\"cpu\":0,"
+				   "\"tid\":4294967303}}\n",
+		  "line 4: not a description of a stream" },
+		{ HEAD CLOCK CLASS "{\"stream\":{\"index\":0,\"class\":0,\"vcpu\":0,"
+				   "\"cpu\":-4294967295,\"tid\":7}}\n",
 		  "line 4: not a description of a stream" },
 		{ HEAD CLOCK CLASS
 		  "{\"stream\":{\"index\":0,\"class\":7,\"vcpu\":0,\"cpu\":0,\"tid\":0}}\n",
