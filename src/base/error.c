@@ -26,13 +26,14 @@ struct rs_error *rs_error_no_memory(void)
 __attribute__((format(printf, 3, 0))) static struct rs_error *
 build(enum rs_code code, const char *tail, const char *format, va_list args)
 {
+	char start[256]; /* most texts fit: they are formatted once */
 	va_list again;
 	int len;
 	size_t bytes;
 	struct rs_error *err;
 
 	va_copy(again, args);
-	len = vsnprintf(NULL, 0, format, again);
+	len = vsnprintf(start, sizeof(start), format, again);
 	va_end(again);
 	if (len < 0)
 		return rs_error_no_memory();
@@ -41,7 +42,10 @@ build(enum rs_code code, const char *tail, const char *format, va_list args)
 	if (!err)
 		return rs_error_no_memory();
 	err->code = code;
-	vsnprintf(err->text, bytes, format, args);
+	if ((size_t)len < sizeof(start))
+		memcpy(err->text, start, (size_t)len + 1);
+	else
+		vsnprintf(err->text, bytes, format, args);
 	if (tail)
 		snprintf(err->text + len, bytes - (size_t)len, ": %s", tail);
 	return err;

@@ -14,7 +14,7 @@
 
 #include "base/digits.h"
 
-#define RS_OUT_BYTES (128u << 10)
+#define RS_OUT_BYTES (64u << 10) /* as a pipe holds; malloc() has more than 128 KiB mapped anew */
 #define RS_OUT_LINE  (8u << 10) /* room that rs_out_line() makes sure of */
 #define RS_OUT_SHORT 255u	/* a longer text takes room by itself */
 #define RS_OUT_SLACK 64u	/* bytes behind the buffer that may be written, and mean nothing */

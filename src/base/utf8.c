@@ -39,7 +39,8 @@ size_t rs_utf8_len(const char *text, size_t left)
 static void mend(char *text, size_t len, size_t (*good_len)(const char *, size_t))
 {
 	for (size_t at = 0; at < len;) {
-		size_t good = good_len(text + at, len - at);
+		size_t good =
+			text[at] >= 0x20 && text[at] < 0x7f ? 1 : good_len(text + at, len - at);
 
 		if (!good)
 			text[at] = '?';

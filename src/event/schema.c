@@ -132,7 +132,8 @@ static const void *list_at(const void **const *list, uint32_t index)
 	return __atomic_load_n(list, __ATOMIC_ACQUIRE)[index];
 }
 
-/* A copy fit to print: a trace's description may say anything. The catalogue's needs none. */
+/* A copy fit to print: a trace's description may say anything. The catalogue's needs none, and
+ * neither does an empty one, of which an event of plain numbers has many. */
 static const char *word_copy(struct rs_schema *schema, const char *word)
 {
 	size_t len;
@@ -140,6 +141,8 @@ static const char *word_copy(struct rs_schema *schema, const char *word)
 
 	if (schema->constant)
 		return word;
+	if (!word[0])
+		return "";
 	len = strlen(word);
 	copy = rs_arena_text(&schema->arena, word, len);
 
@@ -262,11 +265,10 @@ static bool same_event(const struct rs_event *a, const struct rs_event *b)
 static bool copy_values(struct rs_schema *schema, struct rs_field *field)
 {
 	const struct rs_enum *from = field->values;
-	const char *name = field->values_name ? field->values_name : "none";
 	struct rs_enum *to;
 	size_t n = 0;
 
-	field->values_name = word_copy(schema, name);
+	field->values_name = field->values_name ? word_copy(schema, field->values_name) : "none";
 	if (!from || schema->constant)
 		return field->values_name != NULL;
 	while (from[n].name)
@@ -373,6 +375,28 @@ static struct rs_error *check_fields(const struct rs_event *event, uint32_t room
 	return NULL;
 }
 
+/* Returns "provider:class:function:name" of an event whose words are fit to print, or NULL if there
+ * is no memory. */
+static const char *probe_make(struct rs_arena *arena, const struct rs_event *event)
+{
+	const char *words[] = { event->provider, event->class_name, event->function, event->name };
+	const size_t n = sizeof(words) / sizeof(words[0]);
+	size_t lens[sizeof(words) / sizeof(words[0])], bytes = n;
+	char *probe, *at;
+
+	for (size_t i = 0; i < n; i++) {
+		lens[i] = strlen(words[i]);
+		bytes += lens[i];
+	}
+	at = probe = rs_arena_alloc(arena, bytes);
+	for (size_t i = 0; at && i < n; i++) {
+		memcpy(at, words[i], lens[i]);
+		at += lens[i];
+		*at++ = i + 1 < n ? ':' : '\0';
+	}
+	return probe;
+}
+
 struct rs_error *rs_schema_add(struct rs_schema *schema, const struct rs_event *event)
 {
 	struct rs_arena *arena = &schema->arena;
@@ -385,7 +409,6 @@ struct rs_error *rs_schema_add(struct rs_schema *schema, const struct rs_event *
 	uint16_t lead = is_xen ? sizeof(struct rs_xen_record) : 0;
 	struct rs_event *copy;
 	struct rs_error *err;
-	char probe[4 * (RS_WORD_MAX + 1)];
 
 	if (have && same_event(have, event))
 		return NULL;
@@ -401,8 +424,6 @@ struct rs_error *rs_schema_add(struct rs_schema *schema, const struct rs_event *
 	copy = rs_arena_alloc(arena, sizeof(*copy));
 	if (!copy)
 		return rs_error_no_memory();
-	snprintf(probe, sizeof(probe), "%s:%s:%s:%s", provider, event->class_name, function,
-		 event->name);
 	*copy = *event;
 	copy->lead_bytes = lead;
 	copy->provider = provider == schema->provider ? provider : word_copy(schema, provider);
@@ -410,12 +431,12 @@ struct rs_error *rs_schema_add(struct rs_schema *schema, const struct rs_event *
 	copy->function = word_copy(schema, function);
 	copy->name = word_copy(schema, event->name);
 	copy->help = word_copy(schema, help);
-	copy->probe = schema->constant ? rs_arena_text(arena, probe, strlen(probe))
-				       : word_copy(schema, probe);
+	if (!copy->provider || !copy->class_name || !copy->function || !copy->name || !copy->help)
+		return rs_error_no_memory();
+	copy->probe = probe_make(arena, copy);
 	copy->fields = copy_fields(schema, event, copy);
 	copy->index = schema->n_events;
-	if (!copy->provider || !copy->class_name || !copy->function || !copy->name || !copy->help ||
-	    !copy->probe || !copy->fields ||
+	if (!copy->probe || !copy->fields ||
 	    !list_add(arena, &schema->events, &schema->n_events, &schema->events_room, copy) ||
 	    !table_add(arena, &schema->by_id, copy->id, copy))
 		return rs_error_no_memory();

@@ -85,6 +85,23 @@ TEST(errors_carry_code_and_causes)
 	rs_error_free(err);
 }
 
+TEST(errors_of_any_length_are_whole)
+{
+	char text[1024];
+
+	for (size_t len = 250; len < 260; len++) {
+		struct rs_error *err;
+
+		memset(text, 'x', len);
+		text[len] = '\0';
+		err = rs_error_errno(ENOSPC, "%s", text);
+		CHECK_EQ_U64(strlen(rs_error_text(err)), len + strlen(": No space left on device"));
+		CHECK(!strncmp(rs_error_text(err), text, len));
+		CHECK_STR(rs_error_text(err) + len, ": No space left on device");
+		rs_error_free(err);
+	}
+}
+
 /* ---- UTF-8 -------------------------------------------------------------------------------- */
 
 /* RFC 3629, decoded to a code point and checked as one: an independent way to the same answer. */
