@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Going back under a debugger: finds the access before and reports the values around it. */
 #include "replay/debugger_back.h"
 
 #include <inttypes.h>

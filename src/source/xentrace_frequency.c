@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Estimates the TSC frequency of a Xen trace from run times, and questions one that is given. */
 #include "source/xentrace_frequency.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads the fields of one line of a description without building a JSON tree. */
 #include "store/json_fields.h"
 
 #include <limits.h>
