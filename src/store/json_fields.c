@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the fields of one line of a description without building a JSON tree. */
+/* Reads the named members of a JSON object, without the hash table of json_unpack(). */
 #include "store/json_fields.h"
 
 #include <limits.h>
