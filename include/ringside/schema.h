@@ -89,6 +89,9 @@ struct rs_schema;
 
 /* A schema for one producer, holding the events common to all, under this provider's name. */
 struct rs_error *rs_schema_create(const char *provider, struct rs_schema **schema);
+/* What the catalogue has of a provider, one of its own: all probes that there can be of that name.
+ * xdt's events are in the streams of Xen's other events, whose provider the common events have. */
+struct rs_error *rs_schema_create_catalogue(const char *provider, struct rs_schema **schema);
 void rs_schema_destroy(struct rs_schema *schema);
 
 const char *rs_schema_provider(const struct rs_schema *schema);

@@ -169,12 +169,10 @@ static struct rs_error *list_catalogue(struct arguments *a)
 	for (uint32_t i = 0; !err && (provider = rs_catalogue_provider(i)); i++) {
 		struct rs_schema *schema;
 
-		err = rs_schema_create(provider, &schema);
+		err = rs_schema_create_catalogue(provider, &schema);
 		if (err)
 			break;
-		err = rs_schema_add_catalogue(schema, provider);
-		if (!err)
-			err = print_schema(a, (const struct rs_schema *[]){ schema }, 0);
+		err = print_schema(a, (const struct rs_schema *[]){ schema }, 0);
 		rs_schema_destroy(schema);
 	}
 	return err;

@@ -402,10 +402,8 @@ static bool catalogue_has(const char *glob)
 
 	for (uint32_t i = 0; !found && (provider = rs_catalogue_provider(i)); i++) {
 		struct rs_schema *schema = NULL;
-		struct rs_error *err = rs_schema_create(provider, &schema);
+		struct rs_error *err = rs_schema_create_catalogue(provider, &schema);
 
-		if (!err)
-			err = rs_schema_add_catalogue(schema, provider);
 		found = err || schema_has(schema, glob);
 		rs_schema_destroy(schema);
 		rs_error_free(err);

@@ -61,11 +61,10 @@ static struct rs_error *schemas_of_catalogue(struct schemas *schemas, bool given
 	struct rs_error *err = NULL;
 
 	for (uint32_t i = 0; (provider = rs_catalogue_provider(i)) && !err; i++) {
-		err = rs_schema_create(provider, &schemas->own[i]);
+		err = rs_schema_create_catalogue(provider, &schemas->own[i]);
 		if (err)
 			break;
 		schemas->n_own++;
-		err = rs_schema_add_catalogue(schemas->own[i], provider);
 		if (given)
 			schemas->at[schemas->n++] = schemas->own[i];
 	}
@@ -172,20 +171,39 @@ static struct rs_error *run(struct rs_script_run *a, struct rs_script *script, s
 
 /* ---- other things to do with a program ---------------------------------------------------- */
 
+/* "(u32 vcpu, u32 reason)", or nothing. */
+static void list_arguments(const struct rs_event *event, char *text, size_t room)
+{
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (uint16_t i = 0; event && i < event->n_fields && len < room; i++)
+		len += (size_t)snprintf(text + len, room - len, "%s%s %s", i ? ", " : "(",
+					rs_field_type_text(&event->fields[i]),
+					event->fields[i].name);
+	if (len && len < room)
+		snprintf(text + len, room - len, ")");
+}
+
+/* A line for each list of arguments that a probe's events have. */
 static void list(const struct rs_script *script)
 {
 	struct rs_script_probe probe;
+	char text[RS_FIELDS_MAX * (RS_WORD_MAX + 8)], before[sizeof(text)];
 
 	printf("%5s %10s %17s %33s %s\n", "ID", "PROVIDER", "MODULE", "FUNCTION", "NAME");
 	for (uint32_t i = 0; rs_script_probe_at(script, i, &probe); i++) {
-		printf("%5u %10s %17s %33s %s", probe.id, probe.provider, probe.module,
-		       probe.function, probe.name);
-		for (uint16_t j = 0; probe.event && j < probe.event->n_fields; j++) {
-			const struct rs_field *field = &probe.event->fields[j];
+		const struct rs_event *event = rs_script_probe_layout(script, probe.id, 0);
+		uint32_t n = 0;
 
-			printf("%s%s %s", j ? ", " : "(", rs_field_type_text(field), field->name);
-		}
-		printf("%s\n", probe.event && probe.event->n_fields ? ")" : "");
+		do {
+			list_arguments(event, text, sizeof(text));
+			if (!n || strcmp(text, before) != 0)
+				printf("%5u %10s %17s %33s %s%s\n", probe.id, probe.provider,
+				       probe.module, probe.function, probe.name, text);
+			memcpy(before, text, sizeof(text));
+			event = rs_script_probe_layout(script, probe.id, ++n);
+		} while (event);
 	}
 }
 

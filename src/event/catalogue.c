@@ -143,7 +143,7 @@ static const struct rs_catalogue catalogues[] = {
 	{ NULL, RS_IDS_COMMON, common_rows, COUNT(common_rows) },
 	{ "vmm", RS_IDS_VMM, vmm_rows, COUNT(vmm_rows) },
 	{ "kvm", RS_IDS_KVM, kvm_rows, COUNT(kvm_rows) },
-	{ "xdt", RS_IDS_XDT, xdt_rows, COUNT(xdt_rows) },
+	{ "xdt", RS_IDS_XDT, xdt_rows, COUNT(xdt_rows), .lodges = true },
 	{ "xen", RS_IDS_XEN, xen_rows, COUNT(xen_rows) },
 	{ "acrn", RS_IDS_ACRN, acrn_rows, COUNT(acrn_rows) },
 };

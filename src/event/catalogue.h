@@ -18,6 +18,7 @@ struct rs_catalogue {
 	uint32_t number;      /* of RS_ID() */
 	const struct rs_catalogue_row *rows;
 	uint32_t n_rows;
+	bool lodges; /* in streams of another provider, which carry the common events */
 };
 
 /* NULL provider: the common events. NULL: no such. */

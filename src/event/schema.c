@@ -177,10 +177,10 @@ static struct rs_error *add_rows(struct rs_schema *schema, const struct rs_catal
 	return err;
 }
 
-struct rs_error *rs_schema_create(const char *provider, struct rs_schema **out)
+/* One without events. */
+static struct rs_error *create_empty(const char *provider, struct rs_schema **out)
 {
 	struct rs_schema *schema = calloc(1, sizeof(*schema));
-	struct rs_error *err;
 
 	if (!schema)
 		return rs_error_no_memory();
@@ -190,13 +190,39 @@ struct rs_error *rs_schema_create(const char *provider, struct rs_schema **out)
 		rs_schema_destroy(schema);
 		return rs_error_no_memory();
 	}
-	err = add_rows(schema, rs_catalogue_find(NULL), NULL);
-	if (err) {
-		rs_schema_destroy(schema);
-		return err;
-	}
 	*out = schema;
 	return NULL;
+}
+
+struct rs_error *rs_schema_create(const char *provider, struct rs_schema **out)
+{
+	struct rs_schema *schema = NULL;
+	struct rs_error *err = create_empty(provider, &schema);
+
+	if (!err)
+		err = add_rows(schema, rs_catalogue_find(NULL), NULL);
+	if (err)
+		rs_schema_destroy(schema);
+	else
+		*out = schema;
+	return err;
+}
+
+struct rs_error *rs_schema_create_catalogue(const char *provider, struct rs_schema **out)
+{
+	const struct rs_catalogue *catalogue = rs_catalogue_find(provider);
+	struct rs_schema *schema = NULL;
+	struct rs_error *err = create_empty(provider, &schema);
+
+	if (!err && !catalogue->lodges)
+		err = add_rows(schema, rs_catalogue_find(NULL), NULL);
+	if (!err)
+		err = add_rows(schema, catalogue, NULL);
+	if (err)
+		rs_schema_destroy(schema);
+	else
+		*out = schema;
+	return err;
 }
 
 void rs_schema_destroy(struct rs_schema *schema)

@@ -60,6 +60,11 @@ struct rs_script_probe {
 bool rs_script_probe_at(const struct rs_script *script, uint32_t index,
 			struct rs_script_probe *probe);
 
+/* The events of that probe differ in their arguments: those of the n-th of them; NULL past the
+ * last, and of a probe without an event. */
+const struct rs_event *rs_script_probe_layout(const struct rs_script *script, uint32_t id,
+					      uint32_t n);
+
 /* Narrows a query to the probes that the program can use. It must not outlive the script. */
 void rs_script_narrow(struct rs_script *script, struct rs_query *query);
 

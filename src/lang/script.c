@@ -780,3 +780,11 @@ bool rs_script_probe_at(const struct rs_script *script, uint32_t index,
 	}
 	return false;
 }
+
+const struct rs_event *rs_script_probe_layout(const struct rs_script *script, uint32_t id,
+					      uint32_t n)
+{
+	const struct probe *probe = &script->probes.at[id - 1];
+
+	return n < probe->layouts.n ? probe->layouts.at[n] : NULL;
+}
