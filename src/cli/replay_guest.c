@@ -16,6 +16,7 @@
 #include "base/copy.h"
 #include "cli/cli.h"
 #include "cli/numbers.h"
+#include "replay/image.h"
 #include "replay/initramfs.h"
 #include "replay/kernel.h"
 #include "replay/material.h"
@@ -23,7 +24,6 @@
 
 #define MEMORY_MIB   256
 #define SHIFT	     1
-#define SECTOR	     512
 #define KERNEL_NEEDS (96u << 20) /* of RAM, beside an initramfs and what is unpacked of it */
 
 /* ---- arguments ---------------------------------------------------------------------------- */
@@ -307,41 +307,6 @@ static struct rs_error *pack_first(const struct replay_guest *a, int *fd)
 	return pack(a, *fd);
 }
 
-/* Whether it can be a disk: other forms than raw QEMU would take apart by itself, or can't. */
-static struct rs_error *check_disk(const char *path)
-{
-	static const struct {
-		const char *magic, *name;
-	} forms[] = { { "QFI\xfb", "qcow2" }, { "KDMV", "VMDK" },     { "COWD", "VMDK" },
-		      { "conectix", "VHD" },  { "vhdxfile", "VHDX" }, { "QED", "QED" } };
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	char head[8] = "";
-	struct stat st;
-	ssize_t n;
-
-	if (fd < 0 || fstat(fd, &st)) {
-		struct rs_error *err = rs_error_errno(errno, "%s", path);
-
-		if (fd >= 0)
-			close(fd);
-		return err;
-	}
-	n = pread(fd, head, sizeof(head), 0); /* of a FIFO an error: it is refused below */
-	close(fd);
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
-		if (n == sizeof(head) && !memcmp(head, forms[i].magic, strlen(forms[i].magic)))
-			return rs_error_create(RS_USAGE,
-					       "%s is an image in the form %s: qemu-img convert -O "
-					       "raw makes one that a recording can have",
-					       path, forms[i].name);
-	if (!S_ISREG(st.st_mode) || !st.st_size || st.st_size % SECTOR)
-		return rs_error_create(RS_USAGE,
-				       "%s is no image of a disk: a file of whole sectors of %d "
-				       "bytes",
-				       path, SECTOR);
-	return NULL;
-}
-
 static struct rs_error *readable(const char *path)
 {
 	return path && access(path, R_OK) ? rs_error_errno(errno, "%s", path) : NULL;
@@ -372,7 +337,7 @@ static struct rs_error *copy_guest(const struct replay_guest *a, struct rs_folde
 	if (!err)
 		err = readable(a->initrd);
 	if (!err && a->disk)
-		err = check_disk(a->disk);
+		err = rs_image_check(a->disk);
 	if (!err)
 		err = pack_first(a, &packed);
 	if (!err)
