@@ -15,7 +15,7 @@ static uint32_t pieces[POOL_BYTES / GRAIN]; /* bytes of the piece that begins th
 static size_t used;
 static uint64_t live;
 
-static void *pool_malloc(size_t bytes)
+FUZZ_OWN static void *pool_malloc(size_t bytes)
 {
 	size_t room = ((bytes + GRAIN - 1) & ~(size_t)(GRAIN - 1)) + GRAIN;
 	uint8_t *at = pool + used;
@@ -29,7 +29,7 @@ static void *pool_malloc(size_t bytes)
 	return at;
 }
 
-static void pool_free(void *at)
+FUZZ_OWN static void pool_free(void *at)
 {
 	size_t offset = (uintptr_t)at - (uintptr_t)pool;
 

@@ -76,11 +76,13 @@ static void folder_make(void)
 	atexit(folder_remove);
 }
 
-/* What the folder's files hold, as far as that is known. Most mutants change one file. */
+/* What the folder's files hold, as far as that is known. Most mutants change one file, and its
+ * length by little: it stays open, and its memory stays its own. */
 static struct held {
 	uint8_t bytes[FILE_BYTES];
 	size_t n;
 	bool is_known, is_there;
+	int fd; /* if it is known to be there */
 } held[FILES];
 
 static void path_of(char path[128], uint32_t which)
@@ -88,33 +90,55 @@ static void path_of(char path[128], uint32_t which)
 	snprintf(path, 128, "%s/%s", folder, file_names[which]);
 }
 
+/* Closes the file, whose name may lead to another from now on. */
+static void file_forget(uint32_t which)
+{
+	struct held *h = &held[which];
+
+	if (h->is_known && h->is_there)
+		close(h->fd);
+	h->is_known = false;
+}
+
 static void file_remove(uint32_t which)
 {
 	struct held *h = &held[which];
 	char path[128];
 
+	if (h->is_known && !h->is_there)
+		return;
+	file_forget(which);
 	path_of(path, which);
-	if (!h->is_known || h->is_there)
-		unlink(path);
+	unlink(path);
 	h->is_known = true;
 	h->is_there = false;
 }
 
-static void file_write(uint32_t which, const void *bytes, size_t n)
+static void file_open(uint32_t which)
 {
 	struct held *h = &held[which];
 	char path[128];
-	int fd;
 
-	if (h->is_known && h->is_there && h->n == n && !memcmp(h->bytes, bytes, n))
-		return;
 	path_of(path, which);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	MUST(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
-	close(fd);
+	h->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	MUST(h->fd >= 0);
+	h->n = 0;
+	h->is_known = h->is_there = true;
+}
+
+FUZZ_OWN static void file_write(uint32_t which, const void *bytes, size_t n)
+{
+	struct held *h = &held[which];
+
+	if (!h->is_known || !h->is_there)
+		file_open(which);
+	else if (h->n == n && !memcmp(h->bytes, bytes, n))
+		return;
+	MUST(pwrite(h->fd, bytes, n, 0) == (ssize_t)n);
+	if (n < h->n)
+		MUST(!ftruncate(h->fd, (off_t)n));
 	memcpy(h->bytes, bytes, n);
 	h->n = n;
-	h->is_known = h->is_there = true;
 }
 
 /* Repair has changed what it wanted. */
@@ -123,13 +147,13 @@ static void files_forget(void)
 	char path[128];
 
 	for (uint32_t i = 0; i < FILES; i++)
-		held[i].is_known = false;
+		file_forget(i);
 	snprintf(path, sizeof(path), "%s/metadata", folder);
 	unlink(path);
 }
 
 /* Walks the packets as a reader does, and gives each the check sum that it should have. */
-static void checks_mend(uint8_t *bytes, size_t n)
+FUZZ_OWN static void checks_mend(uint8_t *bytes, size_t n)
 {
 	struct rs_packet_head head;
 
@@ -144,7 +168,7 @@ static void checks_mend(uint8_t *bytes, size_t n)
 	}
 }
 
-static void file_make(uint32_t which, const uint8_t *from, size_t n, bool mend)
+FUZZ_OWN static void file_make(uint32_t which, const uint8_t *from, size_t n, bool mend)
 {
 	static uint8_t bytes[FILE_BYTES];
 
@@ -160,7 +184,7 @@ static void file_make(uint32_t which, const uint8_t *from, size_t n, bool mend)
 }
 
 /* Where the input has a file twice, the last one counts. */
-static void files_write(struct fuzz_input *in, bool mend)
+FUZZ_OWN static void files_write(struct fuzz_input *in, bool mend)
 {
 	struct fuzz_input files[FILES] = { 0 };
 
@@ -331,7 +355,7 @@ static void repair(void)
 #define NUMBERS_AT  ((uint32_t)offsetof(struct rs_packet_head, ts_begin))
 
 /* Chooses a file of the input, each with the same chance. Returns whether there is any. */
-static bool entry_pick(struct fuzz_mutant *m, struct fuzz_part *entry)
+FUZZ_OWN static bool entry_pick(struct fuzz_mutant *m, struct fuzz_part *entry)
 {
 	uint32_t n = 0;
 
@@ -348,7 +372,7 @@ static bool entry_pick(struct fuzz_mutant *m, struct fuzz_part *entry)
 }
 
 /* Chooses a line of a file. */
-static struct fuzz_part line_pick(struct fuzz_mutant *m, struct fuzz_part file)
+FUZZ_OWN static struct fuzz_part line_pick(struct fuzz_mutant *m, struct fuzz_part file)
 {
 	struct fuzz_part line = file;
 	size_t end = file.at + file.bytes;
@@ -390,7 +414,8 @@ static void part_mutate(struct fuzz_mutant *m, struct fuzz_part part)
 }
 
 /* Chooses a packet of a stream's file. */
-static bool packet_pick(struct fuzz_mutant *m, struct fuzz_part file, struct fuzz_part *packet)
+FUZZ_OWN static bool packet_pick(struct fuzz_mutant *m, struct fuzz_part file,
+				 struct fuzz_part *packet)
 {
 	size_t end = file.at + file.bytes;
 	uint32_t n = 0;
