@@ -17,6 +17,7 @@
 
 #include "event/exit_reason.h"
 
+#define NS_PER_SEC	1000000000u
 #define XEN_IDLE	32767u	    /* DOMID_IDLE */
 #define XEN_RUNNING	0u	    /* RUNSTATE_running */
 #define ACRN_IDLE	0x656c6469u /* "idle" */
@@ -605,7 +606,26 @@ static uint64_t tick_of(struct tally_sink *s, const struct rs_view *view)
 	if (clock->freq_hz == s->clock.freq_hz && clock->monotonic == s->clock.monotonic)
 		return rs_clock_to_host(clock, view->tsc);
 	return rs_clock_to_host(&s->clock, s->clock.origin) +
-	       (uint64_t)((__int128)view->ts_ns * s->clock.freq_hz / 1000000000);
+	       (uint64_t)((__int128)view->ts_ns * s->clock.freq_hz / NS_PER_SEC);
+}
+
+/*
+ * Returns the event's tick, and moves the end of the tally on to it. Time does not go back: within
+ * a ns events of several streams come in any order, and what is further back than that has a stamp
+ * beyond 64 bits of the first event's clock, which comes when the latest one did.
+ */
+static uint64_t tick_next(struct tally_sink *s, const struct rs_view *view)
+{
+	uint64_t tick = tick_of(s, view), now = tick < UINT64_MAX ? tick + 1 : tick; /* never 0 */
+
+	if (!s->any)
+		s->first = s->last = now;
+	s->any = true;
+	if (now < s->last && s->last - now > s->clock.freq_hz / NS_PER_SEC + 1)
+		now = s->last;
+	if (now > s->last)
+		s->last = now;
+	return now < s->first ? s->first : now;
 }
 
 static void on_view(struct tally_sink *s, const struct tally_known *known,
@@ -617,15 +637,7 @@ static void on_view(struct tally_sink *s, const struct tally_known *known,
 	/* A log beside a trace may go far beyond it, and its gaps are none of the trace. */
 	if (!known->kind && (id == RS_ID_LOG || view->event->kind == RS_KIND_LOSS))
 		return;
-	seen.now = tick_of(s, view) + 1; /* 0 is the state machine's "none" */
-	if (!s->any)
-		s->first = s->last = seen.now;
-	s->any = true;
-	/* Within a ns events of several streams come in any order. */
-	if (seen.now > s->last)
-		s->last = seen.now;
-	if (seen.now < s->first)
-		seen.now = s->first;
+	seen.now = tick_next(s, view);
 	if (!known->kind) /* it tells when it was, and no more */
 		return;
 	for (size_t i = 0; i < TALLY_FIELDS_MAX; i++) {
