@@ -260,7 +260,7 @@ static void remarks(const struct rs_trace *trace)
 
 		if (!clock->invariant && clock != last)
 			fprintf(stderr,
-				"ringside print: clock '%s' is not said to be invariant: "
+				"ringside print: clock '%s' is not known to be invariant: "
 				"its times may drift\n",
 				clock->name);
 		last = clock;

@@ -430,11 +430,11 @@ static struct rs_error *record_begin(struct run *run)
 		return err;
 	if (!run->clock.invariant && a->strict_clock)
 		return rs_error_create(RS_ABSENT,
-				       "this machine's TSC is not said to be invariant (CPUID "
-				       "80000007H EDX bit 8); without --strict-clock it is used "
-				       "all the same");
+				       "this machine's TSC is not known to be invariant (CPUID "
+				       "80000007H EDX bit 8); without --strict-clock, this is "
+				       "only a warning");
 	if (!run->clock.invariant)
-		remark(run, "warning: this machine's TSC is not said to be invariant: times are "
+		remark(run, "warning: this machine's TSC is not known to be invariant: times are "
 			    "wrong if its rate changes (some nested hosts hide the bit)");
 	if (!run->traced)
 		err = trace_begin(run);

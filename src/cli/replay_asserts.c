@@ -87,7 +87,8 @@ static void say(const struct rs_replay_asserts *asserts, const struct one *one,
 	if (one->failed + one->untold > SAID_MAX)
 		return;
 	fprintf(stderr, "ringside %s: %s:%s: '%.*s' %s", asserts->verb, one->event->function,
-		one->event->name, (int)len, expression, untold ? "can't be told" : "does not hold");
+		one->event->name, (int)len, expression,
+		untold ? "cannot be evaluated" : "does not hold");
 	for (uint16_t i = 0; i < one->event->n_fields; i++) {
 		const struct rs_field *field = &one->event->fields[i];
 		uint64_t value;
@@ -219,7 +220,7 @@ uint64_t rs_replay_asserts_report(const struct rs_replay_asserts *asserts)
 	if (asserts->n)
 		fprintf(stderr,
 			"ringside %s: assertions in %u places: %" PRIu64 " held, %" PRIu64
-			" failed, %" PRIu64 " could not be told\n",
+			" failed, %" PRIu64 " could not be evaluated\n",
 			asserts->verb, asserts->n, held, failed, untold);
 	return failed + untold;
 }

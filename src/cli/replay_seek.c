@@ -58,7 +58,8 @@ static const struct argp_option options[] = {
 static const char doc[] =
 	"Replay to a place, forth or back, and say what the machine is there.\v"
 	"Without --back it stands at --to; with it where the probe was last met before: of memory, "
-	"after the instruction that accessed it. Instruction, time and registers are told. With "
+	"after the instruction that accessed it. It prints the instruction, the time and the "
+	"registers. With "
 	"--gdb a debugger may have the machine then, which steps, goes on and goes back "
 	"(reverse-stepi, reverse-continue) through the recording; when it goes, all ends.\n\n"
 	"Exit codes: 0 it is there; 1 the probe was not met before, or failed; 2 usage error.\n\n"

@@ -129,7 +129,7 @@ static struct rs_error *open_binary(struct rs_script_replay *replay)
 	if (!err)
 		err = rs_notes_read(replay->program.path, &replay->notes);
 	if (!err && replay->notes.left_out)
-		fprintf(stderr, "ringside: %s: %u static probes make no sense, and are left out\n",
+		fprintf(stderr, "ringside: %s: %u static probes are invalid, and are left out\n",
 			replay->program.path, replay->notes.left_out);
 	if (err)
 		return err;

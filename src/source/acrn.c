@@ -430,7 +430,7 @@ static void remarks_at_end(struct acrn *a)
 		rs_foreign_remark(tally, "%llu stamps are too far from the first to be times",
 				  (unsigned long long)a->far);
 	if (tally->left_out)
-		rs_foreign_remark(tally, "%llu records make no sense and are left out",
+		rs_foreign_remark(tally, "%llu records are invalid and are left out",
 				  (unsigned long long)tally->left_out);
 }
 

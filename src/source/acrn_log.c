@@ -365,7 +365,7 @@ static void remarks_at_end(struct log *log)
 		{ log->backed, "stamps are before their predecessor's" },
 		{ sum.joined, "lines without a head are taken for more of the message before" },
 		{ sum.cut, "messages are longer than a line of a log: their rest is left out" },
-		{ log->foreign.tally.left_out, "lines make no sense and are left out" },
+		{ log->foreign.tally.left_out, "lines are invalid and are left out" },
 	};
 
 	for (size_t i = 0; i < sizeof(remarks) / sizeof(remarks[0]); i++) {
