@@ -82,29 +82,30 @@ size_t rs_cli_option_of_alias(const struct argp_option *const at[], size_t i)
 
 /* ---- which are given ------------------------------------------------------------------------ */
 
-struct given {
+struct walk {
 	const struct argp_option *at[RS_CLI_OPTIONS_MAX];
-	bool is[RS_CLI_OPTIONS_MAX];
 	size_t n;
 	struct option longs[RS_CLI_OPTIONS_MAX + 4];
-	char shorts[3 * RS_CLI_OPTIONS_MAX + 1];
+	char shorts[3 * RS_CLI_OPTIONS_MAX + 3];
 };
 
-static void getopt_tables(struct given *given)
+static void getopt_tables(struct walk *walk)
 {
 	static const char *const asks_help[] = { "help", "usage", "version" }; /* argp's own */
-	char *at = given->shorts;
+	char *at = walk->shorts;
 	size_t n = 0;
 
-	for (size_t i = 0; i < given->n; i++) {
-		const struct argp_option *option = given->at[i],
-					 *means = given->at[rs_cli_option_of_alias(given->at, i)];
+	*at++ = '-'; /* getopt returns arguments in their order, as those of an option 1 */
+	*at++ = ':'; /* for an option that lacks its argument it returns ':' */
+	for (size_t i = 0; i < walk->n; i++) {
+		const struct argp_option *option = walk->at[i],
+					 *means = walk->at[rs_cli_option_of_alias(walk->at, i)];
 		int has = means->arg ? means->flags & OPTION_ARG_OPTIONAL ? optional_argument
 									  : required_argument
 				     : no_argument;
 
 		if (option->name)
-			given->longs[n++] =
+			walk->longs[n++] =
 				(struct option){ option->name, has, NULL, LONG_KEYS + (int)i };
 		if (option->key <= 0 || option->key > 127 || !isprint(option->key))
 			continue;
@@ -113,46 +114,71 @@ static void getopt_tables(struct given *given)
 			*at++ = ':';
 	}
 	for (size_t i = 0; i < sizeof(asks_help) / sizeof(asks_help[0]); i++)
-		given->longs[n++] = (struct option){ asks_help[i], no_argument, NULL, '?' };
+		walk->longs[n++] = (struct option){ asks_help[i], no_argument, NULL, '?' };
 }
 
-/* Notes the option that getopt found. */
-static void given_add(struct given *given, int value)
+/* Returns the option that getopt found, or NULL for an argument. */
+static const struct argp_option *option_found(const struct walk *walk, int value)
 {
 	size_t i = value >= LONG_KEYS ? (size_t)(value - LONG_KEYS) : 0;
 
-	while (value < LONG_KEYS && i < given->n && given->at[i]->key != value)
+	while (value < LONG_KEYS && i < walk->n && walk->at[i]->key != value)
 		i++;
-	if (i < given->n)
-		given->is[rs_cli_option_of_alias(given->at, i)] = true;
+	return i < walk->n ? walk->at[rs_cli_option_of_alias(walk->at, i)] : NULL;
 }
 
-/* False: something is wrong with the options, or help is asked for. */
-static bool given_find(struct given *given, int argc, char **argv)
+bool rs_cli_options_walk(const struct argp *argp, int argc, char **argv,
+			 void (*each)(const struct rs_cli_word *word, void *context), void *context)
 {
-	char **copy = calloc((size_t)argc + 1, sizeof(*copy)); /* getopt changes the order */
+	struct walk walk = { .n = 0 };
+	const char *taken = NULL;
+	bool good = true;
 	int value = 0;
 
-	if (!copy)
-		return false;
-	memcpy(copy, argv, (size_t)argc * sizeof(*copy));
-	getopt_tables(given);
+	walk.n = rs_cli_options(argp, walk.at);
+	getopt_tables(&walk);
 	optind = 0;
 	opterr = 0;
-	while ((value = getopt_long(argc, copy, given->shorts, given->longs, NULL)) != -1 &&
-	       value != '?')
-		given_add(given, value);
+	while ((value = getopt_long(argc, argv, walk.shorts, walk.longs, NULL)) != -1) {
+		taken = optarg;
+		if (value == '?' || value == ':')
+			good = false;
+		else
+			each(&(struct rs_cli_word){ option_found(&walk, value), optarg }, context);
+	}
+	/* getopt ends behind a "--". */
+	if (optind > 1 && argv[optind - 1] != taken && !strcmp(argv[optind - 1], "--"))
+		optind--;
+	while (optind < argc)
+		each(&(struct rs_cli_word){ NULL, argv[optind++] }, context);
 	optind = 0;
 	opterr = 1;
-	free(copy);
-	return value == -1;
+	return good;
+}
+
+struct given {
+	const struct argp_option *options[RS_CLI_OPTIONS_MAX];
+	size_t n;
+};
+
+static void given_add(const struct rs_cli_word *word, void *context)
+{
+	struct given *given = context;
+
+	for (size_t i = 0; i < given->n; i++) {
+		if (given->options[i] == word->option)
+			return;
+	}
+	if (word->option && given->n < RS_CLI_OPTIONS_MAX)
+		given->options[given->n++] = word->option;
 }
 
 static bool is_given(const struct given *given, const char *name, size_t len)
 {
 	for (size_t i = 0; i < given->n; i++) {
-		if (given->is[i] && given->at[i]->name && !strncmp(given->at[i]->name, name, len) &&
-		    !given->at[i]->name[len])
+		const char *other = given->options[i]->name;
+
+		if (other && !strncmp(other, name, len) && !other[len])
 			return true;
 	}
 	return false;
@@ -162,8 +188,7 @@ bool rs_cli_options_agree(const struct argp *argp, const char *verb, int argc, c
 {
 	struct given given = { .n = 0 };
 
-	given.n = rs_cli_options(argp, given.at);
-	if (!given_find(&given, argc, argv))
+	if (!rs_cli_options_walk(argp, argc, argv, given_add, &given))
 		return true;
 	for (size_t i = 0; i < sizeof(conflicts) / sizeof(conflicts[0]); i++) {
 		const struct conflict *row = &conflicts[i];

@@ -20,6 +20,21 @@ size_t rs_cli_options(const struct argp *argp,
 /* Returns the index of the option that an alias stands for; of another option, its own. */
 size_t rs_cli_option_of_alias(const struct argp_option *const at[], size_t i);
 
+/* A word of a command line: an option with its argument, or an argument of the verb. */
+struct rs_cli_word {
+	const struct argp_option *option; /* NULL: an argument of the verb, or the "--" */
+	const char *value;		  /* NULL: an option without an argument */
+};
+
+/*
+ * Reads a command line as argp does, and calls `each` for each word, in their order. argv[0] is the
+ * verb. Skips an option that does not exist or lacks its argument. Returns false if there was one,
+ * or a request for help.
+ */
+bool rs_cli_options_walk(const struct argp *argp, int argc, char **argv,
+			 void (*each)(const struct rs_cli_word *word, void *context),
+			 void *context);
+
 /*
  * Prints an error and returns false if a command line has two options that exclude each other.
  * `verb` is the verb's name, as in "report exits". Reads the options as argp does, and leaves what
