@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/probes.h"
 #include "source/replay.h"
 #include "view/view.h"
 #include <ringside/schema.h>
@@ -111,71 +112,19 @@ static void print_text(const struct rs_event *event)
 		printf("\t%s\n", event->help);
 }
 
-static bool same_probe(const struct rs_event *a, const struct rs_event *b)
+static struct rs_error *print_probe(const struct rs_event *event, void *context)
 {
-	if (strcmp(a->probe, b->probe) != 0 || a->n_fields != b->n_fields)
-		return false;
-	for (uint16_t i = 0; i < a->n_fields; i++) {
-		const struct rs_field *x = &a->fields[i], *y = &b->fields[i];
+	struct arguments *a = context;
 
-		if (x->type != y->type || x->show != y->show || strcmp(x->name, y->name) != 0 ||
-		    strcmp(x->unit, y->unit) != 0)
-			return false;
-	}
-	return true;
-}
-
-/* Whether one of the schemas before this one has the same probe: a producer whose streams have
- * clocks of their own has a schema for each, and several traces have one each. */
-static bool listed(const struct rs_schema **before, uint32_t n, const struct rs_event *event)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		for (uint32_t j = 0; j < rs_schema_count(before[i]); j++) {
-			if (same_probe(rs_schema_event(before[i], j), event))
-				return true;
-		}
-	}
-	return false;
-}
-
-/* Lists what the schema has that none of the n before it in the list had. */
-static struct rs_error *print_schema(struct arguments *a, const struct rs_schema **schemas,
-				     uint32_t n)
-{
-	uint32_t count = rs_schema_count(schemas[n]);
-	struct rs_error *err = NULL;
-
-	for (uint32_t i = 0; !err && i < count; i++) {
-		const struct rs_event *event = rs_schema_event(schemas[n], i);
-
-		if (a->padded && rs_probe_match(a->padded, event))
-			a->any_padded = true;
-		if ((a->glob && !rs_probe_match(a->glob, event)) || listed(schemas, n, event))
-			continue;
-		a->any = true;
-		if (a->json)
-			err = print_json(event);
-		else
-			print_text(event);
-	}
-	return err;
-}
-
-static struct rs_error *list_catalogue(struct arguments *a)
-{
-	const char *provider;
-	struct rs_error *err = NULL;
-
-	for (uint32_t i = 0; !err && (provider = rs_catalogue_provider(i)); i++) {
-		struct rs_schema *schema;
-
-		err = rs_schema_create_catalogue(provider, &schema);
-		if (err)
-			break;
-		err = print_schema(a, (const struct rs_schema *[]){ schema }, 0);
-		rs_schema_destroy(schema);
-	}
-	return err;
+	if (a->padded && rs_probe_match(a->padded, event))
+		a->any_padded = true;
+	if (a->glob && !rs_probe_match(a->glob, event))
+		return NULL;
+	a->any = true;
+	if (a->json)
+		return print_json(event);
+	print_text(event);
+	return NULL;
 }
 
 /* What a replay makes because a program names it: names with a place for a number. */
@@ -204,81 +153,11 @@ static struct rs_error *list_templates(struct arguments *a)
 	return NULL;
 }
 
-/* The schemas of the traces, each once. */
-struct schemas {
-	struct rs_sink sink;
-	const struct rs_schema **at;
-	uint32_t n, room;
-};
-
-static struct rs_error *add_schema(struct schemas *schemas, const struct rs_stream *stream)
+static struct rs_error *list_traces(struct arguments *a)
 {
-	if (schemas->n == schemas->room) {
-		uint32_t room = schemas->room ? 2 * schemas->room : 16;
-		void *more = realloc(schemas->at, room * sizeof(*schemas->at));
+	struct rs_error *err = rs_cli_confine(RS_CONFINE_READER);
 
-		if (!more)
-			return rs_error_no_memory();
-		schemas->at = more;
-		schemas->room = room;
-	}
-	rs_input_schema(stream, schemas->at, &schemas->n);
-	return NULL;
-}
-
-static struct rs_error *schemas_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
-{
-	struct rs_error *err = NULL;
-
-	for (size_t i = 0; i < n && !err; i++)
-		err = add_schema((struct schemas *)sink, views[i].stream);
-	return err;
-}
-
-/* A file of Xen's says which streams it has only as it is read. */
-static struct rs_error *add_input(struct schemas *schemas, const struct rs_input *input)
-{
-	static const struct rs_sink_ops ops = { .name = "list", .events = schemas_events };
-	const struct rs_stream *stream;
-	struct rs_error *err = NULL;
-
-	schemas->sink.ops = &ops;
-	if (input->foreign && !input->foreign->n_streams)
-		return rs_run(input->source, NULL, &schemas->sink, &rs_cli_stop);
-	for (uint32_t i = 0; !err && (stream = rs_input_stream(input, i)); i++)
-		err = add_schema(schemas, stream);
-	return err;
-}
-
-/* Lists the traces' probes. They need no clock in common, so each is opened for itself. */
-static struct rs_error *list_traces(struct arguments *a, struct rs_input *inputs)
-{
-	struct schemas schemas = { 0 };
-	struct rs_error *err = rs_cli_confine(RS_CONFINE_READER), *print_err = NULL;
-
-	for (uint32_t i = 0; !err && i < a->traces.n; i++) {
-		err = rs_open_with(a->traces.paths[i], NULL, NULL, &inputs[i]);
-		if (!err)
-			err = add_input(&schemas, &inputs[i]);
-	}
-	for (uint32_t i = 0; !print_err && i < schemas.n; i++) /* of a damaged file, what it has */
-		print_err = print_schema(a, schemas.at, i);
-	free(schemas.at);
-	if (!err)
-		return print_err;
-	rs_error_free(print_err);
-	return err;
-}
-
-static struct rs_error *list_opened(struct arguments *a)
-{
-	struct rs_input *inputs = calloc(a->traces.n, sizeof(*inputs));
-	struct rs_error *err = inputs ? list_traces(a, inputs) : rs_error_no_memory();
-
-	for (uint32_t i = 0; inputs && i < a->traces.n; i++)
-		rs_input_close(&inputs[i]);
-	free(inputs);
-	return err;
+	return err ? err : rs_cli_probes_of_traces(a->traces.paths, a->traces.n, print_probe, a);
 }
 
 /* `kvm:*` for `kvm:*::`: who names a provider first means it. */
@@ -318,7 +197,7 @@ int cmd_list(int argc, char **argv)
 		return RS_EXIT_USAGE;
 	err = pad(&a);
 	if (!err)
-		err = a.traces.n ? list_opened(&a) : list_catalogue(&a);
+		err = a.traces.n ? list_traces(&a) : rs_cli_probes_of_catalogue(print_probe, &a);
 	if (!err && !a.traces.n)
 		err = list_templates(&a);
 	if (!err && !a.any && a.glob)
