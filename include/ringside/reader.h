@@ -35,6 +35,8 @@ const struct rs_trace_binary *rs_trace_binary(const struct rs_trace *trace, uint
  */
 uint32_t rs_trace_stream_count(const struct rs_trace *trace);
 const struct rs_stream *rs_trace_stream(const struct rs_trace *trace, uint32_t index);
+/* What the trace calls a domain of Xen's, which its events have for a VM. NULL past the last. */
+const char *rs_trace_domain(const struct rs_trace *trace, uint32_t index);
 
 /* What a flight recorder kept. */
 struct rs_trace_flight {

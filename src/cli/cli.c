@@ -17,6 +17,7 @@
 #include "base/modes.h"
 #include "base/now.h"
 #include "base/utf8.h"
+#include "cli/complete.h"
 #include "cli/numbers.h"
 #include "cli/options.h"
 
@@ -82,15 +83,33 @@ bool rs_cli_print_json(json_t *json)
 	return good && putchar('\n') != EOF && !fflush(stdout);
 }
 
+/* A key that argp does not have: a help filter says which rows it lists. */
+#define KEY_ROWS 0x7fff0000
+
+static rs_cli_row_fn *rows_listed;
+
+rs_cli_row_fn *rs_cli_rows_of(const struct argp *argp)
+{
+	const struct argp_child *child = argp->children;
+
+	rows_listed = NULL;
+	if (argp->help_filter)
+		argp->help_filter(KEY_ROWS, "", NULL);
+	for (; !rows_listed && child && child->argp; child++)
+		rs_cli_rows_of(child->argp);
+	return rows_listed;
+}
+
 /* argp frees what is not `text`. */
-char *rs_cli_list_rows(int key, const char *text, const char *heading,
-		       bool (*row)(size_t i, struct rs_cli_row *row))
+char *rs_cli_list_rows(int key, const char *text, const char *heading, rs_cli_row_fn *row)
 {
 	struct rs_cli_row at = { 0 };
 	char *listed = NULL;
 	size_t bytes;
 	FILE *file;
 
+	if (key == KEY_ROWS)
+		rows_listed = row;
 	if (key != ARGP_KEY_HELP_POST_DOC)
 		return (char *)text;
 	file = open_memstream(&listed, &bytes);
@@ -111,6 +130,10 @@ int rs_cli_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
 	static char name[64];
 
+	if (rs_cli_completes()) {
+		rs_cli_complete(argp, argc, argv);
+		return RS_EXIT_USAGE; /* so that the verb does nothing */
+	}
 	if (!rs_cli_options_agree(argp, argv[0], argc, argv))
 		return RS_EXIT_USAGE;
 	snprintf(name, sizeof(name), "ringside %s", argv[0]);

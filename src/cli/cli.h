@@ -25,6 +25,7 @@ enum rs_exit {
 };
 
 /* argv[0] is the verb. Each returns an enum rs_exit. */
+int cmd_complete(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_exits(int argc, char **argv);
 int cmd_export(int argc, char **argv);
@@ -42,6 +43,10 @@ int cmd_top(int argc, char **argv);
 
 /* A verb's name, in the order of help; NULL behind the last. */
 const char *rs_cli_verb(size_t at);
+/* What it does, as help has it. */
+const char *rs_cli_verb_help(size_t at);
+/* Its function; NULL: there is no such verb. */
+int (*rs_cli_verb_find(const char *name))(int argc, char **argv);
 
 /* Writes a text from a guest, a ring or a file. A terminal gets its control characters as \xHH. */
 void rs_cli_put(FILE *to, const char *text, size_t len);
@@ -74,10 +79,15 @@ struct rs_cli_row {
 	const char *name, *alias, *help; /* alias: NULL for none */
 };
 
+/* Gives the i-th row; false: there are no more. */
+typedef bool rs_cli_row_fn(size_t i, struct rs_cli_row *row);
+
 /* For an argp's help filter: the rows there are, below a heading, before the text behind the
- * options. `row` gives the i-th; false: there are no more. */
-char *rs_cli_list_rows(int key, const char *text, const char *heading,
-		       bool (*row)(size_t i, struct rs_cli_row *row));
+ * options. */
+char *rs_cli_list_rows(int key, const char *text, const char *heading, rs_cli_row_fn *row);
+
+/* The rows that a verb's --help lists so; NULL: none. */
+rs_cli_row_fn *rs_cli_rows_of(const struct argp *argp);
 
 /* That there are a process (0: none was given) and threads of these numbers. */
 struct rs_error *rs_cli_check_ids(int pid, const int *tids, size_t n_tids);

@@ -10,7 +10,7 @@
 static const struct verb {
 	const char *name;
 	int (*run)(int argc, char **argv);
-	const char *help;
+	const char *help; /* NULL: help does not list it; it stands behind those that it does */
 } verbs[] = {
 	{ "run", cmd_run, "boot a guest in the reference micro-VM, traced" },
 	{ "exits", cmd_exits, "count and time the exits of this host's VMs, live" },
@@ -26,12 +26,18 @@ static const struct verb {
 	{ "export", cmd_export, "write a trace in another tool's format" },
 	{ "repair", cmd_repair, "repair a cut trace for other readers" },
 	{ "doctor", cmd_doctor, "check what this machine lacks for each verb" },
+	{ \"complete\", cmd_complete, NULL },
 };
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
 const char *rs_cli_verb(size_t at)
 {
-	return at < N_VERBS ? verbs[at].name : NULL;
+	return rs_cli_verb_help(at) ? verbs[at].name : NULL;
+}
+
+const char *rs_cli_verb_help(size_t at)
+{
+	return at < N_VERBS ? verbs[at].help : NULL;
 }
 
 static const struct verb *find(const char *name)
@@ -43,12 +49,19 @@ static const struct verb *find(const char *name)
 	return NULL;
 }
 
+int (*rs_cli_verb_find(const char *name))(int argc, char **argv)
+{
+	const struct verb *verb = find(name);
+
+	return verb ? verb->run : NULL;
+}
+
 static void usage(FILE *file)
 {
 	fputs("Usage: ringside VERB [options]\n\n"
 	      "Sees into virtual machines: hypervisor, host and guest on one clock.\n\n",
 	      file);
-	for (size_t i = 0; i < N_VERBS; i++)
+	for (size_t i = 0; rs_cli_verb(i); i++)
 		fprintf(file, "  %-8s %s\n", verbs[i].name, verbs[i].help);
 	fputs("  help     help on a verb: ringside help VERB\n\n"
 	      "Begin with: ringside run --record DIR GUEST, then ringside print --tree DIR.\n"

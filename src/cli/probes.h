@@ -11,9 +11,9 @@ typedef struct rs_error *rs_cli_probe_fn(const struct rs_event *event, void *con
 struct rs_error *rs_cli_probes_of_catalogue(rs_cli_probe_fn *each, void *context);
 
 /*
- * The probes of n traces, directories or other tools' files. A probe that several streams have with
- * the same arguments is given once. Of a damaged file, the probes before the damage are given before
- * the error is returned. A file of Xen's is read to its end.
+ * The probes of n traces, directories or other tools' files. If several streams have a probe with
+ * the same arguments, it is given once. Of a damaged file, the probes before the damage come before
+ * the error. A file of Xen's is read to its end.
  */
 struct rs_error *rs_cli_probes_of_traces(const char *const *paths, uint32_t n,
 					 rs_cli_probe_fn *each, void *context);

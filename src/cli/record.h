@@ -6,7 +6,7 @@
  * cmd_record.c. Its file has all of it: the option that asks for it (--<name>), options that are
  * its own, what these come to, and the operations below. Options that several kinds have a use for
  * are common; a kind says which of them it uses, and those that no chosen kind uses are refused.
- * Beside it: doc/man/ringside-record.1, completions/ringside.bash.
+ * Beside it: doc/man/ringside-record.1.
  *
  * The operations, in the order in which they are called; all from one thread. NULL where optional:
  * nothing to do.

@@ -335,7 +335,7 @@ static int run_program(const struct record_arguments *a)
 
 int replay_record(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, "-- QEMU-ARGS\n", doc, children,
+	static const struct argp argp = { options, parse, "-- QEMU-ARGS...\n", doc, children,
 					  NULL,	   NULL };
 	struct record_arguments a = { .guest = REPLAY_GUEST_NOTHING, .program.optional = true };
 	struct recording r = {

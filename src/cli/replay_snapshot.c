@@ -206,7 +206,7 @@ static void summary(const struct snapshot *s)
 
 int replay_snapshot(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, "-- QEMU-ARGS\n", doc, children,
+	static const struct argp argp = { options, parse, "-- QEMU-ARGS...\n", doc, children,
 					  NULL,	   NULL };
 	struct snapshot s = { .guest = REPLAY_GUEST_NOTHING,
 			      .console_to = -1,

@@ -127,6 +127,11 @@ const struct rs_trace_binary *rs_trace_binary(const struct rs_trace *trace, uint
 	return index < trace->describe.n_binaries ? trace->describe.binaries[index] : NULL;
 }
 
+const char *rs_trace_domain(const struct rs_trace *trace, uint32_t index)
+{
+	return index < trace->describe.n_domains ? trace->describe.domains[index]->vm : NULL;
+}
+
 const struct rs_trace_flight *rs_trace_flight(const struct rs_trace *trace)
 {
 	return trace->describe.has_flight ? &trace->describe.flight : NULL;

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the arguments of verbs and of their options are, for a shell's completion. */
+#ifndef RS_CLI_ARGUMENTS_H
+#define RS_CLI_ARGUMENTS_H
+
+#include <stdbool.h>
+
+#include "cli/candidates.h"
+
+enum rs_cli_files {
+	RS_CLI_NO_FILES,
+	RS_CLI_FILES, /* and directories */
+	RS_CLI_DIRECTORIES,
+};
+
+/* A row is for each argument that agrees with its first three members; NULL agrees with all. */
+struct rs_cli_argument {
+	const char *verb;   /* as in "report exits" */
+	const char *option; /* its long name; "": an argument of the verb */
+	const char *arg;    /* what --help calls it, without the dots of one that can be repeated */
+	enum rs_cli_files files;
+	rs_cli_source_fn *source; /* other words that it can be; NULL: none */
+	const char *words;	  /* for the source */
+	bool list;		  /* of such words, with commas between them */
+};
+
+/* Returns the row of an argument; NULL: there is none. `option` NULL: an argument of the verb. */
+const struct rs_cli_argument *rs_cli_argument_find(const char *verb, const char *option,
+						   const char *arg);
+
+#endif

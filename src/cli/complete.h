@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How a verb answers `ringside complete` instead of doing its work (cmd_complete.c). */
+#ifndef RS_CLI_COMPLETE_H
+#define RS_CLI_COMPLETE_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+/* Whether the verb is called for a completion. */
+bool rs_cli_completes(void);
+
+/* Prints what the word that is completed can be, behind the verb's words so far. argv[0] is the
+ * verb, as in "report exits". */
+void rs_cli_complete(const struct argp *argp, int argc, char **argv);
+
+#endif
