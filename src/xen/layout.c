@@ -144,6 +144,12 @@ static const struct rs_event *other_of(const struct rs_xen_decoder *d, uint32_t 
 	}
 }
 
+/* What a field needs of its record. */
+static const uint8_t words_of[] = {
+	[FROM_WORD] = 1,  [FROM_SIGNED] = 1, [FROM_PAIR] = 2,
+	[FROM_CONST] = 0, [FROM_CYCLES] = 2, [FROM_STAMP] = 0,
+};
+
 /* A hole in the table is our own mistake, not the input's. */
 static bool fits(const struct rs_xen_layout *layout, const struct rs_event *event)
 {
@@ -154,9 +160,8 @@ static bool fits(const struct rs_xen_layout *layout, const struct rs_event *even
 		return false;
 	for (uint32_t i = 0; i < layout->n; i++) {
 		const struct source *source = &layout->sources[i];
-		uint32_t words = source->from == FROM_PAIR || source->from == FROM_CYCLES ? 2 : 1;
 
-		if (source->from < FROM_CONST && source->word + words > layout->words)
+		if (source->word + words_of[source->from] > layout->words)
 			return false;
 	}
 	return true;

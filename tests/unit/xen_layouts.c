@@ -451,6 +451,16 @@ static const struct sample samples[] = {
 	  "xen:csched2::update-runq-load avgload=65536 b_avgload=131072 load=3 runq=1 shift=18" },
 	{ 0x22215, "10002 1000100", "d1/v2",
 	  "xen:csched2::schedule cpu=2 runq=1 tasklet=0 idle=1 smt_idle=0 tickled=1" },
+	/* runq_candidate(), xen/common/sched/credit2.c: now less the time at which the state began,
+	 * where that is below the limit, and so maybe below 0 */
+	{ 0x22216, "30001 fffffc18", "d1/v2",
+	  "xen:csched2::ratelimit domain=3 vcpu=1 runtime=-1000ns" },
+	/* burn_budget(), xen/common/sched/rt.c, leaves early where the difference is below 0 */
+	{ 0x22803, "30001 1 0 88ca6c00", "d1/v2",
+	  "xen:rtds::budget-burn domain=3 vcpu=1 budget=1ns delta=2294967296ns" },
+	{ 0x22803, "30001 1 0 88ca6c00 2 1", "d1/v2",
+	  "xen:rtds::budget-burn domain=3 vcpu=1 budget=1ns delta=2294967296ns priority=2 "
+	  "extratime=1" },
 	{ 0x22803, "30001 1 0 5 2 1", "d1/v2",
 	  "xen:rtds::budget-burn domain=3 vcpu=1 budget=1ns delta=5ns priority=2 extratime=1" },
 	{ 0x22a04, "30001 50004", "d1/v2", "xen:null::migrate domain=3 vcpu=1 cpu=4 new_cpu=5" },
