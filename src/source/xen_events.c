@@ -380,6 +380,8 @@ struct rs_error *rs_xen_events_gather(struct rs_xen_events *x)
 			break;
 		if (!pcpu->owner)
 			err = owner_of(x, pcpu);
+		if (x->runs)
+			rs_xen_runs_see(x->runs, &slot->record, tsc, pcpu->cpu);
 		if (!err)
 			process(x, pcpu, slot, tsc);
 	}

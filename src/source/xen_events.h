@@ -9,6 +9,7 @@
 
 #include "source/foreign.h"
 #include "source/xen_records.h"
+#include "source/xentrace_frequency.h"
 #include "source/xentrace_survey.h"
 #include "source/xentrace_vcpus.h"
 
@@ -27,10 +28,11 @@ struct rs_xen_events {
 	struct rs_xen_decoder decoder;
 	struct rs_xen_decoder *lent; /* where it comes from; NULL: it is our own */
 	struct rs_xen_vcpus vcpus;
-	bool freq_known;   /* or estimated: times can be compared with Xen's */
-	uint64_t lost_tsc; /* of the last loss: what was known of before is not known */
-	uint64_t torn;	   /* vCPUs that came on a CPU while they ran on another */
-	bool any_exit;	   /* their ISA has been decided */
+	struct rs_xen_runs *runs; /* of the records that are taken; or NULL: nobody asks for them */
+	bool freq_known;	  /* or estimated: times can be compared with Xen's */
+	uint64_t lost_tsc;	  /* of the last loss: what was known of before is not known */
+	uint64_t torn;		  /* vCPUs that came on a CPU while they ran on another */
+	bool any_exit;		  /* their ISA has been decided */
 	uint64_t isa_changed;
 	int64_t last_ns;
 	size_t n;

@@ -24,6 +24,7 @@
 #define AHEAD_FILE (1u << 20)
 /* Of a beginning that the frequency is looked for in; twice as much where it is not known well. */
 #define FREQUENCY_BYTES (16u << 10)
+#define FROM_OPTION	"option" /* a clock's freq_from */
 
 struct xentrace {
 	struct rs_foreign foreign;
@@ -72,6 +73,38 @@ static struct rs_error *volumes_next(struct xentrace *x, struct rs_batch *batch)
 	return err;
 }
 
+/* What run times say beside a frequency that was given; false: nothing against it. */
+static bool question(struct xentrace *x, const struct rs_xen_frequency *found)
+{
+	const struct rs_clock *clock = &x->foreign.clock;
+	const char *from = strcmp(clock->freq_from, FROM_OPTION) ? "--xen-log" : "--freq";
+
+	if (!rs_xen_frequency_contradicts(found, clock->freq_hz))
+		return false;
+	rs_xen_events_remark(&x->events,
+			     "the TSC's frequency, %.3f MHz by %s, contradicts the trace: %u run "
+			     "times say %.3f MHz within %.2g %%; all times are by %s",
+			     (double)clock->freq_hz / 1e6, from, found->runs,
+			     (double)found->hz / 1e6, found->error * 100, from);
+	return true;
+}
+
+/* The same at the end, of a pipe, of which little was read ahead. */
+static struct rs_error *question_end(struct xentrace *x)
+{
+	struct rs_xen_frequency found;
+	struct rs_error *err;
+
+	if (!x->events.runs)
+		return NULL;
+	err = rs_xen_runs_tell(x->events.runs, &found);
+	if (!err)
+		question(x, &found);
+	rs_xen_runs_destroy(x->events.runs);
+	x->events.runs = NULL;
+	return err;
+}
+
 static struct rs_error *xentrace_next(struct rs_source *source, struct rs_batch *batch)
 {
 	struct xentrace *x = (struct xentrace *)source;
@@ -101,7 +134,7 @@ static struct rs_error *xentrace_next(struct rs_source *source, struct rs_batch 
 	if (batch->kind == RS_NEXT_END) {
 		x->foreign.tally.records = x->file.records;
 		rs_xen_events_end(events);
-		err = x->file.error;
+		err = rs_error_first(question_end(x), x->file.error);
 		x->file.error = NULL;
 	}
 	return err;
@@ -114,6 +147,7 @@ static void xentrace_destroy(struct rs_source *source)
 	if (x->file_open)
 		rs_xen_file_deinit(&x->file);
 	rs_xen_volumes_destroy(x->volumes);
+	rs_xen_runs_destroy(x->events.runs);
 	rs_xen_events_deinit(&x->events);
 	free(x);
 }
@@ -170,20 +204,6 @@ static struct rs_error *log_frequency(const char *path, uint64_t *freq_hz)
 			       path);
 }
 
-/* What run times say beside a frequency that was given. */
-static void question(struct xentrace *x, const struct rs_xen_frequency *found, const char *from)
-{
-	uint64_t hz = x->foreign.clock.freq_hz;
-
-	if (rs_xen_frequency_contradicts(found, hz))
-		rs_xen_events_remark(
-			&x->events,
-			"the TSC's frequency, %.3f MHz by %s, contradicts the trace: %u run times "
-			"say %.3f MHz within %.2g %%; all times are by %s",
-			(double)hz / 1e6, from, found->runs, (double)found->hz / 1e6,
-			found->error * 100, from);
-}
-
 static void frequency_remark(struct xentrace *x, const struct rs_xen_frequency *found)
 {
 	if (found->hz)
@@ -207,9 +227,10 @@ static struct rs_error *clock_make(struct xentrace *x, const struct rs_foreign_o
 	struct rs_clock *clock = &x->foreign.clock;
 	struct rs_error *err;
 
-	*clock = (struct rs_clock){
-		.name = "tsc", .freq_hz = options->freq_hz, .freq_from = "option", .invariant = true
-	};
+	*clock = (struct rs_clock){ .name = "tsc",
+				    .freq_hz = options->freq_hz,
+				    .freq_from = FROM_OPTION,
+				    .invariant = true };
 	if (!clock->freq_hz && options->xen_log) {
 		err = log_frequency(options->xen_log, &clock->freq_hz);
 		if (err)
@@ -218,7 +239,8 @@ static struct rs_error *clock_make(struct xentrace *x, const struct rs_foreign_o
 	}
 	x->events.freq_known = clock->freq_hz || found->hz;
 	if (clock->freq_hz) {
-		question(x, found, options->freq_hz ? "--freq" : "--xen-log");
+		if (!question(x, found) && !x->file.regular)
+			x->events.runs = rs_xen_runs_create(); /* without memory it is not asked */
 	} else {
 		frequency_remark(x, found);
 		clock->freq_hz = found->hz ? found->hz : FREQ_ASSUMED;

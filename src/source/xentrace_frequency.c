@@ -19,38 +19,45 @@
 struct run {
 	uint64_t cycles;
 	uint32_t ns;
-	bool follows; /* the one before, in a chain */
+	uint32_t at; /* in the order in which they were seen */
+	uint16_t pcpu;
+	bool follows; /* the one before on its CPU, in a chain */
 };
 
-struct making {
+/* Where Xen last told on a CPU how long its vCPU had run. */
+struct lane {
+	uint64_t told_tsc; /* 0: it has not, or records were lost since */
+	uint32_t told_ns;
+	bool goes_on; /* a run was added, and the next one follows it */
+};
+
+struct rs_xen_runs {
 	struct run *runs;
 	uint32_t n, room;
 	bool no_memory;
-	bool begins; /* the next run is a chain's first */
-	/* Where Xen last told on this CPU how long its vCPU had run. */
-	uint32_t told_pcpu, told_ns;
-	uint64_t told_tsc; /* 0: it has not, or records were lost since */
+	struct lane lanes[RS_XEN_CPUS_MAX];
 };
 
-static void run_add(struct making *m, uint64_t cycles, uint32_t ns)
+static void run_add(struct rs_xen_runs *r, const struct run *run)
 {
 	struct run *more;
 	uint32_t room;
 
-	if (m->n == m->room && m->room < RUNS_MAX) {
-		room = m->room ? m->room * 2 : RUNS_ROOM;
-		more = reallocarray(m->runs, room, sizeof(*more));
+	if (r->n == r->room && r->room < RUNS_MAX) {
+		room = r->room ? r->room * 2 : RUNS_ROOM;
+		more = reallocarray(r->runs, room, sizeof(*more));
 		if (!more) {
-			m->no_memory = true;
+			r->no_memory = true;
 			return;
 		}
-		m->runs = more;
-		m->room = room;
+		r->runs = more;
+		r->room = room;
 	}
-	if (m->n == m->room)
+	if (r->n == r->room)
 		return;
-	m->runs[m->n++] = (struct run){ cycles, ns, !m->begins };
-	m->begins = false;
+	r->runs[r->n] = *run;
+	r->runs[r->n].at = r->n;
+	r->n++;
 }
 
 /* Whether so many cycles can be so many ns: 100 MHz to 10 GHz, and short ones whatever. */
@@ -60,30 +67,47 @@ static bool can_be(uint64_t cycles, uint32_t ns)
 }
 
 /* After a switch (ends) the next vCPU's run begins. */
-static void see_run(struct making *m, uint32_t run_ns, bool ends, uint64_t tsc, uint32_t pcpu)
+static void see_run(struct rs_xen_runs *r, uint32_t run_ns, bool ends, uint64_t tsc, uint32_t pcpu)
 {
-	uint64_t cycles = tsc - m->told_tsc;
-	uint32_t ns = run_ns - m->told_ns;
+	struct lane *lane = &r->lanes[pcpu];
+	struct run run = { .cycles = tsc - lane->told_tsc,
+			   .ns = run_ns - lane->told_ns,
+			   .pcpu = (uint16_t)pcpu,
+			   .follows = lane->goes_on };
 
-	if (!m->told_tsc || m->told_pcpu != pcpu || !can_be(cycles, ns))
-		m->begins = true;
-	else
-		run_add(m, cycles, ns);
-	m->told_pcpu = pcpu;
-	m->told_tsc = tsc;
-	m->told_ns = ends ? 0 : run_ns;
+	lane->goes_on = lane->told_tsc && can_be(run.cycles, run.ns);
+	if (lane->goes_on)
+		run_add(r, &run);
+	lane->told_tsc = tsc;
+	lane->told_ns = ends ? 0 : run_ns;
+}
+
+void rs_xen_runs_see(struct rs_xen_runs *r, const struct rs_xen_record *record, uint64_t tsc,
+		     uint32_t pcpu)
+{
+	if (rs_xen_number(record->event) == RS_XEN_SWITCH_PREV && record->n >= 2)
+		see_run(r, record->words[record->n - 1], true, tsc, pcpu);
+	else if (record->event == RS_XEN_SWITCH_CONTINUE && record->n == 4)
+		see_run(r, record->words[2], false, tsc, pcpu);
+	else if (record->event == RS_XEN_LOST_RECORDS)
+		r->lanes[pcpu] = (struct lane){ 0 };
 }
 
 static void see(void *ctx, const struct rs_xen_record *record, uint64_t tsc, uint32_t pcpu)
 {
-	struct making *m = ctx;
+	rs_xen_runs_see(ctx, record, tsc, pcpu);
+}
 
-	if (rs_xen_number(record->event) == RS_XEN_SWITCH_PREV && record->n >= 2)
-		see_run(m, record->words[record->n - 1], true, tsc, pcpu);
-	else if (record->event == RS_XEN_SWITCH_CONTINUE && record->n == 4)
-		see_run(m, record->words[2], false, tsc, pcpu);
-	else if (record->event == RS_XEN_LOST_RECORDS)
-		m->told_tsc = 0;
+struct rs_xen_runs *rs_xen_runs_create(void)
+{
+	return calloc(1, sizeof(struct rs_xen_runs));
+}
+
+void rs_xen_runs_destroy(struct rs_xen_runs *r)
+{
+	if (r)
+		free(r->runs);
+	free(r);
 }
 
 struct chain {
@@ -112,17 +136,27 @@ static struct chain chain_make(const struct run *runs, uint32_t n)
 }
 
 /* The chain after this one; n 0: there is none. */
-static struct chain chain_next(const struct making *m, const struct chain *chain)
+static struct chain chain_next(const struct rs_xen_runs *r, const struct chain *chain)
 {
 	const struct run *from, *to, *end;
 
-	if (!m->n)
+	if (!r->n)
 		return (struct chain){ 0 };
-	end = m->runs + m->n;
+	end = r->runs + r->n;
 	from = to = chain->runs + chain->n;
 	while (to < end && (to == from || to->follows))
 		to++;
 	return chain_make(from, (uint32_t)(to - from));
+}
+
+/* By CPU, and there as they were seen: so a run is behind the one that it follows. */
+static int by_cpu(const void *a, const void *b)
+{
+	const struct run *x = a, *y = b;
+
+	if (x->pcpu != y->pcpu)
+		return x->pcpu < y->pcpu ? -1 : 1;
+	return (x->at > y->at) - (x->at < y->at);
 }
 
 /* What a chain says of which the first and the last delay may each be beyond a range. */
@@ -137,29 +171,40 @@ static struct rs_xen_frequency chain_tell(const struct chain *chain, double rang
 					  .error = error_ns / chain->ns };
 }
 
-struct rs_error *rs_xen_frequency_find(const struct rs_xen_records *records,
-				       struct rs_xen_frequency *frequency)
+struct rs_error *rs_xen_runs_tell(struct rs_xen_runs *r, struct rs_xen_frequency *frequency)
 {
-	struct making m = { .begins = true };
 	struct rs_xen_frequency best = { .error = ERROR_MAX }, found;
-	struct chain chain = { 0 };
+	struct chain chain = { .runs = r->runs };
 	double widest = 0;
 
-	rs_xen_records_survey(records, see, &m);
-	chain.runs = m.runs;
-	while ((chain = chain_next(&m, &chain)).n)
+	if (r->no_memory)
+		return rs_error_no_memory();
+	if (r->n)
+		qsort(r->runs, r->n, sizeof(*r->runs), by_cpu);
+	while ((chain = chain_next(r, &chain)).n)
 		widest = chain.range > widest ? chain.range : widest;
-	chain.runs = m.runs;
-	while ((chain = chain_next(&m, &chain)).n) {
+	chain.runs = r->runs;
+	while ((chain = chain_next(r, &chain)).n) {
 		found = chain_tell(&chain, chain.n < RUNS_ENOUGH ? widest : chain.range);
 		if (found.hz && found.error <= best.error)
 			best = found;
 	}
-	free(m.runs);
-	if (m.no_memory)
-		return rs_error_no_memory();
 	*frequency = best;
 	return NULL;
+}
+
+struct rs_error *rs_xen_frequency_find(const struct rs_xen_records *records,
+				       struct rs_xen_frequency *frequency)
+{
+	struct rs_xen_runs *runs = rs_xen_runs_create();
+	struct rs_error *err;
+
+	if (!runs)
+		return rs_error_no_memory();
+	rs_xen_records_survey(records, see, runs);
+	err = rs_xen_runs_tell(runs, frequency);
+	rs_xen_runs_destroy(runs);
+	return err;
 }
 
 bool rs_xen_frequency_contradicts(const struct rs_xen_frequency *frequency, uint64_t hz)

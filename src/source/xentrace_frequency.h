@@ -20,7 +20,18 @@ struct rs_xen_frequency {
 /* A bound that more records are not read for. */
 #define RS_XEN_FREQUENCY_GOOD 1e-4
 
-/* Of what was read and not taken: by the chain that tells it best. */
+/*
+ * Run times of records, those of one CPU in their order; and what the chain says that tells it best.
+ * pcpu is below RS_XEN_CPUS_MAX. NULL: there is no memory.
+ */
+struct rs_xen_runs;
+struct rs_xen_runs *rs_xen_runs_create(void);
+void rs_xen_runs_destroy(struct rs_xen_runs *runs);
+void rs_xen_runs_see(struct rs_xen_runs *runs, const struct rs_xen_record *record, uint64_t tsc,
+		     uint32_t pcpu);
+struct rs_error *rs_xen_runs_tell(struct rs_xen_runs *runs, struct rs_xen_frequency *frequency);
+
+/* The same of what was read and not taken. */
 struct rs_error *rs_xen_frequency_find(const struct rs_xen_records *records,
 				       struct rs_xen_frequency *frequency);
 
