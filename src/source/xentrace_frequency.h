@@ -21,8 +21,8 @@ struct rs_xen_frequency {
 #define RS_XEN_FREQUENCY_GOOD 1e-4
 
 /*
- * Run times of records, those of one CPU in their order; and what the chain says that tells it best.
- * pcpu is below RS_XEN_CPUS_MAX. NULL: there is no memory.
+ * Run times of records, those of one CPU in their order, and what the chain says that tells the
+ * frequency best. pcpu is below RS_XEN_CPUS_MAX. NULL: there is no memory.
  */
 struct rs_xen_runs;
 struct rs_xen_runs *rs_xen_runs_create(void);
