@@ -19,10 +19,17 @@ struct parser {
 	bool keys; /* after declarator(): [ is behind us, and keys' types ahead */
 };
 
+/* Keeps the first error: that of the token which the place or the words are of, if it cannot be
+ * read. */
 #define FAIL(p, at, ...)                                                                           \
 	do {                                                                                       \
-		if (!(p)->err)                                                                     \
-			(p)->err = lang_error((p)->script, at, __VA_ARGS__);                       \
+		const struct place fail_at = (at);                                                 \
+		struct rs_error *fail_err;                                                         \
+                                                                                                   \
+		if ((p)->err)                                                                      \
+			break;                                                                     \
+		fail_err = lang_error((p)->script, fail_at, __VA_ARGS__);                          \
+		(p)->err = rs_error_first((p)->err, fail_err);                                     \
 	} while (0)
 
 /* Zeroed; NULL after an error. */
