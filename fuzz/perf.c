@@ -30,7 +30,8 @@ static void take(uint64_t until)
 		if (record.lost)
 			continue;
 		MUST(record.bytes < BYTES);
-		memcpy(copy, record.raw, record.bytes);
+		if (record.bytes) /* a fork or an end has none, and raw is NULL */
+			memcpy(copy, record.raw, record.bytes);
 	}
 }
 

@@ -37,7 +37,7 @@ struct rs_perf_record {
 	uint64_t lost; /* of RS_PERF_LOST alone */
 	uint32_t pid, tid;
 	uint32_t parent_tid; /* of RS_PERF_FORKED alone */
-	const uint8_t *raw;  /* until the next call */
+	const uint8_t *raw;  /* until the next call; NULL if bytes is 0 */
 	uint32_t bytes;
 };
 
