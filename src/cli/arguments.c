@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of what each argument of each verb can be. */
 #include "cli/arguments.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Prints the candidates for an argument: words, probes, tracepoints, VMs, processes. */
 #include "cli/candidates.h"
 
 #include <stdio.h>

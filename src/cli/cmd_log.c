@@ -46,7 +46,7 @@ static const struct argp_option options[] = {
 	  1 },
 	{ "size", 's', "BYTES", 0,
 	  "Begin a new file at this size, with K, M or G; 0: no limit (1M)", 1 },
-	{ "files", 'n', "N", 0, "Keep the newest N files; 0: all (4)", 1 },
+	{ "files", 'n', "N", 0, "Keep the newest N; 0: all (4)", 1 },
 	{ "last", 'l', NULL, 0,
 	  "Save only the logs of runs that have ended, in DIR, and report how each ended", 1 },
 	{ "poll", 't', "MS", 0, "Poll the rings at this interval, 1 to 999 (100)", 1 },

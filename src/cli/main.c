@@ -26,7 +26,7 @@ static const struct verb {
 	{ "export", cmd_export, "write a trace in another tool's format" },
 	{ "repair", cmd_repair, "repair a cut trace for other readers" },
 	{ "doctor", cmd_doctor, "check what this machine lacks for each verb" },
-	{ \"complete\", cmd_complete, NULL },
+	{ "complete", cmd_complete, NULL },
 };
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
