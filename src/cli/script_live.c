@@ -167,6 +167,8 @@ static struct rs_error *tracepoint_open(struct rs_script_live *live, struct rs_s
 {
 	const struct rs_tracepoint_options options = { .globs = live->globs,
 						       .n_globs = live->n_globs,
+						       .reads = live->reads,
+						       .n_reads = live->n_reads,
 						       .ring_bytes = live->buffer_bytes };
 	struct rs_error *err = rs_tracepoints_open(&options, &live->tracepoints);
 
@@ -249,7 +251,7 @@ struct rs_error *rs_script_live_check(const struct rs_script_live *live)
 
 /* ---- tracepoints that the program names --------------------------------------------------- */
 
-struct rs_error *rs_script_live_name(void *ctx, const char *description,
+struct rs_error *rs_script_live_name(void *ctx, const char *description, bool copies,
 				     const struct rs_event **event)
 {
 	struct rs_script_live *live = ctx;
@@ -258,6 +260,15 @@ struct rs_error *rs_script_live_name(void *ctx, const char *description,
 	int n = 1;
 
 	(void)event;
+	if (copies && live->n_reads < RS_TRACEPOINT_GLOBS_MAX) {
+		live->reads[live->n_reads] = strdup(description);
+		if (!live->reads[live->n_reads])
+			return rs_error_no_memory();
+		live->n_reads++;
+	} else if (copies) {
+		return rs_error_create(RS_USAGE, "more than %u probes of clauses with copyinstr()",
+				       RS_TRACEPOINT_GLOBS_MAX);
+	}
 	for (const char *at = description; (at = strchr(at, ':')) && n < 4; at++)
 		fields[n++] = at + 1;
 	if (n < 4 || strncmp(description, RS_FTRACE_PROVIDER ":", sizeof(RS_FTRACE_PROVIDER)) != 0)
@@ -311,6 +322,8 @@ void rs_script_live_close(struct rs_script_live *live)
 	while (live->n_own--)
 		free((char *)(uintptr_t)live->globs[--live->n_globs]);
 	live->n_own = 0;
+	while (live->n_reads)
+		free((char *)(uintptr_t)live->reads[--live->n_reads]);
 }
 
 const struct rs_stream *rs_script_live_stream(const struct rs_script_live *live, uint32_t index)

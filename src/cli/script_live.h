@@ -29,6 +29,8 @@ struct rs_script_live {
 	/* What was asked for. */
 	bool kvm;
 	const char *globs[RS_TRACEPOINT_GLOBS_MAX];
+	const char *reads[RS_TRACEPOINT_GLOBS_MAX]; /* descriptions of clauses with copyinstr() */
+	uint32_t n_reads;
 	uint32_t n_globs, n_own; /* own: the last ones, which are the program's, and allocated */
 	struct rs_cli_xen xen;
 	const char *rings[RS_SCRIPT_SBUF_MAX];
@@ -78,9 +80,10 @@ extern const struct argp rs_script_live_argp;
 bool rs_script_live_wanted(const struct rs_script_live *live);
 
 /* Adds the tracepoints that a description of the program names, as "ftrace:sched::sched_switch"
- * and "ftrace:block::*": --tracepoint asks for others. ctx: a struct rs_script_live. It is a
+ * and "ftrace:block::*": --tracepoint asks for others. copies: the texts that its
+ * arguments point to are read. ctx: a struct rs_script_live. It is a
  * config.make of lang.h; *event stays NULL. */
-struct rs_error *rs_script_live_name(void *ctx, const char *description,
+struct rs_error *rs_script_live_name(void *ctx, const char *description, bool copies,
 				     const struct rs_event **event);
 
 /* Returns RS_USAGE if options of live sources are given, and there is no live source. */

@@ -164,11 +164,12 @@ const struct rs_stream *rs_script_replay_stream(const struct rs_script_replay *r
 			    : rs_replay_source_stream(replay->source);
 }
 
-struct rs_error *rs_script_replay_make(void *of, const char *description,
+struct rs_error *rs_script_replay_make(void *of, const char *description, bool copies,
 				       const struct rs_event **event)
 {
 	struct rs_script_replay *replay = of;
 
+	(void)copies;
 	return replay->live ? rs_live_source_make(replay->source, description, event)
 			    : rs_replay_source_make(replay->source, description, event);
 }

@@ -42,7 +42,7 @@ bool rs_script_replay_attaches(const struct rs_script_replay *replay);
 
 /* Of its source, which is open. make() is struct rs_script_config's. */
 const struct rs_stream *rs_script_replay_stream(const struct rs_script_replay *replay);
-struct rs_error *rs_script_replay_make(void *replay, const char *description,
+struct rs_error *rs_script_replay_make(void *replay, const char *description, bool copies,
 				       const struct rs_event **event);
 
 /* Whether a path is a recording. */

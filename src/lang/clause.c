@@ -213,6 +213,7 @@ static bool raw_is(struct parser *p, char c)
 static void clause(struct parser *p)
 {
 	struct clause *clause = parse_memory(p, sizeof(*clause));
+	bool declared = p->copyinstr; /* an inline variable may call it, too */
 	struct clause **place;
 	struct pattern **end;
 
@@ -250,6 +251,8 @@ static void clause(struct parser *p)
 	}
 	if (p->err)
 		return;
+	clause->has_copyinstr = p->copyinstr;
+	p->copyinstr = declared;
 	clause->index = p->script->n_clauses++;
 	if (p->script->n_clauses > LANG_CLAUSES_MAX)
 		FAIL(p, clause->at, "D_SYNTAX", "more than %d clauses", LANG_CLAUSES_MAX);

@@ -279,6 +279,7 @@ struct clause {
 	struct pattern *patterns;
 	struct node *predicate, *body;
 	bool has_body;
+	bool has_copyinstr;
 	struct place at;
 	uint32_t index;
 	/* After the compiler. */

@@ -33,9 +33,11 @@ struct rs_script_config {
 	/*
 	 * What the source makes when it is asked for by name (a replay's "guest:timer::1ms"): told
 	 * of each description of events before any is matched. *event: the event, of its schema;
-	 * NULL: the description is none of these. RS_USAGE: it is, and makes no sense. Optional.
+	 * NULL: the description is none of these. RS_USAGE: it is, and makes no sense. copies: the
+	 * description's clause calls copyinstr(). Optional.
 	 */
-	struct rs_error *(*make)(void *ctx, const char *description, const struct rs_event **event);
+	struct rs_error *(*make)(void *ctx, const char *description, bool copies,
+				 const struct rs_event **event);
 	void *make_ctx;
 	bool may_match_nothing; /* a probe description that matches no probe is no error */
 };

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "source/tracepoint_text.h"
+
 #define PAGE 4096u /* a text may end just before one that is missing */
 
 /* What uregs[] can be asked for, by its place here; D's names, and the control registers. */
@@ -130,12 +132,54 @@ FUNCTION(copyinphys)
 	return true;
 }
 
+static const struct rs_field *field_with(const struct rs_event *event, const char *base, size_t len,
+					 const char *suffix)
+{
+	for (uint16_t i = 0; i < event->n_fields; i++) {
+		const char *name = event->fields[i].name;
+
+		if (!strncmp(name, base, len) && !strcmp(name + len, suffix))
+			return &event->fields[i];
+	}
+	return NULL;
+}
+
+/* Finds what the kernel has read at an address that is an argument of the event
+ * (tracepoint_text.h). Returns false if it has read nothing there. */
+static bool text_of_argument(const struct firing *f, uint64_t address, uint64_t most,
+			     struct value *value)
+{
+	const struct rs_event *event = f->view ? f->view->event : NULL;
+
+	for (uint16_t i = 0; event && i < event->n_fields; i++) {
+		const struct rs_field *field = &event->fields[i], *pointer, *read;
+		size_t len = strlen(field->name), end = sizeof(RS_TRACEPOINT_TEXT) - 1;
+
+		if (field->type != RS_TYPE_TEXT || len <= end ||
+		    strcmp(field->name + len - end, RS_TRACEPOINT_TEXT) != 0)
+			continue;
+		pointer = field_with(event, field->name, len - end, "");
+		read = field_with(event, field->name, len - end, RS_TRACEPOINT_READ);
+		if (!pointer || !read || pointer->type != RS_TYPE_U64 ||
+		    read->type != RS_TYPE_S64 ||
+		    rs_field_value(pointer, f->view->payload) != address ||
+		    (int64_t)rs_field_value(read, f->view->payload) < 0)
+			continue;
+		value->s = rs_view_text(f->view, field, &len);
+		value->len = (uint32_t)(len < most ? len : most);
+		return true;
+	}
+	return false;
+}
+
 FUNCTION(copyinstr)
 {
 	uint64_t most = f->script->options[OPT_STRSIZE] - 1;
 
 	if (n > 1 && args[1].i < most)
 		most = args[1].i;
+	if (!machine_of(f) && text_of_argument(f, args[0].i, most, result))
+		return true;
 	return machine_text(f, args[0].i, most, result);
 }
 

@@ -302,6 +302,7 @@ static struct node *name(struct parser *p, const struct token *token)
 	}
 	node = parse_node(p, N_CALL, token->at);
 	node->text = token->text;
+	p->copyinstr |= !strcmp(node->text, "copyinstr");
 	node->args = arguments(p, OP_RPAREN);
 	return node;
 }

@@ -16,7 +16,8 @@ struct parser {
 	bool ahead;
 	struct rs_error *err;
 	uint32_t depth;
-	bool keys; /* after declarator(): [ is behind us, and keys' types ahead */
+	bool copyinstr; /* it was called in this clause, or before it in a declaration */
+	bool keys;	/* after declarator(): [ is behind us, and keys' types ahead */
 };
 
 /* Keeps the first error: that of the token which the place or the words are of, if it cannot be

@@ -410,7 +410,8 @@ static struct rs_error *probes_make(struct rs_script *script, const struct claus
 
 		if (!pattern_is_event(p))
 			continue;
-		told = script->config.make(script->config.make_ctx, p->text, &event);
+		told = script->config.make(script->config.make_ctx, p->text, clause->has_copyinstr,
+					   &event);
 		if (told)
 			err = lang_error(script, p->at, "D_PDESC_INVAL", "%s", rs_error_text(told));
 		rs_error_free(told);

@@ -20,6 +20,7 @@
 #include "source/perf_ring.h"
 #include "source/threads.h"
 #include "source/tracefs.h"
+#include "source/tracepoint_text.h"
 #include "source/tracepoint_threads.h"
 #include <ringside/ring.h>
 
@@ -47,7 +48,8 @@ struct ring {
 struct cpu {
 	struct rs_tracepoints *session;
 	int cpu;
-	int *fds; /* one for each event; the first has the ring. -1: not given out */
+	int output; /* of programs that read texts, with the ring; -1: there are none */
+	int *fds;   /* one for each event; without an output the first has the ring. -1: none */
 	struct ring data;
 	struct rs_ring_memory memory; /* of the records of ours */
 	struct rs_sbuf_producer producer;
@@ -65,6 +67,7 @@ struct cpu {
 struct tracepoint {
 	int id;
 	struct rs_ftrace_event event;
+	struct rs_tracepoint_texts texts; /* some: a program makes its records */
 };
 
 /* The ring of a CPU's forks, renames and exits. */
@@ -85,9 +88,12 @@ struct rs_tracepoints {
 	struct tracepoint *events;
 	const struct tracepoint **by_id;
 	uint32_t n_events, n_refused;
-	uint32_t n_unopened; /* of the events: perf refuses them */
-	int refusal;	     /* errno of the last that was refused */
-	bool counts_lost;    /* the kernel says how many samples each event lost: from Linux 6.0 */
+	uint32_t n_read;		     /* of the events: a program makes their records */
+	struct rs_tracepoint_reader *reader; /* NULL: no event's texts are read */
+	uint64_t missed;		     /* by its programs, before the gate was open */
+	uint32_t n_unopened;		     /* of the events: perf refuses them */
+	int refusal;			     /* errno of the last that was refused */
+	bool counts_lost; /* the kernel says how many samples each event lost: from Linux 6.0 */
 	struct cpu *cpus;
 	uint32_t n_cpus;
 	uint32_t ring_bytes;
@@ -287,35 +293,53 @@ static bool port_release(void *ctx, uint32_t head)
 
 /* ---- the gate ----------------------------------------------------------------------------- */
 
-static struct rs_error *switch_all(struct rs_tracepoints *s, bool on)
+static struct rs_error *switch_one(int fd, bool on)
 {
-	for (uint32_t i = 0; i < s->n_cpus; i++) {
-		for (uint32_t j = 0; j < s->n_events; j++) {
-			int fd = s->cpus[i].fds[j];
-
-			if (fd >= 0 &&
-			    ioctl(fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0))
-				return rs_error_errno(errno, "a tracepoint can't be turned %s",
-						      on ? "on" : "off");
-		}
-	}
+	if (fd >= 0 && ioctl(fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0))
+		return rs_error_errno(errno, "a tracepoint can't be turned %s", on ? "on" : "off");
 	return NULL;
 }
 
-/* How many samples each CPU's events have lost: PERF_FORMAT_LOST. */
-static void losses_read(struct rs_tracepoints *s)
+static struct rs_error *switch_all(struct rs_tracepoints *s, bool on)
 {
-	for (uint32_t i = 0; i < s->n_cpus && s->counts_lost; i++) {
-		for (uint32_t j = 0; j < s->n_events; j++) {
-			struct {
-				uint64_t value, lost;
-			} counts;
+	struct rs_error *err = NULL;
 
-			if (s->cpus[i].fds[j] >= 0 &&
-			    read(s->cpus[i].fds[j], &counts, sizeof(counts)) == sizeof(counts))
-				s->cpus[i].lost += counts.lost;
-		}
+	for (uint32_t i = 0; !err && i < s->n_cpus; i++) {
+		err = switch_one(s->cpus[i].output, on);
+		for (uint32_t j = 0; !err && j < s->n_events; j++)
+			err = switch_one(s->cpus[i].fds[j], on);
 	}
+	return err;
+}
+
+/* How many samples each CPU's events have lost: PERF_FORMAT_LOST. */
+static uint64_t lost_of(const struct rs_tracepoints *s, int fd)
+{
+	struct {
+		uint64_t value, lost;
+	} counts;
+
+	return s->counts_lost && fd >= 0 && read(fd, &counts, sizeof(counts)) == sizeof(counts)
+		       ? counts.lost
+		       : 0;
+}
+
+/* The programs' misses are not a CPU's: the first tells them. */
+static struct rs_error *losses_read(struct rs_tracepoints *s)
+{
+	struct rs_error *err = NULL;
+	uint64_t missed = 0;
+
+	for (uint32_t i = 0; i < s->n_cpus; i++) {
+		s->cpus[i].lost += lost_of(s, s->cpus[i].output);
+		for (uint32_t j = 0; j < s->n_events; j++)
+			s->cpus[i].lost += lost_of(s, s->cpus[i].fds[j]);
+	}
+	if (s->reader)
+		err = rs_tracepoint_reader_missed(s->reader, &missed);
+	if (s->reader && !err)
+		s->cpus[0].lost += missed - s->missed;
+	return err;
 }
 
 struct rs_error *rs_tracepoints_gate(struct rs_tracepoints *s, bool open, uint64_t *ns)
@@ -326,6 +350,8 @@ struct rs_error *rs_tracepoints_gate(struct rs_tracepoints *s, bool open, uint64
 		return rs_error_create(RS_USAGE, "a gate opens once, and is shut once");
 	if (open) { /* from when all are on */
 		err = switch_all(s, true);
+		if (!err && s->reader)
+			err = rs_tracepoint_reader_missed(s->reader, &s->missed);
 		*ns = rs_now_ns(CLOCK_MONOTONIC);
 		if (!err)
 			__atomic_store_n(&s->opened_ns, *ns, __ATOMIC_RELEASE);
@@ -334,7 +360,7 @@ struct rs_error *rs_tracepoints_gate(struct rs_tracepoints *s, bool open, uint64
 	*ns = rs_now_ns(CLOCK_MONOTONIC);
 	__atomic_store_n(&s->shut_ns, *ns, __ATOMIC_RELEASE);
 	err = switch_all(s, false);
-	losses_read(s);
+	err = rs_error_first(err, losses_read(s));
 	__atomic_store_n(&s->closed, true, __ATOMIC_RELEASE);
 	return err;
 }
@@ -346,7 +372,23 @@ bool rs_tracepoints_closed(const struct rs_tracepoints *s)
 
 /* ---- the events --------------------------------------------------------------------------- */
 
-static struct rs_error *event_learn(struct rs_tracepoints *s, const struct rs_tracefs_event *from)
+/* Whether a description of those whose texts are read is of this event. */
+static bool is_read(const struct rs_tracepoint_options *options, const struct tep_event *format)
+{
+	const struct rs_event event = { .provider = RS_FTRACE_PROVIDER,
+					.class_name = format->system,
+					.function = "",
+					.name = format->name };
+	bool any = false;
+
+	for (uint32_t i = 0; i < options->n_reads; i++)
+		any |= rs_probe_match(options->reads[i], &event);
+	return any;
+}
+
+static struct rs_error *event_learn(struct rs_tracepoints *s,
+				    const struct rs_tracepoint_options *options,
+				    const struct rs_tracefs_event *from)
 {
 	struct tracepoint *to = &s->events[s->n_events];
 	struct tep_event *format = NULL;
@@ -361,6 +403,8 @@ static struct rs_error *event_learn(struct rs_tracepoints *s, const struct rs_tr
 	if (!err && (!format || format->id <= 0 || (uint32_t)format->id >= IDS_MAX))
 		err = rs_error_create(RS_FAILED, "its format has no number");
 	free(text);
+	if (!err && is_read(options, format))
+		err = rs_tracepoint_texts_plan(format, &to->texts);
 	if (!err) {
 		to->id = format->id;
 		rs_ftrace_plan(&to->event, format);
@@ -374,6 +418,7 @@ static struct rs_error *event_learn(struct rs_tracepoints *s, const struct rs_tr
 	if (!err) {
 		s->by_id[to->id] = to;
 		s->n_events++;
+		s->n_read += to->texts.n > 0;
 	}
 	return rs_error_wrap(err, "%s:%s", from->system, from->name);
 }
@@ -395,7 +440,9 @@ static struct rs_error *events_learn(struct rs_tracepoints *s,
 	tep_set_loglevel(TEP_LOG_NONE);
 	tep_set_long_size(s->tep, sizeof(long));
 	for (uint32_t i = 0; !err && i < s->list.n; i++)
-		err = event_learn(s, &s->list.events[i]);
+		err = event_learn(s, options, &s->list.events[i]);
+	if (!err && s->n_read)
+		err = rs_tracepoint_reader_create(&s->reader);
 	if (!err && !s->n_events)
 		err = rs_error_create(RS_ABSENT, "none of these tracepoints can be read");
 	return err;
@@ -403,13 +450,14 @@ static struct rs_error *events_learn(struct rs_tracepoints *s,
 
 /* ---- the kernel's rings ------------------------------------------------------------------- */
 
-static int perf_open(const struct rs_tracepoints *s, int id, int cpu)
+/* Opens an event of a CPU; NULL: the output of programs. */
+static int perf_open(const struct rs_tracepoints *s, const struct tracepoint *event, int cpu)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_TRACEPOINT,
+		.type = event ? PERF_TYPE_TRACEPOINT : PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
-		.config = (uint64_t)id,
-		.sample_period = 1,
+		.config = event ? (uint64_t)event->id : PERF_COUNT_SW_BPF_OUTPUT,
+		.sample_period = event && event->texts.n ? 0 : 1, /* a program makes the samples */
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW,
 		.read_format = s->counts_lost ? PERF_FORMAT_LOST : 0,
 		.disabled = 1,
@@ -425,14 +473,14 @@ static int perf_open(const struct rs_tracepoints *s, int id, int cpu)
 }
 
 /* Linux before 6.0 does not know PERF_FORMAT_LOST. */
-static int perf_open_either(struct rs_tracepoints *s, int id, int cpu)
+static int perf_open_either(struct rs_tracepoints *s, const struct tracepoint *event, int cpu)
 {
-	int fd = perf_open(s, id, cpu);
+	int fd = perf_open(s, event, cpu);
 
 	if (fd >= 0 || errno != EINVAL || !s->counts_lost)
 		return fd;
 	s->counts_lost = false;
-	fd = perf_open(s, id, cpu);
+	fd = perf_open(s, event, cpu);
 	if (fd < 0) /* it was not that */
 		s->counts_lost = true;
 	return fd;
@@ -541,13 +589,46 @@ static struct rs_error *names_open_all(struct rs_tracepoints *s)
 	return err;
 }
 
+/* Puts the samples of an event into the CPU's ring, which the first one has. */
+static struct rs_error *ring_share(struct cpu *c, int fd, int *with_ring, const char *what)
+{
+	if (*with_ring < 0) {
+		*with_ring = fd;
+		return ring_map(&c->data, c->cpu, c->session->ring_bytes, fd);
+	}
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, *with_ring))
+		return rs_error_errno(errno, "%s: a ring for it", what);
+	return NULL;
+}
+
+/* The output of a CPU's programs. */
+static struct rs_error *output_open(struct cpu *c, int *with_ring, bool *online)
+{
+	struct rs_tracepoints *s = c->session;
+	struct rs_error *err;
+
+	c->output = perf_open_either(s, NULL, c->cpu);
+	if (c->output < 0 && errno == ENODEV) {
+		*online = false;
+		return NULL;
+	}
+	if (c->output < 0)
+		return perf_error(s, s->events[0].event.format);
+	err = ring_share(c, c->output, with_ring, "the output of BPF");
+	return err ? err : rs_tracepoint_reader_output(s->reader, c->cpu, c->output);
+}
+
 /* An event on a CPU, into its ring. *online false: the CPU is not. */
 static struct rs_error *event_open(struct cpu *c, uint32_t at, int *with_ring, bool *online)
 {
 	struct rs_tracepoints *s = c->session;
-	const struct tep_event *format = s->events[at].event.format;
-	int fd = perf_open_either(s, s->events[at].id, c->cpu);
+	const struct tracepoint *event = &s->events[at];
+	const struct tep_event *format = event->event.format;
+	int fd;
 
+	if (event->texts.n && c != s->cpus) /* the first CPU's runs its program on all */
+		return NULL;
+	fd = perf_open_either(s, event, c->cpu);
 	if (fd < 0 && errno == ENODEV) {
 		*online = false;
 		return NULL;
@@ -562,13 +643,9 @@ static struct rs_error *event_open(struct cpu *c, uint32_t at, int *with_ring, b
 	if (fd < 0)
 		return perf_error(s, format);
 	c->fds[at] = fd;
-	if (*with_ring < 0) {
-		*with_ring = fd;
-		return ring_map(&c->data, c->cpu, s->ring_bytes, fd);
-	}
-	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, *with_ring))
-		return rs_error_errno(errno, "%s:%s: a ring for it", format->system, format->name);
-	return NULL;
+	if (event->texts.n)
+		return rs_tracepoint_reader_attach(s->reader, format, &event->texts, fd);
+	return ring_share(c, fd, with_ring, format->name);
 }
 
 static struct rs_error *sbuf_make(struct cpu *c)
@@ -594,7 +671,7 @@ static struct rs_error *cpu_open(struct rs_tracepoints *s, int number, bool *onl
 	struct rs_error *err = NULL;
 	int with_ring = -1;
 
-	*c = (struct cpu){ .session = s, .cpu = number };
+	*c = (struct cpu){ .session = s, .cpu = number, .output = -1 };
 	c->fds = malloc(s->n_events * sizeof(*c->fds));
 	if (!c->fds)
 		return rs_error_no_memory();
@@ -602,6 +679,8 @@ static struct rs_error *cpu_open(struct rs_tracepoints *s, int number, bool *onl
 		c->fds[i] = -1;
 	s->n_cpus++; /* closed with the rest from now on */
 	*online = true;
+	if (s->reader)
+		err = output_open(c, &with_ring, online);
 	for (uint32_t i = 0; !err && *online && i < s->n_events; i++)
 		err = event_open(c, i, &with_ring, online);
 	if (!err && *online && with_ring < 0) {
@@ -618,6 +697,8 @@ static void cpu_close(struct cpu *c, uint32_t n_events)
 		if (c->fds[i] >= 0)
 			close(c->fds[i]);
 	}
+	if (c->output >= 0)
+		close(c->output);
 	free(c->fds);
 	if (c->memory.mem)
 		rs_ring_unmap(&c->memory);
@@ -703,6 +784,7 @@ void rs_tracepoints_close(struct rs_tracepoints *s)
 	for (uint32_t i = 0; i < s->n_cpus; i++)
 		cpu_close(&s->cpus[i], s->n_events);
 	free(s->cpus);
+	rs_tracepoint_reader_destroy(s->reader);
 	for (uint32_t i = 0; i < s->n_names; i++) {
 		ring_unmap(&s->names[i].ring);
 		close(s->names[i].fd);

@@ -22,6 +22,11 @@
 struct rs_tracepoint_options {
 	const char *const *globs; /* "SYSTEM:EVENT", with * ? [] */
 	uint32_t n_globs;
+	/* Probe descriptions (rs_probe_match()) of events whose arguments of type char * are read,
+	 * by BPF: each such argument NAME has NAME_read and NAME_text beside it
+	 * (tracepoint_text.h). */
+	const char *const *reads;
+	uint32_t n_reads;
 	const struct rs_cpu_set *cpus; /* only these; NULL: all */
 	uint32_t ring_bytes; /* each CPU's, made up to a power of two of pages; 0: 1 MiB */
 };
