@@ -120,6 +120,16 @@ uint64_t rs_cli_time(const struct argp_state *state, const char *what, const cha
 	return ns;
 }
 
+struct rs_moment rs_cli_moment(const struct argp_state *state, const char *what, const char *text)
+{
+	struct rs_moment moment = { .ns = 0 };
+	struct rs_error *err = rs_moment_parse(text, &moment);
+
+	if (err)
+		argp_error(state, "%s: %s", what, rs_error_text(err));
+	return moment;
+}
+
 uint64_t rs_cli_frequency(const struct argp_state *state, const char *text)
 {
 	uint64_t hz = 0;

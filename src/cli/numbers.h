@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "replay/moment.h"
+
 struct rs_cpu_set;
 
 /* Digits, hexadecimal behind 0x, and nothing else. False, and *number untouched, if it is not that
@@ -19,7 +21,7 @@ bool rs_cli_read_number(const char *text, uint64_t min, uint64_t max, uint64_t *
 /* The same with K, M or G behind it, or none: bytes. */
 bool rs_cli_read_size(const char *text, uint64_t min, uint64_t max, uint64_t *bytes);
 
-/* The same from 1 to max, in bytes, or wrong use. */
+/* The same from 1 to max, in bytes, or a usage error. */
 uint64_t rs_cli_size(const struct argp_state *state, const char *what, const char *text,
 		     uint64_t max);
 
@@ -36,9 +38,12 @@ int rs_cli_int(const struct argp_state *state, const char *what, const char *tex
 uint64_t rs_cli_time(const struct argp_state *state, const char *what, const char *text,
 		     uint64_t unit_ns);
 
-/* The same from min_ns to max_ns, or wrong use. */
+/* The same from min_ns to max_ns, or a usage error. */
 uint64_t rs_cli_time_within(const struct argp_state *state, const char *what, const char *text,
 			    uint64_t unit_ns, uint64_t min_ns, uint64_t max_ns);
+
+/* A moment of a recording, as in 1.5, 500ms or dmesg:2.570288. */
+struct rs_moment rs_cli_moment(const struct argp_state *state, const char *what, const char *text);
 
 /* A frequency, as in 2596125000, 2596.125MHz or 2.6GHz, in Hz: 1 MHz to 1 THz. */
 uint64_t rs_cli_frequency(const struct argp_state *state, const char *text);

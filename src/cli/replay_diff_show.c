@@ -8,14 +8,15 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "replay/moment.h"
 
 #define EVENTS_SHOWN 6u
 #define CPL_MASK     3u
 #define PLACE_BYTES  160
 
-static double seconds(const struct diff *d, uint64_t icount)
+static const char *moment(const struct diff *d, uint64_t icount, char text[RS_MOMENT_TEXT_MAX])
 {
-	return (double)(icount << d->two[0].shift) / 1e9;
+	return rs_moment_text(icount << d->two[0].shift, text);
 }
 
 /* ---- text --------------------------------------------------------------------------------- */
@@ -31,11 +32,12 @@ static void show_machines(const struct diff *d)
 /* "at 5 (0.000 s): host clock, 2026-11-21 ...". */
 static void show_event(const struct diff *d, const char *which, const struct rs_rr_event *event)
 {
-	char text[RS_RR_TEXT_BYTES];
+	char text[RS_RR_TEXT_BYTES], when[RS_MOMENT_TEXT_MAX];
 
 	rs_rr_event_text(event, text);
-	printf("  %-16s at %" PRIu64 " (%.9f s): %s%s%s\n", which, event->icount,
-	       seconds(d, event->icount), rs_rr_kind_text(event->kind), text[0] ? ", " : "", text);
+	printf("  %-16s at %" PRIu64 " (%s): %s%s%s\n", which, event->icount,
+	       moment(d, event->icount, when), rs_rr_kind_text(event->kind), text[0] ? ", " : "",
+	       text);
 }
 
 /* "at 5: 2026-11-21 ...". */
@@ -126,14 +128,14 @@ static bool name_place(const struct diff *d, char symbol[RS_SYMBOL_TEXT_MAX])
 static void show_states(const struct diff *d)
 {
 	const struct rs_parting *p = &d->states;
-	char symbol[RS_SYMBOL_TEXT_MAX];
+	char symbol[RS_SYMBOL_TEXT_MAX], when[RS_MOMENT_TEXT_MAX];
 
 	if (!d->replayed) {
 		printf("states    not compared\n");
 		return;
 	}
-	printf("states    %s at instruction %" PRIu64 " (%.9f s)",
-	       p->parted ? "the same" : "the same still", p->same, seconds(d, p->same));
+	printf("states    %s at instruction %" PRIu64 " (%s)",
+	       p->parted ? "the same" : "the same still", p->same, moment(d, p->same, when));
 	if (!p->parted) {
 		printf(", the last that both have; %" PRIu64 " places compared\n", p->looked);
 		return;

@@ -22,6 +22,7 @@
 #include "cli/script_run.h"
 #include "replay/initramfs.h"
 #include "replay/material.h"
+#include "replay/moment.h"
 #include "replay/qemu.h"
 #include "replay/rr_log.h"
 #include "replay/snapshots.h"
@@ -166,6 +167,7 @@ static bool look(struct recording *r)
 {
 	json_t *result = NULL;
 	struct rs_error *err = rs_qmp_execute(r->qemu.qmp, "query-replay", NULL, &result);
+	char text[RS_MOMENT_TEXT_MAX];
 	bool there = !err || rs_error_code(err) != RS_ABSENT;
 
 	rs_error_free(err);
@@ -174,8 +176,8 @@ static bool look(struct recording *r)
 	json_decref(result);
 	r->log_bytes = bytes_of(r->made.files[RS_RECORDING_LOG]);
 	if (r->shows)
-		fprintf(stderr, "\r\033[K%.1f s of the guest's time, log %.1f KB",
-			(double)guest_ns(r) / 1e9, (double)r->log_bytes / 1e3);
+		fprintf(stderr, "\r\033[K%s of the guest's time, log %.1f KB",
+			rs_moment_text(guest_ns(r), text), (double)r->log_bytes / 1e3);
 	return there;
 }
 
@@ -279,14 +281,15 @@ static void summary(const struct recording *r)
 	json_t *sizes = file_sizes(r);
 	double seconds = (double)guest_ns(r) / 1e9;
 	uint64_t console = bytes_of(r->console);
+	char text[RS_MOMENT_TEXT_MAX];
 
 	if (r->shows)
 		fputs("\r\033[K", stderr);
 	if (!r->a->guest.quiet) {
 		fprintf(stderr,
-			"ringside replay record: %s: %.2f s of the guest's time, %" PRIu64
+			"ringside replay record: %s: %s of the guest's time, %" PRIu64
 			" instructions; ",
-			r->a->guest.directory, seconds, r->made.icount);
+			r->a->guest.directory, rs_moment_text(guest_ns(r), text), r->made.icount);
 		tell_sizes(sizes);
 		fprintf(stderr, ", console %" PRIu64 " bytes; %s\n", console, r->made.why);
 	}

@@ -17,6 +17,7 @@
 #include "cli/numbers.h"
 #include "cli/replay.h"
 #include "replay/debugger.h"
+#include "replay/moment.h"
 #include "replay/program.h"
 #include "replay/session.h"
 #include "replay/symbols.h"
@@ -30,7 +31,7 @@
 
 struct seek_arguments {
 	const char *directory, *back, *gdb, *binary;
-	uint64_t to_ns; /* UINT64_MAX: to the end */
+	struct rs_moment to; /* UINT64_MAX: to the end */
 	bool json, quiet;
 };
 
@@ -39,7 +40,10 @@ struct seek_arguments {
 enum { KEY_TO = 256, KEY_BACK, KEY_GDB, KEY_BINARY };
 
 static const struct argp_option options[] = {
-	{ "to", KEY_TO, "TIME", 0, "To this time of the guest's; the recording's end", 1 },
+	{ "to", KEY_TO, "TIME", 0,
+	  "To this time of the guest's, or of its kernel's clock, as in dmesg:2.570288; the "
+	  "recording's end",
+	  1 },
 	{ "back", KEY_BACK, "PROBE", 0,
 	  "And back from there to where this was last met: guest:addr:0xADDR:exec, "
 	  "guest:mem:0xADDR:write, read or read|write",
@@ -75,7 +79,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 	switch (key) {
 	case KEY_TO:
-		a->to_ns = rs_cli_time(state, "--to", text, NS_PER_SEC);
+		a->to = rs_cli_moment(state, "--to", text);
 		break;
 	case KEY_BACK:
 		a->back = text;
@@ -127,26 +131,32 @@ static uint64_t guest_ns(const struct seek *s, uint64_t icount)
 
 static void show_progress(const struct seek *s, const char *doing, uint64_t icount)
 {
+	char text[RS_MOMENT_TEXT_MAX];
+
 	if (s->shows)
-		fprintf(stderr, "\r\033[K%s %.1f s of the guest's time", doing,
-			(double)guest_ns(s, icount) / 1e9);
+		fprintf(stderr, "\r\033[K%s %s of the guest's time", doing,
+			rs_moment_text(guest_ns(s, icount), text));
 }
 
 static struct rs_error *prepare(struct seek *s)
 {
 	const struct seek_arguments *a = s->a;
 	struct rs_error *err = rs_recording_read(a->directory, &s->recording);
+	struct rs_moment to = a->to;
+	char text[RS_MOMENT_TEXT_MAX];
 	bool ours = true;
 
 	if (!err)
 		err = rs_recording_check(&s->recording);
 	if (err)
 		return err;
-	s->to = a->to_ns == UINT64_MAX ? s->recording.icount : a->to_ns >> s->recording.shift;
+	err = rs_moment_find(&s->recording, &to);
+	if (err)
+		return err;
+	s->to = to.ns == UINT64_MAX ? s->recording.icount : to.ns >> s->recording.shift;
 	if (s->to > s->recording.icount)
-		return rs_error_create(RS_USAGE, "%s ends at %.2f s of the guest's time",
-				       a->directory,
-				       (double)guest_ns(s, s->recording.icount) / 1e9);
+		return rs_error_create(RS_USAGE, "%s ends at %s of the guest's time", a->directory,
+				       rs_moment_text(guest_ns(s, s->recording.icount), text));
 	if (a->back)
 		err = rs_replay_probe_parse(a->back, s->recording.shift, &s->probe, &ours);
 	if (!err && a->back && (!ours || s->probe.kind == RS_REPLAY_TIMER))
@@ -203,12 +213,14 @@ static struct rs_error *go_back(struct seek *s)
 
 static void show_text(const struct seek *s, const struct rs_x86_regs *regs, const char *symbol)
 {
+	char text[RS_MOMENT_TEXT_MAX];
+
 	if (s->a->back && !s->found)
 		printf("%s was not met before\n", s->a->back);
-	printf("instruction %" PRIu64 ", %" PRIu64 " ns of the guest's time, at 0x%" PRIx64
+	printf("instruction %" PRIu64 ", %s of the guest's time, at 0x%" PRIx64
 	       "%s%s, privilege level %u\n",
-	       s->icount, guest_ns(s, s->icount), regs->rip, symbol[0] ? " " : "", symbol,
-	       regs->cs & CPL_MASK);
+	       s->icount, rs_moment_text(guest_ns(s, s->icount), text), regs->rip,
+	       symbol[0] ? " " : "", symbol, regs->cs & CPL_MASK);
 	for (uint32_t i = 0; rs_x86_reg_name(i); i++) {
 		uint64_t value = 0;
 
@@ -285,7 +297,7 @@ static struct rs_error *serve(struct seek *s)
 int replay_seek(int argc, char **argv)
 {
 	static const struct argp argp = { options, parse, "REC", doc, NULL, NULL, NULL };
-	struct seek_arguments a = { .to_ns = UINT64_MAX };
+	struct seek_arguments a = { .to.ns = UINT64_MAX };
 	struct seek s = { .a = &a, .debugger = RS_DEBUGGER_NONE };
 	struct rs_error *err;
 

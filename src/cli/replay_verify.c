@@ -50,8 +50,8 @@ struct verify_arguments {
 	struct rs_cli_program program;
 	struct rs_script_replay replay;
 	uint64_t points, samples, bytes, jobs;
-	uint64_t from_ns, to_ns; /* of the guest's time; UINT64_MAX: to the end */
-	bool quiet, json, live;	 /* live: the same probes on the machine booted anew, besides */
+	struct rs_moment from, to; /* UINT64_MAX: to the end */
+	bool quiet, json, live;	   /* live: the same probes on the machine booted anew, besides */
 };
 
 /* ---- arguments ---------------------------------------------------------------------------- */
@@ -115,10 +115,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 			argp_error(state, "--bytes '%s': expected bytes, as in 4K or 1M", text);
 		break;
 	case KEY_FROM:
-		a->from_ns = rs_cli_time(state, "--from", text, NS_PER_SEC);
+		a->from = rs_cli_moment(state, "--from", text);
 		break;
 	case KEY_TO:
-		a->to_ns = rs_cli_time(state, "--to", text, NS_PER_SEC);
+		a->to = rs_cli_moment(state, "--to", text);
 		break;
 	case 'J':
 		if (!rs_cli_read_number(text, 1, JOBS_MAX, &a->jobs))
@@ -143,8 +143,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		argp_error(state, "which recording?");
 		break;
 	case ARGP_KEY_END:
-		rs_cli_span(state, (int64_t)a->from_ns,
-			    a->to_ns == UINT64_MAX ? INT64_MAX : (int64_t)a->to_ns);
+		if (!a->from.is_stamp && !a->to.is_stamp)
+			rs_cli_span(state, (int64_t)a->from.ns,
+				    a->to.ns == UINT64_MAX ? INT64_MAX : (int64_t)a->to.ns);
 		if (rs_script_replay_attaches(&a->replay))
 			argp_error(state, "--live here boots the recording's machine: no GDB");
 		if (a->replay.live && a->bytes > LIVE_BYTES_MAX)
@@ -322,7 +323,7 @@ static struct rs_error *go_through(struct replayed *r, const char *console)
 		if (!err)
 			err = stopped(r, i, r->session);
 	}
-	if (!err && r->last == r->a->points && r->a->to_ns == UINT64_MAX)
+	if (!err && r->last == r->a->points && r->a->to.ns == UINT64_MAX)
 		err = rs_session_run(r->session, &rest);
 	if (!err && !r->like && !r->n_samples && !rs_cli_program_given(&r->a->program))
 		rs_script_replay_told_slow(&r->a->replay, "replay verify",
@@ -338,10 +339,10 @@ static struct rs_error *with_program(struct replayed *r, const char *console)
 	struct rs_error *err;
 
 	/* A segment's probes are its own: what the program keeps begins anew in each. */
-	replay.from_ns = (r->first ? place(r, r->first, r->a->points) : r->from)
+	replay.from.ns = (r->first ? place(r, r->first, r->a->points) : r->from)
 			 << r->recording->shift;
-	if (r->last < r->a->points || r->a->to_ns != UINT64_MAX)
-		replay.to_ns = place(r, r->last, r->a->points) << r->recording->shift;
+	if (r->last < r->a->points || r->a->to.ns != UINT64_MAX)
+		replay.to.ns = place(r, r->last, r->a->points) << r->recording->shift;
 	replay.options.like = r->like ? r->like->session : NULL;
 	replay.options.begin = r->first ? place(r, r->first, r->a->points) : 0;
 	replay.options.console = console;
@@ -521,7 +522,7 @@ static struct rs_error *compare(const struct replayed *alone, const struct repla
 	err = rs_folder_fd(&recording->folder, "console", O_RDONLY, &fd);
 	if (!err)
 		err = same_files(fd, alone->console,
-				 alone->a->to_ns != UINT64_MAX || recording->mended,
+				 alone->a->to.ns != UINT64_MAX || recording->mended,
 				 &v->same_as_recorded, &bytes);
 	if (fd >= 0)
 		close(fd);
@@ -636,9 +637,9 @@ static struct rs_error *measure_live(const struct replayed *r, struct verdict *v
 		program.programs.at[program.programs.n++] = samples;
 	}
 	live.live = "";
-	live.from_ns = live.to_ns = 0;
+	live.from.ns = live.to.ns = 0;
 	if (!r->recording->why || strncmp(r->recording->why, GUESTS_END, strlen(GUESTS_END)) != 0)
-		live.to_ns = r->recording->icount << r->recording->shift;
+		live.to.ns = r->recording->icount << r->recording->shift;
 	err = rs_script_replay_open(&live, r->a->directory);
 	if (!err)
 		err = rs_script_quiet_run(&live, "replay verify", &program, &errors);
@@ -658,22 +659,33 @@ static struct rs_error *measure_live(const struct replayed *r, struct verdict *v
 static struct rs_error *prepare(struct replayed *r, const struct rs_recording *recording)
 {
 	const struct verify_arguments *a = r->a;
-	uint64_t to = a->to_ns == UINT64_MAX ? UINT64_MAX : a->to_ns >> recording->shift;
+	uint64_t to = a->to.ns == UINT64_MAX ? UINT64_MAX : a->to.ns >> recording->shift;
+	char text[RS_MOMENT_TEXT_MAX];
 
 	r->recording = recording;
 	r->last = a->points;
-	r->from = a->from_ns >> recording->shift;
+	r->from = a->from.ns >> recording->shift;
 	r->end = to < recording->icount ? to : recording->icount;
 	if (!recording->icount)
 		return rs_error_create(RS_USAGE, "%s: nothing was recorded",
 				       recording->folder.path);
 	if (r->from >= r->end)
-		return rs_error_create(RS_USAGE, "%s ends at %.2f s of the guest's time",
+		return rs_error_create(RS_USAGE, "%s ends at %s of the guest's time",
 				       recording->folder.path,
-				       (double)(recording->icount << recording->shift) / 1e9);
+				       rs_moment_text(recording->icount << recording->shift, text));
 	r->hashes = calloc(a->points, sizeof(*r->hashes));
 	r->buffer = malloc(a->bytes);
 	return r->hashes && r->buffer ? NULL : rs_error_no_memory();
+}
+
+/* Makes stamps of the guest's clock its time, which the recording knows. */
+static struct rs_error *find_times(struct verify_arguments *a, const struct rs_recording *recording)
+{
+	struct rs_error *err = rs_moment_find(recording, &a->from);
+
+	if (!err)
+		err = rs_moment_find(recording, &a->to);
+	return err ? err : rs_moment_span(&a->from, &a->to);
 }
 
 static struct rs_error *replay_both(struct replayed *alone, struct replayed *looked_at,
@@ -707,7 +719,7 @@ int replay_verify(int argc, char **argv)
 				      .samples = UINT64_MAX,
 				      .bytes = BYTES,
 				      .jobs = 1,
-				      .to_ns = UINT64_MAX };
+				      .to.ns = UINT64_MAX };
 	struct rs_recording recording = { 0 };
 	struct replayed alone = { .a = &a, .console = -1 }, looked_at = alone;
 	struct verdict v = { 0 };
@@ -723,6 +735,8 @@ int replay_verify(int argc, char **argv)
 	err = rs_recording_read(a.directory, &recording);
 	if (!err)
 		err = rs_recording_check(&recording);
+	if (!err)
+		err = find_times(&a, &recording);
 	if (!err)
 		err = replay_both(&alone, &looked_at, &recording);
 	if (!err)

@@ -71,9 +71,9 @@ const struct argp rs_script_replay_probes_argp = { probes, parse_probes, NULL, N
 						   NULL,   NULL,	 NULL };
 
 static const struct argp_option times[] = {
-	{ "from", KEY_FROM, "TIME", 0, "In a replay: probes from this guest time on, as in 1.5",
-	  3 },
-	{ "to", KEY_TO, "TIME", 0, "In a replay: end at this guest time", 3 },
+	{ "from", KEY_FROM, "TIME", 0,
+	  "In a replay: probes from this guest time on, as in 1.5, or dmesg:2.570288", 3 },
+	{ "to", KEY_TO, "TIME", 0, "In a replay: end at this guest time, likewise", 3 },
 	{ 0 },
 };
 
@@ -86,14 +86,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		state->child_inputs[0] = replay;
 		return 0;
 	case KEY_FROM:
-		replay->from_ns = rs_cli_time(state, "--from", text, NS_PER_SEC);
+		replay->from = rs_cli_moment(state, "--from", text);
 		break;
 	case KEY_TO:
-		replay->to_ns = rs_cli_time(state, "--to", text, NS_PER_SEC);
+		replay->to = rs_cli_moment(state, "--to", text);
 		break;
 	case ARGP_KEY_END:
-		if (replay->to_ns)
-			rs_cli_span(state, (int64_t)replay->from_ns, (int64_t)replay->to_ns);
+		if (replay->to.ns && !replay->from.is_stamp && !replay->to.is_stamp)
+			rs_cli_span(state, (int64_t)replay->from.ns, (int64_t)replay->to.ns);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -174,6 +174,23 @@ struct rs_error *rs_script_replay_make(void *of, const char *description, bool c
 			    : rs_replay_source_make(replay->source, description, event);
 }
 
+/* Makes stamps of the guest's clock its time, which the recording knows. */
+static struct rs_error *find_times(struct rs_script_replay *replay)
+{
+	struct rs_error *err;
+
+	if (!replay->from.is_stamp && !replay->to.is_stamp)
+		return NULL;
+	if (replay->live)
+		return rs_error_create(RS_USAGE,
+				       "--from and --to: a guest that runs takes another way, in "
+				       "which a stamp (dmesg:) is not known before");
+	err = rs_moment_find(&replay->recording, &replay->from);
+	if (!err)
+		err = rs_moment_find(&replay->recording, &replay->to);
+	return err || !replay->to.ns ? err : rs_moment_span(&replay->from, &replay->to);
+}
+
 struct rs_error *rs_script_replay_open(struct rs_script_replay *replay, const char *directory)
 {
 	struct rs_error *err = NULL;
@@ -184,6 +201,8 @@ struct rs_error *rs_script_replay_open(struct rs_script_replay *replay, const ch
 		err = rs_recording_read(directory, &replay->recording);
 	if (!err && directory)
 		err = rs_recording_check(&replay->recording);
+	if (!err)
+		err = find_times(replay);
 	replay->options.stop = &rs_cli_stop;
 	if (!err && replay->live)
 		err = open_live(replay);
@@ -271,8 +290,8 @@ static void ask(const struct rs_script_replay *replay, struct rs_script *script,
 		query->n_globs = 0; /* all, then */
 	else if (asserts && query->n_globs)
 		query->globs[query->n_globs++] = "guest:assert::";
-	query->from_ns = replay->from_ns ? (int64_t)replay->from_ns : INT64_MIN;
-	query->to_ns = replay->to_ns ? (int64_t)replay->to_ns : INT64_MAX;
+	query->from_ns = replay->from.ns ? (int64_t)replay->from.ns : INT64_MIN;
+	query->to_ns = replay->to.ns ? (int64_t)replay->to.ns : INT64_MAX;
 }
 
 static double seconds(uint64_t ns)
@@ -346,7 +365,7 @@ struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, const cha
 				      const char *command)
 {
 	const uint64_t end =
-		replay->to_ns ? replay->to_ns : replay->recording.icount << replay->recording.shift;
+		replay->to.ns ? replay->to.ns : replay->recording.icount << replay->recording.shift;
 	struct rs_replay_asserts *asserts = NULL;
 	struct kept kept = { 0 };
 	struct rs_query query;
@@ -355,7 +374,7 @@ struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, const cha
 
 	if (!err && replay->trace)
 		err = keep(replay, sink, command, &kept);
-	if (!replay->live || replay->to_ns)
+	if (!replay->live || replay->to.ns)
 		rs_script_set_end(script, (int64_t)end);
 	if (!err) {
 		ask(replay, script, rs_replay_asserts_count(asserts), &query);

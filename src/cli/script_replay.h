@@ -10,6 +10,7 @@
 
 #include "cli/replay_asserts.h"
 #include "lang/lang.h"
+#include "replay/moment.h"
 #include "source/live.h"
 #include "source/replay.h"
 
@@ -17,12 +18,12 @@
 struct rs_script_replay {
 	/* What was asked for. */
 	struct rs_replay_options options;
-	const char *binary;	 /* a program of the guest's, for its notes; or NULL */
-	const char *trace;	 /* the directory of what fired; or NULL */
-	const char *live;	 /* a machine that runs: where its GDB stub is, or "" for the */
-				 /* recording's; NULL: a replay */
-	uint64_t from_ns, to_ns; /* of the guest's time; to_ns 0: to its end */
-	bool given;		 /* one of these was */
+	const char *binary;	   /* a program of the guest's, for its notes; or NULL */
+	const char *trace;	   /* the directory of what fired; or NULL */
+	const char *live;	   /* a machine that runs: where its GDB stub is, or "" for the */
+				   /* recording's; NULL: a replay */
+	struct rs_moment from, to; /* to.ns 0: to its end */
+	bool given;		   /* one of these was */
 	/* What it runs on. */
 	struct rs_recording recording;
 	struct rs_source *source; /* NULL: it was not opened */

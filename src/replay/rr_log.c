@@ -17,7 +17,8 @@ enum {
 	KIND_INSTRUCTIONS = 0,
 	KIND_SHUTDOWN = 10, /* and the kinds to 21 */
 	KIND_SHUTDOWN_LAST = 21,
-	KIND_QUIT = 14, /* a shutdown that the host asked for, by a signal or a quit */
+	KIND_WRITTEN = 22, /* what the write returned, and its offset: replay-char.c */
+	KIND_QUIT = 14,	   /* a shutdown that the host asked for, by a signal or a quit */
 	KIND_END = 39,
 };
 
@@ -73,6 +74,13 @@ static uint32_t be32(const uint8_t *bytes)
 {
 	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 |
 	       bytes[3];
+}
+
+uint32_t rs_rr_event_written(const struct rs_rr_event *event)
+{
+	uint32_t returned = event->kind == KIND_WRITTEN ? be32(event->data) : 0;
+
+	return returned > INT32_MAX ? 0 : returned; /* the write failed */
 }
 
 const char *rs_rr_kind_text(uint8_t kind)

@@ -50,6 +50,9 @@ struct rs_error *rs_rr_log_begin(const void *bytes, size_t size, struct rs_rr_lo
 /* The next one; stands still at all but RS_RR_EVENT and RS_RR_END. */
 enum rs_rr_next rs_rr_log_next(struct rs_rr_log *log, struct rs_rr_event *event);
 
+/* How many bytes the event says that the guest wrote on its serial port: 0 for other events. */
+uint32_t rs_rr_event_written(const struct rs_rr_event *event);
+
 /* "instructions", "host clock"; never NULL. */
 const char *rs_rr_kind_text(uint8_t kind);
 
