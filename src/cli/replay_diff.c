@@ -43,7 +43,11 @@ static const char doc[] =
 	"kind of event by itself. Then both are replayed side by side: the instruction up to which "
 	"all registers, all RAM and the console are the same is found by halves, from snapshots; "
 	"and what differs after it is shown.\n\n"
-	"Two recordings of one guest part soon: no clock says the same twice.\n\n"
+	"Two recordings of one guest diverge where its clock is first read, unless both have the "
+	"same --date. With it, their logs still contain the host's clock and the moment at which "
+	"the "
+	"recording was ended, which the guest does not see: the guests are compared by what they "
+	"did, as far as both recordings go.\n\n"
 	"Exit codes: 0 the same; 1 they part, or failed; 2 usage error; 3 one is not what was "
 	"recorded.\n\n"
 	"Examples:\n"
@@ -261,10 +265,41 @@ static struct rs_error *compare_states(struct diff *d, const struct diff_argumen
 
 /* ---- the verb ----------------------------------------------------------------------------- */
 
-bool replay_diff_same(const struct diff *d)
+bool replay_diff_identical(const struct diff *d)
 {
 	return !d->n_machine && !d->logs.differs && !d->console.differs && !d->states.parted &&
 	       d->logs.ends[0] == d->logs.ends[1];
+}
+
+/* Whether the guests did something else that an event of this kind shows, as far as both go. */
+static bool guests_differ(const struct diff *d, uint8_t kind)
+{
+	const struct rs_rr_kind_compared *k = &d->logs.kinds[kind];
+
+	if (!k->differs || rs_rr_kind_is_hosts(kind))
+		return false;
+	if (rs_rr_kind_ends_guest(kind))
+		return true;
+	for (int i = 0; i < 2; i++)
+		if (k->first[i].is && k->first[i].event.icount <= d->states.same)
+			return true;
+	return false;
+}
+
+bool replay_diff_same(const struct diff *d)
+{
+	const struct diff_console *c = &d->console;
+
+	if (replay_diff_identical(d))
+		return true;
+	if (!d->replayed || d->states.parted || d->n_machine ||
+	    d->logs.ends[0] != d->logs.ends[1] ||
+	    (c->differs && c->at < c->bytes[0] && c->at < c->bytes[1]))
+		return false;
+	for (uint32_t kind = 0; kind < RS_RR_KINDS; kind++)
+		if (guests_differ(d, (uint8_t)kind))
+			return false;
+	return true;
 }
 
 static struct rs_error *compare(struct diff *d, const struct diff_arguments *a)

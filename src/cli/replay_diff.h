@@ -38,7 +38,10 @@ struct diff {
 	struct rs_symbols symbols;
 };
 
+/* Whether the recordings are the same, or at least what their guests did, as far as both go. */
 bool replay_diff_same(const struct diff *diff);
+/* Whether their logs and consoles are, too, to the end. */
+bool replay_diff_identical(const struct diff *diff);
 
 void replay_diff_text(const struct diff *diff);
 void replay_diff_json(const struct diff *diff);

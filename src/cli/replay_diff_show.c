@@ -167,12 +167,35 @@ static void show_consoles(const struct diff *d)
 	printf("  first   %s\n  second  %s\n", c->text[0], c->text[1]);
 }
 
+/* Why recordings whose guests did the same are not identical; why guests part at their clocks. */
+static void show_guests(const struct diff *d)
+{
+	const char *dates[2] = { d->two[0].date, d->two[1].date };
+	int longer = d->two[1].icount > d->two[0].icount;
+	char texts[2][RS_MOMENT_TEXT_MAX];
+
+	if (d->states.parted && dates[0] && dates[1] && strcmp(dates[0], dates[1]) != 0)
+		printf("dates     DIFFER: %s and %s; with one --date for both, their clocks do "
+		       "not\n",
+		       dates[0], dates[1]);
+	if (!replay_diff_same(d) || replay_diff_identical(d))
+		return;
+	printf("guests    the same as far as both go, to instruction %" PRIu64 " (%s)\n",
+	       d->states.same, moment(d, d->states.same, texts[0]));
+	printf("  what else differs is the host's: its clocks, and when it ended "
+	       "the recording,\n  of the first at %s, of the second at %s%s\n",
+	       moment(d, d->two[0].icount, texts[0]), moment(d, d->two[1].icount, texts[1]),
+	       d->console.differs ? longer ? "; the second wrote more" : "; the first wrote more"
+				  : "");
+}
+
 void replay_diff_text(const struct diff *d)
 {
 	show_machines(d);
 	show_logs(d);
 	show_states(d);
 	show_consoles(d);
+	show_guests(d);
 }
 
 /* ---- JSON --------------------------------------------------------------------------------- */
@@ -269,8 +292,9 @@ void replay_diff_json(const struct diff *d)
 		json_object_set_new(console, "first", json_string(c->text[0]));
 		json_object_set_new(console, "second", json_string(c->text[1]));
 	}
-	json = json_pack("{s:b, s:o, s:o, s:o}", "same", replay_diff_same(d), "machines", machine,
-			 "logs", json_logs(d), "console", console);
+	json = json_pack("{s:b, s:b, s:o, s:o, s:o}", "same", replay_diff_same(d), "identical",
+			 replay_diff_identical(d), "machines", machine, "logs", json_logs(d),
+			 "console", console);
 	if (d->replayed)
 		json_object_set_new(json, "states", json_states(d));
 	rs_cli_print_json(json);

@@ -17,8 +17,11 @@ enum {
 	KIND_INSTRUCTIONS = 0,
 	KIND_SHUTDOWN = 10, /* and the kinds to 21 */
 	KIND_SHUTDOWN_LAST = 21,
-	KIND_WRITTEN = 22, /* what the write returned, and its offset: replay-char.c */
-	KIND_QUIT = 14,	   /* a shutdown that the host asked for, by a signal or a quit */
+	KIND_SHUTDOWN_UI = 15, /* the last that the host asks for */
+	KIND_WRITTEN = 22,     /* what the write returned, and its offset: replay-char.c */
+	KIND_QUIT = 14,	       /* a shutdown that the host asked for, by a signal or a quit */
+	KIND_HOST_CLOCK = 28,
+	KIND_VIRTUAL_RT = 29,
 	KIND_END = 39,
 };
 
@@ -81,6 +84,17 @@ uint32_t rs_rr_event_written(const struct rs_rr_event *event)
 	uint32_t returned = event->kind == KIND_WRITTEN ? be32(event->data) : 0;
 
 	return returned > INT32_MAX ? 0 : returned; /* the write failed */
+}
+
+bool rs_rr_kind_is_hosts(uint8_t kind)
+{
+	return kind == KIND_HOST_CLOCK || kind == KIND_VIRTUAL_RT || kind == KIND_END ||
+	       (kind >= KIND_SHUTDOWN && kind <= KIND_SHUTDOWN_UI);
+}
+
+bool rs_rr_kind_ends_guest(uint8_t kind)
+{
+	return kind > KIND_SHUTDOWN_UI && kind <= KIND_SHUTDOWN_LAST;
 }
 
 const char *rs_rr_kind_text(uint8_t kind)

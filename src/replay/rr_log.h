@@ -53,6 +53,12 @@ enum rs_rr_next rs_rr_log_next(struct rs_rr_log *log, struct rs_rr_event *event)
 /* How many bytes the event says that the guest wrote on its serial port: 0 for other events. */
 uint32_t rs_rr_event_written(const struct rs_rr_event *event);
 
+/* Whether an event of this kind is the host's, and says nothing of what the guest did: the host's
+ * clocks, which a guest with a date of its own does not see, and how the recording was ended. */
+bool rs_rr_kind_is_hosts(uint8_t kind);
+/* Whether it is how the guest ended: its power-off, its reset. */
+bool rs_rr_kind_ends_guest(uint8_t kind);
+
 /* "instructions", "host clock"; never NULL. */
 const char *rs_rr_kind_text(uint8_t kind);
 
