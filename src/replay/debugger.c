@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <libgen.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
@@ -26,13 +27,39 @@
 
 /* ---- the way here ------------------------------------------------------------------------- */
 
+/*
+ * Checks that nobody else can put another socket in the place of ours, which a debugger would take
+ * for it: the directory of the path is of our user or root, and only its owner may enter it.
+ */
+static struct rs_error *check_directory(const char *path)
+{
+	char copy[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
+	const char *directory = dirname(strcpy(copy, path));
+	struct stat st;
+
+	if (stat(directory, &st))
+		return rs_error_errno(errno, "its directory, %s", directory);
+	if ((st.st_uid == geteuid() || !st.st_uid) && !(st.st_mode & (S_IRWXG | S_IRWXO)))
+		return NULL;
+	return rs_error_create(
+		RS_USAGE,
+		"its directory, %s, is of user %u with mode %04o: other users could "
+		"put a socket of theirs there. Make a directory for it, mkdir -m 700 "
+		"DIR, and name " UNIX "DIR/NAME",
+		directory, st.st_uid, st.st_mode & 07777u);
+}
+
 /* Makes the socket and its file. */
 static struct rs_error *bind_unix(const char *path, struct rs_debugger *d)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct rs_error *err;
 
 	if (!path[0] || strlen(path) >= sizeof(address.sun_path))
 		return rs_error_create(RS_USAGE, "no path that a socket can have");
+	err = check_directory(path);
+	if (err)
+		return err;
 	strcpy(address.sun_path, path);
 	d->listens = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	/* bind() makes the file with the mode of the socket: nobody else may ever connect. */
