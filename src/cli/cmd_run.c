@@ -631,8 +631,10 @@ int cmd_run(int argc, char **argv)
 	int code, trace_code;
 	bool ran;
 
-	if (rs_cli_parse_maker(&argp, argc, argv, &a))
+	if (rs_cli_parse_maker(&argp, argc, argv, &a)) {
+		free(run.command);
 		return RS_EXIT_USAGE;
+	}
 	defaults_fill(&a);
 	catch_stop();
 	err = rs_vm_check(); /* before a directory is made for nothing */
