@@ -188,13 +188,13 @@ static bool usage_bare(char *name)
 	return opens && closes;
 }
 
-/* The verb's argument of this number, counted from 0. An argument that can be left out may also be
- * the next; the last may be repeated. */
+/* Offers what the verb's argument of this number, counted from 0, can be: the one of this place,
+ * one before it that can be repeated, and what is behind those that can be left out. */
 static void complete_positional(struct completion *c, uint32_t number)
 {
 	const char *usage = c->argp->args_doc ? c->argp->args_doc : "";
 	bool also = false, any = false;
-	char name[64] = "";
+	char name[64];
 
 	for (const struct argp_child *child = c->argp->children; !*usage && child && child->argp;
 	     child++)
@@ -202,15 +202,13 @@ static void complete_positional(struct completion *c, uint32_t number)
 	for (uint32_t i = 0; usage_next(&usage, name, sizeof(name)); i++) {
 		bool optional = usage_bare(name);
 
-		if (i != number && !(i == number + 1 && also))
+		if (i != number && !also && !(i < number && strstr(name, "...")))
 			continue;
 		also = optional;
 		any = true;
 		complete_argument(c, NULL, name);
 	}
-	if (!any && strstr(name, "..."))
-		complete_argument(c, NULL, name);
-	else if (!any && c->more)
+	if (!any && c->more)
 		complete_argument(c, c->more, c->more->arg);
 }
 
