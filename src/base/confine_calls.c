@@ -30,8 +30,6 @@ static const char *const never[] = {
 	/* other processes */
 	"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "pidfd_getfd",
 	"pidfd_send_signal", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "kcmp",
-	/* networks */
-	"socket", "socketpair", "socketcall", "connect", "bind", "listen", "accept", "accept4",
 	/* the system */
 	"mount", "umount", "umount2", "mount_setattr", "move_mount", "open_tree", "fsopen",
 	"fsconfig", "fsmount", "fspick", "pivot_root", "chroot", "setns", "unshare", "init_module",
@@ -46,6 +44,8 @@ static const char *const never[] = {
 	"fsetxattr", "removexattr", "lremovexattr", "fremovexattr", NULL
 };
 
+static const char *const networks[] = { "socket", "socketpair", "socketcall", "connect", "bind",
+					"listen", "accept",	"accept4",    NULL };
 static const char *const programs[] = { "execve", "execveat", NULL };
 static const char *const kernel_events[] = { "bpf", "perf_event_open", NULL };
 
@@ -171,17 +171,21 @@ static int no_signals(scmp_filter_ctx filter, uint32_t action)
 static int forbid(scmp_filter_ctx filter, enum rs_confine_work work)
 {
 	const uint32_t no = SCMP_ACT_ERRNO(EPERM);
+	const bool replays = work == RS_CONFINE_REPLAYER;
 	int status = rules(filter, no, never);
 
-	if (!status)
+	/* QEMU signals its own threads, whose process is another than this one. */
+	if (!status && !replays)
 		status = no_signals(filter, no);
+	if (!status && !replays)
+		status = rules(filter, no, networks);
 	/* Typing into the terminal that it was started from. */
 	if (!status)
 		status = seccomp_rule_add(filter, no, SCMP_SYS(ioctl), 1,
 					  SCMP_A1_32(SCMP_CMP_EQ, TIOCSTI, 0));
 	if (!status && work != RS_CONFINE_COLLECTOR)
 		status = rules(filter, no, kernel_events);
-	if (!status && work != RS_CONFINE_TOOL)
+	if (!status && work != RS_CONFINE_TOOL && !replays)
 		status = rules(filter, no, programs);
 	if (status || (work != RS_CONFINE_READER && work != RS_CONFINE_TOOL))
 		return status;
@@ -237,6 +241,7 @@ static const struct {
 					   BIT(CAP_SYS_PTRACE) | BIT(CAP_SYS_RESOURCE) |
 					   BIT(CAP_IPC_LOCK),
 				   0, true },
+	[RS_CONFINE_REPLAYER] = { READS | STARTS | WRITES, 0, true },
 	[RS_CONFINE_TOOL] = { 0, 0, true },
 	[RS_CONFINE_PARSER] = { 0, 0, true },
 };

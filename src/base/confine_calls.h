@@ -18,6 +18,10 @@ enum rs_confine_work {
 	RS_CONFINE_COLLECTOR,
 	/* As a reader, and starts programs: a tool of the system's, as cpp. */
 	RS_CONFINE_TOOL,
+	/* Starts QEMU, which becomes an unprivileged user, and talks to it and to a debugger by
+	 * sockets: `replay run`. Otherwise as a writer, but it starts programs and signals them.
+	 * What is forbidden here is forbidden to QEMU. */
+	RS_CONFINE_REPLAYER,
 	/* Computes: reads and writes what is open, and opens nothing. A library that parses a
 	 * foreign format, in a process of its own. */
 	RS_CONFINE_PARSER,

@@ -80,11 +80,15 @@ int replay_run(int argc, char **argv)
 	struct rs_script_run a = { .verb = "replay run",
 				   .program.optional = true,
 				   .replay.given = true };
+	struct rs_error *err;
 	char *command;
 	int status;
 
 	if (rs_cli_parse(&argp, argc, argv, &a))
 		return RS_EXIT_USAGE;
+	err = rs_cli_confine(RS_CONFINE_REPLAYER);
+	if (err)
+		return rs_cli_fail("replay run", err);
 	if (!rs_cli_program_given(&a.program)) { /* its assertions alone, which are told of */
 		a.program.programs.at[a.program.programs.n++] = "BEGIN { }";
 		a.program.options.at[a.program.options.n++] = "quiet";

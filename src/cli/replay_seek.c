@@ -141,11 +141,13 @@ static void show_progress(const struct seek *s, const char *doing, uint64_t icou
 static struct rs_error *prepare(struct seek *s)
 {
 	const struct seek_arguments *a = s->a;
-	struct rs_error *err = rs_recording_read(a->directory, &s->recording);
+	struct rs_error *err = rs_cli_confine(RS_CONFINE_REPLAYER);
 	struct rs_moment to = a->to;
 	char text[RS_MOMENT_TEXT_MAX];
 	bool ours = true;
 
+	if (!err)
+		err = rs_recording_read(a->directory, &s->recording);
 	if (!err)
 		err = rs_recording_check(&s->recording);
 	if (err)

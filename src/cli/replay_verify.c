@@ -732,7 +732,9 @@ int replay_verify(int argc, char **argv)
 		a.samples = rs_cli_program_given(&a.program) ? 0 : SAMPLES;
 	alone.shows = looked_at.shows = !a.quiet && !a.json && isatty(STDERR_FILENO);
 	rs_cli_catch_stop();
-	err = rs_recording_read(a.directory, &recording);
+	err = rs_cli_confine(RS_CONFINE_REPLAYER);
+	if (!err)
+		err = rs_recording_read(a.directory, &recording);
 	if (!err)
 		err = rs_recording_check(&recording);
 	if (!err)

@@ -358,28 +358,44 @@ static struct rs_error *check_version(const struct rs_recording *r)
 	return err;
 }
 
-struct rs_error *rs_recording_check(struct rs_recording *r)
+static struct rs_error *check_state(struct rs_recording *r)
 {
-	bool whole = rs_recording_is_whole(r);
-	struct rs_error *err;
-
 	if (r->state == RS_RECORDING_SNAPSHOT)
 		return rs_error_create(RS_USAGE,
 				       "%s is a snapshot: ringside replay record --snapshot %s -o "
 				       "REC makes a recording that begins with it",
 				       r->folder.path, r->folder.path);
-	err = check_gone(r);
-	if (!err)
-		err = check_version(r);
-	if (!err)
-		err = rs_material_open(r);
-	if (!err)
-		err = rs_material_open_log(r);
+	return check_gone(r);
+}
+
+static struct rs_error *check_log(struct rs_recording *r)
+{
+	bool whole = rs_recording_is_whole(r);
+	struct rs_error *err = rs_material_open_log(r);
+
 	if (err || whole)
 		return err;
 	err = rs_rr_log_mend(r->files[RS_RECORDING_LOG], "its log", &r->icount);
 	r->mended = !err;
 	return cannot(r, err);
+}
+
+struct rs_error *rs_recording_check(struct rs_recording *r)
+{
+	struct rs_error *err = check_state(r);
+
+	if (!err)
+		err = check_version(r);
+	if (!err)
+		err = rs_material_open(r);
+	return err ? err : check_log(r);
+}
+
+struct rs_error *rs_recording_check_log(struct rs_recording *r)
+{
+	struct rs_error *err = check_state(r);
+
+	return err ? err : check_log(r);
 }
 
 struct rs_error *rs_recording_check_snapshot(struct rs_recording *r)

@@ -108,6 +108,8 @@ struct rs_error *rs_recording_mend(struct rs_recording *recording);
  * mended. RS_DAMAGED, RS_ABSENT: it cannot be replayed, and why.
  */
 struct rs_error *rs_recording_check(struct rs_recording *recording);
+/* Checks and opens the log alone, for reading: needs no QEMU, and starts no program. */
+struct rs_error *rs_recording_check_log(struct rs_recording *recording);
 /* Whether a recording can begin with this snapshot; likewise. RS_USAGE: it is none. */
 struct rs_error *rs_recording_check_snapshot(struct rs_recording *snapshot);
 
