@@ -16,7 +16,7 @@
  *	shared	  the host reads the ring while the guest runs: no exit. A full ring drops and
  *		  counts.
  *	keep	  nobody reads it: no exit. A full ring drops its oldest quarter; what is in it when
- *		  the guest ends is for whoever recovers it (guest_log.h).
+ *		  the guest ends can be recovered (guest_log.h).
  *
  * An exception or interrupt handler may trace, also in the middle of a put: handlers' records
  * come after the interrupted one, with later stamps. A handler that will not return to what it

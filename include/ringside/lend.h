@@ -7,7 +7,7 @@
  *	PATH, the board                                     PATH.0, PATH.1, ...
  *	| head | place 0 | place 1 | ... |  64 bytes each   the rings (sbuf.h), while they are lent
  *
- * The board is made by whoever comes first, lender or borrower, and stays. A place:
+ * The first lender or borrower makes the board, and it stays. A place:
  *
  *	`lent` odd: there is a ring, and each odd number is another one. The lender's.
  *	`busy`: the borrower is within a put. The borrower's.

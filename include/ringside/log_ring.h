@@ -143,7 +143,7 @@ enum rs_log_kind {
 
 /* ---- where things are ---------------------------------------------------------------------- */
 
-/* As checked; private memory of whoever uses it. */
+/* The checked values, in the reader's private memory. */
 struct rs_log_layout {
 	uint64_t half_bytes, lane_bytes, trace_bytes;
 	uint32_t lanes, elements; /* elements of a lane: a power of two */

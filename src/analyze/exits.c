@@ -30,7 +30,7 @@ static int known_number(const char *text, int unknown)
 	return number(text, &value) && value <= INT_MAX ? (int)value : unknown;
 }
 
-/* A thread's end is the last that is told of it: what comes under its tid then is another's. */
+/* A thread's end is its last event: what comes under its tid then is another's. */
 static struct rs_error *thread_of(struct exits_sink *s, const struct rs_partial *row,
 				  struct thread **out)
 {

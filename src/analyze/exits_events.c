@@ -387,7 +387,7 @@ static struct rs_error *on_thread(struct exits_sink *sink, struct thread *t,
 
 /* ---- which event is which ------------------------------------------------------------------- */
 
-/* threadless: tells of no thread. */
+/* threadless: of no thread. */
 static const struct kind {
 	const char *class_name, *name;
 	handler *run;

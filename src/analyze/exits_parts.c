@@ -42,8 +42,8 @@ static bool places_grow(struct places *places)
 	return true;
 }
 
-/* The place of a key; free where value is NULL, and then whoever sets value counts it as used.
- * NULL without memory. */
+/* The place of a key. It is free if value is NULL; a caller that sets value then counts it as used.
+ * Returns NULL without memory. */
 static struct place *place_of(struct places *places, uint64_t a, uint64_t b)
 {
 	struct place *place;

@@ -231,7 +231,7 @@ static void vcpu_fill(struct rs_exits_vcpu *vcpu, struct thread *t, bool told, b
 		.ended = t->ended,
 		.wall_ns = since_told(wall_ns, &t->told_wall_ns, all),
 		.exits = t->taken_exits,
-		/* A line that ended with the thread, or is the only one, tells of no difference. */
+		/* A line that ended with the thread, or is the only one, shows no difference. */
 		.sched_known =
 			!t->ended && (t->partial ? t->sched_lines > 0 : all && t->sched_lines > 1),
 		.run_ns = since_told(t->sched_last[0] - t->sched_first[0], &t->told_sched[0], all),

@@ -39,7 +39,7 @@ enum rs_tally_interrupt {
 enum rs_tally_use {
 	RS_TALLY_VCPU,	 /* a vCPU had the CPU, its hypervisor on its behalf included */
 	RS_TALLY_IDLE,	 /* told to be idle */
-	RS_TALLY_OTHERS, /* whoever else: of KVM's traces, other threads and idling */
+	RS_TALLY_OTHERS, /* all others: of KVM's traces, other threads and idling */
 	RS_TALLY_UNKNOWN,
 	RS_TALLY_USES,
 };

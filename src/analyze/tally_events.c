@@ -54,7 +54,7 @@ static void interrupt(struct tally_sink *s, struct tally_vcpu *v, int cpu,
 
 /* ---- ACRN ----------------------------------------------------------------------------------- */
 
-/* What a loss is of, is told by its stream alone: the CPU of the last event before it. */
+/* Only its stream says what a loss is of: the CPU of the last event before it. */
 static struct tally_cpu *acrn_cpu_of_loss(struct tally_sink *s, const struct seen *seen)
 {
 	struct tally_cpu *c;
@@ -64,7 +64,7 @@ static struct tally_cpu *acrn_cpu_of_loss(struct tally_sink *s, const struct see
 	return c;
 }
 
-/* Of one CPU, and of whoever had it. */
+/* Ends the states of one CPU, and of the vCPU that ran on it. */
 static void acrn_cpu_lost(struct tally_sink *s, struct tally_cpu *c, uint64_t now)
 {
 	if (c->owner) {

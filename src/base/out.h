@@ -15,9 +15,9 @@
 #include "base/digits.h"
 
 #define RS_OUT_BYTES (64u << 10) /* as a pipe holds; malloc() has more than 128 KiB mapped anew */
-#define RS_OUT_LINE  (8u << 10) /* room that rs_out_line() makes sure of */
-#define RS_OUT_SHORT 255u	/* a longer text takes room by itself */
-#define RS_OUT_SLACK 64u	/* bytes behind the buffer that may be written, and mean nothing */
+#define RS_OUT_LINE  (8u << 10)	 /* room that rs_out_line() makes sure of */
+#define RS_OUT_SHORT 255u	 /* a longer text takes room by itself */
+#define RS_OUT_SLACK 64u	 /* bytes behind the buffer that may be written, and mean nothing */
 
 struct rs_out {
 	int fd;
@@ -36,7 +36,7 @@ struct rs_error *rs_out_flush(struct rs_out *out);
 /* Writes what there is, and frees. err, which is taken, or else what went wrong with writing. */
 struct rs_error *rs_out_end(struct rs_out *out, struct rs_error *err);
 
-/* Writes what there is; what goes wrong is told later. */
+/* Writes the buffer. rs_out_flush() reports a failure. */
 void rs_out_write(struct rs_out *out);
 
 /* Makes room for RS_OUT_LINE bytes, which the calls below take without asking. */

@@ -79,7 +79,7 @@ static struct rs_error *convert(const struct arguments *a, struct rs_input *inpu
 		err = rs_run(input->source, NULL, sink, &rs_cli_stop);
 	if (!err && rs_cli_stop)
 		err = rs_error_create(RS_DAMAGED, "stopped before the file's end");
-	close_err = rs_store_sink_close(sink, err, sum); /* err is told in the trace */
+	close_err = rs_store_sink_close(sink, err, sum); /* the trace keeps err's text */
 	return rs_error_first(err, close_err);
 }
 

@@ -21,7 +21,7 @@
 #define POLL_MS	    100
 #define NS_PER_MS   UINT64_C(1000000)
 #define POLL_NS_MAX (999 * NS_PER_MS)
-#define ATTEMPTS    50 /* looks at a log that cannot be read, before that is told */
+#define ATTEMPTS    50 /* to read a log, before it is reported as unreadable */
 
 struct arguments {
 	const char *paths[PATHS_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside replay: a guest is recorded once, and does the same again as often as one likes. One
+/* ringside replay: a guest is recorded once, and replayed any number of times. One
  * table of verbs feeds dispatch and help. */
 #include "cli/cli.h"
 

@@ -303,7 +303,7 @@ static void summary(const struct recording *r)
 	json_decref(sizes);
 }
 
-/* Whatever happened: what is there is told truly. err is what went wrong before. */
+/* Reports what was recorded, after a failure too. err is the earlier failure, or NULL. */
 static struct rs_error *end(struct recording *r, struct rs_error *err)
 {
 	bool cut = r->made.state == RS_RECORDING_CUT;

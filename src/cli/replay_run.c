@@ -89,7 +89,7 @@ int replay_run(int argc, char **argv)
 	err = rs_cli_confine(RS_CONFINE_REPLAYER);
 	if (err)
 		return rs_cli_fail("replay run", err);
-	if (!rs_cli_program_given(&a.program)) { /* its assertions alone, which are told of */
+	if (!rs_cli_program_given(&a.program)) { /* its assertions alone, which are reported */
 		a.program.programs.at[a.program.programs.n++] = "BEGIN { }";
 		a.program.options.at[a.program.options.n++] = "quiet";
 	}

@@ -151,7 +151,7 @@ static void remark_nothing(const struct arguments *a, const struct rs_exits *exi
 		fprintf(stderr, "ringside " VERB ": %s has no exits\n", a->input.path);
 }
 
-/* What came before damage is shown, and then the damage is told. */
+/* Shows what came before the damage, then reports the damage. */
 static struct rs_error *show(const struct arguments *a, struct rs_sink *sink,
 			     struct rs_error *run_err, int *code)
 {

@@ -149,7 +149,7 @@ static uint64_t tsc_hz(const struct rs_clock *clock)
 	return clock->freq_hz;
 }
 
-/* What came before damage is shown, and then the damage is told. */
+/* Shows what came before the damage, then reports the damage. */
 static struct rs_error *show(struct rs_tally_show *show, const char *verb, struct rs_sink *sink,
 			     bool quiet, int *code)
 {

@@ -197,7 +197,7 @@ static void remarks(const struct shown *s, int *code)
 			s->what->trace);
 }
 
-/* What came before damage is shown, and then the damage is told. */
+/* Shows what came before the damage, then reports the damage. */
 struct rs_error *rs_report_xen(struct rs_input *input, const struct rs_query *query,
 			       const struct rs_xen_show *what, int *code)
 {

@@ -2,8 +2,8 @@
 /*
  * The host's TSC: its frequency, and whether it can be trusted.
  *
- * The frequency is asked of whoever knows it best, in the order of the table `ways`; only when
- * nobody says is it measured against CLOCK_MONOTONIC_RAW, and then again over a longer baseline.
+ * The table `ways` lists the sources of the frequency, the most exact first. Only if none of them
+ * knows it, it is measured against CLOCK_MONOTONIC_RAW, and later again over a longer baseline.
  */
 #include "base/now.h"
 #include <ringside/arch.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The drain: takes records out of a ring, whoever wrote it and wherever it is, into private
+ * The drain: takes records out of a ring, of any writer and in any memory, into private
  * memory, and lets nothing through that the schema does not know, that overlaps, or that would
  * turn time back.
  *
@@ -48,7 +48,7 @@ struct rs_drain {
 	uint64_t damaged_total;
 	uint32_t chunk; /* bytes to copy next */
 	/* Header words, without the CPU, of records of one slot that were good: most are of a few
-	 * kinds, and are told by one comparison. No loss records, and none with a text. */
+	 * kinds, and one comparison identifies them. No loss records, and none with a text. */
 	uint64_t known[RS_DRAIN_KNOWN];
 	/* Called for an id the schema lacks: it may have been defined since. May be NULL. */
 	bool (*learn)(void *ctx);
@@ -87,7 +87,7 @@ void rs_drain_init(struct rs_drain *drain, const struct rs_port *port,
  * Takes what fits into room bytes (at least RS_DRAIN_ROOM_MIN) at to, 8-byte aligned. now: the
  * present in the ring's clock, with the slack that is to be allowed; where drain->clock tells a
  * later one, that. After anything but RS_DRAIN_OK the ring is broken and must not be read again;
- * *out is valid all the same.
+ * *out is valid in each case.
  */
 enum rs_drain_status rs_drain_read(struct rs_drain *drain, void *to, uint32_t room, uint64_t now,
 				   struct rs_drained *out);

@@ -54,7 +54,7 @@ struct rs_aggregate {
 
 /*
  * One row of a partial aggregate. Keys are texts as `print` shows them, so that rows of sources
- * with different string tables meet; whoever takes rows adds those of equal keys together.
+ * with different string tables meet; the receiver of rows adds those of equal keys together.
  */
 struct rs_partial {
 	uint32_t aggregate; /* index in the query */

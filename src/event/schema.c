@@ -2,7 +2,7 @@
 /*
  * The schema registry. All memory is the arena's, and nothing in it moves: when an array or a
  * hash table must grow, a larger one is filled and then published, and the old one stays for
- * whoever still reads it. So one thread may add while others look up.
+ * concurrent readers. So one thread may add while others look up.
  */
 #include <ringside/schema.h>
 

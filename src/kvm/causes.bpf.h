@@ -3,8 +3,8 @@
  * What exits were about: the programs on KVM's tracepoints between an exit and its entry. Included
  * by exits.bpf.c.
  *
- * Each is counted once. What the VMM answers is told when the answer is there: a port's input and
- * an MMIO read after the return to KVM, but before the entry, so it is still the same exit's.
+ * Each is counted once. What the VMM answers is counted when the answer is there: a port's input
+ * and an MMIO read after the return to KVM, but before the entry, so it belongs to the same exit.
  */
 #ifndef RS_KVM_CAUSES_BPF_H
 #define RS_KVM_CAUSES_BPF_H

@@ -395,7 +395,7 @@ struct rs_error *rs_kvm_discover_in(const struct rs_kvm_roots *roots, int pid,
 
 	f.proc = open(roots->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (f.proc < 0)
-		return rs_error_errno(errno, "%s, where processes are told of", roots->proc);
+		return rs_error_errno(errno, "%s, which lists the processes", roots->proc);
 	if (!find_in_debugfs(&f, roots->debugfs))
 		err = find_in_proc(&f, roots->proc);
 	if (!err && f.no_memory)

@@ -19,7 +19,7 @@
 
 /*
  * A program that gets a record r; nothing on kernels that do not know the record. It returns 1:
- * with 0 the event would be kept from perf, whoever uses it (perf_trace_run_bpf_submit() in
+ * with 0 no user of perf would get the event (perf_trace_run_bpf_submit() in
  * kernel/events/core.c).
  */
 #define RS_PROGRAM(name, record)                                                                   \
@@ -154,7 +154,7 @@ static __always_inline void on_exit(const struct seen_exit *e)
 		return;
 	if (e->vcpu >= 0)
 		here.slot->vcpu = e->vcpu;
-	/* SVM's fast path tells what an exit was about before it tells of the exit; so a cause
+	/* On SVM fastpath exits the cause tracepoint fires before kvm_exit, so a cause
 	 * stays, unless it is that of an exit that saw no entry. */
 	if (config.causes && here.slot->time.exit_at)
 		cause_forget(here.slot);

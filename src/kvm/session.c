@@ -37,7 +37,7 @@ static void set_config(struct rs_kvm_session *s, const struct rs_kvm_options *o)
 	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
 	uint32_t ring = o->ring_bytes ? o->ring_bytes : RS_KVM_RING_DEFAULT;
 
-	if (!o->events && !o->than_ns) /* the programs are checked all the same */
+	if (!o->events && !o->than_ns) /* the programs are still checked */
 		ring = RS_KVM_RING_MIN;
 	s->ring_bytes = ring < page ? page : ring / page * page;
 	s->config = (struct rs_kvm_config){

@@ -162,7 +162,7 @@ static inline void rs_vcpu_halt_end(struct rs_vcpu_time *t, uint64_t halt_ns)
 }
 
 /*
- * Where KVM tells of no exit and no entry, but of returns to the VMM and of halts: nothing says
+ * Where KVM's exits and entries do not fire, but returns to the VMM and halts do: nothing says
  * when the guest runs, so GUEST, KERNEL and USER are one, and a sleep that was no halt may have
  * been anywhere. What is known are halts, and waits for a CPU. The rest is UNKNOWN.
  */

@@ -513,7 +513,7 @@ void agg_trunc(struct rs_script *script, const struct aggregation *agg, int64_t 
 	struct agg_row **sorted = malloc((table->n + 1) * sizeof(*sorted));
 
 	if (!sorted) {
-		table->drops++; /* they stay: what is shown is too much, and that is told */
+		table->drops++; /* they stay: the result is too high, and a message says so */
 		return;
 	}
 	for (size_t i = 0; i < table->n; i++) {

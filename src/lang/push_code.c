@@ -582,7 +582,7 @@ static void step(struct translation_of *t, const struct insn *insn)
 	}
 }
 
-/* Whoever jumps here, and who comes from before, find the same. */
+/* The stack is the same for jumps to this place and for the code before it. */
 static void arrive(struct translation_of *t)
 {
 	struct spot *spot = &t->spots[t->pc];

@@ -7,7 +7,7 @@
 
 #define DEPTH_MAX 12u
 
-/* A string that the source leaves to whoever reads its sums: they find it by the number here. */
+/* A string that the source does not have. The reader of its sums finds it by this number. */
 enum later {
 	LATER_NOT,
 	LATER_VM,    /* the thread's number */

@@ -37,7 +37,7 @@ static struct value cut_text(const struct firing *firing, const char *text, size
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-/* A stamp is told as `timestamp` is: in ns from the trace's start. */
+/* A stamp has the unit of `timestamp`: ns from the trace's start. */
 static uint64_t number_of(const struct rs_field *field, const struct rs_view *view)
 {
 	uint64_t value = rs_field_value(field, view->payload);

@@ -339,7 +339,7 @@ static struct rs_error *step(struct verifier *v, const struct insn *insn)
 	return err;
 }
 
-/* Of itself, whoever comes there: others than the machine read code from its first to its last. */
+/* Checks an instruction on its own, reachable or not: push-down reads code from first to last. */
 static struct rs_error *instruction(const struct verifier *v, const struct insn *insn)
 {
 	if (insn->op >= I_COUNT)

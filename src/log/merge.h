@@ -6,7 +6,7 @@
  *
  * A line whose number is due goes out at once. One that comes before its due waits: the lines in
  * between may still be written. When it has waited for `patience_ms`, or no more lines can be kept,
- * they are given up, and a gap takes their place; should they come all the same, they are dropped
+ * they are given up, and a gap takes their place; if they still come later, they are dropped
  * and counted, for the gap has told of them. One thread.
  */
 #ifndef RS_LOG_MERGE_H

@@ -30,7 +30,7 @@ struct rs_error *rs_kvm_recording_attach(struct rs_kvm_recording *recording);
 /* Opens or shuts the gate, and says so, with each thread's schedstat. */
 struct rs_error *rs_kvm_recording_gate(struct rs_kvm_recording *recording, bool open);
 
-/* Threads that came since are told; now and then. */
+/* Records the threads that came since the last call. Called now and then. */
 struct rs_error *rs_kvm_recording_look(struct rs_kvm_recording *recording);
 
 /* Tells each thread again, with its schedstat, for a trace that is written from memory: what was

@@ -438,7 +438,7 @@ static bool live_release(void *ctx, uint32_t head)
 		ends_as(r, RS_LIVE_ANEW);
 	if (r->log)
 		r->log->head = head;
-	else if (r->state != RS_LIVE_RUNS) { /* the drain goes on from there all the same */
+	else if (r->state != RS_LIVE_RUNS) { /* the drain still goes on from there */
 		r->consumer.head = head;
 		r->overwrite.head = head;
 	}

@@ -444,7 +444,7 @@ struct rs_error *rs_recorder_put(struct rs_recorder_stream *stream, uint64_t sta
 		return rs_error_create(RS_USAGE, "a record of %u bytes is too long", bytes);
 	pthread_mutex_lock(&feed->lock);
 	err = rs_store_room(feed->out, &at, &room);
-	if (err) /* of the packet before: there is room all the same */
+	if (err) /* of the packet before: there still is room */
 		rs_recorder_keep_error(feed->recorder, err);
 	slot = memset(at, 0, got.bytes);
 	slot->tsc = stamp > feed->last_stamp ? stamp : feed->last_stamp;

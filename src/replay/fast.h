@@ -59,7 +59,7 @@ bool rs_fast_stopped(struct rs_fast *fast, struct rs_fast_stop *stop);
 
 /* It stands by the fast path: on to `icount`, which is ahead (UINT64_MAX: to no stop). */
 struct rs_error *rs_fast_go(struct rs_fast *fast, uint64_t icount);
-/* And: to stand still in QEMU's sense, of which GDB is told; the break is still set then. */
+/* And: to stop the machine in QEMU's sense, which GDB sees; the break is still set then. */
 struct rs_error *rs_fast_hold(struct rs_fast *fast);
 
 #endif

@@ -22,7 +22,7 @@ enum rs_inside_what {
 	/* to the inside, as an order or as the answer to a stop */
 	RS_INSIDE_ARM,	/* stop at `icount`; as an answer: go on to there */
 	RS_INSIDE_FREE, /* no stop any more; as an answer: go on */
-	RS_INSIDE_HOLD, /* only as an answer: stand still in QEMU's sense, which GDB is told */
+	RS_INSIDE_HOLD, /* only as an answer: stop the machine in QEMU's sense, which GDB sees */
 	/* from it */
 	RS_INSIDE_HELLO,   /* `name`: the first symbol that is missing; empty: none is */
 	RS_INSIDE_DONE,	   /* with registers and where it stands; not armed, if that is not ahead */

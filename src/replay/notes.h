@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Static probes and assertions that a program's file tells of (ringside/replay.h, and whatever
+ * Static probes and assertions in a program's ELF notes (of ringside/replay.h, and whatever
  * else has notes of SystemTap's form, as sys/sdt.h makes them): where they are, and where their
  * values are when the program comes there. x86-64.
  *

@@ -13,7 +13,7 @@
 struct rs_qmp;
 
 /* On a socket that is connected, which it takes over; RS_FAILED: it does not say that it is QMP.
- * Capabilities are negotiated with the first command only: until then QEMU tells of no events, of
+ * Capabilities are negotiated with the first command only: until then QEMU sends no events, of
  * which each stop of a machine makes two. */
 struct rs_error *rs_qmp_adopt(int fd, struct rs_qmp **qmp);
 void rs_qmp_close(struct rs_qmp *qmp); /* NULL is nothing */

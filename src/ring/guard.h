@@ -2,7 +2,7 @@
 /*
  * Access to mapped files that somebody else may cut short at any time: the kernel answers an
  * access behind the new end with SIGBUS. The first call installs a handler for it in this process,
- * which hands every SIGBUS that is not ours on to whoever handled it before. Any thread may call.
+ * which passes every SIGBUS that is not ours to the previous handler. Any thread may call.
  */
 #ifndef RS_RING_GUARD_H
 #define RS_RING_GUARD_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rings that are lent; the protocol is told in lend.h. */
+/* Rings that are lent; lend.h describes the protocol. */
 #include <ringside/lend.h>
 
 #include <errno.h>

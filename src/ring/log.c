@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The log's rings; the protocol is told in log_ring.h. Built for the host and, without a libc, for
+ * The log's rings; log_ring.h describes the protocol. Built for the host and, without a libc, for
  * guests: nothing here allocates, prints or waits.
  */
 #include <ringside/log_ring.h>

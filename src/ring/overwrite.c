@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sbuf in overwrite mode; the protocol is told in overwrite.h. Nothing here allocates or prints. */
+/* sbuf in overwrite mode; overwrite.h describes the protocol. Nothing here allocates or prints. */
 #include <ringside/overwrite.h>
 
 /* A position never comes round; one beyond this is nobody's. */

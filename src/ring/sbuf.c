@@ -2,7 +2,7 @@
 /*
  * sbuf: making and checking rings, and the producer's slow path. Built for the host and, without
  * a libc, for guests; so nothing here allocates, prints or calls out but the producer's own
- * full() hook. The protocol is told in sbuf.h.
+ * full() hook. sbuf.h describes the protocol.
  */
 #include <ringside/record.h>
 

@@ -10,11 +10,11 @@
  *	  frequency they are stamps of it, and lines stand where they belong among traces.
  *	- The thread in a line's head is its stream's; of "vm0:vcpu1" also the VM and the vCPU.
  *	- The provider is the log's name, acrnlog: a loss of lines is not one of ACRN's records.
- *	- A gap that is told is a loss: of the size that it says, else of what the numbers around
- *	  it say, else of one. Numbers that are missing with no gap told were filtered or cut out,
- *	  which is no loss of the log's: they are remarked upon.
- *	- Where the numbers begin anew a new run does. When that was is not told: its first line
- *	  follows the last of the run before.
+ *	- A line that reports a gap is a loss: of the size that it gives, else of what the numbers
+ *	  around it imply, else of one. Numbers that are missing without such a line were left
+ *	  out by a filter, or cut out, which is no loss of the log; a remark counts them.
+ *	- Where the numbers begin again, a new run begins. Its time is unknown: its first line
+ *	  follows the last line of the run before.
  *	- What is no line is left out and counted; the first one's file and line are in the error.
  */
 #ifndef RS_SOURCE_ACRN_LOG_H

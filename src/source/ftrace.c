@@ -20,7 +20,7 @@ static bool is_integer(const struct tep_format_field *field)
 	       (field->size == 1 || field->size == 2 || field->size == 4 || field->size == 8);
 }
 
-/* An array is told as text: of char as it is, of others its bytes in hexadecimal. */
+/* An array becomes a text: of char unchanged, of others its bytes in hexadecimal. */
 static bool is_array(const struct tep_format_field *field)
 {
 	return (field->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC)) && field->offset >= 0 &&

@@ -61,7 +61,7 @@ static struct rs_error *drain_once(struct ring_source *r, bool ended, struct rs_
 	return NULL;
 }
 
-/* A ring that broke is told once. */
+/* Reports a broken ring once. */
 static struct rs_error *broken(struct ring_source *r)
 {
 	const struct rs_stream *stream = r->stream;

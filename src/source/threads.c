@@ -116,7 +116,7 @@ static int by_class_and_tid(const void *a, const void *b)
 	return (x->stream.tid > y->stream.tid) - (x->stream.tid < y->stream.tid);
 }
 
-/* The stream of a tid that no line tells of; NULL where there is no memory, or too many. */
+/* The stream of a tid that no line describes. NULL: no memory, or too many. */
 static const struct rs_stream *unknown_stream(const struct rs_threads_class *c, int tid)
 {
 	struct rs_threads *threads = c->threads;

@@ -2,7 +2,7 @@
 /*
  * Whose events they are, where a trace's streams hold those of many threads (struct rs_thread): for
  * each thread a stream of its own, which all its views point to, whatever
- * file they come from. Of a tid that no line tells of, only the tid is known.
+ * file they come from. Of a tid that no line describes, only the tid is known.
  *
  * One thread uses it at a time.
  */

@@ -15,7 +15,7 @@
 struct rs_error *rs_tracedat_open_within(const char *path, int stuck_ms,
 					 struct rs_foreign **foreign);
 
-/* What comes from a reader's end of a pipe (tracedat_wire.h), whoever wrote it: for tests. Takes
+/* Reads the messages of tracedat_wire.h from a pipe, whose writer is not trusted: for tests. Takes
  * the descriptor over. */
 struct rs_error *rs_tracedat_open_pipe(int fd, int stuck_ms, struct rs_foreign **foreign);
 

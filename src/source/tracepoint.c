@@ -633,7 +633,7 @@ static struct rs_error *event_open(struct cpu *c, uint32_t at, int *with_ring, b
 		*online = false;
 		return NULL;
 	}
-	/* Some that a glob matches are not for perf, whoever asks: irq_vectors:irq_work_exit. */
+	/* perf refuses some that a glob matches to every user: irq_vectors:irq_work_exit. */
 	if (fd < 0 && !is_named(s, format) &&
 	    (errno == EINVAL || errno == ENOENT || errno == EOPNOTSUPP || errno == EPERM ||
 	     errno == EACCES)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The vCPUs that a trace of Xen's tells of, each with its virtual stream. */
+/* The vCPUs that a trace of Xen's mentions, each with its virtual stream. */
 #ifndef RS_SOURCE_XENTRACE_VCPUS_H
 #define RS_SOURCE_XENTRACE_VCPUS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Packets on their way to the disk: filled ones wait in a queue, in their order, and whoever has
- * time for the disk writes them. So a ring can be drained while a write takes its time.
+ * Packets on their way to the disk: filled ones wait in a queue, in their order, and any idle
+ * thread writes them. So a ring can be drained during a slow write.
  *
  *	filler --swap--> [oldest] ... [newest] --one at a time--> write() --> spare
  *	   ^------------------------------------------------------------------/ or a new one

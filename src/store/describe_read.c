@@ -705,7 +705,7 @@ static struct rs_error *streams_recover(const struct rs_folder *folder,
 	FILE *out;
 	int fd;
 
-	/* The last ones, which no line behind theirs tells of. */
+	/* The last ones, which no later line mentions. */
 	while (!err && any && describe->n_streams < RS_STREAMS_MAX &&
 	       (fd = open_stream(folder, describe->n_streams)) >= 0) {
 		close(fd);

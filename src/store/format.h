@@ -63,6 +63,6 @@ _Static_assert(sizeof(struct rs_index_entry) == 48, "on disk");
 #define RS_THREADS_MAX	    (1u << 20)
 #define RS_DOMAINS_MAX	    4096u
 #define RS_OWNERS_MAX	    (1u << 24)
-#define RS_BAD_LINES_MAX    4096u /* of a description that is read all the same */
+#define RS_BAD_LINES_MAX    4096u /* of a description that is still read */
 
 #endif

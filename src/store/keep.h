@@ -3,7 +3,7 @@
  * Finished packets in memory, the newest of all streams, bounded by age and by bytes.
  *
  *	add -->  [oldest] ... [newest]  --> what is too old, or too much, is dropped
- *	              \ held by whoever writes them to a directory meanwhile
+ *	              \ held by a thread that writes them to a directory meanwhile
  *
  * Any thread may call.
  */

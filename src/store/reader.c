@@ -342,7 +342,7 @@ struct rs_error *rs_packets_check_end(const struct rs_packets *p)
 	enum rs_trace_end end = p->trace->end;
 
 	if (end != RS_TRACE_CLOSED && end != RS_TRACE_REPAIRED)
-		return NULL; /* where it ends is told for the whole trace */
+		return NULL; /* the end is reported for the whole trace */
 	if (!p->end->known)
 		return rs_error_create(RS_DAMAGED,
 				       "%s/ringside/describe: it is cut: the end of stream %u is "

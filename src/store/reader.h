@@ -16,7 +16,7 @@ struct rs_trace {
 	struct rs_describe describe;
 	enum rs_trace_end end;
 	char *end_error; /* why it was cut, or NULL */
-	uint64_t unsaid; /* records lost at the end that no stream tells of */
+	uint64_t unsaid; /* records lost at the end that belong to no stream */
 	/* The description's check, as it was when the trace was closed. */
 	bool check_known;
 	uint64_t check;

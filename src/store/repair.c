@@ -500,7 +500,7 @@ static void write_state(FILE *file, const void *ctx)
 
 	snprintf(check, sizeof(check), "%016" PRIx64, trace->check);
 	json_object_set_new(state, "describe", json_string(check));
-	/* What no stream tells of stays told here. */
+	/* Losses that belong to no stream stay recorded here. */
 	if (trace->unsaid)
 		json_object_set_new(state, "unsaid", json_integer((json_int_t)trace->unsaid));
 	if (trace->unsaid && trace->end_error)

@@ -13,7 +13,7 @@
 struct rs_repair_result {
 	uint64_t packets, records; /* kept */
 	uint64_t lost;		   /* records that were there, by what is left to tell of them */
-	uint64_t missing;	   /* of them, those that only the recorder's count tells of */
+	uint64_t missing;	   /* of them, those that only the recorder's count mentions */
 	uint64_t bytes_dropped;
 	uint32_t streams_changed;
 	/* The description is not what was written. That can't be mended: readers go on telling. */

@@ -46,9 +46,9 @@ struct rs_error *rs_store_put_view(struct rs_store_stream *stream, uint64_t *las
 				   const struct rs_view *view);
 
 /*
- * Closes the trace, and the sink with it; before the source goes, whose schemas are used. damage:
- * why the source did not give all, or NULL; readers of the trace are told. The error is the first
- * of any write.
+ * Closes the trace and destroys the sink. Call it before the source is destroyed, whose schemas are
+ * used. damage: why the source did not give all, or NULL; the trace keeps it for its readers.
+ * Returns the first error of any write.
  */
 struct rs_error *rs_store_sink_close(struct rs_sink *sink, const struct rs_error *damage,
 				     struct rs_store_summary *summary);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writing a trace directory. A stream's packet is filled in memory, by whoever has the stream,
- * and written with one call when it is full, old enough, or at the end. Before a packet goes
+ * Writing a trace directory. The thread that owns a stream fills its packet in memory. The packet
+ * is written with one call when it is full, old enough, or at the end. Before a packet goes
  * out, what its records need of the description is on disk.
  *
  * A stream belongs to one thread at a time; different streams may be written at once. A packet
@@ -59,7 +59,7 @@ struct rs_error *rs_store_add_stream(struct rs_store *store, uint32_t class_inde
 struct rs_error *rs_store_add_thread(struct rs_store *store, uint32_t class_index,
 				     const struct rs_thread *thread);
 
-/* What a domain of Xen's is called, as for a thread; told once if it is told again the same. */
+/* What a domain of Xen's is called, as for a thread. Written once, unless it changes. */
 struct rs_error *rs_store_add_domain(struct rs_store *store, uint32_t class_index, uint32_t dom,
 				     const char *vm);
 
@@ -73,7 +73,7 @@ struct rs_error *rs_store_set_clock(struct rs_store *store, const struct rs_cloc
 struct rs_error *rs_store_add_binary(struct rs_store *store, const char *role, const char *path);
 
 /* Where the next records go: at least RS_DRAIN_ROOM_MIN bytes. Writes a full packet first, or lets
- * it wait; the error is that packet's, and there is room all the same. */
+ * it wait; the error is that packet's, and there still is room. */
 struct rs_error *rs_store_room(struct rs_store_stream *stream, uint8_t **at, uint32_t *bytes);
 
 /* Takes over what was put there. */
@@ -129,7 +129,7 @@ struct rs_error *rs_store_write_kept(struct rs_store *store, const char *directo
 				     int64_t at_ns, const struct rs_clock *clock,
 				     struct rs_store_kept *kept);
 
-/* Notes that not everything could be recorded; readers of the trace are told. Does not take err. */
+/* Notes in the trace, for its readers, that not everything was recorded. Does not consume err. */
 void rs_store_note(struct rs_store *store, const struct rs_error *err);
 
 /* Counts records that were lost before they came to any stream. Any thread may call. */

@@ -3,7 +3,7 @@
  * What the exit loop does, as ACRN's hypervisor traces it (acrn.def): vm_enter right before
  * KVM_RUN, vm_exit right behind it, then the handler's event, if ACRN has one for it. A vCPU stands
  * for a physical CPU: its number is the id of its ring, which a recorder lends (lend.h), and that
- * of its records. KVM's exits to user space are told by the VMX reason that they are for; the
+ * of its records. KVM's exits to user space are recorded as the VMX reason that they stand for; the
  * guest's own exits that KVM serves itself are not seen.
  */
 #include "vm/internal.h"

@@ -25,7 +25,7 @@
 struct rs_vm;
 
 /* A function that the guest may call. args were counted, their values are the guest's. The
- * result is for the guest. False: the arguments make no sense; the guest is told so. */
+ * result is for the guest. False: the arguments are invalid; the guest gets an error. */
 struct rs_vm_host_function {
 	const char *name;
 	uint32_t n_args;

@@ -322,7 +322,7 @@ static uint64_t value_of(const struct rs_xen_decoder *d, const struct source *so
 
 /*
  * TRC_PV_HYPERCALL_V2: the number in bits 0-19, and from bit 20 on two bits for each of six
- * arguments: 0 not told, 1 a word, 2 two words. The arguments that are told follow.
+ * arguments: 0 absent, 1 a word, 2 two words. The arguments that are present follow.
  */
 static __attribute__((noinline)) const struct rs_event *
 decode_hypercall(const struct rs_xen_bucket *bucket, const struct rs_xen_record *record,

@@ -104,7 +104,7 @@ enum rs_xen_tbuf_status rs_xen_tbuf_init(struct rs_xen_tbuf *buf, uint32_t cpu, 
 	    bytes > (size_t)RS_XEN_TBUF_PAGES_MAX * RS_XEN_PAGE_BYTES)
 		return RS_XEN_TBUF_BROKEN;
 	buf->data_bytes = (uint32_t)(bytes - sizeof(*head));
-	/* Pairs with the store in rs_xen_tbuf_read(), or that of whoever read before us. */
+	/* Pairs with the store in rs_xen_tbuf_read(), or that of an earlier reader. */
 	buf->cons = __atomic_load_n(&head->cons, __ATOMIC_ACQUIRE);
 	return is_position(buf, buf->cons) ? RS_XEN_TBUF_OK : RS_XEN_TBUF_BROKEN;
 }

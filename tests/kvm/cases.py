@@ -502,7 +502,7 @@ def record(case):
     yield from bt2_faults(case.path("trace"))
 
 
-SCRIPT = """kvm:svm::exit { @[tid, vcpu, args.reason] = count(); }
+SCRIPT = """kvm:svm::exit { @[tid, vcpu, (int)args.reason] = count(); }
 	END { printa("%d %d %d %@d\\n", @); }"""
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Exceptions and giving up. A handler that the guest set may go on; everything else is fatal:
- * it is traced and printed, and the host is told. All of that may be in the middle of a put, or
+ * it is traced and printed, and the host gets it. All of that may be in the middle of a put, or
  * of another exception's handling, so what can fault is given up step by step:
  *
  *	1st fatal exception	abandon the put, trace, print, abort
