@@ -16,7 +16,7 @@
 
 #include "kvm/session.h"
 #include "lang/push.h"
-#include "source/kvm.h"
+#include "live/kvm.h"
 
 #define LOOPS	   20000u
 #define ROUNDS	   31u

@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-#include "record/sbuf.h"
+#include "live/record_sbuf.h"
 #include <ringside/recorder.h>
 #include <ringside/ring.h>
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "analyze/tally.h"
-#include "source/acrn.h"
+#include "import/acrn/trace.h"
 #include "view/acrn.h"
 
 #include "fuzz.h"

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "source/acrn_log.h"
+#include "import/acrn/log.h"
 
 #include "fuzz.h"
 

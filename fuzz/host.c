@@ -8,7 +8,7 @@
  *	       operations until the end
  */
 #include "event/query.h"
-#include "source/guest.h"
+#include "host/guest.h"
 
 #include "fuzz.h"
 #include "mutate.h"

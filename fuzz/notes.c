@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 
-#include "source/replay_probe.h"
+#include "replay/probe.h"
 
 static bool none(void *ctx, uint64_t gpa, void *buf, size_t bytes)
 {

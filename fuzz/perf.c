@@ -8,7 +8,7 @@
  */
 #include <linux/perf_event.h>
 
-#include "source/perf_ring.h"
+#include "live/perf_ring.h"
 
 #include "fuzz.h"
 

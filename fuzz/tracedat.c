@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "source/tracedat.h"
-#include "source/tracedat_map.h"
-#include "source/tracedat_wire.h"
+#include "import/tracedat/tracedat.h"
+#include "import/tracedat/map.h"
+#include "import/tracedat/wire.h"
 
 #include "fuzz.h"
 #include "mutate.h"

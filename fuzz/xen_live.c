@@ -7,7 +7,7 @@
  *	       u8 what of cons, prod and data is new (1, 2, 4); u16 cons, u16 prod, in words;
  *	       u16 where, u16 bytes, data
  */
-#include "source/xen_live.h"
+#include "live/xen.h"
 #include "xen/layout.h"
 
 #include "fuzz.h"

@@ -17,8 +17,8 @@
 
 #include "analyze/xen.h"
 #include "event/query.h"
-#include "source/xen_records.h"
-#include "source/xentrace.h"
+#include "xen/records.h"
+#include "import/xen/xentrace.h"
 #include "view/view.h"
 #include "xen/layout.h"
 

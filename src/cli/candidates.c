@@ -11,9 +11,9 @@
 #include "cli/probes.h"
 #include "event/log_line.h"
 #include "kvm/kvm.h"
-#include "source/open.h"
-#include "source/replay.h"
-#include "source/tracefs.h"
+#include "import/open.h"
+#include "replay/source.h"
+#include "live/tracefs.h"
 #include "xen/classes.h"
 #include <ringside/log_ring.h>
 #include <ringside/reader.h>

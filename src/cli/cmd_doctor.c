@@ -19,8 +19,8 @@
 #include "kvm/kvm.h"
 #include "replay/kernel.h"
 #include "replay/qemu.h"
-#include "source/tracepoint.h"
-#include "xen/ctl.h"
+#include "live/tracepoint.h"
+#include "live/xen_ctl.h"
 #include <ringside/clock.h>
 
 #define CHECKS_MAX  32

@@ -17,7 +17,7 @@
 
 #include "cli/exits.h"
 #include "cli/numbers.h"
-#include "source/kvm.h"
+#include "live/kvm.h"
 
 #define NS_PER_SEC	UINT64_C(1000000000)
 #define TICK_NS		100000000u /* between two looks at the clock and at signals */

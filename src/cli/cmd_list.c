@@ -10,7 +10,7 @@
 
 #include "cli/cli.h"
 #include "cli/probes.h"
-#include "source/replay.h"
+#include "replay/source.h"
 #include "view/view.h"
 #include <ringside/schema.h>
 

@@ -12,7 +12,7 @@
 #include "cli/input.h"
 #include "cli/numbers.h"
 #include "cli/seen.h"
-#include "source/acrn.h"
+#include "import/acrn/trace.h"
 #include "view/acrn.h"
 #include "view/view.h"
 

@@ -10,7 +10,7 @@
 
 #include "analyze/exits.h"
 #include "cli/numbers.h"
-#include "source/kvm.h"
+#include "live/kvm.h"
 #include "view/top.h"
 
 #define INTERVAL_MIN_NS 50000000

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "source/open.h"
+#include "import/open.h"
 #include <ringside/reader.h>
 
 /* The schemas of traces, each once. */

@@ -12,9 +12,9 @@
 #include "base/duration.h"
 #include "cli/numbers.h"
 #include "event/exit_reason.h"
-#include "record/kvm.h"
+#include "live/record_kvm.h"
 #include "record/when.h"
-#include "source/kvm.h"
+#include "live/kvm.h"
 #include "view/exits.h"
 
 #define TIDS_MAX 4096u

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cli/numbers.h"
-#include "record/sbuf.h"
+#include "live/record_sbuf.h"
 
 #define PATHS_MAX      4096u
 #define RING_BYTES     (UINT64_C(4) << 20) /* as ACRN's own: TRACE_SBUF_SIZE */

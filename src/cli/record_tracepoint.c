@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "record/port.h"
-#include "source/tracepoint.h"
+#include "live/tracepoint.h"
 
 /* The one, of this command: zero at first. */
 static struct tracepoint {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "record/xen.h"
+#include "live/record_xen.h"
 
 /* The one, of this command: zero at first. */
 static struct xen {

@@ -21,7 +21,7 @@
 #include "replay/program.h"
 #include "replay/session.h"
 #include "replay/symbols.h"
-#include "source/replay_probe.h"
+#include "replay/probe.h"
 
 #define NS_PER_SEC	 UINT64_C(1000000000)
 #define SNAPSHOT_EACH_NS (2 * NS_PER_SEC) /* of the guest's time; each takes room, and some time */

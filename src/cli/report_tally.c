@@ -15,7 +15,7 @@
 #include "cli/numbers.h"
 #include "cli/report.h"
 #include "event/query.h"
-#include "source/acrn.h"
+#include "import/acrn/trace.h"
 
 enum { OPT_FROM = 256, OPT_TO, OPT_CSV, OPT_BY, OPT_CPUS, OPT_INTERVAL };
 

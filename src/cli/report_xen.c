@@ -17,7 +17,7 @@
 #include "cli/report.h"
 #include "cli/xen.h"
 #include "event/query.h"
-#include "record/xen.h"
+#include "live/record_xen.h"
 
 enum { OPT_FROM = 256, OPT_TO, OPT_CSV, OPT_INTERVAL, OPT_DURATION };
 

@@ -12,7 +12,7 @@
 #include "kvm/kvm.h"
 #include "lang/push.h"
 #include "record/tee.h"
-#include "source/kvm.h"
+#include "live/kvm.h"
 #include "source/threads.h"
 #include "store/sink.h"
 

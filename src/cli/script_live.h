@@ -14,7 +14,7 @@
 #include "base/out.h"
 #include "cli/xen.h"
 #include "lang/lang.h"
-#include "source/tracepoint.h"
+#include "live/tracepoint.h"
 
 #define RS_SCRIPT_LIVE_MAX 4 /* kinds */
 

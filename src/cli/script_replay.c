@@ -10,7 +10,7 @@
 #include "cli/cli.h"
 #include "cli/numbers.h"
 #include "record/tee.h"
-#include "source/probed.h"
+#include "replay/probed.h"
 #include "store/sink.h"
 
 #define NS_PER_SEC UINT64_C(1000000000)

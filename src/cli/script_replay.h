@@ -11,8 +11,8 @@
 #include "cli/replay_asserts.h"
 #include "lang/lang.h"
 #include "replay/moment.h"
-#include "source/live.h"
-#include "source/replay.h"
+#include "replay/live_source.h"
+#include "replay/source.h"
 
 /* Zero before parsing. */
 struct rs_script_replay {

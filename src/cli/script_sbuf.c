@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/numbers.h"
-#include "record/sbuf_source.h"
+#include "live/sbuf.h"
 #include "ring/shared.h"
 
 #define RING_BYTES     (4u << 20) /* as ACRN's own: TRACE_SBUF_SIZE */

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "record/xen.h"
-#include "source/xen_live.h"
+#include "live/record_xen.h"
+#include "live/xen.h"
 
 enum { KEY_XEN = 576, KEY_CLASSES };
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "cli/numbers.h"
-#include "source/xen_live.h"
+#include "live/xen.h"
 #include "xen/classes.h"
 
 #define NS_PER_MS UINT64_C(1000000)

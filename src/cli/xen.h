@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "event/query.h"
-#include "xen/session.h"
+#include "live/xen_session.h"
 
 /* Zero at first: everything, of all CPUs, as the session and the source have it. */
 struct rs_cli_xen {

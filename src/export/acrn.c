@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/folder.h"
-#include "source/acrn.h"
+#include "import/acrn/trace.h"
 
 #define CPUS_MAX       4096u
 #define CPU_NONE       0xffu /* in a record's 8 bits */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "source/tracepoint_text.h"
+#include "live/tracepoint_text.h"
 
 #define PAGE 4096u /* a text may end just before one that is missing */
 

@@ -27,7 +27,7 @@
 #include "base/now.h"
 #include "record/inside.h"
 #include "record/port.h"
-#include "source/guest.h"
+#include "host/guest.h"
 #include "store/sink.h"
 
 #define POLL_US_DEFAULT	 1000

@@ -14,7 +14,7 @@
 #include "event/query.h"
 #include "event/view.h"
 #include "source/threads.h"
-#include "source/xentrace_vcpus.h"
+#include "xen/vcpus.h"
 #include "store/check.h"
 #include "store/reader.h"
 

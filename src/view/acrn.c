@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/given.h"
-#include "source/acrn.h"
+#include "import/acrn/trace.h"
 
 #define FORMATS_MAX   4096u
 #define FILE_MAX      (4u << 20) /* bytes of a formats file */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "export/export.h"
-#include "source/xentrace.h"
+#include "import/xen/xentrace.h"
 #include "xen/layout.h"
 
 #define CPUS	3

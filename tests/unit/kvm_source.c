@@ -10,7 +10,7 @@
 #include <sched.h>
 
 #include "kvm/aggregates.h"
-#include "source/kvm.h"
+#include "live/kvm.h"
 
 /* ---- a sink that keeps what it gets --------------------------------------------------------- */
 

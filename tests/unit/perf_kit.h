@@ -6,7 +6,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
-#include "source/perf_ring.h"
+#include "live/perf_ring.h"
 
 #define KIT_BYTES 4096u
 

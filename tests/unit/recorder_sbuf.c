@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "record/sbuf.h"
+#include "live/record_sbuf.h"
 #include "store/reader.h"
 #include <ringside/overwrite.h>
 #include <ringside/recorder.h>

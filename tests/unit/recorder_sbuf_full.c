@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "record/sbuf.h"
+#include "live/record_sbuf.h"
 #include <ringside/overwrite.h>
 #include <ringside/ring.h>
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "source/ftrace.h"
+#include "import/ftrace.h"
 
 #define ID RS_ID(RS_IDS_USER, 7)
 

@@ -3,7 +3,7 @@
  * are tests/replay's. */
 #include "../test.h"
 
-#include "source/replay_probe.h"
+#include "replay/probe.h"
 
 static bool parses(const char *text, struct rs_replay_probe *probe)
 {

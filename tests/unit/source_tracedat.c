@@ -5,8 +5,8 @@
  */
 #include "event_kit.h"
 
-#include "source/tracedat.h"
-#include "source/tracedat_map.h"
+#include "import/tracedat/tracedat.h"
+#include "import/tracedat/map.h"
 
 #define FIRST	 UINT64_C(1000)
 #define STUCK_MS 200

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "source/threads.h"
-#include "source/tracepoint_threads.h"
+#include "live/tracepoint_threads.h"
 
 static void renamed(struct rs_tracepoint_threads *t, uint64_t time, uint32_t tid, const char *name)
 {

@@ -6,7 +6,7 @@
  */
 #include "xen_kit.h"
 
-#include "source/xen_live.h"
+#include "live/xen.h"
 #include <ringside/arch.h>
 
 #define PAGES	  1u

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "../test.h"
-#include "source/xentrace_file.h"
+#include "import/xen/file.h"
 
 #define CAPTURE_MAX  (8u << 20)
 #define CPUS_MAX     16u

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "../test.h"
-#include "source/xentrace.h"
+#include "import/xen/xentrace.h"
 #include "xen/layout.h"
 
 #define FILE_WORDS 65536

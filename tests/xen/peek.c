@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xen/ctl.h"
-#include "xen/tbuf.h"
+#include "live/xen_ctl.h"
+#include "live/xen_tbuf.h"
 
 struct peek {
 	struct rs_xen_ctl *ctl;

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The host side of guest tracing (host.h). Guest memory is reached through the VMM's callbacks
+ * alone; what is read is read once, into host memory, and checked there.
+ *
+ *	area --> sites --> schema (once)
+ *	area --> ring of a vCPU --> port --> drain --> taker: a recorder, or a source of ours
+ *
+ * The guest's lock covers finding the area and rings; a found ring's drain belongs to its taker.
+ */
+#include "host/guest.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/ring.h"
+#include <ringside/guest_abi.h>
+
+enum vcpu_state {
+	VCPU_NONE, /* no ring yet */
+	VCPU_READY,
+	VCPU_BROKEN, /* its ring made no sense: told, and never looked at again */
+};
+
+struct vcpu {
+	struct rs_host_guest *guest;
+	uint64_t ring; /* gpa of the header */
+	struct rs_clock clock;
+	struct rs_stream stream;
+	struct rs_drain drain;
+	enum vcpu_state state; /* written under the lock with release; read with acquire */
+	bool registered;       /* by a doorbell; under the lock */
+};
+
+struct rs_host_guest {
+	char *vm;
+	struct rs_guest_memory memory;
+	struct rs_schema *schema;
+	struct rs_guest_taker taker;
+	pthread_mutex_t lock;
+	uint64_t area; /* gpa; where it will be, or is */
+	bool area_expected, area_read, area_broken;
+	uint32_t ended; /* atomic, in a word of its own; release and acquire */
+	uint32_t n_vcpus;
+	struct vcpu vcpus[];
+};
+
+/* ---- creation ----------------------------------------------------------------------------- */
+
+static void vcpu_init(struct rs_host_guest *guest, uint32_t index, const struct rs_clock *host)
+{
+	struct vcpu *v = &guest->vcpus[index];
+
+	v->guest = guest;
+	v->clock = *host;
+	v->stream = (struct rs_stream){
+		.vm = guest->vm,
+		.vcpu = (int)index,
+		.cpu = RS_UNKNOWN,
+		.tid = RS_UNKNOWN,
+		.schema = guest->schema,
+		.clock = &v->clock,
+	};
+	rs_host_set_tsc_offset(guest, index, 0, 0);
+}
+
+struct rs_error *rs_host_guest_create(const struct rs_host_options *options,
+				      struct rs_host_guest **out)
+{
+	struct rs_host_guest *guest;
+	struct rs_error *err;
+
+	if (!options->vcpus || options->vcpus > RS_GUEST_VCPUS_MAX)
+		return rs_error_create(RS_USAGE, "a guest of %u vCPUs: expected 1 to %u",
+				       options->vcpus, RS_GUEST_VCPUS_MAX);
+	guest = calloc(1, sizeof(*guest) + options->vcpus * sizeof(guest->vcpus[0]));
+	if (!guest)
+		return rs_error_no_memory();
+	pthread_mutex_init(&guest->lock, NULL);
+	guest->vm = strdup(options->vm ? options->vm : "guest");
+	guest->memory = options->memory;
+	guest->n_vcpus = options->vcpus;
+	err = guest->vm ? rs_schema_create(options->provider ? options->provider : "guest",
+					   &guest->schema)
+			: rs_error_no_memory();
+	if (err) {
+		rs_host_guest_destroy(guest);
+		return err;
+	}
+	for (uint32_t i = 0; i < guest->n_vcpus; i++)
+		vcpu_init(guest, i, options->clock);
+	*out = guest;
+	return NULL;
+}
+
+void rs_host_guest_destroy(struct rs_host_guest *guest)
+{
+	if (!guest)
+		return;
+	rs_schema_destroy(guest->schema);
+	pthread_mutex_destroy(&guest->lock);
+	free(guest->vm);
+	free(guest);
+}
+
+void rs_host_set_tsc_offset(struct rs_host_guest *guest, uint32_t vcpu, int64_t offset,
+			    uint64_t error_cycles)
+{
+	struct vcpu *v = &guest->vcpus[vcpu];
+	const struct rs_clock *first = &guest->vcpus[0].clock;
+	char name[sizeof(v->clock.name)], vm[40];
+	struct rs_clock host = v->clock;
+
+	snprintf(vm, sizeof(vm), "%s", guest->vm);
+	for (char *c = vm; *c; c++) {
+		if (!(*c >= 'a' && *c <= 'z') && !(*c >= 'A' && *c <= 'Z') &&
+		    !(*c >= '0' && *c <= '9'))
+			*c = '_';
+	}
+	/* vCPUs whose offsets are equal share a clock, and with it a class of streams. */
+	if (vcpu && first->offset == offset && first->error_cycles == error_cycles)
+		snprintf(name, sizeof(name), "%s", first->name);
+	else
+		snprintf(name, sizeof(name), "guest_%s_vcpu%u", vm, vcpu);
+	rs_clock_guest(&host, name, offset, error_cycles, &v->clock);
+}
+
+void rs_host_set_area(struct rs_host_guest *guest, uint64_t gpa)
+{
+	pthread_mutex_lock(&guest->lock);
+	guest->area = gpa;
+	guest->area_expected = true;
+	pthread_mutex_unlock(&guest->lock);
+}
+
+void rs_host_guest_end(struct rs_host_guest *guest)
+{
+	/* Pairs with the acquire in rs_host_guest_ended(). */
+	__atomic_store_n(&guest->ended, 1, __ATOMIC_RELEASE);
+}
+
+bool rs_host_guest_ended(const struct rs_host_guest *guest)
+{
+	return __atomic_load_n(&guest->ended, __ATOMIC_ACQUIRE) != 0;
+}
+
+uint32_t rs_host_guest_vcpus(const struct rs_host_guest *guest)
+{
+	return guest->n_vcpus;
+}
+
+const char *rs_host_guest_vm(const struct rs_host_guest *guest)
+{
+	return guest->vm;
+}
+
+/* ---- guest memory ------------------------------------------------------------------------- */
+
+static bool guest_read(const struct rs_host_guest *guest, uint64_t gpa, void *to, size_t bytes)
+{
+	return gpa + bytes >= gpa && guest->memory.read(guest->memory.ctx, gpa, to, bytes);
+}
+
+static struct rs_error *bad(const struct rs_host_guest *guest, const char *what, uint64_t gpa)
+{
+	return rs_error_create(RS_DAMAGED, "guest '%s': %s at guest-physical 0x%llx", guest->vm,
+			       what, (unsigned long long)gpa);
+}
+
+/* The port of a guest's ring. */
+
+static bool port_poll(void *ctx, uint32_t *tail, uint64_t *refused)
+{
+	const struct vcpu *v = ctx;
+	const struct rs_host_guest *guest = v->guest;
+	bool good =
+		guest_read(guest, v->ring + offsetof(struct rs_sbuf, tail), tail, sizeof(*tail));
+
+	/* Pairs with the guest's release of tail: the slots are read after it. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return good && guest_read(guest, v->ring + offsetof(struct rs_sbuf, refused), refused,
+				  sizeof(*refused));
+}
+
+static bool port_copy(void *ctx, uint32_t offset, void *to, uint32_t bytes)
+{
+	const struct vcpu *v = ctx;
+
+	return guest_read(v->guest, v->ring + sizeof(struct rs_sbuf) + offset, to, bytes);
+}
+
+static bool port_release(void *ctx, uint32_t head)
+{
+	const struct vcpu *v = ctx;
+	const struct rs_guest_memory *memory = &v->guest->memory;
+
+	/* Pairs with the guest's acquire of head: the slots have been read before it. */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	return memory->write(memory->ctx, v->ring + offsetof(struct rs_sbuf, head), &head,
+			     sizeof(head));
+}
+
+/* ---- the area ----------------------------------------------------------------------------- */
+
+/* One site: its text is read and becomes a name or an event of the schema. */
+static struct rs_error *site_read(struct rs_host_guest *guest, const struct rs_guest_area *area,
+				  uint32_t index)
+{
+	uint64_t at = area->sites + index * sizeof(struct rs_guest_site);
+	char text[RS_GUEST_TEXT_MAX];
+	struct rs_guest_site site;
+	struct rs_error *err;
+
+	if (!guest_read(guest, at, &site, sizeof(site)))
+		return bad(guest, "no memory for a site", at);
+	if (site.id !=
+	    (site.kind == RS_GUEST_SITE_EVENT ? RS_ID(RS_IDS_USER, index + 1) : index + 1))
+		return bad(guest, "a site without its number", at);
+	if (site.len > sizeof(text))
+		return bad(guest, "a text that is too long", at);
+	if (!guest_read(guest, site.text + area->to_gpa, text, site.len))
+		return bad(guest, "no memory for a text", site.text + area->to_gpa);
+	if (site.kind == RS_GUEST_SITE_EVENT)
+		err = rs_schema_declare(guest->schema, site.id, text, site.len);
+	else
+		err = rs_schema_set_name(guest->schema, site.id, text, site.len);
+	return rs_error_wrap(err, "guest '%s': site %u at guest-physical 0x%llx", guest->vm, index,
+			     (unsigned long long)at);
+}
+
+/* Reads the area's head and the sites, once. *there: false while the guest has not made it. */
+static struct rs_error *area_read(struct rs_host_guest *guest, bool *there)
+{
+	struct rs_guest_area area;
+	struct rs_error *err = NULL;
+
+	*there = guest->area_read;
+	if (guest->area_read || guest->area_broken)
+		return NULL;
+	if (!guest_read(guest, guest->area, &area, offsetof(struct rs_guest_area, ring)))
+		err = bad(guest, "no memory for the trace area", guest->area);
+	else if (area.magic != RS_GUEST_AREA_MAGIC)
+		return NULL;
+	/* The magic came with the same copy as the rest: look again now that it is there. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (!err && !guest_read(guest, guest->area, &area, offsetof(struct rs_guest_area, ring)))
+		err = bad(guest, "no memory for the trace area", guest->area);
+	if (!err && (area.version != RS_GUEST_AREA_VERSION || area.bytes != sizeof(area)))
+		err = rs_error_create(RS_DAMAGED,
+				      "guest '%s': its trace area is of version %u and %u bytes; "
+				      "this host reads version %u, %zu bytes",
+				      guest->vm, area.version, area.bytes, RS_GUEST_AREA_VERSION,
+				      sizeof(area));
+	if (!err && area.n_sites > RS_GUEST_SITES_MAX)
+		err = bad(guest, "too many sites", guest->area);
+	for (uint32_t i = 0; !err && i < area.n_sites; i++)
+		err = site_read(guest, &area, i);
+	for (uint32_t i = 0; !err && i < guest->n_vcpus; i++)
+		guest->vcpus[i].clock.invariant &= (area.flags & RS_GUEST_INVARIANT_TSC) != 0;
+	guest->area_broken = err != NULL;
+	guest->area_read = *there = !err;
+	return err;
+}
+
+/* ---- rings -------------------------------------------------------------------------------- */
+
+/* Reads a vCPU's place in the area and the ring there. *found false: none yet. */
+static struct rs_error *ring_read(struct rs_host_guest *guest, uint32_t vcpu, bool *found)
+{
+	uint64_t at = guest->area + offsetof(struct rs_guest_area, ring) +
+		      vcpu * sizeof(struct rs_guest_ring);
+	struct vcpu *v = &guest->vcpus[vcpu];
+	enum rs_sbuf_status status;
+	struct rs_guest_ring ring;
+	struct rs_sbuf head;
+
+	*found = false;
+	if (!guest_read(guest, at, &ring, sizeof(ring)))
+		return bad(guest, "no memory for the trace area", at);
+	if (!ring.bytes)
+		return NULL;
+	if (!guest_read(guest, ring.gpa, &head, sizeof(head)))
+		return bad(guest, "no memory for a ring", ring.gpa);
+	if (head.magic != RS_SBUF_MAGIC)
+		return NULL;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* as for the area's magic */
+	if (!guest_read(guest, ring.gpa, &head, sizeof(head)))
+		return bad(guest, "no memory for a ring", ring.gpa);
+	status = rs_sbuf_check(&head, ring.bytes);
+	if (status != RS_SBUF_OK)
+		return bad(guest, rs_sbuf_status_text(status), ring.gpa);
+	if (head.ele_size != RS_SLOT_BYTES)
+		return bad(guest, "a ring whose elements are no slots", ring.gpa);
+	if (ring.gpa + sizeof(head) + head.size < ring.gpa)
+		return bad(guest, "a ring past the end of memory", ring.gpa);
+	v->ring = ring.gpa;
+	rs_drain_init(&v->drain,
+		      &(struct rs_port){ .ctx = v,
+					 .poll = port_poll,
+					 .copy = port_copy,
+					 .release = port_release,
+					 .size = head.size,
+					 .head = head.head },
+		      guest->schema);
+	*found = true;
+	return NULL;
+}
+
+static enum vcpu_state vcpu_state(const struct vcpu *v)
+{
+	return __atomic_load_n(&v->state, __ATOMIC_ACQUIRE);
+}
+
+/* Looks for a vCPU's ring, and hands it to the taker. Under the lock. */
+static struct rs_error *ring_look(struct rs_host_guest *guest, uint32_t vcpu)
+{
+	struct vcpu *v = &guest->vcpus[vcpu];
+	struct rs_error *err;
+	bool found;
+
+	if (v->state != VCPU_NONE || !guest->taker.found)
+		return NULL;
+	err = ring_read(guest, vcpu, &found);
+	if (!err && !found)
+		return NULL;
+	if (!err)
+		err = guest->taker.found(guest->taker.ctx, vcpu, &v->drain, &v->stream,
+					 guest->schema);
+	/* Pairs with the acquire in vcpu_state(). */
+	__atomic_store_n(&v->state, err ? VCPU_BROKEN : VCPU_READY, __ATOMIC_RELEASE);
+	return rs_error_wrap(err, "vCPU %u", vcpu);
+}
+
+/* Looks for the area and for one vCPU's ring, where they are expected. Under the lock. */
+static struct rs_error *vcpu_look(struct rs_host_guest *guest, uint32_t vcpu)
+{
+	struct rs_error *err;
+	bool there;
+
+	if (!guest->area_expected && !guest->vcpus[vcpu].registered)
+		return NULL;
+	err = area_read(guest, &there);
+	return err || !there ? err : ring_look(guest, vcpu);
+}
+
+struct rs_error *rs_host_guest_look(struct rs_host_guest *guest)
+{
+	struct rs_error *err = NULL;
+
+	pthread_mutex_lock(&guest->lock);
+	for (uint32_t i = 0; !err && i < guest->n_vcpus; i++)
+		err = vcpu_look(guest, i);
+	pthread_mutex_unlock(&guest->lock);
+	return err;
+}
+
+/* ---- the VMM's calls ---------------------------------------------------------------------- */
+
+static struct rs_error *doorbell_register(struct rs_host_guest *guest, uint32_t vcpu, uint64_t area)
+{
+	struct rs_error *err;
+	bool there;
+
+	pthread_mutex_lock(&guest->lock);
+	if (guest->area_read && guest->area != area) {
+		err = bad(guest, "another trace area than before", area);
+	} else if (guest->area_broken) {
+		err = NULL; /* told before */
+	} else {
+		guest->area = area;
+		err = area_read(guest, &there);
+		if (!err && !there)
+			err = bad(guest, "no trace area (its magic is missing)", area);
+		guest->vcpus[vcpu].registered = !err; /* a taker may come later */
+		if (!err)
+			err = ring_look(guest, vcpu);
+		if (!err && guest->taker.found && guest->vcpus[vcpu].state == VCPU_NONE)
+			err = bad(guest, "no ring of this vCPU in the trace area", area);
+	}
+	pthread_mutex_unlock(&guest->lock);
+	return err;
+}
+
+struct rs_error *rs_host_doorbell(struct rs_host_guest *guest, uint32_t vcpu, uint32_t eax,
+				  uint64_t rcx)
+{
+	switch (eax) {
+	case RS_DOORBELL_REGISTER:
+		return doorbell_register(guest, vcpu, rcx);
+	case RS_DOORBELL_FULL:
+		return rs_host_drain(guest, vcpu);
+	}
+	return rs_error_create(RS_USAGE,
+			       "guest '%s', vCPU %u: doorbell with EAX 0x%x, which "
+			       "is no request",
+			       guest->vm, vcpu, eax);
+}
+
+struct rs_error *rs_host_drain(struct rs_host_guest *guest, uint32_t vcpu)
+{
+	struct rs_error *err = NULL;
+
+	if (vcpu_state(&guest->vcpus[vcpu]) == VCPU_NONE) {
+		pthread_mutex_lock(&guest->lock);
+		if (guest->taker.drain) /* a source looks by itself */
+			err = vcpu_look(guest, vcpu);
+		pthread_mutex_unlock(&guest->lock);
+	}
+	if (err || vcpu_state(&guest->vcpus[vcpu]) != VCPU_READY || !guest->taker.drain)
+		return err;
+	return guest->taker.drain(guest->taker.ctx, vcpu);
+}
+
+struct rs_error *rs_host_guest_take(struct rs_host_guest *guest, const struct rs_guest_taker *taker)
+{
+	struct rs_error *err = NULL;
+
+	pthread_mutex_lock(&guest->lock);
+	if (guest->taker.found)
+		err = rs_error_create(RS_USAGE, "guest '%s' is recorded or read already",
+				      guest->vm);
+	else
+		guest->taker = *taker;
+	pthread_mutex_unlock(&guest->lock);
+	return err;
+}
+
+/* No-op: vcpu_drain() polls for rings. */
+static struct rs_error *source_found(void *ctx, uint32_t vcpu, struct rs_drain *drain,
+				     const struct rs_stream *stream, struct rs_schema *schema)
+{
+	(void)ctx, (void)vcpu, (void)drain, (void)stream, (void)schema;
+	return NULL;
+}
+
+void rs_host_guest_let_go(struct rs_host_guest *guest)
+{
+	pthread_mutex_lock(&guest->lock);
+	/* It stays taken: a second recorder would not have the beginning. */
+	guest->taker = (struct rs_guest_taker){ .found = source_found };
+	pthread_mutex_unlock(&guest->lock);
+}
+
+/* ---- as a source -------------------------------------------------------------------------- */
+
+static struct rs_error *vcpu_drain(void *ctx, struct rs_drain **drain)
+{
+	struct vcpu *v = ctx;
+	struct rs_host_guest *guest = v->guest;
+	struct rs_error *err;
+
+	/* The source runs in one thread: finding a ring and draining it do not overlap. */
+	pthread_mutex_lock(&guest->lock);
+	err = vcpu_look(guest, (uint32_t)(v - guest->vcpus));
+	pthread_mutex_unlock(&guest->lock);
+	if (!err)
+		*drain = vcpu_state(v) == VCPU_READY ? &v->drain : NULL;
+	return err;
+}
+
+static bool vcpu_ended(void *ctx)
+{
+	struct vcpu *v = ctx;
+
+	return rs_host_guest_ended(v->guest);
+}
+
+struct rs_error *rs_host_source(struct rs_host_guest *guest, struct rs_source **out)
+{
+	struct rs_source *vcpus[RS_GUEST_VCPUS_MAX];
+	struct rs_error *err =
+		rs_host_guest_take(guest, &(struct rs_guest_taker){ .found = source_found });
+	uint32_t n = 0;
+
+	while (!err && n < guest->n_vcpus) {
+		struct rs_ring_feed feed = { &guest->vcpus[n], vcpu_drain, vcpu_ended };
+
+		err = rs_ring_source_create(&feed, &guest->vcpus[n].stream, &vcpus[n]);
+		if (!err)
+			n++;
+	}
+	if (!err)
+		err = rs_merge_create(vcpus, n, out);
+	if (!err)
+		return NULL;
+	while (n)
+		rs_source_destroy(vcpus[--n]);
+	return err;
+}

@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads a log's text files as events. */
+#include "import/acrn/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+#include "import/acrn/log_files.h"
+#include "import/log_text.h"
+
+#define VIEWS	    64u
+#define VIEWS_ITEM  4u	 /* the most that one item makes: two losses, clock-back, itself */
+#define THREADS_MAX 256u /* streams of their own; the lines of others are in the log's */
+#define FREQ_US	    UINT64_C(1000000)
+#define ANEW_US	    INT64_C(1000000)   /* a reader of rings may be this late: ACRN's poll, 999 ms */
+#define US_MAX	    (INT64_C(1) << 50) /* 35 years */
+#define TSC_MAX	    (UINT64_C(1) << 62)
+
+struct payload {
+	union {
+		struct rs_lost lost;
+		uint64_t stamp;
+		struct {
+			struct rs_log_message head;
+			uint16_t bytes;
+			char text[RS_LOG_TEXT_MAX];
+		} __attribute__((packed)) line;
+	};
+};
+
+struct thread {
+	char *name, *vm;
+	struct rs_stream stream;
+};
+
+struct log {
+	struct rs_foreign foreign;
+	const struct rs_clock *clock; /* its own; or the traces' beside which it is */
+	struct rs_schema *schema;
+	struct rs_log_text *text;
+	struct rs_log_item item; /* the next */
+	bool has_item;
+	struct rs_stream stream; /* of lines without a thread, and of losses */
+	uint32_t first_stream;
+	struct thread *threads;
+	uint32_t n_threads;
+	/* Of the run: added to its µs; the number that is due, 0 before its first line. */
+	int64_t base_us;
+	uint64_t due;
+	int64_t last_us; /* with base_us */
+	uint64_t last_tsc;
+	int last_cpu;
+	/* Not told yet: gaps, by the log's own account; damage. */
+	uint64_t gap, gap_from, damaged;
+	bool gap_open; /* one of them has no size */
+	int gap_cpu;
+	uint64_t unmarked, late, backed, runs;
+	struct rs_error *error; /* the first damage; told at the end */
+	int64_t last_ns;
+	size_t n;
+	struct rs_view views[VIEWS];
+	struct payload payloads[VIEWS];
+};
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* ---- time ----------------------------------------------------------------------------------- */
+
+/* µs as a stamp. False: it is no time. */
+static bool stamp_of(const struct log *log, int64_t base_us, uint64_t us, uint64_t *tsc)
+{
+	__int128 sum = (__int128)us + base_us;
+	__int128 stamp = sum * (__int128)log->clock->freq_hz / FREQ_US;
+
+	if (sum < 0 || sum > US_MAX || stamp > (__int128)TSC_MAX)
+		return false;
+	*tsc = (uint64_t)stamp;
+	return true;
+}
+
+/* ---- streams -------------------------------------------------------------------------------- */
+
+/* The vCPU that "vm0:vcpu1" is; *vm_bytes: of the VM's name. */
+static bool vcpu_of(const char *name, int *vcpu, size_t *vm_bytes)
+{
+	int vm, number, end = 0;
+
+	if (sscanf(name, "vm%5d:vcpu%5d%n", &vm, &number, &end) != 2 || name[end] || vm < 0 ||
+	    number < 0)
+		return false;
+	*vcpu = number;
+	*vm_bytes = strcspn(name, ":");
+	return true;
+}
+
+static struct rs_stream stream_make(struct log *log, uint32_t index)
+{
+	return (struct rs_stream){ .index = log->first_stream + index,
+				   .vcpu = RS_UNKNOWN,
+				   .cpu = RS_UNKNOWN,
+				   .tid = RS_UNKNOWN,
+				   .dom = RS_UNKNOWN,
+				   .schema = log->schema,
+				   .clock = log->clock };
+}
+
+static struct rs_error *thread_add(struct log *log, const char *name)
+{
+	struct thread *thread = &log->threads[log->n_threads];
+	size_t vm_bytes;
+
+	*thread = (struct thread){ .name = strdup(name),
+				   .stream = stream_make(log, log->n_threads + 1) };
+	if (!thread->name)
+		return rs_error_no_memory();
+	thread->stream.thread = thread->name;
+	if (vcpu_of(name, &thread->stream.vcpu, &vm_bytes)) {
+		thread->stream.cpu = RS_CPU_EACH;
+		thread->vm = strndup(name, vm_bytes);
+		if (!thread->vm) {
+			free(thread->name);
+			return rs_error_no_memory();
+		}
+		thread->stream.vm = thread->vm;
+	}
+	log->n_threads++;
+	return NULL;
+}
+
+static struct rs_error *stream_of(struct log *log, const struct rs_log_line *line,
+				  const struct rs_stream **stream)
+{
+	char name[RS_LOG_TEXT_MAX + 1];
+
+	*stream = &log->stream;
+	if (!line->thread || !line->thread_bytes)
+		return NULL;
+	memcpy(name, line->thread, line->thread_bytes);
+	name[line->thread_bytes] = '\0';
+	rs_utf8_mend(name, line->thread_bytes);
+	for (uint32_t i = 0; i < log->n_threads; i++) {
+		if (!strcmp(log->threads[i].name, name)) {
+			*stream = &log->threads[i].stream;
+			return NULL;
+		}
+	}
+	if (log->n_threads == THREADS_MAX)
+		return NULL;
+	*stream = &log->threads[log->n_threads].stream;
+	return thread_add(log, name);
+}
+
+/* ---- views ---------------------------------------------------------------------------------- */
+
+static struct payload *emit(struct log *log, const struct rs_stream *stream, uint64_t id, int cpu)
+{
+	const struct rs_event *event = rs_schema_find(log->schema, id);
+	struct payload *payload = &log->payloads[log->n];
+	int64_t ns = rs_clock_ns(log->clock, log->last_tsc);
+
+	if (ns > log->last_ns)
+		log->last_ns = ns;
+	log->views[log->n++] = (struct rs_view){ .ts_ns = log->last_ns,
+						 .tsc = log->last_tsc,
+						 .event = event,
+						 .stream = stream,
+						 .payload = (const uint8_t *)payload,
+						 .payload_bytes = event->fixed_bytes,
+						 .cpu = cpu };
+	return payload;
+}
+
+static void emit_lost(struct log *log, uint64_t count, uint64_t from, int cpu, uint32_t why)
+{
+	struct payload *payload = emit(log, &log->stream, RS_ID_LOST, cpu);
+
+	payload->lost = (struct rs_lost){ .count = count,
+					  .from = from < log->last_tsc ? from : log->last_tsc,
+					  .to = log->last_tsc,
+					  .why = why };
+	log->foreign.tally.lost = add(log->foreign.tally.lost, count);
+}
+
+/* What is not told yet, before a line at last_tsc; missing: numbers between it and the last. */
+static void emit_losses(struct log *log, uint64_t before, uint64_t missing)
+{
+	if (log->gap_open && missing > log->gap) {
+		log->gap = missing; /* it had no size: the numbers have */
+	} else if (log->gap_open) {
+		log->gap = add(log->gap, log->gap == 0);
+		log->foreign.tally.gaps++;
+	}
+	missing -= missing < log->gap ? missing : log->gap;
+	missing -= missing < log->damaged ? missing : log->damaged;
+	log->unmarked = add(log->unmarked, missing);
+	if (log->gap)
+		emit_lost(log, log->gap, log->gap_from, log->gap_cpu, RS_LOST_FULL);
+	if (log->damaged)
+		emit_lost(log, log->damaged, before, RS_UNKNOWN, RS_LOST_DAMAGED);
+	log->gap = log->damaged = 0;
+	log->gap_open = false;
+}
+
+static struct rs_error *emit_line(struct log *log, const struct rs_log_line *line, uint64_t tsc)
+{
+	const struct rs_stream *stream;
+	struct rs_error *err = stream_of(log, line, &stream);
+	struct payload *payload;
+
+	if (err)
+		return err;
+	if (tsc < log->last_tsc) {
+		emit(log, stream, RS_ID_CLOCK_BACK, (int)line->cpu)->stamp = tsc;
+		log->backed++;
+	}
+	payload = emit(log, stream, RS_ID_LOG, (int)line->cpu);
+	payload->line.head = (struct rs_log_message){ .seq = line->seq, .level = line->level };
+	payload->line.bytes = (uint16_t)line->message_bytes;
+	memcpy(payload->line.text, line->message, line->message_bytes);
+	rs_utf8_mend(payload->line.text, line->message_bytes);
+	log->views[log->n - 1].payload_bytes += line->message_bytes;
+	log->foreign.tally.records++;
+	return NULL;
+}
+
+/* ---- items ---------------------------------------------------------------------------------- */
+
+static void keep_error(struct log *log, struct rs_error *err)
+{
+	if (log->error)
+		rs_error_free(err);
+	else
+		log->error = err;
+}
+
+static void damaged(struct log *log, struct rs_error *err)
+{
+	keep_error(log, err);
+	log->damaged++;
+	log->foreign.tally.left_out++;
+}
+
+/* A number that is not above the last, of a time that no late line can have: a run begins. */
+static void run_look(struct log *log, const struct rs_log_line *line)
+{
+	int64_t us = log->base_us + (int64_t)line->us;
+
+	if (!log->due || line->seq >= log->due)
+		return;
+	if (line->seq != 1 && us + ANEW_US >= log->last_us)
+		return;
+	log->runs++;
+	log->due = 0;
+	if (us < log->last_us)
+		log->base_us += log->last_us - us;
+}
+
+static struct rs_error *take_line(struct log *log, const struct rs_log_item *item)
+{
+	const struct rs_log_line *line = &item->line;
+	uint64_t before = log->last_tsc, missing = 0, tsc;
+	struct rs_error *err;
+
+	if (!line->seq || line->seq == UINT64_MAX || line->cpu > INT16_MAX ||
+	    !stamp_of(log, 0, line->us, &tsc)) {
+		damaged(log, rs_error_create(RS_DAMAGED,
+					     "%s: line %llu: there is no line %llu of CPU %u at "
+					     "%lluus",
+					     item->path, (unsigned long long)item->number,
+					     (unsigned long long)line->seq, line->cpu,
+					     (unsigned long long)line->us));
+		return NULL;
+	}
+	run_look(log, line);
+	if (!stamp_of(log, log->base_us, line->us, &tsc))
+		tsc = log->last_tsc; /* runs upon runs of all the time there is */
+	if (log->due && line->seq < log->due)
+		log->late++;
+	else if (log->due)
+		missing = line->seq - log->due;
+	if (tsc > log->last_tsc)
+		log->last_tsc = tsc;
+	emit_losses(log, before ? before : log->last_tsc, missing);
+	err = emit_line(log, line, tsc);
+	log->due = line->seq + 1 > log->due ? line->seq + 1 : log->due;
+	log->last_us = log->base_us + (int64_t)line->us;
+	return err;
+}
+
+/* The one CPU that a gap is of; RS_UNKNOWN: several, or none that is known. */
+static int one_cpu(const struct rs_log_gap *gap)
+{
+	int cpu = RS_UNKNOWN;
+
+	for (int i = 0; i < (int)RS_LOG_LANES_MAX; i++) {
+		if (!(gap->cpus[i / 64] >> i % 64 & 1))
+			continue;
+		if (cpu != RS_UNKNOWN)
+			return RS_UNKNOWN;
+		cpu = i;
+	}
+	return cpu;
+}
+
+static void take_gap(struct log *log, const struct rs_log_item *item)
+{
+	bool first = !log->gap && !log->gap_open;
+	uint64_t from = log->last_tsc;
+
+	if (item->kind == RS_LOG_ITEM_GAP_OPEN) {
+		log->gap_open = true;
+	} else {
+		log->gap = add(log->gap, item->gap.last - item->gap.first + 1);
+		if (item->gap.from_us != UINT64_MAX)
+			stamp_of(log, log->base_us, item->gap.from_us, &from);
+	}
+	if (first)
+		log->gap_from = from;
+	log->gap_cpu = first && item->kind == RS_LOG_ITEM_GAP ? one_cpu(&item->gap) : RS_UNKNOWN;
+}
+
+static struct rs_error *take(struct log *log, struct rs_log_item *item)
+{
+	if (item->error && item->kind != RS_LOG_ITEM_DAMAGE) {
+		keep_error(log, item->error);
+		item->error = NULL;
+	}
+	switch (item->kind) {
+	case RS_LOG_ITEM_LINE:
+		return take_line(log, item);
+	case RS_LOG_ITEM_GAP:
+	case RS_LOG_ITEM_GAP_OPEN:
+		take_gap(log, item);
+		return NULL;
+	case RS_LOG_ITEM_DAMAGE:
+		damaged(log, item->error);
+		item->error = NULL;
+		return NULL;
+	case RS_LOG_ITEM_END:
+		return NULL;
+	}
+	return NULL;
+}
+
+/* ---- as a source ---------------------------------------------------------------------------- */
+
+static void remarks_at_end(struct log *log)
+{
+	const struct rs_log_text_sum sum = rs_log_text_sum(log->text);
+	const struct {
+		uint64_t n;
+		const char *what;
+	} remarks[] = {
+		{ log->unmarked, "numbers of lines are missing with no gap told: filtered or cut "
+				 "out" },
+		{ log->runs, "times the numbers begin anew: a later run's time goes on from the "
+			     "one before" },
+		{ log->late, "lines stand behind one of a higher number" },
+		{ log->backed, "stamps are before their predecessor's" },
+		{ sum.joined, "lines without a head are taken for more of the message before" },
+		{ sum.cut, "messages are longer than a line of a log: their rest is left out" },
+		{ log->foreign.tally.left_out, "lines are invalid and are left out" },
+	};
+
+	for (size_t i = 0; i < sizeof(remarks) / sizeof(remarks[0]); i++) {
+		if (remarks[i].n)
+			rs_foreign_remark(&log->foreign.tally, "%llu %s",
+					  (unsigned long long)remarks[i].n, remarks[i].what);
+	}
+}
+
+static struct rs_error *end(struct log *log, struct rs_batch *batch)
+{
+	if (log->gap || log->gap_open || log->damaged)
+		emit_losses(log, log->last_tsc, 0);
+	if (log->n) {
+		batch->kind = RS_NEXT_EVENTS;
+		batch->n = log->n;
+		return NULL;
+	}
+	remarks_at_end(log);
+	batch->kind = RS_NEXT_END;
+	return NULL;
+}
+
+static struct rs_error *log_next(struct rs_source *source, struct rs_batch *batch)
+{
+	struct log *log = (struct log *)source;
+	struct rs_error *err = NULL;
+
+	log->n = 0;
+	while (!err && log->n + VIEWS_ITEM <= VIEWS) {
+		if (!log->has_item)
+			err = rs_log_text_next(log->text, &log->item);
+		if (err) {
+			keep_error(log, err);
+			err = NULL;
+			log->item.kind = RS_LOG_ITEM_END;
+		}
+		log->has_item = log->item.kind == RS_LOG_ITEM_END;
+		if (log->has_item)
+			break;
+		err = take(log, &log->item);
+	}
+	*batch = (struct rs_batch){ .kind = RS_NEXT_EVENTS, .views = log->views, .n = log->n };
+	if (!err && !log->n)
+		err = end(log, batch);
+	batch->watermark_ns = log->last_ns;
+	if (!err && batch->kind == RS_NEXT_END) {
+		err = log->error;
+		log->error = NULL;
+	}
+	return err;
+}
+
+static void log_destroy(struct rs_source *source)
+{
+	struct log *log = (struct log *)source;
+
+	for (uint32_t i = 0; i < log->n_threads; i++) {
+		free(log->threads[i].name);
+		free(log->threads[i].vm);
+	}
+	free(log->threads);
+	free(log->foreign.streams);
+	rs_log_text_destroy(log->text);
+	rs_error_free(log->item.error);
+	rs_error_free(log->error);
+	rs_schema_destroy(log->schema);
+	free(log);
+}
+
+static const struct rs_source_ops log_ops = {
+	.name = "acrnlog",
+	.next = log_next,
+	.destroy = log_destroy,
+};
+
+/* ---- making one ----------------------------------------------------------------------------- */
+
+/* Its clock, which begins with the first line; what comes before that one is taken. */
+static struct rs_error *begin(struct log *log, const struct rs_foreign_options *options)
+{
+	struct rs_clock *clock = &log->foreign.clock;
+	bool told = options && options->freq_hz;
+	struct rs_error *err;
+
+	*clock = (struct rs_clock){ .freq_hz = told ? options->freq_hz : FREQ_US,
+				    .invariant = true };
+	snprintf(clock->name, sizeof(clock->name), "%s", told ? "tsc" : "log_us");
+	snprintf(clock->freq_from, sizeof(clock->freq_from), "%s", told ? "option" : "log");
+	do {
+		err = rs_log_text_next(log->text, &log->item);
+		log->has_item = !err && (log->item.kind == RS_LOG_ITEM_LINE ||
+					 log->item.kind == RS_LOG_ITEM_END);
+		if (!err && !log->has_item)
+			take(log, &log->item);
+	} while (!err && !log->has_item);
+	if (err)
+		return err;
+	if (log->item.kind == RS_LOG_ITEM_LINE)
+		stamp_of(log, 0, log->item.line.us, &clock->origin);
+	log->gap_from = log->last_tsc = clock->origin;
+	return rs_clock_init(clock);
+}
+
+static struct rs_error *parts_make(struct log *log, const char *provider)
+{
+	struct rs_error *err = rs_schema_create(provider, &log->schema);
+
+	log->threads = calloc(THREADS_MAX, sizeof(*log->threads));
+	log->foreign.streams = calloc(1, sizeof(struct rs_stream *));
+	if (err)
+		return err;
+	if (!log->threads || !log->foreign.streams)
+		return rs_error_no_memory();
+	log->clock = &log->foreign.clock;
+	log->stream = stream_make(log, 0);
+	log->stream.thread = "log";
+	log->foreign.streams[0] = &log->stream;
+	log->foreign.n_streams = 1;
+	return NULL;
+}
+
+/* Takes fd over in every case. */
+static struct rs_error *log_create(const struct rs_log_names *names, int fd, const void *head,
+				   size_t bytes, const struct rs_foreign_options *options,
+				   struct rs_foreign **foreign)
+{
+	struct log *log = calloc(1, sizeof(*log));
+	struct rs_error *err;
+
+	if (!log) {
+		if (fd >= 0)
+			close(fd);
+		return rs_error_no_memory();
+	}
+	err = rs_log_text_create((const char *const *)names->paths, names->n, fd, head, bytes,
+				 &log->text);
+	log->foreign.source.ops = &log_ops;
+	log->last_ns = INT64_MIN;
+	if (!err)
+		err = parts_make(log, names->provider);
+	if (!err && options && options->xen_log)
+		err = rs_error_create(RS_USAGE, "%s: --xen-log is for xentrace's files",
+				      names->paths[0]);
+	if (!err)
+		err = begin(log, options);
+	if (err)
+		log_destroy(&log->foreign.source);
+	else
+		*foreign = &log->foreign;
+	return err;
+}
+
+void rs_acrn_log_set_clock(struct rs_foreign *foreign, const struct rs_clock *clock,
+			   uint32_t first_stream)
+{
+	struct log *log = (struct log *)foreign;
+
+	log->clock = clock;
+	log->first_stream = first_stream;
+	log->stream.clock = clock;
+	log->stream.index = first_stream;
+}
+
+struct rs_error *rs_acrn_log_open_fd(int fd, const char *path, const void *head, size_t bytes,
+				     const struct rs_foreign_options *options,
+				     struct rs_foreign **foreign)
+{
+	struct rs_log_names names;
+	struct rs_error *err = rs_log_names_one(path, &names);
+
+	if (err) {
+		close(fd);
+		return err;
+	}
+	err = log_create(&names, fd, head, bytes, options, foreign);
+	rs_log_names_free(&names);
+	return err;
+}
+
+struct rs_error *rs_acrn_log_open_name(const char *path, const struct rs_foreign_options *options,
+				       struct rs_foreign **foreign)
+{
+	struct rs_log_names names;
+	struct rs_error *err = rs_log_names_of(path, &names);
+
+	if (err)
+		return err;
+	err = log_create(&names, -1, "", 0, options, foreign);
+	rs_log_names_free(&names);
+	return err;
+}
+
+struct rs_error *rs_acrn_log_open_directory(const char *path,
+					    const struct rs_foreign_options *options,
+					    struct rs_foreign **foreign)
+{
+	char *log = NULL;
+	bool last = false;
+	struct rs_error *err = rs_log_names_in(path, &log, &last);
+
+	if (!err)
+		err = rs_acrn_log_open_name(log, options, foreign);
+	if (!err && last)
+		rs_foreign_remark(&(*foreign)->tally,
+				  "what a crash left (*_last.*) is of another run, with a clock of "
+				  "its own: read it by its name, without the numbers");
+	free(log);
+	return err;
+}

@@ -1,0 +1,741 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads ACRN's raw trace files. */
+#include "import/acrn/trace.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/given.h"
+#include "event/layout.h"
+#include "event/view.h"
+
+#define VIEWS	     256u
+#define VIEWS_RECORD 3	   /* the most that one record makes: loss, clock-back, itself */
+#define KNOWN	     64u   /* kinds of records, remembered */
+#define FILES_MAX    1024u /* of a directory: physical CPUs */
+#define SLOTS	     2048u /* of a file in memory */
+#define FREQ_CYCLES  UINT64_C(1000000000) /* a cycle is shown as a ns */
+#define SCHED_NEXT   UINT64_C(0x20)	  /* acrn_sched_next */
+
+enum { N_2L = 2, N_4I = 4, N_6C = 8, N_16STR = 16 };
+
+struct file {
+	char *path;
+	int fd;
+	struct rs_stream stream;
+	int cpu;		      /* the stream's, or its first record's */
+	struct rs_slot *buffer;	      /* SLOTS of them */
+	uint32_t at, end;	      /* bytes of it: taken, filled */
+	uint64_t offset;	      /* in the file, of the buffer's first byte */
+	bool ended, held;	      /* held: views of this batch point into the buffer */
+	const struct rs_event *event; /* of the record at `at`; NULL: not looked at yet */
+	uint64_t next_tsc;	      /* its stamp, in order */
+	uint64_t last_tsc;
+	uint64_t damaged; /* records left out since the last good one */
+};
+
+struct acrn {
+	struct rs_foreign foreign;
+	struct rs_schema *schema;
+	struct file *files;
+	struct file **order; /* those that did not end, by their next record; of the first of them
+				it may be taken already */
+	uint32_t n_files, n_order, n_raw;
+	uint64_t odd;		/* records with another n_data than their event's */
+	uint64_t backed;	/* stamps that went back */
+	uint64_t far;		/* stamps that are no time */
+	struct rs_error *error; /* the first damage; told at the end */
+	int64_t last_ns;
+	/* What a record's id and n_data make it, where that is known to be good; direct-mapped. */
+	struct {
+		uint64_t head; /* without the CPU; 0: nothing yet */
+		const struct rs_event *event;
+	} known[KNOWN];
+	size_t n;
+	struct rs_view views[VIEWS];
+	union {
+		struct rs_lost lost;
+		uint64_t stamp;
+	} made[VIEWS]; /* payloads of what is in no file */
+};
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+uint32_t rs_acrn_n_data(const struct rs_event *event)
+{
+	if (event->id == SCHED_NEXT)
+		return N_16STR;
+	if (!event->n_fields || event->fields[0].type == RS_TYPE_U64)
+		return N_2L;
+	return event->fields[0].type == RS_TYPE_U32 ? N_4I : N_6C;
+}
+
+static uint32_t n_data_of(uint64_t head)
+{
+	return (uint8_t)(head >> RS_N_DATA_SHIFT);
+}
+
+const struct rs_event *rs_acrn_declare_raw(struct rs_schema *schema, uint64_t head)
+{
+	static const char *const fields[] = {
+		[N_2L] = "x64 a, x64 b",
+		[N_4I] = "x32 a, x32 b, x32 c, x32 d",
+		[N_6C] = "x8 a, x8 b, x8 c, x8 d, x8 e, x8 f",
+		[N_16STR] = "x8 a, x8 b, x8 c, x8 d, x8 e, x8 f, x8 g, x8 h, x8 i, x8 j, x8 k, "
+			    "x8 l, x8 m, x8 n, x8 o, x8 p",
+	};
+	uint64_t id = rs_slot_id(head);
+	struct rs_error *err;
+	char text[256];
+	int len;
+
+	len = snprintf(text, sizeof(text), "raw::id-%llx(%s)", (unsigned long long)id,
+		       fields[n_data_of(head)]);
+	err = rs_schema_declare(schema, id, text, (size_t)len);
+	if (err) {
+		rs_error_free(err);
+		return NULL;
+	}
+	return rs_schema_find(schema, id);
+}
+
+/* An event for an id that the catalogue lacks; NULL: there is no room for it. */
+static const struct rs_event *raw_event(struct acrn *a, uint64_t head)
+{
+	const struct rs_event *event =
+		a->n_raw < RS_ACRN_RAW_MAX ? rs_acrn_declare_raw(a->schema, head) : NULL;
+
+	a->n_raw += event != NULL;
+	return event;
+}
+
+bool rs_acrn_is_record(uint64_t head)
+{
+	uint32_t n_data = n_data_of(head);
+	uint64_t id = rs_slot_id(head);
+
+	return (n_data == N_2L || n_data == N_4I || n_data == N_6C || n_data == N_16STR) &&
+	       RS_ID_PROVIDER(id) == RS_IDS_ACRN && id;
+}
+
+#define HEAD_MASK ((UINT64_C(1) << RS_CPU_SHIFT) - 1) /* all but the CPU */
+
+/* Handlers' ids differ from the others' above bit 12. */
+static uint32_t known_at(uint64_t head)
+{
+	return (uint32_t)(head ^ head >> 12) % KNOWN;
+}
+
+/* The event of a record that is as others before it; NULL: look at it. */
+static const struct rs_event *known_event(const struct acrn *a, uint64_t head)
+{
+	uint32_t at = known_at(head);
+
+	return a->known[at].head == (head & HEAD_MASK) ? a->known[at].event : NULL;
+}
+
+/* The event of a record; NULL: it makes no sense. */
+static const struct rs_event *event_of(struct acrn *a, uint64_t head)
+{
+	const struct rs_event *event = known_event(a, head);
+
+	if (event || !rs_acrn_is_record(head))
+		return event;
+	event = rs_schema_find(a->schema, rs_slot_id(head));
+	if (!event) {
+		event = raw_event(a, head);
+	} else if (rs_acrn_n_data(event) != n_data_of(head) &&
+		   strcmp(event->class_name, "raw") != 0) {
+		a->odd++; /* and so will be the next such one */
+		return event;
+	}
+	a->known[known_at(head)].head = head & HEAD_MASK;
+	a->known[known_at(head)].event = event;
+	return event;
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+/* Keeps the first error; the others are of the same kind. */
+static void keep_error(struct acrn *a, struct rs_error *err)
+{
+	if (a->error)
+		rs_error_free(err);
+	else
+		a->error = err;
+}
+
+static void damage(struct acrn *a, struct file *f, const struct rs_slot *slot)
+{
+	if (!a->error)
+		a->error = rs_error_create(
+			RS_DAMAGED,
+			"%s: offset %llu: this is no record of ACRN's (id 0x%llx, n_data %u); it "
+			"and others like it are left out",
+			f->path, (unsigned long long)(f->offset + f->at),
+			(unsigned long long)rs_slot_id(slot->head), n_data_of(slot->head));
+	f->damaged++;
+	a->foreign.tally.left_out++;
+	a->foreign.tally.lost++;
+}
+
+static void file_end(struct acrn *a, struct file *f)
+{
+	uint32_t left = f->end - f->at;
+
+	f->ended = true;
+	if (!left)
+		return;
+	keep_error(a, rs_error_create(RS_DAMAGED,
+				      "%s: offset %llu: the file ends %u bytes into a record",
+				      f->path, (unsigned long long)(f->offset + f->at), left));
+	f->damaged++;
+	a->foreign.tally.left_out++;
+	a->foreign.tally.lost++;
+}
+
+/* Reads on, behind the part of a record that is left. */
+static void file_fill(struct acrn *a, struct file *f)
+{
+	uint8_t *bytes = (uint8_t *)f->buffer;
+	ssize_t n;
+
+	memmove(bytes, bytes + f->at, f->end - f->at);
+	f->offset += f->at;
+	f->end -= f->at;
+	f->at = 0;
+	while (f->end < RS_SLOT_BYTES) {
+		n = read(f->fd, bytes + f->end, SLOTS * RS_SLOT_BYTES - f->end);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			keep_error(a, rs_error_errno(errno, "%s: offset %llu", f->path,
+						     (unsigned long long)(f->offset + f->end)));
+			f->ended = true;
+			return;
+		}
+		if (!n) {
+			file_end(a, f);
+			return;
+		}
+		f->end += (uint32_t)n;
+	}
+}
+
+static const struct rs_slot *slot_at(const struct file *f)
+{
+	return &f->buffer[f->at / RS_SLOT_BYTES];
+}
+
+/* Comes to the next good record; false: the views made so far must be taken first. */
+static bool file_look(struct acrn *a, struct file *f)
+{
+	while (!f->event && !f->ended) {
+		const struct rs_slot *slot;
+
+		if (f->end - f->at < RS_SLOT_BYTES) {
+			if (f->held)
+				return false;
+			file_fill(a, f);
+			continue;
+		}
+		slot = slot_at(f);
+		f->event = event_of(a, slot->head);
+		if (f->event) {
+			f->next_tsc = slot->tsc < f->last_tsc ? f->last_tsc : slot->tsc;
+			return true;
+		}
+		damage(a, f, slot);
+		f->at += RS_SLOT_BYTES;
+	}
+	return true;
+}
+
+/* ---- views ---------------------------------------------------------------------------------- */
+
+static struct rs_view *emit(struct acrn *a, const struct file *f, const struct rs_event *event,
+			    uint64_t tsc)
+{
+	struct rs_view *view = &a->views[a->n++];
+	int64_t ns = rs_clock_ns(&a->foreign.clock, tsc);
+
+	if (ns < a->last_ns) { /* more than half of all stamps after the first: it is none */
+		ns = a->last_ns;
+		a->far++;
+	}
+	*view = (struct rs_view){ .ts_ns = ns,
+				  .tsc = tsc,
+				  .event = event,
+				  .stream = &f->stream,
+				  .payload = (const uint8_t *)&a->made[a->n - 1],
+				  .payload_bytes = event->fixed_bytes,
+				  .cpu = f->cpu };
+	a->last_ns = view->ts_ns;
+	return view;
+}
+
+static void emit_lost(struct acrn *a, struct file *f, uint64_t tsc)
+{
+	if (!f->damaged)
+		return;
+	a->made[a->n].lost = (struct rs_lost){ .count = f->damaged,
+					       .from = f->last_tsc ? f->last_tsc : tsc,
+					       .to = tsc,
+					       .why = RS_LOST_DAMAGED };
+	emit(a, f, rs_schema_find(a->schema, RS_ID_LOST), tsc);
+	f->damaged = 0;
+}
+
+/* The record that a file stands at, and what must be told before it. */
+static void emit_record(struct acrn *a, struct file *f)
+{
+	const struct rs_slot *slot = slot_at(f);
+	uint64_t tsc = f->next_tsc;
+	struct rs_view *view;
+
+	emit_lost(a, f, tsc);
+	if (slot->tsc != tsc) {
+		a->made[a->n].stamp = slot->tsc;
+		emit(a, f, rs_schema_find(a->schema, RS_ID_CLOCK_BACK), tsc);
+		a->backed++;
+	}
+	view = emit(a, f, f->event, tsc);
+	view->payload = slot->payload;
+	view->payload_bytes = sizeof(slot->payload);
+	view->cpu = rs_view_cpu(&f->stream, slot->head);
+	f->last_tsc = tsc;
+	f->event = NULL;
+	f->at += RS_SLOT_BYTES;
+	f->held = true;
+	a->foreign.tally.records++;
+}
+
+/*
+ * The records that a file stands at, as long as nothing is to be told before one and none is
+ * another file's turn: how many. Most are of these, and cost little.
+ */
+static size_t emit_run(struct acrn *a, struct file *f, uint64_t until)
+{
+	const struct rs_slot *slot = slot_at(f), *end;
+	struct rs_view *view = &a->views[a->n];
+	size_t n = (f->end - f->at) / RS_SLOT_BYTES;
+	uint64_t tsc = f->last_tsc;
+	int64_t ns = a->last_ns;
+
+	for (end = slot + (n < VIEWS - a->n ? n : VIEWS - a->n); slot < end; slot++) {
+		const struct rs_event *event = known_event(a, slot->head);
+		int64_t then = rs_clock_ns(&a->foreign.clock, slot->tsc);
+
+		if (!event || slot->tsc < tsc || slot->tsc >= until || then < ns)
+			break;
+		tsc = slot->tsc;
+		ns = then;
+		*view++ = (struct rs_view){ .ts_ns = ns,
+					    .tsc = tsc,
+					    .event = event,
+					    .stream = &f->stream,
+					    .payload = slot->payload,
+					    .payload_bytes = sizeof(slot->payload),
+					    .cpu = rs_view_cpu(&f->stream, slot->head) };
+	}
+	n = (size_t)(view - &a->views[a->n]);
+	a->last_ns = ns;
+	a->n += n;
+	a->foreign.tally.records += n;
+	f->last_tsc = tsc;
+	f->at += (uint32_t)(n * RS_SLOT_BYTES);
+	f->held = f->held || n;
+	f->event = n ? NULL : f->event;
+	return n;
+}
+
+/* Whose record comes first; of equal stamps, the first file's. */
+static bool before(const struct file *f, const struct file *g)
+{
+	return f->next_tsc < g->next_tsc || (f->next_tsc == g->next_tsc && f < g);
+}
+
+static int by_record(const void *a, const void *b)
+{
+	struct file *const *f = a, *const *g = b;
+
+	return before(*f, *g) ? -1 : 1;
+}
+
+/* Puts the first of the files to its place among the others, which are in order; one that ended
+ * has none. */
+static void place_first(struct acrn *a)
+{
+	struct file *f = a->order[0];
+	uint32_t at = 0;
+
+	for (; at + 1 < a->n_order && (!f->event || before(a->order[at + 1], f)); at++)
+		a->order[at] = a->order[at + 1];
+	a->order[at] = f;
+	a->n_order -= !f->event;
+}
+
+/* True: more may come. */
+static bool gather(struct acrn *a)
+{
+	while (a->n_order && a->n + VIEWS_RECORD <= VIEWS) {
+		struct file *f = a->order[0];
+		uint64_t until = a->n_order > 1 ? a->order[1]->next_tsc : UINT64_MAX;
+
+		if (!f->event) {
+			if (!file_look(a, f))
+				return true;
+			place_first(a);
+		} else if (f->damaged || !emit_run(a, f, until)) {
+			emit_record(a, f);
+		}
+	}
+	return a->n_order > 0;
+}
+
+/* Damage with no good record behind it. */
+static void flush(struct acrn *a)
+{
+	uint64_t tsc = 0;
+
+	for (uint32_t i = 0; i < a->n_files; i++)
+		tsc = a->files[i].last_tsc > tsc ? a->files[i].last_tsc : tsc;
+	if (!tsc)
+		tsc = a->foreign.clock.origin;
+	for (uint32_t i = 0; i < a->n_files && a->n < VIEWS; i++)
+		emit_lost(a, &a->files[i], tsc);
+}
+
+static void remarks_at_end(struct acrn *a)
+{
+	struct rs_foreign_tally *tally = &a->foreign.tally;
+
+	if (a->n_raw)
+		rs_foreign_remark(tally, "%u ids are in no catalogue: acrn:raw", a->n_raw);
+	if (a->odd)
+		rs_foreign_remark(tally,
+				  "%llu records have another n_data than their event has elsewhere",
+				  (unsigned long long)a->odd);
+	if (a->backed)
+		rs_foreign_remark(tally, "%llu stamps are before their predecessor's",
+				  (unsigned long long)a->backed);
+	if (a->far)
+		rs_foreign_remark(tally, "%llu stamps are too far from the first to be times",
+				  (unsigned long long)a->far);
+	if (tally->left_out)
+		rs_foreign_remark(tally, "%llu records are invalid and are left out",
+				  (unsigned long long)tally->left_out);
+}
+
+static struct rs_error *acrn_next(struct rs_source *source, struct rs_batch *batch)
+{
+	struct acrn *a = (struct acrn *)source;
+	struct rs_error *err = NULL;
+	bool more;
+
+	a->n = 0;
+	for (uint32_t i = 0; i < a->n_files; i++)
+		a->files[i].held = false;
+	more = gather(a);
+	if (!more && !a->n)
+		flush(a);
+	*batch = (struct rs_batch){ .kind = a->n ? RS_NEXT_EVENTS : RS_NEXT_END,
+				    .views = a->views,
+				    .n = a->n,
+				    .watermark_ns = a->last_ns };
+	if (batch->kind == RS_NEXT_END) {
+		remarks_at_end(a);
+		err = a->error;
+		a->error = NULL;
+	}
+	return err;
+}
+
+static void acrn_destroy(struct rs_source *source)
+{
+	struct acrn *a = (struct acrn *)source;
+
+	for (uint32_t i = 0; i < a->n_files; i++) {
+		struct file *f = &a->files[i];
+
+		if (f->fd >= 0)
+			close(f->fd);
+		free(f->path);
+		free(f->buffer);
+	}
+	free(a->files);
+	free(a->order);
+	free(a->foreign.streams);
+	rs_schema_destroy(a->schema);
+	rs_error_free(a->error);
+	free(a);
+}
+
+static const struct rs_source_ops acrn_ops = {
+	.name = "acrn",
+	.next = acrn_next,
+	.destroy = acrn_destroy,
+};
+
+/* ---- making one ----------------------------------------------------------------------------- */
+
+/* The number that a file's name is; RS_UNKNOWN: it is none. */
+static int number_of(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	size_t digits;
+
+	name = name ? name + 1 : path;
+	digits = strspn(name, "0123456789");
+	if (!digits || name[digits] || digits > 6)
+		return RS_UNKNOWN;
+	return atoi(name);
+}
+
+static struct rs_error *acrn_create(uint32_t n_files, struct acrn **out)
+{
+	struct acrn *a = calloc(1, sizeof(*a));
+	struct rs_error *err;
+
+	if (!a)
+		return rs_error_no_memory();
+	a->foreign.source.ops = &acrn_ops;
+	a->last_ns = INT64_MIN;
+	a->files = calloc(n_files + 1, sizeof(*a->files));
+	a->order = calloc(n_files + 1, sizeof(*a->order));
+	a->foreign.streams = calloc(n_files + 1, sizeof(struct rs_stream *));
+	err = a->files && a->order && a->foreign.streams ? rs_schema_create("acrn", &a->schema)
+							 : rs_error_no_memory();
+	if (!err)
+		err = rs_schema_add_catalogue(a->schema, "acrn");
+	if (err)
+		acrn_destroy(&a->foreign.source);
+	else
+		*out = a;
+	return err;
+}
+
+/* Takes over fd in every case. */
+static struct rs_error *file_add(struct acrn *a, int fd, const char *path, const void *head,
+				 size_t bytes)
+{
+	struct file *f = &a->files[a->n_files];
+
+	*f = (struct file){ .fd = fd, .end = (uint32_t)bytes, .cpu = RS_UNKNOWN };
+	f->stream = (struct rs_stream){ .index = a->n_files,
+					.vcpu = RS_UNKNOWN,
+					.cpu = number_of(path),
+					.tid = RS_UNKNOWN,
+					.dom = RS_UNKNOWN,
+					.schema = a->schema,
+					.clock = &a->foreign.clock };
+	a->foreign.streams[a->n_files++] = &f->stream;
+	a->foreign.n_streams = a->n_files;
+	f->path = strdup(path);
+	f->buffer = aligned_alloc(RS_SLOT_BYTES, SLOTS * RS_SLOT_BYTES);
+	if (!f->path || !f->buffer)
+		return rs_error_no_memory();
+	memcpy(f->buffer, head, bytes);
+	return NULL;
+}
+
+/* Looks at the first records: they say when time begins, and which CPU's they are. */
+static struct rs_error *begin(struct acrn *a, const struct rs_foreign_options *options)
+{
+	struct rs_clock *clock = &a->foreign.clock;
+	bool told = options && options->freq_hz;
+	bool any = false;
+
+	*clock = (struct rs_clock){ .name = "tsc",
+				    .freq_hz = told ? options->freq_hz : FREQ_CYCLES,
+				    .invariant = true };
+	snprintf(clock->freq_from, sizeof(clock->freq_from), "%s",
+		 told ? "option" : RS_ACRN_FREQ_UNKNOWN);
+	for (uint32_t i = 0; i < a->n_files; i++) {
+		struct file *f = &a->files[i];
+		uint32_t cpu;
+
+		file_look(a, f);
+		if (!f->event)
+			continue;
+		a->order[a->n_order++] = f;
+		cpu = (uint32_t)(slot_at(f)->head >> RS_CPU_SHIFT);
+		/* Its records' own 8 bits are right, if the name does not agree with them. */
+		if (f->stream.cpu != RS_UNKNOWN && (f->stream.cpu & 0xff) != (int)cpu)
+			f->stream.cpu = RS_UNKNOWN;
+		f->cpu = rs_view_cpu(&f->stream, slot_at(f)->head);
+		if (!any || f->next_tsc < clock->origin)
+			clock->origin = f->next_tsc;
+		any = true;
+	}
+	qsort(a->order, a->n_order, sizeof(a->order[0]), by_record);
+	if (!told)
+		rs_foreign_remark(
+			&a->foreign.tally,
+			"the TSC's frequency is not in these files: times are cycles; give --freq");
+	return rs_clock_init(clock);
+}
+
+struct rs_error *rs_acrn_open_fd(int fd, const char *path, const void *head, size_t bytes,
+				 const struct rs_foreign_options *options,
+				 struct rs_foreign **foreign)
+{
+	struct acrn *a;
+	struct rs_error *err = acrn_create(1, &a);
+
+	if (err) {
+		close(fd);
+		return err;
+	}
+	err = file_add(a, fd, path, head, bytes);
+	if (!err && options && options->xen_log)
+		err = rs_error_create(RS_USAGE, "%s: --xen-log is for xentrace's files", path);
+	if (!err)
+		err = begin(a, options);
+	if (err)
+		acrn_destroy(&a->foreign.source);
+	else
+		*foreign = &a->foreign;
+	return err;
+}
+
+static int is_number(const struct dirent *entry)
+{
+	return number_of(entry->d_name) != RS_UNKNOWN;
+}
+
+static int by_number(const struct dirent **a, const struct dirent **b)
+{
+	return number_of((*a)->d_name) - number_of((*b)->d_name);
+}
+
+static struct rs_error *open_all(struct acrn *a, const char *path, struct dirent **names,
+				 uint32_t n)
+{
+	struct rs_error *err = NULL;
+	char *full;
+	int fd;
+
+	for (uint32_t i = 0; !err && i < n; i++) {
+		if (asprintf(&full, "%s/%s", path, names[i]->d_name) < 0)
+			return rs_error_no_memory();
+		err = rs_given_open(full, RS_GIVEN_FILE, &fd);
+		if (!err)
+			err = file_add(a, fd, full, "", 0);
+		free(full);
+	}
+	return err;
+}
+
+static void names_free(struct dirent **names, int n)
+{
+	for (int i = 0; i < n; i++)
+		free(names[i]);
+	if (n >= 0)
+		free(names);
+}
+
+struct rs_error *rs_acrn_open_directory(const char *path, const struct rs_foreign_options *options,
+					struct rs_foreign **foreign)
+{
+	struct dirent **names;
+	struct rs_error *err;
+	struct acrn *a;
+	int n = scandir(path, &names, is_number, by_number);
+
+	if (n < 0)
+		return rs_error_create(RS_USAGE, "%s: %s", path, strerror(errno));
+	if (!n || n > (int)FILES_MAX)
+		err = rs_error_create(
+			RS_USAGE,
+			"%s: %d files in it are named by the number of a CPU; expected "
+			"1 to %u",
+			path, n, FILES_MAX);
+	else
+		err = acrn_create((uint32_t)n, &a);
+	if (!err) {
+		err = open_all(a, path, names, (uint32_t)n);
+		if (!err && options && options->xen_log)
+			err = rs_error_create(RS_USAGE, "%s: --xen-log is for xentrace's files",
+					      path);
+		if (!err)
+			err = begin(a, options);
+		if (err)
+			acrn_destroy(&a->foreign.source);
+		else
+			*foreign = &a->foreign;
+	}
+	names_free(names, n);
+	return err;
+}
+
+/* ---- telling them from others --------------------------------------------------------------- */
+
+bool rs_acrn_is_file(const uint8_t *head, size_t bytes)
+{
+	uint64_t words[2];
+	struct acrn *a;
+	const struct rs_event *event;
+	struct rs_error *err;
+	bool is;
+
+	if (bytes < sizeof(words))
+		return false;
+	memcpy(words, head, sizeof(words));
+	if (!words[0] || RS_ID_PROVIDER(rs_slot_id(words[1])) != RS_IDS_ACRN)
+		return false;
+	err = acrn_create(0, &a);
+	if (err) {
+		rs_error_free(err);
+		return false;
+	}
+	event = rs_schema_find(a->schema, rs_slot_id(words[1]));
+	is = event && rs_acrn_n_data(event) == n_data_of(words[1]);
+	acrn_destroy(&a->foreign.source);
+	return is;
+}
+
+/* 1: a file of ACRN's; 0: an empty one; -1: something else. */
+static int look_into(const char *path, const char *name)
+{
+	uint8_t head[RS_ACRN_HEAD_MAX];
+	struct stat st;
+	ssize_t n = -1;
+	char *full;
+	int fd;
+
+	if (asprintf(&full, "%s/%s", path, name) < 0)
+		return -1;
+	fd = open(full, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	free(full);
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode))
+		n = read(fd, head, sizeof(head));
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return (int)n;
+	return rs_acrn_is_file(head, (size_t)n) ? 1 : -1;
+}
+
+bool rs_acrn_is_directory(const char *path)
+{
+	struct dirent **names;
+	int n = scandir(path, &names, is_number, by_number);
+	bool any = false, other = n > (int)FILES_MAX;
+
+	for (int i = 0; i < n && !other; i++) {
+		int is = look_into(path, names[i]->d_name);
+
+		any = any || is > 0;
+		other = is < 0;
+	}
+	names_free(names, n);
+	return any && !other;
+}

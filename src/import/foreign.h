@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Traces in other tools' formats: a file an importer reads, as a source. Adding a format is a file
+ * with an open function and a row in open.c.
+ */
+#ifndef RS_IMPORT_FOREIGN_H
+#define RS_IMPORT_FOREIGN_H
+
+#include <ringside/source.h>
+
+#define RS_FOREIGN_REMARKS    8
+#define RS_FOREIGN_REMARK_MAX 192
+#define RS_FOREIGN_HOST	      65 /* a name of Linux's, and its NUL */
+
+/* What a file came to; whole once the source has ended. */
+struct rs_foreign_tally {
+	uint64_t records;  /* in the file, by its reader's count */
+	uint64_t lost;	   /* by the file's own account */
+	uint64_t gaps;	   /* of those, losses whose size the file does not tell; each counts 1 */
+	uint64_t left_out; /* records that could not be made into events */
+	/* What else a reader should know, a line each. */
+	char remarks[RS_FOREIGN_REMARKS][RS_FOREIGN_REMARK_MAX];
+	uint32_t n_remarks;
+};
+
+/* Adds a remark; those beyond RS_FOREIGN_REMARKS are left out. */
+__attribute__((format(printf, 2, 3))) void rs_foreign_remark(struct rs_foreign_tally *tally,
+							     const char *format, ...);
+
+/* Destroyed by rs_source_destroy(). */
+struct rs_foreign {
+	struct rs_source source;
+	struct rs_clock clock;	    /* the trace's: its time zero */
+	struct rs_stream **streams; /* of host CPUs, in their order; known from the start */
+	uint32_t n_streams;
+	char host[RS_FOREIGN_HOST]; /* the machine that was traced; "": the file does not say */
+	struct rs_foreign_tally tally;
+};
+
+struct rs_xen_decoder;
+
+/* What a file may not say itself. */
+struct rs_foreign_options {
+	uint64_t freq_hz;    /* of its stamps; 0: not told */
+	const char *xen_log; /* a file with Xen's boot messages, which say it; or NULL */
+	/* For who reads many of Xen's files, one at a time: a decoder that rs_xen_decoder_init()
+	 * made, which each of them uses and gives back; or NULL. It outlives the source. */
+	struct rs_xen_decoder *decoder;
+};
+
+struct rs_importer {
+	const char *name, *help;
+	const uint8_t *magic;
+	uint32_t magic_bytes;
+	struct rs_error *(*open)(const char *path, struct rs_foreign **foreign);
+	/* For formats that have options, and can come through a pipe: takes over fd, of which the
+	 * bytes at head were read already. Instead of open(). */
+	struct rs_error *(*open_fd)(int fd, const char *path, const void *head, size_t bytes,
+				    const struct rs_foreign_options *options,
+				    struct rs_foreign **foreign);
+	/* For files without a magic: whether they begin as this format does. */
+	bool (*is_file)(const uint8_t *head, size_t bytes);
+	/* For formats that are directories too. */
+	bool (*is_directory)(const char *path);
+	struct rs_error *(*open_directory)(const char *path,
+					   const struct rs_foreign_options *options,
+					   struct rs_foreign **foreign);
+	/* For formats of several files of a name, which is no path by itself. */
+	bool (*is_name)(const char *path);
+	struct rs_error *(*open_name)(const char *path, const struct rs_foreign_options *options,
+				      struct rs_foreign **foreign);
+};
+
+/* trace-cmd's trace.dat (tracedat.c). RS_DAMAGED: nothing of it can be read. */
+struct rs_error *rs_tracedat_open(const char *path, struct rs_foreign **foreign);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A trace by its path, whatever wrote it: a trace directory, or a file that an importer knows. */
+#ifndef RS_IMPORT_OPEN_H
+#define RS_IMPORT_OPEN_H
+
+#include "source/align.h"
+#include "import/foreign.h"
+#include <ringside/reader.h>
+
+#define RS_INPUTS_MAX 64u
+
+/* One trace: trace or foreign is set. Or several on one timeline: each is a part, and neither is
+ * set. */
+struct rs_input {
+	struct rs_trace *trace;
+	struct rs_foreign *foreign;
+	const struct rs_importer *importer; /* of foreign */
+	struct rs_source *source;	    /* NULL in a part: the whole has it */
+	const struct rs_clock *clock;	    /* the trace's: its time zero */
+	struct rs_input *parts;
+	uint32_t n_parts;	      /* 0: it is one trace */
+	struct rs_clock *parts_clock; /* what clock is, of several */
+	/* Of a part: how much later it begins than the whole, and what says so. */
+	int64_t later_ns;
+	bool aligned;
+	const struct rs_input *beside; /* the part that it was aligned to; NULL: the first */
+	char alignment[RS_ALIGN_TEXT];
+};
+
+/*
+ * format: an importer's name, or NULL: a directory is a trace directory, a file what its first
+ * bytes say. options: NULL for none. RS_USAGE: there is no such format, or the file is of none that
+ * is known; or some options are given, and the input has no use for them.
+ */
+struct rs_error *rs_open_with(const char *path, const char *format,
+			      const struct rs_foreign_options *options, struct rs_input *input);
+
+/*
+ * Opens several as one: each trace's times are moved to count from the start of the earliest, and
+ * their events are merged. Options are for those that can use them. RS_USAGE: a trace has no clock
+ * in common with the others, or none can use the options.
+ */
+struct rs_error *rs_open_several(const char *const *paths, uint32_t n, const char *format,
+				 const struct rs_foreign_options *options, struct rs_input *input);
+void rs_input_close(struct rs_input *input); /* also one of zero bytes */
+
+/* Whether a path is a directory, or a file of a format whose first bytes say so. */
+bool rs_input_is(const char *path);
+
+/* The traces of an input, which may be one: itself. NULL past the last. */
+const struct rs_input *rs_input_part(const struct rs_input *input, uint32_t index);
+
+/* When watching ended, by rs_trace_closed(): of several, the last. False: a trace does not say. */
+bool rs_input_closed(const struct rs_input *input, int64_t *at_ns);
+
+/* Whether its events are of Xen's records: of several, those of each. */
+bool rs_input_is_xen(const struct rs_input *input);
+
+/* The streams that are known, of several one trace's after the other's; NULL past the last. */
+const struct rs_stream *rs_input_stream(const struct rs_input *input, uint32_t index);
+
+/* Adds a stream's schema to the *n at `at`, which has room for it, unless it is there. */
+void rs_input_schema(const struct rs_stream *stream, const struct rs_schema **at, uint32_t *n);
+
+/* The formats there are, for help; NULL past the last. */
+const struct rs_importer *rs_importer(uint32_t index);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Maps ftrace's events to the catalogue's. */
+#include "import/tracedat/map.h"
+
+#include <string.h>
+
+#include "event/exit_reason.h"
+
+/* Ids of provider kvm by their symbols. */
+#define RS_EVENT(symbol, n, kind, mask_class, class_name, name, help, fields)                      \
+	ID_##symbol = RS_ID(RS_IDS_KVM, n),
+enum {
+#include <ringside/event/kvm.def>
+};
+#undef RS_EVENT
+
+/* ---- the table ---------------------------------------------------------------------------- */
+
+/* A field of ours that has another name in the file. Those not told of have the same; `tid` is
+ * common_pid. Several rows for one field are names in different kernels. No name: the event says it
+ * by being there, and `mask` is the value. */
+struct alias {
+	const char *ours, *theirs;
+	uint8_t shift;
+	uint64_t mask;
+};
+
+#define ALIASES_MAX 10
+
+#define MMIO_WRITE 2 /* KVM_TRACE_MMIO_WRITE, include/trace/events/kvm.h */
+
+/* ARM_EXCEPTION_TRAP, arch/arm64/include/asm/kvm_asm.h: esr_ec tells what trapped. */
+#define ARM64_TRAP 2
+
+static uint64_t arm64_reason(uint64_t ret, uint64_t esr_ec, uint32_t bytes)
+{
+	(void)bytes;
+	return ret == ARM64_TRAP ? esr_ec : RS_EXIT_ARM64_OTHER | ret;
+}
+
+/* scause's interrupt bit is its uppermost (RISC-V privileged architecture, 4.1.8). */
+static uint64_t riscv_reason(uint64_t scause, uint64_t other, uint32_t bytes)
+{
+	uint64_t interrupt = bytes ? scause >> (bytes * 8 - 1) & 1 : 0;
+
+	(void)other;
+	return (scause & 0x7fffffff) | interrupt << 31;
+}
+
+/*
+ * Sources: arch/x86/kvm/trace.h, arch/arm64/kvm/trace_arm.h and trace_handle_exit.h,
+ * arch/riscv/kvm/trace.h, include/trace/events/kvm.h, include/trace/events/sched.h of Linux; older
+ * kernels' names too.
+ * The state of a thread that is switched out is 0 in its low 8 bits where it was preempted.
+ */
+static const struct row {
+	const char *system, *name;
+	uint64_t id;
+	const char *needs; /* only where the format has this field */
+	uint32_t isa;
+	bool of_scheduler, ends;
+	uint64_t (*reason)(uint64_t value, uint64_t other, uint32_t bytes);
+	const char *reason_of, *reason_other;
+	struct alias aliases[ALIASES_MAX];
+} rows[] = {
+	{ "kvm", "kvm_exit", ID_kvm_vmx_exit, "isa", RS_ISA_VMX,
+	  .aliases = { { "reason", "exit_reason", 0, 0xffff },
+		       { "flags", "exit_reason", 16, 0 },
+		       { "rip", "guest_rip", 0, 0 } } },
+	{ "kvm", "kvm_exit", ID_kvm_svm_exit, "isa", RS_ISA_SVM,
+	  .aliases = { { "reason", "exit_reason", 0, 0 }, { "rip", "guest_rip", 0, 0 } } },
+	{ "kvm", "kvm_exit", ID_kvm_arm64_exit, "esr_ec", 0, .reason = arm64_reason,
+	  .reason_of = "ret", .reason_other = "esr_ec", .aliases = { { "pc", "vcpu_pc", 0, 0 } } },
+	{ "kvm", "kvm_exit", ID_kvm_riscv_exit, "scause", 0, .reason = riscv_reason,
+	  .reason_of = "scause", .aliases = { { "pc", "sepc", 0, 0 } } },
+	{ "kvm", "kvm_userspace_exit", ID_kvm_user_exit },
+	{ "kvm", "kvm_entry", ID_kvm_entry,
+	  .aliases = { { "rip", "vcpu_pc", 0, 0 }, { "rip", "pc", 0, 0 } } },
+	{ "kvm", "kvm_vcpu_wakeup", ID_kvm_wakeup, .aliases = { { "halted", "ns", 0, 0 } } },
+	{ "kvm", "kvm_nested_vmexit", ID_kvm_nested_exit,
+	  .aliases = { { "code", "exit_reason", 0, 0 },
+		       { "code", "exit_code", 0, 0 },
+		       { "rip", "guest_rip", 0, 0 } } },
+	{ "kvm", "kvm_pio", ID_kvm_pio,
+	  .aliases = { { "write", "rw", 0, 0 }, { "value", "val", 0, 0 } } },
+	{ "kvm", "kvm_mmio", ID_kvm_mmio,
+	  .aliases = { { "size", "len", 0, 0 }, { "value", "val", 0, 0 } } },
+	/* A write that an eventfd took: KVM neither decodes it nor says more. */
+	{ "kvm", "kvm_fast_mmio", ID_kvm_mmio, .aliases = { { "type", NULL, 0, MMIO_WRITE } } },
+	{ "kvm", "kvm_msr", ID_kvm_msr,
+	  .aliases = { { "msr", "ecx", 0, 0 },
+		       { "value", "data", 0, 0 },
+		       { "fault", "exception", 0, 0 } } },
+	{ "kvm", "kvm_cpuid", ID_kvm_cpuid,
+	  .aliases = { { "leaf", "function", 0, 0 }, { "subleaf", "index", 0, 0 } } },
+	{ "kvm", "kvm_hypercall", ID_kvm_hypercall },
+	{ "kvm", "kvm_inj_virq", ID_kvm_interrupt,
+	  .aliases = { { "vector", "irq", 0, 0 }, { "again", "reinjected", 0, 0 } } },
+	{ "kvm", "kvm_page_fault", ID_kvm_page_fault,
+	  .aliases = { { "rip", "guest_rip", 0, 0 }, { "address", "fault_address", 0, 0 } } },
+	{ "kvm", "kvm_sys_access", ID_kvm_sysreg,
+	  .aliases = { { "op0", "Op0", 0, 0 },
+		       { "op1", "Op1", 0, 0 },
+		       { "crn", "CRn", 0, 0 },
+		       { "crm", "CRm", 0, 0 },
+		       { "op2", "Op2", 0, 0 },
+		       { "write", "is_write", 0, 0 },
+		       { "pc", "vcpu_pc", 0, 0 } } },
+	{ "kvm", "kvm_hvc_arm64", ID_kvm_hvc,
+	  .aliases = { { "nr", "r0", 0, 0 }, { "pc", "vcpu_pc", 0, 0 } } },
+	{ "kvm", "kvm_wfx_arm64", ID_kvm_wfx,
+	  .aliases = { { "event", "is_wfe", 0, 0 }, { "pc", "vcpu_pc", 0, 0 } } },
+	{ "kvm", "kvm_guest_fault", ID_kvm_guest_fault,
+	  .aliases = { { "esr", "hsr", 0, 0 },
+		       { "address", "hxfar", 0, 0 },
+		       { "pc", "vcpu_pc", 0, 0 } } },
+	{ "sched", "sched_switch", ID_kvm_off_cpu, .of_scheduler = true,
+	  .aliases = { { "tid", "prev_pid", 0, 0 },
+		       { "state", "prev_state", 0, 0xff },
+		       { "next", "next_pid", 0, 0 } } },
+	{ "sched", "sched_switch", ID_kvm_on_cpu, .of_scheduler = true,
+	  .aliases = { { "tid", "next_pid", 0, 0 }, { "prev", "prev_pid", 0, 0 } } },
+	{ "sched", "sched_wakeup", ID_kvm_sched_wakeup, .of_scheduler = true,
+	  .aliases = { { "tid", "pid", 0, 0 }, { "by", "common_pid", 0, 0 } } },
+	{ "sched", "sched_wakeup_new", ID_kvm_sched_wakeup, .of_scheduler = true,
+	  .aliases = { { "tid", "pid", 0, 0 }, { "by", "common_pid", 0, 0 } } },
+	{ "sched", "sched_process_exit", ID_kvm_thread_end, .of_scheduler = true, .ends = true,
+	  .aliases = { { "tid", "pid", 0, 0 } } },
+};
+#define N_ROWS (sizeof(rows) / sizeof(rows[0]))
+
+/* ---- plans -------------------------------------------------------------------------------- */
+
+/* What a field of ours is copied from. */
+static struct rs_ftrace_copy source_of(const struct row *row, struct tep_event *format,
+				       const struct rs_field *field)
+{
+	struct rs_ftrace_copy copy = { 0 };
+	bool named = false;
+
+	for (uint32_t i = 0; i < ALIASES_MAX && row->aliases[i].ours && !copy.from_bytes; i++) {
+		if (strcmp(row->aliases[i].ours, field->name) != 0)
+			continue;
+		named = true;
+		if (!row->aliases[i].theirs) {
+			copy.constant = row->aliases[i].mask;
+			continue;
+		}
+		copy = rs_ftrace_copy_of(format, row->aliases[i].theirs);
+		copy.shift = row->aliases[i].shift;
+		copy.mask = row->aliases[i].mask;
+	}
+	if (!named && !strcmp(field->name, "tid"))
+		copy = rs_ftrace_copy_of(format, "common_pid");
+	else if (!copy.from_bytes && !copy.constant)
+		copy = rs_ftrace_copy_of(format, field->name);
+	copy.to = field->offset;
+	copy.to_bytes = rs_type_bytes(field->type);
+	return copy;
+}
+
+static void plan_row(struct rs_tracedat_plan *plan, const struct row *row, struct tep_event *format,
+		     const struct rs_event *event)
+{
+	*plan = (struct rs_tracedat_plan){ .event = event,
+					   .of_scheduler = row->of_scheduler,
+					   .ends = row->ends,
+					   .isa = row->isa,
+					   .isa_from = rs_ftrace_copy_of(format, "isa"),
+					   .reason = row->reason,
+					   .reason_from = rs_ftrace_copy_of(format, row->reason_of),
+					   .other_from =
+						   rs_ftrace_copy_of(format, row->reason_other) };
+	for (uint16_t i = 0; i < event->n_fields; i++) {
+		const struct rs_field *field = &event->fields[i];
+
+		if (field->type == RS_TYPE_TEXT)
+			continue;
+		plan->copies[plan->n] = source_of(row, format, field);
+		if (!strcmp(field->name, "tid"))
+			plan->tid_from = plan->copies[plan->n];
+		if (row->reason && !strcmp(field->name, "reason")) {
+			plan->reason_to = field->offset;
+			plan->copies[plan->n].from_bytes = 0;
+		}
+		plan->n++;
+	}
+}
+
+static void plan_known(struct rs_tracedat_event *event, const struct rs_schema *kvm)
+{
+	struct tep_event *format = event->format;
+
+	for (uint32_t i = 0; i < N_ROWS && event->n_plans < RS_TRACEDAT_PLANS; i++) {
+		const struct row *row = &rows[i];
+		const struct rs_event *known = rs_schema_find(kvm, row->id);
+
+		if (!known || strcmp(row->system, format->system) != 0 ||
+		    strcmp(row->name, format->name) != 0 ||
+		    (row->needs && !tep_find_field(format, row->needs)))
+			continue;
+		plan_row(&event->plans[event->n_plans++], row, format, known);
+		event->is_kvm |= !row->of_scheduler;
+	}
+}
+
+void rs_tracedat_plan(struct rs_tracedat_event *event, struct tep_event *format,
+		      const struct rs_schema *kvm)
+{
+	*event = (struct rs_tracedat_event){ .format = format,
+					     .tid_from = rs_ftrace_copy_of(format, "common_pid") };
+	plan_known(event, kvm);
+	if (event->is_kvm)
+		event->vcpu_from = rs_ftrace_copy_of(format, "vcpu_id");
+	rs_ftrace_plan(&event->own, format);
+}
+
+/* ---- payloads ----------------------------------------------------------------------------- */
+
+uint32_t rs_tracedat_known(const struct rs_tracedat_plan *plan, struct tep_handle *tep,
+			   const uint8_t *data, uint32_t bytes, uint8_t *payload)
+{
+	uint64_t value, other;
+	uint32_t reason;
+
+	if (!rs_ftrace_copy_all(plan->copies, plan->n, tep, data, bytes, payload))
+		return 0;
+	if (plan->reason) {
+		if (!rs_ftrace_get(&plan->reason_from, tep, data, bytes, &value) ||
+		    !rs_ftrace_get(&plan->other_from, tep, data, bytes, &other))
+			return 0;
+		reason = (uint32_t)plan->reason(value, other, plan->reason_from.from_bytes);
+		memcpy(payload + plan->reason_to, &reason, sizeof(reason));
+	}
+	return plan->event->fixed_bytes;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What ftrace's events are in ours: the table, and plans made of it with the formats in the file,
+ * field by field and by name. The kernel's layouts differ from version to version; a field that a
+ * kernel lacks is 0.
+ */
+#ifndef RS_IMPORT_TRACEDAT_MAP_H
+#define RS_IMPORT_TRACEDAT_MAP_H
+
+#include "import/ftrace.h"
+#include "import/tracedat/wire.h"
+
+#define RS_TRACEDAT_PLANS 4
+
+/* How an event of the file becomes one of ours, and when. */
+struct rs_tracedat_plan {
+	const struct rs_event *event;
+	bool of_scheduler; /* only for threads that are vCPUs */
+	bool ends;	   /* the thread */
+	uint32_t isa;	   /* only where the record's field isa says so; 0: always */
+	struct rs_ftrace_copy isa_from, tid_from;
+	uint64_t (*reason)(uint64_t value, uint64_t other, uint32_t bytes); /* or NULL */
+	struct rs_ftrace_copy reason_from, other_from;
+	uint32_t reason_to;
+	uint32_t n;
+	struct rs_ftrace_copy copies[RS_FIELDS_MAX];
+};
+
+/* An event of the file: the known events that its records become. */
+struct rs_tracedat_event {
+	struct tep_event *format;
+	uint32_t n_plans;
+	struct rs_tracedat_plan plans[RS_TRACEDAT_PLANS];
+	struct rs_ftrace_copy tid_from, vcpu_from;
+	bool is_kvm;		       /* a known event of a vCPU's own thread */
+	struct rs_ftrace_event own;    /* as an event of its own */
+	struct rs_ftrace_copy *buffer; /* of it: NULL, or the name of the record's buffer */
+};
+
+/* Plans for an event of the file. kvm: the schema with the catalogue's events. */
+void rs_tracedat_plan(struct rs_tracedat_event *event, struct tep_event *format,
+		      const struct rs_schema *kvm);
+
+/* A payload by a plan; its bytes, or 0 where the record is too short. */
+uint32_t rs_tracedat_known(const struct rs_tracedat_plan *plan, struct tep_handle *tep,
+			   const uint8_t *data, uint32_t bytes, uint8_t *payload);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How the process that reads a trace.dat tells ours what it reads. libtracecmd trusts its files;
+ * hostile ones make it read what is not there. So it runs in a child, and all that comes from it is
+ * checked like any input.
+ *
+ *	file --libtracecmd--> child: records of our events --pipe--> parent: checks, views
+ *
+ * A pipe carries messages: a head of 16 bytes, then its body; whole messages are multiples of 8
+ * bytes, so that slots in them are aligned. CPU, THREAD, CLOCK and BUFFER come before READY, then
+ * RECORD and EVENT until END. Where the pipe ends without END the child died of the file.
+ */
+#ifndef RS_IMPORT_TRACEDAT_WIRE_H
+#define RS_IMPORT_TRACEDAT_WIRE_H
+
+#include <ringside/record.h>
+#include <ringside/schema.h>
+
+enum rs_tracedat_kind {
+	RS_TRACEDAT_ALIVE,  /* the child is at work */
+	RS_TRACEDAT_CPU,    /* id: a host CPU that has data */
+	RS_TRACEDAT_THREAD, /* a struct rs_tracedat_thread */
+	RS_TRACEDAT_CLOCK,  /* a struct rs_tracedat_clock */
+	RS_TRACEDAT_READY,
+	RS_TRACEDAT_EVENT,  /* id: an event's number in the file; its declaration (schema.h) */
+	RS_TRACEDAT_RECORD, /* class; id: host CPU; slots */
+	RS_TRACEDAT_END,    /* a struct rs_tracedat_end and, unless all is well, why */
+	RS_TRACEDAT_BUFFER, /* before READY; id: of a name; the name of one of several buffers */
+	RS_TRACEDAT_HOST,   /* before READY; the name of the host that was recorded */
+};
+
+/* The two producers that a file is made into. */
+enum rs_tracedat_class {
+	RS_TRACEDAT_KVM,    /* provider kvm: known events, and losses */
+	RS_TRACEDAT_FTRACE, /* provider ftrace: all others, as the file describes them */
+	RS_TRACEDAT_CLASSES,
+};
+
+struct rs_tracedat_head {
+	uint32_t bytes; /* of the message, this head included */
+	uint16_t kind;
+	uint16_t class;
+	uint32_t id;
+	uint32_t text_bytes; /* at the body's end, before padding */
+};
+_Static_assert(sizeof(struct rs_tracedat_head) == 16, "keeps slots aligned");
+
+#define RS_TRACEDAT_MESSAGE_MAX 8192u
+#define RS_TRACEDAT_COMM	16 /* TASK_COMM_LEN */
+
+struct rs_tracedat_thread {
+	int32_t tid, vcpu; /* vcpu: -1 where unknown */
+	uint32_t is_vcpu;
+	char comm[RS_TRACEDAT_COMM + 4];
+};
+
+struct rs_tracedat_clock {
+	uint64_t first;	    /* stamp of the first record */
+	uint32_t is_cycles; /* stamps are a counter's, of unknown frequency; else ns */
+	char name[36];	    /* the kernel's: "local", "mono", ... */
+};
+
+struct rs_tracedat_end {
+	uint64_t records; /* read */
+	uint64_t lost, gaps;
+	uint64_t undescribed; /* records of events that the file does not describe */
+	uint64_t short_ones;  /* records shorter than their event */
+	uint64_t fields;      /* of events carried, those that have no room */
+	uint64_t tids;	      /* threads beyond what is kept apart */
+};
+
+/* What libtracecmd reads from; a child's only business. Returns the exit status. */
+struct rs_tracedat_reader {
+	int in;	 /* the file */
+	int out; /* the pipe */
+	const struct rs_schema *kvm;
+	/* Libtracecmd can't open the file as it is, which is cut: an empty file for a copy that is
+	 * long enough. Or -1. */
+	int copy;
+};
+int rs_tracedat_read(const struct rs_tracedat_reader *reader);
+
+#endif

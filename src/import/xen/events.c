@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Turns Xen's records into events with their domain and vCPU. */
+#include "import/xen/events.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NS_EARLY     (INT64_C(1) << 26) /* 19 ms were seen, of a Xen in an emulator */
+#define VIEWS_RECORD 4 /* the most that one record makes: what was held, and itself */
+
+/* rs_view_xen() counts on the order. */
+_Static_assert(offsetof(struct rs_xen_slot, payload) == sizeof(struct rs_xen_record),
+	       "side by side");
+
+/* Xen before 4.0 tells who leaves and who comes without their vcpus: they wait for the switch. */
+enum held { HELD_PREV, HELD_NEXT, HELDS };
+
+struct pcpu {
+	struct rs_xen_vcpu *now; /* the context */
+	struct rs_xen_record held[HELDS];
+	bool is_held[HELDS];
+};
+
+/* ---- remarks -------------------------------------------------------------------------------- */
+
+void rs_xen_events_remark(struct rs_xen_events *x, const char *format, ...)
+{
+	struct rs_foreign_tally *tally = x->tally;
+	va_list args;
+
+	if (tally->n_remarks == RS_FOREIGN_REMARKS)
+		return;
+	va_start(args, format);
+	vsnprintf(tally->remarks[tally->n_remarks++], RS_FOREIGN_REMARK_MAX, format, args);
+	va_end(args);
+}
+
+static void remark_count(struct rs_xen_events *x, uint64_t n, const char *what)
+{
+	if (n)
+		rs_xen_events_remark(x, "%llu %s", (unsigned long long)n, what);
+}
+
+void rs_xen_events_tell_skew(struct rs_xen_events *x, const struct rs_xen_survey *survey)
+{
+	double ns = 1e9 / (double)x->clock->freq_hz;
+
+	if (survey->skew_impossible)
+		rs_xen_events_remark(x, "TSCs of physical CPUs are apart, but by no skew that "
+					"explains what came after what: they are left as they "
+					"are");
+	else if (survey->skew_most)
+		rs_xen_events_remark(x,
+				     "TSCs of physical CPUs are up to %.0f ns apart, which is "
+				     "corrected, to within %.0f ns",
+				     (double)survey->skew_most * ns,
+				     (double)survey->skew_error * ns);
+}
+
+void rs_xen_events_end(struct rs_xen_events *x)
+{
+	remark_count(x, x->decoder.unknown,
+		     "records are of no event and layout that is known: xen:raw");
+	remark_count(x, x->records->late, "records came too late for their place in time");
+	remark_count(x, x->torn, "times a vCPU came on a CPU while it ran on another");
+	remark_count(x, x->vcpus.refused, "times a vCPU was one too many, and is not named");
+	remark_count(x, x->isa_changed,
+		     "exit codes of AMD after others that were taken for Intel's");
+}
+
+/* ---- views ---------------------------------------------------------------------------------- */
+
+/* Makes a view of the next slot, which has been filled. */
+static inline void emit_slot(struct rs_xen_events *x, const struct rs_xen_slot *slot,
+			     const struct rs_event *event, struct rs_xen_vcpu *vcpu, uint64_t tsc,
+			     uint32_t cpu)
+{
+	struct rs_view *view = &x->views[x->n];
+	int64_t ns = rs_clock_ns(x->clock, tsc);
+
+	if (ns < x->last_ns) /* late: counted by the file */
+		ns = x->last_ns;
+	x->last_ns = ns;
+	*view = (struct rs_view){ .ts_ns = ns,
+				  .tsc = tsc,
+				  .event = event,
+				  .stream = &vcpu->stream,
+				  .payload = slot->payload,
+				  .payload_bytes = event->fixed_bytes,
+				  .cpu = (int)cpu };
+	x->n++;
+}
+
+static void emit(struct rs_xen_events *x, const struct rs_event *event, struct rs_xen_vcpu *vcpu,
+		 uint64_t tsc, uint32_t cpu)
+{
+	emit_slot(x, &x->slots[x->n], event, vcpu, tsc, cpu);
+}
+
+/* How long a vcpu is in its state by the trace, in ns; -1: unknown. */
+static int64_t lasted(const struct rs_xen_events *x, uint64_t since, uint64_t tsc)
+{
+	if (!since || since <= x->lost_tsc || !x->freq_known || tsc < since)
+		return -1;
+	return (int64_t)((unsigned __int128)(tsc - since) * x->clock->ns_mult >> RS_CLOCK_SHIFT);
+}
+
+/*
+ * Completes a time of Xen's, of which the record has the low 32 bits: `now - state_entry_time` in
+ * xen/common/sched/core.c. The trace says how long it was about, so how often it wrapped. It is
+ * below 0 where another CPU changed the state after this one had read `now` and before it had the
+ * lock; a vcpu that runs was put there by this CPU, so that is so only shortly after a change that
+ * the trace has.
+ */
+static void time_complete(uint8_t *at, int64_t whole, bool waits)
+{
+	int64_t ns;
+
+	memcpy(&ns, at, sizeof(ns));
+	if (whole > ns && whole >> 32)
+		ns += (whole - ns + (INT64_C(1) << 31)) >> 32 << 32;
+	else if (ns <= UINT32_MAX && ns > UINT32_MAX - NS_EARLY &&
+		 (whole < 0 ? waits : !(whole >> 31)))
+		ns -= INT64_C(1) << 32;
+	memcpy(at, &ns, sizeof(ns));
+}
+
+/* ---- switches in two steps ------------------------------------------------------------------ */
+
+/* Payload of on-cpu and off-cpu: u32 domain, u32 vcpu, s64 run or wait time, s64 slice. */
+#define TIME_AT 8
+
+/* What was held, now that its vcpu is known. */
+static void emit_held(struct rs_xen_events *x, struct pcpu *p, enum held which,
+		      struct rs_xen_vcpu *vcpu, uint64_t tsc, uint32_t cpu)
+{
+	static const enum rs_xen_symbol symbols[HELDS][2] = {
+		{ RS_XEN_xdt_off_cpu, RS_XEN_xdt_idle_off_cpu },
+		{ RS_XEN_xdt_on_cpu, RS_XEN_xdt_idle_on_cpu },
+	};
+	struct rs_xen_slot *slot = &x->slots[x->n];
+	const uint32_t *words = p->held[which].words;
+	int64_t times[2] = { words[1], (int32_t)words[2] };
+	uint32_t who[2] = { words[0], (uint32_t)vcpu->vcpu };
+
+	slot->record = p->held[which];
+	memcpy(slot->payload, who, sizeof(who));
+	memcpy(slot->payload + TIME_AT, times, sizeof(times));
+	time_complete(slot->payload + TIME_AT,
+		      lasted(x, which == HELD_PREV ? vcpu->running_tsc : vcpu->runnable_tsc, tsc),
+		      which == HELD_NEXT);
+	p->is_held[which] = false;
+	emit(x, rs_xen_event(&x->decoder, symbols[which][words[0] == RS_XEN_DOM_IDLE]), vcpu, tsc,
+	     cpu);
+}
+
+/* What was held, and no switch followed: as it was. */
+static void emit_unmatched(struct rs_xen_events *x, struct pcpu *p, enum held which, uint64_t tsc,
+			   uint32_t cpu)
+{
+	struct rs_xen_slot *slot = &x->slots[x->n];
+	const struct rs_event *event;
+
+	if (!p->is_held[which])
+		return;
+	p->is_held[which] = false;
+	slot->record = p->held[which];
+	event = rs_xen_decode(&x->decoder, &slot->record, tsc, slot->payload);
+	time_complete(slot->payload + event->fields[1].offset, -1, which == HELD_NEXT);
+	emit(x, event, p->now, tsc, cpu);
+}
+
+static void hold(struct rs_xen_events *x, struct pcpu *p, enum held which,
+		 const struct rs_xen_record *record, uint64_t tsc, uint32_t cpu)
+{
+	struct rs_xen_record copy = *record; /* it is in the slot that is now filled */
+
+	emit_unmatched(x, p, which, tsc, cpu);
+	p->held[which] = copy;
+	p->is_held[which] = true;
+}
+
+/* The switch itself: what was held goes before it. Leaves the record in the next slot. */
+static void on_switch(struct rs_xen_events *x, struct pcpu *p, uint64_t tsc, uint32_t cpu)
+{
+	struct rs_xen_record record = x->slots[x->n].record;
+	const uint32_t *words = record.words;
+	struct rs_xen_vcpu *prev = rs_xen_vcpus_find(&x->vcpus, words[0], words[1]);
+	struct rs_xen_vcpu *next = rs_xen_vcpus_find(&x->vcpus, words[2], words[3]);
+
+	if (p->is_held[HELD_PREV] && p->held[HELD_PREV].words[0] == words[0])
+		emit_held(x, p, HELD_PREV, prev, tsc, cpu);
+	if (p->is_held[HELD_NEXT] && p->held[HELD_NEXT].words[0] == words[2])
+		emit_held(x, p, HELD_NEXT, next, tsc, cpu);
+	emit_unmatched(x, p, HELD_PREV, tsc, cpu);
+	emit_unmatched(x, p, HELD_NEXT, tsc, cpu);
+	p->now = next;
+	x->slots[x->n].record = record;
+}
+
+/* ---- contexts ------------------------------------------------------------------------------- */
+
+static void on_runstate(struct rs_xen_events *x, struct pcpu *p, const struct rs_xen_record *record,
+			uint64_t tsc, uint32_t cpu)
+{
+	enum { RUNNING, RUNNABLE };
+	uint32_t old = record->event >> 8 & 3, new = record->event >> 4 & 3;
+	struct rs_xen_vcpu *vcpu =
+		rs_xen_vcpus_find(&x->vcpus, record->words[0] >> 16, record->words[0] & 0xffff);
+
+	if (old == RUNNING)
+		vcpu->on_pcpu = RS_UNKNOWN;
+	if (new == RUNNABLE)
+		vcpu->runnable_tsc = tsc;
+	if (new != RUNNING)
+		return;
+	if (vcpu->on_pcpu != RS_UNKNOWN && vcpu->on_pcpu != (int)cpu &&
+	    vcpu->running_tsc > x->lost_tsc)
+		x->torn++;
+	vcpu->on_pcpu = (int)cpu;
+	vcpu->running_tsc = tsc;
+	p->now = vcpu;
+}
+
+static void on_lost(struct rs_xen_events *x, struct pcpu *p, struct rs_xen_slot *slot, uint64_t tsc)
+{
+	uint64_t count = slot->record.words[0], from;
+	/* u32 domain, u32 vcpu, u64 count, u64 from */
+	const size_t from_at = 16;
+
+	memcpy(&from, slot->payload + from_at, sizeof(from));
+	if (from > tsc) /* it makes no sense */
+		memcpy(slot->payload + from_at, &tsc, sizeof(tsc));
+	x->tally->lost += count;
+	x->lost_tsc = tsc;
+	p->is_held[HELD_PREV] = p->is_held[HELD_NEXT] = false;
+	p->now = slot->record.words[1] == UINT32_MAX /* of no domain, says xen_live.c */
+			 ? &x->vcpus.unknown
+			 : rs_xen_vcpus_find(&x->vcpus, slot->record.words[1] & 0xffff,
+					     slot->record.words[1] >> 16);
+}
+
+/* Scheduler's records that say whose the CPU is. False: it is held, and no event yet. */
+static bool on_sched(struct rs_xen_events *x, struct pcpu *p, struct rs_xen_slot *slot,
+		     uint64_t tsc, uint32_t cpu)
+{
+	const struct rs_xen_record *record = &slot->record;
+	const uint32_t *words = record->words;
+	uint8_t *time = slot->payload + TIME_AT;
+
+	switch (rs_xen_number(record->event) << 3 | record->n) {
+	case RS_XEN_SWITCH_PREV << 3 | 2:
+		hold(x, p, HELD_PREV, record, tsc, cpu);
+		return false;
+	case RS_XEN_SWITCH_NEXT << 3 | 3:
+		hold(x, p, HELD_NEXT, record, tsc, cpu);
+		return false;
+	case RS_XEN_SWITCH_PREV << 3 | 3:
+		p->now = rs_xen_vcpus_find(&x->vcpus, words[0], words[1]);
+		time_complete(time, lasted(x, p->now->running_tsc, tsc), false);
+		break;
+	case RS_XEN_SWITCH_NEXT << 3 | 4:
+		p->now = rs_xen_vcpus_find(&x->vcpus, words[0], words[1]);
+		time_complete(time, lasted(x, p->now->runnable_tsc, tsc), true);
+		break;
+	case RS_XEN_SWITCH_CONTINUE << 3 | 4:
+		p->now = rs_xen_vcpus_find(&x->vcpus, words[0], words[1]);
+		time_complete(time, lasted(x, p->now->running_tsc, tsc), false);
+		break;
+	case RS_XEN_CONTINUE_RUNNING << 3 | 1:
+		p->now = rs_xen_vcpus_find(&x->vcpus, words[0] >> 16, words[0] & 0xffff);
+		break;
+	default:
+		if ((record->event & ~0x330u) == RS_XEN_RUNSTATES && record->n == 1)
+			on_runstate(x, p, record, tsc, cpu);
+		break;
+	}
+	return true;
+}
+
+/* Whose exit codes they are shows at the first that only SVM has. The first exit of all is looked
+ * at together with those that have been read ahead. */
+static void isa_see(void *ctx, const struct rs_xen_record *record, uint64_t tsc, uint32_t pcpu)
+{
+	struct rs_xen_events *x = ctx;
+
+	(void)tsc;
+	(void)pcpu;
+	if (record->n && (record->event & ~(RS_XEN_64 | RS_XEN_NESTED)) == RS_XEN_VMEXIT &&
+	    rs_xen_is_svm_code(record->words[0]))
+		x->decoder.isa = RS_XEN_SVM;
+}
+
+static void isa_look(struct rs_xen_events *x, const struct rs_xen_record *record)
+{
+	if (x->decoder.isa == RS_XEN_SVM)
+		return;
+	if (!x->any_exit)
+		rs_xen_records_survey(x->records, isa_see, x);
+	isa_see(x, record, 0, 0);
+	x->isa_changed += x->any_exit && x->decoder.isa == RS_XEN_SVM;
+	x->any_exit = true;
+}
+
+/* ---- records into views --------------------------------------------------------------------- */
+
+/* Records of losses, and the scheduler's: they say whose the CPU is. */
+static __attribute__((noinline)) void process_context(struct rs_xen_events *x,
+						      struct rs_xen_pcpu *at,
+						      struct rs_xen_slot *slot, uint64_t tsc)
+{
+	struct pcpu *p = at->owner;
+	const struct rs_event *made;
+
+	if (rs_xen_number(slot->record.event) == RS_XEN_SWITCH && slot->record.n == 4) {
+		on_switch(x, p, tsc, at->cpu);
+		slot = &x->slots[x->n];
+	}
+	made = rs_xen_decode(&x->decoder, &slot->record, tsc, slot->payload);
+	if (made == x->decoder.lost) {
+		on_lost(x, p, slot, tsc);
+		emit(x, made, &x->vcpus.lost, tsc, at->cpu);
+	} else if (slot->record.event >> 16 != 2 || on_sched(x, p, slot, tsc, at->cpu)) {
+		emit_slot(x, slot, made, p->now, tsc, at->cpu);
+	}
+}
+
+/* The record is in the next slot; makes up to VIEWS_RECORD views. */
+static inline void process(struct rs_xen_events *x, struct rs_xen_pcpu *at,
+			   struct rs_xen_slot *slot, uint64_t tsc)
+{
+	const struct pcpu *p = at->owner;
+	const uint32_t event = slot->record.event;
+
+	if (event >> 16 <= 2) { /* GEN, SCHED */
+		process_context(x, at, slot, tsc);
+		return;
+	}
+	if ((event & ~(RS_XEN_64 | RS_XEN_NESTED)) == RS_XEN_VMEXIT)
+		isa_look(x, &slot->record);
+	emit_slot(x, slot, rs_xen_decode(&x->decoder, &slot->record, tsc, slot->payload), p->now,
+		  tsc, at->cpu);
+}
+
+static struct rs_error *owner_of(struct rs_xen_events *x, struct rs_xen_pcpu *pcpu)
+{
+	struct pcpu *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return rs_error_no_memory();
+	p->now = &x->vcpus.unknown;
+	pcpu->owner = p;
+	return NULL;
+}
+
+void rs_xen_events_flush(struct rs_xen_events *x)
+{
+	for (uint32_t i = 0; i < x->records->n_pcpus && x->n + HELDS <= RS_XEN_EVENTS_VIEWS; i++) {
+		struct rs_xen_pcpu *pcpu = x->records->pcpus[i];
+
+		if (!pcpu->owner)
+			continue;
+		emit_unmatched(x, pcpu->owner, HELD_PREV, x->records->taken_tsc, pcpu->cpu);
+		emit_unmatched(x, pcpu->owner, HELD_NEXT, x->records->taken_tsc, pcpu->cpu);
+	}
+}
+
+struct rs_error *rs_xen_events_gather(struct rs_xen_events *x)
+{
+	struct rs_xen_pcpu *pcpu;
+	struct rs_error *err = NULL;
+	uint64_t tsc;
+
+	while (!err && x->n + VIEWS_RECORD <= RS_XEN_EVENTS_VIEWS) {
+		struct rs_xen_slot *slot = &x->slots[x->n];
+
+		if (!rs_xen_records_take(x->records, &slot->record, &tsc, &pcpu))
+			break;
+		if (!pcpu->owner)
+			err = owner_of(x, pcpu);
+		if (x->runs)
+			rs_xen_runs_see(x->runs, &slot->record, tsc, pcpu->cpu);
+		if (!err)
+			process(x, pcpu, slot, tsc);
+	}
+	return err;
+}
+
+/* ---- making one ----------------------------------------------------------------------------- */
+
+struct rs_error *rs_xen_events_init(struct rs_xen_events *x, struct rs_xen_records *records,
+				    const struct rs_clock *clock, struct rs_foreign_tally *tally,
+				    struct rs_xen_decoder *lent)
+{
+	struct rs_error *err = lent ? NULL : rs_xen_decoder_init(&x->decoder);
+
+	if (err)
+		return err;
+	if (lent) {
+		x->decoder = *lent;
+		x->decoder.clock = (struct rs_clock){ .name = "tsc" };
+		x->decoder.isa = RS_XEN_VMX;
+		x->decoder.unknown = 0;
+		x->lent = lent;
+	}
+	x->records = records;
+	x->clock = clock;
+	x->tally = tally;
+	x->last_ns = INT64_MIN;
+	rs_xen_vcpus_init(&x->vcpus, x->decoder.schema, clock);
+	return NULL;
+}
+
+void rs_xen_events_deinit(struct rs_xen_events *x)
+{
+	rs_xen_vcpus_deinit(&x->vcpus);
+	if (x->lent)
+		*x->lent = x->decoder;
+	else
+		rs_xen_decoder_deinit(&x->decoder);
+}

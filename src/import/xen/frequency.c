@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Estimates the TSC frequency of a Xen trace from run times, and questions one that is given. */
+#include "import/xen/frequency.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RUNS_MAX  (1u << 17)
+#define RUNS_ROOM 256u /* at first; twice as many when they are full */
+/* A run so long may be of more than 4.29 s, which 32 bits of ns do not hold: at 5 GHz it is not. */
+#define RUN_CYCLES_MAX UINT64_C(2000000000)
+#define RUN_DELAY_NS   100000 /* until a run is traced, where the records do not show more */
+#define RUNS_ENOUGH    16 /* to show the range of their delays; else that of all chains is taken */
+#define CHAIN_NS_MIN   1000000 /* of less nothing can be said */
+#define ERROR_MAX      0.1     /* an estimate that is no better is none */
+#define ROUNDING       1e-3    /* of a frequency that is written down */
+
+/* By the TSC and by Xen. */
+struct run {
+	uint64_t cycles;
+	uint32_t ns;
+	uint32_t at; /* in the order in which they were seen */
+	uint16_t pcpu;
+	bool follows; /* the one before on its CPU, in a chain */
+};
+
+/* Where Xen last told on a CPU how long its vCPU had run. */
+struct lane {
+	uint64_t told_tsc; /* 0: it has not, or records were lost since */
+	uint32_t told_ns;
+	bool goes_on; /* a run was added, and the next one follows it */
+};
+
+struct rs_xen_runs {
+	struct run *runs;
+	uint32_t n, room;
+	bool no_memory;
+	struct lane lanes[RS_XEN_CPUS_MAX];
+};
+
+static void run_add(struct rs_xen_runs *r, const struct run *run)
+{
+	struct run *more;
+	uint32_t room;
+
+	if (r->n == r->room && r->room < RUNS_MAX) {
+		room = r->room ? r->room * 2 : RUNS_ROOM;
+		more = reallocarray(r->runs, room, sizeof(*more));
+		if (!more) {
+			r->no_memory = true;
+			return;
+		}
+		r->runs = more;
+		r->room = room;
+	}
+	if (r->n == r->room)
+		return;
+	r->runs[r->n] = *run;
+	r->runs[r->n].at = r->n;
+	r->n++;
+}
+
+/* Whether so many cycles can be so many ns: 100 MHz to 10 GHz, and short ones whatever. */
+static bool can_be(uint64_t cycles, uint32_t ns)
+{
+	return cycles <= RUN_CYCLES_MAX && cycles >= ns / 10 && cycles / 10 <= ns + RUN_DELAY_NS;
+}
+
+/* After a switch (ends) the next vCPU's run begins. */
+static void see_run(struct rs_xen_runs *r, uint32_t run_ns, bool ends, uint64_t tsc, uint32_t pcpu)
+{
+	struct lane *lane = &r->lanes[pcpu];
+	struct run run = { .cycles = tsc - lane->told_tsc,
+			   .ns = run_ns - lane->told_ns,
+			   .pcpu = (uint16_t)pcpu,
+			   .follows = lane->goes_on };
+
+	lane->goes_on = lane->told_tsc && can_be(run.cycles, run.ns);
+	if (lane->goes_on)
+		run_add(r, &run);
+	lane->told_tsc = tsc;
+	lane->told_ns = ends ? 0 : run_ns;
+}
+
+void rs_xen_runs_see(struct rs_xen_runs *r, const struct rs_xen_record *record, uint64_t tsc,
+		     uint32_t pcpu)
+{
+	if (rs_xen_number(record->event) == RS_XEN_SWITCH_PREV && record->n >= 2)
+		see_run(r, record->words[record->n - 1], true, tsc, pcpu);
+	else if (record->event == RS_XEN_SWITCH_CONTINUE && record->n == 4)
+		see_run(r, record->words[2], false, tsc, pcpu);
+	else if (record->event == RS_XEN_LOST_RECORDS)
+		r->lanes[pcpu] = (struct lane){ 0 };
+}
+
+static void see(void *ctx, const struct rs_xen_record *record, uint64_t tsc, uint32_t pcpu)
+{
+	rs_xen_runs_see(ctx, record, tsc, pcpu);
+}
+
+struct rs_xen_runs *rs_xen_runs_create(void)
+{
+	return calloc(1, sizeof(struct rs_xen_runs));
+}
+
+void rs_xen_runs_destroy(struct rs_xen_runs *r)
+{
+	if (r)
+		free(r->runs);
+	free(r);
+}
+
+struct chain {
+	const struct run *runs;
+	uint32_t n;
+	double cycles, ns;
+	double range; /* of the delays of its records, ns */
+};
+
+static struct chain chain_make(const struct run *runs, uint32_t n)
+{
+	struct chain chain = { .runs = runs, .n = n };
+	double late = 0, least = 0, most = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		chain.cycles += (double)runs[i].cycles;
+		chain.ns += runs[i].ns;
+	}
+	for (uint32_t i = 0; i < n && chain.cycles > 0; i++) { /* than the first record */
+		late += (double)runs[i].cycles * chain.ns / chain.cycles - runs[i].ns;
+		least = late < least ? late : least;
+		most = late > most ? late : most;
+	}
+	chain.range = most - least;
+	return chain;
+}
+
+/* The chain after this one; n 0: there is none. */
+static struct chain chain_next(const struct rs_xen_runs *r, const struct chain *chain)
+{
+	const struct run *from, *to, *end;
+
+	if (!r->n)
+		return (struct chain){ 0 };
+	end = r->runs + r->n;
+	from = to = chain->runs + chain->n;
+	while (to < end && (to == from || to->follows))
+		to++;
+	return chain_make(from, (uint32_t)(to - from));
+}
+
+/* By CPU, and there as they were seen: so a run is behind the one that it follows. */
+static int by_cpu(const void *a, const void *b)
+{
+	const struct run *x = a, *y = b;
+
+	if (x->pcpu != y->pcpu)
+		return x->pcpu < y->pcpu ? -1 : 1;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* What a chain says of which the first and the last delay may each be beyond a range. */
+static struct rs_xen_frequency chain_tell(const struct chain *chain, double range)
+{
+	double error_ns = 2 * range > RUN_DELAY_NS ? 2 * range : RUN_DELAY_NS;
+
+	if (chain->ns < CHAIN_NS_MIN)
+		return (struct rs_xen_frequency){ 0 };
+	return (struct rs_xen_frequency){ .hz = (uint64_t)(chain->cycles * 1e9 / chain->ns + 0.5),
+					  .runs = chain->n,
+					  .error = error_ns / chain->ns };
+}
+
+struct rs_error *rs_xen_runs_tell(struct rs_xen_runs *r, struct rs_xen_frequency *frequency)
+{
+	struct rs_xen_frequency best = { .error = ERROR_MAX }, found;
+	struct chain chain = { .runs = r->runs };
+	double widest = 0;
+
+	if (r->no_memory)
+		return rs_error_no_memory();
+	if (r->n)
+		qsort(r->runs, r->n, sizeof(*r->runs), by_cpu);
+	while ((chain = chain_next(r, &chain)).n)
+		widest = chain.range > widest ? chain.range : widest;
+	chain.runs = r->runs;
+	while ((chain = chain_next(r, &chain)).n) {
+		found = chain_tell(&chain, chain.n < RUNS_ENOUGH ? widest : chain.range);
+		if (found.hz && found.error <= best.error)
+			best = found;
+	}
+	*frequency = best;
+	return NULL;
+}
+
+struct rs_error *rs_xen_frequency_find(const struct rs_xen_records *records,
+				       struct rs_xen_frequency *frequency)
+{
+	struct rs_xen_runs *runs = rs_xen_runs_create();
+	struct rs_error *err;
+
+	if (!runs)
+		return rs_error_no_memory();
+	rs_xen_records_survey(records, see, runs);
+	err = rs_xen_runs_tell(runs, frequency);
+	rs_xen_runs_destroy(runs);
+	return err;
+}
+
+bool rs_xen_frequency_contradicts(const struct rs_xen_frequency *frequency, uint64_t hz)
+{
+	double told = (double)hz, found = (double)frequency->hz;
+	double apart = told > found ? told - found : found - told;
+
+	return frequency->hz && apart > found * (frequency->error + ROUNDING);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Counts Xen's records by physical CPU and class. */
+#include "import/xen/volume.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xen/aggregates.h"
+
+#define CLASS_BITS                                                                                 \
+	12 /* 16 to 27 of an event: one of them is set, as rs_xen_block_check() sees to */
+#define SUBCLASSES 16
+#define CLASSES	   (CLASS_BITS * SUBCLASSES)
+#define OWN	   3 /* enum rs_xen_volume */
+
+struct volume {
+	uint64_t records, bytes;
+};
+
+struct pcpu {
+	struct volume of[CLASSES + OWN];
+};
+
+struct rs_xen_volumes {
+	struct pcpu *pcpus[RS_XEN_CPUS_MAX];
+	uint32_t pcpus_end; /* one more than the highest number of those that there are */
+	uint64_t lost, losses;
+	uint64_t first_tsc, last_tsc;
+	bool any;
+	/* What is given next. */
+	uint32_t cpu, class, whole;
+	char keys[2][16];
+	struct rs_partial partial;
+};
+
+bool rs_xen_volumes_asked(const struct rs_query *query)
+{
+	if (query->n_aggregates != RS_XEN_AGGREGATES || !rs_query_is_all(query))
+		return false;
+	for (uint32_t i = 0; i < RS_XEN_AGGREGATES; i++) {
+		const char *value = query->aggregates[i].value;
+
+		if (!value || strcmp(value, rs_xen_aggregates[i].value) != 0)
+			return false;
+	}
+	return true;
+}
+
+struct rs_error *rs_xen_volumes_create(struct rs_xen_volumes **out)
+{
+	struct rs_xen_volumes *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		return rs_error_no_memory();
+	*out = v;
+	return NULL;
+}
+
+void rs_xen_volumes_destroy(struct rs_xen_volumes *v)
+{
+	for (uint32_t i = 0; v && i < v->pcpus_end; i++)
+		free(v->pcpus[i]);
+	free(v);
+}
+
+/* ---- counting ------------------------------------------------------------------------------- */
+
+static uint32_t word_at(const uint8_t *at)
+{
+	uint32_t word;
+
+	memcpy(&word, at, sizeof(word));
+	return word;
+}
+
+/* Where a record of class GEN is counted: the buffers' own stand apart. */
+static uint32_t place_of_gen(struct rs_xen_volumes *v, const uint8_t *at, uint32_t event)
+{
+	uint32_t head = word_at(at);
+
+	switch (event) {
+	case RS_XEN_CPU_CHANGE:
+		return CLASSES + (RS_XEN_VOLUME_WINDOW & 3);
+	case RS_XEN_WRAP_BUFFER:
+		return CLASSES + (RS_XEN_VOLUME_WRAP & 3);
+	case RS_XEN_LOST_RECORDS:
+		if (RS_XEN_HEAD_WORDS(head) == 4) {
+			v->losses++;
+			v->lost += word_at(at + 4 + 8 * RS_XEN_HEAD_STAMPED(head));
+		}
+		return CLASSES + (RS_XEN_VOLUME_LOSS & 3);
+	default:
+		return event >> 12 & (SUBCLASSES - 1);
+	}
+}
+
+static void count(struct rs_xen_volumes *v, struct pcpu *p, const uint8_t *at, const uint8_t *end)
+{
+	while (at < end) {
+		uint32_t head = word_at(at), event = RS_XEN_HEAD_EVENT(head);
+		uint32_t bit = (uint32_t)__builtin_ctz(event >> 16 | 1u << CLASS_BITS);
+		uint32_t place = bit % CLASS_BITS * SUBCLASSES + (event >> 12 & (SUBCLASSES - 1));
+		uint32_t bytes = RS_XEN_HEAD_BYTES(head);
+
+		if (__builtin_expect(!bit, 0))
+			place = place_of_gen(v, at, event);
+		p->of[place].records++;
+		p->of[place].bytes += bytes;
+		at += bytes;
+	}
+}
+
+static void span(struct rs_xen_volumes *v, const struct rs_xen_pcpu *pcpu)
+{
+	uint64_t first = pcpu->next_tsc, last = pcpu->read_tsc + (uint64_t)pcpu->skew;
+
+	if (!v->any || first < v->first_tsc)
+		v->first_tsc = first;
+	if (!v->any || last > v->last_tsc)
+		v->last_tsc = last;
+	v->any = true;
+}
+
+struct rs_error *rs_xen_volumes_take(struct rs_xen_volumes *v, struct rs_xen_records *r)
+{
+	for (uint32_t i = 0; i < r->n_pcpus; i++) {
+		struct rs_xen_pcpu *pcpu = r->pcpus[i];
+		struct pcpu *p = v->pcpus[pcpu->cpu];
+
+		if (!pcpu->in_heap)
+			continue;
+		if (!p)
+			p = v->pcpus[pcpu->cpu] = calloc(1, sizeof(*p));
+		if (!p)
+			return rs_error_no_memory();
+		if (pcpu->cpu >= v->pcpus_end)
+			v->pcpus_end = pcpu->cpu + 1;
+		span(v, pcpu);
+		for (struct rs_xen_block *block = pcpu->first, *next; block; block = next) {
+			next = block->next;
+			count(v, p, block->data, block->data + block->bytes);
+			free(block);
+		}
+		pcpu->first = pcpu->last = NULL;
+		pcpu->in_heap = false;
+		pcpu->tsc = pcpu->read_tsc + (uint64_t)pcpu->skew;
+	}
+	r->n_heap = 0;
+	r->held = 0;
+	return NULL;
+}
+
+uint64_t rs_xen_volumes_lost(const struct rs_xen_volumes *v)
+{
+	return v->lost;
+}
+
+/* ---- giving --------------------------------------------------------------------------------- */
+
+/* The key of a place: as an event has it in its bits from 12 on, or enum rs_xen_volume. */
+static uint32_t key_of(uint32_t place)
+{
+	if (place >= CLASSES)
+		return RS_XEN_VOLUME_WINDOW + (place - CLASSES);
+	return 1u << (place / SUBCLASSES + 4) | place % SUBCLASSES;
+}
+
+static const struct rs_partial *whole_next(struct rs_xen_volumes *v, const struct rs_clock *clock)
+{
+	switch (v->whole++) {
+	case 0:
+		v->partial = (struct rs_partial){ .aggregate = RS_XEN_BY_LOSS,
+						  .count = v->losses,
+						  .sum = (int64_t)v->lost };
+		return &v->partial;
+	case 1:
+		v->partial = (struct rs_partial){ .aggregate = RS_XEN_BY_TIME,
+						  .min = rs_clock_ns(clock, v->first_tsc),
+						  .max = rs_clock_ns(clock, v->last_tsc) };
+		return v->any ? &v->partial : NULL;
+	default:
+		return NULL;
+	}
+}
+
+const struct rs_partial *rs_xen_volumes_next(struct rs_xen_volumes *v, const struct rs_clock *clock)
+{
+	for (; v->cpu < v->pcpus_end; v->cpu++, v->class = 0) {
+		const struct pcpu *p = v->pcpus[v->cpu];
+
+		for (; p && v->class < CLASSES + OWN; v->class ++) {
+			const struct volume *volume = &p->of[v->class];
+
+			if (!volume->records)
+				continue;
+			snprintf(v->keys[0], sizeof(v->keys[0]), "%u", v->cpu);
+			snprintf(v->keys[1], sizeof(v->keys[1]), "%u", key_of(v->class ++));
+			v->partial = (struct rs_partial){ .aggregate = RS_XEN_BY_VOLUME,
+							  .keys = { v->keys[0], v->keys[1] },
+							  .count = volume->records,
+							  .sum = (int64_t)volume->bytes };
+			return &v->partial;
+		}
+	}
+	return whole_next(v, clock);
+}

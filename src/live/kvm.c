@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads a KVM session: its events, and what its counts grew by. */
+#include "live/kvm.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/now.h"
+#include "event/filter.h"
+#include "live/kvm_rows.h"
+#include "source/ring.h"
+
+#define CLOCK_HZ UINT64_C(1000000000)
+
+/* A thread's own stream; it stays where it is as long as the source. */
+struct thread_stream {
+	struct rs_stream stream;
+	char vm[RS_KVM_VM_MAX];
+	uint64_t since; /* a tid's later owner has a later one */
+};
+
+/* A CPU's ring. */
+struct cpu_ring {
+	struct kvm_source *of;
+	struct rs_stream stream;
+	struct rs_sbuf_consumer consumer;
+	struct rs_drain drain;
+};
+
+enum stage { KVM_BEGIN, KVM_EVENTS, KVM_ROWS, KVM_OVER };
+
+struct kvm_source {
+	struct rs_source source;
+	struct rs_kvm_session *session;
+	struct rs_schema *schema;
+	struct rs_clock clock;
+	struct rs_query query;
+	bool merged; /* the clock is another's: its origin stands */
+	bool opened; /* the gate was, by the last snapshot */
+	bool shut;   /* and is shut again: this round is the last */
+	bool asked;  /* there are aggregates to give */
+	enum stage stage;
+
+	struct kvm_rows rows;
+
+	struct cpu_ring *rings;
+	uint32_t n_rings;
+	struct rs_source *merge; /* of the rings; NULL: none */
+	struct rs_error *error;	 /* of a ring; told at the end */
+	struct rs_view *views;
+	size_t views_room;
+	int64_t watermark_ns;
+
+	struct thread_stream **threads; /* by index in the snapshot */
+	struct thread_stream **by_tid;	/* by tid, then since */
+	uint32_t n_threads, threads_room;
+	struct rs_stream nobody; /* a thread that no snapshot knows */
+	uint64_t looked_ns;	 /* of the last snapshot: who came before it is in it */
+	const struct thread_stream *last;
+};
+
+/* ---- threads and their streams -------------------------------------------------------------- */
+
+static int by_tid(const void *a, const void *b)
+{
+	const struct thread_stream *x = *(struct thread_stream *const *)a;
+	const struct thread_stream *y = *(struct thread_stream *const *)b;
+
+	if (x->stream.tid != y->stream.tid)
+		return x->stream.tid < y->stream.tid ? -1 : 1;
+	return (x->stream.index > y->stream.index) - (x->stream.index < y->stream.index);
+}
+
+static bool threads_room(struct kvm_source *k, uint32_t n)
+{
+	struct thread_stream **more;
+
+	if (n <= k->threads_room)
+		return true;
+	more = reallocarray(k->threads, 2 * (size_t)n, sizeof(struct thread_stream *));
+	if (!more)
+		return false;
+	k->threads = more;
+	more = reallocarray(k->by_tid, 2 * (size_t)n, sizeof(struct thread_stream *));
+	if (!more)
+		return false;
+	k->by_tid = more;
+	k->threads_room = 2 * n;
+	return true;
+}
+
+/* Streams of new threads; a vCPU's number may have become known. */
+static struct rs_error *threads_see(struct kvm_source *k, const struct rs_kvm_snapshot *snapshot)
+{
+	uint32_t before = k->n_threads;
+
+	if (!threads_room(k, snapshot->n_threads))
+		return rs_error_no_memory();
+	for (uint32_t i = before; i < snapshot->n_threads; i++) {
+		const struct rs_kvm_thread *thread = &snapshot->threads[i];
+		struct thread_stream *made = calloc(1, sizeof(*made));
+
+		if (!made)
+			return rs_error_no_memory();
+		memcpy(made->vm, thread->vm, sizeof(made->vm) - 1);
+		made->since = thread->time.since;
+		made->stream = (struct rs_stream){
+			.index = k->n_rings + i,
+			.vm = made->vm[0] ? made->vm : NULL,
+			.cpu = RS_UNKNOWN,
+			.pid = thread->pid,
+			.tid = thread->tid,
+			.schema = k->schema,
+			.clock = &k->clock,
+		};
+		k->threads[i] = made;
+		k->by_tid[i] = made;
+		k->n_threads++;
+	}
+	for (uint32_t i = 0; i < k->n_threads; i++)
+		k->threads[i]->stream.vcpu = snapshot->threads[i].vcpu;
+	if (k->n_threads != before)
+		qsort(k->by_tid, k->n_threads, sizeof(struct thread_stream *), by_tid);
+	return NULL;
+}
+
+/* The thread that had a tid at a stamp: the last of its owners that was there, else the first. */
+static const struct thread_stream *find(const struct kvm_source *k, int tid, uint64_t stamp)
+{
+	const struct thread_stream *best = NULL;
+	uint32_t low = 0, high = k->n_threads;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (k->by_tid[middle]->stream.tid < tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < k->n_threads && k->by_tid[low]->stream.tid == tid; low++) {
+		if (!best || k->by_tid[low]->since <= stamp)
+			best = k->by_tid[low];
+	}
+	return best;
+}
+
+/* ---- snapshots ------------------------------------------------------------------------------ */
+
+static struct rs_error *look(struct kvm_source *k)
+{
+	uint64_t before = rs_now_ns(CLOCK_MONOTONIC);
+	struct rs_kvm_snapshot snapshot;
+	struct rs_error *err = rs_kvm_snapshot(k->session, &snapshot);
+
+	if (err)
+		return err;
+	if (snapshot.opened_ns && !k->opened) {
+		k->opened = true;
+		if (!k->merged) {
+			k->clock.origin = snapshot.opened_ns;
+			k->clock.wall_ns =
+				(int64_t)(rs_now_ns(CLOCK_REALTIME) - before + snapshot.opened_ns);
+		}
+	}
+	k->looked_ns = snapshot.now_ns;
+	/* While the gate is open a snapshot is of a time within the call. */
+	k->shut = k->opened && snapshot.now_ns < before;
+	err = threads_see(k, &snapshot);
+	return err ? err : kvm_rows_see(&k->rows, &snapshot);
+}
+
+/* ---- events --------------------------------------------------------------------------------- */
+
+static struct rs_error *ring_drain(void *ctx, struct rs_drain **drain)
+{
+	struct cpu_ring *ring = ctx;
+
+	*drain = &ring->drain;
+	return NULL;
+}
+
+static bool ring_ended(void *ctx)
+{
+	const struct cpu_ring *ring = ctx;
+
+	return ring->of->shut;
+}
+
+/* Whose an event is; a loss is its CPU's. A thread that came since the last snapshot is looked for.
+ */
+static struct rs_error *stream_of(struct kvm_source *k, const struct rs_view *view,
+				  const struct rs_stream **stream)
+{
+	const struct rs_event *event = view->event;
+	uint32_t tid;
+	struct rs_error *err;
+
+	*stream = view->stream;
+	if (!event->n_fields || event->fields->type != RS_TYPE_U32 ||
+	    strcmp(event->fields->name, "tid") != 0)
+		return NULL;
+	memcpy(&tid, view->payload, sizeof(tid));
+	if (!k->last || k->last->stream.tid != (int)tid || k->last->since > view->tsc)
+		k->last = find(k, (int)tid, view->tsc);
+	if (!k->last && view->tsc > k->looked_ns) {
+		err = look(k);
+		if (err)
+			return err;
+		k->last = find(k, (int)tid, view->tsc);
+	}
+	*stream = k->last ? &k->last->stream : &k->nobody;
+	return NULL;
+}
+
+/* Gives each view the stream of its thread, and leaves those that the query wants. */
+static struct rs_error *views_take(struct kvm_source *k, const struct rs_batch *from, size_t *n)
+{
+	struct rs_error *err = NULL;
+
+	if (from->n > k->views_room) {
+		struct rs_view *more = reallocarray(k->views, from->n, sizeof(*more));
+
+		if (!more)
+			return rs_error_no_memory();
+		k->views = more;
+		k->views_room = from->n;
+	}
+	*n = 0;
+	for (size_t i = 0; !err && i < from->n; i++) {
+		struct rs_view *view = &k->views[*n];
+
+		*view = from->views[i];
+		err = stream_of(k, view, &view->stream);
+		*n += !err && rs_query_match(&k->query, view, 0);
+	}
+	return err;
+}
+
+/* *n 0: there are no more for now. */
+static struct rs_error *events(struct kvm_source *k, size_t *n)
+{
+	*n = 0;
+	while (!*n) {
+		struct rs_batch batch;
+		struct rs_error *err = k->merge->ops->next(k->merge, &batch);
+
+		if (err) { /* after all else: what the rings had, was given */
+			k->error = err;
+			return NULL;
+		}
+		k->watermark_ns = batch.watermark_ns;
+		if (batch.kind != RS_NEXT_EVENTS)
+			return NULL;
+		err = views_take(k, &batch, n);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+/* ---- as a source ---------------------------------------------------------------------------- */
+
+static struct rs_error *kvm_source_open(struct rs_source *source, const struct rs_query *query,
+					uint32_t *pushed)
+{
+	struct kvm_source *k = (struct kvm_source *)source;
+
+	k->query = *query;
+	k->asked = kvm_rows_ask(&k->rows, query);
+	*pushed = RS_PUSHED_PROBES | RS_PUSHED_TIME | RS_PUSHED_CPUS | RS_PUSHED_VCPUS |
+		  RS_PUSHED_PREDICATE;
+	if (k->asked)
+		*pushed |= RS_PUSHED_AGGREGATES;
+	return NULL;
+}
+
+static void rows_stage(struct kvm_source *k)
+{
+	k->stage = KVM_ROWS;
+	kvm_rows_begin(&k->rows, k->shut);
+}
+
+static struct rs_error *round_begin(struct kvm_source *k)
+{
+	struct rs_error *err = look(k);
+
+	if (err)
+		return err;
+	if (!k->opened)
+		k->stage = KVM_OVER;
+	else if (k->merge)
+		k->stage = KVM_EVENTS;
+	else
+		rows_stage(k);
+	return NULL;
+}
+
+/* The round's, or the source's, end. */
+static struct rs_error *round_over(struct kvm_source *k, struct rs_batch *batch)
+{
+	struct rs_error *err = k->error;
+
+	k->error = NULL;
+	batch->kind = k->shut ? RS_NEXT_END : RS_NEXT_IDLE;
+	if (!k->shut)
+		k->stage = KVM_BEGIN;
+	return err;
+}
+
+static struct rs_error *kvm_source_next(struct rs_source *source, struct rs_batch *batch)
+{
+	struct kvm_source *k = (struct kvm_source *)source;
+	struct rs_error *err = NULL;
+	size_t n = 0;
+
+	if (k->stage == KVM_BEGIN)
+		err = round_begin(k);
+	if (!err && k->stage == KVM_EVENTS) {
+		err = events(k, &n);
+		if (!n)
+			rows_stage(k);
+	}
+	if (err)
+		return err;
+	*batch = (struct rs_batch){
+		.kind = RS_NEXT_EVENTS, .views = k->views, .n = n, .watermark_ns = k->watermark_ns
+	};
+	if (n)
+		return NULL;
+	if (k->stage == KVM_ROWS) {
+		batch->kind = RS_NEXT_AGGREGATE;
+		batch->partial = k->asked ? kvm_rows_next(&k->rows) : NULL;
+		if (batch->partial)
+			return NULL;
+		k->stage = KVM_OVER;
+	}
+	return round_over(k, batch);
+}
+
+static void kvm_source_destroy(struct rs_source *source)
+{
+	struct kvm_source *k = (struct kvm_source *)source;
+
+	rs_source_destroy(k->merge);
+	for (uint32_t i = 0; i < k->n_threads; i++)
+		free(k->threads[i]);
+	free(k->threads);
+	free(k->by_tid);
+	free(k->views);
+	free(k->rings);
+	kvm_rows_deinit(&k->rows);
+	rs_error_free(k->error);
+	rs_schema_destroy(k->schema);
+	free(k);
+}
+
+static const struct rs_source_ops kvm_source_ops = {
+	.name = "kvm",
+	.open = kvm_source_open,
+	.next = kvm_source_next,
+	.destroy = kvm_source_destroy,
+};
+
+/* ---- making it ------------------------------------------------------------------------------ */
+
+static struct rs_error *ring_init(struct kvm_source *k, uint32_t cpu, struct rs_source **source)
+{
+	struct cpu_ring *ring = &k->rings[cpu];
+	const struct rs_ring_feed feed = { ring, ring_drain, ring_ended };
+	enum rs_sbuf_status status;
+	struct rs_port port;
+	size_t bytes;
+	void *mem;
+
+	rs_kvm_ring(k->session, cpu, &mem, &bytes);
+	status = rs_sbuf_attach(&ring->consumer, mem, bytes);
+	if (status != RS_SBUF_OK)
+		return rs_error_create(RS_FAILED, "the ring of CPU %u: %s", cpu,
+				       rs_sbuf_status_text(status));
+	ring->of = k;
+	ring->stream = (struct rs_stream){
+		.index = cpu,
+		.vcpu = RS_UNKNOWN,
+		.cpu = (int)cpu,
+		.tid = RS_UNKNOWN,
+		.mixed = true,
+		.schema = k->schema,
+		.clock = &k->clock,
+	};
+	port = rs_port_local(&ring->consumer);
+	rs_drain_init(&ring->drain, &port, k->schema);
+	return rs_ring_source_create(&feed, &ring->stream, source);
+}
+
+static struct rs_error *rings_init(struct kvm_source *k)
+{
+	uint32_t n = rs_kvm_ring_count(k->session), made = 0;
+	struct rs_error *err = NULL;
+	struct rs_source **sources;
+
+	if (!n)
+		return NULL;
+	k->rings = calloc(n, sizeof(*k->rings));
+	sources = calloc(n, sizeof(struct rs_source *));
+	if (!k->rings || !sources)
+		err = rs_error_no_memory();
+	while (!err && made < n) {
+		err = ring_init(k, made, &sources[made]);
+		made += !err;
+	}
+	if (!err)
+		err = rs_merge_create(sources, made, &k->merge);
+	if (err) {
+		for (uint32_t i = 0; i < made; i++)
+			rs_source_destroy(sources[i]);
+	}
+	free(sources);
+	k->n_rings = n;
+	k->watermark_ns = INT64_MIN;
+	return err;
+}
+
+struct rs_error *rs_kvm_source_create(struct rs_kvm_session *session, struct rs_source **source)
+{
+	struct kvm_source *k = calloc(1, sizeof(*k));
+	struct rs_error *err;
+
+	if (!k)
+		return rs_error_no_memory();
+	k->source.ops = &kvm_source_ops;
+	k->session = session;
+	k->clock = (struct rs_clock){ .name = "monotonic",
+				      .freq_hz = CLOCK_HZ,
+				      .invariant = true,
+				      .monotonic = true,
+				      .freq_from = "monotonic" };
+	/* No rings, no events: nothing will come before any time. */
+	k->watermark_ns = INT64_MAX;
+	rs_query_init(&k->query);
+	for (uint32_t i = 0; i < RS_KVM_AGGREGATES; i++)
+		k->rows.asked[i] = -1;
+	err = rs_clock_init(&k->clock);
+	if (!err)
+		err = rs_schema_create("kvm", &k->schema);
+	if (!err)
+		err = rs_schema_add_catalogue(k->schema, "kvm");
+	if (!err)
+		err = rings_init(k);
+	if (err) {
+		kvm_source_destroy(&k->source);
+		return err;
+	}
+	k->nobody = (struct rs_stream){ .index = UINT32_MAX,
+					.vcpu = RS_UNKNOWN,
+					.cpu = RS_UNKNOWN,
+					.tid = RS_UNKNOWN,
+					.schema = k->schema,
+					.clock = &k->clock };
+	*source = &k->source;
+	return NULL;
+}
+
+void rs_kvm_source_set_clock(struct rs_source *source, const struct rs_clock *clock)
+{
+	struct kvm_source *k = (struct kvm_source *)source;
+
+	k->clock = *clock;
+	k->merged = true;
+}
+
+struct rs_error *rs_kvm_source_add_done(struct rs_source *source)
+{
+	struct kvm_source *k = (struct kvm_source *)source;
+	uint32_t n = rs_schema_count(k->schema);
+	struct rs_error *err = NULL;
+
+	for (uint32_t i = 0; i < n && !err; i++) {
+		struct rs_event event = *rs_schema_event(k->schema, i);
+
+		if (RS_ID_PROVIDER(event.id) != RS_IDS_KVM)
+			continue;
+		event.id |= RS_FILTER_DONE;
+		err = rs_schema_add(k->schema, &event);
+	}
+	return err;
+}
+
+const struct rs_stream *rs_kvm_source_stream(const struct rs_source *source, uint32_t index)
+{
+	const struct kvm_source *k = (const struct kvm_source *)source;
+
+	return index < k->n_rings ? &k->rings[index].stream : NULL;
+}
+
+struct rs_error *rs_kvm_source_round(struct rs_source *source, struct rs_sink *sink, bool *more)
+{
+	for (;;) {
+		struct rs_batch batch;
+		struct rs_error *err = source->ops->next(source, &batch);
+
+		if (err)
+			return err;
+		*more = batch.kind != RS_NEXT_END;
+		if (batch.kind == RS_NEXT_IDLE || batch.kind == RS_NEXT_END)
+			return NULL;
+		if (batch.kind == RS_NEXT_EVENTS)
+			err = sink->ops->events(sink, batch.views, batch.n);
+		else if (sink->ops->partial)
+			err = sink->ops->partial(sink, batch.partial);
+		if (err)
+			return err;
+	}
+}

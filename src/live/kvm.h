@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A KVM session as a source. Each round of next() gives
+ *
+ *	EVENTS		what is in the rings, merged over the CPUs by time (with events or than_ns)
+ *	AGGREGATE ...	what the session's counts grew by since the round before, where the query
+ *			asks for rs_kvm_aggregates (kvm/aggregates.h); no row that did not grow
+ *	IDLE		the round is over; END once the gate is shut and all was given
+ *
+ * Events of a thread come from a stream of its own, with its VM and vCPU.
+ */
+#ifndef RS_LIVE_KVM_H
+#define RS_LIVE_KVM_H
+
+#include <ringside/source.h>
+
+#include "kvm/kvm.h"
+
+/* session stays the caller's, and must outlive the source. clock: of the session's events. */
+struct rs_error *rs_kvm_source_create(struct rs_kvm_session *session, struct rs_source **source);
+
+/* Its events on a timeline that it is merged on with others: CLOCK_MONOTONIC there, instead of from
+ * the gate's opening. Before it is opened. */
+void rs_kvm_source_set_clock(struct rs_source *source, const struct rs_clock *clock);
+
+/* Before its session's gate opens: records come, too, of events whose id has RS_FILTER_DONE. */
+struct rs_error *rs_kvm_source_add_done(struct rs_source *source);
+
+/* The stream of the index-th ring's losses; NULL: there are no more. */
+const struct rs_stream *rs_kvm_source_stream(const struct rs_source *source, uint32_t index);
+
+/* One round of a live source into a sink: until it is idle, or at its end (*more false). */
+struct rs_error *rs_kvm_source_round(struct rs_source *source, struct rs_sink *sink, bool *more);
+
+#endif

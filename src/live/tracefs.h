@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The kernel's own description of its tracepoints: tracefs, wherever it is mounted.
+ */
+#ifndef RS_LIVE_TRACEFS_H
+#define RS_LIVE_TRACEFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include <ringside/error.h>
+
+struct rs_tracefs_event {
+	const char *system, *name;
+	/* The glob that it was found by has no wildcards. */
+	bool named;
+};
+
+struct rs_tracefs_list {
+	struct rs_arena arena;
+	struct rs_tracefs_event *events; /* by system and name */
+	uint32_t n, room;
+};
+
+/* Where it is. RS_ABSENT: nowhere, or not for this user; the message says what to do. */
+struct rs_error *rs_tracefs_find(const char **folder);
+
+/*
+ * The tracepoints that match a glob, "SYSTEM:EVENT" with * ? [] in both, each once in a list that
+ * several globs fill. RS_USAGE: it is no such glob; RS_ABSENT: none matches.
+ */
+struct rs_error *rs_tracefs_match(const char *glob, struct rs_tracefs_list *list);
+void rs_tracefs_list_deinit(struct rs_tracefs_list *list); /* one of zero bytes is empty */
+
+/* An event's format; the caller frees *text. */
+struct rs_error *rs_tracefs_format(const struct rs_tracefs_event *event, char **text, size_t *len);
+
+#endif

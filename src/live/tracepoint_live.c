@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tracepoints as a live source: the CPUs' rings, merged, and each view given the stream of its
+ * thread. Threads' streams stay where they are as long as the source.
+ */
+#include "live/tracepoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/ring.h"
+#include "source/threads.h"
+
+struct thread_stream {
+	struct rs_stream stream;
+	uint64_t from;
+};
+
+struct cpu_ring {
+	struct tracepoint_source *of;
+	struct rs_stream stream;
+	struct rs_idle idle;
+	struct rs_drain drain;
+};
+
+struct tracepoint_source {
+	struct rs_source source;
+	struct rs_tracepoints *session;
+	struct cpu_ring *rings;
+	uint32_t n_rings;
+	struct rs_source *merge;
+	struct thread_stream **threads; /* as they were seen */
+	struct thread_stream **by_tid;	/* by tid, then from */
+	uint32_t n_threads, room;
+	const struct thread_stream *last; /* the last that was looked up */
+	uint64_t last_to;		  /* the stamp from which on it holds no more */
+	struct rs_view *views;
+	size_t views_room;
+};
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
+static int by_tid(const void *a, const void *b)
+{
+	const struct thread_stream *x = *(struct thread_stream *const *)a;
+	const struct thread_stream *y = *(struct thread_stream *const *)b;
+
+	if (x->stream.tid != y->stream.tid)
+		return x->stream.tid < y->stream.tid ? -1 : 1;
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+static bool threads_room(struct tracepoint_source *t)
+{
+	uint32_t room = t->room ? t->room * 2 : 256;
+	struct thread_stream **more;
+
+	if (t->n_threads < t->room)
+		return true;
+	more = reallocarray(t->threads, room, sizeof(struct thread_stream *));
+	if (!more)
+		return false;
+	t->threads = more;
+	more = reallocarray(t->by_tid, room, sizeof(struct thread_stream *));
+	if (!more)
+		return false;
+	t->by_tid = more;
+	t->room = room;
+	return true;
+}
+
+/* Streams of threads that were seen since. */
+static struct rs_error *threads_see(struct tracepoint_source *t)
+{
+	uint32_t before = t->n_threads;
+	struct rs_thread thread;
+
+	while (rs_tracepoints_thread(t->session, t->n_threads, &thread)) {
+		struct thread_stream *made;
+
+		made = threads_room(t) ? calloc(1, sizeof(*made)) : NULL;
+		if (!made)
+			return rs_error_no_memory();
+		made->from = thread.from;
+		made->stream = t->rings[0].stream;
+		made->stream.index = t->n_rings + t->n_threads;
+		made->stream.cpu = RS_UNKNOWN;
+		made->stream.thread = thread.name; /* the session's, which outlives this */
+		made->stream.tid = thread.tid;
+		made->stream.pid = thread.pid;
+		made->stream.mixed = false;
+		t->by_tid[t->n_threads] = made;
+		t->threads[t->n_threads++] = made;
+	}
+	if (t->n_threads != before) {
+		qsort(t->by_tid, t->n_threads, sizeof(struct thread_stream *), by_tid);
+		t->last = NULL;
+	}
+	return NULL;
+}
+
+/* Looks up the thread that had a tid at a stamp, with the name that it had: t->last, NULL if none
+ * is known, and the stamp at which the next one begins. */
+static void find(struct tracepoint_source *t, int tid, uint64_t stamp)
+{
+	const struct thread_stream *best = NULL;
+	uint32_t low = 0, high = t->n_threads;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (t->by_tid[middle]->stream.tid < tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	t->last_to = UINT64_MAX;
+	for (; low < t->n_threads && t->by_tid[low]->stream.tid == tid; low++) {
+		if (best && t->by_tid[low]->from > stamp) {
+			t->last_to = t->by_tid[low]->from;
+			break;
+		}
+		best = t->by_tid[low];
+	}
+	t->last = best;
+}
+
+/* Each event of the schema but losses begins with the thread. */
+static void stream_of(struct tracepoint_source *t, struct rs_view *view)
+{
+	uint32_t tid;
+
+	if (RS_ID_PROVIDER(view->event->id) != RS_IDS_USER)
+		return;
+	memcpy(&tid, view->payload, sizeof(tid));
+	if (!tid) {
+		view->stream = &t->rings[view->stream->index].idle.stream;
+		return;
+	}
+	if (!t->last || t->last->stream.tid != (int)tid || t->last->from > view->tsc ||
+	    t->last_to <= view->tsc)
+		find(t, (int)tid, view->tsc);
+	if (t->last)
+		view->stream = &t->last->stream;
+}
+
+/* ---- as a source -------------------------------------------------------------------------- */
+
+static struct rs_error *tracepoint_open(struct rs_source *source, const struct rs_query *query,
+					uint32_t *pushed)
+{
+	(void)source;
+	(void)query;
+	*pushed = 0;
+	return NULL;
+}
+
+static struct rs_error *tracepoint_next(struct rs_source *source, struct rs_batch *batch)
+{
+	struct tracepoint_source *t = (struct tracepoint_source *)source;
+	struct rs_error *err = t->merge->ops->next(t->merge, batch);
+
+	if (!err && batch->kind == RS_NEXT_EVENTS)
+		err = threads_see(t);
+	if (err || batch->kind != RS_NEXT_EVENTS)
+		return err;
+	if (batch->n > t->views_room) {
+		struct rs_view *more = reallocarray(t->views, batch->n, sizeof(*more));
+
+		if (!more)
+			return rs_error_no_memory();
+		t->views = more;
+		t->views_room = batch->n;
+	}
+	memcpy(t->views, batch->views, batch->n * sizeof(*t->views));
+	for (size_t i = 0; i < batch->n; i++)
+		stream_of(t, &t->views[i]);
+	batch->views = t->views;
+	return NULL;
+}
+
+static void tracepoint_destroy(struct rs_source *source)
+{
+	struct tracepoint_source *t = (struct tracepoint_source *)source;
+
+	rs_source_destroy(t->merge);
+	for (uint32_t i = 0; i < t->n_threads; i++)
+		free(t->threads[i]);
+	free(t->threads);
+	free(t->by_tid);
+	free(t->rings);
+	free(t->views);
+	free(t);
+}
+
+static const struct rs_source_ops ops = {
+	.name = "tracepoint",
+	.open = tracepoint_open,
+	.next = tracepoint_next,
+	.destroy = tracepoint_destroy,
+};
+
+/* ---- making it ---------------------------------------------------------------------------- */
+
+static struct rs_error *ring_drain(void *ctx, struct rs_drain **drain)
+{
+	struct cpu_ring *ring = ctx;
+
+	*drain = &ring->drain;
+	return NULL;
+}
+
+static bool ring_ended(void *ctx)
+{
+	const struct cpu_ring *ring = ctx;
+
+	return rs_tracepoints_closed(ring->of->session);
+}
+
+static struct rs_error *ring_init(struct tracepoint_source *t, uint32_t index,
+				  const struct rs_clock *clock, struct rs_source **source)
+{
+	struct cpu_ring *ring = &t->rings[index];
+	const struct rs_ring_feed feed = { ring, ring_drain, ring_ended };
+	struct rs_port port;
+
+	ring->of = t;
+	ring->stream = (struct rs_stream){ .index = index,
+					   .vcpu = RS_UNKNOWN,
+					   .tid = RS_UNKNOWN,
+					   .mixed = true,
+					   .schema = rs_tracepoints_schema(t->session),
+					   .clock = clock };
+	rs_tracepoints_port(t->session, index, &ring->stream.cpu, &port);
+	rs_idle_init(&ring->idle, &ring->stream);
+	rs_drain_init(&ring->drain, &port, ring->stream.schema);
+	return rs_ring_source_create(&feed, &ring->stream, source);
+}
+
+static uint32_t rings_count(struct rs_tracepoints *session)
+{
+	struct rs_port port;
+	uint32_t n = 0;
+	int cpu;
+
+	while (rs_tracepoints_port(session, n, &cpu, &port))
+		n++;
+	return n;
+}
+
+struct rs_error *rs_tracepoints_source_create(struct rs_tracepoints *session,
+					      const struct rs_clock *clock, struct rs_source **out)
+{
+	struct tracepoint_source *t = calloc(1, sizeof(*t));
+	struct rs_source **sources;
+	struct rs_error *err = NULL;
+	uint32_t made = 0;
+
+	if (!t)
+		return rs_error_no_memory();
+	t->source.ops = &ops;
+	t->session = session;
+	t->n_rings = rings_count(session);
+	t->rings = calloc(t->n_rings, sizeof(*t->rings));
+	sources = calloc(t->n_rings, sizeof(struct rs_source *));
+	if (!t->rings || !sources)
+		err = rs_error_no_memory();
+	while (!err && made < t->n_rings) {
+		err = ring_init(t, made, clock, &sources[made]);
+		made += !err;
+	}
+	if (!err)
+		err = rs_merge_create(sources, made, &t->merge);
+	for (uint32_t i = 0; err && sources && i < made; i++)
+		rs_source_destroy(sources[i]);
+	free(sources);
+	if (err)
+		tracepoint_destroy(&t->source);
+	else
+		*out = &t->source;
+	return err;
+}
+
+const struct rs_stream *rs_tracepoints_source_stream(const struct rs_source *source, uint32_t index)
+{
+	const struct tracepoint_source *t = (const struct tracepoint_source *)source;
+
+	return index < t->n_rings ? &t->rings[index].stream : NULL;
+}

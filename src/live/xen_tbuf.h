@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Xen's trace buffers as they lie in memory that the hypervisor shares (public/trace.h): one for
+ * each physical CPU, and a table that says where their pages are.
+ *
+ *	t_info	u16 pages of each buffer | u16 offset[CPU], in words | u32 frame[]: a buffer's pages
+ *	t_buf	u32 cons | u32 prod | X bytes of records
+ *
+ *	         cons                  prod
+ *	          v                     v          0 <= cons, prod < 2 X; equal: empty
+ *	|---------|#####################|------|   X apart: full
+ *
+ * The hypervisor puts and moves prod; who reads moves cons. Nothing of it is believed: each field
+ * is read once, and checked. One thread.
+ */
+#ifndef RS_LIVE_XEN_TBUF_H
+#define RS_LIVE_XEN_TBUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ringside/error.h>
+
+#define RS_XEN_PAGE_BYTES     4096u
+#define RS_XEN_TBUF_PAGES_MAX 65535u
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+/* A private copy of t_info. */
+struct rs_xen_tinfo {
+	uint32_t *words;
+	uint32_t n_words;
+	uint32_t pages; /* of each buffer */
+	uint32_t cpus;	/* their numbers are below */
+};
+
+/* Copies the table, and checks it. RS_DAMAGED: it makes no sense. */
+struct rs_error *rs_xen_tinfo_init(struct rs_xen_tinfo *info, const void *shared, size_t bytes);
+void rs_xen_tinfo_deinit(struct rs_xen_tinfo *info); /* also one of zero bytes */
+
+/* The frames of a CPU's buffer, info->pages of them; NULL: it has none. cpu: below info->cpus. */
+const uint32_t *rs_xen_tinfo_frames(const struct rs_xen_tinfo *info, uint32_t cpu);
+
+/* ---- a buffer ------------------------------------------------------------------------------- */
+
+struct rs_xen_tbuf {
+	uint32_t cpu;
+	void *mem; /* the pages, one after the other; the caller's */
+	uint32_t data_bytes;
+	uint32_t cons; /* ours: what stands in memory is only compared with it */
+};
+
+enum rs_xen_tbuf_status {
+	RS_XEN_TBUF_OK,
+	RS_XEN_TBUF_BROKEN, /* positions that can't be */
+	RS_XEN_TBUF_TAKEN,  /* somebody else has moved cons: reads the buffer too */
+};
+
+/* From where it stands. BROKEN: it can't be read. */
+enum rs_xen_tbuf_status rs_xen_tbuf_init(struct rs_xen_tbuf *buf, uint32_t cpu, void *mem,
+					 size_t bytes);
+
+/*
+ * What there is to read: *bytes, at most data_bytes; for rs_xen_tbuf_read(). Of TAKEN, what there
+ * is from where the other has left it; BROKEN: nothing.
+ */
+enum rs_xen_tbuf_status rs_xen_tbuf_look(struct rs_xen_tbuf *buf, uint32_t *bytes);
+
+/* Copies so much, and gives the room back to the hypervisor. bytes: no more than look() said. */
+void rs_xen_tbuf_read(struct rs_xen_tbuf *buf, void *to, uint32_t bytes);
+
+/* Throws away what there is. */
+void rs_xen_tbuf_skip(struct rs_xen_tbuf *buf);
+
+/* Both positions as they stand, for who wants to see whether they move. */
+void rs_xen_tbuf_peek(const struct rs_xen_tbuf *buf, uint32_t *cons, uint32_t *prod);
+
+#endif

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * As a replay's probes, but that the time is the host's, while the machine runs, and that a timer
+ * is met by asking the machine to stop. A breakpoint is left by a step of the processor that is at
+ * it, alone.
+ */
+#include "replay/live_source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/now.h"
+#include "replay/probed.h"
+
+#define IDLE_NS UINT64_C(200000000) /* between two looks, where no timer is */
+
+struct live {
+	struct rs_source source;
+	struct rs_live *machine_runs;
+	struct rs_live_source_options options;
+	struct rs_probed m;
+	struct rs_live_cost *costs; /* of each probe */
+	uint64_t from, to;	    /* ns */
+
+	uint64_t now;	     /* that it ran, in ns */
+	uint64_t stopped_ns; /* that it stood, when it last stopped */
+	uint32_t n_due;	     /* probes that fired there */
+	uint32_t *due;
+	bool told; /* the distortion was */
+
+	const struct rs_event *distortion_event;
+	struct rs_distortion distortion;
+};
+
+/* RAM of a machine of ours is a file; another's is read through its stub. */
+static void map_ram(struct live *l)
+{
+	uint64_t bytes = 0;
+	const uint8_t *ram = rs_live_ram(l->machine_runs, &bytes);
+
+	if (ram) {
+		rs_probed_map(&l->m, ram, bytes);
+	} else {
+		l->m.memory.read = rs_live_read_phys;
+		l->m.memory.ctx = l->machine_runs;
+	}
+}
+
+static struct rs_error *look(struct live *l)
+{
+	struct rs_error *err = rs_gdb_registers(rs_live_gdb(l->machine_runs), &l->m.regs);
+
+	if (!err)
+		rs_probed_stopped(&l->m);
+	l->now = rs_live_ran_ns(l->machine_runs);
+	return err;
+}
+
+/* ---- going on ----------------------------------------------------------------------------- */
+
+/* How long until something is due. */
+static uint64_t until(const struct live *l)
+{
+	uint64_t to = l->now + IDLE_NS < l->to ? l->now + IDLE_NS : l->to;
+	bool timers = false;
+
+	for (uint32_t i = 0; i < l->m.n_probes; i++) {
+		const struct rs_replay_probe *p = &l->m.probes[i];
+
+		if (!p->wanted || p->kind != RS_REPLAY_TIMER)
+			continue;
+		if (!timers || p->next < to)
+			to = p->next < l->to ? p->next : l->to;
+		timers = true;
+	}
+	if (!timers) /* points alone: nothing but an end stops it else */
+		to = l->to;
+	return to > l->now ? to - l->now : 0;
+}
+
+/* What the last stop cost is theirs that were due there. */
+static void charge(struct live *l)
+{
+	uint64_t now = rs_live_stopped_ns(l->machine_runs);
+	uint64_t each = l->n_due ? (now - l->stopped_ns) / l->n_due : 0;
+
+	for (uint32_t i = 0; i < l->n_due; i++)
+		l->costs[l->due[i]].stopped_ns += each;
+	l->stopped_ns = now;
+	l->n_due = 0;
+}
+
+static struct rs_error *go_on(struct live *l)
+{
+	const uint64_t rip = l->m.regs.rip;
+	bool steps = rs_probed_breaks(&l->m, rip);
+	struct rs_error *err =
+		steps ? rs_live_step(l->machine_runs, &l->m.stopped)
+		      : rs_live_run(l->machine_runs, until(l), l->options.stop, &l->m.stopped);
+
+	l->m.again = false;
+	if (err || l->m.stopped.why == RS_GDB_ENDED)
+		return err;
+	charge(l);
+	err = look(l);
+	l->m.again = !err && steps && l->m.regs.rip == rip; /* a round of a repeated instruction */
+	return err;
+}
+
+/* ---- firing ------------------------------------------------------------------------------- */
+
+static bool is_due(struct live *l, struct rs_replay_probe *p)
+{
+	if (p->kind != RS_REPLAY_TIMER)
+		return rs_probed_hit(&l->m, p);
+	if (p->next > l->now)
+		return false;
+	rs_replay_timer_next(p, l->now, l->options.steady, l->options.seed);
+	return true;
+}
+
+static struct rs_view view_of(const struct live *l, const struct rs_event *event, size_t n,
+			      uint32_t bytes)
+{
+	return (struct rs_view){ .ts_ns = (int64_t)l->now,
+				 .tsc = l->now,
+				 .event = event,
+				 .stream = &l->m.stream,
+				 .payload = l->m.payloads[n],
+				 .payload_bytes = bytes,
+				 .cpu = RS_UNKNOWN };
+}
+
+/* A program's probe is there once for each place where that may be: what they cost is one's. */
+static uint32_t first_of(const struct live *l, uint32_t i)
+{
+	while (i && l->m.probes[i].event && l->m.probes[i - 1].event == l->m.probes[i].event)
+		i--;
+	return i;
+}
+
+static size_t fire(struct live *l)
+{
+	struct rs_replay_at at = { &l->m.regs, 0, &l->m.memory, 0 };
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < l->m.n_probes; i++) {
+		struct rs_replay_probe *p = &l->m.probes[i];
+
+		if (!p->wanted || !is_due(l, p) || l->now < l->from)
+			continue;
+		l->m.views[n] =
+			view_of(l, p->event, n, rs_replay_probe_payload(p, &at, l->m.payloads[n]));
+		l->costs[first_of(l, i)].fired++;
+		l->due[l->n_due++] = first_of(l, i);
+		n++;
+	}
+	return n;
+}
+
+/* ---- its end ------------------------------------------------------------------------------ */
+
+static const struct rs_field distortion_fields[] = {
+	{ .name = "host_ns", .unit = "ns", .type = RS_TYPE_U64 },
+	{ .name = "guest_ns", .unit = "ns", .type = RS_TYPE_U64 },
+	{ .name = "behind_ns", .unit = "ns", .type = RS_TYPE_S64 },
+	{ .name = "stops", .unit = "", .type = RS_TYPE_U64 },
+	{ .name = "stopped_ns", .unit = "ns", .type = RS_TYPE_U64 },
+	{ .name = "clock", .unit = "", .type = RS_TYPE_U8 },
+};
+#define N_FIELDS (sizeof(distortion_fields) / sizeof(distortion_fields[0]))
+
+static struct rs_error *declare_distortion(struct live *l)
+{
+	const struct rs_event event = {
+		.id = RS_ID(RS_IDS_USER, 0),
+		.class_name = "live",
+		.function = "",
+		.name = "distortion",
+		.help = "how far the guest's clock is behind where it would be without probes",
+		.fields = distortion_fields,
+		.n_fields = N_FIELDS
+	};
+	struct rs_error *err = rs_schema_add(l->m.schema, &event);
+
+	l->distortion_event = err ? NULL : rs_schema_find(l->m.schema, event.id);
+	return err;
+}
+
+static size_t tell_distortion(struct live *l)
+{
+	struct rs_distortion *d = &l->distortion;
+	uint64_t values[5];
+
+	charge(l);
+	rs_live_distortion(l->machine_runs, d);
+	values[0] = d->host_ns;
+	values[1] = d->guest_ns;
+	values[2] = (uint64_t)d->behind_ns;
+	values[3] = d->stops;
+	values[4] = d->stopped_ns;
+	memcpy(l->m.payloads[0], values, sizeof(values));
+	l->m.payloads[0][sizeof(values)] = d->clock;
+	l->m.views[0] = view_of(l, l->distortion_event, 0, sizeof(values) + 1);
+	l->told = true;
+	return 1;
+}
+
+static bool is_over(const struct live *l)
+{
+	return l->m.stopped.why == RS_GDB_ENDED || l->now >= l->to ||
+	       (l->options.stop && *l->options.stop);
+}
+
+static struct rs_error *live_next(struct rs_source *source, struct rs_batch *batch)
+{
+	struct live *l = (struct live *)source;
+	struct rs_error *err = NULL;
+	size_t n = 0;
+
+	while (!err && !n && !is_over(l)) {
+		err = go_on(l);
+		if (!err && !is_over(l))
+			n = fire(l);
+	}
+	if (err)
+		return err;
+	if (!n && !l->told)
+		n = tell_distortion(l);
+	*batch = (struct rs_batch){ .kind = n ? RS_NEXT_EVENTS : RS_NEXT_END,
+				    .views = l->m.views,
+				    .n = n,
+				    .watermark_ns = n ? l->m.views[0].ts_ns : INT64_MAX };
+	return NULL;
+}
+
+/* ---- beginning ---------------------------------------------------------------------------- */
+
+static struct rs_error *set_points(struct live *l)
+{
+	struct rs_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < l->m.n_probes; i++) {
+		struct rs_replay_probe *p = &l->m.probes[i];
+
+		l->costs[i].event = p->wanted && first_of(l, i) == i ? p->event : NULL;
+		if (p->kind == RS_REPLAY_TIMER)
+			rs_replay_timer_start(p, 0, l->options.steady, l->options.seed);
+		else if (p->wanted)
+			err = rs_error_wrap(rs_gdb_point(rs_live_gdb(l->machine_runs), p->point,
+							 p->address, p->bytes, true),
+					    "QEMU can't stop at 0x%llx",
+					    (unsigned long long)p->address);
+	}
+	return err;
+}
+
+static struct rs_error *live_open(struct rs_source *source, const struct rs_query *query,
+				  uint32_t *pushed)
+{
+	struct live *l = (struct live *)source;
+	struct rs_error *err;
+
+	*pushed = RS_PUSHED_PROBES | RS_PUSHED_TIME;
+	l->from = query->from_ns > 0 ? (uint64_t)query->from_ns : 0;
+	l->to = query->to_ns == INT64_MAX ? UINT64_MAX : (uint64_t)query->to_ns;
+	l->costs = calloc(l->m.n_probes + 1, sizeof(*l->costs));
+	l->due = calloc(l->m.n_probes + 1, sizeof(*l->due));
+	err = l->costs && l->due ? rs_probed_begin(&l->m, query) : rs_error_no_memory();
+	if (err)
+		return err;
+	map_ram(l);
+	err = rs_live_calibrate(l->machine_runs, l->options.stop);
+	if (!err)
+		err = set_points(l);
+	return err ? err : look(l);
+}
+
+static void live_destroy(struct rs_source *source)
+{
+	struct live *l = (struct live *)source;
+
+	rs_live_close(l->machine_runs);
+	rs_probed_deinit(&l->m);
+	free(l->costs);
+	free(l->due);
+	free(l);
+}
+
+static const struct rs_source_ops ops = {
+	.name = "live", .open = live_open, .next = live_next, .destroy = live_destroy
+};
+
+struct rs_error *rs_live_source_create(struct rs_live *live,
+				       const struct rs_live_source_options *options,
+				       struct rs_source **source)
+{
+	struct live *l = calloc(1, sizeof(*l));
+	struct rs_error *err;
+
+	if (!l) {
+		rs_live_close(live);
+		return rs_error_no_memory();
+	}
+	l->source.ops = &ops;
+	l->machine_runs = live;
+	l->options = *options;
+	err = rs_probed_init(&l->m,
+			     &(struct rs_clock){ .name = "guest",
+						 .freq_hz = 1000000000,
+						 .wall_ns = rs_now_ns(CLOCK_REALTIME),
+						 .invariant = true,
+						 .freq_from = "the time that it runs" },
+			     "live");
+	if (!err)
+		err = declare_distortion(l);
+	if (err) {
+		live_destroy(&l->source);
+		return err;
+	}
+	*source = &l->source;
+	return NULL;
+}
+
+/* ---- what it is asked --------------------------------------------------------------------- */
+
+struct rs_error *rs_live_source_make(void *source, const char *description,
+				     const struct rs_event **event)
+{
+	struct live *l = source;
+	struct rs_replay_probe probe;
+	size_t len = strlen(description);
+	bool ours;
+	struct rs_error *err = rs_replay_probe_parse(description, 0, &probe, &ours);
+
+	*event = NULL;
+	if (err || !ours)
+		return err;
+	if (probe.kind == RS_REPLAY_TIMER && len > 5 && !strcmp(description + len - 5, "insns"))
+		return rs_error_create(RS_USAGE, "a machine that runs does not count instructions: "
+						 "guest:timer::1ms");
+	return rs_probed_make(&l->m, description, 0, event);
+}
+
+struct rs_error *rs_live_source_add_notes(struct rs_source *source, const struct rs_notes *notes,
+					  const struct rs_program *program)
+{
+	return rs_probed_add_notes(&((struct live *)source)->m, notes, program);
+}
+
+const struct rs_probed_program *rs_live_source_program(const struct rs_source *source)
+{
+	return &((const struct live *)source)->m.program;
+}
+
+const struct rs_stream *rs_live_source_stream(const struct rs_source *source)
+{
+	return &((const struct live *)source)->m.stream;
+}
+
+bool rs_live_source_cost(const struct rs_source *source, uint32_t index, struct rs_live_cost *cost)
+{
+	const struct live *l = (const struct live *)source;
+
+	if (!l->costs || index >= l->m.n_probes)
+		return false;
+	*cost = l->costs[index];
+	return true;
+}
+
+void rs_live_source_distortion(const struct rs_source *source, struct rs_distortion *distortion)
+{
+	*distortion = ((const struct live *)source)->distortion;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The stream, registers and memory of a machine that a probe stopped. */
+#include "replay/probed.h"
+
+#include <stdlib.h>
+
+#define PROBES_MAX 4096u
+#define HOLE	   UINT64_C(0xa0000) /* devices, up to: */
+#define HOLE_END   UINT64_C(0xc0000)
+
+/* ---- the machine, as programs see it ------------------------------------------------------ */
+
+static bool machine_reg(void *ctx, const char *name, uint64_t *value)
+{
+	struct rs_probed *p = ctx;
+
+	return rs_x86_reg(&p->regs, name, value);
+}
+
+static bool machine_read(void *ctx, uint64_t gva, void *buf, size_t bytes, uint64_t *at)
+{
+	struct rs_probed *p = ctx;
+
+	return rs_memory_read(&p->memory, gva, buf, bytes, at) == RS_FAULT_NONE;
+}
+
+static bool machine_read_phys(void *ctx, uint64_t gpa, void *buf, size_t bytes, uint64_t *at)
+{
+	struct rs_probed *p = ctx;
+
+	*at = gpa;
+	return rs_memory_read_phys(&p->memory, gpa, buf, bytes) == RS_FAULT_NONE;
+}
+
+struct rs_error *rs_probed_init(struct rs_probed *p, const struct rs_clock *clock, const char *vm)
+{
+	struct rs_error *err;
+
+	p->clock = *clock;
+	p->machine = (struct rs_machine){ p, machine_reg, machine_read, machine_read_phys };
+	err = rs_clock_init(&p->clock);
+	if (!err)
+		err = rs_schema_create("guest", &p->schema);
+	p->stream = (struct rs_stream){ .vm = vm,
+					.vcpu = 0,
+					.cpu = RS_UNKNOWN,
+					.tid = RS_UNKNOWN,
+					.dom = RS_UNKNOWN,
+					.schema = p->schema,
+					.clock = &p->clock,
+					.machine = &p->machine };
+	return err;
+}
+
+void rs_probed_deinit(struct rs_probed *p)
+{
+	rs_schema_destroy(p->schema);
+	free(p->probes);
+	free(p->views);
+	free(p->payloads);
+}
+
+/* ---- its probes --------------------------------------------------------------------------- */
+
+static struct rs_error *make_room(struct rs_probed *p)
+{
+	uint32_t room = p->room ? p->room * 2 : 16;
+	struct rs_replay_probe *more;
+
+	if (p->n_probes == PROBES_MAX)
+		return rs_error_create(RS_USAGE, "more than %u probes of a machine", PROBES_MAX);
+	if (p->n_probes < p->room)
+		return NULL;
+	more = reallocarray(p->probes, room, sizeof(*more));
+	if (!more)
+		return rs_error_no_memory();
+	p->probes = more;
+	p->room = room;
+	return NULL;
+}
+
+struct rs_error *rs_probed_make(struct rs_probed *p, const char *description, uint32_t shift,
+				const struct rs_event **event)
+{
+	struct rs_replay_probe probe;
+	bool ours;
+	struct rs_error *err;
+
+	*event = NULL;
+	for (uint32_t i = 0; i < p->n_probes; i++) {
+		if (p->probes[i].event && rs_probe_match(description, p->probes[i].event))
+			return NULL; /* it is there */
+	}
+	err = rs_replay_probe_parse(description, shift, &probe, &ours);
+	if (err || !ours)
+		return err;
+	err = make_room(p);
+	if (!err)
+		err = rs_replay_probe_declare(p->schema, p->n_probes, description, &probe);
+	if (err)
+		return err;
+	p->probes[p->n_probes++] = probe;
+	*event = probe.event;
+	return NULL;
+}
+
+/* A probe of a program, once for each place where that may be. */
+static struct rs_error *add_placed(struct rs_probed *p, const struct rs_program *program,
+				   struct rs_replay_probe probe)
+{
+	const uint64_t address = probe.address;
+	struct rs_error *err = NULL;
+
+	probe.of_program = true;
+	for (uint32_t i = 0; !err && i < program->n_bases; i++) {
+		err = make_room(p);
+		if (err)
+			break;
+		probe.base = program->bases[i];
+		probe.address = address + probe.base;
+		p->probes[p->n_probes++] = probe;
+	}
+	return err;
+}
+
+struct rs_error *rs_probed_add_notes(struct rs_probed *p, const struct rs_notes *notes,
+				     const struct rs_program *program)
+{
+	struct rs_replay_probe probe = {
+		.kind = RS_REPLAY_ENTRY, .address = program->entry, .bytes = 1, .point = RS_GDB_EXEC
+	};
+	struct rs_error *err = NULL;
+
+	p->program.of = program;
+	if (program->entry && notes->n)
+		err = add_placed(p, program, probe);
+	for (uint32_t i = 0; !err && i < notes->n; i++) {
+		err = make_room(p);
+		if (!err)
+			err = rs_replay_note_declare(p->schema, p->n_probes, &notes->at[i], &probe);
+		if (!err)
+			err = add_placed(p, program, probe);
+	}
+	return err;
+}
+
+/* ---- where it stands ---------------------------------------------------------------------- */
+
+static void want(struct rs_probed *p, const struct rs_query *query)
+{
+	for (uint32_t i = 0; i < p->n_probes; i++) {
+		struct rs_replay_probe *probe = &p->probes[i];
+
+		probe->wanted = probe->event && rs_query_wants(query, probe->event);
+		p->program.wanted |= probe->wanted && probe->of_program;
+	}
+	for (uint32_t i = 0; i < p->n_probes; i++) {
+		if (p->probes[i].kind == RS_REPLAY_ENTRY)
+			p->probes[i].wanted = p->program.wanted;
+	}
+}
+
+struct rs_error *rs_probed_begin(struct rs_probed *p, const struct rs_query *query)
+{
+	want(p, query);
+	p->views = calloc(p->n_probes + 1, sizeof(*p->views));
+	p->payloads = calloc(p->n_probes + 1, sizeof(*p->payloads));
+	return p->views && p->payloads ? NULL : rs_error_no_memory();
+}
+
+void rs_probed_map(struct rs_probed *p, const uint8_t *ram, uint64_t bytes)
+{
+	struct rs_guest_memory *m = &p->memory;
+
+	m->n_ram = 0;
+	m->ram[m->n_ram++] = (struct rs_ram){ 0, bytes < HOLE ? bytes : HOLE, ram };
+	if (bytes > HOLE_END)
+		m->ram[m->n_ram++] = (struct rs_ram){ HOLE_END, bytes - HOLE_END, ram + HOLE_END };
+}
+
+void rs_probed_stopped(struct rs_probed *p)
+{
+	rs_memory_stopped(&p->memory, &(struct rs_paging){ .cr0 = p->regs.cr0,
+							   .cr3 = p->regs.cr3,
+							   .cr4 = p->regs.cr4,
+							   .efer = p->regs.efer });
+}
+
+bool rs_probed_breaks(const struct rs_probed *p, uint64_t rip)
+{
+	for (uint32_t i = 0; i < p->n_probes; i++) {
+		const struct rs_replay_probe *probe = &p->probes[i];
+
+		if (probe->wanted && rs_replay_probe_is_code(probe) && probe->address == rip)
+			return true;
+	}
+	return false;
+}
+
+static bool read_memory(void *ctx, uint64_t gva, void *buf, size_t bytes)
+{
+	return rs_memory_read(ctx, gva, buf, bytes, NULL) == RS_FAULT_NONE;
+}
+
+/* Whether the program is what is executed there, which is written down. */
+static bool program_is_there(struct rs_probed *p, const struct rs_replay_probe *probe)
+{
+	bool is = rs_program_is_at(p->program.of, probe->base, probe->address, read_memory,
+				   &p->memory);
+
+	if (!is)
+		p->program.others++;
+	else if (probe->kind == RS_REPLAY_ENTRY)
+		p->program.begun++;
+	else
+		p->program.reached++;
+	return is;
+}
+
+bool rs_probed_hit(struct rs_probed *p, const struct rs_replay_probe *probe)
+{
+	if (probe->kind == RS_REPLAY_MEM)
+		return p->stopped.why == RS_GDB_WATCHED && p->stopped.address == probe->address &&
+		       p->stopped.kind == probe->point;
+	if (probe->address != p->regs.rip || p->again)
+		return false;
+	if (probe->of_program && !program_is_there(p, probe))
+		return false;
+	return probe->kind != RS_REPLAY_ENTRY;
+}

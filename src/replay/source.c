@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The machine runs to the next timer, breakpoint or watchpoint, is looked at once, and all that is
+ * due there fires. QEMU does not leave a breakpoint's own address by `continue`, so it is left by a
+ * step; and a step may meet an interrupt or a fault, after which the machine comes to the same
+ * address again without having done the instruction: that is not counted twice.
+ */
+#include "replay/source.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "replay/probed.h"
+
+#define INTERRUPTED_MAX 64u
+
+/* An instruction that an interrupt or a fault came before: whose it is. */
+struct interrupted {
+	uint64_t rip, rsp, cr3;
+};
+
+struct replay {
+	struct rs_source source;
+	const struct rs_recording *recording;
+	struct rs_replay_options options;
+	struct rs_probed m;
+	char *name;
+	uint32_t pause;	   /* the next of the pauses */
+	uint64_t from, to; /* instructions: which are wanted */
+
+	struct rs_session *session;
+	uint64_t icount;
+	struct interrupted interrupted[INTERRUPTED_MAX];
+	uint32_t n_interrupted;
+	struct rs_replay_counts counts;
+};
+
+/* The machine has stopped: where. */
+static struct rs_error *look(struct replay *r)
+{
+	struct rs_error *err = rs_session_icount(r->session, &r->icount);
+
+	if (!err)
+		err = rs_session_registers(r->session, &r->m.regs);
+	if (!err)
+		rs_probed_stopped(&r->m);
+	r->counts.icount = r->icount;
+	return err;
+}
+
+/* ---- going on -------------------------------------------------------------------------------- */
+
+/* Whether a step from there came to a handler, and nothing was done: the processor has put the
+ * same address and stack on its stack, under an error code or not (Intel SDM volume 3, 6.14). */
+static bool was_interrupted(struct replay *r, const struct rs_x86_regs *before)
+{
+	uint64_t frame[6];
+
+	if (rs_memory_read(&r->m.memory, r->m.regs.gpr[7], frame, sizeof(frame), NULL))
+		return false;
+	return (frame[0] == before->rip && frame[3] == before->gpr[7]) ||
+	       (frame[1] == before->rip && frame[4] == before->gpr[7]);
+}
+
+static struct interrupted of(const struct rs_x86_regs *regs)
+{
+	return (struct interrupted){ regs->rip, regs->gpr[7], regs->cr3 };
+}
+
+static void remember(struct replay *r, const struct rs_x86_regs *before)
+{
+	r->interrupted[r->n_interrupted++ % INTERRUPTED_MAX] = of(before);
+}
+
+/* Whether it has come back to an instruction that was interrupted; which is then forgotten. */
+static bool has_returned(struct replay *r)
+{
+	const struct interrupted now = of(&r->m.regs);
+
+	for (uint32_t i = 0; i < INTERRUPTED_MAX; i++) {
+		struct interrupted *one = &r->interrupted[i];
+
+		if (!one->rip || memcmp(one, &now, sizeof(now)) != 0)
+			continue;
+		*one = (struct interrupted){ 0 };
+		return true;
+	}
+	return false;
+}
+
+/* The next instruction that it must stop at. */
+static uint64_t target(const struct replay *r)
+{
+	uint64_t to = r->to;
+
+	for (uint32_t i = 0; i < r->m.n_probes; i++) {
+		const struct rs_replay_probe *p = &r->m.probes[i];
+
+		if (p->wanted && p->kind == RS_REPLAY_TIMER && p->next < to)
+			to = p->next;
+	}
+	if (r->pause < r->options.pauses.n && r->options.pauses.at[r->pause] < to)
+		to = r->options.pauses.at[r->pause];
+	return to;
+}
+
+static struct rs_error *go_on(struct replay *r)
+{
+	struct rs_session_run run = { .icount = target(r), .stop = r->options.stop };
+	const struct rs_x86_regs before = r->m.regs;
+	bool steps = rs_probed_breaks(&r->m, before.rip);
+	struct rs_error *err =
+		steps ? rs_session_step(r->session, &run) : rs_session_run(r->session, &run);
+
+	r->m.stopped = run.stopped;
+	r->m.again = false;
+	if (err || run.stopped.why == RS_GDB_ENDED)
+		return err;
+	r->counts.stops++;
+	err = look(r);
+	if (err)
+		return err;
+	if (steps && r->m.regs.rip == before.rip) /* one round of a repeated instruction */
+		r->m.again = true;
+	else if (steps && was_interrupted(r, &before))
+		remember(r, &before);
+	if (rs_probed_breaks(&r->m, r->m.regs.rip) && has_returned(r))
+		r->m.again = true;
+	return NULL;
+}
+
+/* ---- firing ---------------------------------------------------------------------------------- */
+
+static bool is_due(struct replay *r, struct rs_replay_probe *p)
+{
+	if (p->kind != RS_REPLAY_TIMER)
+		return rs_probed_hit(&r->m, p);
+	if (p->next > r->icount)
+		return false;
+	rs_replay_timer_next(p, r->icount, r->options.steady, r->options.seed);
+	return true;
+}
+
+static size_t fire(struct replay *r)
+{
+	struct rs_replay_at at = { &r->m.regs, r->icount, &r->m.memory, 0 };
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < r->m.n_probes; i++) {
+		struct rs_replay_probe *p = &r->m.probes[i];
+
+		if (!p->wanted || !is_due(r, p) || r->icount < r->from)
+			continue;
+		r->m.views[n] = (struct rs_view){
+			.ts_ns = (int64_t)(r->icount << r->recording->shift),
+			.tsc = r->icount << r->recording->shift,
+			.event = p->event,
+			.stream = &r->m.stream,
+			.payload = r->m.payloads[n],
+			.payload_bytes = rs_replay_probe_payload(p, &at, r->m.payloads[n]),
+			.cpu = RS_UNKNOWN,
+		};
+		n++;
+	}
+	r->counts.fired += n;
+	r->counts.unread += at.unread;
+	return n;
+}
+
+static struct rs_error *pause_here(struct replay *r)
+{
+	const struct rs_replay_pauses *p = &r->options.pauses;
+	struct rs_error *err = NULL;
+
+	while (!err && r->pause < p->n && p->at[r->pause] <= r->icount) {
+		if (p->at[r->pause] != r->icount)
+			return rs_error_create(RS_FAILED,
+					       "the replay does not stop at instruction %llu",
+					       (unsigned long long)p->at[r->pause]);
+		err = p->paused(p->ctx, r->pause++, r->session);
+	}
+	return err;
+}
+
+static bool is_over(const struct replay *r)
+{
+	return r->m.stopped.why == RS_GDB_ENDED || r->icount >= r->to ||
+	       (r->options.stop && *r->options.stop);
+}
+
+static struct rs_error *replay_next(struct rs_source *source, struct rs_batch *batch)
+{
+	struct replay *r = (struct replay *)source;
+	struct rs_error *err = NULL;
+	size_t n = 0;
+
+	while (!err && !n && !is_over(r)) {
+		err = go_on(r);
+		if (!err && r->m.stopped.why != RS_GDB_ENDED)
+			err = pause_here(r);
+		n = err || is_over(r) ? 0 : fire(r);
+	}
+	if (err)
+		return err;
+	*batch = (struct rs_batch){ .kind = n ? RS_NEXT_EVENTS : RS_NEXT_END,
+				    .views = r->m.views,
+				    .n = n,
+				    .watermark_ns = n ? r->m.views[0].ts_ns : INT64_MAX };
+	return NULL;
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+/* The instruction of a time, at the least one; those that no guest comes to are the last. */
+static uint64_t at_ns(const struct replay *r, int64_t ns)
+{
+	if (ns == INT64_MAX)
+		return UINT64_MAX;
+	return ns > 0 ? (uint64_t)ns >> r->recording->shift : 0;
+}
+
+static struct rs_error *set_points(struct replay *r)
+{
+	struct rs_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < r->m.n_probes; i++) {
+		struct rs_replay_probe *p = &r->m.probes[i];
+
+		if (p->kind == RS_REPLAY_TIMER) {
+			rs_replay_timer_start(p, r->from, r->options.steady, r->options.seed);
+			continue;
+		}
+		if (p->wanted)
+			err = rs_gdb_point(rs_session_gdb(r->session), p->point, p->address,
+					   p->bytes, true);
+	}
+	return err;
+}
+
+static struct rs_error *replay_open(struct rs_source *source, const struct rs_query *query,
+				    uint32_t *pushed)
+{
+	struct replay *r = (struct replay *)source;
+	const struct rs_session_options options = { .console = r->options.console,
+						    .slow = r->options.slow,
+						    .like = r->options.like };
+	struct rs_session_ram ram;
+	struct rs_error *err;
+
+	*pushed = RS_PUSHED_PROBES | RS_PUSHED_TIME;
+	r->from = at_ns(r, query->from_ns);
+	r->to = at_ns(r, query->to_ns);
+	err = rs_probed_begin(&r->m, query);
+	if (!err)
+		err = rs_session_open(r->recording, &options, &r->session);
+	if (err)
+		return err;
+	ram = rs_session_ram(r->session);
+	rs_probed_map(&r->m, ram.mem, ram.bytes);
+	if (r->options.like)
+		err = rs_session_seek(r->session, r->options.begin, r->options.stop);
+	if (!err)
+		err = set_points(r);
+	return err ? err : look(r);
+}
+
+static void replay_destroy(struct rs_source *source)
+{
+	struct replay *r = (struct replay *)source;
+
+	rs_session_close(r->session);
+	rs_probed_deinit(&r->m);
+	free(r->name);
+	free(r);
+}
+
+static const struct rs_source_ops ops = {
+	.name = "replay", .open = replay_open, .next = replay_next, .destroy = replay_destroy
+};
+
+/* When the guest began, as the recording's folder says: it was closed when it was over. */
+static int64_t began_ns(const struct rs_recording *recording)
+{
+	struct stat of;
+	int64_t ns = 0;
+
+	if (!fstatat(recording->folder.fd, "recording.json", &of, AT_SYMLINK_NOFOLLOW))
+		ns = of.st_mtim.tv_sec * INT64_C(1000000000) + of.st_mtim.tv_nsec -
+		     (int64_t)(recording->icount << recording->shift);
+	return ns > 0 ? ns : 0;
+}
+
+struct rs_error *rs_replay_source_create(const struct rs_recording *recording,
+					 const struct rs_replay_options *options,
+					 struct rs_source **source)
+{
+	struct replay *r = calloc(1, sizeof(*r));
+	const char *slash = strrchr(recording->folder.path, '/');
+	struct rs_error *err;
+
+	if (!r)
+		return rs_error_no_memory();
+	r->source.ops = &ops;
+	r->recording = recording;
+	r->options = *options;
+	r->name = strdup(slash && slash[1] ? slash + 1 : recording->folder.path);
+	err = r->name ? rs_probed_init(&r->m,
+				       &(struct rs_clock){ .name = "guest",
+							   .freq_hz = 1000000000,
+							   .wall_ns = began_ns(recording),
+							   .invariant = true,
+							   .freq_from = "instructions" },
+				       r->name)
+		      : rs_error_no_memory();
+	if (err) {
+		replay_destroy(&r->source);
+		return err;
+	}
+	*source = &r->source;
+	return NULL;
+}
+
+/* ---- what it is asked ------------------------------------------------------------------------ */
+
+struct rs_error *rs_replay_source_make(void *source, const char *description,
+				       const struct rs_event **event)
+{
+	struct replay *r = source;
+
+	return rs_probed_make(&r->m, description, r->recording->shift, event);
+}
+
+struct rs_error *rs_replay_source_add_notes(struct rs_source *source, const struct rs_notes *notes,
+					    const struct rs_program *program)
+{
+	return rs_probed_add_notes(&((struct replay *)source)->m, notes, program);
+}
+
+const struct rs_probed_program *rs_replay_source_program(const struct rs_source *source)
+{
+	return &((const struct replay *)source)->m.program;
+}
+
+const struct rs_stream *rs_replay_source_stream(const struct rs_source *source)
+{
+	return &((const struct replay *)source)->m.stream;
+}
+
+struct rs_replay_counts rs_replay_source_counts(const struct rs_source *source)
+{
+	return ((const struct replay *)source)->counts;
+}
+
+const char *rs_replay_source_slow(const struct rs_source *source)
+{
+	const struct replay *r = (const struct replay *)source;
+
+	return r->session ? rs_session_slow(r->session) : NULL;
+}

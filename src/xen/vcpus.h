@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The vCPUs that a trace of Xen's mentions, each with its virtual stream. */
+#ifndef RS_XEN_VCPUS_H
+#define RS_XEN_VCPUS_H
+
+#include "xen/layout.h"
+
+#define RS_XEN_VM_MAX 64 /* bytes of a domain's name; a longer one is cut */
+
+/* Whose records a CPU's are. */
+struct rs_xen_vcpu {
+	struct rs_stream stream;
+	char name[RS_XEN_VM_MAX];
+	int dom, vcpu; /* RS_UNKNOWN */
+	/* Stamps since when it runs and since when it is runnable; 0: not known, or records were
+	 * lost since. */
+	uint64_t running_tsc, runnable_tsc;
+	int on_pcpu; /* where it runs; RS_UNKNOWN */
+};
+
+#define RS_XEN_VCPUS_RECENT 64u
+
+struct rs_xen_vcpus {
+	const struct rs_schema *schema;
+	const struct rs_clock *clock;
+	/* A domain's name, or NULL: then it is called by its number. Called once for each vCPU. */
+	const char *(*name)(void *ctx, uint32_t dom);
+	void *name_ctx;
+	void *tree;					 /* by domain and vcpu */
+	struct rs_xen_vcpu *recent[RS_XEN_VCPUS_RECENT]; /* of those; NULL: none yet */
+	uint32_t n;
+	uint64_t refused; /* records of vCPUs that got no stream: there were too many */
+	struct rs_xen_vcpu unknown, lost;
+};
+
+void rs_xen_vcpus_init(struct rs_xen_vcpus *vcpus, const struct rs_schema *schema,
+		       const struct rs_clock *clock);
+void rs_xen_vcpus_deinit(struct rs_xen_vcpus *vcpus);
+
+/* Its slow part. */
+struct rs_xen_vcpu *rs_xen_vcpus_look(struct rs_xen_vcpus *vcpus, uint32_t dom, uint32_t vcpu);
+
+/* Never NULL: numbers that can't be, and what there is no room for, are the unknown one. */
+static inline struct rs_xen_vcpu *rs_xen_vcpus_find(struct rs_xen_vcpus *vcpus, uint32_t dom,
+						    uint32_t vcpu)
+{
+	struct rs_xen_vcpu *recent = vcpus->recent[(dom << 2 ^ vcpu) % RS_XEN_VCPUS_RECENT];
+
+	if (recent && recent->dom == (int)dom && recent->vcpu == (int)vcpu)
+		return recent;
+	return rs_xen_vcpus_look(vcpus, dom, vcpu);
+}
+
+#endif
