@@ -7,13 +7,12 @@
 #include "analyze/aggregate.h"
 
 #include <inttypes.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
-#include <xxhash.h>
+#include "base/map.h"
 
 #define AGGREGATES_MAX	32
 #define NUMBER_TEXT_MAX 32
@@ -35,19 +34,12 @@ struct raw_row {
 	int64_t sum, min, max;
 };
 
-/* Open addressing; rows are moved when it grows. */
-struct raw_table {
-	struct raw_row *rows; /* count 0 is free */
-	size_t mask, used;
-};
-
 struct aggregate_sink {
 	struct rs_sink sink;
 	const struct rs_query *query;
-	struct raw_table raw;
-	struct rs_arena arena;
-	void *merged; /* tsearch tree of struct rs_partial */
-	size_t n_merged;
+	struct rs_map raw;    /* of struct raw_row, which are raw_arena's */
+	struct rs_map merged; /* of struct rs_partial, which are arena's */
+	struct rs_arena raw_arena, arena;
 	struct rs_partial *sorted; /* of the aggregate asked for last */
 	uint64_t dropped[AGGREGATES_MAX];
 };
@@ -97,32 +89,28 @@ static bool raw_key(const struct rs_aggregate *aggregate, const struct rs_view *
 	return true;
 }
 
-static struct raw_row *raw_find(const struct raw_table *table, const struct raw_key *key)
+static bool same_raw(const void *item, const void *key)
 {
-	size_t at = XXH3_64bits(key, sizeof(*key));
-
-	for (;; at++) {
-		struct raw_row *row = &table->rows[at & table->mask];
-
-		if (!row->count || !memcmp(&row->key, key, sizeof(*key)))
-			return row;
-	}
+	return !memcmp(&((const struct raw_row *)item)->key, key, sizeof(struct raw_key));
 }
 
-static bool raw_grow(struct raw_table *table)
+/* Finds or makes the row of a key. *out is NULL if there are too many. */
+static struct rs_error *raw_row(struct aggregate_sink *s, const struct raw_key *key, int64_t value,
+				struct raw_row **out)
 {
-	size_t size = table->rows ? (table->mask + 1) * 2 : 256;
-	struct raw_table more = { calloc(size, sizeof(*more.rows)), size - 1, table->used };
+	uint64_t hash = rs_hash_bytes(key, sizeof(*key));
+	struct raw_row *row = rs_map_find(&s->raw, hash, same_raw, key);
 
-	if (!more.rows)
-		return false;
-	for (size_t i = 0; table->rows && i <= table->mask; i++) {
-		if (table->rows[i].count)
-			*raw_find(&more, &table->rows[i].key) = table->rows[i];
+	if (!row && s->raw.used < RS_AGGREGATE_ROWS_MAX) {
+		if (rs_map_reserve(&s->raw))
+			row = rs_arena_alloc(&s->raw_arena, sizeof(*row));
+		if (!row)
+			return rs_error_no_memory();
+		*row = (struct raw_row){ .key = *key, .min = value, .max = value };
+		rs_map_add(&s->raw, hash, row);
 	}
-	free(table->rows);
-	*table = more;
-	return true;
+	*out = row;
+	return NULL;
 }
 
 static struct rs_error *add_event(struct aggregate_sink *s, uint32_t index,
@@ -132,6 +120,7 @@ static struct rs_error *add_event(struct aggregate_sink *s, uint32_t index,
 	const struct rs_field *field = NULL;
 	struct raw_key key;
 	struct raw_row *row;
+	struct rs_error *err;
 	int64_t value = 0;
 
 	memset(&key, 0, sizeof(key)); /* keys are compared as bytes */
@@ -144,17 +133,10 @@ static struct rs_error *add_event(struct aggregate_sink *s, uint32_t index,
 	}
 	if (!raw_key(aggregate, view, &key))
 		return NULL;
-	if (s->raw.used * 2 >= s->raw.mask && s->raw.used < RS_AGGREGATE_ROWS_MAX &&
-	    !raw_grow(&s->raw))
-		return rs_error_no_memory();
-	row = raw_find(&s->raw, &key);
-	if (!row->count) {
-		if (s->raw.used >= RS_AGGREGATE_ROWS_MAX) {
-			s->dropped[index]++;
-			return NULL;
-		}
-		*row = (struct raw_row){ .key = key, .min = value, .max = value };
-		s->raw.used++;
+	err = raw_row(s, &key, value, &row);
+	if (err || !row) {
+		s->dropped[index] += !err;
+		return err;
 	}
 	row->count++;
 	row->sum = (int64_t)((uint64_t)row->sum + (uint64_t)value);
@@ -185,7 +167,7 @@ static uint32_t n_keys(const struct aggregate_sink *s, const struct rs_partial *
 	return s->query->aggregates[row->aggregate].n_keys;
 }
 
-/* tsearch has no context: all aggregates' unused keys are NULL, and compare equal. */
+/* Unused keys are NULL, and compare equal. */
 static int compare_keys(const void *a, const void *b)
 {
 	const struct rs_partial *x = a, *y = b;
@@ -201,25 +183,39 @@ static int compare_keys(const void *a, const void *b)
 	return 0;
 }
 
+static bool same_keys(const void *item, const void *key)
+{
+	return !compare_keys(item, key);
+}
+
+static uint64_t hash_of_keys(const struct rs_partial *row, uint32_t n)
+{
+	uint64_t hash = row->aggregate;
+
+	for (uint32_t i = 0; i < n; i++)
+		hash = rs_hash_pair(hash, rs_hash_bytes(row->keys[i], strlen(row->keys[i])));
+	return hash;
+}
+
 /* Adds a row to the one of equal keys. Copies what it keeps. */
 static struct rs_error *merge_row(struct aggregate_sink *s, const struct rs_partial *row)
 {
-	struct rs_partial **at = tfind(row, &s->merged, compare_keys);
-	struct rs_partial *copy;
+	uint64_t hash = hash_of_keys(row, n_keys(s, row));
+	struct rs_partial *copy = rs_map_find(&s->merged, hash, same_keys, row);
 
-	if (at) {
-		copy = *at;
+	if (copy) {
 		copy->count += row->count;
 		copy->sum = (int64_t)((uint64_t)copy->sum + (uint64_t)row->sum);
 		copy->min = row->min < copy->min ? row->min : copy->min;
 		copy->max = row->max > copy->max ? row->max : copy->max;
 		return NULL;
 	}
-	if (s->n_merged >= RS_AGGREGATE_ROWS_MAX) {
+	if (s->merged.used >= RS_AGGREGATE_ROWS_MAX) {
 		s->dropped[row->aggregate] += row->count;
 		return NULL;
 	}
-	copy = rs_arena_alloc(&s->arena, sizeof(*copy));
+	if (rs_map_reserve(&s->merged))
+		copy = rs_arena_alloc(&s->arena, sizeof(*copy));
 	if (!copy)
 		return rs_error_no_memory();
 	*copy = *row;
@@ -229,9 +225,7 @@ static struct rs_error *merge_row(struct aggregate_sink *s, const struct rs_part
 		if (!copy->keys[i])
 			return rs_error_no_memory();
 	}
-	if (!tsearch(copy, &s->merged, compare_keys))
-		return rs_error_no_memory();
-	s->n_merged++;
+	rs_map_add(&s->merged, hash, copy);
 	return NULL;
 }
 
@@ -296,9 +290,10 @@ static struct rs_error *aggregate_end(struct rs_sink *sink)
 	struct aggregate_sink *s = (struct aggregate_sink *)sink;
 	char numbers[RS_AGGREGATE_KEYS_MAX][NUMBER_TEXT_MAX];
 	struct rs_error *err = NULL;
+	const struct raw_row *raw;
+	size_t at = 0;
 
-	for (size_t i = 0; !err && s->raw.rows && i <= s->raw.mask; i++) {
-		const struct raw_row *raw = &s->raw.rows[i];
+	while (!err && (raw = rs_map_next(&s->raw, &at))) {
 		const struct rs_aggregate *aggregate = &s->query->aggregates[raw->key.aggregate];
 		struct rs_partial row = { .aggregate = raw->key.aggregate,
 					  .count = raw->count,
@@ -306,34 +301,18 @@ static struct rs_error *aggregate_end(struct rs_sink *sink)
 					  .min = raw->min,
 					  .max = raw->max };
 
-		if (!raw->count)
-			continue;
 		for (uint32_t k = 0; k < aggregate->n_keys; k++)
 			row.keys[k] = key_text(&raw->key, aggregate->keys[k], raw->key.values[k],
 					       numbers[k]);
 		err = merge_row(s, &row);
 	}
-	free(s->raw.rows);
-	s->raw = (struct raw_table){ 0 };
+	rs_map_clear(&s->raw);
+	rs_arena_deinit(&s->raw_arena);
+	s->raw_arena = (struct rs_arena){ 0 };
 	return err;
 }
 
 /* ---- the result --------------------------------------------------------------------------- */
-
-struct collect {
-	struct rs_partial *rows;
-	size_t n;
-	uint32_t aggregate;
-};
-
-static void collect(const void *node, VISIT visit, void *ctx)
-{
-	const struct rs_partial *row = *(struct rs_partial *const *)node;
-	struct collect *c = ctx;
-
-	if ((visit == postorder || visit == leaf) && row->aggregate == c->aggregate)
-		c->rows[c->n++] = *row;
-}
 
 static int most_first(const void *a, const void *b)
 {
@@ -348,17 +327,20 @@ struct rs_error *rs_aggregate_rows(struct rs_sink *sink, uint32_t aggregate,
 				   const struct rs_partial **rows, size_t *n, uint64_t *dropped)
 {
 	struct aggregate_sink *s = (struct aggregate_sink *)sink;
-	struct collect c = { .aggregate = aggregate };
+	struct rs_partial *sorted = calloc(s->merged.used + 1, sizeof(*sorted));
+	const struct rs_partial *row;
+	size_t count = 0, at = 0;
 
-	c.rows = calloc(s->n_merged + 1, sizeof(*c.rows));
-	if (!c.rows)
+	if (!sorted)
 		return rs_error_no_memory();
-	twalk_r(s->merged, collect, &c);
-	qsort(c.rows, c.n, sizeof(*c.rows), most_first);
+	while ((row = rs_map_next(&s->merged, &at))) {
+		if (row->aggregate == aggregate)
+			sorted[count++] = *row;
+	}
+	qsort(sorted, count, sizeof(*sorted), most_first);
 	free(s->sorted);
-	s->sorted = c.rows;
-	*rows = c.rows;
-	*n = c.n;
+	*rows = s->sorted = sorted;
+	*n = count;
 	*dropped = s->dropped[aggregate];
 	return NULL;
 }
@@ -377,19 +359,12 @@ struct rs_error *rs_aggregate_sink_create(const struct rs_query *query, struct r
 	if (query->n_aggregates > AGGREGATES_MAX)
 		return rs_error_create(RS_USAGE, "more than %d aggregates", AGGREGATES_MAX);
 	s = calloc(1, sizeof(*s));
-	if (!s || !raw_grow(&s->raw)) {
-		free(s);
+	if (!s)
 		return rs_error_no_memory();
-	}
 	s->sink.ops = &aggregate_ops;
 	s->query = query;
 	*out = &s->sink;
 	return NULL;
-}
-
-static void keep(void *row)
-{
-	(void)row; /* the arena's */
 }
 
 void rs_aggregate_sink_destroy(struct rs_sink *sink)
@@ -398,9 +373,10 @@ void rs_aggregate_sink_destroy(struct rs_sink *sink)
 
 	if (!s)
 		return;
-	tdestroy(s->merged, keep);
-	free(s->raw.rows);
+	rs_map_deinit(&s->raw);
+	rs_map_deinit(&s->merged);
 	free(s->sorted);
+	rs_arena_deinit(&s->raw_arena);
 	rs_arena_deinit(&s->arena);
 	free(s);
 }

@@ -52,12 +52,10 @@ static struct rs_error *thread_of(struct exits_sink *s, const struct rs_partial 
 		t->partial = true;
 		t->pid = pid;
 		t->tid = tid;
-		s->by_tid.used += !place->value;
 		place->value = t;
 		by_tid = exits_thread_place(s, EXITS_BY_TID, 0, tid);
 		if (!by_tid)
 			return rs_error_no_memory();
-		s->by_tid.used += !by_tid->value;
 		by_tid->value = t;
 	}
 	if (vcpu >= 0)
@@ -263,9 +261,9 @@ void rs_exits_sink_destroy(struct rs_sink *sink)
 
 	if (!s)
 		return;
-	free(s->by_tid.at);
-	free(s->by_reason.at);
-	free(s->by_cause.at);
+	rs_map_deinit(&s->by_tid);
+	rs_map_deinit(&s->by_reason);
+	rs_map_deinit(&s->by_cause);
 	free(s->threads.at);
 	free(s->cells.at);
 	free(s->causes.at);

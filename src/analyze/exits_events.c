@@ -508,7 +508,6 @@ static struct rs_error *thread_of(struct exits_sink *sink, const struct kind *ki
 	err = thread_begin(sink, stream, seen, out);
 	if (err || !*out)
 		return err;
-	sink->by_tid.used += !place->value;
 	place->value = *out;
 	return NULL;
 }

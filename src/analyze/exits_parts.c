@@ -5,68 +5,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xxhash.h>
-
-#define PLACES_FIRST 256u
+#include "base/vector.h"
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-static struct place *place_find(const struct places *places, uint64_t a, uint64_t b)
+static bool same_place(const void *item, const void *key)
 {
-	const uint64_t key[2] = { a, b };
-	size_t at = XXH3_64bits(key, sizeof(key));
+	const struct place *x = item, *y = key;
 
-	for (;; at++) {
-		struct place *place = &places->at[at & places->mask];
-
-		if (!place->value || (place->a == a && place->b == b))
-			return place;
-	}
+	return x->a == y->a && x->b == y->b;
 }
 
-static bool places_grow(struct places *places)
+/* Finds or makes the place of a key. Returns NULL without memory. */
+static struct place *place_of(struct exits_sink *sink, struct rs_map *map, uint64_t a, uint64_t b)
 {
-	size_t size = places->at ? (places->mask + 1) * 2 : PLACES_FIRST;
-	struct places more = { calloc(size, sizeof(*more.at)), size - 1, places->used };
+	const struct place key = { .a = a, .b = b };
+	uint64_t hash = rs_hash_pair(a, b);
+	struct place *place = rs_map_find(map, hash, same_place, &key);
 
-	if (!more.at)
-		return false;
-	for (size_t i = 0; places->at && i <= places->mask; i++) {
-		const struct place *from = &places->at[i];
-
-		if (from->value)
-			*place_find(&more, from->a, from->b) = *from;
+	if (place)
+		return place;
+	if (rs_map_reserve(map))
+		place = rs_arena_alloc(&sink->arena, sizeof(*place));
+	if (place) {
+		*place = key;
+		rs_map_add(map, hash, place);
 	}
-	free(places->at);
-	*places = more;
-	return true;
-}
-
-/* The place of a key. It is free if value is NULL; a caller that sets value then counts it as used.
- * Returns NULL without memory. */
-static struct place *place_of(struct places *places, uint64_t a, uint64_t b)
-{
-	struct place *place;
-
-	if ((!places->at || places->used * 4 >= (places->mask + 1) * 3) && !places_grow(places))
-		return NULL;
-	place = place_find(places, a, b);
-	place->a = a;
-	place->b = b;
 	return place;
 }
 
 static bool list_add(struct list *list, void *value)
 {
-	if (list->n == list->room) {
-		size_t room = list->room ? list->room * 2 : 64;
-		void **more = reallocarray(list->at, room, sizeof(*more));
-
-		if (!more)
-			return false;
-		list->at = more;
-		list->room = room;
-	}
+	if (!RS_VECTOR_RESERVE(list->at, list->room, list->n + 1))
+		return false;
 	list->at[list->n++] = value;
 	return true;
 }
@@ -106,7 +77,7 @@ struct place *exits_thread_place(struct exits_sink *sink, enum exits_by by, int 
 {
 	uint64_t both = (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid;
 
-	return place_of(&sink->by_tid, both, by);
+	return place_of(sink, &sink->by_tid, both, by);
 }
 
 const char *exits_name(struct exits_sink *sink, const char *name)
@@ -119,8 +90,9 @@ const char *exits_name(struct exits_sink *sink, const char *name)
 struct rs_error *exits_cell(struct exits_sink *sink, struct thread *thread, uint32_t isa,
 			    uint32_t nested, uint32_t code, struct cell **out)
 {
-	struct place *place = place_of(&sink->by_reason, (uint64_t)thread->number << 32 | code,
-				       (uint64_t)isa << 1 | (nested != 0));
+	struct place *place =
+		place_of(sink, &sink->by_reason, (uint64_t)thread->number << 32 | code,
+			 (uint64_t)isa << 1 | (nested != 0));
 	struct rs_error *err;
 	void *made;
 
@@ -132,7 +104,6 @@ struct rs_error *exits_cell(struct exits_sink *sink, struct thread *thread, uint
 		if (err || !made)
 			return err;
 		place->value = made;
-		sink->by_reason.used++;
 		*(struct cell *)made = (struct cell){
 			.thread = thread, .isa = isa, .code = code, .nested = nested != 0
 		};
@@ -144,7 +115,8 @@ struct rs_error *exits_cell(struct exits_sink *sink, struct thread *thread, uint
 struct rs_error *exits_cause(struct exits_sink *sink, struct thread *thread, uint32_t kind,
 			     uint64_t key, struct cause **out)
 {
-	struct place *place = place_of(&sink->by_cause, (uint64_t)thread->number << 32 | kind, key);
+	struct place *place =
+		place_of(sink, &sink->by_cause, (uint64_t)thread->number << 32 | kind, key);
 	struct rs_error *err;
 	void *made;
 
@@ -156,7 +128,6 @@ struct rs_error *exits_cause(struct exits_sink *sink, struct thread *thread, uin
 		if (err || !made)
 			return err;
 		place->value = made;
-		sink->by_cause.used++;
 		*(struct cause *)made =
 			(struct cause){ .thread = thread, .kind = kind, .key = key };
 	}

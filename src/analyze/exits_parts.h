@@ -13,6 +13,7 @@
 
 #include "analyze/exits.h"
 #include "base/arena.h"
+#include "base/map.h"
 #include "kvm/aggregates.h"
 
 /* What a hostile trace can make us keep; more is dropped and counted. */
@@ -72,15 +73,10 @@ struct cause {
 	} recent, total;
 };
 
-/* A hash table of pointers, open addressing. */
+/* What a map holds: a key of two numbers, and what was found or made for it. */
 struct place {
 	uint64_t a, b;
-	void *value; /* NULL: free */
-};
-
-struct places {
-	struct place *at;
-	size_t mask, used;
+	void *value; /* NULL until its maker sets it */
 };
 
 struct list {
@@ -103,9 +99,9 @@ struct exits_sink {
 	struct rs_sink sink;
 	struct rs_exits_options options;
 	struct rs_query query;
-	struct rs_arena arena; /* of threads, cells, causes, hists, names */
-	struct places by_tid, by_reason, by_cause;
-	struct list threads, cells, causes; /* in the order they came */
+	struct rs_arena arena;			   /* of threads, cells, causes, hists, names */
+	struct rs_map by_tid, by_reason, by_cause; /* of struct place */
+	struct list threads, cells, causes;	   /* in the order they came */
 	bool has_partials;
 	/* Of the events. */
 	bool is_begun, is_open;
@@ -149,8 +145,7 @@ struct rs_error *exits_cell(struct exits_sink *sink, struct thread *thread, uint
 struct rs_error *exits_cause(struct exits_sink *sink, struct thread *thread, uint32_t kind,
 			     uint64_t key, struct cause **out);
 
-/* The place of a thread, or NULL without memory. Whoever fills one that was empty counts it as
- * used. */
+/* Returns the place of a thread, or NULL without memory. */
 enum exits_by {
 	EXITS_BY_EVENTS,   /* pid 0, tid */
 	EXITS_BY_PARTIALS, /* pid, tid */

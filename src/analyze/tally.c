@@ -7,28 +7,46 @@
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-static uint32_t bucket(uint64_t a, uint64_t b)
-{
-	uint64_t both = (a ^ b << 29 ^ b >> 35) * UINT64_C(0x9e3779b97f4a7c15); /* spreads */
-
-	return (uint32_t)(both >> 40) % TALLY_BUCKETS;
-}
-
 static bool same(struct tally_who x, struct tally_who y)
 {
 	return x.a == y.a && x.b == y.b;
 }
 
-/* Zeroed memory; NULL above the limit, or without memory. */
-static void *made(struct tally_sink *s, uint32_t *n, uint32_t limit, size_t bytes)
+static bool same_cpu(const void *item, const void *key)
 {
-	void *at;
+	return same(((const struct tally_cpu *)item)->who, *(const struct tally_who *)key);
+}
+
+static bool same_vcpu(const void *item, const void *key)
+{
+	return same(((const struct tally_vcpu *)item)->who, *(const struct tally_who *)key);
+}
+
+static bool same_row(const void *item, const void *key)
+{
+	const struct tally_row *x = item, *y = key;
+
+	return x->owner == y->owner && x->row.cpu == y->row.cpu && x->row.kind == y->row.kind &&
+	       x->row.sub == y->row.sub && x->row.key == y->row.key;
+}
+
+static uint64_t hash_of(struct tally_who who)
+{
+	return rs_hash_pair(who.a, who.b);
+}
+
+/* Returns zeroed memory for one more item of a map; NULL above the limit, or without memory. */
+static void *made(struct tally_sink *s, struct rs_map *map, uint32_t *n, uint32_t limit,
+		  size_t bytes)
+{
+	void *at = NULL;
 
 	if (*n == limit) {
 		s->refused++;
 		return NULL;
 	}
-	at = rs_arena_alloc(&s->arena, bytes);
+	if (rs_map_reserve(map))
+		at = rs_arena_alloc(&s->arena, bytes);
 	s->no_memory |= !at;
 	*n += at != NULL;
 	return at;
@@ -36,83 +54,71 @@ static void *made(struct tally_sink *s, uint32_t *n, uint32_t limit, size_t byte
 
 struct tally_cpu *tally_cpu(struct tally_sink *s, struct tally_who who, int cpu)
 {
-	struct tally_cpu **at = &s->cpus[bucket(who.a, who.b)], *c;
+	struct tally_cpu *c = rs_map_find(&s->cpus, hash_of(who), same_cpu, &who);
 
-	for (c = *at; c; c = c->next) {
-		if (same(c->who, who))
-			return c;
+	if (!c) {
+		c = made(s, &s->cpus, &s->n_cpus, TALLY_CPUS_MAX, sizeof(*c));
+		if (!c)
+			return NULL;
+		*c = (struct tally_cpu){ .all = s->all_cpus,
+					 .who = who,
+					 .cpu = cpu,
+					 .since = s->first,
+					 .last = s->first,
+					 .use = RS_TALLY_UNKNOWN };
+		rs_map_add(&s->cpus, hash_of(who), c);
+		s->all_cpus = c;
 	}
-	c = made(s, &s->n_cpus, TALLY_CPUS_MAX, sizeof(*c));
-	if (!c)
-		return NULL;
-	*c = (struct tally_cpu){ .next = *at,
-				 .all = s->all_cpus,
-				 .who = who,
-				 .cpu = cpu,
-				 .since = s->first,
-				 .last = s->first,
-				 .use = RS_TALLY_UNKNOWN };
-	*at = s->all_cpus = c;
 	return c;
 }
 
 struct tally_vcpu *tally_vcpu(struct tally_sink *s, struct tally_who who, uint64_t now)
 {
-	struct tally_vcpu **at = &s->vcpus[bucket(who.a, who.b)], *v;
+	struct tally_vcpu *v = rs_map_find(&s->vcpus, hash_of(who), same_vcpu, &who);
 
-	for (v = *at; v; v = v->next) {
-		if (same(v->who, who))
-			return v;
+	if (!v) {
+		v = made(s, &s->vcpus, &s->n_vcpus, TALLY_VCPUS_MAX, sizeof(*v));
+		if (!v)
+			return NULL;
+		*v = (struct tally_vcpu){
+			.all = s->all_vcpus, .who = who, .vcpu = RS_UNKNOWN, .exit_cpu = RS_UNKNOWN
+		};
+		rs_vcpu_begin(&v->time, now);
+		rs_map_add(&s->vcpus, hash_of(who), v);
+		s->all_vcpus = v;
 	}
-	v = made(s, &s->n_vcpus, TALLY_VCPUS_MAX, sizeof(*v));
-	if (!v)
-		return NULL;
-	*v = (struct tally_vcpu){ .next = *at,
-				  .all = s->all_vcpus,
-				  .who = who,
-				  .vcpu = RS_UNKNOWN,
-				  .exit_cpu = RS_UNKNOWN };
-	rs_vcpu_begin(&v->time, now);
-	*at = s->all_vcpus = v;
 	return v;
 }
 
 void tally_vcpu_know(struct tally_sink *s, struct tally_vcpu *v, struct tally_who who)
 {
-	struct tally_vcpu **at = &s->vcpus[bucket(v->who.a, v->who.b)], *other;
-
-	for (other = s->vcpus[bucket(who.a, who.b)]; other; other = other->next) {
-		if (same(other->who, who))
-			return;
-	}
-	while (*at != v)
-		at = &(*at)->next;
-	*at = v->next;
+	if (rs_map_find(&s->vcpus, hash_of(who), same_vcpu, &who))
+		return;
+	rs_map_remove(&s->vcpus, hash_of(v->who), v);
 	v->who = who;
-	at = &s->vcpus[bucket(who.a, who.b)];
-	v->next = *at;
-	*at = v;
+	rs_map_add(&s->vcpus, hash_of(who), v);
 }
 
 struct tally_row *tally_row(struct tally_sink *s, enum rs_tally_kind kind, int cpu,
 			    const struct tally_vcpu *owner, uint32_t sub, uint64_t key)
 {
-	uint64_t a = (uint64_t)(uintptr_t)owner ^ (uint64_t)(uint32_t)cpu << 16 ^ (uint64_t)kind;
-	struct tally_row **at = &s->rows[bucket(a, key ^ (uint64_t)sub << 33)], *r;
+	const struct tally_row wanted = {
+		.owner = owner, .row = { .kind = kind, .cpu = cpu, .sub = sub, .key = key }
+	};
+	uint64_t hash =
+		rs_hash_pair(rs_hash_pair((uintptr_t)owner, key),
+			     (uint64_t)(uint32_t)cpu << 32 ^ (uint64_t)sub << 8 ^ (uint64_t)kind);
+	struct tally_row *r = rs_map_find(&s->rows, hash, same_row, &wanted);
 
-	for (r = *at; r; r = r->next) {
-		if (r->owner == owner && r->row.cpu == cpu && r->row.kind == kind &&
-		    r->row.sub == sub && r->row.key == key)
-			return r;
+	if (!r) {
+		r = made(s, &s->rows, &s->n_rows, TALLY_ROWS_MAX, sizeof(*r));
+		if (!r)
+			return NULL;
+		*r = wanted;
+		rs_map_add(&s->rows, hash, r);
+		r->all = s->all_rows;
+		s->all_rows = r;
 	}
-	r = made(s, &s->n_rows, TALLY_ROWS_MAX, sizeof(*r));
-	if (!r)
-		return NULL;
-	*r = (struct tally_row){ .next = *at,
-				 .all = s->all_rows,
-				 .owner = owner,
-				 .row = { .kind = kind, .cpu = cpu, .sub = sub, .key = key } };
-	*at = s->all_rows = r;
 	return r;
 }
 
@@ -292,6 +298,9 @@ void rs_tally_sink_destroy(struct rs_sink *sink)
 
 	if (!s)
 		return;
+	rs_map_deinit(&s->cpus);
+	rs_map_deinit(&s->vcpus);
+	rs_map_deinit(&s->rows);
 	rs_arena_deinit(&s->arena);
 	free(s->taken);
 	free(s->taken_hists);

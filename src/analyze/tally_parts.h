@@ -11,12 +11,12 @@
 
 #include "analyze/tally.h"
 #include "base/arena.h"
+#include "base/map.h"
 #include "kvm/vcpu_time.h"
 
 #define TALLY_ROWS_MAX	65536u
 #define TALLY_VCPUS_MAX 65536u
 #define TALLY_CPUS_MAX	8192u
-#define TALLY_BUCKETS	4096u
 
 /* From what a CPU or vCPU is known by: streams, numbers. */
 struct tally_who {
@@ -26,7 +26,6 @@ struct tally_who {
 struct tally_vcpu;
 
 struct tally_cpu {
-	struct tally_cpu *next; /* of its bucket */
 	struct tally_cpu *all;
 	struct tally_who who;
 	int cpu;	/* RS_UNKNOWN */
@@ -40,7 +39,6 @@ struct tally_cpu {
 };
 
 struct tally_vcpu {
-	struct tally_vcpu *next;
 	struct tally_vcpu *all;
 	struct tally_who who;
 	const char *vm; /* NULL: not known (yet) */
@@ -57,7 +55,7 @@ struct tally_vcpu {
 };
 
 struct tally_row {
-	struct tally_row *next, *all;
+	struct tally_row *all;
 	const struct tally_vcpu *owner; /* NULL: none */
 	struct rs_tally_row row;
 	struct rs_hist *hist;
@@ -75,10 +73,11 @@ struct tally_known {
 
 struct tally_sink {
 	struct rs_sink sink;
-	struct rs_arena arena; /* of all below */
-	struct tally_cpu *cpus[TALLY_BUCKETS], *all_cpus;
-	struct tally_vcpu *vcpus[TALLY_BUCKETS], *all_vcpus;
-	struct tally_row *rows[TALLY_BUCKETS], *all_rows;
+	struct rs_arena arena;		 /* of all below */
+	struct rs_map cpus, vcpus, rows; /* by what each is known by */
+	struct tally_cpu *all_cpus;
+	struct tally_vcpu *all_vcpus;
+	struct tally_row *all_rows;
 	uint32_t n_cpus, n_vcpus, n_rows, n_unnamed;
 	bool any;
 	struct rs_clock clock; /* of the first event: what ticks are; a copy */

@@ -10,41 +10,48 @@
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-static uint32_t mix(uint64_t value)
+static bool same_row(const void *item, const void *key)
 {
-	value *= UINT64_C(0x9e3779b97f4a7c15); /* 2^64 by the golden ratio: spreads */
-	return (uint32_t)(value >> 40);
+	const struct rs_xen_row *x = &((const struct xen_row *)item)->row, *y = key;
+
+	return x->key == y->key && x->dom == y->dom && x->vcpu == y->vcpu && x->kind == y->kind &&
+	       x->sub == y->sub;
+}
+
+static bool same_vcpu(const void *item, const void *key)
+{
+	const struct xen_vcpu *v = item;
+	const int *numbers = key;
+
+	return v->dom == numbers[0] && v->vcpu == numbers[1];
 }
 
 struct xen_row *xen_row(struct xen_sink *x, enum rs_xen_kind kind, int dom, int vcpu, uint32_t sub,
 			uint64_t key)
 {
-	uint64_t who = (uint64_t)(uint32_t)dom << 32 ^ (uint64_t)(uint32_t)vcpu << 12 ^
-		       (uint64_t)sub << 4 ^ (uint64_t)kind;
-	struct xen_row **bucket = &x->rows[(mix(who) ^ mix(key)) % XEN_ROW_BUCKETS];
-	struct xen_row *row;
+	const struct rs_xen_row wanted = {
+		.kind = kind, .dom = dom, .vcpu = vcpu, .sub = sub, .key = key
+	};
+	uint64_t hash =
+		rs_hash_pair((uint64_t)(uint32_t)dom << 32 ^ (uint64_t)(uint32_t)vcpu << 12 ^
+				     (uint64_t)sub << 4 ^ (uint64_t)kind,
+			     key);
+	struct xen_row *row = rs_map_find(&x->rows, hash, same_row, &wanted);
 
-	for (row = *bucket; row; row = row->next) {
-		const struct rs_xen_row *r = &row->row;
-
-		if (r->key == key && r->dom == dom && r->vcpu == vcpu && r->kind == kind &&
-		    r->sub == sub)
-			return row;
-	}
+	if (row)
+		return row;
 	if (x->n_rows == XEN_ROWS_MAX) {
 		x->refused++;
 		return NULL;
 	}
-	row = calloc(1, sizeof(*row));
+	if (rs_map_reserve(&x->rows))
+		row = calloc(1, sizeof(*row));
 	if (!row) {
 		x->no_memory = true;
 		return NULL;
 	}
-	row->row = (struct rs_xen_row){
-		.kind = kind, .dom = dom, .vcpu = vcpu, .sub = sub, .key = key
-	};
-	row->next = *bucket;
-	*bucket = row;
+	row->row = wanted;
+	rs_map_add(&x->rows, hash, row);
 	row->all = x->all_rows;
 	x->all_rows = row;
 	x->n_rows++;
@@ -99,20 +106,20 @@ static struct xen_domain *domain_of(struct xen_sink *x, int dom)
 
 struct xen_vcpu *xen_vcpu_find(struct xen_sink *x, int dom, int vcpu)
 {
-	uint32_t at = mix((uint64_t)(uint32_t)dom << 16 ^ (uint32_t)vcpu) % XEN_VCPU_BUCKETS;
-	struct xen_vcpu *v;
+	const int numbers[2] = { dom, vcpu };
+	uint64_t hash = rs_hash_pair((uint32_t)dom, (uint32_t)vcpu);
+	struct xen_vcpu *v = rs_map_find(&x->vcpus, hash, same_vcpu, numbers);
 
-	for (v = x->vcpus[at]; v; v = v->next) {
-		if (v->dom == dom && v->vcpu == vcpu) {
-			*xen_vcpu_recent(x, dom, vcpu) = v;
-			return v;
-		}
+	if (v) {
+		*xen_vcpu_recent(x, dom, vcpu) = v;
+		return v;
 	}
 	if (x->n_vcpus == XEN_VCPUS_MAX) {
 		x->refused++;
 		return NULL;
 	}
-	v = calloc(1, sizeof(*v));
+	if (rs_map_reserve(&x->vcpus))
+		v = calloc(1, sizeof(*v));
 	if (v)
 		v->domain = domain_of(x, dom);
 	if (!v || !v->domain) {
@@ -125,8 +132,7 @@ struct xen_vcpu *xen_vcpu_find(struct xen_sink *x, int dom, int vcpu)
 	v->pcpu = RS_UNKNOWN;
 	v->state = RS_XEN_LOST;
 	v->since_ns = x->from_ns;
-	v->next = x->vcpus[at];
-	x->vcpus[at] = v;
+	rs_map_add(&x->vcpus, hash, v);
 	v->all = x->all_vcpus;
 	x->all_vcpus = v;
 	v->sibling = v->domain->vcpus;
@@ -428,6 +434,8 @@ void rs_xen_sink_destroy(struct rs_sink *sink)
 		next = d->all;
 		free(d);
 	}
+	rs_map_deinit(&x->rows);
+	rs_map_deinit(&x->vcpus);
 	for (uint32_t i = 0; i < x->pcpus_end; i++)
 		free(x->pcpus[i]);
 	free(x->taken);

@@ -4,6 +4,7 @@
 #define RS_ANALYZE_XEN_PARTS_H
 
 #include "analyze/xen.h"
+#include "base/map.h"
 #include "xen/layout.h"
 
 #include <string.h>
@@ -16,7 +17,6 @@
 
 struct xen_row {
 	struct rs_xen_row row;
-	struct xen_row *next;	/* of its bucket */
 	struct xen_row *all;	/* of those that there are */
 	struct rs_hist *counts; /* row.hist */
 };
@@ -43,8 +43,7 @@ struct xen_injected {
 struct xen_vcpu {
 	int dom, vcpu;
 	struct xen_domain *domain;
-	struct xen_vcpu *next; /* of its bucket */
-	struct xen_vcpu *all;  /* of those that there are */
+	struct xen_vcpu *all; /* of those that there are */
 	struct xen_vcpu *sibling;
 	struct xen_row *states[RS_XEN_STATES_COUNT];
 	bool seen; /* in the scheduler's records */
@@ -90,8 +89,6 @@ struct xen_pcpu {
 	int64_t cstate_ns;
 };
 
-#define XEN_ROW_BUCKETS	 16384u
-#define XEN_VCPU_BUCKETS 1024u
 #define XEN_VCPUS_RECENT 64u
 
 struct xen_sink {
@@ -99,8 +96,9 @@ struct xen_sink {
 	uint32_t kinds;
 	bool any;
 	int64_t from_ns, to_ns;
-	struct xen_row *rows[XEN_ROW_BUCKETS], *all_rows;
-	struct xen_vcpu *vcpus[XEN_VCPU_BUCKETS], *all_vcpus;
+	struct rs_map rows, vcpus;
+	struct xen_row *all_rows;
+	struct xen_vcpu *all_vcpus;
 	struct xen_vcpu *recent[XEN_VCPUS_RECENT]; /* of those; NULL: none yet */
 	struct xen_domain *domains;
 	struct xen_pcpu *pcpus[XEN_PCPUS_MAX];

@@ -2,7 +2,8 @@
 /* Assigns the events of a shared stream to the streams of their threads. */
 #include "source/threads.h"
 
-#include <search.h>
+#include "base/map.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,7 @@ struct unknown {
 
 struct rs_threads {
 	const struct rs_describe *describe;
-	void *unknown; /* a tree of them (tsearch), by class and tid */
-	uint32_t n_unknown;
+	struct rs_map unknown; /* by class and tid */
 };
 
 void rs_idle_init(struct rs_idle *idle, const struct rs_stream *file)
@@ -46,9 +46,14 @@ struct rs_error *rs_threads_create(const struct rs_describe *describe, struct rs
 
 void rs_threads_destroy(struct rs_threads *threads)
 {
+	struct unknown *unknown;
+	size_t at = 0;
+
 	if (!threads)
 		return;
-	tdestroy(threads->unknown, free);
+	while ((unknown = rs_map_next(&threads->unknown, &at)))
+		free(unknown);
+	rs_map_deinit(&threads->unknown);
 	free(threads);
 }
 
@@ -107,13 +112,11 @@ static bool is_of(const struct rs_threads_class *c, uint32_t at, int tid)
 	return at < c->n && c->entries[at]->thread.tid == tid;
 }
 
-static int by_class_and_tid(const void *a, const void *b)
+static bool same_class_and_tid(const void *item, const void *key)
 {
-	const struct unknown *x = a, *y = b;
+	const struct unknown *x = item, *y = key;
 
-	if (x->class != y->class)
-		return x->class->index < y->class->index ? -1 : 1;
-	return (x->stream.tid > y->stream.tid) - (x->stream.tid < y->stream.tid);
+	return x->class == y->class && x->stream.tid == y->stream.tid;
 }
 
 /* The stream of a tid that no line describes. NULL: no memory, or too many. */
@@ -122,29 +125,26 @@ static const struct rs_stream *unknown_stream(const struct rs_threads_class *c, 
 	struct rs_threads *threads = c->threads;
 	const struct rs_describe *describe = threads->describe;
 	struct unknown key = { .class = c->class, .stream = { .tid = tid } };
-	struct unknown *const *found = tfind(&key, &threads->unknown, by_class_and_tid);
-	struct unknown *made;
+	uint64_t hash = rs_hash_pair(c->class->index, (uint64_t)tid);
+	struct unknown *made = rs_map_find(&threads->unknown, hash, same_class_and_tid, &key);
 
-	if (found)
-		return &(*found)->stream;
-	made = threads->n_unknown < UNKNOWN_MAX ? malloc(sizeof(*made)) : NULL;
+	if (made)
+		return &made->stream;
+	if (threads->unknown.used < UNKNOWN_MAX && rs_map_reserve(&threads->unknown))
+		made = malloc(sizeof(*made));
 	if (!made)
 		return NULL;
 	*made = key;
 	made->stream = (struct rs_stream){
 		.index = describe->n_streams + describe->n_threads + describe->n_owners +
-			 threads->n_unknown,
+			 (uint32_t)threads->unknown.used,
 		.vcpu = RS_UNKNOWN,
 		.cpu = RS_UNKNOWN,
 		.tid = tid,
 		.schema = c->class->schema,
 		.clock = c->class->clock,
 	};
-	if (!tsearch(made, &threads->unknown, by_class_and_tid)) {
-		free(made);
-		return NULL;
-	}
-	threads->n_unknown++;
+	rs_map_add(&threads->unknown, hash, made);
 	return &made->stream;
 }
 

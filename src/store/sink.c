@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CPUS_MAX    65536 /* host CPUs with a stream of their own; above, one for all */
-#define SOURCES_MIN 64	  /* entries of the table of streams, a power of two */
+#include "base/map.h"
+
+#define CPUS_MAX 65536 /* host CPUs with a stream of their own; above, one for all */
 
 /* A stream of the new trace. */
 struct out {
@@ -43,8 +44,7 @@ struct store_sink {
 	struct class *classes;
 	struct rs_clock *clocks; /* as written: names are unique */
 	uint32_t n_clocks;
-	struct origin *origins; /* a hash table by stream, linear probing */
-	uint32_t origins_mask, n_origins;
+	struct rs_map origins; /* by stream */
 	struct out **outs;
 	uint32_t n_outs;
 	struct origin *last;
@@ -179,58 +179,34 @@ static struct rs_error *cpu_out(struct store_sink *s, struct class *class, int c
 	return NULL;
 }
 
-static uint32_t hash(const struct rs_stream *stream)
+static bool same_stream(const void *item, const void *key)
 {
-	return (uint32_t)((uintptr_t)stream * UINT64_C(0x9e3779b97f4a7c15) >> 32);
-}
-
-static struct origin *origin_at(struct origin *origins, uint32_t mask,
-				const struct rs_stream *stream)
-{
-	uint32_t i = hash(stream);
-
-	while (origins[i & mask].stream && origins[i & mask].stream != stream)
-		i++;
-	return &origins[i & mask];
-}
-
-static bool origins_grow(struct store_sink *s)
-{
-	uint32_t size = s->origins ? (s->origins_mask + 1) * 2 : SOURCES_MIN;
-	struct origin *more = calloc(size, sizeof(*more));
-
-	if (!more)
-		return false;
-	for (uint32_t i = 0; s->origins && i <= s->origins_mask; i++) {
-		if (s->origins[i].stream)
-			*origin_at(more, size - 1, s->origins[i].stream) = s->origins[i];
-	}
-	free(s->origins);
-	s->origins = more;
-	s->origins_mask = size - 1;
-	s->last = NULL;
-	return true;
+	return ((const struct origin *)item)->stream == key;
 }
 
 static struct rs_error *origin_find(struct store_sink *s, const struct rs_stream *stream,
 				    struct origin **result)
 {
+	uint64_t hash = rs_hash_pair((uintptr_t)stream, 0);
 	struct origin *origin;
+	struct class *class;
 	struct rs_error *err;
 
 	if (s->last && s->last->stream == stream) {
 		*result = s->last;
 		return NULL;
 	}
-	if ((!s->origins || s->n_origins * 2 > s->origins_mask) && !origins_grow(s))
-		return rs_error_no_memory();
-	origin = origin_at(s->origins, s->origins_mask, stream);
-	if (!origin->stream) {
-		err = class_of(s, stream, &origin->class);
+	origin = rs_map_find(&s->origins, hash, same_stream, stream);
+	if (!origin) {
+		err = class_of(s, stream, &class);
 		if (err)
 			return err;
+		origin = rs_map_reserve(&s->origins) ? calloc(1, sizeof(*origin)) : NULL;
+		if (!origin)
+			return rs_error_no_memory();
 		origin->stream = stream;
-		s->n_origins++;
+		origin->class = class;
+		rs_map_add(&s->origins, hash, origin);
 	}
 	*result = s->last = origin;
 	return NULL;
@@ -449,6 +425,8 @@ static const struct rs_sink_ops ops = { .name = "store", .events = store_events 
 static void sink_free(struct store_sink *s)
 {
 	struct class *class, *next;
+	struct origin *origin;
+	size_t at = 0;
 
 	for (class = s->classes; class; class = next) {
 		next = class->next;
@@ -458,7 +436,9 @@ static void sink_free(struct store_sink *s)
 	for (uint32_t i = 0; i < s->n_outs; i++)
 		free(s->outs[i]);
 	free(s->outs);
-	free(s->origins);
+	while ((origin = rs_map_next(&s->origins, &at)))
+		free(origin);
+	rs_map_deinit(&s->origins);
 	free(s->clocks);
 	free(s);
 }

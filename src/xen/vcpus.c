@@ -2,7 +2,6 @@
 /* The vCPUs that a Xen trace mentions, each with its stream. */
 #include "xen/vcpus.h"
 
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -37,16 +36,19 @@ void rs_xen_vcpus_init(struct rs_xen_vcpus *vcpus, const struct rs_schema *schem
 
 void rs_xen_vcpus_deinit(struct rs_xen_vcpus *vcpus)
 {
-	tdestroy(vcpus->tree, free);
+	struct rs_xen_vcpu *vcpu;
+	size_t at = 0;
+
+	while ((vcpu = rs_map_next(&vcpus->by_number, &at)))
+		free(vcpu);
+	rs_map_deinit(&vcpus->by_number);
 }
 
-static int by_number(const void *a, const void *b)
+static bool same_number(const void *item, const void *key)
 {
-	const struct rs_xen_vcpu *x = a, *y = b;
+	const struct rs_xen_vcpu *x = item, *y = key;
 
-	if (x->dom != y->dom)
-		return x->dom < y->dom ? -1 : 1;
-	return (x->vcpu > y->vcpu) - (x->vcpu < y->vcpu);
+	return x->dom == y->dom && x->vcpu == y->vcpu;
 }
 
 static void name_it(const struct rs_xen_vcpus *vcpus, struct rs_xen_vcpu *vcpu, uint32_t dom)
@@ -65,26 +67,24 @@ struct rs_xen_vcpu *rs_xen_vcpus_look(struct rs_xen_vcpus *vcpus, uint32_t dom, 
 {
 	struct rs_xen_vcpu **recent = &vcpus->recent[(dom << 2 ^ vcpu) % RS_XEN_VCPUS_RECENT];
 	struct rs_xen_vcpu key = { .dom = (int)dom, .vcpu = (int)vcpu };
-	struct rs_xen_vcpu *const *found, *made;
+	struct rs_xen_vcpu *found, *made;
+	uint64_t hash = rs_hash_pair(dom, vcpu);
 
 	if (dom > NUMBER_MAX || vcpu > NUMBER_MAX)
 		return &vcpus->unknown;
-	found = tfind(&key, &vcpus->tree, by_number);
+	found = rs_map_find(&vcpus->by_number, hash, same_number, &key);
 	if (found)
-		return *recent = (struct rs_xen_vcpu *)*found;
-	made = vcpus->n < VCPUS_MAX ? malloc(sizeof(*made)) : NULL;
+		return *recent = found;
+	made = vcpus->by_number.used < VCPUS_MAX && rs_map_reserve(&vcpus->by_number)
+		       ? malloc(sizeof(*made))
+		       : NULL;
 	if (!made) {
 		vcpus->refused++;
 		return &vcpus->unknown;
 	}
 	*made = key;
 	name_it(vcpus, made, dom);
-	fill(vcpus, made, 2 + vcpus->n);
-	if (!tsearch(made, &vcpus->tree, by_number)) {
-		free(made);
-		vcpus->refused++;
-		return &vcpus->unknown;
-	}
-	vcpus->n++;
+	fill(vcpus, made, 2 + (uint32_t)vcpus->by_number.used);
+	rs_map_add(&vcpus->by_number, hash, made);
 	return *recent = made;
 }

@@ -3,6 +3,7 @@
 #ifndef RS_XEN_VCPUS_H
 #define RS_XEN_VCPUS_H
 
+#include "base/map.h"
 #include "xen/layout.h"
 
 #define RS_XEN_VM_MAX 64 /* bytes of a domain's name; a longer one is cut */
@@ -26,9 +27,8 @@ struct rs_xen_vcpus {
 	/* A domain's name, or NULL: then it is called by its number. Called once for each vCPU. */
 	const char *(*name)(void *ctx, uint32_t dom);
 	void *name_ctx;
-	void *tree;					 /* by domain and vcpu */
+	struct rs_map by_number;			 /* by domain and vcpu */
 	struct rs_xen_vcpu *recent[RS_XEN_VCPUS_RECENT]; /* of those; NULL: none yet */
-	uint32_t n;
 	uint64_t refused; /* records of vCPUs that got no stream: there were too many */
 	struct rs_xen_vcpu unknown, lost;
 };
