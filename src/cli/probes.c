@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "import/open.h"
+#include "base/vector.h"
 #include <ringside/reader.h>
 
 /* The schemas of traces, each once. */
@@ -88,15 +89,8 @@ struct rs_error *rs_cli_probes_of_catalogue(rs_cli_probe_fn *each, void *context
 
 static struct rs_error *add_schema(struct schemas *schemas, const struct rs_stream *stream)
 {
-	if (schemas->n == schemas->room) {
-		uint32_t room = schemas->room ? 2 * schemas->room : 16;
-		void *more = realloc(schemas->at, room * sizeof(*schemas->at));
-
-		if (!more)
-			return rs_error_no_memory();
-		schemas->at = more;
-		schemas->room = room;
-	}
+	if (!RS_VECTOR_RESERVE(schemas->at, schemas->room, schemas->n + 1))
+		return rs_error_no_memory();
 	rs_input_schema(stream, schemas->at, &schemas->n);
 	return NULL;
 }

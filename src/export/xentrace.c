@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "xen/layout.h"
+#include "base/vector.h"
 
 #define CPUS_MAX    4096u	 /* the most that Xen can be built for */
 #define ROUND_BYTES (256u << 10) /* of records, in a round that is made here */
@@ -79,15 +80,8 @@ static void window_free(struct window *window)
 
 static bool window_put(struct window *window, const void *bytes, uint32_t n)
 {
-	if (window->room - window->have < n) {
-		uint32_t room = window->room ? window->room * 2 : 4096;
-		uint8_t *more = realloc(window->bytes, room);
-
-		if (!more)
-			return false;
-		window->bytes = more;
-		window->room = room;
-	}
+	if (!RS_VECTOR_RESERVE(window->bytes, window->room, (size_t)window->have + n))
+		return false;
 	memcpy(window->bytes + window->have, bytes, n);
 	window->have += n;
 	return true;

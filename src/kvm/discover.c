@@ -15,6 +15,7 @@
  * Processes and threads come and go meanwhile: what is gone when it is looked at, is left out.
  */
 #include "kvm/proc.h"
+#include "base/vector.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -36,16 +37,15 @@ struct list {
 
 static bool list_room(struct list *list, size_t item_bytes)
 {
-	uint32_t room = list->room ? list->room * 2 : 64;
-	void *items;
+	size_t room = list->room;
+	void *items = list->n < room
+			      ? list->items
+			      : rs_vector_reserve(list->items, &room, list->n + 1, item_bytes);
 
-	if (list->n < list->room)
-		return true;
-	items = reallocarray(list->items, room, item_bytes);
 	if (!items)
 		return false;
 	list->items = items;
-	list->room = room;
+	list->room = (uint32_t)room;
 	return true;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "base/now.h"
 #include "kvm/session.h"
+#include "base/vector.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,21 +121,6 @@ static void cell_read(const struct rs_kvm_cell *cell, struct rs_kvm_cell *copy)
 	copy->count = __atomic_load_n(&cell->count, __ATOMIC_RELAXED);
 }
 
-static struct rs_error *grow(void **rows, uint32_t *max, uint32_t n, size_t bytes)
-{
-	uint32_t more = *max ? *max * 2 : 1024;
-	void *bigger;
-
-	if (n < *max)
-		return NULL;
-	bigger = realloc(*rows, more * bytes);
-	if (!bigger)
-		return rs_error_no_memory();
-	*rows = bigger;
-	*max = more;
-	return NULL;
-}
-
 static void exit_fill(const struct rs_kvm_session *s, uint32_t at, uint32_t epoch,
 		      const struct rs_kvm_cell *cell, struct rs_kvm_exit *row)
 {
@@ -173,11 +159,10 @@ static uint64_t what_at(uint32_t isa, uint32_t place)
 
 static struct rs_error *exit_add(struct rs_kvm_session *s, uint32_t *n, struct rs_kvm_exit **row)
 {
-	struct rs_error *err = grow((void **)&s->exits, &s->n_exits_max, *n, sizeof(*s->exits));
-
-	if (!err)
-		*row = &s->exits[(*n)++];
-	return err;
+	if (!RS_VECTOR_RESERVE(s->exits, s->n_exits_max, *n + 1))
+		return rs_error_no_memory();
+	*row = &s->exits[(*n)++];
+	return NULL;
 }
 
 static struct rs_error *counts_read(struct rs_kvm_session *s, uint32_t *n)
@@ -255,7 +240,6 @@ static void cause_read(const struct rs_kvm_cause_row *row, struct rs_kvm_cause_r
 static struct rs_error *causes_read(struct rs_kvm_session *s, uint32_t *n)
 {
 	struct rs_kvm_cause_row copy;
-	struct rs_error *err;
 
 	*n = 0;
 	for (uint32_t at = RS_KVM_BLOCK; s->config.causes && at < s->causes.n; at++) {
@@ -269,9 +253,8 @@ static struct rs_error *causes_read(struct rs_kvm_session *s, uint32_t *n)
 		cause_read(row, &copy);
 		if (!copy.count || copy.slot > s->threads_max || !s->known_of[copy.slot])
 			continue;
-		err = grow((void **)&s->cause_rows, &s->n_causes_max, *n, sizeof(*s->cause_rows));
-		if (err)
-			return err;
+		if (!RS_VECTOR_RESERVE(s->cause_rows, s->n_causes_max, *n + 1))
+			return rs_error_no_memory();
 		s->cause_rows[(*n)++] = (struct rs_kvm_cause){
 			.thread = s->known_of[copy.slot] - 1,
 			.kind = copy.kind,

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/vector.h"
+
 #define KEY_WORDS (RS_FILTER_KEY_HEAD + RS_FILTER_KEYS)
 
 #define LOOKS	1000	/* at a program that is at work, until it is taken for dead */
@@ -92,16 +94,9 @@ static struct rs_error *keys_below(int map, uint64_t epoch, uint32_t room, struc
 		first = false;
 		if (at.words[1] >= epoch)
 			continue;
-		if (*n == have) {
-			struct key *more =
-				reallocarray(keys, have ? 2 * (size_t)have : 64, sizeof(*keys));
-
-			if (!more) {
-				free(keys);
-				return rs_error_no_memory();
-			}
-			keys = more;
-			have = have ? 2 * have : 64;
+		if (!RS_VECTOR_RESERVE(keys, have, *n + 1)) {
+			free(keys);
+			return rs_error_no_memory();
 		}
 		keys[(*n)++] = at;
 	}

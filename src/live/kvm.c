@@ -10,6 +10,7 @@
 #include "event/filter.h"
 #include "live/kvm_rows.h"
 #include "source/ring.h"
+#include "base/vector.h"
 
 #define CLOCK_HZ UINT64_C(1000000000)
 
@@ -74,20 +75,10 @@ static int by_tid(const void *a, const void *b)
 
 static bool threads_room(struct kvm_source *k, uint32_t n)
 {
-	struct thread_stream **more;
+	uint32_t room = k->threads_room;
 
-	if (n <= k->threads_room)
-		return true;
-	more = reallocarray(k->threads, 2 * (size_t)n, sizeof(struct thread_stream *));
-	if (!more)
-		return false;
-	k->threads = more;
-	more = reallocarray(k->by_tid, 2 * (size_t)n, sizeof(struct thread_stream *));
-	if (!more)
-		return false;
-	k->by_tid = more;
-	k->threads_room = 2 * n;
-	return true;
+	return RS_VECTOR_RESERVE(k->threads, room, n) &&
+	       RS_VECTOR_RESERVE(k->by_tid, k->threads_room, n);
 }
 
 /* Streams of new threads; a vCPU's number may have become known. */
@@ -219,14 +210,8 @@ static struct rs_error *views_take(struct kvm_source *k, const struct rs_batch *
 {
 	struct rs_error *err = NULL;
 
-	if (from->n > k->views_room) {
-		struct rs_view *more = reallocarray(k->views, from->n, sizeof(*more));
-
-		if (!more)
-			return rs_error_no_memory();
-		k->views = more;
-		k->views_room = from->n;
-	}
+	if (!RS_VECTOR_RESERVE(k->views, k->views_room, from->n))
+		return rs_error_no_memory();
 	*n = 0;
 	for (size_t i = 0; !err && i < from->n; i++) {
 		struct rs_view *view = &k->views[*n];

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kvm/wire.h"
+#include "base/vector.h"
 
 struct rs_kvm_recording {
 	struct rs_kvm_session *session;
@@ -53,15 +54,8 @@ static struct rs_error *tell_lines(struct rs_kvm_recording *r,
 {
 	struct rs_error *err = NULL;
 
-	if (snapshot->n_threads > r->room) {
-		uint32_t room = snapshot->n_threads * 2;
-		int *told = realloc(r->told, room * sizeof(*told));
-
-		if (!told)
-			return rs_error_no_memory();
-		r->told = told;
-		r->room = room;
-	}
+	if (!RS_VECTOR_RESERVE(r->told, r->room, snapshot->n_threads))
+		return rs_error_no_memory();
 	for (uint32_t i = 0; !err && i < snapshot->n_threads; i++) {
 		if (i >= r->n_told || r->told[i] != snapshot->threads[i].vcpu)
 			err = tell_line(r, snapshot, i);

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/vector.h"
+
 #define FORMAT_MAX (256u << 10) /* bytes; the longest of Linux 6.18 has 40 thousand */
 #define PATH_ROOM  768
 
@@ -65,15 +67,8 @@ static struct rs_error *list_add(struct rs_tracefs_list *list, const char *syste
 {
 	struct rs_tracefs_event *event;
 
-	if (list->n == list->room) {
-		uint32_t room = list->room ? list->room * 2 : 64;
-		struct rs_tracefs_event *more = reallocarray(list->events, room, sizeof(*more));
-
-		if (!more)
-			return rs_error_no_memory();
-		list->events = more;
-		list->room = room;
-	}
+	if (!RS_VECTOR_RESERVE(list->events, list->room, list->n + 1))
+		return rs_error_no_memory();
 	event = &list->events[list->n];
 	event->system = rs_arena_text(&list->arena, system, strlen(system));
 	event->name = rs_arena_text(&list->arena, name, strlen(name));

@@ -10,6 +10,7 @@
 
 #include "source/ring.h"
 #include "source/threads.h"
+#include "base/vector.h"
 
 struct thread_stream {
 	struct rs_stream stream;
@@ -52,21 +53,10 @@ static int by_tid(const void *a, const void *b)
 
 static bool threads_room(struct tracepoint_source *t)
 {
-	uint32_t room = t->room ? t->room * 2 : 256;
-	struct thread_stream **more;
+	uint32_t room = t->room;
 
-	if (t->n_threads < t->room)
-		return true;
-	more = reallocarray(t->threads, room, sizeof(struct thread_stream *));
-	if (!more)
-		return false;
-	t->threads = more;
-	more = reallocarray(t->by_tid, room, sizeof(struct thread_stream *));
-	if (!more)
-		return false;
-	t->by_tid = more;
-	t->room = room;
-	return true;
+	return RS_VECTOR_RESERVE(t->threads, room, t->n_threads + 1) &&
+	       RS_VECTOR_RESERVE(t->by_tid, t->room, t->n_threads + 1);
 }
 
 /* Streams of threads that were seen since. */
@@ -164,14 +154,8 @@ static struct rs_error *tracepoint_next(struct rs_source *source, struct rs_batc
 		err = threads_see(t);
 	if (err || batch->kind != RS_NEXT_EVENTS)
 		return err;
-	if (batch->n > t->views_room) {
-		struct rs_view *more = reallocarray(t->views, batch->n, sizeof(*more));
-
-		if (!more)
-			return rs_error_no_memory();
-		t->views = more;
-		t->views_room = batch->n;
-	}
+	if (!RS_VECTOR_RESERVE(t->views, t->views_room, batch->n))
+		return rs_error_no_memory();
 	memcpy(t->views, batch->views, batch->n * sizeof(*t->views));
 	for (size_t i = 0; i < batch->n; i++)
 		stream_of(t, &t->views[i]);

@@ -13,6 +13,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/vector.h"
+
 #define COMMON_BYTES 8u	  /* of a record: its type, flags and thread */
 #define RECORD_MAX   512u /* bytes of one whose texts are read */
 #define SLOT_BYTES   (sizeof(int64_t) + RS_TRACEPOINT_TEXT_BYTES)
@@ -23,7 +25,7 @@ struct rs_tracepoint_reader {
 	int outputs; /* map: the CPU's perf event */
 	int scratch; /* map: the CPU's room for a record */
 	int *programs;
-	uint32_t n;
+	uint32_t n, room;
 };
 
 /* ---- formats ------------------------------------------------------------------------------ */
@@ -270,14 +272,12 @@ struct rs_error *rs_tracepoint_reader_attach(struct rs_tracepoint_reader *reader
 					     const struct tep_event *format,
 					     const struct rs_tracepoint_texts *texts, int fd)
 {
-	int *more = reallocarray(reader->programs, reader->n + 1, sizeof(*more));
 	char what[256];
 	struct code code;
 	int program;
 
-	if (!more)
+	if (!RS_VECTOR_RESERVE(reader->programs, reader->room, reader->n + 1))
 		return rs_error_no_memory();
-	reader->programs = more;
 	snprintf(what, sizeof(what), "%s:%s", format->system, format->name);
 	program_make(&code, reader, format->id, texts);
 	program = bpf_prog_load(BPF_PROG_TYPE_TRACEPOINT, "rs_texts", "Dual BSD/GPL", code.insns,

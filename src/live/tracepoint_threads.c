@@ -12,6 +12,7 @@
 
 #include "base/utf8.h"
 #include "kvm/proc.h"
+#include "base/vector.h"
 
 #define COMM_BYTES    16	 /* TASK_COMM_LEN, include/linux/sched.h */
 #define CHANGES_MAX   (1u << 20) /* that are kept at once */
@@ -372,25 +373,17 @@ static void changes_compact(struct rs_tracepoint_threads *t)
 
 static bool changes_room(struct rs_tracepoint_threads *t)
 {
-	uint32_t room = t->changes_room ? t->changes_room * 2 : 1024;
-	struct change *more;
-
 	if (t->n_changes < t->changes_room)
 		return true;
-	if (t->compacted_until == t->known_until && room > CHANGES_MAX)
+	if (t->compacted_until == t->known_until && t->changes_room * 2 > CHANGES_MAX)
 		return false;
 	t->compacted_until = t->known_until;
 	changes_compact(t);
 	if (t->n_changes < t->changes_room / 2)
 		return true;
-	if (room > CHANGES_MAX)
-		return t->n_changes < t->changes_room;
-	more = reallocarray(t->changes, room, sizeof(*more));
-	if (!more)
-		return t->n_changes < t->changes_room;
-	t->changes = more;
-	t->changes_room = room;
-	return true;
+	return (t->changes_room * 2 <= CHANGES_MAX &&
+		RS_VECTOR_RESERVE(t->changes, t->changes_room, t->changes_room + 1)) ||
+	       t->n_changes < t->changes_room;
 }
 
 /* Whether it is known what a scan found. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_FIRST 256u
+#include "base/vector.h"
 
 struct rs_log_merge_entry {
 	uint64_t seq;
@@ -51,21 +51,12 @@ void rs_log_merge_begin(struct rs_log_merge *m, uint64_t next)
 
 static struct rs_error *grow(struct rs_log_merge *m)
 {
-	uint32_t room = m->room ? m->room * 2 : ROOM_FIRST;
-	struct rs_log_merge_entry *entries = realloc(m->entries, room * sizeof(*entries));
-	uint32_t *heap, *spare;
+	uint32_t room = m->room, heap_room = room, spare_room = room;
 
-	if (!entries)
+	if (!RS_VECTOR_RESERVE(m->heap, heap_room, room + 1) ||
+	    !RS_VECTOR_RESERVE(m->spare, spare_room, room + 1) ||
+	    !RS_VECTOR_RESERVE(m->entries, room, room + 1))
 		return rs_error_no_memory();
-	m->entries = entries;
-	heap = realloc(m->heap, room * sizeof(*heap));
-	if (!heap)
-		return rs_error_no_memory();
-	m->heap = heap;
-	spare = realloc(m->spare, room * sizeof(*spare));
-	if (!spare)
-		return rs_error_no_memory();
-	m->spare = spare;
 	for (uint32_t i = room; i-- > m->room;)
 		m->spare[m->n_spare++] = i;
 	m->room = room;

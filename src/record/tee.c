@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "store/sink.h"
+#include "base/vector.h"
 
 struct rs_tee {
 	struct rs_sink sink;
@@ -49,14 +50,8 @@ static struct rs_error *tee_events(struct rs_sink *sink, const struct rs_view *v
 	struct rs_tee *tee = (struct rs_tee *)sink;
 	struct rs_error *err = NULL;
 
-	if (n > tee->room) {
-		struct rs_view *more = reallocarray(tee->views, n, sizeof(*more));
-
-		if (!more)
-			return rs_error_no_memory();
-		tee->views = more;
-		tee->room = n;
-	}
+	if (!RS_VECTOR_RESERVE(tee->views, tee->room, n))
+		return rs_error_no_memory();
 	for (size_t i = 0; !err && i < n; i++) {
 		struct rs_store_place place;
 

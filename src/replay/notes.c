@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/vector.h"
+
 #define ASSERT_PROVIDER "rs_assert"
 #define PROBE_OWNER	"stapsdt"
 #define ASSERT_OWNER	"ringside"
@@ -201,15 +203,8 @@ static struct rs_error *add(struct rs_notes *notes, const struct rs_note *note)
 {
 	if (notes->n == RS_NOTES_MAX)
 		return rs_error_create(RS_USAGE, "more than %u static probes", RS_NOTES_MAX);
-	if (notes->n == notes->room) {
-		uint32_t room = notes->room ? notes->room * 2 : 16;
-		struct rs_note *more = reallocarray(notes->at, room, sizeof(*more));
-
-		if (!more)
-			return rs_error_no_memory();
-		notes->at = more;
-		notes->room = room;
-	}
+	if (!RS_VECTOR_RESERVE(notes->at, notes->room, notes->n + 1))
+		return rs_error_no_memory();
 	notes->at[notes->n++] = *note;
 	return NULL;
 }

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/vector.h"
+
 #define PROBES_MAX 4096u
 #define HOLE	   UINT64_C(0xa0000) /* devices, up to: */
 #define HOLE_END   UINT64_C(0xc0000)
@@ -64,19 +66,9 @@ void rs_probed_deinit(struct rs_probed *p)
 
 static struct rs_error *make_room(struct rs_probed *p)
 {
-	uint32_t room = p->room ? p->room * 2 : 16;
-	struct rs_replay_probe *more;
-
 	if (p->n_probes == PROBES_MAX)
 		return rs_error_create(RS_USAGE, "more than %u probes of a machine", PROBES_MAX);
-	if (p->n_probes < p->room)
-		return NULL;
-	more = reallocarray(p->probes, room, sizeof(*more));
-	if (!more)
-		return rs_error_no_memory();
-	p->probes = more;
-	p->room = room;
-	return NULL;
+	return RS_VECTOR_RESERVE(p->probes, p->room, p->n_probes + 1) ? NULL : rs_error_no_memory();
 }
 
 struct rs_error *rs_probed_make(struct rs_probed *p, const char *description, uint32_t shift,

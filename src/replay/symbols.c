@@ -11,24 +11,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/vector.h"
+
 #define SYMBOLS_MAX (1u << 20)
 
 static struct rs_error *add(struct rs_symbols *symbols, const GElf_Sym *symbol, const char *name)
 {
-	uint32_t room = symbols->room ? symbols->room * 2 : 256;
-	struct rs_symbol *more = symbols->at;
+	struct rs_symbol *at;
 
 	if (symbols->n == SYMBOLS_MAX)
 		return rs_error_create(RS_DAMAGED, "more than %u functions", SYMBOLS_MAX);
-	if (symbols->n == symbols->room) {
-		more = reallocarray(symbols->at, room, sizeof(*more));
-		if (!more)
-			return rs_error_no_memory();
-		symbols->at = more;
-		symbols->room = room;
-	}
-	more[symbols->n] = (struct rs_symbol){ symbol->st_value, symbol->st_size, strdup(name) };
-	return more[symbols->n].name ? (symbols->n++, NULL) : rs_error_no_memory();
+	if (!RS_VECTOR_RESERVE(symbols->at, symbols->room, symbols->n + 1))
+		return rs_error_no_memory();
+	at = &symbols->at[symbols->n];
+	*at = (struct rs_symbol){ symbol->st_value, symbol->st_size, strdup(name) };
+	if (!at->name)
+		return rs_error_no_memory();
+	symbols->n++;
+	return NULL;
 }
 
 static struct rs_error *section_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *head,

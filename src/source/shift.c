@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "event/query.h"
+#include "base/vector.h"
 
 struct shift {
 	struct rs_source source;
@@ -59,14 +60,8 @@ static struct rs_error *shift_next(struct rs_source *source, struct rs_batch *ba
 		batch->watermark_ns += s->by_ns;
 	if (batch->kind != RS_NEXT_EVENTS)
 		return NULL;
-	if (batch->n > s->room) {
-		struct rs_view *more = reallocarray(s->views, batch->n, sizeof(*more));
-
-		if (!more)
-			return rs_error_no_memory();
-		s->views = more;
-		s->room = batch->n;
-	}
+	if (!RS_VECTOR_RESERVE(s->views, s->room, batch->n))
+		return rs_error_no_memory();
 	memcpy(s->views, batch->views, batch->n * sizeof(*s->views));
 	for (size_t i = 0; i < batch->n; i++)
 		s->views[i].ts_ns += s->by_ns;

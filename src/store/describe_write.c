@@ -10,6 +10,7 @@
 
 #include "base/utf8.h"
 #include "store/check.h"
+#include "base/vector.h"
 
 #define LINES_BYTES (32u << 10) /* taken when a trace is made, when there is memory */
 
@@ -36,21 +37,12 @@ struct line {
 static void put(struct line *l, const char *text, size_t bytes)
 {
 	struct rs_lines *lines = l->lines;
-	size_t room = lines->room;
-	char *more;
 
 	if (l->failed)
 		return;
-	if (lines->bytes + bytes > room) {
-		while (lines->bytes + bytes > room)
-			room *= 2;
-		more = realloc(lines->text, room);
-		if (!more) {
-			l->failed = true;
-			return;
-		}
-		lines->text = more;
-		lines->room = room;
+	if (!RS_VECTOR_RESERVE(lines->text, lines->room, lines->bytes + bytes)) {
+		l->failed = true;
+		return;
 	}
 	memcpy(lines->text + lines->bytes, text, bytes);
 	lines->bytes += bytes;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/vector.h"
 
 #define CPUS_MAX 65536 /* host CPUs with a stream of their own; above, one for all */
 
@@ -43,10 +44,10 @@ struct store_sink {
 	struct rs_store *store;
 	struct class *classes;
 	struct rs_clock *clocks; /* as written: names are unique */
-	uint32_t n_clocks;
+	uint32_t n_clocks, clocks_room;
 	struct rs_map origins; /* by stream */
 	struct out **outs;
-	uint32_t n_outs;
+	uint32_t n_outs, outs_room;
 	struct origin *last;
 };
 
@@ -73,8 +74,6 @@ static bool name_taken(const struct store_sink *s, const char *name)
 static struct rs_error *clock_add(struct store_sink *s, const struct rs_clock *clock,
 				  struct rs_clock *written)
 {
-	struct rs_clock *more;
-
 	*written = *clock;
 	for (uint32_t i = 0; i < s->n_clocks; i++) {
 		if (!strncmp(s->clocks[i].name, clock->name, strlen(clock->name)) &&
@@ -85,10 +84,8 @@ static struct rs_error *clock_add(struct store_sink *s, const struct rs_clock *c
 	}
 	for (uint32_t n = 2; name_taken(s, written->name); n++)
 		snprintf(written->name, sizeof(written->name), "%.48s_%u", clock->name, n);
-	more = reallocarray(s->clocks, s->n_clocks + 1, sizeof(*more));
-	if (!more)
+	if (!RS_VECTOR_RESERVE(s->clocks, s->clocks_room, s->n_clocks + 1))
 		return rs_error_no_memory();
-	s->clocks = more;
 	s->clocks[s->n_clocks++] = *written;
 	return NULL;
 }
@@ -130,13 +127,10 @@ static struct rs_error *class_of(struct store_sink *s, const struct rs_stream *s
 static struct rs_error *out_add(struct store_sink *s, const struct class *class,
 				const struct rs_stream *identity, struct out **result)
 {
-	struct out **more = reallocarray(s->outs, s->n_outs + 1, sizeof(*more));
 	struct out *out = calloc(1, sizeof(*out));
 	struct rs_error *err;
 
-	if (more)
-		s->outs = more;
-	if (!more || !out) {
+	if (!out || !RS_VECTOR_RESERVE(s->outs, s->outs_room, s->n_outs + 1)) {
 		free(out);
 		return rs_error_no_memory();
 	}

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "import/log_text.h"
+#include "base/vector.h"
 
 #define FILES_MAX  65536u
 #define DIGITS_MAX 9u
@@ -80,14 +81,11 @@ void rs_log_names_free(struct rs_log_names *names)
 
 static struct rs_error *add(struct rs_log_names *names, char *path)
 {
-	char **more = path ? reallocarray(names->paths, names->n + 1, sizeof(*more)) : NULL;
-
-	if (!more) {
+	if (!path || !RS_VECTOR_RESERVE(names->paths, names->room, names->n + 1)) {
 		free(path);
 		return rs_error_no_memory();
 	}
-	names->paths = more;
-	more[names->n++] = path;
+	names->paths[names->n++] = path;
 	return NULL;
 }
 

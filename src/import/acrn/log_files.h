@@ -12,7 +12,7 @@
 
 struct rs_log_names {
 	char **paths; /* by their numbers */
-	uint32_t n;
+	uint32_t n, room;
 	char provider[64]; /* NAME; "acrnlog" of what is called otherwise */
 };
 void rs_log_names_free(struct rs_log_names *names);

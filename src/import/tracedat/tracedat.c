@@ -28,6 +28,7 @@
 #include "event/view.h"
 #include "source/threads.h"
 #include "import/tracedat/wire.h"
+#include "base/vector.h"
 
 #define VIEWS		  256
 #define BUFFER_BYTES	  (256u << 10)
@@ -134,16 +135,8 @@ static struct rs_error *add_thread(struct tracedat *t, const struct rs_tracedat_
 
 	if (t->n_threads == THREADS_MAX || told->tid <= 0 || t->ready)
 		return nonsense(t);
-	if (t->n_threads == t->threads_room) {
-		uint32_t room = t->threads_room ? t->threads_room * 2 : 64;
-		struct thread **more = reallocarray(t->threads, room, sizeof(*more));
-
-		if (!more)
-			return rs_error_no_memory();
-		t->threads = more;
-		t->threads_room = room;
-	}
-	if (!thread || (len && !comm))
+	if (!RS_VECTOR_RESERVE(t->threads, t->threads_room, t->n_threads + 1) || !thread ||
+	    (len && !comm))
 		return rs_error_no_memory();
 	if (comm) {
 		rs_utf8_mend(comm, len);

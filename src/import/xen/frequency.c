@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RUNS_MAX  (1u << 17)
-#define RUNS_ROOM 256u /* at first; twice as many when they are full */
+#include "base/vector.h"
+
+#define RUNS_MAX (1u << 17)
 /* A run so long may be of more than 4.29 s, which 32 bits of ns do not hold: at 5 GHz it is not. */
 #define RUN_CYCLES_MAX UINT64_C(2000000000)
 #define RUN_DELAY_NS   100000 /* until a run is traced, where the records do not show more */
@@ -40,21 +41,12 @@ struct rs_xen_runs {
 
 static void run_add(struct rs_xen_runs *r, const struct run *run)
 {
-	struct run *more;
-	uint32_t room;
-
-	if (r->n == r->room && r->room < RUNS_MAX) {
-		room = r->room ? r->room * 2 : RUNS_ROOM;
-		more = reallocarray(r->runs, room, sizeof(*more));
-		if (!more) {
-			r->no_memory = true;
-			return;
-		}
-		r->runs = more;
-		r->room = room;
-	}
-	if (r->n == r->room)
+	if (r->n == RUNS_MAX)
 		return;
+	if (!RS_VECTOR_RESERVE(r->runs, r->room, r->n + 1)) {
+		r->no_memory = true;
+		return;
+	}
 	r->runs[r->n] = *run;
 	r->runs[r->n].at = r->n;
 	r->n++;

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ITEMS_MAX  (1u << 17)
-#define ITEMS_ROOM 256u /* at first; twice as many when they are full */
-#define CPUS_MAX   256u /* beyond, skew is not looked for */
-#define PASSES	   16u	/* how far out of order a vCPU's changes are found again */
-#define NONE	   INT64_MIN
-#define RUNNING	   0 /* RUNSTATE_running */
+#include "base/vector.h"
+
+#define ITEMS_MAX (1u << 17)
+#define CPUS_MAX  256u /* beyond, skew is not looked for */
+#define PASSES	  16u  /* how far out of order a vCPU's changes are found again */
+#define NONE	  INT64_MIN
+#define RUNNING	  0 /* RUNSTATE_running */
 
 /* A change of runstate. */
 struct item {
@@ -30,21 +31,12 @@ struct making {
 /* Keeps a change of runstate, ITEMS_MAX at most. */
 static void item_add(struct making *m, const struct item *item)
 {
-	struct item *more;
-	uint32_t room;
-
-	if (m->n == m->room && m->room < ITEMS_MAX) {
-		room = m->room ? m->room * 2 : ITEMS_ROOM;
-		more = reallocarray(m->items, room, sizeof(*more));
-		if (!more) {
-			m->no_memory = true;
-			return;
-		}
-		m->items = more;
-		m->room = room;
-	}
-	if (m->n < m->room)
+	if (m->n == ITEMS_MAX)
+		return;
+	if (RS_VECTOR_RESERVE(m->items, m->room, m->n + 1))
 		m->items[m->n++] = *item;
+	else
+		m->no_memory = true;
 }
 
 static void see(void *ctx, const struct rs_xen_record *record, uint64_t tsc, uint32_t pcpu)
