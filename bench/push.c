@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "kvm/session.h"
-#include "lang/push.h"
+#include "lang/bpf/push.h"
 #include "live/kvm.h"
 
 #define LOOPS	   20000u

@@ -10,7 +10,7 @@
 
 #include "fuzz.h"
 #include "lang/lang.h"
-#include "lang/push.h"
+#include "lang/bpf/push.h"
 
 #define ROUNDS	3
 #define STEP_NS 5000 /* between two events: a few of the shortest ticks */

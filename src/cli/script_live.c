@@ -10,7 +10,7 @@
 #include "cli/cli.h"
 #include "cli/numbers.h"
 #include "kvm/kvm.h"
-#include "lang/push.h"
+#include "lang/bpf/push.h"
 #include "record/tee.h"
 #include "live/kvm.h"
 #include "source/threads.h"

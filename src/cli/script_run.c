@@ -12,7 +12,7 @@
 #include "base/modes.h"
 #include "base/now.h"
 #include "cli/cli.h"
-#include "lang/push.h"
+#include "lang/bpf/push.h"
 
 #define NS_PER_SEC  INT64_C(1000000000)
 #define WAIT_NS_MAX (NS_PER_SEC / 10) /* between two looks at Ctrl-C */

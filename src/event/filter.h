@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A filter: BPF instructions that a live source runs for each record before it is put into a
- * ring. They say whether anybody wants it. The probe language makes them (lang/push.c); who runs
- * them puts them into programs of its own (kvm/filter.bpf.h).
+ * A filter: BPF instructions that a live source runs on each record before the record enters a
+ * ring. They decide whether any consumer wants it. The probe language generates them
+ * (lang/bpf/push.c); the source inserts them into its own programs (kvm/filter.bpf.h).
  *
  * They begin with
  *

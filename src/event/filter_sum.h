@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a row of a filter (filter.h) does to its sum. As the language's own aggregations have it,
- * which the tests compare it with (lang/aggregate.c): numbers that are too large wrap. Read by both
- * compilers.
+ * Adds a row of a filter (filter.h) to its sum. Numbers that are too large wrap, as in the
+ * language's own aggregations (lang/vm/aggregate.c), with which the tests compare the sums. Both
+ * compilers read this file.
  */
 #ifndef RS_EVENT_FILTER_SUM_H
 #define RS_EVENT_FILTER_SUM_H

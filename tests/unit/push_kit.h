@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "kvm/session.h"
-#include "lang/push.h"
-#include "lang/runtime.h"
+#include "lang/bpf/push.h"
+#include "lang/vm/runtime.h"
 
 /* ---- a filter, in a program of its own ------------------------------------------------------ */
 

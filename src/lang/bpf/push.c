@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What of a program a source may do itself. For each event that it can give, the clauses that match
+ * it: are there none, it is not wanted. Those that do nothing but add up go first, and are done
+ * there (rows.c); of the others the event is wanted where a predicate lets it through, as far
+ * as that can be told where the event is (code.c).
+ *
+ *	event -> another's? next
+ *	         clause that adds: predicate -> holds: rows
+ *	         clause ...                  -> can't be told: wanted, and nothing is added
+ *	         clause: predicate -> holds, or can't be told: wanted, beside what is added
+ *	         clause: ...
+ *	         not wanted
+ *
+ * The program decides again on what comes: a filter may let too much through, never too little.
+ * Where a record comes of which all was added, its event says so (RS_FILTER_DONE), and is bound to
+ * the other clauses alone.
+ */
+#include "lang/bpf/push.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lang/bpf/sums.h"
+
+#define EVENTS	 64 /* of a source; each has a bit */
+#define PUSH_END 24 /* instructions that push_end() may need */
+
+/* What became of a clause; of several events, the worst. In order. */
+enum pushed {
+	PUSHED_NONE, /* it matches no event of the source's */
+	PUSHED_ALL,
+	PUSHED_WHOLE, /* the predicate */
+	PUSHED_PART,
+	PUSHED_NOT,
+};
+
+struct told {
+	enum pushed pushed;
+	const char *why;
+	struct place at;
+	const char *adds_not; /* why what it adds up is not; NULL: it is, or there is nothing */
+	struct place adds_at;
+};
+
+struct push {
+	struct push_code code;
+	struct push_sums sums;
+	struct rs_error *(*settle)(void *ctx, struct rs_script *script, int64_t before_ns);
+	uint32_t provider;
+	struct told *told; /* by clause */
+	uint64_t *done;	   /* by clause: events, by a bit each */
+	uint64_t wanted;
+	const char *off; /* why nothing is; or NULL */
+};
+
+void push_destroy(struct push *push)
+{
+	if (push) {
+		push_sums_deinit(&push->sums);
+		free(push->told);
+		free(push->done);
+	}
+	free(push);
+}
+
+static uint64_t bit_of(const struct rs_event *event)
+{
+	return UINT64_C(1) << (event->id & (EVENTS - 1));
+}
+
+/* ---- a clause, for one event -------------------------------------------------------------- */
+
+static void note(struct push *push, const struct clause *clause, enum pushed pushed,
+		 const char *why, struct place at)
+{
+	struct told *told = &push->told[clause->index];
+
+	if (pushed <= told->pushed)
+		return;
+	told->pushed = pushed;
+	told->why = why;
+	told->at = at;
+}
+
+static void note_outcome(struct push *push, const struct clause *clause,
+			 const struct push_outcome *outcome)
+{
+	enum pushed pushed = PUSHED_WHOLE;
+
+	if (!clause->test_end)
+		note(push, clause, PUSHED_NOT, "it has no predicate", clause->at);
+	else if (outcome->why)
+		pushed = outcome->rejects ? PUSHED_PART : PUSHED_NOT;
+	if (clause->test_end)
+		note(push, clause, pushed, outcome->why, outcome->at);
+}
+
+static void note_adds_not(struct push *push, const struct clause *clause, const char *why,
+			  struct place at)
+{
+	push->told[clause->index].adds_not = why;
+	push->told[clause->index].adds_at = at;
+}
+
+/* What was made of a part, to go back to. */
+struct mark {
+	uint32_t n, n_jumps, n_sums, used;
+};
+
+static struct mark mark(const struct push *push)
+{
+	return (struct mark){ push->code.n, push->code.n_jumps, push->sums.rows.n,
+			      push->sums.rows.used };
+}
+
+static void back_to(struct push *push, struct mark mark)
+{
+	push->code.n = mark.n;
+	push->code.n_jumps = mark.n_jumps;
+	push->code.full = false;
+	push->sums.rows.n = mark.n_sums;
+	push->sums.rows.used = mark.used;
+}
+
+/* A clause of which all is done where the event is; else nothing of it was put. */
+static struct rs_error *put_sums(struct rs_script *script, const struct clause *clause,
+				 const struct rs_event *event)
+{
+	struct push *push = script->push;
+	struct push_code *code = &push->code;
+	struct mark before = mark(push);
+	struct push_outcome outcome;
+	const char *what;
+	struct rs_error *err;
+
+	if (!push_sums_of(script, clause))
+		return NULL;
+	if (push->sums.not || !bind_suits(script, clause, event, &what)) {
+		note_adds_not(push, clause, push->sums.not ? push->sums.not : "an event lacks it",
+			      clause->at);
+		return NULL;
+	}
+	err = push_translate(code, script, clause, event, 0, clause->n_code, &push->sums.rows,
+			     &outcome);
+	if (err)
+		return err;
+	if (outcome.why || code->full || code->n > PUSH_INSNS - PUSH_END) {
+		note_adds_not(push, clause,
+			      outcome.why ? outcome.why : "there is no room for its code",
+			      outcome.why ? outcome.at : clause->at);
+		back_to(push, before);
+		return NULL;
+	}
+	push_land(code, PUSH_REJECT, before.n_jumps);
+	push->done[clause->index] |= bit_of(event);
+	note(push, clause, PUSHED_ALL, NULL, clause->at);
+	return NULL;
+}
+
+/* The clause's part of the event's code; *decides: it may say no. */
+static struct rs_error *put_clause(struct rs_script *script, const struct clause *clause,
+				   const struct rs_event *event, bool *decides)
+{
+	struct push *push = script->push;
+	struct push_code *code = &push->code;
+	uint32_t from = code->n_jumps;
+	struct push_outcome outcome;
+	const char *what = "";
+	struct rs_error *err;
+
+	*decides = false;
+	if (!bind_suits(script, clause, event, &what)) {
+		note(push, clause, PUSHED_NOT, "an event lacks an argument that it asks for",
+		     clause->at);
+		push_goto(code, code->keep);
+		return NULL;
+	}
+	err = push_translate(code, script, clause, event, 0, clause->test_end, NULL, &outcome);
+	if (err)
+		return err;
+	if (code->full) {
+		note(push, clause, PUSHED_NOT, "there is no room for its code", clause->at);
+		return NULL;
+	}
+	note_outcome(push, clause, &outcome);
+	if (outcome.ends)
+		push_goto(code, code->keep);
+	push_land(code, PUSH_REJECT, from);
+	*decides = outcome.rejects;
+	return NULL;
+}
+
+/* ---- an event ----------------------------------------------------------------------------- */
+
+static bool is_done(const struct push *push, const struct clause *clause,
+		    const struct rs_event *event)
+{
+	return push->done[clause->index] & bit_of(event);
+}
+
+/* Those that add up, first: what they do is undone by nothing that comes behind them. */
+static struct rs_error *put_all_sums(struct rs_script *script, const struct rs_event *event)
+{
+	struct push *push = script->push;
+	struct rs_error *err = NULL;
+	uint32_t n = 0;
+
+	push->code.keep = PUSH_KEEP;
+	for (const struct clause *clause = script->clauses; clause; clause = clause->next) {
+		if (bind_matches(clause, event))
+			n += push_sums_of(script, clause);
+	}
+	if (!push->sums.not )
+		push_rows_begin(&push->code, n);
+	for (const struct clause *clause = script->clauses; clause && !err; clause = clause->next) {
+		if (bind_matches(clause, event))
+			err = put_sums(script, clause, event);
+	}
+	return err;
+}
+
+/* The others. *any: there are such; *decide: each may say no. */
+static struct rs_error *put_others(struct rs_script *script, const struct rs_event *event,
+				   bool *any, bool *decide)
+{
+	struct push *push = script->push;
+	struct rs_error *err = NULL;
+	bool decides;
+
+	*any = false;
+	*decide = true;
+	push->code.keep = push->sums.rows.used ? PUSH_KEEP_REST : PUSH_KEEP;
+	for (const struct clause *clause = script->clauses; clause && !err; clause = clause->next) {
+		if (!bind_matches(clause, event) || is_done(push, clause, event))
+			continue;
+		err = put_clause(script, clause, event, &decides);
+		*any = true;
+		*decide = *decide && decides && !push->code.full;
+	}
+	return err;
+}
+
+/* Nothing is done where the event is: it found no room. */
+static void undo(struct rs_script *script, const struct rs_event *event)
+{
+	struct push *push = script->push;
+
+	for (const struct clause *clause = script->clauses; clause; clause = clause->next) {
+		if (!is_done(push, clause, event))
+			continue;
+		push->done[clause->index] &= ~bit_of(event);
+		note(push, clause, PUSHED_NOT, "there is no room for its code", clause->at);
+	}
+}
+
+static struct rs_error *put_event(struct rs_script *script, const struct rs_event *event)
+{
+	struct push *push = script->push;
+	struct push_code *code = &push->code;
+	bool others, decide, adds;
+	struct mark before, sums;
+	struct rs_error *err;
+
+	push->sums.rows.used = 0;
+	before = mark(push);
+	push_event(code, event->id);
+	err = put_all_sums(script, event);
+	adds = push->sums.rows.used;
+	if (!adds) { /* nor need rows be none */
+		back_to(push, before);
+		push_event(code, event->id);
+	}
+	sums = mark(push);
+	if (!err)
+		err = put_others(script, event, &others, &decide);
+	if (err || (!others && !adds)) {
+		back_to(push, before);
+		return err;
+	}
+	push->wanted |= bit_of(event);
+	if (adds && !decide) { /* each is wanted */
+		back_to(push, sums);
+		push_goto(code, PUSH_KEEP_REST);
+	}
+	if (adds)
+		push_rows_end(code, push->sums.rows.used, decide);
+	else if (decide)
+		push_goto(code, PUSH_DONE);
+	if ((adds || decide) && !code->full && code->n <= PUSH_INSNS - PUSH_END) {
+		push_land(code, PUSH_SKIP, before.n_jumps);
+		return NULL;
+	}
+	if (adds)
+		undo(script, event);
+	back_to(push, before); /* each is wanted, or there is no room to tell */
+	return NULL;
+}
+
+/* ---- the program -------------------------------------------------------------------------- */
+
+static struct rs_error *begin(struct rs_script *script, const struct rs_push_options *options)
+{
+	struct push *push = script->push;
+
+	push->told = calloc(script->n_clauses + 1, sizeof(*push->told));
+	push->done = calloc(script->n_clauses + 1, sizeof(*push->done));
+	if (!push->told || !push->done)
+		return rs_error_no_memory();
+	push->off = script->options[OPT_NOPUSHDOWN] ? "-x nopushdown" : NULL;
+	push->settle = options->sums;
+	push->provider = options->provider;
+	push->sums.vm = options->vm;
+	push->sums.ctx = options->ctx;
+	if (!options->sums)
+		push->sums.not = options->sums_not ? options->sums_not : "the source can't do it";
+	if (push->off)
+		push->sums.not = push->off;
+	push_begin(&push->code);
+	return push_sums_begin(script, &push->sums);
+}
+
+struct rs_error *rs_script_push(struct rs_script *script, const struct rs_push_options *options,
+				struct rs_filter *filter)
+{
+	struct push *push = calloc(1, sizeof(*push));
+	uint32_t begun;
+	struct rs_error *err;
+
+	*filter = (struct rs_filter){ .wanted = ~UINT64_C(0) };
+	if (!push)
+		return rs_error_no_memory();
+	push_destroy(script->push);
+	script->push = push;
+	err = begin(script, options);
+	begun = push->code.n;
+	for (uint32_t i = 0; !err && i < rs_schema_count(options->schema); i++) {
+		const struct rs_event *event = rs_schema_event(options->schema, i);
+
+		if (RS_ID_PROVIDER(event->id) == options->provider &&
+		    (event->id & RS_ID_N_MAX) < EVENTS)
+			err = put_event(script, event);
+	}
+	if (err || push->off)
+		return err;
+	filter->wanted = push->wanted;
+	if (push->code.n == begun)
+		return NULL;
+	push_end(&push->code);
+	filter->insns = push->code.insns;
+	filter->n = push->code.n;
+	filter->thread = push->code.thread;
+	push_sums_filter(script, &push->sums, filter);
+	return NULL;
+}
+
+void rs_script_push_not(struct rs_script *script)
+{
+	if (!script->push)
+		return;
+	script->push->off = "the source can't do it";
+	script->push->sums.rows.n = 0;
+	memset(script->push->done, 0, script->n_clauses * sizeof(*script->push->done));
+}
+
+/* ---- while it runs ------------------------------------------------------------------------ */
+
+bool push_has_done(const struct rs_script *script, const struct clause *clause,
+		   const struct rs_event *event)
+{
+	const struct push *push = script->push;
+
+	return push && RS_ID_PROVIDER(event->id) == push->provider &&
+	       (event->id & RS_ID_N_MAX & ~(uint64_t)(EVENTS - 1)) == RS_FILTER_DONE &&
+	       is_done(push, clause, event);
+}
+
+struct rs_error *push_settle(struct rs_script *script, uint32_t tick, int64_t at_ns)
+{
+	const struct push *push = script->push;
+
+	if (!push || !push->sums.rows.n || (at_ns != INT64_MAX && !push->sums.ticks[tick]))
+		return NULL;
+	return push->settle(push->sums.ctx, script, at_ns);
+}
+
+void rs_script_take(struct rs_script *script, const struct rs_filter_row *row)
+{
+	push_sums_take(script, &script->push->sums, row);
+}
+
+/* ---- as text ------------------------------------------------------------------------------ */
+
+static void explain_clause(const struct push *push, const struct clause *clause, struct rs_out *out)
+{
+	const struct told *told = &push->told[clause->index];
+	const struct place at = told->at;
+	char line[256];
+
+	if (push->off)
+		snprintf(line, sizeof(line), "  not pushed down: %s\n", push->off);
+	else if (told->pushed == PUSHED_ALL)
+		snprintf(line, sizeof(line), "  pushed down: its %saggregations\n",
+			 clause->test_end ? "predicate and its " : "");
+	else if (told->pushed == PUSHED_WHOLE)
+		snprintf(line, sizeof(line), "  pushed down: its predicate\n");
+	else if (told->pushed == PUSHED_PART)
+		snprintf(line, sizeof(line),
+			 "  pushed down: its predicate, up to line %u, column %u: %s\n", at.line,
+			 at.column, told->why);
+	else
+		snprintf(line, sizeof(line), "  not pushed down: line %u, column %u: %s\n", at.line,
+			 at.column, told->why);
+	rs_out_line(out);
+	rs_out_text(out, line);
+	if (push->off || !told->adds_not || (told->why && !strcmp(told->why, told->adds_not)))
+		return; /* that was said */
+	snprintf(line, sizeof(line), "  its aggregations are not: line %u, column %u: %s\n",
+		 told->adds_at.line, told->adds_at.column, told->adds_not);
+	rs_out_line(out);
+	rs_out_text(out, line);
+}
+
+void rs_script_push_explain(const struct rs_script *script, struct rs_out *out)
+{
+	for (const struct clause *clause = script->clauses; clause && script->push;
+	     clause = clause->next) {
+		if (script->push->told[clause->index].pushed == PUSHED_NONE)
+			continue;
+		rs_out_line(out);
+		rs_out_text(out, clause->patterns->text);
+		rs_out_text(out, clause->patterns->next ? ", ...\n" : "\n");
+		explain_clause(script->push, clause, out);
+	}
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What may be added up where the event is, and what was. A sum is the program's own once something
+ * looks at it: a tick, END. Sums of the time between two such ticks are told apart by their epoch,
+ * so that a tick sees what is before it, and nothing else; what looks at an aggregation where an
+ * event is, wants the events in their order.
+ */
+#include "lang/bpf/sums.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EPOCH_NS_MIN 1000000 /* sums are not read more often */
+#define SUM_BYTES    1024u   /* of aggsize that a sum stands for: a distribution is some of them */
+#define SUMS_MAX     65536u
+
+/* ---- what may be ---------------------------------------------------------------------------- */
+
+static bool is_looked_at(enum action_kind kind)
+{
+	return kind == ACT_PRINTA || kind == ACT_TRUNC || kind == ACT_CLEAR;
+}
+
+/* Whether it runs where an event is: for one, or because of what another did. */
+static bool is_of_events(const struct rs_script *script, const struct clause *clause)
+{
+	const struct probe *error = &script->probes.at[PROBE_ERROR];
+
+	for (uint32_t i = 0; i < error->n_clauses; i++) {
+		if (error->clauses[i] == clause->index)
+			return true;
+	}
+	for (const struct pattern *p = clause->patterns; p; p = p->next) {
+		if (pattern_is_event(p))
+			return true;
+	}
+	return false;
+}
+
+/* Which aggregations a clause looks at; true: it may end the program. */
+static bool look(const struct rs_script *script, const struct clause *clause, bool *looked)
+{
+	bool ends = false;
+
+	for (uint32_t i = 0; i < clause->n_code; i++) {
+		const struct action *action;
+
+		if (clause->code[i].op != I_DO)
+			continue;
+		action = &script->actions.at[clause->code[i].k];
+		ends |= action->kind == ACT_EXIT;
+		for (uint8_t j = 0; is_looked_at(action->kind) && j < action->n_aggregations; j++)
+			looked[action->aggregations[j]->index] = true;
+	}
+	return ends;
+}
+
+static bool tick_looks(const struct rs_script *script, const struct tick *tick, bool *scratch)
+{
+	const struct probe *probe = &script->probes.at[tick->probe];
+	bool looks = false;
+
+	memset(scratch, 0, script->n_aggregations * sizeof(*scratch));
+	for (uint32_t i = 0; i < probe->n_clauses; i++)
+		looks |= look(script, script->clause_at.at[probe->clauses[i]], scratch);
+	for (uint32_t i = 0; i < script->n_aggregations; i++)
+		looks |= scratch[i];
+	return looks;
+}
+
+static uint64_t common(uint64_t a, uint64_t b)
+{
+	while (b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* The epoch that ticks need which look; they are noted. */
+static bool ticks_of(const struct rs_script *script, struct push_sums *sums)
+{
+	bool *scratch = calloc(script->n_aggregations + 1, sizeof(*scratch));
+
+	sums->ticks = calloc(script->ticks.n + 1, sizeof(*sums->ticks));
+	for (uint32_t i = 0; scratch && sums->ticks && i < script->ticks.n; i++) {
+		const struct tick *tick = &script->ticks.at[i];
+
+		sums->ticks[i] = tick_looks(script, tick, scratch);
+		if (sums->ticks[i])
+			sums->epoch_ns = common(sums->epoch_ns, (uint64_t)tick->period_ns);
+	}
+	free(scratch);
+	return scratch && sums->ticks;
+}
+
+struct rs_error *push_sums_begin(const struct rs_script *script, struct push_sums *sums)
+{
+	bool ends = false;
+
+	sums->ordered = calloc(script->n_aggregations + 1, sizeof(*sums->ordered));
+	if (!sums->ordered || !ticks_of(script, sums))
+		return rs_error_no_memory();
+	for (const struct clause *clause = script->clauses; clause; clause = clause->next) {
+		if (is_of_events(script, clause))
+			ends |= look(script, clause, sums->ordered);
+	}
+	for (const struct aggregation *agg = script->aggregations; agg; agg = agg->next) {
+		if (agg->n_keys > sums->rows.n_keys)
+			sums->rows.n_keys = agg->n_keys;
+	}
+	sums->rows.ordered = sums->ordered;
+	if (sums->not )
+		return NULL;
+	if (ends)
+		sums->not = "an event may end the program";
+	else if (sums->epoch_ns && sums->epoch_ns < EPOCH_NS_MIN)
+		sums->not = "ticks look at it too often";
+	return NULL;
+}
+
+void push_sums_deinit(struct push_sums *sums)
+{
+	free(sums->rows.sums);
+	free(sums->ordered);
+	free(sums->ticks);
+}
+
+/* How many a clause adds to. */
+uint32_t push_sums_of(const struct rs_script *script, const struct clause *clause)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < clause->n_code; i++)
+		n += clause->code[i].op == I_DO &&
+		     script->actions.at[clause->code[i].k].kind == ACT_AGGREGATE;
+	return n;
+}
+
+void push_sums_filter(const struct rs_script *script, const struct push_sums *sums,
+		      struct rs_filter *filter)
+{
+	uint64_t room = script->options[OPT_AGGSIZE] / SUM_BYTES;
+
+	filter->adds = sums->rows.n > 0;
+	filter->n_keys = sums->rows.n_keys;
+	filter->epoch_ns = sums->epoch_ns;
+	filter->room = room < SUMS_MAX ? (uint32_t)room : SUMS_MAX;
+}
+
+/* ---- what was ------------------------------------------------------------------------------- */
+
+struct tuple {
+	char bytes[LANG_KEY_BYTES];
+	uint32_t n;
+};
+
+static void add_bytes(struct tuple *tuple, const void *bytes, size_t n)
+{
+	if (n > sizeof(tuple->bytes) - tuple->n)
+		return; /* can't be: rows.c has looked */
+	memcpy(tuple->bytes + tuple->n, bytes, n);
+	tuple->n += (uint32_t)n;
+}
+
+/* As vm/run.c has it. */
+static void add_text(const struct rs_script *script, struct tuple *tuple, const char *text,
+		     size_t len)
+{
+	size_t most = script->options[OPT_STRSIZE] - 1;
+	uint32_t n = (uint32_t)strnlen(text, len < most ? len : most);
+
+	add_bytes(tuple, &n, sizeof(n));
+	add_bytes(tuple, text, n);
+}
+
+static void add_part(const struct rs_script *script, const struct push_sums *sums,
+		     const struct push_part *part, const uint64_t **word, struct tuple *tuple)
+{
+	char text[VALUE_NAME_MAX];
+	const char *name;
+
+	switch (part->kind) {
+	case PART_NUMBER:
+		add_bytes(tuple, (*word)++, 8);
+		break;
+	case PART_TEXT:
+		add_text(script, tuple, part->s, part->len);
+		break;
+	case PART_VM:
+		name = sums->vm(sums->ctx, *(*word)++);
+		add_text(script, tuple, name, SIZE_MAX);
+		break;
+	case PART_FIELD:
+		name = value_name(part->field, *(*word)++, text);
+		add_text(script, tuple, name, SIZE_MAX);
+		break;
+	}
+}
+
+void push_sums_take(struct rs_script *script, const struct push_sums *sums,
+		    const struct rs_filter_row *row)
+{
+	const uint64_t *word = row->keys;
+	const struct push_sum *sum;
+	struct tuple tuple;
+
+	if (row->number >= sums->rows.n)
+		return;
+	sum = &sums->rows.sums[row->number];
+	tuple.n = 0;
+	for (uint8_t i = 0; i < sum->n_parts; i++)
+		add_part(script, sums, &sum->parts[i], &word, &tuple);
+	agg_merge(&script->runtime->aggs, sum->agg,
+		  &(struct value){ .s = tuple.bytes, .len = tuple.n }, row->bin, &row->sum);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What of a program's aggregations a source adds up; push.c's. */
+#ifndef RS_LANG_BPF_SUMS_H
+#define RS_LANG_BPF_SUMS_H
+
+#include "lang/bpf/code.h"
+#include "lang/vm/runtime.h"
+
+struct push_sums {
+	struct push_rows rows;
+	const char * not ; /* why nothing is; NULL: something may be */
+	bool *ordered;	   /* by aggregation: looked at where an event is */
+	bool *ticks;	   /* by tick: it looks at some, or may end the program */
+	uint64_t epoch_ns;
+	const char *(*vm)(void *ctx, uint64_t thread);
+	void *ctx;
+};
+
+/* sums is zeroed, but for vm, ctx and not. */
+struct rs_error *push_sums_begin(const struct rs_script *script, struct push_sums *sums);
+void push_sums_deinit(struct push_sums *sums);
+
+uint32_t push_sums_of(const struct rs_script *script, const struct clause *clause);
+void push_sums_filter(const struct rs_script *script, const struct push_sums *sums,
+		      struct rs_filter *filter);
+void push_sums_take(struct rs_script *script, const struct push_sums *sums,
+		    const struct rs_filter_row *row);
+
+#endif

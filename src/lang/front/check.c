@@ -1,0 +1,875 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What each name of a clause means, and the type of each expression, against all the probes that
+ * the clause matches: an argument must be there, and of one type, in every one of them. Variables
+ * come to be where they are first assigned, in the program's order, with that value's type.
+ *
+ * As in the parser, the first error stays, and what follows does nothing that matters.
+ */
+#include "lang/front/check.h"
+
+#include <string.h>
+
+/* ---- arguments ---------------------------------------------------------------------------- */
+
+const struct rs_field *arg_field(const struct rs_event *event, const struct arg_ref *ref)
+{
+	for (uint16_t i = 0; ref->name && i < event->n_fields; i++) {
+		if (!strcmp(event->fields[i].name, ref->name))
+			return &event->fields[i];
+	}
+	return !ref->name && ref->index < event->n_fields ? &event->fields[ref->index] : NULL;
+}
+
+static struct type field_type(const struct rs_field *field)
+{
+	if (field->type == RS_TYPE_TEXT || field->show == RS_SHOW_NAME)
+		return TYPE_OF_STRING;
+	if (field->show == RS_SHOW_TSC)
+		return TYPE_OF_INT64;
+	return (struct type){ .kind = TYPE_INT,
+			      .bytes = (uint8_t)rs_type_bytes(field->type),
+			      .is_signed = field->type >= RS_TYPE_S8,
+			      .hex = field->show == RS_SHOW_HEX };
+}
+
+/* The type of an argument in all the events; what lacks it, or has another, is the error. */
+static struct type arg_type(struct checker *c, struct place at, const struct arg_ref *ref)
+{
+	struct rs_script *script = c->script;
+	struct type type = TYPE_OF_INT64;
+	const struct rs_event *first = NULL;
+
+	if (script->matched_other || !script->matched.n) {
+		FAIL(c, at, "D_ARGS_NONE", "BEGIN, END and ticks have no arguments");
+		return type;
+	}
+	for (uint32_t i = 0; i < script->matched.n; i++) {
+		const struct rs_event *event = script->matched.at[i];
+		const struct rs_field *field = arg_field(event, ref);
+		struct type here;
+
+		if (!field && probe_has_arg(script, event, ref))
+			continue;
+		if (!field && ref->name) {
+			const char *best = NULL;
+			uint32_t distance = NEAREST_MAX + 1;
+
+			for (uint16_t j = 0; j < event->n_fields; j++)
+				nearest_try(ref->name, event->fields[j].name, &best, &distance);
+			FAIL(c, at, "D_TYPE_MEMBER", "%s has no argument '%s'%s%s%s", event->probe,
+			     ref->name, best ? "; did you mean '" : "", best ? best : "",
+			     best ? "'?" : "");
+			return type;
+		}
+		if (!field) {
+			FAIL(c, at, "D_ARGS_IDX", "%s has %u arguments: there is no args[%u]",
+			     event->probe, event->n_fields, ref->index);
+			return type;
+		}
+		here = field_type(field);
+		if (!first) {
+			type = here;
+			first = event;
+		} else if (here.kind != type.kind) {
+			FAIL(c, at, "D_ARGS_MULTI",
+			     "the argument is text in one of %s and %s, a number in the other: "
+			     "name the probes more closely",
+			     first->probe, event->probe);
+		} else if (here.bytes != type.bytes || here.is_signed != type.is_signed) {
+			/* Whatever holds both. */
+			uint8_t bytes = here.bytes > type.bytes ? here.bytes : type.bytes;
+
+			type.is_signed |= here.is_signed;
+			type.bytes = bytes;
+		}
+		type.hex &= here.hex;
+	}
+	return type;
+}
+
+static uint32_t arg_add(struct checker *c, const struct arg_ref *ref)
+{
+	struct rs_script *script = c->script;
+	struct arg_ref *slot;
+
+	for (uint32_t i = 0; i < script->args.n; i++) {
+		const struct arg_ref *have = &script->args.at[i];
+
+		if (have->raw == ref->raw && have->index == ref->index &&
+		    (have->name == ref->name ||
+		     (have->name && ref->name && !strcmp(have->name, ref->name))) &&
+		    have->type.kind == ref->type.kind && have->type.bytes == ref->type.bytes &&
+		    have->type.is_signed == ref->type.is_signed)
+			return i;
+	}
+	slot = VECTOR_ADD(script, &script->args);
+	if (!slot) {
+		if (!c->err)
+			c->err = rs_error_no_memory();
+		return 0;
+	}
+	*slot = *ref;
+	return script->args.n - 1;
+}
+
+static void check_arg(struct checker *c, struct node *node, struct arg_ref ref)
+{
+	ref.type = arg_type(c, node->at, &ref);
+	node->refers = REFERS_ARG;
+	node->index = arg_add(c, &ref);
+	node->type = ref.type;
+}
+
+/* arg0..arg9: 64 bits, whatever they are; 0 where there is none. */
+static bool check_raw_arg(struct checker *c, struct node *node)
+{
+	struct arg_ref ref = { .raw = true, .type = TYPE_OF_INT64 };
+
+	if (strncmp(node->text, "arg", 3) || node->text[3] < '0' || node->text[3] > '9' ||
+	    node->text[4])
+		return false;
+	ref.index = (uint32_t)(node->text[3] - '0');
+	node->type = TYPE_OF_INT64;
+	if (c->script->matched_error) {
+		node->refers = REFERS_ERROR;
+		node->index = ref.index;
+		return true;
+	}
+	for (uint32_t i = 0; i < c->script->matched.n; i++) {
+		const struct rs_field *field = arg_field(c->script->matched.at[i], &ref);
+
+		if (field && field->type == RS_TYPE_TEXT)
+			FAIL(c, node->at, "D_ARGS_TYPE", "%s of %s is text: write args.%s",
+			     node->text, c->script->matched.at[i]->probe, field->name);
+	}
+	node->refers = REFERS_ARG;
+	node->index = arg_add(c, &ref);
+	return true;
+}
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+struct variable *variable_find(const struct rs_script *script, enum scope scope, const char *name)
+{
+	struct variable *variable = script->variables;
+
+	while (variable && (variable->scope != scope || strcmp(variable->name, name)))
+		variable = variable->next;
+	return variable;
+}
+
+static bool builtin_find(const char *name, uint32_t *index, struct type *type)
+{
+	for (uint32_t i = 0; i < n_builtins; i++) {
+		if (prototype_is(builtins[i].prototype, name)) {
+			struct prototype prototype;
+
+			prototype_read(builtins[i].prototype, &prototype);
+			*index = i;
+			*type = prototype.result;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The expression of an inline, in the place of its name. */
+static void expand(struct checker *c, struct node *node, struct variable *variable)
+{
+	struct node *next = node->next, *value;
+	struct type type = variable->type;
+	struct place at = node->at;
+
+	if (variable->busy || ++c->script->expansions > INLINES_MAX) {
+		FAIL(c, node->at, "D_SYNTAX", "inline '%s' leads back to itself, or to too much",
+		     variable->name);
+		return;
+	}
+	value = node_clone(c, variable->inlined);
+	if (!value)
+		return;
+	variable->busy = true;
+	check_node(c, value);
+	variable->busy = false;
+	if (!c->err && value->type.kind != type.kind) {
+		FAIL(c, node->at, "D_OP_INCOMPAT", "inline '%s' is not of the type it says",
+		     variable->name);
+		return;
+	}
+	if (type_is_scalar(&type)) {
+		*node = (struct node){ .kind = N_CAST, .at = at, .a = value, .type = type };
+		fold(node);
+	} else {
+		*node = *value;
+	}
+	node->next = next;
+}
+
+static void undefined(struct checker *c, const struct node *node)
+{
+	static const char absent[] = " ppid uid gid curthread curpsinfo curlwpsinfo curcpu errno "
+				     "vtimestamp caller ucaller ipl root cwd zonename "
+				     "regs ";
+	const char *best = NULL, *known = strstr(absent, node->text);
+	uint32_t distance = NEAREST_MAX + 1;
+	struct prototype prototype;
+
+	if (known && known[-1] == ' ' && known[strlen(node->text)] == ' ') {
+		FAIL(c, node->at, "D_VAR_UNSUP",
+		     "'%s' is not known of an event: tid, vm, vcpu, cpu are", node->text);
+		return;
+	}
+	for (uint32_t i = 0; i < n_builtins; i++) {
+		prototype_read(builtins[i].prototype, &prototype);
+		nearest_try(node->text, prototype.name, &best, &distance);
+		if (best == prototype.name)
+			best = builtins[i].prototype; /* which stays; its last word is the name */
+	}
+	for (const struct variable *v = c->script->variables; v; v = v->next) {
+		if (v->scope == SCOPE_GLOBAL)
+			nearest_try(node->text, v->name, &best, &distance);
+	}
+	if (best && strrchr(best, ' '))
+		best = strrchr(best, ' ') + 1;
+	FAIL(c, node->at, "D_IDENT_UNDEF",
+	     "'%s' is neither a variable of D nor assigned before this%s%s%s", node->text,
+	     best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "");
+}
+
+static void check_name(struct checker *c, struct node *node)
+{
+	struct variable *variable = variable_find(c->script, SCOPE_GLOBAL, node->text);
+
+	if (check_raw_arg(c, node))
+		return;
+	if (!strcmp(node->text, "args")) {
+		FAIL(c, node->at, "D_ARGS_TYPE", "write args.name or args[0]");
+		return;
+	}
+	if (variable && variable->inlined && !variable->busy) { /* before D's own of its name */
+		expand(c, node, variable);
+		return;
+	}
+	if (strncmp(node->text, "xdt_", 4) && builtin_find(node->text, &node->index, &node->type)) {
+		node->refers = REFERS_BUILTIN;
+		return;
+	}
+	if (variable && variable->inlined) {
+		expand(c, node, variable); /* which leads back to itself */
+	} else if (variable) {
+		if (variable->is_array)
+			FAIL(c, node->at, "D_ARR_BADREF", "'%s' is an array: give it keys",
+			     node->text);
+		node->refers = REFERS_VARIABLE;
+		node->variable = variable;
+		node->type = variable->type;
+	} else if (!check_enumerator(c, node)) {
+		undefined(c, node);
+	}
+}
+
+static void check_scoped(struct checker *c, struct node *node)
+{
+	struct variable *variable = variable_find(c->script, node->scope, node->text);
+
+	if (!variable) {
+		FAIL(c, node->at, "D_VAR_UNDEF", "%s->%s is assigned nowhere before this",
+		     node->scope == SCOPE_SELF ? "self" : "this", node->text);
+		return;
+	}
+	if (variable->is_array)
+		FAIL(c, node->at, "D_ARR_BADREF", "'%s' is an array: give it keys", node->text);
+	node->refers = REFERS_VARIABLE;
+	node->variable = variable;
+	node->type = variable->type;
+}
+
+/* ---- arrays ------------------------------------------------------------------------------- */
+
+/* Keys as a tuple's types; the number of them. */
+uint8_t check_keys(struct checker *c, struct node *args, struct type *keys)
+{
+	uint8_t n = 0;
+
+	for (struct node *arg = args; arg && !c->err; arg = arg->next) {
+		if (n == LANG_KEYS_MAX) {
+			FAIL(c, arg->at, "D_PROTO_LEN", "more than %d keys", LANG_KEYS_MAX);
+			break;
+		}
+		if (arg->kind == N_AGG)
+			FAIL(c, arg->at, "D_KEY_TYPE", "a key must be a number or a string");
+		check_node(c, arg);
+		if (!c->err && !type_is_scalar(&arg->type) && arg->type.kind != TYPE_STRING)
+			FAIL(c, arg->at, "D_KEY_TYPE", "a key must be a number or a string");
+		keys[n++] = arg->type.kind == TYPE_POINTER ? TYPE_OF_UINT64 : arg->type;
+	}
+	return n;
+}
+
+void check_same_keys(struct checker *c, const struct node *node, const struct type *have,
+		     uint8_t n_have, const struct type *want, uint8_t n_want)
+{
+	char got[TYPE_TEXT_MAX], wanted[TYPE_TEXT_MAX];
+
+	if (n_have != n_want)
+		FAIL(c, node->at, "D_PROTO_LEN", "%s has %u keys elsewhere, and %u here",
+		     node->text, n_want, n_have);
+	for (uint8_t i = 0; !c->err && i < n_have; i++) {
+		if (have[i].kind != want[i].kind)
+			FAIL(c, node->at, "D_PROTO_ARG",
+			     "key %u of %s is of type %s elsewhere, %s "
+			     "here",
+			     i + 1u, node->text, type_text(want[i], wanted),
+			     type_text(have[i], got));
+	}
+}
+
+/* x[1, 2], self->x[1]: by what its name refers to; with `made` it comes to be, of that type. */
+static void check_array(struct checker *c, struct node *node, const struct type *made)
+{
+	struct node *base = node->a;
+	enum scope scope = base->kind == N_SCOPED ? base->scope : SCOPE_GLOBAL;
+	struct type keys[LANG_KEYS_MAX];
+	struct variable *variable;
+	uint8_t n_keys;
+
+	if (base->kind != N_NAME && base->kind != N_SCOPED) {
+		FAIL(c, node->at, "D_ARR_BADREF", "only a name can have keys");
+		return;
+	}
+	if (scope == SCOPE_THIS) {
+		FAIL(c, node->at, "D_ARR_LOCAL", "this->%s[]: arrays are global or self->",
+		     base->text);
+		return;
+	}
+	n_keys = check_keys(c, node->args, keys);
+	if (!n_keys)
+		FAIL(c, node->at, "D_ARR_BADREF", "no key between the brackets");
+	variable = variable_find(c->script, scope, base->text);
+	if (!variable && made && !c->err) {
+		variable = variable_make(c, base->text, scope, *made, true);
+		if (variable) {
+			variable->n_keys = n_keys;
+			memcpy(variable->keys, keys, sizeof(keys));
+		}
+	}
+	if (!variable) {
+		FAIL(c, node->at, "D_IDENT_UNDEF", "no '%s[]' is assigned before this", base->text);
+		return;
+	}
+	if (!variable->is_array) {
+		FAIL(c, node->at, "D_ARR_BADREF", "'%s' is no array", base->text);
+		return;
+	}
+	node->text = base->text;
+	check_same_keys(c, node, keys, n_keys, variable->keys, variable->n_keys);
+	node->refers = REFERS_VARIABLE;
+	node->variable = variable;
+	node->type = variable->type;
+}
+
+static bool is_args(const struct node *node)
+{
+	return node->kind == N_NAME && !strcmp(node->text, "args");
+}
+
+/* A name that has keys, or is not known: x[1] then is of an associative array. */
+static bool is_associative(const struct checker *c, const struct node *base)
+{
+	const struct variable *variable;
+
+	if (base->kind != N_NAME && base->kind != N_SCOPED)
+		return false;
+	variable = variable_find(c->script, base->kind == N_SCOPED ? base->scope : SCOPE_GLOBAL,
+				 base->text);
+	return !variable || variable->is_array ||
+	       (!variable->inlined && !type_is_object(&variable->type) &&
+		variable->type.kind != TYPE_POINTER);
+}
+
+/* uregs[R_RAX]: the array that is none. */
+static bool is_uregs(const struct checker *c, const struct node *base)
+{
+	return base->kind == N_NAME && !strcmp(base->text, "uregs") &&
+	       !variable_find(c->script, SCOPE_GLOBAL, "uregs");
+}
+
+static void check_index(struct checker *c, struct node *node)
+{
+	if (is_uregs(c, node->a)) {
+		node->kind = N_CALL;
+		node->text = node->a->text;
+		node->a = NULL;
+		check_call(c, node);
+		return;
+	}
+	if (!is_args(node->a)) {
+		if (is_associative(c, node->a))
+			check_array(c, node, NULL);
+		else
+			check_element(c, node);
+		return;
+	}
+	if (!node->args || node->args->next) {
+		FAIL(c, node->at, "D_ARGS_IDX", "args[] takes one number");
+		return;
+	}
+	check_node(c, node->args);
+	if (!c->err && (!fold(node->args) || node->args->kind != N_INT ||
+			node->args->value >= RS_FIELDS_MAX)) {
+		FAIL(c, node->at, "D_ARGS_IDX", "args[] takes a constant below %d", RS_FIELDS_MAX);
+		return;
+	}
+	check_arg(c, node, (struct arg_ref){ .index = (uint32_t)node->args->value });
+}
+
+static void check_member(struct checker *c, struct node *node)
+{
+	if (is_args(node->a))
+		check_arg(c, node, (struct arg_ref){ .name = node->text });
+	else
+		check_object_member(c, node);
+}
+
+/* ---- assignments -------------------------------------------------------------------------- */
+
+struct variable *variable_make(struct checker *c, const char *name, enum scope scope,
+			       struct type type, bool is_array)
+{
+	struct variable *variable = rs_arena_alloc(&c->script->arena, sizeof(*variable));
+
+	if (!variable) {
+		if (!c->err)
+			c->err = rs_error_no_memory();
+		return NULL;
+	}
+	variable->name = name;
+	variable->scope = scope;
+	variable->type = type;
+	variable->is_array = is_array;
+	variable->next = c->script->variables;
+	c->script->variables = variable;
+	if (!variable_place(c->script, variable) && !c->err)
+		c->err = rs_error_create(RS_USAGE,
+					 "%s: more variables than fit: %d of a scope, or "
+					 "their bytes",
+					 c->script->file, LANG_SLOTS_MAX);
+	return variable;
+}
+
+/* What stands on the left of =; of `made`, where it is not there yet. */
+static void check_target(struct checker *c, struct node *node, const struct type *made)
+{
+	uint32_t index;
+	struct type type;
+
+	switch (node->kind) {
+	case N_NAME:
+		if (builtin_find(node->text, &index, &type) || !strcmp(node->text, "args") ||
+		    check_raw_arg(c, node)) {
+			FAIL(c, node->at, "D_OP_WRITE", "'%s' can't be assigned", node->text);
+			return;
+		}
+		if (made && !variable_find(c->script, SCOPE_GLOBAL, node->text))
+			variable_make(c, node->text, SCOPE_GLOBAL, *made, false);
+		check_node(c, node);
+		break;
+	case N_SCOPED:
+		if (made && !variable_find(c->script, node->scope, node->text))
+			variable_make(c, node->text, node->scope, *made, false);
+		check_node(c, node);
+		break;
+	case N_INDEX:
+		if (is_args(node->a))
+			FAIL(c, node->at, "D_OP_WRITE", "args can't be assigned");
+		else if (is_associative(c, node->a))
+			check_array(c, node, made);
+		else
+			check_element(c, node);
+		break;
+	case N_MEMBER:
+		if (is_args(node->a))
+			FAIL(c, node->at, "D_OP_WRITE", "args can't be assigned");
+		else
+			check_object_member(c, node);
+		break;
+	case N_DEREF:
+		check_deref(c, node);
+		break;
+	default:
+		FAIL(c, node->at, "D_OP_LVAL", "what stands left of = is no variable");
+		return;
+	}
+	if (!c->err && node->refers != REFERS_VARIABLE && node->refers != REFERS_MEMORY)
+		FAIL(c, node->at, "D_OP_LVAL", "what stands left of = is no variable");
+	if (!c->err && node->type.kind == TYPE_ARRAY)
+		FAIL(c, node->at, "D_OP_ARRFUN", "an array is assigned element by element");
+}
+
+/* A constant 0 where a string is meant is the empty string. */
+static void null_text(struct node *node)
+{
+	if (node->kind == N_INT && !node->value) {
+		node->kind = N_TEXT;
+		node->text = "";
+		node->len = 0;
+		node->type = TYPE_OF_STRING;
+	}
+}
+
+/* A constant 0 is the null pointer, and where a struct is meant, no struct. */
+static bool is_null(const struct node *node)
+{
+	return node->kind == N_INT && !node->value;
+}
+
+static bool assignable(const struct node *left, const struct node *right)
+{
+	const struct type *to = &left->type, *from = &right->type;
+
+	if (to->kind == TYPE_POINTER && from->kind == TYPE_POINTER)
+		return to->to->kind == TYPE_VOID || from->to->kind == TYPE_VOID ||
+		       type_same(to, from);
+	if (to->kind == TYPE_POINTER && from->kind == TYPE_ARRAY)
+		return type_same(to->to, from->to);
+	if (to->kind == TYPE_POINTER)
+		return is_null(right);
+	if (to->kind == TYPE_RECORD)
+		return type_same(to, from) ||
+		       (is_null(right) && left->refers == REFERS_VARIABLE &&
+			(left->variable->is_array || left->variable->scope == SCOPE_SELF));
+	return to->kind == from->kind;
+}
+
+/* What an array is where its value is asked for: a pointer to its first element. */
+static struct type decayed(struct type type)
+{
+	if (type.kind == TYPE_ARRAY)
+		return (struct type){ .kind = TYPE_POINTER, .bytes = 8, .to = type.to };
+	return type;
+}
+
+static void check_compound(struct checker *c, const struct node *node)
+{
+	const struct type *to = &node->a->type;
+	bool adds = node->op == OP_ADD || node->op == OP_SUB;
+	char left[TYPE_TEXT_MAX];
+
+	if (to->kind == TYPE_POINTER && adds && node->b->type.kind == TYPE_INT)
+		return;
+	if (to->kind != TYPE_INT || node->b->type.kind != TYPE_INT)
+		FAIL(c, node->at, "D_OP_INCOMPAT", "'%s=' is for numbers, and this is of type %s",
+		     op_text(node->op), type_text(*to, left));
+	if ((node->op == OP_DIV || node->op == OP_MOD) && node->b->kind == N_INT && !node->b->value)
+		FAIL(c, node->b->at, "D_DIV_ZERO", "division by zero");
+}
+
+static void check_assign(struct checker *c, struct node *node)
+{
+	char left[TYPE_TEXT_MAX], right[TYPE_TEXT_MAX];
+	bool plain = node->op == OP_NONE;
+	struct type made;
+
+	if (node->b->kind == N_AGG)
+		FAIL(c, node->b->at, "D_OP_VFPTR", "an aggregation has no value to assign");
+	check_node(c, node->b);
+	made = decayed(node->b->type);
+	if (!plain) /* x += 1 where x is new: it was 0, of 64 bits */
+		made = TYPE_OF_INT64;
+	if (!c->err && made.kind == TYPE_VOID)
+		FAIL(c, node->b->at, "D_OP_VFPTR", "that has no value to assign");
+	check_target(c, node->a, &made);
+	if (c->err)
+		return;
+	if (plain && node->a->type.kind == TYPE_STRING)
+		null_text(node->b); /* self->name = 0 gives its memory back */
+	if (!plain)
+		check_compound(c, node);
+	else if (!assignable(node->a, node->b))
+		FAIL(c, node->at, "D_OP_INCOMPAT", "%s is assigned to %s",
+		     type_text(node->b->type, right), type_text(node->a->type, left));
+	node->type = node->a->type;
+}
+
+static void check_post(struct checker *c, struct node *node)
+{
+	struct type made = TYPE_OF_INT64;
+
+	check_target(c, node->a, &made);
+	if (!c->err && !type_is_scalar(&node->a->type))
+		FAIL(c, node->at, "D_OP_INT", "++ and -- are for numbers");
+	node->type = node->a->type;
+}
+
+/* ---- operators ---------------------------------------------------------------------------- */
+
+static bool is_comparison(enum op op)
+{
+	return op >= OP_EQ && op <= OP_GE;
+}
+
+static bool is_logical(enum op op)
+{
+	return op == OP_LAND || op == OP_LOR || op == OP_LXOR;
+}
+
+/* p + 1, p - q, p == NULL, p && x: true where that settles the matter. */
+static bool check_pointers(struct checker *c, struct node *node)
+{
+	struct type a = decayed(node->a->type), b = decayed(node->b->type);
+	bool left = a.kind == TYPE_POINTER, right = b.kind == TYPE_POINTER;
+	const struct type *to = left ? a.to : b.to;
+
+	if ((!left && !right) || (!left && a.kind != TYPE_INT) || (!right && b.kind != TYPE_INT))
+		return false;
+	node->type = TYPE_OF_INT;
+	if (is_logical(node->op))
+		return true;
+	if (is_comparison(node->op)) {
+		if (left != right && !is_null(left ? node->b : node->a))
+			FAIL(c, node->at, "D_OP_INCOMPAT",
+			     "a pointer is compared with a number: cast one of them");
+		return true;
+	}
+	if (node->op != OP_ADD && (node->op != OP_SUB || !left)) {
+		FAIL(c, node->at, "D_OP_ARITH", "'%s' is for numbers", op_text(node->op));
+		return true;
+	}
+	if (left && right && (node->op == OP_ADD || !type_same(&a, &b)))
+		FAIL(c, node->at, "D_OP_INCOMPAT", "only pointers of one type are subtracted");
+	else if (!type_bytes(c->script, to) && to->kind != TYPE_VOID)
+		FAIL(c, node->at, "D_OP_INCOMPLETE", "the pointer's type is not known whole");
+	node->type = left && right ? TYPE_OF_INT64 : left ? a : b;
+	return true;
+}
+
+/* Whether a result is an address or a mask where its operands are: a difference of two is not. */
+static bool is_hex(enum op op, bool a, bool b)
+{
+	switch (op) {
+	case OP_BAND:
+	case OP_BOR:
+	case OP_BXOR:
+		return a || b;
+	case OP_ADD:
+	case OP_SUB:
+		return a != b;
+	case OP_SHL:
+	case OP_SHR:
+		return a;
+	default:
+		return false;
+	}
+}
+
+static void check_binary(struct checker *c, struct node *node)
+{
+	bool compares = is_comparison(node->op);
+	struct node *a = node->a, *b = node->b;
+
+	if (compares && a->kind != N_NAME && b->kind == N_NAME) {
+		check_node(c, a);
+		check_enum_operand(c, a, b);
+	} else if (compares && a->kind == N_NAME && b->kind != N_NAME) {
+		check_node(c, b);
+		check_enum_operand(c, b, a);
+	}
+	if (a->refers != REFERS_ENUM)
+		check_node(c, a);
+	if (b->refers != REFERS_ENUM)
+		check_node(c, b);
+	if (c->err)
+		return;
+	node->type = TYPE_OF_INT;
+	if (compares)
+		check_named_text(c, node);
+	if (c->err)
+		return;
+	if (node->op == OP_EQ || node->op == OP_NE) {
+		if (b->type.kind == TYPE_STRING)
+			null_text(a);
+		else if (a->type.kind == TYPE_STRING)
+			null_text(b);
+	}
+	if (compares && a->type.kind == TYPE_STRING && b->type.kind == TYPE_STRING)
+		return;
+	if (check_pointers(c, node))
+		return;
+	if (a->type.kind != TYPE_INT || b->type.kind != TYPE_INT) {
+		if (a->type.kind != b->type.kind)
+			FAIL(c, node->at, "D_OP_INCOMPAT",
+			     "a number and a string (or nothing) on the two sides of '%s'",
+			     op_text(node->op));
+		FAIL(c, node->at, is_logical(node->op) ? "D_OP_SCALAR" : "D_OP_ARITH",
+		     "'%s' is for numbers", op_text(node->op));
+		return;
+	}
+	if (!compares && !is_logical(node->op)) {
+		node->type = node->op == OP_SHL || node->op == OP_SHR
+				     ? type_promote(a->type)
+				     : type_common(a->type, b->type);
+		node->type.hex = is_hex(node->op, a->type.hex, b->type.hex);
+	}
+	if ((node->op == OP_DIV || node->op == OP_MOD) && fold(b) && b->kind == N_INT && !b->value)
+		FAIL(c, b->at, "D_DIV_ZERO", "division by zero");
+	fold(node);
+}
+
+static void check_unary(struct checker *c, struct node *node)
+{
+	check_node(c, node->a);
+	if (!c->err && node->a->type.kind != TYPE_INT &&
+	    (node->op != OP_NOT || !type_is_scalar(&node->a->type)))
+		FAIL(c, node->at, node->op == OP_NOT ? "D_OP_SCALAR" : "D_OP_INT",
+		     "'%s' is for numbers", op_text(node->op));
+	node->type = node->op == OP_NOT ? TYPE_OF_INT : type_promote(node->a->type);
+	fold(node);
+}
+
+static void check_cond(struct checker *c, struct node *node)
+{
+	check_node(c, node->a);
+	check_node(c, node->b);
+	check_node(c, node->c);
+	if (c->err)
+		return;
+	if (!type_is_scalar(&node->a->type))
+		FAIL(c, node->a->at, "D_OP_SCALAR", "the condition of '?' must be a number");
+	if (node->b->type.kind == TYPE_POINTER && is_null(node->c))
+		node->c->type = node->b->type;
+	if (node->c->type.kind == TYPE_POINTER && is_null(node->b))
+		node->b->type = node->c->type;
+	if (node->b->type.kind != node->c->type.kind || node->b->type.kind == TYPE_VOID ||
+	    (node->b->type.kind != TYPE_INT && !type_same(&node->b->type, &node->c->type)))
+		FAIL(c, node->at, "D_OP_INCOMPAT", "the two answers of '?' are of different types");
+	node->type = node->b->type.kind == TYPE_INT ? type_common(node->b->type, node->c->type)
+						    : node->b->type;
+	fold(node);
+}
+
+static void check_cast(struct checker *c, struct node *node)
+{
+	char from[TYPE_TEXT_MAX], to[TYPE_TEXT_MAX];
+	struct type have;
+
+	check_node(c, node->a);
+	have = decayed(node->a->type);
+	if (!c->err && !(type_is_scalar(&have) && type_is_scalar(&node->type)) &&
+	    !(have.kind == TYPE_STRING && node->type.kind == TYPE_STRING))
+		FAIL(c, node->at, "D_CAST_INVAL", "%s can't be cast to %s%s",
+		     type_text(node->a->type, from), type_text(node->type, to),
+		     node->type.kind == TYPE_STRING ? "; stringof() or lltostr() make a string"
+						    : "");
+	fold(node);
+}
+
+static void check_sizeof(struct checker *c, struct node *node)
+{
+	struct type type = node->type;
+
+	if (node->a) {
+		check_node(c, node->a);
+		type = node->a->type;
+	}
+	if (!c->err && node->a && node->a->kind == N_MEMBER && node->a->member &&
+	    node->a->member->bits)
+		FAIL(c, node->at, "D_SIZEOF_BITFIELD", "a bit-field has no size in bytes");
+	else if (!c->err && !type_bytes(c->script, &type))
+		FAIL(c, node->at, "D_SIZEOF_TYPE", "sizeof: that has no size");
+	node->kind = N_INT;
+	node->value = c->err ? 0 : type_bytes(c->script, &type);
+	node->type = TYPE_OF_UINT64;
+	node->a = NULL;
+}
+
+static void check_in_memory(struct checker *c, struct node *node)
+{
+	switch (node->kind) {
+	case N_SIZEOF:
+		check_sizeof(c, node);
+		break;
+	case N_OFFSETOF:
+		check_offsetof(c, node);
+		break;
+	case N_DEREF:
+		check_deref(c, node);
+		break;
+	case N_ADDRESS:
+		check_address(c, node);
+		break;
+	case N_XLATE:
+		check_xlate(c, node);
+		break;
+	default:
+		FAIL(c, node->at, "D_SYNTAX", "that must be a statement of its own");
+		break;
+	}
+}
+
+void check_node(struct checker *c, struct node *node)
+{
+	if (++c->script->visits > LANG_VISITS_MAX)
+		FAIL(c, node->at, "D_SYNTAX", "the program is too large: inlines in inlines?");
+	if (c->err)
+		return;
+	switch (node->kind) {
+	case N_INT:
+		break;
+	case N_TEXT:
+		node->type = TYPE_OF_STRING;
+		break;
+	case N_NAME:
+		check_name(c, node);
+		break;
+	case N_SCOPED:
+		check_scoped(c, node);
+		break;
+	case N_INDEX:
+		check_index(c, node);
+		break;
+	case N_MEMBER:
+		check_member(c, node);
+		break;
+	case N_KERNEL:
+		if (!builtin_find(node->text, &node->index, &node->type) ||
+		    strncmp(node->text, "xdt_", 4))
+			FAIL(c, node->at, "D_SYM_BADREF",
+			     "`%s: of the kernel's variables only those of xdt are here",
+			     node->text);
+		node->refers = REFERS_BUILTIN;
+		break;
+	case N_CALL:
+		check_call(c, node);
+		break;
+	case N_UNARY:
+		check_unary(c, node);
+		break;
+	case N_POST:
+		check_post(c, node);
+		break;
+	case N_BINARY:
+		check_binary(c, node);
+		break;
+	case N_ASSIGN:
+		check_assign(c, node);
+		break;
+	case N_COND:
+		check_cond(c, node);
+		break;
+	case N_COMMA:
+		check_node(c, node->a);
+		check_node(c, node->b);
+		node->type = node->b->type;
+		break;
+	case N_CAST:
+		check_cast(c, node);
+		break;
+	case N_AGG:
+		FAIL(c, node->at, "D_OP_ACT", "an aggregation has no value: print it by printa()");
+		break;
+	default:
+		check_in_memory(c, node);
+		break;
+	}
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the parts of the check share: expressions (check.c), what lies in memory (check_object.c),
+ * statements (check_action.c). */
+#ifndef RS_LANG_FRONT_CHECK_H
+#define RS_LANG_FRONT_CHECK_H
+
+#include "lang/vm/internal.h"
+
+#define INLINES_MAX 10000 /* places where an inline's expression is put */
+#define XLATES_MAX  32	  /* translators within each other */
+
+struct checker {
+	struct rs_script *script;
+	struct clause *clause;
+	struct rs_error *err;
+	bool speculates, commits;
+	uint32_t xlates; /* translators within translators */
+	uint64_t steps;	 /* of the walks that we are in, multiplied */
+};
+
+#define FAIL(c, at, ...)                                                                           \
+	do {                                                                                       \
+		if (!(c)->err)                                                                     \
+			(c)->err = lang_error((c)->script, at, __VA_ARGS__);                       \
+	} while (0)
+
+void check_node(struct checker *c, struct node *node);
+void check_call(struct checker *c, struct node *call);
+bool check_action(struct checker *c, struct node *call);
+void check_aggregate(struct checker *c, struct node *node);
+uint8_t check_keys(struct checker *c, struct node *args, struct type *keys);
+void check_same_keys(struct checker *c, const struct node *node, const struct type *have,
+		     uint8_t n_have, const struct type *want, uint8_t n_want);
+
+/* What lies in memory (check_object.c). */
+struct node *node_clone(struct checker *c, const struct node *from);
+void check_object_member(struct checker *c, struct node *node);
+void check_element(struct checker *c, struct node *node);
+void check_deref(struct checker *c, struct node *node);
+void check_address(struct checker *c, struct node *node);
+void check_offsetof(struct checker *c, struct node *node);
+void check_xlate(struct checker *c, struct node *node);
+/* A this-> variable for the compiler's own use; and what a name becomes where it stands for it. */
+const char *check_hidden(struct checker *c, struct type type);
+void check_put(struct node *node, const char *name, const char *variable);
+void check_xlate_member(struct checker *c, struct node *node);
+
+struct variable *variable_find(const struct rs_script *script, enum scope scope, const char *name);
+struct variable *variable_make(struct checker *c, const char *name, enum scope scope,
+			       struct type type, bool is_array);
+
+/* Enumerations (check_enum.c). The row that one has for a name, in either case; NULL: none. */
+const struct rs_enum *enum_find(const struct rs_enum *values, const char *name);
+/* A name that stands for a number: of an enum of the program's, a register, an enumeration of the
+ * matched events. False: it is no such name. */
+bool check_enumerator(struct checker *c, struct node *node);
+/* args.reason == HLT: the name is one of the argument's own enumeration, where that has it. */
+void check_enum_operand(struct checker *c, const struct node *arg, struct node *name);
+/* args.reason == "HLT", or another text on a side of a comparison: the names are compared. */
+void check_named_text(struct checker *c, struct node *node);
+/* @[args.reason]: the key becomes the name. */
+void check_named_key(struct checker *c, struct node *key, struct type *type);
+
+#endif

@@ -1,0 +1,814 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Calls: functions of the table, actions, aggregations; what each may be given, and the order in
+ * which a clause may speculate, record and commit.
+ */
+#include "lang/front/check.h"
+#include "base/hist.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- functions ---------------------------------------------------------------------------- */
+
+/* What D has and a trace has not. */
+static const struct {
+	const char *names; /* with blanks around each */
+	const char *why;
+} absent[] = {
+	{ " jstack ", "events of a trace carry no stacks" },
+	{ " copyout copyoutstr memref "
+	  "mutex_owned mutex_owner mutex_type_adaptive mutex_type_spin rw_iswriter "
+	  "rw_read_held rw_write_held progenyof getmajor getminor ddi_pathname "
+	  "msgdsize msgsize d_path ",
+	  "there is no memory behind a trace" },
+	{ " raise stop system freopen ftruncate chill panic breakpoint ",
+	  "it would change the system that is looked at" },
+};
+
+/* Actions: what they may be given is checked one by one. */
+static const struct action_row {
+	const char *name;
+	enum action_kind kind;
+	uint8_t n_min, n_max;
+	bool records; /* leaves something in the output's order */
+	const char *tag;
+	void (*check)(struct checker *c, struct node *call, struct action *action);
+} * action_find(const char *name);
+static const char *action_name(size_t index); /* NULL past the last */
+
+static const struct {
+	const char *name;
+	enum agg_function function;
+	uint8_t n_min, n_max;
+} aggregates[] = {
+	{ "count", AGG_COUNT, 0, 0 },
+	{ "sum", AGG_SUM, 1, 1 },
+	{ "avg", AGG_AVG, 1, 1 },
+	{ "min", AGG_MIN, 1, 1 },
+	{ "max", AGG_MAX, 1, 1 },
+	{ "stddev", AGG_STDDEV, 1, 1 },
+	{ "quantize", AGG_QUANTIZE, 1, 2 },
+	{ "lquantize", AGG_LQUANTIZE, 3, 5 },
+	{ "llquantize", AGG_LLQUANTIZE, 5, 6 },
+	{ "p", AGG_PERCENTILE, 2, 2 },
+	{ "topk", AGG_TOPK, 2, 2 },
+};
+#define N_AGGREGATES (sizeof(aggregates) / sizeof(aggregates[0]))
+
+static const char *why_absent(const char *name)
+{
+	char word[64];
+	size_t len = strlen(name);
+
+	if (len + 3 > sizeof(word))
+		return NULL;
+	word[0] = word[len + 1] = ' ';
+	memcpy(word + 1, name, len);
+	word[len + 2] = '\0';
+	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {
+		if (strstr(absent[i].names, word))
+			return absent[i].why;
+	}
+	return NULL;
+}
+
+static uint32_t count_args(const struct node *call)
+{
+	uint32_t n = 0;
+
+	for (const struct node *arg = call->args; arg; arg = arg->next)
+		n++;
+	return n;
+}
+
+static int aggregate_find(const char *name)
+{
+	for (size_t i = 0; i < N_AGGREGATES; i++) {
+		if (!strcmp(aggregates[i].name, name))
+			return (int)i;
+	}
+	return -1;
+}
+
+static void no_function(struct checker *c, const struct node *call)
+{
+	const char *why = why_absent(call->text), *best = NULL;
+	uint32_t distance = NEAREST_MAX + 1;
+	char near[64] = "";
+
+	if (why) {
+		FAIL(c, call->at, "D_FUNC_UNDEF", "%s() is not here: %s", call->text, why);
+		return;
+	}
+	if (action_find(call->text)) {
+		FAIL(c, call->at, "D_CG_EXPR", "%s() is an action, a statement of its own",
+		     call->text);
+		return;
+	}
+	if (aggregate_find(call->text) >= 0) {
+		FAIL(c, call->at, "D_FUNC_IDKIND", "%s() aggregates: write @name[keys] = %s(...)",
+		     call->text, call->text);
+		return;
+	}
+	for (uint32_t i = 0; i < n_functions; i++) {
+		struct prototype prototype;
+
+		prototype_read(functions[i].prototype, &prototype);
+		best = NULL;
+		nearest_try(call->text, prototype.name, &best, &distance);
+		if (best)
+			memcpy(near, prototype.name, sizeof(prototype.name));
+	}
+	for (size_t i = 0; action_name(i); i++) {
+		best = NULL;
+		nearest_try(call->text, action_name(i), &best, &distance);
+		if (best)
+			snprintf(near, sizeof(near), "%s", best);
+	}
+	FAIL(c, call->at, "D_FUNC_UNDEF", "there is no function %s()%s%s%s", call->text,
+	     *near ? "; did you mean " : "", near, *near ? "()?" : "");
+}
+
+/* A string, an argument that may have a name, characters in memory. */
+static bool has_text(const struct node *node)
+{
+	const struct type *type = &node->type;
+
+	if (type->kind == TYPE_POINTER || type->kind == TYPE_ARRAY)
+		return (type->to->kind == TYPE_INT && type->to->bytes == 1) ||
+		       (type->kind == TYPE_POINTER && type->to->kind == TYPE_VOID);
+	return type->kind == TYPE_STRING || (type->kind == TYPE_INT && node->refers == REFERS_ARG);
+}
+
+/* stringof(args.reason): the name that the enumeration has for it. */
+static void check_stringof(struct checker *c, struct node *call)
+{
+	if (count_args(call) != 1) {
+		FAIL(c, call->at, "D_PROTO_LEN", "stringof() takes one argument");
+		return;
+	}
+	check_node(c, call->args);
+	if (!c->err && !has_text(call->args))
+		FAIL(c, call->at, "D_STRINGOF_TYPE",
+		     "stringof() is for arguments, strings and where characters are; lltostr() "
+		     "writes a number");
+	call->type = TYPE_OF_STRING;
+}
+
+/* Where an address is wanted, a pointer, an array and a string are one. */
+static bool takes(const struct type *want, const struct type *have)
+{
+	if (want->kind == TYPE_POINTER)
+		return have->kind == TYPE_POINTER || have->kind == TYPE_ARRAY ||
+		       have->kind == TYPE_STRING;
+	return have->kind == want->kind;
+}
+
+void check_call(struct checker *c, struct node *call)
+{
+	struct prototype prototype;
+	uint32_t n = count_args(call), i;
+
+	if (!strcmp(call->text, "stringof")) {
+		check_stringof(c, call);
+		return;
+	}
+	if (n == 2 && !strcmp(call->text, "strtok")) {
+		check_node(c, call->args);
+		if (call->args->kind == N_INT && !call->args->value) {
+			call->text = "strtok_next"; /* strtok(NULL, ...) goes on */
+			call->args = call->args->next;
+			n = 1;
+		}
+	}
+	for (i = 0; i < n_functions; i++) {
+		if (prototype_is(functions[i].prototype, call->text))
+			break;
+	}
+	if (i == n_functions) {
+		no_function(c, call);
+		return;
+	}
+	prototype_read(functions[i].prototype, &prototype);
+	if (n < prototype.n_needed || n > prototype.n_args)
+		FAIL(c, call->at, "D_PROTO_LEN", "%s: not with %u arguments",
+		     functions[i].prototype, n);
+	call->index = i;
+	call->type = prototype.result;
+	call->type.hex = functions[i].hex;
+	n = 0;
+	for (struct node *arg = call->args; arg && !c->err; arg = arg->next, n++) {
+		check_node(c, arg);
+		if (!c->err && !takes(&prototype.args[n], &arg->type))
+			FAIL(c, arg->at, "D_PROTO_ARG", "argument %u is of the wrong type: %s",
+			     n + 1, functions[i].prototype);
+	}
+}
+
+/* ---- aggregations ------------------------------------------------------------------------- */
+
+static struct aggregation *aggregation_find(const struct rs_script *script, const char *name)
+{
+	struct aggregation *agg = script->aggregations;
+
+	while (agg && strcmp(agg->name, name))
+		agg = agg->next;
+	return agg;
+}
+
+/* What aggregates are made with: constants within 16 or 32 bits, as DTrace packs them. */
+static int64_t parameter(struct checker *c, struct node *arg, const char *what, int64_t least,
+			 int64_t most, const char *type_tag, const char *value_tag)
+{
+	check_node(c, arg);
+	if (c->err)
+		return 0;
+	if (!fold(arg) || arg->kind != N_INT)
+		FAIL(c, arg->at, type_tag, "the %s must be a constant", what);
+	else if ((int64_t)arg->value < least || (int64_t)arg->value > most)
+		FAIL(c, arg->at, value_tag, "the %s must be from %lld to %lld", what,
+		     (long long)least, (long long)most);
+	return (int64_t)arg->value;
+}
+
+/* lquantize(x, base, limit [, step [, by]]) */
+static struct node *lquantize(struct checker *c, struct node *arg, struct aggregation *agg)
+{
+	int64_t base, limit, step = 1, levels;
+	struct place at = arg->at;
+
+	base = parameter(c, arg, "base", INT32_MIN, INT32_MAX, "D_LQUANT_BASETYPE",
+			 "D_LQUANT_BASEVAL");
+	limit = parameter(c, arg->next, "limit", INT32_MIN, INT32_MAX, "D_LQUANT_LIMTYPE",
+			  "D_LQUANT_LIMVAL");
+	if (base >= limit)
+		FAIL(c, arg->next->at, "D_LQUANT_MISMATCH", "the limit must be above the base");
+	arg = arg->next->next;
+	if (arg) {
+		step = parameter(c, arg, "step", 1, UINT16_MAX, "D_LQUANT_STEPTYPE",
+				 "D_LQUANT_STEPVAL");
+		if (step > limit - base)
+			FAIL(c, arg->at, "D_LQUANT_STEPLARGE",
+			     "the step is larger than from base to limit");
+	}
+	if (c->err)
+		return NULL;
+	levels = (limit - base) / step;
+	if (levels > LANG_BINS_MAX)
+		FAIL(c, at, "D_LQUANT_STEPSMALL", "the step makes %lld bins; %d are the most",
+		     (long long)levels, LANG_BINS_MAX);
+	agg->params[0] = base;
+	agg->params[1] = step;
+	agg->params[2] = levels;
+	agg->n_data = (uint32_t)levels + 2;
+	return arg ? arg->next : NULL;
+}
+
+/* Where the bins begin: powers of the factor, each stretch between two of them in steps. */
+static void llquantize_bounds(struct checker *c, struct place at, struct aggregation *agg)
+{
+	int64_t factor = agg->params[0], high = agg->params[2], steps = agg->params[3];
+	int64_t value = 1, bounds[LANG_BINS_MAX];
+	uint32_t n = 0;
+
+	for (int64_t order = 0; order < agg->params[1]; order++) {
+		if (__builtin_mul_overflow(value, factor, &value))
+			goto too_large;
+	}
+	for (int64_t order = agg->params[1]; order <= high; order++) {
+		int64_t end, step;
+
+		if (__builtin_mul_overflow(value, factor, &end))
+			goto too_large;
+		step = end > steps ? end / steps : 1;
+		for (; value < end; value += step) {
+			if (n + 1 >= LANG_BINS_MAX)
+				goto too_large;
+			bounds[n++] = value;
+		}
+		value = end;
+	}
+	bounds[n++] = value;
+	agg->bounds = rs_arena_alloc(&c->script->arena, n * sizeof(*bounds));
+	if (!agg->bounds) {
+		c->err = rs_error_no_memory();
+		return;
+	}
+	memcpy(agg->bounds, bounds, n * sizeof(*bounds));
+	agg->n_data = n + 1;
+	return;
+too_large:
+	FAIL(c, at, "D_LLQUANT_HIGHVAL", "that is beyond 64 bits, or more than %d bins",
+	     LANG_BINS_MAX);
+}
+
+/* llquantize(x, factor, low, high, steps [, by]) */
+static struct node *llquantize(struct checker *c, struct node *arg, struct aggregation *agg)
+{
+	static const struct {
+		const char *what, *type_tag, *value_tag;
+		int64_t least, most;
+	} rows[] = {
+		{ "factor", "D_LLQUANT_FACTORTYPE", "D_LLQUANT_FACTORVAL", 2, UINT16_MAX },
+		{ "low", "D_LLQUANT_LOWTYPE", "D_LLQUANT_LOWVAL", 0, UINT16_MAX },
+		{ "high", "D_LLQUANT_HIGHTYPE", "D_LLQUANT_HIGHVAL", 0, UINT16_MAX },
+		{ "steps", "D_LLQUANT_NSTEPTYPE", "D_LLQUANT_NSTEPVAL", 1, UINT16_MAX },
+	};
+	struct place at = arg->at;
+
+	for (uint32_t i = 0; i < 4; i++, arg = arg->next)
+		agg->params[i] = parameter(c, arg, rows[i].what, rows[i].least, rows[i].most,
+					   rows[i].type_tag, rows[i].value_tag);
+	if (c->err)
+		return NULL;
+	if (agg->params[1] >= agg->params[2])
+		FAIL(c, at, "D_LLQUANT_LOWVAL", "the low power must be below the high one");
+	if (agg->params[3] < agg->params[0])
+		FAIL(c, at, "D_LLQUANT_FACTORNSTEPS", "there must be as many steps as the factor");
+	else if (agg->params[3] % agg->params[0])
+		FAIL(c, at, "D_LLQUANT_FACTOREVEN", "the factor must divide the steps evenly");
+	if (!c->err)
+		llquantize_bounds(c, at, agg);
+	return arg;
+}
+
+/* The aggregate's arguments; those that are constants stay in agg. */
+static void aggregate_args(struct checker *c, struct node *call, struct aggregation *agg,
+			   struct action *action)
+{
+	struct node *value = call->args, *by = value ? value->next : NULL;
+
+	agg->n_data = 1;
+	switch (agg->function) {
+	case AGG_AVG:
+		agg->n_data = 2;
+		break;
+	case AGG_MIN:
+	case AGG_MAX:
+		agg->n_data = 2; /* whether there was any, and the value */
+		break;
+	case AGG_STDDEV:
+		agg->n_data = 4;
+		break;
+	case AGG_QUANTIZE:
+		agg->n_data = LANG_QUANTIZE;
+		break;
+	case AGG_LQUANTIZE:
+		by = lquantize(c, by, agg);
+		break;
+	case AGG_LLQUANTIZE:
+		by = llquantize(c, by, agg);
+		break;
+	case AGG_PERCENTILE: /* p(99, x): the value is the second */
+		agg->params[0] = parameter(c, value, "percentile", 0, 100, "D_PERCENTILE_TYPE",
+					   "D_PERCENTILE_VAL");
+		agg->n_data = AGG_HIST_AT + RS_HIST_BUCKETS;
+		call->args = value = by;
+		by = NULL;
+		break;
+	case AGG_TOPK: /* topk(10, x) */
+		agg->params[0] = parameter(c, value, "number of values", 1, LANG_TOP_MAX,
+					   "D_TOPK_TYPE", "D_TOPK_VAL");
+		agg->n_data = agg_top_words((uint32_t)agg->params[0]);
+		call->args = value = by;
+		by = NULL;
+		break;
+	default:
+		break;
+	}
+	if (!value || c->err)
+		return;
+	check_node(c, value);
+	if (!c->err && value->type.kind != TYPE_INT)
+		FAIL(c, value->at, "D_AGG_SCALAR", "%s() is for numbers", call->text);
+	action->types[action->n_args++] = value->type;
+	value->next = by; /* what is left is evaluated: the value, and by how much it counts */
+	if (!by || c->err)
+		return;
+	check_node(c, by);
+	if (!c->err && by->type.kind != TYPE_INT)
+		FAIL(c, by->at, "D_AGG_SCALAR", "%s() counts by a number", call->text);
+	action->types[action->n_args++] = by->type;
+	by->next = NULL;
+}
+
+/* The aggregation of that name, which is made here or was made before, and then alike. */
+static struct aggregation *aggregation_make(struct checker *c, const struct node *node,
+					    const struct aggregation *want)
+{
+	struct aggregation *agg = aggregation_find(c->script, want->name);
+
+	if (agg) {
+		if (agg->function != want->function ||
+		    memcmp(agg->params, want->params, sizeof(agg->params)))
+			FAIL(c, node->at, "D_AGG_REDEF",
+			     "@%s is of another function, or other parameters, elsewhere",
+			     want->name);
+		check_same_keys(c, node, want->keys, want->n_keys, agg->keys, agg->n_keys);
+		return agg;
+	}
+	agg = rs_arena_alloc(&c->script->arena, sizeof(*agg));
+	if (!agg) {
+		c->err = rs_error_no_memory();
+		return NULL;
+	}
+	*agg = *want;
+	agg->normal = 1;
+	agg->index = c->script->n_aggregations++;
+	agg->next = NULL;
+	for (struct aggregation **end = &c->script->aggregations;; end = &(*end)->next) {
+		if (!*end) {
+			*end = agg;
+			return agg;
+		}
+	}
+}
+
+static struct action *action_new(struct checker *c, struct node *node, const struct action *action)
+{
+	struct action *slot = c->err ? NULL : VECTOR_ADD(c->script, &c->script->actions);
+
+	if (!slot) {
+		if (!c->err)
+			c->err = rs_error_no_memory();
+		return NULL;
+	}
+	*slot = *action;
+	node->index = c->script->actions.n - 1;
+	return slot;
+}
+
+/* @a[1, 2] = quantize(x) */
+void check_aggregate(struct checker *c, struct node *node)
+{
+	struct aggregation want = { .name = node->a->text };
+	struct action action = { .kind = ACT_AGGREGATE };
+	struct node *call = node->b;
+	uint32_t n, n_named = 0;
+	int row;
+
+	if (call->kind != N_CALL || (row = aggregate_find(call->text)) < 0) {
+		FAIL(c, node->b->at, "D_AGG_FUNC",
+		     "an aggregation is given one of count, sum, avg, min, max, stddev, quantize, "
+		     "lquantize, llquantize, p, topk");
+		return;
+	}
+	n = count_args(call);
+	if (n < aggregates[row].n_min || n > aggregates[row].n_max) {
+		FAIL(c, call->at, "D_PROTO_LEN", "%s() takes %u to %u arguments, not %u",
+		     call->text, aggregates[row].n_min, aggregates[row].n_max, n);
+		return;
+	}
+	if (c->speculates)
+		FAIL(c, node->at, "D_AGG_SPEC", "no aggregation after speculate() in a clause");
+	if (c->commits)
+		FAIL(c, node->at, "D_AGG_COMM", "no aggregation after commit() in a clause");
+	want.function = aggregates[row].function;
+	want.n_keys = check_keys(c, node->a->args, want.keys);
+	for (struct node *key = node->a->args; key && !c->err; key = key->next)
+		check_named_key(c, key, &want.keys[n_named++]);
+	aggregate_args(c, call, &want, &action);
+	if (c->err)
+		return;
+	action.aggregations[0] = aggregation_make(c, node->a, &want);
+	action.n_aggregations = 1;
+	action.has_key = want.n_keys > 0;
+	action_new(c, node, &action);
+}
+
+/* ---- actions ------------------------------------------------------------------------------ */
+
+static struct aggregation *aggregation_arg(struct checker *c, const struct node *arg,
+					   const char *type_tag, const char *bad_tag)
+{
+	struct aggregation *agg;
+
+	if (!arg || arg->kind != N_AGG || arg->args) {
+		FAIL(c, arg ? arg->at : (struct place){ 1, 1 }, type_tag,
+		     "expected an aggregation, as in @name");
+		return NULL;
+	}
+	agg = aggregation_find(c->script, arg->text);
+	if (!agg)
+		FAIL(c, arg->at, bad_tag, "@%s is filled nowhere before this", arg->text);
+	return agg;
+}
+
+/* The arguments that are evaluated become the call's; their types the action's. */
+static void evaluated(struct checker *c, struct node *call, struct node *first,
+		      struct action *action)
+{
+	call->args = first;
+	for (struct node *arg = first; arg && !c->err; arg = arg->next) {
+		check_node(c, arg);
+		if (!c->err && !type_is_scalar(&arg->type) && arg->type.kind != TYPE_STRING &&
+		    !type_is_object(&arg->type))
+			FAIL(c, arg->at, "D_PROTO_ARG", "that has no value");
+		if (action->n_args < LANG_ARGS_MAX)
+			action->types[action->n_args++] = arg->type;
+	}
+}
+
+static bool format_of(struct checker *c, const struct node *call, struct action *action)
+{
+	const struct node *text = call->args;
+
+	if (text->kind != N_TEXT) {
+		FAIL(c, text->at, "D_PRINTF_ARG_FMT", "the format must be a constant text");
+		return false;
+	}
+	if (!text->len) {
+		FAIL(c, text->at, "D_PRINTF_FMT_EMPTY", "the format is empty");
+		return false;
+	}
+	if (!c->err)
+		c->err = format_parse(c->script, text->at, text->text, text->len, &action->format);
+	return !c->err;
+}
+
+static void conversion_check(struct checker *c, const struct conversion *conversion,
+			     const struct node *arg, uint32_t number)
+{
+	bool text = strchr(CONVERSIONS_OF_TEXT, conversion->letter);
+
+	if (c->err)
+		return;
+	if (type_is_object(&arg->type) || text != (arg->type.kind == TYPE_STRING))
+		FAIL(c, arg->at, "D_PRINTF_ARG_TYPE", "conversion #%u, %%%c, is for %s%s", number,
+		     conversion->letter, text ? "strings" : "numbers",
+		     text && arg->refers == REFERS_ARG ? "; stringof() gives an argument's name"
+						       : "");
+}
+
+static void check_printf(struct checker *c, struct node *call, struct action *action)
+{
+	struct node *arg;
+	uint32_t number = 0;
+
+	if (!format_of(c, call, action))
+		return;
+	evaluated(c, call, call->args->next, action);
+	arg = call->args;
+	for (uint32_t i = 0; i < action->format->n && !c->err; i++) {
+		const struct conversion *conversion = &action->format->conversions[i];
+
+		if (!conversion->letter)
+			continue;
+		number++;
+		if (conversion->aggregate)
+			FAIL(c, call->at, "D_PRINTF_AGG_CONV", "%%@ is for printa()");
+		for (int star = conversion->width_given + conversion->precision_given; star;
+		     star--) {
+			if (!arg)
+				FAIL(c, call->at, "D_PRINTF_DYN_PROTO",
+				     "conversion #%u lacks the number for its *", number);
+			else if (arg->type.kind != TYPE_INT)
+				FAIL(c, arg->at, "D_PRINTF_DYN_TYPE",
+				     "the argument for a * must be a number");
+			arg = arg ? arg->next : NULL;
+		}
+		if (!arg)
+			FAIL(c, call->at, "D_PRINTF_ARG_PROTO",
+			     "conversion #%u, %%%c, lacks its argument", number,
+			     conversion->letter);
+		else
+			conversion_check(c, conversion, arg, number);
+		arg = arg ? arg->next : NULL;
+	}
+	if (arg)
+		FAIL(c, arg->at, "D_PRINTF_ARG_EXTRA", "more arguments than conversions");
+}
+
+static void check_printa_format(struct checker *c, const struct node *call,
+				const struct action *action)
+{
+	const struct aggregation *agg = action->aggregations[0];
+	uint32_t key = 0;
+
+	for (uint32_t i = 0; i < action->format->n && !c->err; i++) {
+		const struct conversion *conversion = &action->format->conversions[i];
+		bool text;
+
+		if (!conversion->letter || conversion->aggregate)
+			continue;
+		text = strchr(CONVERSIONS_OF_TEXT, conversion->letter);
+		if (conversion->width_given || conversion->precision_given)
+			FAIL(c, call->at, "D_PRINTF_DYN_PROTO", "printa() has no numbers for *");
+		if (key >= agg->n_keys)
+			FAIL(c, call->at, "D_PRINTF_ARG_PROTO",
+			     "@%s has %u keys, and the format wants more", agg->name, agg->n_keys);
+		else if (text != (agg->keys[key].kind == TYPE_STRING))
+			FAIL(c, call->at, "D_PRINTF_ARG_TYPE",
+			     "key %u of @%s is no such type as %%%c%s", key + 1, agg->name,
+			     conversion->letter,
+			     text ? "" : "; as a key, (int)args.x is the number of a name");
+		key++;
+	}
+}
+
+static void check_printa(struct checker *c, struct node *call, struct action *action)
+{
+	struct node *arg = call->args;
+
+	if (arg->kind != N_AGG) {
+		if (!format_of(c, call, action))
+			return;
+		arg = arg->next;
+	}
+	if (!arg)
+		FAIL(c, call->at, "D_PRINTA_PROTO", "printa() of which aggregation?");
+	for (; arg && !c->err; arg = arg->next) {
+		struct aggregation *agg =
+			aggregation_arg(c, arg, "D_PRINTA_AGGARG", "D_PRINTA_AGGBAD");
+		const struct aggregation *first = action->aggregations[0];
+
+		if (!agg)
+			return;
+		if (first)
+			check_same_keys(c, arg, agg->keys, agg->n_keys, first->keys, first->n_keys);
+		action->aggregations[action->n_aggregations++] = agg;
+	}
+	if (action->format && !c->err)
+		check_printa_format(c, call, action);
+	call->args = NULL;
+}
+
+static void check_one_aggregation(struct checker *c, struct node *call, struct action *action)
+{
+	static const struct {
+		enum action_kind kind;
+		const char *type_tag, *bad_tag, *value_tag;
+	} tags[] = {
+		{ ACT_TRUNC, "D_TRUNC_AGGARG", "D_TRUNC_AGGBAD", "D_TRUNC_SCALAR" },
+		{ ACT_CLEAR, "D_CLEAR_AGGARG", "D_CLEAR_AGGBAD", "" },
+		{ ACT_NORMALIZE, "D_NORMALIZE_AGGARG", "D_NORMALIZE_AGGBAD", "D_NORMALIZE_SCALAR" },
+		{ ACT_DENORMALIZE, "D_NORMALIZE_AGGARG", "D_NORMALIZE_AGGBAD", "" },
+	};
+	size_t i = 0;
+
+	while (tags[i].kind != action->kind)
+		i++;
+	action->aggregations[0] = aggregation_arg(c, call->args, tags[i].type_tag, tags[i].bad_tag);
+	action->n_aggregations = 1;
+	evaluated(c, call, call->args->next, action);
+	if (!c->err && call->args && call->args->type.kind != TYPE_INT)
+		FAIL(c, call->args->at, tags[i].value_tag, "%s() takes a number", call->text);
+}
+
+static void check_number(struct checker *c, struct node *call, struct action *action)
+{
+	evaluated(c, call, call->args, action);
+	if (!c->err && call->args->type.kind != TYPE_INT)
+		FAIL(c, call->args->at, "D_PROTO_ARG", "%s() takes a number", call->text);
+}
+
+static void check_trace(struct checker *c, struct node *call, struct action *action)
+{
+	if (call->args->kind == N_AGG)
+		FAIL(c, call->args->at, "D_TRACE_VOID",
+		     "%s() of an aggregation, which has no value: print it by printa()",
+		     call->text);
+	evaluated(c, call, call->args, action);
+}
+
+static void check_setopt(struct checker *c, struct node *call, struct action *action)
+{
+	evaluated(c, call, call->args, action);
+	for (const struct node *arg = call->args; arg && !c->err; arg = arg->next) {
+		if (arg->type.kind != TYPE_STRING)
+			FAIL(c, arg->at, "D_PROTO_ARG", "setopt() takes strings: a name, a value");
+	}
+}
+
+/* tracemem(where, bytes [, of them]) */
+static void check_tracemem(struct checker *c, struct node *call, struct action *action)
+{
+	struct node *where = call->args, *size = where->next, *some = size->next;
+
+	check_node(c, size);
+	if (!c->err &&
+	    (!fold(size) || size->kind != N_INT || !size->value || size->value > LANG_OBJECT_MAX))
+		FAIL(c, size->at, "D_TRACEMEM_SIZE",
+		     "tracemem() takes a constant number of bytes, 1 to %u", LANG_OBJECT_MAX);
+	if (c->err)
+		return;
+	action->bytes = (uint32_t)size->value;
+	where->next = some;
+	evaluated(c, call, where, action);
+	if (!c->err && !type_is_scalar(&where->type) && !type_is_object(&where->type))
+		FAIL(c, where->at, "D_TRACEMEM_ADDR", "tracemem() of what has no address");
+	if (!c->err && some && some->type.kind != TYPE_INT)
+		FAIL(c, some->at, "D_TRACEMEM_DYNSIZE", "how many of the bytes must be a number");
+}
+
+/* stack([frames]), ustack([frames [, bytes of strings]]) */
+static void check_stack(struct checker *c, struct node *call, struct action *action)
+{
+	bool user = call->text[0] == 'u';
+	uint32_t n = 0;
+
+	for (struct node *arg = call->args; arg && !c->err; arg = arg->next, n++) {
+		check_node(c, arg);
+		if (!c->err && (!fold(arg) || arg->kind != N_INT || (int64_t)arg->value < 0 ||
+				arg->value > INT32_MAX || (!n && !arg->value)))
+			FAIL(c, arg->at,
+			     n	    ? "D_USTACK_STRSIZE"
+			     : user ? "D_USTACK_FRAMES"
+				    : "D_STACK_SIZE",
+			     "%s() takes a constant number of %s", call->text,
+			     n ? "bytes" : "frames");
+	}
+	call->args = NULL;
+	action->n_args = 0;
+}
+
+static const struct action_row actions[] = {
+	{ "printf", ACT_PRINTF, 1, LANG_ARGS_MAX, true, "D_PROTO_LEN", check_printf },
+	{ "trace", ACT_TRACE, 1, 1, true, "D_PROTO_LEN", check_trace },
+	{ "print", ACT_PRINT, 1, 1, true, "D_PROTO_LEN", check_trace },
+	{ "exit", ACT_EXIT, 1, 1, true, "D_PROTO_LEN", check_number },
+	{ "printa", ACT_PRINTA, 1, LANG_ARGS_MAX, true, "D_PRINTA_PROTO", check_printa },
+	{ "trunc", ACT_TRUNC, 1, 2, true, "D_TRUNC_PROTO", check_one_aggregation },
+	{ "clear", ACT_CLEAR, 1, 1, true, "D_CLEAR_PROTO", check_one_aggregation },
+	{ "normalize", ACT_NORMALIZE, 2, 2, true, "D_NORMALIZE_PROTO", check_one_aggregation },
+	{ "denormalize", ACT_DENORMALIZE, 1, 1, true, "D_NORMALIZE_PROTO", check_one_aggregation },
+	{ "speculate", ACT_SPECULATE, 1, 1, false, "D_PROTO_LEN", check_number },
+	{ "commit", ACT_COMMIT, 1, 1, false, "D_PROTO_LEN", check_number },
+	{ "discard", ACT_DISCARD, 1, 1, false, "D_PROTO_LEN", check_number },
+	{ "setopt", ACT_SETOPT, 1, 2, true, "D_PROTO_LEN", check_setopt },
+	{ "tracemem", ACT_TRACEMEM, 2, 3, true, "D_TRACEMEM_ARGS", check_tracemem },
+	{ "stack", ACT_STACK, 0, 1, true, "D_STACK_PROTO", check_stack },
+	{ "ustack", ACT_STACK, 0, 2, true, "D_USTACK_PROTO", check_stack },
+};
+#define N_ACTIONS (sizeof(actions) / sizeof(actions[0]))
+
+static const struct action_row *action_find(const char *name)
+{
+	for (size_t i = 0; i < N_ACTIONS; i++) {
+		if (!strcmp(actions[i].name, name))
+			return &actions[i];
+	}
+	return NULL;
+}
+
+static const char *action_name(size_t index)
+{
+	return index < N_ACTIONS ? actions[index].name : NULL;
+}
+
+/* A clause speculates before it records, and commits before it records anew. */
+static void check_order(struct checker *c, const struct node *call, const struct action_row *row)
+{
+	bool records = c->clause->records;
+
+	if (row->kind == ACT_SPECULATE) {
+		if (c->speculates)
+			FAIL(c, call->at, "D_SPEC_SPEC", "speculate() a second time in a clause");
+		if (c->commits)
+			FAIL(c, call->at, "D_SPEC_COMM", "speculate() after commit() in a clause");
+		if (records)
+			FAIL(c, call->at, "D_SPEC_DREC",
+			     "speculate() after the clause has recorded data");
+		c->speculates = true;
+	} else if (row->kind == ACT_COMMIT) {
+		if (c->commits)
+			FAIL(c, call->at, "D_COMM_COMM", "commit() a second time in a clause");
+		if (records)
+			FAIL(c, call->at, "D_COMM_DREC",
+			     "commit() after the clause has recorded data");
+		c->commits = true;
+	} else if (row->records) {
+		if (c->commits)
+			FAIL(c, call->at, "D_DREC_COMM", "%s() after commit() in a clause",
+			     call->text);
+		if (row->kind == ACT_EXIT && c->speculates)
+			FAIL(c, call->at, "D_EXIT_SPEC", "exit() after speculate() in a clause");
+		c->clause->records = true;
+	}
+}
+
+/* f(x) as a statement: false, it is no action. */
+bool check_action(struct checker *c, struct node *call)
+{
+	const struct action_row *row = action_find(call->text);
+	struct action action = { 0 };
+	uint32_t n = count_args(call);
+
+	if (!row)
+		return false;
+	action.kind = row->kind;
+
+	if (n < row->n_min || n > row->n_max) {
+		FAIL(c, call->at, row->tag, "%s() takes %u to %u arguments, not %u", call->text,
+		     row->n_min, row->n_max, n);
+		return true;
+	}
+	check_order(c, call, row);
+	if (!c->err)
+		row->check(c, call, &action);
+	call->type = TYPE_OF_VOID;
+	call->is_action = true;
+	action_new(c, call, &action);
+	return true;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Arguments whose values have names: the enumerations of the schema. A name stands for the number
+ * that the event's own enumeration has for it, and the argument for its name where a text is
+ * wanted.
+ */
+#include "lang/front/check.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "lang/vm/machine.h"
+
+/* ---- a name for a number ------------------------------------------------------------------ */
+
+const struct rs_enum *enum_find(const struct rs_enum *values, const char *name)
+{
+	/* kvmexit and the kernel write EXIT_REASON_HLT, DTrace's users EXIT_HLT. */
+	static const char *const prefixes[] = { "", "EXIT_REASON_", "EXIT_" };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		size_t len = strlen(prefixes[i]);
+
+		if (strncasecmp(name, prefixes[i], len))
+			continue;
+		for (const struct rs_enum *row = values; row && row->name; row++) {
+			if (!strcasecmp(row->name, name + len))
+				return row;
+		}
+	}
+	return NULL;
+}
+
+/* What an enumeration of some matched event's argument has under this name: 1 found, 0 not, -1
+ * different values. */
+static int enum_value(const struct rs_script *script, const char *name, uint64_t *value)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < script->matched.n; i++) {
+		const struct rs_event *event = script->matched.at[i];
+
+		for (uint16_t j = 0; j < event->n_fields; j++) {
+			const struct rs_enum *row = enum_find(event->fields[j].values, name);
+
+			if (!row)
+				continue;
+			if (any && row->value != *value)
+				return -1;
+			*value = row->value;
+			any = true;
+		}
+	}
+	return any;
+}
+
+bool check_enumerator(struct checker *c, struct node *node)
+{
+	const struct enum_name *name = c->script->enum_names;
+	uint64_t value = 0;
+	int found;
+
+	while (name && strcmp(name->name, node->text))
+		name = name->next;
+	if (name || !strcmp(node->text, "NULL")) {
+		node->kind = N_INT;
+		node->value = name ? (uint64_t)name->value : 0;
+		node->type = TYPE_OF_INT;
+		return true;
+	}
+	if (machine_register(node->text, &value)) {
+		node->kind = N_INT;
+		node->value = value;
+		node->type = TYPE_OF_INT;
+		return true;
+	}
+	found = enum_value(c->script, node->text, &value);
+	if (found < 0)
+		FAIL(c, node->at, "D_IDENT_AMBIG",
+		     "'%s' is another number in another probe: compare it with the argument itself",
+		     node->text);
+	if (found <= 0)
+		return found != 0;
+	node->kind = N_INT;
+	node->value = value;
+	node->type = value > INT32_MAX ? TYPE_OF_UINT64 : TYPE_OF_INT;
+	return true;
+}
+
+/* The name becomes the number that the enumeration of the argument has for it, event by event. */
+static void enum_operand(struct checker *c, const struct node *arg, struct node *name)
+{
+	struct enum_ref *ref = VECTOR_ADD(c->script, &c->script->enums);
+
+	if (!ref) {
+		c->err = rs_error_no_memory();
+		return;
+	}
+	*ref = (struct enum_ref){ arg->index, name->text };
+	name->refers = REFERS_ENUM;
+	name->index = c->script->enums.n - 1;
+	name->type = TYPE_OF_INT64;
+}
+
+void check_enum_operand(struct checker *c, const struct node *arg, struct node *name)
+{
+	struct rs_script *script = c->script;
+	bool any = false;
+
+	if (c->err || name->kind != N_NAME || arg->refers != REFERS_ARG ||
+	    script->args.at[arg->index].raw || variable_find(script, SCOPE_GLOBAL, name->text))
+		return;
+	for (uint32_t i = 0; i < script->matched.n; i++) {
+		const struct rs_field *field =
+			arg_field(script->matched.at[i], &script->args.at[arg->index]);
+
+		any |= field && enum_find(field->values, name->text);
+	}
+	if (any)
+		enum_operand(c, arg, name);
+}
+
+/* ---- a name where a text is wanted -------------------------------------------------------- */
+
+/* An argument of a number; NULL: the node is none, or arg0, which is its 64 bits. */
+static const struct arg_ref *argument_of(const struct checker *c, const struct node *node)
+{
+	const struct arg_ref *ref;
+
+	if (node->refers != REFERS_ARG || node->type.kind != TYPE_INT)
+		return NULL;
+	ref = &c->script->args.at[node->index];
+	return ref->raw ? NULL : ref;
+}
+
+/* The names of the argument's values in the i-th of the matched events; NULL: it has none there. */
+static const struct rs_enum *names_in(const struct checker *c, const struct arg_ref *ref,
+				      uint32_t i)
+{
+	const struct rs_field *field = arg_field(c->script->matched.at[i], ref);
+
+	return field ? field->values : NULL;
+}
+
+static bool is_named(const struct checker *c, const struct node *node)
+{
+	const struct arg_ref *ref = argument_of(c, node);
+
+	for (uint32_t i = 0; ref && i < c->script->matched.n; i++) {
+		if (names_in(c, ref, i))
+			return true;
+	}
+	return false;
+}
+
+/* stringof(args.x) in the place of args.x. */
+static void become_name(struct checker *c, struct node *node)
+{
+	struct node *arg = rs_arena_alloc(&c->script->arena, sizeof(*arg));
+
+	if (!arg) {
+		c->err = rs_error_no_memory();
+		return;
+	}
+	*arg = *node;
+	arg->next = NULL;
+	*node = (struct node){ .kind = N_CALL,
+			       .at = node->at,
+			       .next = node->next,
+			       .text = "stringof",
+			       .args = arg,
+			       .type = TYPE_OF_STRING };
+}
+
+void check_named_key(struct checker *c, struct node *key, struct type *type)
+{
+	if (c->err || !is_named(c, key))
+		return;
+	become_name(c, key);
+	*type = TYPE_OF_STRING;
+}
+
+/* Whether a table has one value alone under a name, which it has. */
+static bool is_single(const struct rs_enum *values, const struct rs_enum *found)
+{
+	for (const struct rs_enum *row = values; row->name; row++) {
+		if (row != found && !strcasecmp(row->name, found->name))
+			return false;
+	}
+	return true;
+}
+
+/* The text becomes the number that each event has for it, where that is one number. */
+static bool become_enumerator(struct checker *c, struct node *arg, struct node *text)
+{
+	const struct arg_ref *ref = argument_of(c, arg);
+	const char *best = NULL, *first = NULL;
+	uint32_t distance = NEAREST_MAX + 1;
+	bool any = false, single = true;
+
+	for (uint32_t i = 0; i < c->script->matched.n; i++) {
+		const struct rs_enum *values = names_in(c, ref, i);
+		const struct rs_enum *found = enum_find(values, text->text);
+
+		any |= found != NULL;
+		single &= !found || is_single(values, found);
+		for (const struct rs_enum *row = values; row && row->name; row++) {
+			nearest_try(text->text, row->name, &best, &distance);
+			first = first ? first : row->name;
+		}
+	}
+	if (!any)
+		FAIL(c, text->at, "D_OP_INCOMPAT",
+		     "no value of the argument is called \"%s\"%s%s%s", text->text,
+		     best ? "; did you mean \"" : "; its names are as \"",
+		     best    ? best
+		     : first ? first
+			     : "",
+		     best ? "\"?" : "\"");
+	if (!any || !single)
+		return false;
+	text->kind = N_NAME;
+	enum_operand(c, arg, text);
+	return true;
+}
+
+void check_named_text(struct checker *c, struct node *node)
+{
+	bool left = node->b->type.kind == TYPE_STRING;
+	struct node *arg = left ? node->a : node->b, *text = left ? node->b : node->a;
+
+	if (c->err || text->type.kind != TYPE_STRING || !is_named(c, arg))
+		return;
+	if (text->kind == N_TEXT && (node->op == OP_EQ || node->op == OP_NE) &&
+	    become_enumerator(c, arg, text))
+		return;
+	if (!c->err)
+		become_name(c, arg);
+}

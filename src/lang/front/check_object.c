@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The check of what lies in memory: members, elements, pointers, offsetof, translators. An address
+ * is a number (vm/memory.h) and may be anything: it is looked at when it is used.
+ */
+#include "lang/front/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the tree again ----------------------------------------------------------------------- */
+
+/* An expression that is put in several places is checked in each by itself. NULL: no memory, or
+ * more of it than the program may have. */
+struct node *node_clone(struct checker *c, const struct node *from)
+{
+	struct node *node;
+
+	if (!from || c->err)
+		return NULL;
+	if (++c->script->visits > LANG_VISITS_MAX)
+		FAIL(c, from->at, "D_SYNTAX", "the program is too large: inlines in inlines?");
+	node = c->err ? NULL : rs_arena_alloc(&c->script->arena, sizeof(*node));
+	if (!node) {
+		if (!c->err)
+			c->err = rs_error_no_memory();
+		return NULL;
+	}
+	*node = *from;
+	node->a = node_clone(c, from->a);
+	node->b = node_clone(c, from->b);
+	node->c = node_clone(c, from->c);
+	node->args = node->next = NULL;
+	for (struct node **end = &node->args; (from = end == &node->args ? from->args : from->next);
+	     end = &(*end)->next) {
+		*end = node_clone(c, from);
+		if (!*end)
+			break;
+	}
+	return node;
+}
+
+/* ---- members and elements ----------------------------------------------------------------- */
+
+/* What -> and [] and * go through: a pointer, or an array, which is one to its first element. */
+static const struct type *target_of(const struct type *type)
+{
+	return type->kind == TYPE_POINTER || type->kind == TYPE_ARRAY ? type->to : NULL;
+}
+
+static bool is_complete(struct checker *c, struct place at, const struct type *type)
+{
+	char text[TYPE_TEXT_MAX];
+
+	if (type->kind == TYPE_RECORD && !type->record->complete)
+		FAIL(c, at, "D_OP_INCOMPLETE", "%s is not known whole: declare its members",
+		     type_text(*type, text));
+	return !c->err;
+}
+
+static void no_member(struct checker *c, const struct node *node, const struct record *record)
+{
+	const char *best = NULL;
+	uint32_t distance = NEAREST_MAX + 1;
+
+	for (const struct member *m = record->members; m; m = m->next)
+		nearest_try(node->text, m->name, &best, &distance);
+	FAIL(c, node->at, "D_TYPE_MEMBER", "%s %s has no member '%s'%s%s%s",
+	     record->is_union ? "union" : "struct", record->tag, node->text,
+	     best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "");
+}
+
+/* a.x, a->x */
+void check_object_member(struct checker *c, struct node *node)
+{
+	const struct type *of;
+	char text[TYPE_TEXT_MAX];
+
+	if (node->a->kind == N_XLATE) {
+		check_xlate_member(c, node);
+		return;
+	}
+	check_node(c, node->a);
+	if (c->err)
+		return;
+	of = &node->a->type;
+	if (node->op == OP_ARROW) {
+		if (!target_of(of))
+			FAIL(c, node->at, "D_OP_PTR", "-> is for pointers, and this is of type %s",
+			     type_text(*of, text));
+		else
+			of = target_of(of);
+	}
+	if (!c->err && of->kind != TYPE_RECORD)
+		FAIL(c, node->at, "D_OP_SOU", "%s has no members: only structs, unions and args do",
+		     type_text(*of, text));
+	if (c->err || !is_complete(c, node->at, of))
+		return;
+	node->member = member_find(of->record, node->text);
+	if (!node->member) {
+		no_member(c, node, of->record);
+		return;
+	}
+	node->refers = REFERS_MEMORY;
+	node->type = node->member->type;
+}
+
+/* a[i] of an array or through a pointer. */
+void check_element(struct checker *c, struct node *node)
+{
+	const struct type *to;
+
+	check_node(c, node->a);
+	if (c->err)
+		return;
+	to = target_of(&node->a->type);
+	if (!to) {
+		FAIL(c, node->at, "D_ARR_BADREF",
+		     "what stands before [ is no array and no pointer");
+		return;
+	}
+	if (!node->args || node->args->next) {
+		FAIL(c, node->at, "D_ARR_BADREF", "an array takes one number between the brackets");
+		return;
+	}
+	check_node(c, node->args);
+	if (!c->err && node->args->type.kind != TYPE_INT)
+		FAIL(c, node->args->at, "D_ARR_BADREF", "an array's elements are numbered");
+	if (!c->err && to->kind == TYPE_VOID)
+		FAIL(c, node->at, "D_DEREF_VOID", "a void pointer points to nothing that is known");
+	if (c->err || !is_complete(c, node->at, to))
+		return;
+	if (node->a->type.kind == TYPE_ARRAY && fold(node->args) && node->args->kind == N_INT &&
+	    node->args->value >= node->a->type.n)
+		FAIL(c, node->args->at, "D_ARR_BADREF", "the array has %u elements, from 0",
+		     node->a->type.n);
+	node->refers = REFERS_MEMORY;
+	node->type = *to;
+}
+
+/* *a */
+void check_deref(struct checker *c, struct node *node)
+{
+	const struct type *to;
+	char text[TYPE_TEXT_MAX];
+
+	check_node(c, node->a);
+	if (c->err)
+		return;
+	to = target_of(&node->a->type);
+	if (!to)
+		FAIL(c, node->at, "D_DEREF_NONPTR", "* is for pointers, and this is of type %s",
+		     type_text(node->a->type, text));
+	else if (to->kind == TYPE_VOID)
+		FAIL(c, node->at, "D_DEREF_VOID", "a void pointer points to nothing that is known");
+	if (c->err || !is_complete(c, node->at, to))
+		return;
+	node->refers = REFERS_MEMORY;
+	node->type = *to;
+}
+
+/* Whether it lies in a variable of D: such a variable may move, or go. */
+static bool is_in_variable(const struct node *node)
+{
+	while (node->refers == REFERS_MEMORY) {
+		if (node->kind == N_DEREF || (node->kind == N_MEMBER && node->op == OP_ARROW))
+			return false;
+		if (node->kind == N_INDEX && node->a->type.kind == TYPE_POINTER)
+			return false;
+		node = node->a;
+	}
+	return node->refers == REFERS_VARIABLE;
+}
+
+/* &a */
+void check_address(struct checker *c, struct node *node)
+{
+	struct type *to = rs_arena_alloc(&c->script->arena, sizeof(*to));
+
+	check_node(c, node->a);
+	if (!to && !c->err)
+		c->err = rs_error_no_memory();
+	if (c->err)
+		return;
+	if (node->a->refers == REFERS_MEMORY && node->a->member && node->a->member->bits &&
+	    node->a->kind == N_MEMBER)
+		FAIL(c, node->at, "D_ADDROF_BITFIELD", "a bit-field has no address");
+	else if (is_in_variable(node->a))
+		FAIL(c, node->at, "D_ADDROF_VAR",
+		     "a variable of D has no address; alloca() gives memory that has one");
+	else if (node->a->refers != REFERS_MEMORY)
+		FAIL(c, node->at, "D_ADDROF_LVAL", "what has no place in memory has no address");
+	*to = node->a->type;
+	node->type = (struct type){ .kind = TYPE_POINTER, .bytes = 8, .to = to };
+}
+
+void check_offsetof(struct checker *c, struct node *node)
+{
+	const struct member *member;
+	char text[TYPE_TEXT_MAX];
+
+	if (node->type.kind != TYPE_RECORD || !node->type.record->complete) {
+		FAIL(c, node->at, "D_OFFSETOF_TYPE", "%s has no members",
+		     type_text(node->type, text));
+		return;
+	}
+	member = member_find(node->type.record, node->text);
+	if (!member) {
+		no_member(c, node, node->type.record);
+		return;
+	}
+	if (member->bits)
+		FAIL(c, node->at, "D_OFFSETOF_BITFIELD", "a bit-field begins at no byte");
+	node->kind = N_INT;
+	node->value = member->offset;
+	node->type = TYPE_OF_UINT64;
+}
+
+/* ---- translators -------------------------------------------------------------------------- */
+
+static struct node *node_make(struct checker *c, enum node_kind kind, struct place at)
+{
+	struct node *node = c->err ? NULL : rs_arena_alloc(&c->script->arena, sizeof(*node));
+	static struct node none;
+
+	if (!node) {
+		if (!c->err)
+			c->err = rs_error_no_memory();
+		none = (struct node){ .kind = N_INT };
+		return &none;
+	}
+	node->kind = kind;
+	node->at = at;
+	return node;
+}
+
+/* A this-> variable that no program can name. */
+const char *check_hidden(struct checker *c, struct type type)
+{
+	char name[32];
+	int len = snprintf(name, sizeof(name), "(%u)", c->script->n_hidden++);
+	const char *kept = rs_arena_text(&c->script->arena, name, (size_t)len);
+
+	if (!kept) {
+		if (!c->err)
+			c->err = rs_error_no_memory();
+		return "";
+	}
+	variable_make(c, kept, SCOPE_THIS, type, false);
+	return kept;
+}
+
+static struct node *hidden_node(struct checker *c, const char *name, struct place at)
+{
+	struct node *node = node_make(c, N_SCOPED, at);
+
+	node->scope = SCOPE_THIS;
+	node->text = name;
+	return node;
+}
+
+static struct node *assign_node(struct checker *c, struct node *to, struct node *value)
+{
+	struct node *node = node_make(c, N_ASSIGN, value->at);
+
+	node->a = to;
+	node->b = value;
+	return node;
+}
+
+void check_put(struct node *node, const char *input, const char *name)
+{
+	for (; node; node = node->next) {
+		if (node->kind == N_NAME && !strcmp(node->text, input)) {
+			node->kind = N_SCOPED;
+			node->scope = SCOPE_THIS;
+			node->text = name;
+		}
+		check_put(node->a, input, name);
+		if (node->kind == N_WALK && !strcmp(input, "it"))
+			continue; /* it has an `it` of its own */
+		check_put(node->b, input, name);
+		check_put(node->c, input, name);
+		check_put(node->args, input, name);
+	}
+}
+
+static bool converts(const struct type *from, const struct type *to)
+{
+	if (from->kind == TYPE_INT && to->kind == TYPE_INT)
+		return true; /* a number of any width is a number */
+	if (from->kind == TYPE_POINTER && to->kind == TYPE_POINTER)
+		return type_same(from, to) || to->to->kind == TYPE_VOID;
+	return type_same(from, to);
+}
+
+/* The translator of xlate <T> (a), and its struct: T or what T points to. */
+static const struct translator *translator_find(struct checker *c, struct node *node)
+{
+	const struct type *to = node->type.kind == TYPE_POINTER ? node->type.to : &node->type;
+	const struct translator *t = c->script->translators, *near = NULL;
+	char from[TYPE_TEXT_MAX], text[TYPE_TEXT_MAX];
+
+	if (to->kind != TYPE_RECORD) {
+		FAIL(c, node->at, "D_XLATE_SOU", "only a struct or a union can be translated to");
+		return NULL;
+	}
+	if (c->xlates > XLATES_MAX) {
+		FAIL(c, node->at, "D_SYNTAX", "the translator leads back to itself");
+		return NULL;
+	}
+	check_node(c, node->a);
+	for (; t && !c->err; t = t->next) {
+		if (t->to != to->record)
+			continue;
+		if (type_same(&t->from, &node->a->type))
+			return t;
+		if (converts(&node->a->type, &t->from))
+			near = t;
+	}
+	if (!near)
+		FAIL(c, node->at, "D_XLATE_NONE", "there is no translator from %s to %s",
+		     type_text(node->a->type, from), type_text(*to, text));
+	return near;
+}
+
+static struct node *translated(struct checker *c, const struct translation *t, const char *input,
+			       const char *name)
+{
+	struct node *value = node_clone(c, t->value);
+
+	check_put(value, input, name);
+	return value;
+}
+
+static void check_translation(struct checker *c, const struct translation *t,
+			      const struct node *value)
+{
+	char from[TYPE_TEXT_MAX], to[TYPE_TEXT_MAX];
+
+	if (!c->err && value->type.kind != t->member->type.kind)
+		FAIL(c, value->at, "D_XLATE_INCOMPAT", "'%s' is of type %s, its translation of %s",
+		     t->member->name, type_text(t->member->type, to), type_text(value->type, from));
+}
+
+/* What a comma of two becomes, in the place of node. */
+static void become_comma(struct node *node, struct node *first, struct node *second)
+{
+	struct node *next = node->next;
+
+	*node = (struct node){
+		.kind = N_COMMA, .at = node->at, .a = first, .b = second, .next = next
+	};
+}
+
+/* xlate <T> (a)->x: a is kept, and x's expression stands in its place. */
+void check_xlate_member(struct checker *c, struct node *node)
+{
+	struct node *xlate = node->a;
+	const struct translator *translator = translator_find(c, xlate);
+	const struct translation *t = translator ? translator->translations : NULL;
+	struct node *value, *keep;
+	struct type type;
+	const char *name;
+
+	if (c->err)
+		return;
+	if ((xlate->type.kind == TYPE_POINTER) != (node->op == OP_ARROW))
+		FAIL(c, node->at, node->op == OP_ARROW ? "D_OP_PTR" : "D_OP_SOU",
+		     "xlate <T> (...).x, or xlate <T *> (...)->x");
+	if (!member_find(translator->to, node->text))
+		no_member(c, node, translator->to);
+	while (t && strcmp(t->member->name, node->text))
+		t = t->next;
+	if (!t && !c->err)
+		FAIL(c, node->at, "D_XLATE_NOCONV", "the translator says nothing of '%s'",
+		     node->text);
+	if (c->err)
+		return;
+	name = check_hidden(c, translator->from);
+	keep = assign_node(c, hidden_node(c, name, node->at), xlate->a);
+	value = translated(c, t, translator->input, name);
+	check_node(c, keep);
+	c->xlates++;
+	if (!c->err)
+		check_node(c, value);
+	c->xlates--;
+	check_translation(c, t, value);
+	if (c->err)
+		return;
+	type = t->member->type;
+	if (type.kind == TYPE_INT) {
+		struct node *cast = node_make(c, N_CAST, node->at);
+
+		cast->a = value;
+		cast->type = type;
+		value = cast;
+	}
+	become_comma(node, keep, value);
+	node->type = type;
+}
+
+/* xlate <T> (a) as a whole: each member is translated into a T of the firing's own. */
+void check_xlate(struct checker *c, struct node *node)
+{
+	const struct translator *translator = translator_find(c, node);
+	struct type type = { .kind = TYPE_RECORD }, wanted = node->type;
+	const char *name, *made;
+	struct node *all;
+
+	if (c->err)
+		return;
+	type.record = translator->to;
+	name = check_hidden(c, translator->from);
+	made = check_hidden(c, type);
+	all = assign_node(c, hidden_node(c, name, node->at), node->a);
+	check_node(c, all);
+	for (const struct translation *t = translator->translations; t && !c->err; t = t->next) {
+		struct node *value = translated(c, t, translator->input, name);
+		struct node *member = node_make(c, N_MEMBER, node->at), *set, *both;
+
+		c->xlates++;
+		check_node(c, value);
+		c->xlates--;
+		check_translation(c, t, value);
+		if (c->err)
+			return;
+		member->a = hidden_node(c, made, node->at);
+		member->op = OP_DOT;
+		member->text = t->member->name;
+		set = assign_node(c, member, value);
+		check_node(c, set);
+		both = node_make(c, N_COMMA, node->at);
+		both->a = all;
+		both->b = set;
+		both->type = set->type;
+		all = both;
+	}
+	become_comma(node, all, hidden_node(c, made, node->at));
+	check_node(c, node->b);
+	node->type = wanted; /* a struct's value is its address: a pointer to it is the same */
+}

@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tokens to a tree: expressions. The tree's depth is bounded here, for those who walk it.
+ */
+#include "lang/front/parse.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void *parse_memory(struct parser *p, size_t bytes)
+{
+	void *at = p->err ? NULL : rs_arena_alloc(&p->script->arena, bytes);
+
+	if (!at && !p->err)
+		p->err = rs_error_no_memory();
+	return at;
+}
+
+static void macro_used(struct parser *p, unsigned long number)
+{
+	if (number && number <= 64)
+		p->script->macros_used |= UINT64_C(1) << (number - 1);
+}
+
+/* $1 is what its argument looks like: a name, or a text between quotes, anywhere where these may
+ * stand; parse_macro() takes it for a number otherwise. */
+static void argument_token(struct parser *p)
+{
+	const struct rs_script_config *config = &p->script->config;
+	struct token *token = &p->token;
+	char *end;
+	unsigned long number = strtoul(token->text, &end, 10);
+	const char *text;
+	size_t len;
+
+	if (token->value || *end || !number || number > config->n_args)
+		return;
+	text = config->args[number - 1];
+	len = strlen(text);
+	if (len >= 2 && text[0] == '"' && text[len - 1] == '"') {
+		token->kind = T_TEXT;
+		text = rs_arena_text(&p->script->arena, text + 1, len -= 2);
+		if (!text)
+			p->err = rs_error_no_memory();
+	} else if (isalpha((unsigned char)*text) || *text == '_') {
+		for (size_t i = 0; i < len; i++) {
+			if (!isalnum((unsigned char)text[i]) && text[i] != '_')
+				return;
+		}
+		token->kind = T_NAME;
+	} else {
+		return;
+	}
+	macro_used(p, number);
+	token->text = text;
+	token->len = len;
+}
+
+const struct token *peek(struct parser *p)
+{
+	if (!p->err && !p->ahead) {
+		p->err = lex_next(&p->lexer, &p->token);
+		p->ahead = true;
+		if (!p->err && p->token.kind == T_MACRO)
+			argument_token(p);
+	}
+	if (p->err)
+		p->token = (struct token){ .kind = T_END, .text = "" };
+	return &p->token;
+}
+
+struct token next(struct parser *p)
+{
+	struct token token = *peek(p);
+
+	p->ahead = false;
+	return token;
+}
+
+bool is_op(struct parser *p, enum op op)
+{
+	return peek(p)->kind == T_OP && peek(p)->op == op;
+}
+
+bool take_op(struct parser *p, enum op op)
+{
+	if (!is_op(p, op))
+		return false;
+	next(p);
+	return true;
+}
+
+const char *token_text(const struct token *token)
+{
+	switch (token->kind) {
+	case T_END:
+		return "the end of the program";
+	case T_OP:
+		return op_text(token->op);
+	case T_INT:
+		return "a number";
+	default:
+		return token->text;
+	}
+}
+
+void expect(struct parser *p, enum op op, const char *where)
+{
+	if (!take_op(p, op))
+		FAIL(p, peek(p)->at, "D_SYNTAX", "expected '%s' %s, not '%s'", op_text(op), where,
+		     token_text(peek(p)));
+}
+
+bool enter(struct parser *p)
+{
+	if (++p->depth > LANG_DEPTH_MAX)
+		FAIL(p, peek(p)->at, "D_SYNTAX", "nested more than %d deep", LANG_DEPTH_MAX);
+	return !p->err;
+}
+
+struct node *parse_node(struct parser *p, enum node_kind kind, struct place at)
+{
+	struct node *node = parse_memory(p, sizeof(*node));
+	static struct node none; /* after an error: nobody looks at what is in it */
+
+	if (!node) {
+		none = (struct node){ .kind = N_INT };
+		return &none;
+	}
+	node->kind = kind;
+	node->at = at;
+	return node;
+}
+
+/* ---- expressions -------------------------------------------------------------------------- */
+
+static struct node *unary(struct parser *p);
+
+/* Up to the bracket that closes. */
+static struct node *arguments(struct parser *p, enum op close)
+{
+	struct node *first = NULL, **end = &first;
+	uint32_t n = 0;
+
+	if (take_op(p, close))
+		return NULL;
+	do {
+		if (++n > LANG_ARGS_MAX)
+			FAIL(p, peek(p)->at, "D_PROTO_LEN", "more than %d arguments",
+			     LANG_ARGS_MAX);
+		*end = parse_assignment(p);
+		if (p->err)
+			return NULL;
+		end = &(*end)->next;
+	} while (take_op(p, OP_COMMA));
+	expect(p, close, "after the last of the arguments");
+	return first;
+}
+
+/* $pid and the rest: of this process, as DTrace has them of dtrace(1M). */
+static bool macro_of_process(const char *name, uint64_t *value)
+{
+	const struct {
+		const char *name;
+		int64_t value;
+	} ids[] = {
+		{ "egid", getegid() }, { "euid", geteuid() }, { "gid", getgid() },
+		{ "pgid", getpgrp() }, { "pid", getpid() },   { "ppid", getppid() },
+		{ "sid", getsid(0) },  { "uid", getuid() },
+	};
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		if (!strcmp(ids[i].name, name)) {
+			*value = (uint64_t)ids[i].value;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* $1, $$1, $target, $pid. */
+struct node *parse_macro(struct parser *p, const struct token *token)
+{
+	struct node *node = parse_node(p, N_INT, token->at);
+	const char *text = NULL;
+	char *end;
+	unsigned long number = strtoul(token->text, &end, 10);
+
+	node->type = TYPE_OF_INT64;
+	if (!strcmp(token->text, "target") && p->script->options[OPT_TARGET]) {
+		node->value = p->script->options[OPT_TARGET];
+		return node;
+	}
+	if (macro_of_process(token->text, &node->value)) {
+		node->type = TYPE_OF_INT;
+		return node;
+	}
+	if (end == token->text || *end)
+		FAIL(p, token->at, "D_MACRO_UNDEF", "there is no $%s%s", token->text,
+		     strcmp(token->text, "target") ? "" : " unless -x target=PID gives it");
+	else if (!number)
+		text = p->script->config.name;
+	else if (number <= p->script->config.n_args)
+		text = p->script->config.args[number - 1];
+	else if (p->script->options[OPT_DEFAULTARGS])
+		text = token->value ? "" : "0";
+	else
+		FAIL(p, token->at, "D_MACRO_UNDEF",
+		     "$%lu: the program was given %u arguments; give it, or set -x defaultargs",
+		     number, p->script->config.n_args);
+	if (p->err)
+		return node;
+	macro_used(p, number);
+	if (token->value || !number) {
+		node->kind = N_TEXT;
+		node->text = text;
+		node->len = strlen(text);
+		return node;
+	}
+	node->value = strtoull(text, &end, 0);
+	if (!*text || *end)
+		FAIL(p, token->at, "D_MACRO_UNDEF", "$%lu is '%s', no number: write $$%lu", number,
+		     text, number);
+	if (node->value <= INT32_MAX)
+		node->type = TYPE_OF_INT;
+	return node;
+}
+
+static struct node *sizeof_node(struct parser *p, struct place at)
+{
+	struct node *node = parse_node(p, N_SIZEOF, at);
+
+	if (!take_op(p, OP_LPAREN)) {
+		node->a = unary(p);
+		return node;
+	}
+	if (at_type(p))
+		node->type = type_read(p);
+	else
+		node->a = parse_expression(p);
+	expect(p, OP_RPAREN, "after sizeof");
+	return node;
+}
+
+/* offsetof (struct x, member) */
+static struct node *offsetof_node(struct parser *p, struct place at)
+{
+	struct node *node = parse_node(p, N_OFFSETOF, at);
+
+	expect(p, OP_LPAREN, "after offsetof");
+	node->type = type_read(p);
+	expect(p, OP_COMMA, "after the type");
+	if (peek(p)->kind != T_NAME)
+		FAIL(p, peek(p)->at, "D_SYNTAX", "expected a member's name");
+	node->text = next(p).text;
+	expect(p, OP_RPAREN, "after the member");
+	return node;
+}
+
+/* xlate <type> (a) */
+static struct node *xlate_node(struct parser *p, struct place at)
+{
+	struct node *node = parse_node(p, N_XLATE, at);
+
+	expect(p, OP_LT, "after xlate");
+	node->type = type_read(p);
+	expect(p, OP_GT, "after the type");
+	expect(p, OP_LPAREN, "before what is translated");
+	node->a = parse_expression(p);
+	expect(p, OP_RPAREN, "after what is translated");
+	return node;
+}
+
+/* x, f(1), self->x, this->x */
+static struct node *name(struct parser *p, const struct token *token)
+{
+	bool scoped = !strcmp(token->text, "self") || !strcmp(token->text, "this");
+	struct node *node;
+
+	if (!strcmp(token->text, "sizeof"))
+		return sizeof_node(p, token->at);
+	if (!strcmp(token->text, "offsetof"))
+		return offsetof_node(p, token->at);
+	if (!strcmp(token->text, "xlate"))
+		return xlate_node(p, token->at);
+	if (scoped) {
+		expect(p, OP_ARROW, "after self or this");
+		node = parse_node(p, N_SCOPED, token->at);
+		node->scope = token->text[0] == 's' ? SCOPE_SELF : SCOPE_THIS;
+		if (peek(p)->kind != T_NAME)
+			FAIL(p, peek(p)->at, "D_SYNTAX", "expected a name after %s->", token->text);
+		node->text = next(p).text;
+		return node;
+	}
+	if (!take_op(p, OP_LPAREN)) {
+		node = parse_node(p, N_NAME, token->at);
+		node->text = token->text;
+		return node;
+	}
+	node = parse_node(p, N_CALL, token->at);
+	node->text = token->text;
+	p->copyinstr |= !strcmp(node->text, "copyinstr");
+	node->args = arguments(p, OP_RPAREN);
+	return node;
+}
+
+static struct node *primary(struct parser *p)
+{
+	struct token token = next(p);
+	struct node *node;
+
+	switch (token.kind) {
+	case T_INT:
+		node = parse_node(p, N_INT, token.at);
+		node->value = token.value;
+		node->type = token.type;
+		return node;
+	case T_TEXT:
+		node = parse_node(p, N_TEXT, token.at);
+		node->text = token.text;
+		node->len = token.len;
+		return node;
+	case T_NAME:
+		return name(p, &token);
+	case T_MACRO:
+		return parse_macro(p, &token);
+	case T_AGG:
+		node = parse_node(p, N_AGG, token.at);
+		node->text = token.text;
+		if (take_op(p, OP_LBRACKET))
+			node->args = arguments(p, OP_RBRACKET);
+		return node;
+	case T_OP:
+		if (token.op == OP_TICK) {
+			node = parse_node(p, N_KERNEL, token.at);
+			if (peek(p)->kind != T_NAME)
+				FAIL(p, peek(p)->at, "D_SYNTAX", "expected a name after `");
+			node->text = next(p).text;
+			return node;
+		}
+		break;
+	case T_END:
+		break;
+	}
+	FAIL(p, token.at, "D_SYNTAX", "expected an expression, not '%s'", token_text(&token));
+	return parse_node(p, N_INT, token.at);
+}
+
+/* A chain is as deep as it is long: for those who walk it. */
+static bool add_link(struct parser *p, uint32_t *links)
+{
+	if (++*links > LANG_DEPTH_MAX)
+		FAIL(p, peek(p)->at, "D_SYNTAX", "an expression of more than %d parts",
+		     LANG_DEPTH_MAX);
+	return !p->err;
+}
+
+static struct node *postfix(struct parser *p, struct node *node)
+{
+	struct node *outer;
+	uint32_t links = 0;
+
+	while (add_link(p, &links)) {
+		struct place at = node->at; /* x[1] is where x is */
+
+		if (take_op(p, OP_LBRACKET)) {
+			outer = parse_node(p, N_INDEX, at);
+			outer->args = arguments(p, OP_RBRACKET);
+		} else if (is_op(p, OP_DOT) || is_op(p, OP_ARROW)) {
+			enum op op = next(p).op;
+
+			outer = parse_node(p, N_MEMBER, at);
+			outer->op = op;
+			if (peek(p)->kind != T_NAME)
+				FAIL(p, peek(p)->at, "D_SYNTAX", "expected a name after '.'");
+			outer->text = next(p).text;
+		} else if (is_op(p, OP_INC) || is_op(p, OP_DEC)) {
+			outer = parse_node(p, N_POST, at);
+			outer->op = next(p).op == OP_INC ? OP_ADD : OP_SUB;
+		} else {
+			return node;
+		}
+		outer->a = node;
+		node = outer;
+	}
+	return node;
+}
+
+/* (int)a; the bracket is behind us. */
+static struct node *cast(struct parser *p, struct place at)
+{
+	struct node *node = parse_node(p, N_CAST, at);
+
+	node->type = type_read(p);
+	expect(p, OP_RPAREN, "after the type");
+	node->a = unary(p);
+	return node;
+}
+
+static struct node *unary_inner(struct parser *p)
+{
+	struct place at = peek(p)->at;
+	struct node *node;
+
+	if (peek(p)->kind == T_NAME && !strcmp(peek(p)->text, "sizeof")) {
+		next(p);
+		return sizeof_node(p, at);
+	}
+	if (peek(p)->kind != T_OP)
+		return postfix(p, primary(p));
+	switch (peek(p)->op) {
+	case OP_LPAREN:
+		next(p);
+		if (at_type(p))
+			return cast(p, at);
+		node = parse_expression(p);
+		expect(p, OP_RPAREN, "to close the bracket");
+		return postfix(p, node);
+	case OP_ADD:
+	case OP_SUB:
+	case OP_NOT:
+	case OP_INV:
+		node = parse_node(p, N_UNARY, at);
+		node->op = next(p).op;
+		node->a = unary(p);
+		return node;
+	case OP_INC:
+	case OP_DEC: /* ++a is a += 1 */
+		node = parse_node(p, N_ASSIGN, at);
+		node->op = next(p).op == OP_INC ? OP_ADD : OP_SUB;
+		node->a = unary(p);
+		node->b = parse_node(p, N_INT, at);
+		node->b->value = 1;
+		node->b->type = TYPE_OF_INT;
+		return node;
+	case OP_MUL:
+	case OP_BAND:
+		node = parse_node(p, next(p).op == OP_MUL ? N_DEREF : N_ADDRESS, at);
+		node->a = unary(p);
+		return node;
+	default:
+		return postfix(p, primary(p));
+	}
+}
+
+static struct node *unary(struct parser *p)
+{
+	struct node *node;
+
+	if (!enter(p))
+		return parse_node(p, N_INT, peek(p)->at);
+	node = unary_inner(p);
+	p->depth--;
+	return node;
+}
+
+/* How tightly an operator binds; 0: it is none of two operands. */
+static int binding(enum op op)
+{
+	switch (op) {
+	case OP_LOR:
+		return 1;
+	case OP_LXOR:
+		return 2;
+	case OP_LAND:
+		return 3;
+	case OP_BOR:
+		return 4;
+	case OP_BXOR:
+		return 5;
+	case OP_BAND:
+		return 6;
+	case OP_EQ:
+	case OP_NE:
+		return 7;
+	case OP_LT:
+	case OP_LE:
+	case OP_GT:
+	case OP_GE:
+		return 8;
+	case OP_SHL:
+	case OP_SHR:
+		return 9;
+	case OP_ADD:
+	case OP_SUB:
+		return 10;
+	case OP_MUL:
+	case OP_DIV:
+	case OP_MOD:
+		return 11;
+	default:
+		return 0;
+	}
+}
+
+static struct node *binary(struct parser *p, int least)
+{
+	struct node *left = unary(p), *node;
+	uint32_t links = 0;
+	int bound;
+
+	while (peek(p)->kind == T_OP && (bound = binding(peek(p)->op)) >= least && bound &&
+	       add_link(p, &links)) {
+		node = parse_node(p, N_BINARY, peek(p)->at);
+		node->op = next(p).op;
+		node->a = left;
+		node->b = binary(p, bound + 1);
+		left = node;
+	}
+	return left;
+}
+
+struct node *parse_conditional(struct parser *p)
+{
+	struct node *test = binary(p, 1), *node;
+
+	if (!is_op(p, OP_QUESTION))
+		return test;
+	node = parse_node(p, N_COND, next(p).at);
+	node->a = test;
+	node->b = parse_expression(p);
+	expect(p, OP_COLON, "between the two answers of '?'");
+	node->c = enter(p) ? parse_conditional(p) : test;
+	p->depth--;
+	return node;
+}
+
+/* What a += does; OP_NONE of a plain =. False: no assignment. */
+static bool assigns(enum op op, enum op *inner)
+{
+	static const enum op table[][2] = {
+		{ OP_ASSIGN, OP_NONE },	    { OP_ADD_ASSIGN, OP_ADD }, { OP_SUB_ASSIGN, OP_SUB },
+		{ OP_MUL_ASSIGN, OP_MUL },  { OP_DIV_ASSIGN, OP_DIV }, { OP_MOD_ASSIGN, OP_MOD },
+		{ OP_AND_ASSIGN, OP_BAND }, { OP_OR_ASSIGN, OP_BOR },  { OP_XOR_ASSIGN, OP_BXOR },
+		{ OP_SHL_ASSIGN, OP_SHL },  { OP_SHR_ASSIGN, OP_SHR },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		if (table[i][0] == op) {
+			*inner = table[i][1];
+			return true;
+		}
+	}
+	return false;
+}
+
+struct node *parse_assignment(struct parser *p)
+{
+	struct node *left, *node;
+	enum op inner;
+
+	if (!enter(p))
+		return parse_node(p, N_INT, peek(p)->at);
+	left = parse_conditional(p);
+	if (peek(p)->kind == T_OP && assigns(peek(p)->op, &inner)) {
+		node = parse_node(p, left->kind == N_AGG ? N_AGGREGATE : N_ASSIGN, next(p).at);
+		node->op = inner;
+		node->a = left;
+		node->b = parse_assignment(p);
+		if (node->kind == N_AGGREGATE) {
+			if (inner != OP_NONE)
+				FAIL(p, node->at, "D_OP_WRITE", "an aggregation is assigned by =");
+			node->at = left->at;
+		}
+		left = node;
+	}
+	p->depth--;
+	return left;
+}
+
+struct node *parse_expression(struct parser *p)
+{
+	struct node *left = parse_assignment(p), *node;
+	uint32_t links = 0;
+
+	while (is_op(p, OP_COMMA) && add_link(p, &links)) {
+		node = parse_node(p, N_COMMA, next(p).at);
+		node->a = left;
+		node->b = parse_assignment(p);
+		left = node;
+	}
+	return left;
+}

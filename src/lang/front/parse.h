@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the parts of the parser share: expressions (parse.c), types (declare.c) and what stands
+ * around them (clause.c). The first error stays in the parser and makes every further token the
+ * end, so that no caller needs to look.
+ */
+#ifndef RS_LANG_FRONT_PARSE_H
+#define RS_LANG_FRONT_PARSE_H
+
+#include "lang/vm/internal.h"
+
+struct parser {
+	struct lexer lexer;
+	struct rs_script *script;
+	struct token token; /* the one ahead, where `ahead` */
+	bool ahead;
+	struct rs_error *err;
+	uint32_t depth;
+	bool copyinstr; /* it was called in this clause, or before it in a declaration */
+	bool keys;	/* after declarator(): [ is behind us, and keys' types ahead */
+};
+
+/* Keeps the first error: that of the token which the place or the words are of, if it cannot be
+ * read. */
+#define FAIL(p, at, ...)                                                                           \
+	do {                                                                                       \
+		const struct place fail_at = (at);                                                 \
+		struct rs_error *fail_err;                                                         \
+                                                                                                   \
+		if ((p)->err)                                                                      \
+			break;                                                                     \
+		fail_err = lang_error((p)->script, fail_at, __VA_ARGS__);                          \
+		(p)->err = rs_error_first((p)->err, fail_err);                                     \
+	} while (0)
+
+/* Zeroed; NULL after an error. */
+void *parse_memory(struct parser *p, size_t bytes);
+struct node *parse_node(struct parser *p, enum node_kind kind, struct place at);
+
+const struct token *peek(struct parser *p);
+struct token next(struct parser *p);
+bool is_op(struct parser *p, enum op op);
+bool take_op(struct parser *p, enum op op);
+void expect(struct parser *p, enum op op, const char *where);
+bool enter(struct parser *p); /* one deeper; false: too deep */
+const char *token_text(const struct token *token);
+
+/* Types (declare.c): unsigned long; struct x *, with what stands around it in a declaration. */
+bool begins_type(const struct parser *p, const char *word);
+bool at_type(struct parser *p);
+struct type type_read(struct parser *p); /* without a name */
+struct type type_specifier(struct parser *p);
+/* What a name is declared as: *name[4]. An associative array's keys are left where they stand. */
+struct type declarator(struct parser *p, struct type type, struct token *name);
+int64_t parse_constant(struct parser *p, const char *tag, const char *what);
+struct token declared_name(struct parser *p);
+struct node *parse_macro(struct parser *p, const struct token *token);
+struct node *parse_expression(struct parser *p);
+struct node *parse_assignment(struct parser *p); /* without commas */
+struct node *parse_conditional(struct parser *p);
+
+#endif

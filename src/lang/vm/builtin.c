@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * D's own variables, a row each. The prototype, in D, is the name and type that the compiler goes
+ * by and that the manual shows.
+ */
+#include "lang/vm/runtime.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What gives a number, of the firing f. */
+#define NUMBER(name, expression)                                                                   \
+	static struct value get_##name(const struct firing *f)                                     \
+	{                                                                                          \
+		return (struct value){ .i = (uint64_t)(int64_t)(expression) };                     \
+	}
+
+NUMBER(timestamp, f->now_ns)
+static bool wall_known(const struct firing *f)
+{
+	return f->rt->io.clock && f->rt->io.clock->wall_ns;
+}
+
+NUMBER(walltimestamp, wall_known(f) ? f->rt->io.clock->wall_ns + f->now_ns : RS_UNKNOWN)
+NUMBER(cpu, f->view ? f->view->cpu : RS_UNKNOWN)
+NUMBER(tid, f->view ? f->view->stream->tid : RS_UNKNOWN)
+NUMBER(pid, f->view && (f->view->stream->pid || !f->view->stream->tid) /* a CPU's idle thread: 0 */
+		    ? f->view->stream->pid
+		    : RS_UNKNOWN)
+NUMBER(vcpu, f->view ? f->view->stream->vcpu : RS_UNKNOWN)
+NUMBER(id, f->probe->public.id)
+NUMBER(epid, f->bound ? f->bound->epid : 0)
+
+static struct value get_execname(const struct firing *f)
+{
+	return value_text(f->view && f->view->stream->thread ? f->view->stream->thread : "");
+}
+
+/*
+ * What of an event its source does not say. Without an event nothing is asked of a source. A thread
+ * that is known and of no VM has no vCPU, and a domain of Xen's neither where Xen itself runs.
+ */
+static bool cpu_known(const struct firing *f)
+{
+	return !f->view || f->view->cpu >= 0;
+}
+
+static bool tid_known(const struct firing *f)
+{
+	return !f->view || f->view->stream->tid >= 0;
+}
+
+static bool pid_known(const struct firing *f)
+{
+	return !f->view || f->view->stream->pid || !f->view->stream->tid;
+}
+
+static bool name_known(const struct firing *f)
+{
+	return !f->view || f->view->stream->thread;
+}
+
+static bool vm_known(const struct firing *f)
+{
+	const struct rs_stream *stream = f->view ? f->view->stream : NULL;
+
+	return !stream || stream->vm || stream->xen || stream->tid >= 0 || stream->thread;
+}
+
+static bool vcpu_known(const struct firing *f)
+{
+	return vm_known(f) || f->view->stream->vcpu >= 0;
+}
+
+static bool dom_known(const struct firing *f)
+{
+	return !f->view || f->view->stream->xen;
+}
+
+static bool stack_known(const struct firing *f)
+{
+	return !f->view;
+}
+
+/* No source has stacks: none is as deep as 0. */
+static struct value get_stackdepth(const struct firing *f)
+{
+	(void)f;
+	return (struct value){ .i = 0 };
+}
+
+static struct value get_vm(const struct firing *f)
+{
+	return value_text(f->view && f->view->stream->vm ? f->view->stream->vm : "");
+}
+
+static struct value get_probeprov(const struct firing *f)
+{
+	return value_text(f->probe->public.provider);
+}
+
+static struct value get_probemod(const struct firing *f)
+{
+	return value_text(f->probe->public.module);
+}
+
+static struct value get_probefunc(const struct firing *f)
+{
+	return value_text(f->probe->public.function);
+}
+
+static struct value get_probename(const struct firing *f)
+{
+	return value_text(f->probe->public.name);
+}
+
+/* Xen's domain. */
+static int64_t domain(const struct firing *f)
+{
+	return f->view && f->view->stream->xen ? f->view->stream->dom : RS_UNKNOWN;
+}
+
+NUMBER(dom, domain(f))
+
+/* xdt's variables are there in xdt's probes alone. */
+static bool in_xdt(const struct firing *f)
+{
+	if (f->view && !strcmp(f->probe->public.provider, "xdt"))
+		return true;
+	((struct firing *)f)->fault = FAULT_BADADDR;
+	return false;
+}
+
+NUMBER(xdt_curpcpu, in_xdt(f) ? (uint32_t)f->view->cpu : 0)
+NUMBER(xdt_curdom, in_xdt(f) ? domain(f) : 0)
+NUMBER(xdt_curvcpu, in_xdt(f) ? f->view->stream->vcpu : 0)
+NUMBER(xdt_timestamp, in_xdt(f) ? f->now_ns : 0)
+
+const struct builtin builtins[] = {
+	{ "uint64_t timestamp", "ns from the trace's start; the event's own time", get_timestamp,
+	  true, true },
+	{ "int64_t walltimestamp", "ns since 1970, UTC; -1 where it is not known",
+	  get_walltimestamp, true, true, .known = wall_known },
+	{ "int cpu", "the host CPU; -1 where it is not known", get_cpu, true, .known = cpu_known },
+	{ "int tid", "the thread on the host; -1 where it is not known", get_tid, true,
+	  .known = tid_known },
+	{ "pid_t pid", "the thread's process; -1 where it is not known", get_pid, true,
+	  .known = pid_known },
+	{ "uint32_t stackdepth", "frames of stack(): 0, for no source has stacks", get_stackdepth,
+	  true, .known = stack_known },
+	{ "uint32_t ustackdepth", "frames of ustack(): 0", get_stackdepth, true,
+	  .known = stack_known },
+	{ "string execname", "the thread's name; \"\" where it is not known", get_execname, true,
+	  .known = name_known },
+	{ "string vm", "the virtual machine's name; \"\" where it is not known", get_vm, true,
+	  .known = vm_known },
+	{ "int vcpu", "the vCPU; -1 where it is not known", get_vcpu, true, .known = vcpu_known },
+	{ "int dom", "Xen's domain; -1 where it is not known", get_dom, true, .known = dom_known },
+	{ "string probeprov", "the probe's provider", get_probeprov, true },
+	{ "string probemod", "the probe's class, which is DTrace's module", get_probemod, true },
+	{ "string probefunc", "the probe's function; mostly \"\"", get_probefunc, true },
+	{ "string probename", "the probe's name", get_probename, true },
+	{ "unsigned int id", "the probe's number, as -l shows it", get_id, true },
+	{ "unsigned int epid", "the number of this pair of clause and probe", get_epid, false },
+	{ "unsigned int xdt_curpcpu", "`xdt_curpcpu: xdt's current physical CPU", get_xdt_curpcpu,
+	  false },
+	{ "unsigned int xdt_curdom", "`xdt_curdom: its current domain", get_xdt_curdom, false },
+	{ "unsigned int xdt_curvcpu", "`xdt_curvcpu: its current vCPU", get_xdt_curvcpu, false },
+	{ "uint64_t xdt_timestamp", "`xdt_timestamp: the event's time in ns", get_xdt_timestamp,
+	  false },
+};
+const uint32_t n_builtins = sizeof(builtins) / sizeof(builtins[0]);
+_Static_assert(sizeof(builtins) / sizeof(builtins[0]) <= 64, "struct runtime has a bit for each");
+
+void builtin_tell_unknown(const struct firing *f, uint32_t index, const struct value *value)
+{
+	uint64_t bit = UINT64_C(1) << index;
+	struct prototype prototype;
+	const char *probe;
+	char text[24];
+
+	if (!builtins[index].known || f->rt->told_unknown & bit || builtins[index].known(f))
+		return;
+	if (f->view && f->view->event->kind == RS_KIND_LOSS)
+		return; /* what was lost is of no thread */
+	f->rt->told_unknown |= bit;
+	prototype_read(builtins[index].prototype, &prototype);
+	probe = f->view ? f->view->event->probe : NULL;
+	if (prototype.result.kind == TYPE_STRING)
+		snprintf(text, sizeof(text), "\"\"");
+	else
+		snprintf(text, sizeof(text), "%lld", (long long)value->i);
+	tell(f->script, "%s is not known%s%s: it is %s", prototype.name, probe ? " of " : "",
+	     probe ? probe : "", text);
+}
+
+/* ---- prototypes --------------------------------------------------------------------------- */
+
+bool prototype_is(const char *text, const char *name)
+{
+	size_t len = strlen(name);
+	const char *end = text;
+
+	while (*end && *end != '(')
+		end++;
+	if ((size_t)(end - text) <= len || memcmp(end - len, name, len))
+		return false;
+	return end[-1 - (ptrdiff_t)len] == ' ' || end[-1 - (ptrdiff_t)len] == '*';
+}
+
+static const struct type nothing = { .kind = TYPE_VOID };
+
+/* The type at the text's beginning, of one word or two; where it ends. */
+static const char *type_at(const char *text, struct type *type)
+{
+	char words[32];
+	size_t len = strcspn(text, " ");
+
+	if (!strncmp(text, "unsigned int", 12))
+		len = 12;
+	memcpy(words, text, len);
+	words[len] = '\0';
+	type_named(words, type);
+	text += len;
+	if (*text)
+		text++;
+	if (*text != '*')
+		return text;
+	*type = (struct type){ .kind = TYPE_POINTER, .bytes = 8, .to = &nothing };
+	return text + 1;
+}
+
+void prototype_read(const char *text, struct prototype *prototype)
+{
+	size_t len;
+	bool optional = false;
+
+	*prototype = (struct prototype){ 0 };
+	text = type_at(text, &prototype->result);
+	len = strcspn(text, "(");
+	memcpy(prototype->name, text, len);
+	text += len;
+	if (*text)
+		text++;
+	while (*text && *text != ')') {
+		if (*text == '[') {
+			optional = true;
+			text++;
+		}
+		if (*text == ',' || *text == ' ') {
+			text++;
+			continue;
+		}
+		if (!strncmp(text, "void)", 5))
+			return;
+		text = type_at(text, &prototype->args[prototype->n_args++]);
+		if (!optional)
+			prototype->n_needed++;
+		text += strcspn(text, ",[])");
+		while (*text == ']')
+			text++;
+	}
+}

@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * D's functions, a row each. A string that is part of another is not copied; one that is made is
+ * cut to strsize, and lies in the firing's scratch.
+ */
+#include "lang/vm/machine.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <endian.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define AF_INET6_SOLARIS 26
+
+static struct value part(const struct value *of, size_t from, size_t len)
+{
+	return (struct value){ .s = of->s + from, .len = (uint32_t)len };
+}
+
+/* Room for a string of len bytes, or as many as strsize allows. */
+static bool make(struct firing *f, size_t len, struct value *result, char **at)
+{
+	size_t most = f->script->options[OPT_STRSIZE] - 1;
+
+	if (len > most)
+		len = most;
+	*at = scratch(f, len + 1);
+	*result = (struct value){ .s = *at ? *at : "", .len = *at ? (uint32_t)len : 0 };
+	return *at;
+}
+
+static bool number(uint64_t value, struct value *result)
+{
+	*result = (struct value){ .i = value };
+	return true;
+}
+
+#define FUNCTION(name)                                                                             \
+	static bool call_##name(struct firing *f, const struct value *args, uint32_t n,            \
+				struct value *result)
+#define UNUSED (void)f, (void)args, (void)n
+
+FUNCTION(strlen)
+{
+	UNUSED;
+	return number(args[0].len, result);
+}
+
+FUNCTION(strjoin)
+{
+	size_t first;
+	char *at;
+
+	UNUSED;
+	if (!make(f, (size_t)args[0].len + args[1].len, result, &at))
+		return false;
+	first = args[0].len < result->len ? args[0].len : result->len;
+	memcpy(at, args[0].s, first);
+	memcpy(at + first, args[1].s, result->len - first);
+	return true;
+}
+
+/* Perl's: a negative place counts from the end, a negative length leaves that much at the end. */
+FUNCTION(substr)
+{
+	int64_t len = args[0].len, from = (int64_t)args[1].i, to = len;
+
+	(void)f;
+	if (from < 0)
+		from = from < -len ? 0 : len + from;
+	if (from > len)
+		from = len;
+	if (n > 2) {
+		int64_t most = (int64_t)args[2].i;
+
+		if (most < 0)
+			to = most < -len ? 0 : len + most;
+		else if (most < len - from)
+			to = from + most;
+	}
+	*result = part(&args[0], (size_t)from, to > from ? (size_t)(to - from) : 0);
+	return true;
+}
+
+static const char *find_first(const struct value *in, size_t from, const struct value *what)
+{
+	if (from > in->len)
+		return NULL;
+	if (!what->len)
+		return in->s + from;
+	return memmem(in->s + from, in->len - from, what->s, what->len);
+}
+
+FUNCTION(index)
+{
+	int64_t from = n > 2 ? (int64_t)args[2].i : 0;
+	const char *at;
+
+	(void)f;
+	if (from < 0)
+		from = 0;
+	at = find_first(&args[0], (size_t)from, &args[1]);
+	return number(at ? (uint64_t)(at - args[0].s) : UINT64_MAX, result);
+}
+
+FUNCTION(rindex)
+{
+	int64_t last = (int64_t)args[0].len - (int64_t)args[1].len;
+
+	(void)f;
+	if (n > 2 && (int64_t)args[2].i < last)
+		last = (int64_t)args[2].i;
+	for (; last >= 0; last--) {
+		if (!memcmp(args[0].s + last, args[1].s, args[1].len))
+			return number((uint64_t)last, result);
+	}
+	return number(UINT64_MAX, result);
+}
+
+/* From the first of it on; "" where it is not. */
+FUNCTION(strstr)
+{
+	const char *at = find_first(&args[0], 0, &args[1]);
+	size_t from = at ? (size_t)(at - args[0].s) : args[0].len;
+
+	UNUSED;
+	*result = part(&args[0], from, args[0].len - from);
+	return true;
+}
+
+FUNCTION(strchr)
+{
+	const char *at = memchr(args[0].s, (int)(args[1].i & 0xff), args[0].len);
+	size_t from = at ? (size_t)(at - args[0].s) : args[0].len;
+
+	UNUSED;
+	*result = part(&args[0], from, args[0].len - from);
+	return true;
+}
+
+FUNCTION(strrchr)
+{
+	const char *at = memrchr(args[0].s, (int)(args[1].i & 0xff), args[0].len);
+	size_t from = at ? (size_t)(at - args[0].s) : args[0].len;
+
+	UNUSED;
+	*result = part(&args[0], from, args[0].len - from);
+	return true;
+}
+
+/* The first word of a string, as the separators divide it; what is behind it stays. */
+static bool token(struct firing *f, struct value of, const struct value *separators,
+		  struct value *result)
+{
+	size_t from = 0, to;
+
+	while (from < of.len && memchr(separators->s, of.s[from], separators->len))
+		from++;
+	for (to = from; to < of.len && !memchr(separators->s, of.s[to], separators->len);)
+		to++;
+	*result = part(&of, from, to - from);
+	to += to < of.len;
+	f->tokens = part(&of, to, of.len - to);
+	return true;
+}
+
+FUNCTION(strtok)
+{
+	UNUSED;
+	return token(f, args[0], &args[1], result);
+}
+
+FUNCTION(strtok_next)
+{
+	UNUSED;
+	if (!f->tokens.s)
+		f->tokens = value_text("");
+	return token(f, f->tokens, &args[0], result);
+}
+
+FUNCTION(lltostr)
+{
+	int64_t base = n > 1 ? (int64_t)args[1].i : 10;
+	bool negative = base == 10 && (int64_t)args[0].i < 0;
+	uint64_t value = negative ? -args[0].i : args[0].i;
+	char digits[72];
+	size_t at = sizeof(digits);
+	char *out;
+
+	if (base < 2 || base > 36) {
+		f->fault = FAULT_ILLOP;
+		return false;
+	}
+	do {
+		digits[--at] = "0123456789abcdefghijklmnopqrstuvwxyz"[value % (uint64_t)base];
+		value /= (uint64_t)base;
+	} while (value);
+	if (base == 16)
+		digits[--at] = 'x';
+	if (base == 16 || (base == 8 && digits[at] != '0'))
+		digits[--at] = '0';
+	if (negative)
+		digits[--at] = '-';
+	if (!make(f, sizeof(digits) - at, result, &out))
+		return false;
+	memcpy(out, digits + at, result->len);
+	return true;
+}
+
+FUNCTION(strtoll)
+{
+	int64_t base = n > 1 ? (int64_t)args[1].i : 10;
+	char digits[72];
+	size_t len = args[0].len < sizeof(digits) - 1 ? args[0].len : sizeof(digits) - 1;
+
+	if (base < 2 || base > 36) {
+		f->fault = FAULT_ILLOP;
+		return false;
+	}
+	memcpy(digits, args[0].s, len);
+	digits[len] = '\0';
+	return number((uint64_t)strtoll(digits, NULL, (int)base), result);
+}
+
+/* What is behind the last slash, slashes at the end apart; as basename(1). */
+static struct value base_of(const struct value *path)
+{
+	size_t to = path->len, from;
+
+	while (to > 1 && path->s[to - 1] == '/')
+		to--;
+	for (from = to; from && path->s[from - 1] != '/'; from--)
+		;
+	if (to == 1 && path->s[0] == '/')
+		from = 0;
+	return part(path, from, to - from);
+}
+
+FUNCTION(basename)
+{
+	UNUSED;
+	*result = args[0].len ? base_of(&args[0]) : value_text(".");
+	return true;
+}
+
+FUNCTION(dirname)
+{
+	struct value base = base_of(&args[0]);
+	size_t to = (size_t)(base.s - args[0].s);
+
+	UNUSED;
+	while (to > 1 && args[0].s[to - 1] == '/')
+		to--;
+	if (args[0].len && args[0].s[0] == '/')
+		*result = part(&args[0], 0, to ? to : 1);
+	else
+		*result = to ? part(&args[0], 0, to) : value_text(".");
+	return true;
+}
+
+static bool change_case(struct firing *f, const struct value *of, int (*change)(int),
+			struct value *result)
+{
+	char *at;
+
+	if (!make(f, of->len, result, &at))
+		return false;
+	for (uint32_t i = 0; i < result->len; i++)
+		at[i] = (char)((unsigned char)of->s[i] < 128 ? change((unsigned char)of->s[i])
+							     : of->s[i]);
+	return true;
+}
+
+FUNCTION(toupper)
+{
+	UNUSED;
+	return change_case(f, &args[0], toupper, result);
+}
+
+FUNCTION(tolower)
+{
+	UNUSED;
+	return change_case(f, &args[0], tolower, result);
+}
+
+/* An address in memory, in network byte order. family: the kernel's own number, or Solaris'. */
+static bool address_text(struct firing *f, uint64_t family, uint64_t where, struct value *result)
+{
+	char text[INET6_ADDRSTRLEN];
+	bool v6 = family == AF_INET6 || family == AF_INET6_SOLARIS;
+	const char *from;
+	char *at;
+
+	if (family != AF_INET && !v6) {
+		f->fault = FAULT_ILLOP;
+		return false;
+	}
+	from = memory_at(f, where, v6 ? 16 : 4, false);
+	if (!from || !inet_ntop(v6 ? AF_INET6 : AF_INET, from, text, sizeof(text)) ||
+	    !make(f, strlen(text), result, &at))
+		return false;
+	memcpy(at, text, result->len);
+	return true;
+}
+
+FUNCTION(inet_ntoa)
+{
+	UNUSED;
+	return address_text(f, AF_INET, args[0].i, result);
+}
+
+FUNCTION(inet_ntoa6)
+{
+	UNUSED;
+	return address_text(f, AF_INET6, args[0].i, result);
+}
+
+FUNCTION(inet_ntop)
+{
+	UNUSED;
+	return address_text(f, args[0].i, args[1].i, result);
+}
+
+/* Without "//", "/./" and "x/../", by the text alone. */
+FUNCTION(cleanpath)
+{
+	const char *path = args[0].s, *end = path + args[0].len;
+	size_t len = 0;
+	char *at;
+
+	UNUSED;
+	if (!make(f, args[0].len, result, &at))
+		return false;
+	end = path + result->len;
+	while (path < end) {
+		bool slash = *path == '/';
+		size_t left = (size_t)(end - path);
+
+		if (slash && left > 1 && path[1] == '/') {
+			path++;
+		} else if (slash && left > 2 && !memcmp(path, "/./", 3)) {
+			path += 2;
+		} else if (slash && left > 2 && !memcmp(path, "/..", 3) &&
+			   (left == 3 || path[3] == '/')) {
+			path += 3;
+			while (len && at[--len] != '/')
+				;
+		} else {
+			at[len++] = *path++;
+		}
+	}
+	if (!len && args[0].len && args[0].s[0] == '/')
+		at[len++] = '/';
+	result->len = (uint32_t)len;
+	return true;
+}
+
+/* What is at "a.b[2].c" of an object; NULL: nothing. path is spoiled. */
+static const json_t *json_at(const json_t *json, char *path)
+{
+	while (json && *path) {
+		char *end = path + strcspn(path, ".["), last = *end;
+
+		*end = '\0';
+		if (end > path)
+			json = json_object_get(json, path);
+		path = end + (last != '\0');
+		if (last == '[') {
+			json = json_array_get(json, strtoul(path, &path, 10));
+			path += *path == ']';
+			path += *path == '.';
+		}
+	}
+	return json;
+}
+
+FUNCTION(json)
+{
+	char path[256], *dumped = NULL;
+	const char *text = "";
+	const json_t *found;
+	json_t *all;
+	size_t len;
+	char *at;
+
+	UNUSED;
+	snprintf(path, sizeof(path), "%.*s", (int)args[1].len, args[1].s);
+	all = json_loadb(args[0].s, args[0].len, 0, NULL);
+	found = json_at(all, path);
+	if (json_is_string(found))
+		text = json_string_value(found);
+	else if (found)
+		text = dumped = json_dumps(found, JSON_COMPACT | JSON_ENCODE_ANY);
+	len = text ? strlen(text) : 0;
+	if (!make(f, len, result, &at)) {
+		len = 0;
+		at = NULL;
+	}
+	if (at)
+		memcpy(at, text ? text : "", result->len);
+	free(dumped);
+	json_decref(all);
+	return at;
+}
+
+FUNCTION(htons)
+{
+	UNUSED;
+	return number(htobe16((uint16_t)args[0].i), result);
+}
+
+FUNCTION(htonl)
+{
+	UNUSED;
+	return number(htobe32((uint32_t)args[0].i), result);
+}
+
+FUNCTION(htonll)
+{
+	UNUSED;
+	return number(htobe64(args[0].i), result);
+}
+
+/* Pseudo-random, and the same in each run: a script's output is the trace's alone. */
+FUNCTION(rand)
+{
+	uint64_t x = f->rt->random;
+
+	UNUSED;
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	f->rt->random = x;
+	return number((x * UINT64_C(0x2545f4914f6cdd1d)) >> 32, result);
+}
+
+FUNCTION(speculation)
+{
+	UNUSED;
+	for (uint64_t i = 0; i < f->script->options[OPT_NSPEC]; i++) {
+		if (!f->rt->speculations[i].active) {
+			f->rt->speculations[i].active = true;
+			return number(i + 1, result);
+		}
+	}
+	f->rt->speculation_none++;
+	return number(0, result);
+}
+
+/* As DTrace writes an address whose symbol it does not know. */
+FUNCTION(symbol)
+{
+	char text[24], *at;
+	int len = snprintf(text, sizeof(text), "0x%llx", (unsigned long long)args[0].i);
+
+	UNUSED;
+	if (!make(f, (size_t)len, result, &at))
+		return false;
+	memcpy(at, text, result->len);
+	return true;
+}
+
+FUNCTION(alloca)
+{
+	UNUSED;
+	result->i = memory_alloca(f, args[0].i);
+	return !f->fault;
+}
+
+FUNCTION(bcopy)
+{
+	const char *from = memory_at(f, args[0].i, args[2].i, false);
+	char *to = from ? memory_at(f, args[1].i, args[2].i, true) : NULL;
+
+	UNUSED;
+	(void)result;
+	if (to)
+		memmove(to, from, args[2].i);
+	return to;
+}
+
+/* Of no frames: no event here carries a stack. */
+FUNCTION(stack)
+{
+	UNUSED;
+	stack_tell_none(f);
+	*result = value_text(LANG_NO_STACK);
+	return true;
+}
+
+const struct function functions[] = {
+	{ "void *alloca(size_t bytes)", "memory of zeros, for this firing", call_alloca },
+	{ "string basename(string path)", "what is behind the last slash", call_basename },
+	{ "void bcopy(void *from, void *to, size_t bytes)", "copies from one address to another",
+	  call_bcopy },
+	{ "string cleanpath(string path)", "without //, /./ and x/../", call_cleanpath },
+	{ "void *copyin(uint64_t address, size_t bytes)", "the guest's memory, copied",
+	  machine_copyin },
+	{ "void *copyinphys(uint64_t address, size_t bytes)", "of a physical address",
+	  machine_copyinphys },
+	{ "string copyinstr(uint64_t address [, size_t most])",
+	  "the text of the guest, or of a tracepoint's argument, to its NUL", machine_copyinstr },
+	{ "void copyinto(uint64_t address, size_t bytes, void *to)", "copyin() to a place",
+	  machine_copyinto },
+	{ "string dirname(string path)", "what is before it", call_dirname },
+	{ "string func(uint64_t address)", "the address, whose function is not known",
+	  call_symbol },
+	{ "unsigned int htonl(unsigned int x)", "to network byte order", call_htonl },
+	{ "uint64_t htonll(uint64_t x)", "to network byte order", call_htonll },
+	{ "uint16_t htons(uint16_t x)", "to network byte order", call_htons },
+	{ "int index(string s, string part [, int from])",
+	  "where the part first is, from 0; -1: nowhere", call_index },
+	{ "string inet_ntoa(ipaddr_t *address)", "an IPv4 address in network byte order",
+	  call_inet_ntoa },
+	{ "string inet_ntoa6(void *address)", "an IPv6 address", call_inet_ntoa6 },
+	{ "string inet_ntop(int family, void *address)", "either, by its family: 2; 10 or 26",
+	  call_inet_ntop },
+	{ "string json(string text, string path)",
+	  "what is at a path as a.b[2], of an object in JSON", call_json },
+	{ "string lltostr(int64_t x [, int base])", "the number written down", call_lltostr },
+	{ "string mod(uint64_t address)", "the address, whose module is not known", call_symbol },
+	{ "unsigned int ntohl(unsigned int x)", "from network byte order", call_htonl },
+	{ "uint64_t ntohll(uint64_t x)", "from network byte order", call_htonll },
+	{ "uint16_t ntohs(uint16_t x)", "from network byte order", call_htons },
+	{ "int rand(void)", "pseudo-random, the same in each run", call_rand },
+	{ "uint64_t reg(string name)", "the guest's register: \"rip\", \"cr3\"", machine_reg,
+	  true },
+	{ "int rindex(string s, string part [, int from])",
+	  "where the part last is, from 0; -1: nowhere", call_rindex },
+	{ "int speculation(void)", "a new speculation's number; 0: there is none left",
+	  call_speculation },
+	{ "string stack([int frames])",
+	  "as a key: a stack of no frames, for no event here carries one", call_stack },
+	{ "string strchr(string s, char c)", "from the first c on; \"\" where there is none",
+	  call_strchr },
+	{ "string strjoin(string a, string b)", "the one and then the other", call_strjoin },
+	{ "int strlen(string s)", "its bytes", call_strlen },
+	{ "string strrchr(string s, char c)", "from the last c on; \"\" where there is none",
+	  call_strrchr },
+	{ "string strstr(string s, string part)", "from the part on; \"\" where it is not",
+	  call_strstr },
+	{ "string strtok(string s, string separators)", "the first word", call_strtok },
+	{ "string strtok_next(string separators)", "strtok(NULL, separators): the next word",
+	  call_strtok_next },
+	{ "int64_t strtoll(string s [, int base])", "the number that is written there",
+	  call_strtoll },
+	{ "string substr(string s, int from [, int len])",
+	  "a part; from the end where from is negative", call_substr },
+	{ "string sym(uint64_t address)", "the address, whose symbol is not known", call_symbol },
+	{ "string tolower(string s)", "in lower case", call_tolower },
+	{ "string toupper(string s)", "in upper case", call_toupper },
+	{ "string uaddr(uint64_t address)", "the address", call_symbol },
+	{ "string ufunc(uint64_t address)", "the address", call_symbol },
+	{ "string umod(uint64_t address)", "the address", call_symbol },
+	{ "string ustack([int frames, int bytes])", "the same of a program's", call_stack },
+	{ "uint64_t uregs(int number)", "the guest's register, as uregs[R_RAX]", machine_uregs,
+	  true },
+	{ "string usym(uint64_t address)", "the address", call_symbol },
+};
+const uint32_t n_functions = sizeof(functions) / sizeof(functions[0]);

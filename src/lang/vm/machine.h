@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The machine that an event was seen on, where the source has stopped it: registers, and memory at
+ * addresses that are not the program's own. Everything read there is the guest's, and is copied
+ * into the firing's scratch; a page that is missing is a fault, with the address that was missing.
+ */
+#ifndef RS_LANG_VM_MACHINE_H
+#define RS_LANG_VM_MACHINE_H
+
+#include "lang/vm/memory.h"
+
+/* R_RAX and the like, as uregs[] takes them. False: no register's name. */
+bool machine_register(const char *name, uint64_t *number);
+
+/* So many bytes, all of them, or false with the fault set. */
+bool machine_read(struct firing *firing, uint64_t gva, void *buf, size_t bytes);
+/* The same, into scratch; NULL, with the fault set. */
+char *machine_copy(struct firing *firing, uint64_t gva, uint64_t bytes);
+/* A text to its NUL, of at most so many bytes, into scratch. */
+bool machine_text(struct firing *firing, uint64_t gva, uint64_t most, struct value *value);
+
+/* Functions of D: function.c has their prototypes. */
+#define MACHINE_FUNCTION(name)                                                                     \
+	bool machine_##name(struct firing *firing, const struct value *args, uint32_t n,           \
+			    struct value *result)
+MACHINE_FUNCTION(copyin);
+MACHINE_FUNCTION(copyinphys);
+MACHINE_FUNCTION(copyinstr);
+MACHINE_FUNCTION(copyinto);
+MACHINE_FUNCTION(reg);
+MACHINE_FUNCTION(uregs);
+
+#endif

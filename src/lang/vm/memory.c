@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The memory of a D program: structs, arrays and what alloca() returns. */
+#include "lang/vm/memory.h"
+
+#include <string.h>
+
+#include "lang/vm/machine.h"
+
+static char *bad(struct firing *firing, uint64_t address)
+{
+	firing->fault = FAULT_BADADDR;
+	firing->fault_value = address;
+	return NULL;
+}
+
+char *memory_at(struct firing *firing, uint64_t address, uint64_t bytes, bool write)
+{
+	static char zeros[LANG_OBJECT_MAX];
+	struct runtime *rt = firing->rt;
+	uint64_t offset = address & ~MEMORY_REGION, room;
+	char *base;
+
+	switch (address & MEMORY_REGION) {
+	case MEMORY_GLOBALS:
+		base = rt->object_globals;
+		room = firing->script->object_bytes[0];
+		break;
+	case MEMORY_THIS:
+		base = rt->object_locals;
+		room = firing->script->object_bytes[1];
+		break;
+	case MEMORY_SCRATCH:
+		base = rt->scratch;
+		room = rt->scratch_used;
+		break;
+	case MEMORY_ZEROS:
+		base = zeros;
+		room = write ? 0 : sizeof(zeros);
+		break;
+	case MEMORY_DYNAMIC:
+		base = dynamic_object(&rt->dynamics, offset >> MEMORY_HANDLE, &room);
+		offset &= (1u << MEMORY_HANDLE) - 1;
+		break;
+	default:
+		return write ? bad(firing, address) : machine_copy(firing, address, bytes);
+	}
+	if (!base || offset > room || bytes > room - offset)
+		return bad(firing, address);
+	return base + offset;
+}
+
+bool memory_load(struct firing *firing, uint64_t address, uint8_t n, uint64_t *value)
+{
+	uint8_t bytes = n & 0x7f;
+	const char *at = NULL;
+
+	*value = 0;
+	if (memory_is_guest(address)) {
+		if (!machine_read(firing, address, value, bytes))
+			return false;
+	} else {
+		at = memory_at(firing, address, bytes, false);
+		if (!at)
+			return false;
+		memcpy(value, at, bytes);
+	}
+	*value = type_cut(INT_OF(bytes, n & 0x80), *value);
+	return true;
+}
+
+bool memory_store(struct firing *firing, uint64_t address, uint8_t n, uint64_t value)
+{
+	char *at = memory_at(firing, address, n & 0x7f, true);
+
+	if (at)
+		memcpy(at, &value, n & 0x7f);
+	return at;
+}
+
+/* A string's bytes and how many they are: each must be there, up to its NUL. */
+static const char *text_at(struct firing *firing, uint64_t address, uint64_t most, size_t *len)
+{
+	const char *first = memory_at(firing, address, 1, false), *at = first;
+
+	for (*len = 0; at && *at && ++*len < most;)
+		at = memory_at(firing, address + *len, 1, false);
+	return at ? first : NULL;
+}
+
+bool memory_load_text(struct firing *firing, uint64_t address, uint64_t most, struct value *value)
+{
+	size_t limit = firing->script->options[OPT_STRSIZE] - 1, len;
+	const char *at;
+	char *copy;
+
+	if (memory_is_guest(address))
+		return machine_text(firing, address, most && most < limit ? most : limit, value);
+	at = text_at(firing, address, most && most < limit ? most : limit, &len);
+	if (!at)
+		return false;
+	copy = scratch(firing, len + 1);
+	if (!copy)
+		return false;
+	memcpy(copy, at, len);
+	copy[len] = '\0';
+	*value = (struct value){ .s = copy, .len = (uint32_t)len };
+	return true;
+}
+
+bool memory_store_text(struct firing *firing, uint64_t address, uint64_t most,
+		       const struct value *value)
+{
+	size_t len = value->len < most ? value->len : most - 1;
+	char *at = memory_at(firing, address, most, true);
+
+	if (!at)
+		return false;
+	memmove(at, value->s, len);
+	memset(at + len, 0, most - len);
+	return true;
+}
+
+uint64_t memory_alloca(struct firing *firing, uint64_t bytes)
+{
+	struct runtime *rt = firing->rt;
+	size_t pad = -rt->scratch_used & 7;
+	char *at;
+
+	if (bytes > LANG_SCRATCH || !scratch(firing, pad)) {
+		firing->fault = FAULT_NOSCRATCH;
+		return 0;
+	}
+	at = scratch(firing, bytes);
+	if (!at)
+		return 0;
+	memset(at, 0, bytes);
+	return MEMORY_SCRATCH | (uint64_t)(at - rt->scratch);
+}
+
+uint64_t memory_of_text(struct firing *firing, const struct value *text)
+{
+	uint64_t address = memory_alloca(firing, text->len + 1);
+
+	if (address)
+		memcpy(firing->rt->scratch + (address & ~MEMORY_REGION), text->s, text->len);
+	return address;
+}

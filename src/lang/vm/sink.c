@@ -1,0 +1,786 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A program at work, as a sink: BEGIN, then for each event the ticks that are due and the clauses
+ * that match, at the end END and what was not printed. What a clause says is held back until the
+ * clause has come to its end: then it goes out, or into its speculation, or, after a fault,
+ * nowhere.
+ */
+#include "lang/vm/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RANDOM_SEED UINT64_C(0x9e3779b97f4a7c15)
+
+void tell(struct rs_script *script, const char *format, ...)
+{
+	char line[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	script->runtime->io.tell(script->runtime->io.ctx, line);
+}
+
+/* ---- actions ------------------------------------------------------------------------------ */
+
+static struct speculation *speculation_of(struct firing *f, uint64_t number)
+{
+	if (!number || number > f->script->options[OPT_NSPEC] ||
+	    !f->rt->speculations[number - 1].active)
+		return NULL;
+	return &f->rt->speculations[number - 1];
+}
+
+static void speculation_end(struct speculation *speculation)
+{
+	text_deinit(&speculation->text);
+	speculation->active = false;
+}
+
+static void heading(struct rs_script *script)
+{
+	struct runtime *rt = script->runtime;
+
+	if (rt->heading || script->options[OPT_QUIET] || script->options[OPT_JSON])
+		return;
+	rt->heading = true;
+	rs_out_line(rt->io.out);
+	rs_out_text(rt->io.out, "CPU     ID                    FUNCTION:NAME\n");
+}
+
+static void commit(struct firing *f, uint64_t number)
+{
+	struct speculation *speculation = speculation_of(f, number);
+
+	if (!speculation)
+		return;
+	if (speculation->text.len) {
+		heading(f->script);
+		rs_out_long(f->rt->io.out, speculation->text.at, speculation->text.len);
+	}
+	if (speculation->text.full)
+		f->rt->speculation_drops++;
+	speculation_end(speculation);
+}
+
+static void aggregate(struct firing *f, const struct action *action, const struct value *args)
+{
+	const struct value none = { .s = "" };
+	const struct value *key = action->has_key ? args : &none;
+	const struct value *value = args + action->has_key;
+
+	agg_add(&f->rt->aggs, action->aggregations[0], key,
+		action->n_args ? (int64_t)value[0].i : 0,
+		action->n_args > 1 ? (int64_t)value[1].i : 1);
+}
+
+static void quit(struct firing *f, uint64_t status)
+{
+	f->rt->exiting = true;
+	f->rt->status = (int)status;
+	if (f->rt->io.stop)
+		*f->rt->io.stop = true;
+}
+
+/* setopt(): while the program runs; the command line does not win over it. */
+static void set_option(struct firing *f, const struct action *action, const struct value *args)
+{
+	char text[128];
+	struct rs_error *err = NULL;
+	bool good;
+
+	if (action->n_args > 1)
+		snprintf(text, sizeof(text), "%.*s=%.*s", (int)args[0].len, args[0].s,
+			 (int)args[1].len, args[1].s);
+	else
+		snprintf(text, sizeof(text), "%.*s", (int)args[0].len, args[0].s);
+	good = option_at_run(text);
+	if (good)
+		err = script_set_option(f->script, (struct place){ 1, 1 }, text, true);
+	if (!good || err)
+		tell(f->script, "couldn't set option \"%.*s\" to \"%.*s\": %s", (int)args[0].len,
+		     args[0].s, action->n_args > 1 ? (int)args[1].len : 0,
+		     action->n_args > 1 ? args[1].s : "",
+		     good ? "Invalid value for specified option"
+			  : "Operation illegal when tracing is active");
+	rs_error_free(err);
+}
+
+void stack_tell_none(struct firing *f)
+{
+	if (!f->rt->told_stack)
+		tell(f->script, "stack(): no event here carries a stack");
+	f->rt->told_stack = true;
+}
+
+/* A stack of no frames, as DTrace prints one. */
+static void no_stack(struct firing *f)
+{
+	stack_tell_none(f);
+	text_add(&f->rt->text, LANG_NO_STACK, 1);
+}
+
+/* trace(): of a struct or an array its bytes. */
+static void trace(struct firing *f, const struct action *action, const struct value *args)
+{
+	const struct type *type = &action->types[0];
+	uint64_t bytes;
+	const char *at;
+
+	if (!type_is_object(type)) {
+		format_trace(&f->rt->text, *type, args, f->script->options[OPT_QUIET]);
+		return;
+	}
+	bytes = type_bytes(f->script, type);
+	at = memory_at(f, args[0].i, bytes, false);
+	if (at)
+		format_bytes(&f->rt->text, at, bytes);
+}
+
+static void trace_memory(struct firing *f, const struct action *action, const struct value *args)
+{
+	uint64_t bytes = action->bytes;
+	const char *at;
+
+	if (action->n_args > 1 && args[1].i < bytes)
+		bytes = args[1].i;
+	at = memory_at(f, args[0].i, bytes, false);
+	if (at)
+		format_bytes(&f->rt->text, at, bytes);
+}
+
+/* What is said in another form: false, it is no such action. */
+static bool do_json(struct firing *f, const struct action *action, const struct value *args)
+{
+	struct text *text = &f->rt->text;
+	size_t from = text->len;
+
+	switch (action->kind) {
+	case ACT_PRINTF:
+		format_values(text, action->format, action->types, args);
+		json_wrap(f, "printf", from);
+		return true;
+	case ACT_TRACE:
+		json_trace(f, "trace", &action->types[0], args);
+		return true;
+	case ACT_PRINT:
+		json_trace(f, "print", &action->types[0], args);
+		return true;
+	case ACT_TRACEMEM:
+		trace_memory(f, action, args);
+		json_wrap(f, "tracemem", from);
+		return true;
+	case ACT_STACK:
+		no_stack(f);
+		json_wrap(f, "stack", from);
+		return true;
+	case ACT_PRINTA:
+		agg_print(f->script, text, action->aggregations, action->n_aggregations,
+			  action->format);
+		return true;
+	default:
+		return false;
+	}
+}
+
+void do_action(struct firing *f, const struct action *action, const struct value *args)
+{
+	struct rs_script *script = f->script;
+	struct aggregation *agg = action->aggregations[0];
+	struct text *text = &f->rt->text;
+	struct speculation *speculation;
+
+	f->recorded |= action->kind != ACT_AGGREGATE && action->kind != ACT_SPECULATE &&
+		       action->kind != ACT_COMMIT && action->kind != ACT_DISCARD;
+	if (script->options[OPT_JSON] && do_json(f, action, args))
+		return;
+	switch (action->kind) {
+	case ACT_AGGREGATE:
+		aggregate(f, action, args);
+		break;
+	case ACT_PRINTF:
+		format_values(text, action->format, action->types, args);
+		break;
+	case ACT_TRACE:
+		trace(f, action, args);
+		break;
+	case ACT_PRINT:
+		print_value(f, &action->types[0], args);
+		break;
+	case ACT_TRACEMEM:
+		trace_memory(f, action, args);
+		break;
+	case ACT_STACK:
+		no_stack(f);
+		break;
+	case ACT_EXIT:
+		quit(f, args[0].i);
+		break;
+	case ACT_PRINTA:
+		if (!action->format)
+			text_add(text, "\n", 1);
+		agg_print(script, text, action->aggregations, action->n_aggregations,
+			  action->format);
+		break;
+	case ACT_TRUNC:
+		agg_trunc(script, agg, action->n_args ? (int64_t)args[0].i : 0);
+		break;
+	case ACT_CLEAR:
+		agg_clear(&f->rt->aggs, agg);
+		break;
+	case ACT_NORMALIZE:
+		if ((int64_t)args[0].i > 0)
+			agg->normal = args[0].i;
+		else
+			f->fault = args[0].i ? FAULT_ILLOP : FAULT_DIVZERO;
+		break;
+	case ACT_DENORMALIZE:
+		agg->normal = 1;
+		break;
+	case ACT_SPECULATE:
+		/* 0, or one that is not active: what the clause records goes nowhere */
+		f->speculation = args[0].i && args[0].i <= script->options[OPT_NSPEC]
+					 ? (uint32_t)args[0].i
+					 : UINT32_MAX;
+		break;
+	case ACT_COMMIT:
+		commit(f, args[0].i);
+		break;
+	case ACT_DISCARD:
+		speculation = speculation_of(f, args[0].i);
+		if (speculation)
+			speculation_end(speculation);
+		break;
+	case ACT_SETOPT:
+		set_option(f, action, args);
+		break;
+	}
+}
+
+/* ---- a clause's output -------------------------------------------------------------------- */
+
+/* "  0      1                           :BEGIN ", as DTrace begins what a clause says. */
+static void opening(const struct firing *f, struct text *text)
+{
+	const struct rs_script_probe *probe = &f->probe->public;
+	char name[2 * RS_WORD_MAX + 2], cpu[12] = "0";
+
+	snprintf(name, sizeof(name), "%s:%s", probe->function, probe->name);
+	if (f->view && f->view->cpu < 0)
+		snprintf(cpu, sizeof(cpu), "-");
+	else if (f->view)
+		snprintf(cpu, sizeof(cpu), "%d", f->view->cpu);
+	text_print(text, "%3s %6u %32s ", cpu, probe->id, name);
+}
+
+static void speculate(struct firing *f, const struct text *said)
+{
+	struct speculation *speculation = speculation_of(f, f->speculation);
+
+	if (!speculation)
+		return;
+	speculation->text.most = f->script->options[OPT_SPECSIZE];
+	if (f->script->options[OPT_JSON]) {
+		json_clause(f, said, &speculation->text);
+		return;
+	}
+	if (!f->script->options[OPT_QUIET])
+		opening(f, &speculation->text);
+	text_add(&speculation->text, said->at, said->len);
+	if (!f->script->options[OPT_QUIET])
+		text_add(&speculation->text, "\n", 1);
+}
+
+static void say(struct firing *f)
+{
+	struct runtime *rt = f->rt;
+	struct text *said = &rt->text;
+
+	if (said->full)
+		rt->output_drops++;
+	if (f->speculation) {
+		speculate(f, said);
+		return;
+	}
+	if (f->script->options[OPT_JSON]) {
+		struct text line = { .most = 2 * LANG_OUTPUT_MAX };
+
+		if (said->len || !f->script->options[OPT_QUIET])
+			json_clause(f, said, &line);
+		rs_out_long(rt->io.out, line.at ? line.at : "", line.len);
+		text_deinit(&line);
+		return;
+	}
+	if (!f->script->options[OPT_QUIET]) {
+		struct text line = { .most = LANG_OUTPUT_MAX };
+
+		heading(f->script);
+		opening(f, &line);
+		rs_out_long(rt->io.out, line.at, line.len);
+		text_deinit(&line);
+	}
+	if (said->len)
+		rs_out_long(rt->io.out, said->at, said->len);
+	if (!f->script->options[OPT_QUIET])
+		rs_out_long(rt->io.out, "\n", 1);
+}
+
+/* ---- faults ------------------------------------------------------------------------------- */
+
+static const char *const faults[] = {
+	[FAULT_NONE] = "unknown fault",
+	[FAULT_BADADDR] = "invalid address",
+	[FAULT_BADALIGN] = "invalid alignment",
+	[FAULT_ILLOP] = "illegal operation",
+	[FAULT_DIVZERO] = "divide-by-zero",
+	[FAULT_NOSCRATCH] = "out of scratch space",
+	[FAULT_KPRIV] = "invalid kernel access",
+	[FAULT_UPRIV] = "invalid user access",
+	[FAULT_TUPOFLOW] = "tuple stack overflow",
+};
+
+static void fault(struct firing *f, const struct clause *clause, uint32_t pc)
+{
+	const struct rs_script_probe *probe = &f->probe->public;
+	struct runtime *rt = f->rt;
+	struct firing error = { .script = f->script,
+				.rt = rt,
+				.probe = &f->script->probes.at[PROBE_ERROR],
+				.now_ns = f->now_ns };
+	char details[32] = "", where[32] = "predicate";
+
+	if (clause->acts[pc])
+		snprintf(where, sizeof(where), "action #%u", clause->acts[pc]);
+	if (f->fault == FAULT_BADADDR || f->fault == FAULT_BADALIGN)
+		snprintf(details, sizeof(details), " (0x%llx)", (unsigned long long)f->fault_value);
+	if (!rt->in_error) { /* a fault in ERROR itself is only told */
+		uint64_t arguments[] = { 0,  f->bound->epid, clause->acts[pc],
+					 pc, f->fault,	     f->fault_value };
+
+		memcpy(error.error, arguments, sizeof(arguments));
+		rt->in_error = true;
+		fire(&error, rt->special[PROBE_ERROR], rt->n_special[PROBE_ERROR]);
+		rt->in_error = false;
+	}
+	tell(f->script,
+	     "error on enabled probe ID %u (ID %u: %s:%s:%s:%s): %s%s in %s at DIF offset %u, "
+	     "line %u, column %u",
+	     f->bound->epid, probe->id, probe->provider, probe->module, probe->function,
+	     probe->name, faults[f->fault], details, where, pc, clause->places[pc].line,
+	     clause->places[pc].column);
+}
+
+/* What needs no machine; false: it does. */
+static bool view_done(struct runtime *rt, const struct rs_view *view, struct fast *fast)
+{
+	return fast_rejects(fast, view) || (fast->adds && fast_adds(fast, view, &rt->aggs));
+}
+
+static bool fast_done(struct firing *f, struct fast *fast)
+{
+	return view_done(f->rt, f->view, fast);
+}
+
+/* ---- firing ------------------------------------------------------------------------------- */
+
+void fire(struct firing *f, const struct bound *bound, uint32_t n)
+{
+	struct runtime *rt = f->rt;
+	size_t scratch_before = rt->scratch_used;
+	uint32_t n_locals = f->script->n_slots[SCOPE_THIS];
+
+	if (!rt->in_error) {
+		rt->scratch_used = scratch_before = 0;
+		for (uint32_t i = 0; i < n_locals; i++) /* "" of a string, and 0 */
+			rt->locals[i] = (struct value){ .s = NULL, .len = 0 };
+		if (f->script->object_bytes[1])
+			memset(rt->object_locals, 0, f->script->object_bytes[1]);
+	}
+	for (uint32_t i = 0; i < n && (!rt->exiting || rt->ended); i++) {
+		const struct clause *clause = bound[i].clause;
+		uint32_t pc = 0;
+		bool done;
+
+		if (bound[i].fast && fast_done(f, bound[i].fast))
+			continue;
+		f->bound = &bound[i];
+		f->fault = FAULT_NONE;
+		f->recorded = !clause->has_body;
+		f->speculation = 0;
+		rt->text.len = 0;
+		rt->text.full = false;
+		rt->aggs.last_row = NULL;
+		done = run_clause(f, clause, &pc);
+		if (done && bound[i].fast && bound[i].fast->adds && rt->aggs.last_row)
+			fast_keep(bound[i].fast, f->view, &rt->aggs);
+		if (f->fault)
+			fault(f, clause, pc);
+		else if (done && f->recorded)
+			say(f);
+	}
+	rt->scratch_used = scratch_before;
+}
+
+static void fire_special(struct rs_script *script, uint32_t which)
+{
+	struct runtime *rt = script->runtime;
+	struct firing f = {
+		.script = script, .rt = rt, .probe = &script->probes.at[which], .now_ns = rt->now_ns
+	};
+
+	fire(&f, rt->special[which], rt->n_special[which]);
+}
+
+/* ---- ticks -------------------------------------------------------------------------------- */
+
+static void ticks_next(struct rs_script *script)
+{
+	script->runtime->next_tick_ns = INT64_MAX;
+	for (uint32_t i = 0; i < script->ticks.n; i++) {
+		if (script->ticks.at[i].next_ns < script->runtime->next_tick_ns)
+			script->runtime->next_tick_ns = script->ticks.at[i].next_ns;
+	}
+}
+
+/*
+ * In a gap that nobody lived through, a trace's ticks come to an end: so many fire after an event,
+ * and those behind them until the next are passed over. A live run and its trace agree, for it goes
+ * by events alone.
+ */
+static bool tick_passed_over(struct tick *tick, int64_t now_ns)
+{
+	uint64_t due;
+
+	if (tick->fired < LANG_TICKS_MAX)
+		return false;
+	due = (uint64_t)((now_ns - tick->next_ns) / tick->period_ns) + 1;
+	tick->skipped += due;
+	if (__builtin_mul_overflow((int64_t)due, tick->period_ns, &now_ns) ||
+	    __builtin_add_overflow(tick->next_ns, now_ns, &tick->next_ns))
+		tick->next_ns = INT64_MAX;
+	return true;
+}
+
+static void tick_fire(struct rs_script *script, uint32_t index)
+{
+	struct runtime *rt = script->runtime;
+	struct tick *tick = &script->ticks.at[index];
+	struct firing f = { .script = script,
+			    .rt = rt,
+			    .probe = &script->probes.at[tick->probe],
+			    .now_ns = tick->next_ns };
+
+	rt->err = rs_error_first(rt->err, push_settle(script, index, tick->next_ns));
+	rt->now_ns = tick->next_ns;
+	tick->fired++;
+	if (__builtin_add_overflow(tick->next_ns, tick->period_ns, &tick->next_ns))
+		tick->next_ns = INT64_MAX;
+	fire(&f, rt->tick_bound[index], rt->n_tick_bound[index]);
+}
+
+void rs_script_advance(struct rs_script *script, int64_t now_ns)
+{
+	struct runtime *rt = script->runtime;
+	uint32_t n = 0;
+
+	while (rt->next_tick_ns <= now_ns && !rt->exiting) {
+		int64_t at = rt->next_tick_ns;
+
+		/* Ctrl-C waits for no gap that long. */
+		if (++n % LANG_TICKS_LOOK == 0 && rt->io.stop && *rt->io.stop)
+			break;
+		for (uint32_t i = 0; i < script->ticks.n && !rt->exiting; i++) {
+			if (script->ticks.at[i].next_ns == at &&
+			    !tick_passed_over(&script->ticks.at[i], now_ns))
+				tick_fire(script, i);
+		}
+		ticks_next(script);
+		if (rt->next_tick_ns == INT64_MAX)
+			break;
+	}
+}
+
+/* An event came: the ticks that are due before it, and the gap is over. */
+static void ticks_until(struct rs_script *script, int64_t now_ns)
+{
+	rs_script_advance(script, now_ns);
+	for (uint32_t i = 0; i < script->ticks.n; i++)
+		script->ticks.at[i].fired = 0;
+}
+
+void rs_script_set_end(struct rs_script *script, int64_t end_ns)
+{
+	script->runtime->end_ns = end_ns;
+}
+
+int64_t rs_script_next_tick(const struct rs_script *script)
+{
+	return script->runtime->exiting ? INT64_MAX : script->runtime->next_tick_ns;
+}
+
+/* ---- the sink ----------------------------------------------------------------------------- */
+
+static struct rs_script *script_of(struct rs_sink *sink)
+{
+	return ((struct sink_of *)sink)->script;
+}
+
+static struct rs_error *script_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
+{
+	struct rs_script *script = script_of(sink);
+	struct runtime *rt = script->runtime;
+
+	for (size_t i = 0; i < n && !rt->exiting && !rt->err; i++) {
+		const struct binding *binding = bind_event(script, views[i].event);
+		struct firing f;
+		uint32_t done = 0;
+
+		if (!binding)
+			break;
+		if (script->ticks.n)
+			ticks_until(script, views[i].ts_ns);
+		if (views[i].event->kind == RS_KIND_LOSS)
+			rt->lost += rs_view_loss(&views[i]).count;
+		rt->now_ns = views[i].ts_ns;
+		while (done < binding->n_bound && binding->bound[done].fast &&
+		       view_done(rt, &views[i], binding->bound[done].fast))
+			done++;
+		if (done == binding->n_bound)
+			continue;
+		f = (struct firing){ .script = script,
+				     .rt = rt,
+				     .view = &views[i],
+				     .binding = binding,
+				     .probe = &script->probes.at[binding->probe],
+				     .now_ns = views[i].ts_ns };
+		fire(&f, binding->bound + done, binding->n_bound - done);
+	}
+	if (rt->err) {
+		struct rs_error *err = rt->err;
+
+		rt->err = NULL;
+		return err;
+	}
+	return NULL;
+}
+
+bool rs_script_holds(struct rs_script *script, const struct rs_view *view, bool *holds)
+{
+	const struct binding *binding = bind_event(script, view->event);
+	struct runtime *rt = script->runtime;
+	struct firing f;
+	uint32_t pc;
+
+	if (!binding || binding->n_bound != 1) {
+		rs_error_free(rt->err);
+		rt->err = NULL;
+		return false;
+	}
+	f = (struct firing){ .script = script,
+			     .rt = rt,
+			     .view = view,
+			     .binding = binding,
+			     .probe = &script->probes.at[binding->probe],
+			     .bound = &binding->bound[0],
+			     .now_ns = view->ts_ns };
+	rt->scratch_used = 0;
+	*holds = run_predicate(&f, f.bound->clause, &pc);
+	return !f.fault;
+}
+
+static void tell_drops(struct rs_script *script)
+{
+	const struct runtime *rt = script->runtime;
+	const struct {
+		uint64_t n;
+		const char *what, *more;
+	} drops[] = {
+		{ rt->output_drops, "drop", " on CPU 0 (a clause printed too much)" },
+		{ rt->aggs.drops, "aggregation drop", " on CPU 0 (-x aggsize)" },
+		{ rt->dynamics.drops, "dynamic variable drop", " (-x dynvarsize)" },
+		{ rt->speculation_drops, "speculative drop", " (-x specsize)" },
+		{ rt->speculation_none, "failed speculation",
+		  " (no speculative buffer available; -x nspec)" },
+	};
+
+	for (size_t i = 0; i < sizeof(drops) / sizeof(drops[0]); i++) {
+		if (drops[i].n)
+			tell(script, "%llu %s%s%s", (unsigned long long)drops[i].n, drops[i].what,
+			     drops[i].n > 1 ? "s" : "", drops[i].more);
+	}
+	for (uint32_t i = 0; i < script->ticks.n; i++) {
+		const struct tick *tick = &script->ticks.at[i];
+
+		if (tick->skipped)
+			tell(script, "%llu firings of %s passed over in gaps between events",
+			     (unsigned long long)tick->skipped,
+			     script->probes.at[tick->probe].public.name);
+	}
+}
+
+/* END; an empty line, as DTrace has it; the aggregations that were not printed. */
+static struct rs_error *script_end(struct rs_sink *sink)
+{
+	struct rs_script *script = script_of(sink);
+	struct runtime *rt = script->runtime;
+	struct rs_error *err;
+
+	if (rt->ended)
+		return NULL;
+	if (rt->end_ns > rt->now_ns && !rt->exiting && !(rt->io.stop && *rt->io.stop)) {
+		rs_script_advance(script, rt->end_ns);
+		rt->now_ns = rt->exiting ? rt->now_ns : rt->end_ns;
+	}
+	if (!rt->exiting)
+		rt->err = rs_error_first(rt->err, push_settle(script, 0, INT64_MAX));
+	rt->ended = true;
+	fire_special(script, PROBE_END);
+	if (!script->options[OPT_JSON])
+		rs_out_long(rt->io.out, "\n", 1);
+	for (struct aggregation *agg = script->aggregations; agg; agg = agg->next) {
+		if (agg->printed)
+			continue;
+		rt->text.len = 0;
+		rt->text.full = false;
+		rt->text.most = SIZE_MAX / 2; /* all of it, however much */
+		agg_print(script, &rt->text, &agg, 1, NULL);
+		if (script->options[OPT_JSON])
+			text_add(&rt->text, "\n", 1);
+		rs_out_long(rt->io.out, rt->text.at, rt->text.len);
+		rt->output_drops += rt->text.full;
+	}
+	tell_drops(script);
+	err = rs_error_first(rt->err, rs_out_flush(rt->io.out));
+	rt->err = NULL;
+	return err;
+}
+
+static const struct rs_sink_ops script_ops = {
+	.name = "script",
+	.events = script_events,
+	.end = script_end,
+};
+
+static struct rs_error *runtime_create(struct rs_script *script)
+{
+	const uint64_t *options = script->options;
+	struct runtime *rt = calloc(1, sizeof(*rt));
+	uint32_t n_globals = script->n_slots[SCOPE_GLOBAL];
+
+	if (!rt)
+		return rs_error_no_memory();
+	script->runtime = rt;
+	rt->sink.sink.ops = &script_ops;
+	rt->sink.script = script;
+	rt->globals = calloc(n_globals + 1, sizeof(*rt->globals));
+	rt->locals = calloc(script->n_slots[SCOPE_THIS] + 1, sizeof(*rt->locals));
+	rt->scratch = malloc(LANG_SCRATCH);
+	rt->object_globals = calloc(1, script->object_bytes[0] + 1);
+	rt->object_locals = calloc(1, script->object_bytes[1] + 1);
+	rt->speculations = calloc(options[OPT_NSPEC] + 1, sizeof(*rt->speculations));
+	rt->aggs.last_rows = calloc(script->n_aggregations + 1, sizeof(*rt->aggs.last_rows));
+	if (!rt->globals || !rt->locals || !rt->aggs.last_rows || !rt->scratch ||
+	    !rt->speculations || !rt->object_globals || !rt->object_locals)
+		return rs_error_no_memory();
+	for (const struct variable *v = script->variables; v; v = v->next) {
+		struct global *global = &rt->globals[v->slot];
+
+		if (v->scope != SCOPE_GLOBAL || v->is_array || v->inlined ||
+		    v->type.kind != TYPE_STRING)
+			continue;
+		global->text = rs_arena_alloc(&script->arena, options[OPT_STRSIZE]);
+		if (!global->text)
+			return rs_error_no_memory();
+		global->value.s = global->text;
+	}
+	rt->text.most = LANG_OUTPUT_MAX;
+	rt->dynamics.most = options[OPT_DYNVARSIZE];
+	rt->aggs.most = options[OPT_AGGSIZE];
+	rt->random = RANDOM_SEED;
+	ticks_next(script);
+	return NULL;
+}
+
+void runtime_destroy(struct rs_script *script)
+{
+	struct runtime *rt = script->runtime;
+
+	if (!rt)
+		return;
+	for (uint64_t i = 0; rt->speculations && i < script->options[OPT_NSPEC]; i++)
+		text_deinit(&rt->speculations[i].text);
+	dynamics_deinit(&rt->dynamics);
+	agg_table_deinit(&rt->aggs);
+	text_deinit(&rt->text);
+	free(rt->speculations);
+	free(rt->scratch);
+	free(rt->object_globals);
+	free(rt->object_locals);
+	free(rt->locals);
+	free(rt->globals);
+	rs_error_free(rt->err);
+	free(rt);
+	script->runtime = NULL;
+}
+
+struct rs_error *rs_script_start(struct rs_script *script, const struct rs_script_io *io,
+				 struct rs_sink **sink)
+{
+	struct rs_error *err = runtime_create(script);
+
+	if (err)
+		return err;
+	script->runtime->io = *io;
+	err = bind_program(script);
+	if (err)
+		return err;
+	fire_special(script, PROBE_BEGIN);
+	*sink = &script->runtime->sink.sink;
+	return NULL;
+}
+
+int rs_script_status(const struct rs_script *script)
+{
+	return script->runtime ? script->runtime->status : 0;
+}
+
+uint64_t rs_script_lost(const struct rs_script *script)
+{
+	return script->runtime ? script->runtime->lost : 0;
+}
+
+bool rs_script_dropped(const struct rs_script *script)
+{
+	const struct runtime *rt = script->runtime;
+
+	return rt && (rt->output_drops || rt->aggs.drops || rt->dynamics.drops ||
+		      rt->speculation_drops || rt->speculation_none);
+}
+
+/* ---- what the source may leave out -------------------------------------------------------- */
+
+void rs_script_narrow(struct rs_script *script, struct rs_query *query)
+{
+	bool all = false; /* ::: wants each event */
+	uint32_t n = 0;
+
+	if (script->ticks.n) /* each event's time drives them */
+		return;
+	for (const struct clause *clause = script->clauses; clause; clause = clause->next) {
+		for (const struct pattern *p = clause->patterns; p; p = p->next) {
+			if (!pattern_is_event(p))
+				continue;
+			all |= !p->text[strspn(p->text, ":")];
+			if (n < RS_QUERY_GLOBS_MAX)
+				query->globs[n] = p->text;
+			n++;
+		}
+	}
+	if (!n)
+		query->globs[n++] = "dtrace:::"; /* no event: losses alone */
+	query->n_globs = n <= RS_QUERY_GLOBS_MAX && !all ? n : 0;
+}
