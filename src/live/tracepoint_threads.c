@@ -12,6 +12,7 @@
 
 #include "base/utf8.h"
 #include "kvm/proc.h"
+#include "base/map.h"
 #include "base/vector.h"
 
 #define COMM_BYTES    16	 /* TASK_COMM_LEN, include/linux/sched.h */
@@ -31,12 +32,13 @@ struct change {
 	char name[COMM_BYTES];
 };
 
-/* A tid that has changes, or is listed. 0: a free place. */
+/* A tid that has changes, or is listed. */
 struct slot {
 	int tid;
 	int listed_pid;	 /* 0: not listed */
 	uint32_t newest; /* its last change: index + 1; 0: none */
-	uint64_t ended;	 /* changes until then are those of threads that have ended */
+	uint64_t ended;	 /* changes until then are those of threads that have ended; 0: of none */
+	bool is_gone;	 /* no thread has the tid any more */
 };
 
 struct listed {
@@ -51,8 +53,7 @@ struct rs_tracepoint_threads {
 	pthread_mutex_t lock;
 	struct change *changes;
 	uint32_t n_changes, changes_room;
-	struct slot *slots; /* a hash table with open addressing */
-	uint32_t n_slots, slots_room;
+	struct rs_map slots; /* by tid */
 	struct listed *chunks[CHUNKS];
 	uint32_t n_listed;
 	uint64_t known_until, compacted_until;
@@ -71,62 +72,51 @@ struct rs_error *rs_tracepoint_threads_create(struct rs_tracepoint_threads **thr
 
 void rs_tracepoint_threads_destroy(struct rs_tracepoint_threads *t)
 {
+	struct slot *slot;
+	size_t at = 0;
+
 	if (!t)
 		return;
 	pthread_mutex_destroy(&t->lock);
 	for (uint32_t i = 0; i < CHUNKS; i++)
 		free(t->chunks[i]);
 	free(t->changes);
-	free(t->slots);
+	while ((slot = rs_map_next(&t->slots, &at)))
+		free(slot);
+	rs_map_deinit(&t->slots);
 	free(t);
 }
 
 /* ---- by tid ------------------------------------------------------------------------------- */
 
-/* Returns the place of a tid, or the free place for it. The table is at most half full. */
-static struct slot *slot_at(struct slot *slots, uint32_t room, int tid)
+static bool same_tid(const void *item, const void *key)
 {
-	uint32_t i = (uint32_t)tid * UINT32_C(0x9e3779b1);
+	return ((const struct slot *)item)->tid == *(const int *)key;
+}
 
-	for (;; i++) {
-		struct slot *slot = &slots[i & (room - 1)];
-
-		if (!slot->tid || slot->tid == tid)
-			return slot;
-	}
+static uint64_t hash_of(int tid)
+{
+	return rs_hash_pair((uint32_t)tid, 0);
 }
 
 static struct slot *slot_find(const struct rs_tracepoint_threads *t, int tid)
 {
-	struct slot *slot = t->slots_room ? slot_at(t->slots, t->slots_room, tid) : NULL;
-
-	return slot && slot->tid ? slot : NULL;
+	return rs_map_find(&t->slots, hash_of(tid), same_tid, &tid);
 }
 
-/* Returns a tid's slot, which is made where there is none; NULL: no memory. */
+/* Finds or makes a tid's slot. Returns NULL if there is no memory. */
 static struct slot *slot_make(struct rs_tracepoint_threads *t, int tid)
 {
 	struct slot *slot = slot_find(t, tid);
 
 	if (slot)
 		return slot;
-	if (t->n_slots * 2 >= t->slots_room) {
-		uint32_t room = t->slots_room ? t->slots_room * 2 : 1024;
-		struct slot *more = calloc(room, sizeof(*more));
-
-		if (!more)
-			return NULL;
-		for (uint32_t i = 0; i < t->slots_room; i++) {
-			if (t->slots[i].tid)
-				*slot_at(more, room, t->slots[i].tid) = t->slots[i];
-		}
-		free(t->slots);
-		t->slots = more;
-		t->slots_room = room;
+	if (rs_map_reserve(&t->slots))
+		slot = calloc(1, sizeof(*slot));
+	if (slot) {
+		slot->tid = tid;
+		rs_map_add(&t->slots, hash_of(tid), slot);
 	}
-	slot = slot_at(t->slots, t->slots_room, tid);
-	slot->tid = tid;
-	t->n_slots++;
 	return slot;
 }
 
@@ -337,34 +327,38 @@ static void names_settle(struct rs_tracepoint_threads *t)
 	}
 }
 
+/* Removes the slots whose thread has ended, unless another has got its tid since. */
+static void slots_compact(struct rs_tracepoint_threads *t)
+{
+	struct slot *slot;
+	size_t at = 0;
+
+	while ((slot = rs_map_next(&t->slots, &at))) {
+		slot->ended = ended_at(t, slot);
+		slot->is_gone = slot->ended && last_at(t, slot) <= slot->ended;
+	}
+	for (at = 0; (slot = rs_map_next(&t->slots, &at));) {
+		slot->newest = 0;
+		if (!slot->is_gone)
+			continue;
+		rs_map_remove(&t->slots, hash_of(slot->tid), slot);
+		free(slot);
+		at--; /* another slot may have moved into its place */
+	}
+}
+
 /* Removes the changes of threads that have ended. */
 static void changes_compact(struct rs_tracepoint_threads *t)
 {
-	struct slot *slots = t->slots_room ? calloc(t->slots_room, sizeof(*slots)) : NULL;
 	uint32_t n = 0;
 
-	if (!slots)
-		return;
 	names_settle(t);
-	t->n_slots = 0;
-	for (uint32_t i = 0; i < t->slots_room; i++) {
-		const struct slot *old = &t->slots[i];
-		struct slot slot = { .tid = old->tid, .listed_pid = old->listed_pid };
-
-		if (!old->tid)
-			continue;
-		slot.ended = ended_at(t, old);
-		if (slot.ended && last_at(t, old) <= slot.ended)
-			continue; /* the tid is no thread's */
-		*slot_at(slots, t->slots_room, slot.tid) = slot;
-		t->n_slots++;
-	}
-	free(t->slots);
-	t->slots = slots;
+	slots_compact(t);
 	for (uint32_t i = 0; i < t->n_changes; i++) {
 		const struct slot *slot = slot_find(t, t->changes[i].tid);
 
-		if (!slot || t->changes[i].time <= slot->ended)
+		/* Names that /proc had at the beginning are of time 0. */
+		if (!slot || (slot->ended && t->changes[i].time <= slot->ended))
 			continue;
 		t->changes[n] = t->changes[i];
 		change_link(t, n++);

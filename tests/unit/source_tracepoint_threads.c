@@ -113,6 +113,24 @@ TEST(a_tid_that_is_given_again_is_another_thread)
 	rs_tracepoint_threads_destroy(t);
 }
 
+/* Names of time 0 are those that threads had at the beginning. They stay when room is made. */
+TEST(names_of_the_beginning_stay_when_room_is_made)
+{
+	struct rs_tracepoint_threads *t = NULL;
+
+	CHECK_OK(rs_tracepoint_threads_create(&t));
+	renamed(t, 0, 5, "at first");
+	for (uint32_t i = 0; i < 100000; i++) {
+		forked(t, 1000 + i * 3, 10 + i % 3001, 5);
+		exited(t, 1001 + i * 3, 10 + i % 3001);
+	}
+	renamed(t, 1000000, 5, "later");
+	sample(t, 999, 5);
+	check_thread(t, 0, UINT64_MAX, 5, 0, "at first");
+	check_thread(t, 1, UINT64_MAX, 5, 1000000, "later");
+	rs_tracepoint_threads_destroy(t);
+}
+
 /* More changes than are kept at once: those of threads that have ended make room. */
 TEST(what_has_ended_makes_room)
 {
