@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "base/vector.h"
+
 #define BINS_MAX 256u /* of llquantize(): each is some instructions */
 
 /* ---- keys ----------------------------------------------------------------------------------- */
@@ -156,15 +158,8 @@ static bool sum_new(struct translation_of *t, const struct aggregation *agg, uin
 {
 	struct push_rows *rows = t->rows;
 
-	if (rows->n == rows->room) {
-		uint32_t room = rows->room ? 2 * rows->room : 16;
-		struct push_sum *more = reallocarray(rows->sums, room, sizeof(*more));
-
-		if (!more)
-			return false;
-		rows->sums = more;
-		rows->room = room;
-	}
+	if (!RS_VECTOR_RESERVE(rows->sums, rows->room, rows->n + 1))
+		return false;
 	t->sum.agg = agg;
 	*number = rows->n;
 	rows->sums[rows->n++] = t->sum;

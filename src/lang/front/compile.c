@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 struct compiler {
 	struct rs_script *script;
 	struct clause *clause;
@@ -19,7 +21,7 @@ struct compiler {
 static uint32_t emit(struct compiler *c, enum opcode op, uint32_t n, uint32_t k, struct place at)
 {
 	struct clause *clause = c->clause;
-	uint32_t index = clause->n_code;
+	uint32_t index = clause->n_code, code_room = c->room, places_room = c->room;
 
 	if (c->err)
 		return 0;
@@ -29,20 +31,11 @@ static uint32_t emit(struct compiler *c, enum opcode op, uint32_t n, uint32_t k,
 				    LANG_CODE_MAX);
 		return 0;
 	}
-	if (index == c->room) {
-		uint32_t room = c->room ? c->room * 2 : 32;
-		struct insn *code = realloc(clause->code, room * sizeof(*code));
-		struct place *places = realloc(clause->places, room * sizeof(*places));
-		uint16_t *acts = realloc(clause->acts, room * sizeof(*acts));
-
-		clause->code = code ? code : clause->code;
-		clause->places = places ? places : clause->places;
-		clause->acts = acts ? acts : clause->acts;
-		if (!code || !places || !acts) {
-			c->err = rs_error_no_memory();
-			return 0;
-		}
-		c->room = room;
+	if (!RS_VECTOR_RESERVE(clause->code, code_room, index + 1) ||
+	    !RS_VECTOR_RESERVE(clause->places, places_room, index + 1) ||
+	    !RS_VECTOR_RESERVE(clause->acts, c->room, index + 1)) {
+		c->err = rs_error_no_memory();
+		return 0;
 	}
 	clause->code[index] = (struct insn){ (uint8_t)op, (uint8_t)n, k };
 	clause->places[index] = at;

@@ -14,14 +14,14 @@
 #include "base/hist.h"
 #include "event/filter.h"
 #include "lang/vm/runtime.h"
+#include "base/vector.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include <xxhash.h>
 
-#define TABLE_MIN 64
-#define ZERO_BIN  63
+#define ZERO_BIN 63
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
@@ -31,55 +31,18 @@ static size_t row_bytes(const struct agg_row *row)
 	       3 * sizeof(void *);
 }
 
-static size_t find(const struct agg_table *table, const struct aggregation *agg,
-		   const struct value *key, uint64_t hash)
+struct row_key {
+	const struct aggregation *agg;
+	const struct value *key;
+};
+
+static bool same_row(const void *item, const void *key)
 {
-	size_t at = hash & table->mask;
+	const struct agg_row *row = item;
+	const struct row_key *wanted = key;
 
-	for (;; at = (at + 1) & table->mask) {
-		const struct agg_row *row =
-			table->index[at] ? table->rows[table->index[at] - 1] : NULL;
-
-		if (!row || (row->hash == hash && row->agg == agg && row->key_bytes == key->len &&
-			     !memcmp(row->key, key->s, key->len)))
-			return at;
-	}
-}
-
-/* The index anew, of this many places. */
-static bool reindex(struct agg_table *table, size_t size)
-{
-	uint32_t *index = calloc(size, sizeof(*index));
-
-	if (!index)
-		return false;
-	for (size_t i = 0; i < table->n; i++) {
-		size_t at = table->rows[i]->hash & (size - 1);
-
-		while (index[at])
-			at = (at + 1) & (size - 1);
-		index[at] = (uint32_t)i + 1;
-	}
-	free(table->index);
-	table->index = index;
-	table->mask = size - 1;
-	return true;
-}
-
-static bool grow(struct agg_table *table)
-{
-	if (table->n == table->room) {
-		size_t room = table->room ? table->room * 2 : TABLE_MIN;
-		struct agg_row **rows = realloc(table->rows, room * sizeof(*rows));
-
-		if (!rows)
-			return false;
-		table->rows = rows;
-		table->room = room;
-	}
-	if (table->index && table->n * 2 < table->mask)
-		return true;
-	return reindex(table, table->index ? (table->mask + 1) * 2 : TABLE_MIN);
+	return row->agg == wanted->agg && row->key_bytes == wanted->key->len &&
+	       !memcmp(row->key, wanted->key->s, row->key_bytes);
 }
 
 static struct agg_row *row_new(struct agg_table *table, const struct aggregation *agg,
@@ -88,8 +51,6 @@ static struct agg_row *row_new(struct agg_table *table, const struct aggregation
 	size_t head = (sizeof(struct agg_row) + key->len + 7) & ~(size_t)7;
 	struct agg_row *row;
 
-	if (table->n >= UINT32_MAX - 1)
-		return NULL;
 	row = malloc(head + agg->n_data * sizeof(int64_t));
 	if (!row)
 		return NULL;
@@ -97,10 +58,12 @@ static struct agg_row *row_new(struct agg_table *table, const struct aggregation
 	row->data = (int64_t *)((char *)row + head);
 	memcpy(row->key, key->s, key->len);
 	memset(row->data, 0, agg->n_data * sizeof(int64_t));
-	if (table->bytes + row_bytes(row) > table->most || !grow(table)) {
+	if (table->bytes + row_bytes(row) > table->most || !rs_map_reserve(&table->by_key) ||
+	    !RS_VECTOR_RESERVE(table->rows, table->room, table->n + 1)) {
 		free(row);
 		return NULL;
 	}
+	rs_map_add(&table->by_key, hash, row);
 	table->rows[table->n++] = row;
 	table->bytes += row_bytes(row);
 	return row;
@@ -282,22 +245,10 @@ static struct agg_row *row_of(struct agg_table *table, const struct aggregation 
 			      const struct value *key)
 {
 	uint64_t hash = XXH3_64bits_withSeed(key->s, key->len, agg->index);
-	struct agg_row *row;
-	size_t place;
+	const struct row_key wanted = { agg, key };
+	struct agg_row *row = rs_map_find(&table->by_key, hash, same_row, &wanted);
 
-	if (table->index) {
-		uint32_t at = table->index[find(table, agg, key, hash)];
-
-		if (at)
-			return table->rows[at - 1];
-	}
-	row = row_new(table, agg, key, hash);
-	if (!row)
-		return NULL;
-	for (place = hash & table->mask; table->index[place];)
-		place = (place + 1) & table->mask;
-	table->index[place] = (uint32_t)table->n;
-	return row;
+	return row ? row : row_new(table, agg, key, hash);
 }
 
 void agg_add(struct agg_table *table, const struct aggregation *agg, const struct value *key,
@@ -524,14 +475,15 @@ void agg_trunc(struct rs_script *script, const struct aggregation *agg, int64_t 
 	for (size_t i = 0; i < mine; i++) {
 		bool stays = n < 0 ? i + keep >= mine : i < keep;
 
-		if (!stays)
-			sorted[i]->hash = UINT64_MAX; /* marked: it goes below */
+		if (!stays) {
+			rs_map_remove(&table->by_key, sorted[i]->hash, sorted[i]);
+			sorted[i]->data = NULL; /* marked: it is freed below */
+		}
 	}
 	for (size_t i = 0; i < table->n; i++) {
 		struct agg_row *row = table->rows[i];
-		bool goes = row->agg == agg && row->hash == UINT64_MAX;
 
-		if (goes) {
+		if (!row->data) {
 			table->bytes -= row_bytes(row);
 			free(row);
 		} else {
@@ -542,16 +494,6 @@ void agg_trunc(struct rs_script *script, const struct aggregation *agg, int64_t 
 	table->generation++;
 	memset(table->last_rows, 0, script->n_aggregations * sizeof(*table->last_rows));
 	free(sorted);
-	if (table->index) {
-		memset(table->index, 0, (table->mask + 1) * sizeof(*table->index));
-		for (size_t i = 0; i < table->n; i++) {
-			size_t at = table->rows[i]->hash & table->mask;
-
-			while (table->index[at])
-				at = (at + 1) & table->mask;
-			table->index[at] = (uint32_t)i + 1;
-		}
-	}
 }
 
 void agg_table_deinit(struct agg_table *table)
@@ -559,7 +501,7 @@ void agg_table_deinit(struct agg_table *table)
 	for (size_t i = 0; i < table->n; i++)
 		free(table->rows[i]);
 	free(table->rows);
-	free(table->index);
+	rs_map_deinit(&table->by_key);
 	free(table->last_rows);
 	*table = (struct agg_table){ 0 };
 }

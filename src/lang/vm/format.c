@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/vector.h"
+
 #define WIDTH_MAX  1000 /* of a conversion; more is cut to it */
 #define HEX_WIDTH  16	/* of a pointer, in hexadecimal: %?x */
 #define NS_PER_SEC INT64_C(1000000000)
@@ -20,19 +22,9 @@ void text_add(struct text *text, const char *bytes, size_t len)
 		text->full = true;
 		return;
 	}
-	if (text->len + len > text->room) {
-		size_t room = text->room ? text->room * 2 : 256;
-		char *at;
-
-		while (room < text->len + len)
-			room *= 2;
-		at = realloc(text->at, room);
-		if (!at) {
-			text->full = true;
-			return;
-		}
-		text->at = at;
-		text->room = room;
+	if (!RS_VECTOR_RESERVE(text->at, text->room, text->len + len)) {
+		text->full = true;
+		return;
 	}
 	if (len)
 		memcpy(text->at + text->len, bytes, len);

@@ -3,6 +3,7 @@
 #ifndef RS_LANG_VM_RUNTIME_H
 #define RS_LANG_VM_RUNTIME_H
 
+#include "base/map.h"
 #include "lang/vm/internal.h"
 
 /* ---- text that is being made -------------------------------------------------------------- */
@@ -116,14 +117,13 @@ struct speculation {
 
 struct dynamic;
 struct dynamics {
-	struct dynamic **at; /* open addressing */
-	size_t mask, used;
+	struct rs_map by_key;
 	uint64_t bytes, most;
 	uint64_t drops;
 	/* Structs and arrays have an address: by handle, so that what is gone is not found. */
 	struct dynamic **handles;
 	uint32_t *free; /* handles that are given back */
-	size_t n_handles, n_free, handles_room;
+	size_t n_handles, n_free, handles_room, free_room;
 };
 
 /* The variable of this key; *text is its string. 0 and "" where there is none. */
@@ -151,8 +151,7 @@ struct agg_row {
 struct agg_table {
 	struct agg_row **rows;
 	size_t n, room;
-	uint32_t *index; /* of rows, + 1; open addressing */
-	size_t mask;
+	struct rs_map by_key;
 	uint64_t bytes, most;
 	uint64_t drops;
 	uint64_t generation;	    /* of the rows: another one when some have gone */
