@@ -106,10 +106,6 @@ void rs_out_seconds(struct rs_out *out, int64_t ns);
  * itself; no more than most bytes of it. */
 void rs_out_quoted(struct rs_out *out, const char *text, size_t len, size_t most);
 
-/* Writes a string of JSON, in quotes. text: UTF-8, which may have controls (rs_utf8_mend_bytes()).
- * Makes its own room. */
-void rs_out_json(struct rs_out *out, const char *text, size_t len);
-
 /*
  * For a line whose greatest length is known, at most RS_OUT_BYTES: where it goes. Each call below
  * gives the place behind what it wrote, and rs_out_upto() takes the line's end.

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* Bytes of the sequence (RFC 3629) at text, controls too; 0 if there is none. */
-static size_t sequence_len(const char *text, size_t left)
+size_t rs_utf8_sequence_len(const char *text, size_t left)
 {
 	const unsigned char *c = (const unsigned char *)text;
 	size_t len = c[0] < 0x80 ? 1 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
@@ -27,7 +26,7 @@ static size_t sequence_len(const char *text, size_t left)
 size_t rs_utf8_len(const char *text, size_t left)
 {
 	const unsigned char *c = (const unsigned char *)text;
-	size_t len = sequence_len(text, left);
+	size_t len = rs_utf8_sequence_len(text, left);
 
 	if (len == 1 && (c[0] < 0x20 || c[0] == 0x7f))
 		return 0;
@@ -55,7 +54,7 @@ void rs_utf8_mend(char *text, size_t len)
 
 void rs_utf8_mend_bytes(char *text, size_t len)
 {
-	mend(text, len, sequence_len);
+	mend(text, len, rs_utf8_sequence_len);
 }
 
 size_t rs_utf8_escape(const char *text, size_t len, char *to, size_t room, size_t *used)

@@ -8,6 +8,9 @@
 /* Bytes of the printable UTF-8 sequence (RFC 3629, no controls) at text; 0 if there is none. */
 size_t rs_utf8_len(const char *text, size_t left);
 
+/* Returns the bytes of the UTF-8 sequence (RFC 3629) at text, controls included; 0: none. */
+size_t rs_utf8_sequence_len(const char *text, size_t left);
+
 /* Puts '?' in the place of each byte that is part of none. */
 void rs_utf8_mend(char *text, size_t len);
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clear.h"
+#include "base/json.h"
 #include "base/modes.h"
 #include "base/now.h"
 #include "base/utf8.h"
@@ -73,6 +74,25 @@ int rs_cli_fail(const char *verb, struct rs_error *err)
 	code = exit_code(rs_error_code(err));
 	rs_error_free(err);
 	return code;
+}
+
+bool rs_cli_json_print(void (*put)(struct rs_json *json, const void *about), const void *about)
+{
+	struct rs_out out;
+	struct rs_json json = { .out = &out };
+	struct rs_error *err;
+
+	fflush(stdout); /* what stdio holds comes first */
+	err = rs_out_init(&out, STDOUT_FILENO);
+	if (!err) {
+		rs_json_open(&json, '{');
+		put(&json, about);
+		rs_json_close(&json, '}');
+		rs_json_line_end(&json);
+		err = rs_out_end(&out, NULL);
+	}
+	rs_error_free(err);
+	return !err;
 }
 
 bool rs_cli_print_json(json_t *json)

@@ -58,6 +58,10 @@ void rs_cli_say(const char *verb, const char *text);
  * RS_EXIT_OK for NULL. */
 int rs_cli_fail(const char *verb, struct rs_error *err);
 
+/* Prints a line of JSON, an object whose members `put` writes. Returns false if that fails. */
+struct rs_json;
+bool rs_cli_json_print(void (*put)(struct rs_json *json, const void *about), const void *about);
+
 /* Consumes json and prints it as a line. Returns false if json is NULL or the write fails. */
 bool rs_cli_print_json(json_t *json);
 

@@ -182,7 +182,7 @@ static void time_line(const struct rs_exits_show *show)
 	struct tm local;
 	char text[16];
 
-	if (show->form != RS_EXITS_TEXT)
+	if (show->form != RS_TABLE_TEXT)
 		return;
 	clock_gettime(CLOCK_REALTIME, &now);
 	strftime(text, sizeof(text), "%H:%M:%S", localtime_r(&now.tv_sec, &local));
@@ -216,7 +216,7 @@ static struct rs_error *show_table(struct run *run)
 		time_line(show);
 	err = rs_exits_print(show, &exits);
 	/* A table of text has its own head, a file of CSV one alone. */
-	show->has_head = show->form == RS_EXITS_CSV;
+	show->has_head = show->form == RS_TABLE_CSV;
 	return err;
 }
 

@@ -12,7 +12,6 @@
 #include "cli/cli.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "cli/numbers.h"
 #include "kvm/kvm.h"
 #include "view/view.h"
@@ -534,44 +534,50 @@ static void outcomes_print(const struct run *run)
 	}
 }
 
-static json_t *json_vcpu(const struct run *run, uint32_t vcpu)
+static void put_vcpu(struct rs_json *json, const struct run *run, uint32_t vcpu)
 {
 	const struct rs_vm_outcome *o = &run->outcomes[vcpu];
 	struct rs_vm_counts c = rs_vm_counts(run->vm, vcpu);
-	json_t *object = json_pack(
-		"{s:i, s:s, s:{s:o, s:o, s:o, s:o, s:o, s:o}}", "vcpu", (int)vcpu, "end",
-		end_names[o->end], "exits", "all", rs_json_unsigned(c.exits), "halt",
-		rs_json_unsigned(c.halts), "host_call", rs_json_unsigned(c.host_calls),
-		"doorbell_register", rs_json_unsigned(c.doorbell_register), "doorbell_full",
-		rs_json_unsigned(c.doorbell_full), "interrupted", rs_json_unsigned(c.interrupted));
 
+	rs_json_open(json, '{');
+	rs_json_unsigned(rs_json_key(json, "vcpu"), vcpu);
+	rs_json_text(rs_json_key(json, "end"), end_names[o->end]);
+	rs_json_open(rs_json_key(json, "exits"), '{');
+	rs_json_unsigned(rs_json_key(json, "all"), c.exits);
+	rs_json_unsigned(rs_json_key(json, "halt"), c.halts);
+	rs_json_unsigned(rs_json_key(json, "host_call"), c.host_calls);
+	rs_json_unsigned(rs_json_key(json, "doorbell_register"), c.doorbell_register);
+	rs_json_unsigned(rs_json_key(json, "doorbell_full"), c.doorbell_full);
+	rs_json_unsigned(rs_json_key(json, "interrupted"), c.interrupted);
+	rs_json_close(json, '}');
 	if (o->end == RS_VM_RETURNED) {
-		json_object_set_new(object, "result", rs_json_unsigned(o->result));
-		json_object_set_new(object, "result_hex", rs_json_hex(o->result)); /* exact */
+		rs_json_unsigned(rs_json_key(json, "result"), o->result);
+		rs_json_hex(rs_json_key(json, "result_hex"), o->result); /* exact */
 	} else {
-		json_object_set_new(object, "why", json_string(o->why));
-		json_object_set_new(object, "rip", rs_json_hex(o->rip));
+		rs_json_text(rs_json_key(json, "why"), o->why);
+		rs_json_hex(rs_json_key(json, "rip"), o->rip);
 	}
-	return object;
+	rs_json_close(json, '}');
 }
 
-static void json_print(const struct run *run)
+static void put_run(struct rs_json *json, const void *about)
 {
+	const struct run *run = about;
 	const struct arguments *a = run->a;
-	json_t *vcpus = json_array();
-	json_t *object = json_pack("{s:s, s:s, s:b, s:O}", "guest", a->guest, "function",
-				   a->function, "ok", all_returned(run), "vcpus", vcpus);
 
+	rs_json_text(rs_json_key(json, "guest"), a->guest);
+	rs_json_text(rs_json_key(json, "function"), a->function);
+	rs_json_bool(rs_json_key(json, "ok"), all_returned(run));
+	rs_json_open(rs_json_key(json, "vcpus"), '[');
 	for (uint32_t i = 0; i < a->vm.vcpus; i++)
-		json_array_append_new(vcpus, json_vcpu(run, i));
+		put_vcpu(json, run, i);
+	rs_json_close(json, ']');
 	if (a->record) {
-		json_object_set_new(object, "trace", json_string(a->record));
-		json_object_set_new(object, "records", rs_json_unsigned(run->summary.records));
-		json_object_set_new(object, "lost", rs_json_unsigned(run->summary.lost));
-		json_object_set_new(object, "streams", rs_json_unsigned(run->summary.streams));
+		rs_json_text(rs_json_key(json, "trace"), a->record);
+		rs_json_unsigned(rs_json_key(json, "records"), run->summary.records);
+		rs_json_unsigned(rs_json_key(json, "lost"), run->summary.lost);
+		rs_json_unsigned(rs_json_key(json, "streams"), run->summary.streams);
 	}
-	json_decref(vcpus);
-	rs_cli_print_json(object);
 }
 
 /* The guest's times rest on one offset per vCPU. */
@@ -656,7 +662,7 @@ int cmd_run(int argc, char **argv)
 	if (ran)
 		code = all_returned(&run) ? trace_code : RS_EXIT_FAILED;
 	if (ran && a.json)
-		json_print(&run);
+		rs_cli_json_print(put_run, &run);
 	rs_host_guest_destroy(run.guest);
 	rs_vm_destroy(run.vm);
 	rs_log_stop();

@@ -126,10 +126,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		e->user = true;
 		break;
 	case 'j':
-		e->show.form = RS_EXITS_JSON;
+		e->show.form = RS_TABLE_JSON;
 		break;
 	case OPT_CSV:
-		e->show.form = RS_EXITS_CSV;
+		e->show.form = RS_TABLE_CSV;
 		break;
 	case ARGP_KEY_END:
 		if (e->show.top != RS_EXITS_TOP && !e->show.causes)

@@ -300,7 +300,7 @@ static struct rs_error *counts_take(struct kvm *k, struct rs_sink *sink)
 static struct rs_error *show_exits(struct kvm *k)
 {
 	struct rs_exits_show show = { .fd = STDOUT_FILENO,
-				      .form = k->json ? RS_EXITS_JSON : RS_EXITS_TEXT };
+				      .form = k->json ? RS_TABLE_JSON : RS_TABLE_TEXT };
 	struct rs_exits_options options = { .user = k->user };
 	struct rs_exits exits;
 	struct rs_sink *sink;

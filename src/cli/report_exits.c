@@ -200,11 +200,8 @@ static bool kvm_options(const struct rs_cli_exits *e)
 
 static struct rs_error *run_xen(const struct arguments *a, struct rs_input *input, int *code)
 {
-	static const enum rs_xen_form forms[] = { [RS_EXITS_TEXT] = RS_XEN_TEXT,
-						  [RS_EXITS_JSON] = RS_XEN_JSON,
-						  [RS_EXITS_CSV] = RS_XEN_CSV };
 	const struct rs_xen_show show = { .fd = a->exits.show.fd,
-					  .form = forms[a->exits.show.form],
+					  .form = a->exits.show.form,
 					  .report = "exits",
 					  .kinds = rs_xen_report_kinds("exits"),
 					  .trace = a->input.path,
@@ -225,11 +222,8 @@ static struct rs_error *run_xen(const struct arguments *a, struct rs_input *inpu
 /* What is neither KVM's nor a file of Xen's, and any trace by whose. */
 static struct rs_error *run_tally(const struct arguments *a, struct rs_input *input, int *code)
 {
-	static const enum rs_tally_form forms[] = { [RS_EXITS_TEXT] = RS_TALLY_TEXT,
-						    [RS_EXITS_JSON] = RS_TALLY_JSON,
-						    [RS_EXITS_CSV] = RS_TALLY_CSV };
 	struct rs_tally_show show = { .fd = a->exits.show.fd,
-				      .form = forms[a->exits.show.form],
+				      .form = a->exits.show.form,
 				      .kind = RS_TALLY_EXITS,
 				      .by = a->by,
 				      .trace = a->input.path };

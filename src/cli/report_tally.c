@@ -111,10 +111,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		a->show.is_by = true;
 		break;
 	case 'j':
-		a->show.form = RS_TALLY_JSON;
+		a->show.form = RS_TABLE_JSON;
 		break;
 	case OPT_CSV:
-		a->show.form = RS_TALLY_CSV;
+		a->show.form = RS_TABLE_CSV;
 		break;
 	case 'q':
 		a->quiet = true;
@@ -203,12 +203,9 @@ struct rs_error *rs_report_tally(struct rs_input *input, const struct rs_query *
 /* Xen's own table of its interrupts. */
 static struct rs_error *run_xen(const struct arguments *a, struct rs_input *input, int *code)
 {
-	static const enum rs_xen_form forms[] = { [RS_TALLY_TEXT] = RS_XEN_TEXT,
-						  [RS_TALLY_JSON] = RS_XEN_JSON,
-						  [RS_TALLY_CSV] = RS_XEN_CSV };
 	const char *name = rs_tally_kind_name(a->show.kind);
 	const struct rs_xen_show xen = { .fd = a->show.fd,
-					 .form = forms[a->show.form],
+					 .form = a->show.form,
 					 .report = name,
 					 .kinds = rs_xen_report_kinds(name),
 					 .trace = a->show.trace,

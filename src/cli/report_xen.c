@@ -91,10 +91,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		a->show.interval_ns = rs_report_interval(state, text);
 		break;
 	case 'j':
-		a->show.form = RS_XEN_JSON;
+		a->show.form = RS_TABLE_JSON;
 		break;
 	case OPT_CSV:
-		a->show.form = RS_XEN_CSV;
+		a->show.form = RS_TABLE_CSV;
 		break;
 	case 'q':
 		a->quiet = true;

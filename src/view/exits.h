@@ -4,7 +4,7 @@
  * from a live host and from a trace.
  *
  *	counts	 PID TID KVM_EXIT_REASON COUNT	kvmexit's, byte for byte
- *	latency	 reason, count, %, total, share of the handled time, min ... max, and its parts
+ *	latency	 reason, count, total, share of the handled time, min ... max, and its parts
  *	hist	 a distribution in powers of two for each reason, as bcc prints it
  *	causes	 what the exits were about, by time
  *	shares	 where each vCPU's time went
@@ -13,19 +13,14 @@
 #define RS_VIEW_EXITS_H
 
 #include "analyze/exits.h"
+#include "view/table.h"
 #include "view/view.h"
 
 #define RS_EXITS_TOP 20 /* causes, unless asked for otherwise */
 
-enum rs_exits_form {
-	RS_EXITS_TEXT,
-	RS_EXITS_JSON,
-	RS_EXITS_CSV,
-};
-
 struct rs_exits_show {
 	int fd;
-	enum rs_exits_form form;
+	enum rs_table_form form;
 	struct rs_exits_choice choice;
 	bool latency; /* the latency table instead of the counts */
 	bool hist;

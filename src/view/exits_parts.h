@@ -12,6 +12,8 @@ struct exits_page {
 	const struct rs_exits_show *show;
 	const struct rs_exits *exits; /* what is chosen of it */
 	struct rs_out out;
+	struct rs_json json;	    /* on out */
+	uint64_t all_count, all_ns; /* of the rows: what a share is of */
 };
 
 /* "HLT", "HLT (nested)", "86". */
@@ -24,26 +26,18 @@ static inline uint64_t exits_handled(const struct rs_vcpu_cost *cost)
 	return cost->kernel_ns + cost->user_ns;
 }
 
-/* A share in tenths of a percent. */
-static inline uint64_t exits_permille(uint64_t part, uint64_t of)
-{
-	return of ? (uint64_t)(((__uint128_t)part * 1000 + of / 2) / of) : 0;
-}
-
-/* Rows as the text has them: merged where threads are added together or by_vm is asked for,
- * else as they are; sorted by the time that handling them took. malloc()ed. */
-struct rs_error *exits_rows(const struct exits_page *page, bool by_vm, struct rs_exits_row **rows,
+/* Copies the rows that are shown: added together where the choice adds threads together, else as
+ * they are. by_time, for text: of all threads those of a VM are added together, and what took most
+ * time to handle comes first. malloc()ed. */
+struct rs_error *exits_rows(const struct exits_page *page, bool by_time, struct rs_exits_row **rows,
 			    size_t *n);
 
-/* exits_tables.c */
-struct rs_error *exits_latency(struct exits_page *page);
-struct rs_error *exits_hists(struct exits_page *page);
+/* exits_tables.c: a table each, in the form that is asked for */
+struct rs_error *exits_counts(struct exits_page *page); /* kvmexit's; text alone */
+struct rs_error *exits_times(struct exits_page *page);
 struct rs_error *exits_causes(struct exits_page *page);
-void exits_shares(struct exits_page *page);
-
-/* exits_data.c */
-struct rs_error *exits_json(struct exits_page *page);
-struct rs_error *exits_csv(struct exits_page *page);
-void exits_csv_head(struct rs_out *out, const struct rs_exits_show *show);
+void exits_vcpus(struct exits_page *page);
+void exits_head(struct exits_page *page); /* of the counts or of CSV */
+extern const struct rs_column exits_long_columns[];
 
 #endif

@@ -1,440 +1,460 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How long exits took, what they were about, and where each vCPU's time went, as tables of text. */
+/* The tables of exits: counts, times, causes, where each vCPU's time went, and long exits. */
 #include "view/exits_parts.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/duration.h"
+#include "kvm/aggregates.h"
 
-#define NAME_COLUMN_MIN	   15
-#define NAME_COLUMN_MAX	   40 /* a longer name pushes what follows it to the right */
-#define TIME_COLUMN	   8
-#define DISTRIBUTION_STARS 40
+/* Sets of columns. What stands before a reason or a cause in text is its VM, over all threads; its
+ * thread, where each has rows of its own; nothing where they are added together. */
+enum {
+	OF_VM = 1u << 0,
+	OF_TID = 1u << 1,
+	LATENCY = 1u << 2,
+	HIST = 1u << 3,
+	CSV = 1u << 4,
+	ALWAYS = 1u << 5,
+};
 
-/* ---- cells ---------------------------------------------------------------------------------- */
-
-/* Columns on a terminal: bytes that begin a UTF-8 sequence. */
-static int columns(const char *text)
-{
-	int n = 0;
-
-	for (; *text; text++)
-		n += (*text & 0xc0) != 0x80;
-	return n;
-}
-
-static void blanks(struct rs_out *out, int n)
-{
-	for (; n > 0; n--)
-		rs_out_char(out, ' ');
-}
-
-static void left(struct rs_out *out, const char *text, int width)
-{
-	rs_out_text(out, text);
-	blanks(out, width - columns(text));
-}
-
-/* A blank before it. */
-static void right(struct rs_out *out, const char *text, int width)
-{
-	rs_out_char(out, ' ');
-	blanks(out, width - columns(text));
-	rs_out_text(out, text);
-}
-
-static void right_dec(struct rs_out *out, uint64_t value, int width)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, value);
-	right(out, text, width);
-}
-
-static void right_time(struct rs_out *out, uint64_t ns)
-{
-	char text[RS_DURATION_TEXT_MAX];
-
-	right(out, rs_duration_text(ns, text), TIME_COLUMN);
-}
-
-static void right_share(struct rs_out *out, uint64_t part, uint64_t of)
-{
-	uint64_t tenths = exits_permille(part, of);
-	char text[32];
-
-	snprintf(text, sizeof(text), "%" PRIu64 ".%" PRIu64, tenths / 10, tenths % 10);
-	right(out, of ? text : "-", 6);
-}
-
-static int widest(int width, const char *text)
-{
-	int n = columns(text);
-
-	if (n > NAME_COLUMN_MAX)
-		n = NAME_COLUMN_MAX;
-	return n > width ? n : width;
-}
-
-/* What stands before a reason or a cause: its VM, over all threads; its thread, where each has rows
- * of its own; nothing where they are added together. */
-enum whose { WHOSE_NONE, WHOSE_VM, WHOSE_TID };
-
-static enum whose whose(const struct rs_exits_show *show)
+static uint32_t whose(const struct rs_exits_show *show)
 {
 	if (rs_exits_is_sum(&show->choice))
-		return WHOSE_NONE;
-	return show->choice.scope == RS_EXITS_ALL ? WHOSE_VM : WHOSE_TID;
+		return ALWAYS;
+	return ALWAYS | (show->choice.scope == RS_EXITS_ALL ? OF_VM : OF_TID);
 }
 
-static const char *vm_text(const char *vm)
-{
-	return vm ? vm : "-";
-}
+/* ---- columns -------------------------------------------------------------------------------- */
 
-static void whose_head(struct rs_out *out, enum whose who, int width)
-{
-	if (who == WHOSE_VM)
-		left(out, "VM", width + 1);
-	else if (who == WHOSE_TID)
-		left(out, "TID", 9);
-}
-
-static void whose_cell(struct rs_out *out, enum whose who, int width, const char *vm, int tid)
-{
-	char text[16];
-
-	if (who == WHOSE_VM) {
-		left(out, vm_text(vm), width);
-		rs_out_char(out, ' ');
-	} else if (who == WHOSE_TID) {
-		snprintf(text, sizeof(text), "%d", tid);
-		left(out, text, 9);
+#define WHOSE(type)                                                                                \
+	{ "vm", "VM", RS_COLUMN_TEXT, rs_column_text, RS_COLUMN_AT(type, vm), 0, OF_VM, 8 },       \
+		{ "pid", NULL, RS_COLUMN_NUMBER, rs_column_id, RS_COLUMN_AT(type, pid) },          \
+		{ "tid",  "TID", RS_COLUMN_NUMBER, rs_column_id, RS_COLUMN_AT(type, tid), 0,       \
+		  OF_TID, 8 },                                                                     \
+	{                                                                                          \
+		"vcpu", NULL, RS_COLUMN_NUMBER, rs_column_int, RS_COLUMN_AT(type, vcpu)            \
 	}
+
+/* ---- kvmexit's counts ----------------------------------------------------------------------- */
+
+/* Over all threads kvmexit writes Intel's names as the kernel's header has them. */
+RS_COLUMN_GETTER(get_kvmexit_reason)
+{
+	const struct rs_exits_row *row = at;
+	char reason[EXITS_REASON_MAX];
+	bool prefix = column->text_sets == 1u << RS_EXITS_ALL && row->isa == RS_ISA_VMX &&
+		      rs_exit_name(row->isa, row->code);
+
+	exits_reason(row, reason);
+	rs_cell_format(cell, "%s%s", prefix ? "EXIT_REASON_" : "", reason);
 }
 
-/* ---- latency -------------------------------------------------------------------------------- */
+#define ROW(member)   RS_COLUMN_AT(struct rs_exits_row, member)
+#define SCOPE(scope)  (1u << RS_EXITS_##scope)
+#define BUT_ALL	      (~SCOPE(ALL))
+#define KVMEXIT_WIDTH 35
 
-static int by_whose_and_time(const void *a, const void *b)
+static const struct rs_column count_columns[] = {
+	{ NULL, "PID", RS_COLUMN_NUMBER, rs_column_id, ROW(pid), 0, SCOPE(ALL), 8 },
+	{ NULL, "TID", RS_COLUMN_NUMBER, rs_column_id, ROW(tid), 0, SCOPE(ALL) | SCOPE(PID_TIDS),
+	  8 },
+	{ NULL, "TIDS", RS_COLUMN_NUMBER, rs_column_id, ROW(tid), 0, SCOPE(TIDS), 8 },
+	{ NULL, "KVM_EXIT_REASON", RS_COLUMN_TEXT, get_kvmexit_reason, 0, 0, SCOPE(ALL),
+	  KVMEXIT_WIDTH },
+	{ NULL, "KVM_EXIT_REASON", RS_COLUMN_TEXT, get_kvmexit_reason, 0, 0, BUT_ALL,
+	  KVMEXIT_WIDTH },
+	{ NULL, "COUNT", RS_COLUMN_NUMBER, rs_column_u64, ROW(count), 0, 0, 8 },
+	{ 0 },
+};
+
+static struct rs_table count_table(struct exits_page *page)
+{
+	return (struct rs_table){ .json = &page->json,
+				  .columns = count_columns,
+				  .sets = 1u << page->show->choice.scope,
+				  .has_head = page->show->has_head,
+				  .fixed = true };
+}
+
+static int by_count(const void *a, const void *b)
 {
 	const struct rs_exits_row *x = a, *y = b;
-	uint64_t xs = exits_handled(&x->sum), ys = exits_handled(&y->sum);
-	int vm = strcmp(vm_text(x->vm), vm_text(y->vm));
 
-	if (vm)
-		return vm;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (xs != ys)
-		return xs > ys ? -1 : 1;
 	if (x->count != y->count)
 		return x->count > y->count ? -1 : 1;
+	if (x->isa != y->isa)
+		return x->isa < y->isa ? -1 : 1;
+	if (x->nested != y->nested)
+		return x->nested < y->nested ? -1 : 1;
 	return (x->code > y->code) - (x->code < y->code);
 }
 
-struct rs_error *exits_rows(const struct exits_page *page, bool by_vm, struct rs_exits_row **rows,
-			    size_t *n)
+struct rs_error *exits_counts(struct exits_page *page)
 {
-	const struct rs_exits *exits = page->exits;
-	struct rs_error *err = NULL;
-
-	if (by_vm || rs_exits_is_sum(&page->show->choice)) {
-		err = rs_exits_merge(exits, by_vm, rows, n);
-	} else {
-		*rows = malloc((exits->n_rows + 1) * sizeof(**rows));
-		*n = exits->n_rows;
-		if (!*rows)
-			return rs_error_no_memory();
-		if (*n)
-			memcpy(*rows, exits->rows, *n * sizeof(**rows));
-	}
-	if (err)
-		return err;
-	for (size_t i = 0; i < *n; i++) {
-		if (by_vm) /* a VM's rows stay together whatever threads they have in common */
-			(*rows)[i].tid = 0;
-		else if (rs_exits_is_sum(&page->show->choice))
-			(*rows)[i].vm = NULL, (*rows)[i].tid = 0;
-	}
-	qsort(*rows, *n, sizeof(**rows), by_whose_and_time);
-	return NULL;
-}
-
-static void latency_head(struct rs_out *out, enum whose who, int vm_width, int width)
-{
-	static const char *const times[] = { "MIN", "MEAN",   "P50",  "P95",  "P99",
-					     "MAX", "KERNEL", "USER", "POLL", "OFF" };
-
-	rs_out_line(out);
-	whose_head(out, who, vm_width);
-	left(out, "REASON", width);
-	right(out, "COUNT", 10);
-	right(out, "%", 6);
-	right(out, "TOTAL", TIME_COLUMN);
-	right(out, "TIME%", 6);
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
-		right(out, times[i], TIME_COLUMN);
-	rs_out_char(out, '\n');
-}
-
-static void latency_times(struct rs_out *out, const struct rs_exits_row *row)
-{
-	static const uint32_t permille[] = { 500, 950, 990 };
-
-	right_time(out, row->min_ns);
-	right_time(out, row->sum.total_ns / row->entered);
-	for (size_t i = 0; i < sizeof(permille) / sizeof(permille[0]); i++)
-		right_time(out,
-			   rs_hist_percentile(row->hist, permille[i], row->min_ns, row->max_ns));
-	right_time(out, row->max_ns);
-	right_time(out, row->sum.kernel_ns);
-	right_time(out, row->sum.user_ns);
-	right_time(out, row->sum.poll_ns);
-	right_time(out, row->sum.off_ns);
-}
-
-struct rs_error *exits_latency(struct exits_page *page)
-{
-	enum whose who = whose(page->show);
-	uint64_t count = 0, handled = 0;
-	int width = NAME_COLUMN_MIN, vm_width = 8;
-	char reason[EXITS_REASON_MAX];
+	struct rs_table table = count_table(page);
 	struct rs_exits_row *rows;
 	struct rs_error *err;
 	size_t n;
 
-	err = exits_rows(page, who == WHOSE_VM, &rows, &n);
+	err = exits_rows(page, false, &rows, &n);
 	if (err)
 		return err;
+	if (rs_exits_is_sum(&page->show->choice))
+		qsort(rows, n, sizeof(*rows), by_count);
+	rs_table_head(&table);
 	for (size_t i = 0; i < n; i++) {
-		exits_reason(&rows[i], reason);
-		width = widest(width, reason);
-		vm_width = widest(vm_width, vm_text(rows[i].vm));
-		count += rows[i].count;
-		handled += exits_handled(&rows[i].sum);
-	}
-	latency_head(&page->out, who, vm_width, width);
-	for (size_t i = 0; i < n; i++) {
-		const struct rs_exits_row *row = &rows[i];
-
-		rs_out_line(&page->out);
-		whose_cell(&page->out, who, vm_width, row->vm, row->tid);
-		exits_reason(row, reason);
-		left(&page->out, reason, width);
-		right_dec(&page->out, row->count, 10);
-		right_share(&page->out, row->count, count);
-		if (row->entered) {
-			right_time(&page->out, row->sum.total_ns);
-			right_share(&page->out, exits_handled(&row->sum), handled);
-			latency_times(&page->out, row);
-		} else {
-			right(&page->out, "-", TIME_COLUMN);
-		}
-		rs_out_char(&page->out, '\n');
+		if (rows[i].count)
+			rs_table_row(&table, &rows[i]);
 	}
 	free(rows);
 	return NULL;
 }
 
-/* ---- distributions -------------------------------------------------------------------------- */
+/* ---- times ---------------------------------------------------------------------------------- */
 
-/* print_log2_hist() of bcc's libbpf-tools/trace_helpers.c: a line for each power of two up to the
- * largest that was seen, 0 and 1 together; narrower where the numbers are wide. */
-#define WIDE_FROM 33
-
-static void hist_print(struct rs_out *out, const struct rs_hist *hist)
+RS_COLUMN_GETTER(get_from)
 {
-	uint64_t slots[RS_HIST_LOG2_SLOTS], most = 0;
-	int last = 0, stars = DISTRIBUTION_STARS, wide;
-	char line[160];
+	const struct exits_page *page = report;
 
-	rs_hist_log2_slots(hist, slots);
-	slots[1] += slots[0];
-	for (int i = 1; i < RS_HIST_LOG2_SLOTS; i++) {
-		last = slots[i] ? i : last;
-		most = slots[i] > most ? slots[i] : most;
-	}
-	wide = last > WIDE_FROM;
-	stars = wide ? stars / 2 : stars;
-	snprintf(line, sizeof(line), "%*s%-*s : count    distribution\n", wide ? 15 : 5, "",
-		 wide ? 29 : 19, "nsecs");
-	rs_out_text(out, line);
-	for (int i = 1; i <= last; i++) {
-		uint64_t low = i == 1 ? 0 : UINT64_C(1) << (i - 1), high = (UINT64_C(1) << i) - 1;
-		int filled = (int)((__uint128_t)slots[i] * (unsigned int)stars / most);
-
-		rs_out_line(out);
-		snprintf(line, sizeof(line), "%*" PRIu64 " -> %-*" PRIu64 " : %-8" PRIu64 " |",
-			 wide ? 20 : 10, low, wide ? 20 : 10, high, slots[i]);
-		rs_out_text(out, line);
-		for (int star = 0; star < stars; star++)
-			rs_out_char(out, star < filled ? '*' : ' ');
-		rs_out_text(out, "|\n");
-	}
+	rs_cell_number(cell, (uint64_t)(column->arg ? page->exits->to_ns : page->exits->from_ns));
 }
 
-struct rs_error *exits_hists(struct exits_page *page)
+RS_COLUMN_GETTER(get_isa)
 {
-	enum whose who = whose(page->show);
-	char reason[EXITS_REASON_MAX], tid[24];
+	rs_cell_text(cell, rs_isa_name(*(const uint32_t *)(const void *)((const char *)at +
+									 column->arg)));
+}
+
+RS_COLUMN_GETTER(get_name)
+{
+	const struct rs_exits_row *row = at;
+
+	rs_cell_text(cell, rs_exit_text(row->isa, row->code, cell->room));
+}
+
+RS_COLUMN_GETTER(get_reason)
+{
+	exits_reason(at, cell->room);
+	rs_cell_text(cell, cell->room);
+}
+
+RS_COLUMN_GETTER(get_count_share)
+{
+	const struct exits_page *page = report;
+	const struct rs_exits_row *row = at;
+
+	rs_cell_share(cell, row->count, page->all_count);
+}
+
+RS_COLUMN_GETTER(get_time_share)
+{
+	const struct exits_page *page = report;
+	const struct rs_exits_row *row = at;
+
+	if (row->entered)
+		rs_cell_share(cell, exits_handled(&row->sum), page->all_ns);
+}
+
+/* Of an exit that no entry has ended, no duration is known. */
+RS_COLUMN_GETTER(get_cost)
+{
+	if (((const struct rs_exits_row *)at)->entered)
+		rs_column_u64(column, report, at, cell);
+}
+
+RS_COLUMN_GETTER(get_spread)
+{
+	const struct rs_exits_row *row = at;
+	const struct rs_spread spread = { row->entered, row->sum.total_ns, row->min_ns, row->max_ns,
+					  row->hist };
+
+	rs_cell_spread(cell, &spread, column->arg);
+}
+
+RS_COLUMN_GETTER(get_hist)
+{
+	cell->known = true;
+	cell->hist = ((const struct rs_exits_row *)at)->hist;
+}
+
+static const struct rs_column row_columns[] = {
+	{ "from_ns", NULL, RS_COLUMN_SIGNED, get_from, 0, CSV },
+	{ "to_ns", NULL, RS_COLUMN_SIGNED, get_from, 1, CSV },
+	WHOSE(struct rs_exits_row),
+	{ "isa", NULL, RS_COLUMN_TEXT, get_isa, ROW(isa) },
+	{ "code", NULL, RS_COLUMN_NUMBER, rs_column_u32, ROW(code) },
+	{ "nested", NULL, RS_COLUMN_BOOL, rs_column_u32, ROW(nested) },
+	{ "reason", NULL, RS_COLUMN_TEXT, get_name },
+	{ NULL, "REASON", RS_COLUMN_TEXT, get_reason, 0, 0, 0, 15 },
+	{ "count", "COUNT", RS_COLUMN_NUMBER, rs_column_u64, ROW(count), 0, 0, 8 },
+	{ NULL, "COUNT%", RS_COLUMN_SHARE, get_count_share },
+	{ "entered", NULL, RS_COLUMN_NUMBER, rs_column_u64, ROW(entered), LATENCY },
+	{ "total", "TOTAL", RS_COLUMN_TIME, get_cost, ROW(sum.total_ns), LATENCY },
+	{ NULL, "SHARE%", RS_COLUMN_SHARE, get_time_share },
+	RS_COLUMN_SPREAD(get_spread, LATENCY, LATENCY),
+	{ "kernel", "KERNEL", RS_COLUMN_TIME, get_cost, ROW(sum.kernel_ns), LATENCY },
+	{ "user", "USER", RS_COLUMN_TIME, get_cost, ROW(sum.user_ns), LATENCY },
+	{ "poll", "POLL", RS_COLUMN_TIME, get_cost, ROW(sum.poll_ns), LATENCY },
+	{ "off", "OFF", RS_COLUMN_TIME, get_cost, ROW(sum.off_ns), LATENCY },
+	{ "hist", NULL, RS_COLUMN_HIST, get_hist, 0, HIST },
+	{ 0 },
+};
+
+static struct rs_table table_of(struct exits_page *page, const struct rs_column *columns)
+{
+	return (struct rs_table){ .json = &page->json,
+				  .form = page->show->form,
+				  .columns = columns,
+				  .report = page,
+				  .sets = whose(page->show),
+				  .has_head = page->show->has_head };
+}
+
+static bool asks_for_times(const struct rs_exits_show *show)
+{
+	return show->latency || show->hist || show->causes || show->shares;
+}
+
+static struct rs_table row_table(struct exits_page *page)
+{
+	struct rs_table table = table_of(page, row_columns);
+	const struct rs_exits_show *show = page->show;
+	/* the head of CSV may come before the result */
+	bool latency = show->form == RS_TABLE_JSON ? page->exits->latency : asks_for_times(show);
+
+	table.sets |= show->form == RS_TABLE_CSV ? CSV : 0;
+	table.sets |= latency ? LATENCY : 0;
+	table.sets |= latency && show->hist ? HIST : 0;
+	return table;
+}
+
+void exits_head(struct exits_page *page)
+{
+	struct rs_table table =
+		page->show->form == RS_TABLE_TEXT ? count_table(page) : row_table(page);
+
+	rs_table_head(&table);
+}
+
+/* Text has what takes most time first, of each VM or thread; data are in the order of threads. */
+struct rs_error *exits_times(struct exits_page *page)
+{
+	bool is_text = page->show->form == RS_TABLE_TEXT;
+	struct rs_table table = row_table(page);
 	struct rs_exits_row *rows;
 	struct rs_error *err;
 	size_t n;
 
-	err = exits_rows(page, who == WHOSE_VM, &rows, &n);
+	err = exits_rows(page, is_text, &rows, &n);
 	if (err)
 		return err;
+	page->all_count = page->all_ns = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (!rows[i].entered)
-			continue;
-		exits_reason(&rows[i], reason);
-		rs_out_line(&page->out);
-		rs_out_char(&page->out, '\n');
-		rs_out_text(&page->out, reason);
-		if (who == WHOSE_VM) {
-			rs_out_text(&page->out, ", VM ");
-			rs_out_text(&page->out, vm_text(rows[i].vm));
-		} else if (who == WHOSE_TID) {
-			snprintf(tid, sizeof(tid), ", TID %d", rows[i].tid);
-			rs_out_text(&page->out, tid);
-		}
-		rs_out_char(&page->out, '\n');
-		hist_print(&page->out, rows[i].hist);
+		page->all_count += rows[i].count;
+		page->all_ns += exits_handled(&rows[i].sum);
 	}
+	rs_table_rows(&table, rows, n, sizeof(*rows));
 	free(rows);
 	return NULL;
 }
 
 /* ---- causes --------------------------------------------------------------------------------- */
 
-static void causes_head(struct rs_out *out, enum whose who, int vm_width, int kind_width, int width)
+RS_COLUMN_GETTER(get_kind)
 {
-	rs_out_line(out);
-	rs_out_char(out, '\n');
-	whose_head(out, who, vm_width);
-	left(out, "KIND", kind_width);
-	left(out, "WHAT", width);
-	right(out, "COUNT", 10);
-	right(out, "TOTAL", TIME_COLUMN);
-	right(out, "TIME%", 6);
-	right(out, "MEAN", TIME_COLUMN);
-	right(out, "MAX", TIME_COLUMN);
-	rs_out_char(out, '\n');
+	rs_cell_text(cell, rs_cause_kind_name(((const struct rs_exits_cause *)at)->kind));
 }
 
-static struct rs_error *cause_rows(const struct exits_page *page, enum whose who,
-				   struct rs_exits_cause **rows, size_t *n)
+RS_COLUMN_GETTER(get_what)
 {
-	const struct rs_exits *exits = page->exits;
+	const struct rs_exits_cause *cause = at;
 
-	if (who != WHOSE_TID)
-		return rs_exits_merge_causes(exits, who == WHOSE_VM, rows, n);
-	*rows = malloc((exits->n_causes + 1) * sizeof(**rows));
-	*n = exits->n_causes;
-	if (!*rows)
-		return rs_error_no_memory();
-	if (*n)
-		memcpy(*rows, exits->cause_rows, *n * sizeof(**rows));
-	return NULL;
+	rs_cell_text(cell, rs_cause_text(cause->kind, cause->key, cell->room));
 }
 
-static void cause_line(struct exits_page *page, const struct rs_exits_cause *c, uint64_t total)
+RS_COLUMN_GETTER(get_cause_share)
 {
-	right_dec(&page->out, c->count, 10);
-	if (c->entered) {
-		right_time(&page->out, c->total_ns);
-		right_share(&page->out, c->total_ns, total);
-		right_time(&page->out, c->total_ns / c->entered);
-		right_time(&page->out, c->max_ns);
-	} else {
-		right(&page->out, "-", TIME_COLUMN);
-	}
-	rs_out_char(&page->out, '\n');
+	const struct exits_page *page = report;
+	const struct rs_exits_cause *cause = at;
+
+	if (cause->entered)
+		rs_cell_share(cell, cause->total_ns, page->all_ns);
 }
+
+RS_COLUMN_GETTER(get_cause_time)
+{
+	const struct rs_exits_cause *cause = at;
+	const struct rs_spread spread = { .n = cause->entered,
+					  .total = cause->total_ns,
+					  .max = cause->max_ns };
+
+	if (column->arg)
+		rs_cell_spread(cell, &spread, column->arg);
+	else if (cause->entered)
+		rs_cell_number(cell, cause->total_ns);
+}
+
+#define CAUSE(member) RS_COLUMN_AT(struct rs_exits_cause, member)
+
+static const struct rs_column cause_columns[] = {
+	WHOSE(struct rs_exits_cause),
+	{ "kind", "KIND", RS_COLUMN_TEXT, get_kind, 0, 0, 0, 10 },
+	{ "key", NULL, RS_COLUMN_NUMBER, rs_column_u64, CAUSE(key) },
+	{ "what", "WHAT", RS_COLUMN_TEXT, get_what, 0, 0, 0, 15 },
+	{ "count", "COUNT", RS_COLUMN_NUMBER, rs_column_u64, CAUSE(count), 0, 0, 8 },
+	{ "entered", NULL, RS_COLUMN_NUMBER, rs_column_u64, CAUSE(entered) },
+	{ "total", "TOTAL", RS_COLUMN_TIME, get_cause_time },
+	{ NULL, "SHARE%", RS_COLUMN_SHARE, get_cause_share },
+	{ "mean", "MEAN", RS_COLUMN_TIME, get_cause_time, RS_SPREAD_MEAN },
+	{ "max", "MAX", RS_COLUMN_TIME, get_cause_time, RS_SPREAD_MAX },
+	{ 0 },
+};
 
 struct rs_error *exits_causes(struct exits_page *page)
 {
-	enum whose who = whose(page->show);
-	int width = NAME_COLUMN_MIN, vm_width = 8, kind_width = 10;
-	struct rs_exits_cause *rows;
-	char text[RS_CAUSE_TEXT_MAX];
-	struct rs_error *err;
-	uint64_t total = 0;
-	size_t n, shown;
+	bool is_text = page->show->form == RS_TABLE_TEXT;
+	struct rs_table table = table_of(page, cause_columns);
+	const struct rs_exits_cause *rows = page->exits->cause_rows;
+	struct rs_exits_cause *merged = NULL;
+	size_t n = page->exits->n_causes, shown;
+	bool by_vm = is_text && table.sets & OF_VM;
 
-	err = cause_rows(page, who, &rows, &n);
-	if (err)
-		return err;
-	shown = page->show->top && page->show->top < n ? page->show->top : n;
+	if (by_vm || rs_exits_is_sum(&page->show->choice)) {
+		struct rs_error *err = rs_exits_merge_causes(page->exits, by_vm, &merged, &n);
+
+		if (err)
+			return err;
+		rows = merged;
+	}
+	page->all_ns = 0;
 	for (size_t i = 0; i < n; i++)
-		total += rows[i].total_ns;
-	for (size_t i = 0; i < shown; i++) {
-		kind_width = widest(kind_width, rs_cause_kind_name(rows[i].kind));
-		width = widest(width, rs_cause_text(rows[i].kind, rows[i].key, text));
-		vm_width = widest(vm_width, vm_text(rows[i].vm));
-	}
-	kind_width++;
-	causes_head(&page->out, who, vm_width, kind_width, width);
-	for (size_t i = 0; i < shown; i++) {
-		rs_out_line(&page->out);
-		whose_cell(&page->out, who, vm_width, rows[i].vm, rows[i].tid);
-		left(&page->out, rs_cause_kind_name(rows[i].kind), kind_width);
-		left(&page->out, rs_cause_text(rows[i].kind, rows[i].key, text), width);
-		cause_line(page, &rows[i], total);
-	}
+		page->all_ns += rows[i].total_ns;
+	shown = is_text && page->show->top && page->show->top < n ? page->show->top : n;
+	table.has_head = false;
+	rs_table_rows(&table, rows, shown, sizeof(*rows));
 	if (shown < n) {
 		rs_out_line(&page->out);
 		rs_out_dec(&page->out, n - shown);
 		rs_out_text(&page->out, " more (--top 0 shows all)\n");
 	}
-	free(rows);
+	free(merged);
 	return NULL;
 }
 
 /* ---- where the time went -------------------------------------------------------------------- */
 
-void exits_shares(struct exits_page *page)
+RS_COLUMN_GETTER(get_state)
 {
-	static const char *const heads[RS_VCPU_STATES] = {
-		[RS_VCPU_UNKNOWN] = "UNKNOWN%", [RS_VCPU_GUEST] = "GUEST%",
-		[RS_VCPU_KERNEL] = "KERNEL%",	[RS_VCPU_USER] = "USER%",
-		[RS_VCPU_POLL] = "POLL%",	[RS_VCPU_HALTED] = "HALTED%",
-		[RS_VCPU_BLOCKED] = "BLOCKED%", [RS_VCPU_WAIT] = "WAIT%",
-	};
-	const struct rs_exits *exits = page->exits;
-	struct rs_out *out = &page->out;
-	char text[32];
-	int width = 8;
-
-	for (size_t i = 0; i < exits->n_vcpus; i++)
-		width = widest(width, vm_text(exits->vcpus[i].vm));
-	rs_out_line(out);
-	rs_out_char(out, '\n');
-	left(out, "VM", width);
-	right(out, "VCPU", 4);
-	right(out, "TID", 8);
-	right(out, "EXITS", 10);
-	right(out, "WALL", TIME_COLUMN);
-	for (uint32_t s = 1; s <= RS_VCPU_STATES; s++) /* the unknown last */
-		right(out, heads[s % RS_VCPU_STATES], 8);
-	rs_out_char(out, '\n');
-	for (size_t i = 0; i < exits->n_vcpus; i++) {
-		const struct rs_exits_vcpu *v = &exits->vcpus[i];
-
-		rs_out_line(out);
-		left(out, vm_text(v->vm), width);
-		snprintf(text, sizeof(text), "%d", v->vcpu);
-		right(out, v->vcpu < 0 ? "-" : text, 4);
-		right_dec(out, (uint64_t)v->tid, 8);
-		right_dec(out, v->exits, 10);
-		right_time(out, v->wall_ns);
-		for (uint32_t s = 1; s <= RS_VCPU_STATES; s++) {
-			rs_out_text(out, "  ");
-			right_share(out, v->ns[s % RS_VCPU_STATES], v->wall_ns);
-		}
-		if (v->ended)
-			rs_out_text(out, " ended");
-		rs_out_char(out, '\n');
-	}
+	rs_cell_number(cell, ((const struct rs_exits_vcpu *)at)->ns[column->arg]);
 }
+
+RS_COLUMN_GETTER(get_state_share)
+{
+	const struct rs_exits_vcpu *vcpu = at;
+
+	rs_cell_share(cell, vcpu->ns[column->arg], vcpu->wall_ns);
+}
+
+RS_COLUMN_GETTER(get_sched)
+{
+	if (((const struct rs_exits_vcpu *)at)->sched_known)
+		rs_column_u64(column, report, at, cell);
+}
+
+RS_COLUMN_GETTER(get_ended)
+{
+	bool ended = ((const struct rs_exits_vcpu *)at)->ended;
+
+	if (column->type == RS_COLUMN_BOOL)
+		rs_cell_number(cell, ended);
+	else
+		rs_cell_text(cell, ended ? "ended" : "");
+}
+
+#define VCPU(member) RS_COLUMN_AT(struct rs_exits_vcpu, member)
+#define STATE(state, key, head)                                                                    \
+	{ key, NULL, RS_COLUMN_TIME, get_state, RS_VCPU_##state },                                 \
+	{                                                                                          \
+		NULL, head "%", RS_COLUMN_SHARE, get_state_share, RS_VCPU_##state                  \
+	}
+
+static const struct rs_column vcpu_columns[] = {
+	{ "vm", "VM", RS_COLUMN_TEXT, rs_column_text, VCPU(vm), 0, 0, 8 },
+	{ "vcpu", "VCPU", RS_COLUMN_NUMBER, rs_column_int, VCPU(vcpu) },
+	{ "pid", NULL, RS_COLUMN_NUMBER, rs_column_id, VCPU(pid) },
+	{ "tid", "TID", RS_COLUMN_NUMBER, rs_column_id, VCPU(tid), 0, 0, 8 },
+	{ "ended", NULL, RS_COLUMN_BOOL, get_ended },
+	{ "exits", "EXITS", RS_COLUMN_NUMBER, rs_column_u64, VCPU(exits), 0, 0, 8 },
+	{ "wall", "WALL", RS_COLUMN_TIME, rs_column_u64, VCPU(wall_ns) },
+	STATE(GUEST, "guest", "GUEST"),
+	STATE(KERNEL, "kernel", "KERNEL"),
+	STATE(USER, "user", "USER"),
+	STATE(POLL, "poll", "POLL"),
+	STATE(HALTED, "halted", "HALTED"),
+	STATE(BLOCKED, "blocked", "BLOCKED"),
+	STATE(WAIT, "wait", "WAIT"),
+	STATE(UNKNOWN, "unknown", "UNKNOWN"),
+	{ NULL, "", RS_COLUMN_TEXT, get_ended },
+	{ "sched_run", NULL, RS_COLUMN_TIME, get_sched, VCPU(run_ns) },
+	{ "sched_wait", NULL, RS_COLUMN_TIME, get_sched, VCPU(wait_ns) },
+	{ 0 },
+};
+
+void exits_vcpus(struct exits_page *page)
+{
+	struct rs_table table = table_of(page, vcpu_columns);
+
+	table.has_head = false;
+	rs_table_rows(&table, page->exits->vcpus, page->exits->n_vcpus,
+		      sizeof(*page->exits->vcpus));
+}
+
+/* ---- long exits ----------------------------------------------------------------------------- */
+
+RS_COLUMN_GETTER(get_long_reason)
+{
+	const struct rs_exits_long *exit = at;
+
+	rs_cell_text(cell, rs_exit_text(exit->isa, exit->code, cell->room));
+}
+
+RS_COLUMN_GETTER(get_long_cause)
+{
+	const struct rs_exits_long *exit = at;
+
+	if (exit->kind == RS_CAUSE_NONE)
+		return;
+	if (column->type == RS_COLUMN_NUMBER)
+		rs_cell_number(cell, exit->key);
+	else if (column->arg)
+		rs_cell_text(cell, rs_cause_text(exit->kind, exit->key, cell->room));
+	else
+		rs_cell_text(cell, rs_cause_kind_name(exit->kind));
+}
+
+RS_COLUMN_GETTER(get_long_report)
+{
+	rs_cell_text(cell, "long-exit");
+}
+
+#define LONG(member) RS_COLUMN_AT(struct rs_exits_long, member)
+
+const struct rs_column exits_long_columns[] = {
+	{ "report", NULL, RS_COLUMN_TEXT, get_long_report },
+	{ "ts", NULL, RS_COLUMN_SIGNED, rs_column_u64, LONG(ts_ns) },
+	WHOSE(struct rs_exits_long),
+	{ "isa", NULL, RS_COLUMN_TEXT, get_isa, LONG(isa) },
+	{ "code", NULL, RS_COLUMN_NUMBER, rs_column_u32, LONG(code) },
+	{ "nested", NULL, RS_COLUMN_BOOL, rs_column_u32, LONG(nested) },
+	{ "reason", NULL, RS_COLUMN_TEXT, get_long_reason },
+	{ "total", NULL, RS_COLUMN_TIME, rs_column_u64, LONG(cost.total_ns) },
+	{ "kernel", NULL, RS_COLUMN_TIME, rs_column_u64, LONG(cost.kernel_ns) },
+	{ "user", NULL, RS_COLUMN_TIME, rs_column_u64, LONG(cost.user_ns) },
+	{ "poll", NULL, RS_COLUMN_TIME, rs_column_u64, LONG(cost.poll_ns) },
+	{ "off", NULL, RS_COLUMN_TIME, rs_column_u64, LONG(cost.off_ns) },
+	{ "rip", NULL, RS_COLUMN_HEX, rs_column_u64, LONG(rip) },
+	{ "kind", NULL, RS_COLUMN_TEXT, get_long_cause },
+	{ "key", NULL, RS_COLUMN_NUMBER, get_long_cause },
+	{ "what", NULL, RS_COLUMN_TEXT, get_long_cause, 1 },
+	{ 0 },
+};

@@ -7,31 +7,8 @@
  */
 #include "view/view.h"
 
-#include <inttypes.h>
-#include <jansson.h>
-#include <stdio.h>
-
-#include "base/utf8.h"
+#include "base/json.h"
 #include "xen/layout.h"
-#include <ringside/record.h>
-
-json_t *rs_json_unsigned(uint64_t value)
-{
-	return value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value);
-}
-
-json_t *rs_json_signed(int64_t value)
-{
-	return json_integer(value);
-}
-
-json_t *rs_json_hex(uint64_t value)
-{
-	char text[19];
-
-	snprintf(text, sizeof(text), "0x%" PRIx64, value);
-	return json_string(text);
-}
 
 const char *rs_json_type(const struct rs_field *field)
 {
@@ -41,174 +18,121 @@ const char *rs_json_type(const struct rs_field *field)
 	return number ? "number" : "string";
 }
 
-/* A key that stands behind another member of its object. */
-static void key(struct rs_out *out, const char *name)
+static void write_times(struct rs_json *json, struct rs_view_sink *s, const struct rs_view *view)
 {
-	rs_out_char(out, ',');
-	rs_out_json(out, name, strlen(name));
-	rs_out_char(out, ':');
-}
-
-static void known(struct rs_out *out, const char *name, int value)
-{
-	key(out, name);
-	if (value < 0)
-		rs_out_text(out, "null");
-	else
-		rs_out_dec(out, (uint64_t)value);
-}
-
-static void text(struct rs_out *out, const char *at, size_t len)
-{
-	char copy[RS_RECORD_PAYLOAD_MAX];
-
-	if (len > sizeof(copy))
-		len = sizeof(copy);
-	memcpy(copy, at, len);
-	rs_utf8_mend_bytes(copy, len);
-	rs_out_json(out, copy, len);
-}
-
-static void nullable(struct rs_out *out, const char *name)
-{
-	if (name)
-		text(out, name, strlen(name));
-	else
-		rs_out_text(out, "null");
-}
-
-static void times(struct rs_view_sink *s, const struct rs_view *view)
-{
-	struct rs_out *out = &s->out;
-
-	rs_out_text(out, "{\"ts\":");
+	rs_json_key(json, "ts");
 	if (s->options.cycles_only)
-		rs_out_text(out, "null");
+		rs_json_null(json);
 	else
-		rs_out_signed(out, view->ts_ns);
+		rs_json_signed(json, view->ts_ns);
 	switch (s->options.time) {
 	case RS_TIME_START:
 		break;
 	case RS_TIME_WALL:
-		key(out, "time");
-		rs_out_char(out, '"');
-		rs_words_time(out, &s->options, view->ts_ns, view->tsc);
-		rs_out_char(out, '"');
+		rs_json_raw(rs_json_key(json, "time"), "\"");
+		rs_words_time(&s->out, &s->options, view->ts_ns, view->tsc);
+		rs_out_char(&s->out, '"');
 		break;
 	case RS_TIME_TSC:
-		key(out, "tsc");
-		rs_out_dec(out, view->tsc);
+		rs_json_unsigned(rs_json_key(json, "tsc"), view->tsc);
 		break;
 	}
 }
 
-/* A value's name, or its number in its place: both are strings. */
-static void named(struct rs_out *out, const char *name, const char *before, uint64_t value)
+/* Writes a value's name, or its number in its place: both are strings. */
+static void write_name(struct rs_json *json, const char *name, const char *before, uint64_t value)
 {
 	if (name) {
-		rs_out_json(out, name, strlen(name));
+		rs_json_text(json, name);
 		return;
 	}
-	rs_out_char(out, '"');
-	rs_out_text(out, before);
-	rs_out_dec(out, value);
-	rs_out_char(out, '"');
+	rs_json_raw(json, "\"");
+	rs_out_text(json->out, before);
+	rs_out_dec(json->out, value);
+	rs_out_char(json->out, '"');
 }
 
-static void arg(struct rs_view_sink *s, const struct rs_view *view, const struct rs_field *field)
+static void write_arg(struct rs_json *json, const struct rs_view_sink *s,
+		      const struct rs_view *view, const struct rs_field *field)
 {
-	struct rs_out *out = &s->out;
 	const char *bytes;
 	uint64_t value;
 	size_t len;
 
 	if (field->type == RS_TYPE_TEXT) {
 		bytes = rs_view_text(view, field, &len);
-		text(out, bytes, len);
+		rs_json_bytes(json, bytes, len);
 		return;
 	}
 	value = rs_view_value(field, view->payload);
 	switch (field->show) {
 	case RS_SHOW_HEX:
-		rs_out_char(out, '"');
-		rs_out_hex(out, value);
-		rs_out_char(out, '"');
+		rs_json_hex(json, value);
 		return;
 	case RS_SHOW_NAME:
-		named(out, rs_schema_name(view->stream->schema, (uint32_t)value), "#", value);
+		write_name(json, rs_schema_name(view->stream->schema, (uint32_t)value), "#", value);
 		return;
 	case RS_SHOW_ENUM:
-		named(out, rs_enum_name(field->values, value), "", value);
+		write_name(json, rs_enum_name(field->values, value), "", value);
 		return;
 	case RS_SHOW_TSC:
 		if (s->options.time == RS_TIME_TSC)
-			rs_out_dec(out, value);
+			rs_json_unsigned(json, value);
 		else
-			rs_out_signed(out, rs_clock_ns(view->stream->clock, value));
+			rs_json_signed(json, rs_clock_ns(view->stream->clock, value));
 		return;
 	case RS_SHOW_DEC:
 		if (field->type >= RS_TYPE_S8)
-			rs_out_signed(out, (int64_t)value);
+			rs_json_signed(json, (int64_t)value);
 		else
-			rs_out_dec(out, value);
+			rs_json_unsigned(json, value);
 		return;
 	}
 }
 
-/* The record as Xen wrote it, beside what was made of it. */
-static void xen(struct rs_out *out, const struct rs_view *view)
+/* Writes the record as Xen wrote it, beside what was made of it. */
+static void write_xen(struct rs_json *json, const struct rs_view *view)
 {
 	const struct rs_xen_record *record = rs_view_xen(view);
 
 	if (!record)
 		return;
-	rs_out_line(out);
-	known(out, "dom", view->stream->dom);
-	key(out, "xen");
-	rs_out_text(out, "{\"id\":");
-	rs_out_dec(out, record->event);
-	rs_out_text(out, ",\"words\":[");
-	for (uint32_t i = 0; i < record->n; i++) {
-		if (i)
-			rs_out_char(out, ',');
-		rs_out_dec(out, record->event == RS_XEN_WRAP_BUFFER ? 0 /* stale memory */
-								    : record->words[i]);
-	}
-	rs_out_text(out, "]}");
+	rs_json_known(rs_json_key(json, "dom"), view->stream->dom);
+	rs_json_open(rs_json_key(json, "xen"), '{');
+	rs_json_unsigned(rs_json_key(json, "id"), record->event);
+	rs_json_open(rs_json_key(json, "words"), '[');
+	for (uint32_t i = 0; i < record->n; i++) /* a wrap's words are stale memory */
+		rs_json_unsigned(json, record->event == RS_XEN_WRAP_BUFFER ? 0 : record->words[i]);
+	rs_json_close(json, ']');
+	rs_json_close(json, '}');
 }
 
-static void event(struct rs_view_sink *s, const struct rs_view *view)
+static void write_event(struct rs_view_sink *s, const struct rs_view *view)
 {
 	const struct rs_stream *stream = view->stream;
-	struct rs_out *out = &s->out;
+	struct rs_json writer = { .out = &s->out }, *json = &writer;
 
-	rs_out_line(out);
-	times(s, view);
-	known(out, "cpu", view->cpu);
-	key(out, "probe");
-	rs_out_json(out, view->event->probe, strlen(view->event->probe));
-	key(out, "vm");
-	nullable(out, stream->vm);
-	known(out, "vcpu", stream->vcpu);
-	known(out, "tid", stream->tid);
+	rs_json_open(json, '{');
+	write_times(json, s, view);
+	rs_json_known(rs_json_key(json, "cpu"), view->cpu);
+	rs_json_text(rs_json_key(json, "probe"), view->event->probe);
+	rs_json_text(rs_json_key(json, "vm"), stream->vm);
+	rs_json_known(rs_json_key(json, "vcpu"), stream->vcpu);
+	rs_json_known(rs_json_key(json, "tid"), stream->tid);
 	if (rs_view_has_process(stream)) {
-		known(out, "pid", stream->pid);
-		key(out, "thread");
-		nullable(out, stream->thread);
+		rs_json_known(rs_json_key(json, "pid"), stream->pid);
+		rs_json_text(rs_json_key(json, "thread"), stream->thread);
 	}
-	rs_out_text(out, ",\"args\":{");
+	rs_json_open(rs_json_key(json, "args"), '{');
 	for (uint16_t i = 0; i < view->event->n_fields; i++) {
 		const struct rs_field *field = &view->event->fields[i];
 
-		if (i)
-			rs_out_char(out, ',');
-		rs_out_json(out, field->name, strlen(field->name));
-		rs_out_char(out, ':');
-		arg(s, view, field);
+		write_arg(rs_json_key(json, field->name), s, view, field);
 	}
-	rs_out_char(out, '}');
-	xen(out, view);
-	rs_out_text(out, "}\n");
+	rs_json_close(json, '}');
+	write_xen(json, view);
+	rs_json_close(json, '}');
+	rs_json_line_end(json);
 }
 
 static struct rs_error *json_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
@@ -217,7 +141,7 @@ static struct rs_error *json_events(struct rs_sink *sink, const struct rs_view *
 
 	n = rs_view_sink_allow(s, n);
 	for (size_t i = 0; i < n; i++)
-		event(s, &views[i]);
+		write_event(s, &views[i]);
 	return s->out.error ? rs_out_flush(&s->out) : NULL;
 }
 

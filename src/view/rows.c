@@ -1,114 +1,69 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rows of an aggregate: a table whose columns are as wide as they must be, or JSON Lines. */
+/* The rows of an aggregate: a table, or JSON Lines. */
+#include "view/table.h"
 #include "view/view.h"
 
-#include <jansson.h>
+#include <ctype.h>
+#include <stdio.h>
 
-#include "base/utf8.h"
 #include "event/query.h"
 
-#define COLUMN_MAX 60 /* a longer key pushes what follows it to the right */
-
-/* Columns on a terminal: bytes that begin a UTF-8 sequence. */
-static size_t columns(const char *text)
+RS_COLUMN_GETTER(get_key)
 {
-	size_t n = 0;
+	const struct rs_partial *row = at;
 
-	for (; *text; text++)
-		n += (*text & 0xc0) != 0x80;
-	return n;
+	rs_cell_text(cell, row->keys[column->arg]);
 }
 
-static void padded(struct rs_out *out, const char *text, size_t width)
+#define AT(member) RS_COLUMN_AT(struct rs_partial, member)
+#define VALUES	   2u /* the set of the columns that an aggregate of a value has */
+
+static const struct rs_column columns[] = {
+	{ "count", "COUNT", RS_COLUMN_NUMBER, rs_column_u64, AT(count) },
+	{ "sum", "SUM", RS_COLUMN_SIGNED, rs_column_u64, AT(sum), VALUES },
+	{ "min", "MIN", RS_COLUMN_SIGNED, rs_column_u64, AT(min), VALUES },
+	{ "max", "MAX", RS_COLUMN_SIGNED, rs_column_u64, AT(max), VALUES },
+	{ 0 },
+};
+
+#define HEAD_MAX 64
+
+/* Makes the columns of the keys, which are headed as all columns are. */
+static void add_keys(struct rs_column *keys, char (*heads)[HEAD_MAX],
+		     const struct rs_aggregate *aggregate)
 {
-	rs_out_text(out, text);
-	for (size_t n = columns(text); n < width; n++)
-		rs_out_char(out, ' ');
-	rs_out_char(out, ' ');
-}
-
-static void number(struct rs_out *out, int64_t value)
-{
-	size_t from;
-
-	rs_out_char(out, ' ');
-	from = out->used;
-	rs_out_signed(out, value);
-	for (size_t len = out->used - from; len < 12; len++) {
-		memmove(out->buffer + from + 1, out->buffer + from, out->used - from);
-		out->buffer[from] = ' ';
-		out->used++;
-	}
-}
-
-static void print_table(struct rs_out *out, const struct rs_aggregate *aggregate,
-			const struct rs_partial *rows, size_t n)
-{
-	size_t widths[RS_AGGREGATE_KEYS_MAX];
-
 	for (uint32_t k = 0; k < aggregate->n_keys; k++) {
-		widths[k] = columns(aggregate->keys[k]);
-		for (size_t i = 0; i < n; i++) {
-			size_t width = columns(rows[i].keys[k]);
-
-			if (width > widths[k] && width <= COLUMN_MAX)
-				widths[k] = width;
-		}
+		snprintf(heads[k], HEAD_MAX, "%s", aggregate->keys[k]);
+		for (char *c = heads[k]; *c; c++)
+			*c = (char)toupper((unsigned char)*c);
+		keys[k] = (struct rs_column){ aggregate->keys[k], heads[k], RS_COLUMN_TEXT, get_key,
+					      k };
 	}
-	for (uint32_t k = 0; k < aggregate->n_keys; k++)
-		padded(out, aggregate->keys[k], widths[k]);
-	rs_out_text(out, aggregate->value ? "        count          sum          min          max\n"
-					  : "        count\n");
-	for (size_t i = 0; i < n; i++) {
-		rs_out_line(out);
-		for (uint32_t k = 0; k < aggregate->n_keys; k++)
-			padded(out, rows[i].keys[k], widths[k]);
-		number(out, (int64_t)rows[i].count);
-		if (aggregate->value) {
-			number(out, rows[i].sum);
-			number(out, rows[i].min);
-			number(out, rows[i].max);
-		}
-		rs_out_char(out, '\n');
-	}
-}
-
-static struct rs_error *print_json(struct rs_out *out, const struct rs_aggregate *aggregate,
-				   const struct rs_partial *row)
-{
-	json_t *line = json_object();
-	size_t len;
-
-	for (uint32_t k = 0; k < aggregate->n_keys; k++)
-		json_object_set_new(line, aggregate->keys[k], json_string(row->keys[k]));
-	json_object_set_new(line, "count", rs_json_unsigned(row->count));
-	if (aggregate->value) {
-		json_object_set_new(line, "sum", rs_json_signed(row->sum));
-		json_object_set_new(line, "min", rs_json_signed(row->min));
-		json_object_set_new(line, "max", rs_json_signed(row->max));
-	}
-	rs_out_line(out);
-	len = json_dumpb(line, out->buffer + out->used, RS_OUT_LINE - 1, JSON_COMPACT);
-	json_decref(line);
-	if (!len || len >= RS_OUT_LINE)
-		return rs_error_no_memory();
-	out->used += len;
-	rs_out_char(out, '\n');
-	return NULL;
 }
 
 struct rs_error *rs_rows_print(int fd, bool json, const struct rs_aggregate *aggregate,
 			       const struct rs_partial *rows, size_t n)
 {
-	struct rs_error *err;
+	struct rs_column all[RS_AGGREGATE_KEYS_MAX + sizeof(columns) / sizeof(columns[0])];
+	char heads[RS_AGGREGATE_KEYS_MAX][HEAD_MAX];
 	struct rs_out out;
+	struct rs_json writer = { .out = &out };
+	struct rs_table table = { .json = &writer,
+				  .form = json ? RS_TABLE_JSON : RS_TABLE_TEXT,
+				  .columns = all,
+				  .sets = 1 | (aggregate->value ? VALUES : 0) };
+	struct rs_error *err;
 
+	add_keys(all, heads, aggregate);
+	memcpy(all + aggregate->n_keys, columns, sizeof(columns));
 	err = rs_out_init(&out, fd);
 	if (err)
 		return err;
 	if (!json)
-		print_table(&out, aggregate, rows, n);
-	for (size_t i = 0; json && !err && i < n; i++)
-		err = print_json(&out, aggregate, &rows[i]);
-	return rs_out_end(&out, err);
+		rs_table_rows(&table, rows, n, sizeof(*rows));
+	for (size_t i = 0; json && i < n; i++) {
+		rs_table_row(&table, &rows[i]);
+		rs_json_line_end(&writer);
+	}
+	return rs_out_end(&out, NULL);
 }

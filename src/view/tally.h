@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The tally as tables of text, CSV (RFC 4180, with a head) and JSON, one object. Times are ns and
- * cycles, as far as the clock's frequency is known: without it, cycles alone; of CLOCK_MONOTONIC's
- * ns, cycles where the TSC's frequency is.
+ * The tally as a table of text, CSV and JSON, one object. Times are ns and cycles, as far as the
+ * clock's frequency is known: without it, cycles alone; of CLOCK_MONOTONIC's ns, cycles where the
+ * TSC's frequency is.
  */
 #ifndef RS_VIEW_TALLY_H
 #define RS_VIEW_TALLY_H
 
 #include "analyze/tally.h"
-
-enum rs_tally_form {
-	RS_TALLY_TEXT,
-	RS_TALLY_JSON,
-	RS_TALLY_CSV,
-};
+#include "view/table.h"
 
 struct rs_tally_show {
 	int fd;
-	enum rs_tally_form form;
+	enum rs_table_form form;
 	enum rs_tally_kind kind;
 	uint32_t by;	   /* RS_TALLY_BY_ */
 	bool is_by;	   /* that was asked for */

@@ -21,7 +21,7 @@
 #define NAME_MIN   8
 #define NAME_MAX   48
 #define FIXED	   66 /* columns of a list's line without the name */
-#define FRAME	   6 /* lines for title, choice, two heads, rule and keys */
+#define FRAME	   6  /* lines for title, choice, two heads, rule and keys */
 #define NUMBER_MAX 24
 
 static const char *const sort_names[RS_TOP_SORTS] = {
@@ -268,7 +268,7 @@ static void reason_line(struct rs_top_page *page, const struct rs_exits_row *row
 
 	snprintf(text, sizeof(text), "%s%s", rs_exit_text(row->isa, row->code, reason),
 		 row->nested ? " (nested)" : "");
-	line_add(page, RS_TOP_PLAIN, " %-30.30s %9s %5s %5s %8s %8s %8s", text,
+	line_add(page, RS_TOP_PLAIN, " %-28.28s %9s %6s %6s %8s %8s %8s", text,
 		 rate_text(row->count, interval_ns, rate), percent_text(row->count, all, share),
 		 percent_text(handled_ns(row), wall_ns, time),
 		 cost_text(row, row->entered ? row->sum.total_ns / row->entered : 0, mean),
@@ -305,8 +305,8 @@ static struct rs_error *reason_lines(const struct rs_top *top, const struct rs_e
 	uint64_t all = 0;
 	size_t n;
 
-	line_add(page, RS_TOP_HEAD, " %-30s %9s %5s %5s %8s %8s %8s", "KVM_EXIT_REASON", "EXITS/S",
-		 "%", "%WALL", "MEAN", "P99", "MAX");
+	line_add(page, RS_TOP_HEAD, " %-28s %9s %6s %6s %8s %8s %8s", "REASON", "EXITS/S", "COUNT%",
+		 "SHARE%", "MEAN", "P99", "MAX");
 	err = reasons_of(top, exits, &rows, &n);
 	if (err)
 		return err;

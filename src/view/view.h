@@ -34,12 +34,6 @@ struct rs_error *rs_tree_sink_create(const struct rs_view_options *options, stru
 /* The type that a field's values have in JSON, whatever they are: "string" or "number". */
 const char *rs_json_type(const struct rs_field *field);
 
-/* A number of JSON; from 2^63 on as exact as a double. */
-struct json_t *rs_json_unsigned(uint64_t value);
-struct json_t *rs_json_signed(int64_t value);
-/* What is shown in hex is a string, "0x...", whatever its value. */
-struct json_t *rs_json_hex(uint64_t value);
-
 struct rs_aggregate;
 struct rs_partial;
 

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The Xen reports as text, JSON and CSV: each writes the same cells. */
-#include "view/xen_table.h"
+/* Prints the Xen reports: each is some tables, one below the other. */
+#include "view/xen_tables.h"
 
-#include <inttypes.h>
-#include <jansson.h>
-#include <stdlib.h>
-
-/* The rows of a table, one after the other: they are sorted by kind. */
+/* Returns the rows of a table, which stand together: they are sorted by kind. */
 static const struct rs_xen_row *rows_of(const struct rs_xen_result *result, enum rs_xen_kind kind,
 					size_t *n)
 {
@@ -20,333 +16,90 @@ static const struct rs_xen_row *rows_of(const struct rs_xen_result *result, enum
 	return result->rows + first;
 }
 
-static bool wanted(const struct rs_xen_show *show, const struct xen_table *table)
+static void put_json_head(struct rs_json *json, const struct rs_xen_show *show,
+			  const struct rs_xen_result *result)
 {
-	return show->kinds >> table->kind & 1;
+	rs_json_open(json, '{');
+	rs_json_text(rs_json_key(json, "report"), show->report);
+	rs_json_text(rs_json_key(json, "trace"), show->trace);
+	rs_json_signed(rs_json_key(json, "from_ns"), result->from_ns);
+	rs_json_unsigned(rs_json_key(json, "duration_ns"),
+			 (uint64_t)(result->to_ns - result->from_ns));
+	rs_json_unsigned(rs_json_key(json, "lost"), result->lost);
+	rs_json_unsigned(rs_json_key(json, "contradictions"), result->contradictions);
+	rs_json_unsigned(rs_json_key(json, "dropped"), result->refused);
+	rs_json_open(rs_json_key(json, "rows"), '[');
 }
 
-/* ---- text ----------------------------------------------------------------------------------- */
-
-#define CELL_MAX XEN_CELL_TEXT_MAX
-
-static void time_text(uint64_t ns, char text[CELL_MAX])
+static void put_interval(struct rs_out *out, const struct rs_xen_result *result)
 {
-	static const struct {
-		uint64_t below, ns;
-		const char *unit;
-	} units[] = {
-		{ 10000, 1, "ns" },
-		{ UINT64_C(10000000), 1000, "us" },
-		{ UINT64_C(10000000000), 1000000, "ms" },
-		{ UINT64_MAX, 1000000000, "s" },
-	};
-	size_t i = 0;
-
-	while (ns >= units[i].below && units[i].below != UINT64_MAX)
-		i++;
-	if (units[i].ns == 1)
-		snprintf(text, CELL_MAX, "%" PRIu64 "ns", ns);
-	else
-		snprintf(text, CELL_MAX, "%.1f%s", (double)ns / (double)units[i].ns, units[i].unit);
-}
-
-static const char *cell_text(const struct xen_column *column, const struct xen_cell *cell,
-			     char text[CELL_MAX])
-{
-	if (!cell->known)
-		return "-";
-	switch (column->show) {
-	case XEN_NAME:
-		return cell->text;
-	case XEN_NUMBER:
-		snprintf(text, CELL_MAX, "%" PRIu64, cell->value);
-		break;
-	case XEN_HEXADECIMAL:
-		snprintf(text, CELL_MAX, "0x%" PRIx64, cell->value);
-		break;
-	case XEN_PERMILLE:
-		snprintf(text, CELL_MAX, "%" PRIu64 ".%" PRIu64 "%%", cell->value / 10,
-			 cell->value % 10);
-		break;
-	case XEN_TIME:
-		time_text(cell->value, text);
-		break;
-	}
-	return text;
-}
-
-static void pad(struct rs_out *out, size_t n)
-{
-	while (n--)
-		rs_out_char(out, ' ');
-}
-
-/* Names stand on the left, numbers on the right. */
-static void put(struct rs_out *out, const struct xen_column *column, const char *text, size_t width,
-		bool last)
-{
-	size_t len = strlen(text), room = width > len ? width - len : 0;
-
-	if (column->show != XEN_NAME)
-		pad(out, room);
-	rs_out_text(out, text);
-	if (column->show == XEN_NAME && !last)
-		pad(out, room);
-}
-
-static bool is_last(const struct xen_column *column)
-{
-	for (column++; column->key; column++) {
-		if (column->head)
-			return false;
-	}
-	return true;
-}
-
-static void line(struct rs_out *out, const struct xen_table *table, const struct xen_cell *cells,
-		 const size_t *widths)
-{
-	char text[CELL_MAX];
-	bool any = false;
-
 	rs_out_line(out);
-	for (size_t i = 0; table->columns[i].key; i++) {
-		const struct xen_column *c = &table->columns[i];
+	rs_out_text(out, "FROM ");
+	rs_out_seconds(out, result->from_ns);
+	rs_out_text(out, "s TO ");
+	rs_out_seconds(out, result->to_ns);
+	rs_out_text(out, "s\n");
+}
 
-		if (!c->head)
-			continue;
-		if (any)
-			rs_out_text(out, "  ");
-		any = true;
-		put(out, c, cells ? cell_text(c, &cells[i], text) : c->head, widths[i], is_last(c));
-	}
+/* Writes a table's title, below a blank line if something is above it. */
+static void put_title(struct rs_out *out, const char *title, bool any)
+{
+	rs_out_line(out);
+	rs_out_text(out, any ? "\n" : "");
+	rs_out_text(out, title);
 	rs_out_char(out, '\n');
 }
 
-static void text_table(struct rs_out *out, const struct rs_xen_result *result,
-		       const struct xen_table *table, const struct rs_xen_row *rows, size_t n)
+static void put_tables(struct rs_json *json, const struct rs_xen_show *show,
+		       const struct rs_xen_result *result)
 {
-	size_t widths[XEN_COLUMNS_MAX] = { 0 };
-	char text[CELL_MAX];
-
-	for (size_t i = 0; table->columns[i].key; i++)
-		widths[i] = table->columns[i].head ? strlen(table->columns[i].head) : 0;
-	for (size_t at = 0; at < n; at++) {
-		struct xen_cell cells[XEN_COLUMNS_MAX] = { 0 };
-
-		table->fill(result, &rows[at], cells);
-		for (size_t i = 0; table->columns[i].key; i++) {
-			size_t len = strlen(cell_text(&table->columns[i], &cells[i], text));
-
-			widths[i] = len > widths[i] ? len : widths[i];
-		}
-	}
-	rs_out_line(out);
-	rs_out_text(out, table->title);
-	rs_out_char(out, '\n');
-	line(out, table, NULL, widths);
-	for (size_t at = 0; at < n; at++) {
-		struct xen_cell cells[XEN_COLUMNS_MAX] = { 0 };
-
-		if (table->fill(result, &rows[at], cells))
-			line(out, table, cells, widths);
-	}
-}
-
-static void text(struct rs_out *out, const struct rs_xen_show *show,
-		 const struct rs_xen_result *result)
-{
+	bool is_text = show->form == RS_TABLE_TEXT, is_csv = show->form == RS_TABLE_CSV;
 	bool any = show->interval_ns != 0;
 
-	if (any) {
-		rs_out_line(out);
-		rs_out_text(out, "FROM ");
-		rs_out_seconds(out, result->from_ns);
-		rs_out_text(out, "s TO ");
-		rs_out_seconds(out, result->to_ns);
-		rs_out_text(out, "s\n");
-	}
 	for (size_t i = 0; i < xen_tables_count; i++) {
-		const struct xen_table *table = &xen_tables[i];
+		struct rs_table table = {
+			.json = json,
+			.form = show->form,
+			.columns = xen_tables[i].columns,
+			.report = result,
+			.name = xen_tables[i].name,
+			.sets = 1 | (is_csv && show->interval_ns ? XEN_TABLE_INTERVAL : 0)
+		};
 		const struct rs_xen_row *rows;
 		size_t n;
 
-		if (!wanted(show, table))
+		rows = rows_of(result, xen_tables[i].kind, &n);
+		if (!n || !(show->kinds >> xen_tables[i].kind & 1))
 			continue;
-		rows = rows_of(result, table->kind, &n);
-		if (!n)
-			continue;
-		rs_out_line(out);
-		if (any)
-			rs_out_char(out, '\n');
-		text_table(out, result, table, rows, n);
+		if (is_text)
+			put_title(json->out, xen_tables[i].title, any);
+		rs_table_rows(&table, rows, n, sizeof(*rows));
 		any = true;
 	}
-	rs_out_line(out);
-	if (show->interval_ns)
-		rs_out_char(out, '\n');
 }
-
-/* ---- JSON ----------------------------------------------------------------------------------- */
-
-static json_t *cell_json(const struct xen_column *column, const struct xen_cell *cell)
-{
-	if (!cell->known)
-		return json_null();
-	switch (column->show) {
-	case XEN_NAME:
-		return json_string(cell->text);
-	case XEN_HEXADECIMAL:
-		return rs_json_hex(cell->value);
-	default:
-		return rs_json_unsigned(cell->value);
-	}
-}
-
-static void json_rows(json_t *list, const struct rs_xen_result *result,
-		      const struct xen_table *table)
-{
-	const struct rs_xen_row *rows;
-	size_t n;
-
-	rows = rows_of(result, table->kind, &n);
-	for (size_t at = 0; at < n; at++) {
-		struct xen_cell cells[XEN_COLUMNS_MAX] = { 0 };
-		json_t *object = json_object();
-
-		table->fill(result, &rows[at], cells);
-		json_object_set_new(object, "table", json_string(table->name));
-		for (size_t i = 0; table->columns[i].key; i++)
-			json_object_set_new(object, table->columns[i].key,
-					    cell_json(&table->columns[i], &cells[i]));
-		json_array_append_new(list, object);
-	}
-}
-
-static int dump(const char *bytes, size_t n, void *ctx)
-{
-	rs_out_long(ctx, bytes, n);
-	return 0;
-}
-
-static struct rs_error *json(struct rs_out *out, const struct rs_xen_show *show,
-			     const struct rs_xen_result *result)
-{
-	json_t *object = json_object(), *list = json_array(), *trace = json_string(show->trace);
-	int failed;
-
-	json_object_set_new(object, "report", json_string(show->report));
-	/* a name that is no UTF-8 makes no text of JSON */
-	json_object_set_new(object, "trace", trace ? trace : json_null());
-	json_object_set_new(object, "from_ns", rs_json_signed(result->from_ns));
-	json_object_set_new(object, "duration_ns",
-			    rs_json_unsigned((uint64_t)(result->to_ns - result->from_ns)));
-	json_object_set_new(object, "lost", rs_json_unsigned(result->lost));
-	json_object_set_new(object, "contradictions", rs_json_unsigned(result->contradictions));
-	json_object_set_new(object, "dropped", rs_json_unsigned(result->refused));
-	for (size_t i = 0; i < xen_tables_count; i++) {
-		if (wanted(show, &xen_tables[i]))
-			json_rows(list, result, &xen_tables[i]);
-	}
-	json_object_set_new(object, "rows", list);
-	failed = json_dump_callback(object, dump, out, JSON_COMPACT);
-	json_decref(object);
-	rs_out_line(out);
-	rs_out_char(out, '\n');
-	return failed ? rs_error_no_memory() : NULL;
-}
-
-/* ---- CSV ------------------------------------------------------------------------------------ */
-
-/* No name of ours has a quote or a line's end in it. */
-static void csv_cell(struct rs_out *out, const struct xen_column *column,
-		     const struct xen_cell *cell)
-{
-	bool quoted = column->show == XEN_NAME && strpbrk(cell->text, ",\" ");
-
-	if (!cell->known)
-		return;
-	if (quoted)
-		rs_out_char(out, '"');
-	if (column->show == XEN_NAME)
-		rs_out_text(out, cell->text);
-	else
-		rs_out_dec(out, cell->value);
-	if (quoted)
-		rs_out_char(out, '"');
-}
-
-/* Of an interval each row says which. */
-static void csv_interval(struct rs_out *out, const struct rs_xen_result *result)
-{
-	rs_out_char(out, ',');
-	rs_out_signed(out, result->from_ns);
-	rs_out_char(out, ',');
-	rs_out_signed(out, result->to_ns);
-}
-
-static void csv_table(struct rs_out *out, const struct rs_xen_show *show,
-		      const struct rs_xen_result *result, const struct xen_table *table)
-{
-	const struct rs_xen_row *rows;
-	size_t n;
-
-	rows = rows_of(result, table->kind, &n);
-	if (!n)
-		return;
-	rs_out_line(out);
-	rs_out_text(out, "table");
-	if (show->interval_ns)
-		rs_out_text(out, ",from_ns,to_ns");
-	for (size_t i = 0; table->columns[i].key; i++) {
-		rs_out_char(out, ',');
-		rs_out_text(out, table->columns[i].key);
-	}
-	rs_out_char(out, '\n');
-	for (size_t at = 0; at < n; at++) {
-		struct xen_cell cells[XEN_COLUMNS_MAX] = { 0 };
-
-		table->fill(result, &rows[at], cells);
-		rs_out_line(out);
-		rs_out_text(out, table->name);
-		if (show->interval_ns)
-			csv_interval(out, result);
-		for (size_t i = 0; table->columns[i].key; i++) {
-			rs_out_char(out, ',');
-			csv_cell(out, &table->columns[i], &cells[i]);
-		}
-		rs_out_char(out, '\n');
-	}
-}
-
-/* ---- all of it ------------------------------------------------------------------------------ */
 
 struct rs_error *rs_xen_print(const struct rs_xen_show *show, const struct rs_xen_result *result)
 {
-	struct rs_error *err, *flush_err;
+	bool is_text = show->form == RS_TABLE_TEXT, is_json = show->form == RS_TABLE_JSON;
 	struct rs_out out;
+	struct rs_json json = { .out = &out };
+	struct rs_error *err;
 
 	err = rs_out_init(&out, show->fd);
 	if (err)
 		return err;
-	switch (show->form) {
-	case RS_XEN_TEXT:
-		text(&out, show, result);
-		break;
-	case RS_XEN_JSON:
-		err = json(&out, show, result);
-		break;
-	case RS_XEN_CSV:
-		for (size_t i = 0; i < xen_tables_count; i++) {
-			if (wanted(show, &xen_tables[i]))
-				csv_table(&out, show, result, &xen_tables[i]);
-		}
-		break;
+	if (is_text && show->interval_ns)
+		put_interval(&out, result);
+	if (is_json)
+		put_json_head(&json, show, result);
+	put_tables(&json, show, result);
+	rs_out_line(&out);
+	if (is_text && show->interval_ns)
+		rs_out_char(&out, '\n');
+	if (is_json) {
+		rs_json_close(&json, ']');
+		rs_json_close(&json, '}');
+		rs_json_line_end(&json);
 	}
-	flush_err = rs_out_flush(&out);
-	rs_out_deinit(&out);
-	if (!err)
-		return flush_err;
-	rs_error_free(flush_err);
-	return err;
+	return rs_out_end(&out, NULL);
 }

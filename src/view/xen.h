@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The Xen analysis as reports: tables for people, JSON and CSV for programs. A report is some
- * tables; a table is the rows of some kind, and its columns. In JSON and CSV each row says which
- * table it is of.
+ * The Xen analysis as reports: tables of text, JSON and CSV. A report is some tables; a table is
+ * the rows of some kind, and its columns. In JSON and CSV each row says which table it is of.
  */
 #ifndef RS_VIEW_XEN_H
 #define RS_VIEW_XEN_H
 
 #include "analyze/xen.h"
-#include "view/view.h"
-
-enum rs_xen_form { RS_XEN_TEXT, RS_XEN_JSON, RS_XEN_CSV };
+#include "view/table.h"
 
 struct rs_xen_show {
 	int fd;
-	enum rs_xen_form form;
+	enum rs_table_form form;
 	const char *report; /* its name; "summary" has all tables */
 	uint32_t kinds;	    /* of the tables to be shown */
 	const char *trace;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tables of the Xen reports: what each row's cells are. */
-#include "view/xen_table.h"
+/* The columns of the Xen reports' tables. */
+#include "view/xen_tables.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 #include "analyze/exits.h"
 #include "event/catalogue.h"
@@ -12,98 +10,85 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ---- cells ---------------------------------------------------------------------------------- */
+/* ---- columns that several tables have ------------------------------------------------------- */
 
-static void number(struct xen_cell *cell, uint64_t value)
+/* A domain is spelled as the VM of its events is. */
+RS_COLUMN_GETTER(get_vm)
 {
-	cell->known = true;
-	cell->value = value;
-}
+	const struct rs_xen_row *row = at;
 
-__attribute__((format(printf, 2, 3))) static void name(struct xen_cell *cell, const char *format,
-						       ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(cell->text, sizeof(cell->text), format, args);
-	va_end(args);
-	cell->known = true;
-}
-
-/* DOMAIN and VCPU: the first two columns of what is a vCPU's. */
-static struct xen_cell *whose(const struct rs_xen_row *row, struct xen_cell *cells)
-{
 	if (row->dom >= 0)
-		number(&cells[0], (uint64_t)row->dom);
-	if (row->vcpu >= 0)
-		number(&cells[1], (uint64_t)row->vcpu);
-	return cells + 2;
+		rs_cell_format(cell, "d%d", row->dom);
 }
 
-/* MEAN P5 P50 P95 MAX of what was timed. */
-static void spread(const struct rs_xen_row *row, struct xen_cell *cells)
+/* Whether a row's time is known, and what it is: a state's has edges, all else has been timed. */
+static bool total_of(const struct rs_xen_row *row, uint64_t *ns)
 {
-	static const uint32_t permille[] = { 50, 500, 950 };
+	static const uint32_t states = 1u << RS_XEN_STATES | 1u << RS_XEN_DOMAINS |
+				       1u << RS_XEN_PCPUS | 1u << RS_XEN_AFFINITY;
 
-	if (!row->timed || !row->hist)
-		return;
-	number(&cells[0], row->total_ns / row->timed);
-	for (size_t i = 0; i < COUNT(permille); i++)
-		number(&cells[i + 1],
-		       rs_hist_percentile(row->hist, permille[i], row->min_ns, row->max_ns));
-	number(&cells[4], row->max_ns);
+	*ns = row->total_ns + row->edge_ns;
+	return row->timed || (states >> row->kind & 1);
 }
 
-#define SPREAD                                                                                     \
-	{ "mean_ns", "MEAN", XEN_TIME }, { "p5_ns", "P5", XEN_TIME },                              \
-		{ "p50_ns", "P50", XEN_TIME }, { "p95_ns", "P95", XEN_TIME },                      \
+RS_COLUMN_GETTER(get_total)
+{
+	uint64_t ns;
+
+	if (total_of(at, &ns))
+		rs_cell_number(cell, ns);
+}
+
+RS_COLUMN_GETTER(get_share)
+{
+	const struct rs_xen_result *result = report;
+	uint64_t ns;
+
+	if (total_of(at, &ns))
+		rs_cell_share(cell, ns, (uint64_t)(result->to_ns - result->from_ns));
+}
+
+RS_COLUMN_GETTER(get_spread)
+{
+	const struct rs_xen_row *row = at;
+	const struct rs_spread spread = { row->hist ? row->timed : 0, row->total_ns, row->min_ns,
+					  row->max_ns, row->hist };
+
+	rs_cell_spread(cell, &spread, column->arg);
+}
+
+RS_COLUMN_GETTER(get_interval)
+{
+	const struct rs_xen_result *result = report;
+
+	rs_cell_number(cell, (uint64_t)(column->arg ? result->to_ns : result->from_ns));
+}
+
+#define COLUMN(key, head, type, get)                                                               \
 	{                                                                                          \
-		"max_ns", "MAX", XEN_TIME                                                          \
+		key, head, RS_COLUMN_##type, get                                                   \
 	}
-#define WHOSE                                                                                      \
-	{ "domain", "DOMAIN", XEN_NUMBER },                                                        \
+#define MEMBER(key, head, type, get, row)                                                          \
 	{                                                                                          \
-		"vcpu", "VCPU", XEN_NUMBER                                                         \
+		key, head, RS_COLUMN_##type, get, row                                              \
 	}
+#define AT(member) RS_COLUMN_AT(struct rs_xen_row, member)
 
-static void share(const struct rs_xen_result *result, uint64_t ns, struct xen_cell *cell)
-{
-	uint64_t wall = (uint64_t)(result->to_ns - result->from_ns);
-
-	number(cell, wall ? (uint64_t)(((__uint128_t)ns * 1000 + wall / 2) / wall) : 0);
-}
-
-/* COUNT TIME SHARE and the spread, of what has been timed where it ended. */
-static void times(const struct rs_xen_result *result, const struct rs_xen_row *row,
-		  struct xen_cell *cells)
-{
-	number(&cells[0], row->count);
-	number(&cells[1], row->timed);
-	number(&cells[2], row->total_ns);
-	share(result, row->total_ns, &cells[3]);
-	spread(row, &cells[4]);
-}
-
-#define TIMES                                                                                      \
-	{ "count", "COUNT", XEN_NUMBER }, { "timed", NULL, XEN_NUMBER },                           \
-		{ "total_ns", "TIME", XEN_TIME }, { "share_permille", "SHARE", XEN_PERMILLE },     \
-		SPREAD
-
-/* The same of a state, whose time has edges. */
-static void state_times(const struct rs_xen_result *result, const struct rs_xen_row *row,
-			struct xen_cell *cells)
-{
-	number(&cells[0], row->count);
-	number(&cells[1], row->total_ns + row->edge_ns);
-	number(&cells[2], row->edge_ns);
-	share(result, row->total_ns + row->edge_ns, &cells[3]);
-	spread(row, &cells[4]);
-}
-
-#define STATE_TIMES                                                                                \
-	{ "count", "COUNT", XEN_NUMBER }, { "total_ns", "TIME", XEN_TIME },                        \
-		{ "edge_ns", NULL, XEN_TIME }, { "share_permille", "SHARE", XEN_PERMILLE }, SPREAD
+/* Each table begins with these: of an interval, each line of CSV says which. */
+#define INTERVAL                                                                                   \
+	{ "from_ns", NULL, RS_COLUMN_SIGNED, get_interval, 0, XEN_TABLE_INTERVAL },                \
+	{                                                                                          \
+		"to_ns", NULL, RS_COLUMN_SIGNED, get_interval, 1, XEN_TABLE_INTERVAL               \
+	}
+#define DOMAIN                                                                                     \
+	MEMBER("domain", NULL, NUMBER, rs_column_int, AT(dom)), COLUMN(NULL, "VM", TEXT, get_vm)
+#define WHOSE	DOMAIN, MEMBER("vcpu", "VCPU", NUMBER, rs_column_int, AT(vcpu))
+#define PCPU	MEMBER("pcpu", "PCPU", NUMBER, rs_column_u32, AT(sub))
+#define TOTAL	COLUMN("total", "TOTAL", TIME, get_total)
+#define SHARE	COLUMN("share", "SHARE%", SHARE, get_share), RS_COLUMN_SPREAD(get_spread, 0, 0)
+#define COUNTED MEMBER("count", "COUNT", NUMBER, rs_column_u64, AT(count))
+#define TIMED	COUNTED, MEMBER("timed", NULL, NUMBER, rs_column_u64, AT(timed)), TOTAL, SHARE
+#define STATE	COUNTED, TOTAL, MEMBER("edge", NULL, TIME, rs_column_u64, AT(edge_ns)), SHARE
 
 /* ---- volume --------------------------------------------------------------------------------- */
 
@@ -135,285 +120,227 @@ static const struct {
 	{ RS_XEN_VOLUME_LOSS, "losses" },
 };
 
-static bool volume(const struct rs_xen_result *result, const struct rs_xen_row *row,
-		   struct xen_cell *cells)
+RS_COLUMN_GETTER(get_class)
 {
-	(void)result;
-	number(&cells[0], row->sub);
-	name(&cells[1], "0x%" PRIx64 "000", row->key);
+	const struct rs_xen_row *row = at;
+
+	rs_cell_format(cell, "0x%" PRIx64 "000", row->key);
 	for (size_t i = 0; i < COUNT(classes); i++) {
 		if (classes[i].key == row->key)
-			name(&cells[1], "%s", classes[i].name);
+			rs_cell_text(cell, classes[i].name);
 	}
-	number(&cells[2], row->count);
-	number(&cells[3], row->bytes);
-	return true;
 }
 
-static const struct xen_column volume_columns[] = {
-	{ "pcpu", "PCPU", XEN_NUMBER },
-	{ "class", "CLASS", XEN_NAME },
-	{ "records", "RECORDS", XEN_NUMBER },
-	{ "bytes", "BYTES", XEN_NUMBER },
+static const struct rs_column volume_columns[] = {
+	INTERVAL,
+	PCPU,
+	COLUMN("class", "CLASS", TEXT, get_class),
+	MEMBER("records", "RECORDS", NUMBER, rs_column_u64, AT(count)),
+	MEMBER("bytes", "BYTES", NUMBER, rs_column_u64, AT(bytes)),
 	{ 0 },
 };
 
 /* ---- the scheduler -------------------------------------------------------------------------- */
 
-static bool states(const struct rs_xen_result *result, const struct rs_xen_row *row,
-		   struct xen_cell *cells)
-{
-	static const char *const names[RS_XEN_STATES_COUNT] = {
-		"running",
-		"runnable (wake)",
-		"runnable (preempt)",
-		"runnable (other)",
-		"blocked",
-		"offline",
-		"lost",
-	};
+static const char *const vcpu_states[RS_XEN_STATES_COUNT] = {
+	"running",
+	"runnable (wake)",
+	"runnable (preempt)",
+	"runnable (other)",
+	"blocked",
+	"offline",
+	"lost",
+};
+static const char *const domain_states[RS_XEN_TOGETHER_COUNT] = {
+	"blocked",	   "partial run", "full run", "partial contention", "concurrency hazard",
+	"full contention", "lost",
+};
+static const char *const pcpu_states[RS_XEN_PCPU_STATES] = { "busy", "idle", "switching", "lost" };
 
-	cells = whose(row, cells);
-	name(&cells[0], "%s", names[row->key]);
-	state_times(result, row, &cells[1]);
+RS_COLUMN_GETTER(get_state)
+{
+	static const char *const *const names[RS_XEN_KINDS] = {
+		[RS_XEN_STATES] = vcpu_states,
+		[RS_XEN_DOMAINS] = domain_states,
+		[RS_XEN_PCPUS] = pcpu_states,
+	};
+	const struct rs_xen_row *row = at;
+
+	rs_cell_text(cell, names[row->kind][row->key]);
+}
+
+RS_COLUMN_GETTER(get_continued)
+{
+	const struct rs_xen_row *row = at;
+
 	if (row->key == RS_XEN_RUNNING)
-		number(&cells[10], row->goes_on);
-	return true;
+		rs_cell_number(cell, row->goes_on);
 }
 
-static const struct xen_column states_columns[] = {
-	WHOSE, { "state", "STATE", XEN_NAME }, STATE_TIMES, { "continued", NULL, XEN_NUMBER },
-	{ 0 },
-};
-
-static bool domains(const struct rs_xen_result *result, const struct rs_xen_row *row,
-		    struct xen_cell *cells)
-{
-	static const char *const names[RS_XEN_TOGETHER_COUNT] = {
-		"blocked",
-		"partial run",
-		"full run",
-		"partial contention",
-		"concurrency hazard",
-		"full contention",
-		"lost",
-	};
-
-	number(&cells[0], (uint64_t)row->dom);
-	name(&cells[1], "%s", names[row->key]);
-	state_times(result, row, &cells[2]);
-	return true;
-}
-
-static const struct xen_column domains_columns[] = {
-	{ "domain", "DOMAIN", XEN_NUMBER },
-	{ "state", "STATE", XEN_NAME },
-	STATE_TIMES,
-	{ 0 },
-};
-
-static bool pcpus(const struct rs_xen_result *result, const struct rs_xen_row *row,
-		  struct xen_cell *cells)
-{
-	static const char *const names[RS_XEN_PCPU_STATES] = { "busy", "idle", "switching",
-							       "lost" };
-
-	number(&cells[0], row->sub);
-	name(&cells[1], "%s", names[row->key]);
-	state_times(result, row, &cells[2]);
-	return true;
-}
-
-static const struct xen_column pcpus_columns[] = {
-	{ "pcpu", "PCPU", XEN_NUMBER },
-	{ "state", "STATE", XEN_NAME },
-	STATE_TIMES,
-	{ 0 },
-};
-
-static bool affinity(const struct rs_xen_result *result, const struct rs_xen_row *row,
-		     struct xen_cell *cells)
-{
-	cells = whose(row, cells);
-	number(&cells[0], row->key);
-	state_times(result, row, &cells[1]);
-	return true;
-}
-
-static const struct xen_column affinity_columns[] = {
+static const struct rs_column vcpus_columns[] = {
+	INTERVAL,
 	WHOSE,
-	{ "pcpu", "PCPU", XEN_NUMBER },
-	STATE_TIMES,
+	COLUMN("state", "STATE", TEXT, get_state),
+	STATE,
+	COLUMN("continued", NULL, NUMBER, get_continued),
 	{ 0 },
+};
+
+static const struct rs_column domains_columns[] = {
+	INTERVAL, DOMAIN, COLUMN("state", "STATE", TEXT, get_state), STATE, { 0 },
+};
+
+static const struct rs_column pcpus_columns[] = {
+	INTERVAL, PCPU, COLUMN("state", "STATE", TEXT, get_state), STATE, { 0 },
+};
+
+static const struct rs_column affinity_columns[] = {
+	INTERVAL, WHOSE, MEMBER("pcpu", "PCPU", NUMBER, rs_column_u64, AT(key)), STATE, { 0 },
 };
 
 /* ---- guests --------------------------------------------------------------------------------- */
 
-static bool exits(const struct rs_xen_result *result, const struct rs_xen_row *row,
-		  struct xen_cell *cells)
+RS_COLUMN_GETTER(get_reason)
 {
-	uint32_t isa = row->sub & ~RS_XEN_IS_NESTED, code = (uint32_t)row->key;
+	const struct rs_xen_row *row = at;
 	char reason[RS_EXIT_TEXT_MAX];
 
-	cells = whose(row, cells);
-	name(&cells[0], "%s%s", rs_exit_text(isa, code, reason),
-	     row->sub & RS_XEN_IS_NESTED ? " (nested)" : "");
-	name(&cells[1], "%s", rs_isa_name(isa));
-	number(&cells[2], code);
-	times(result, row, &cells[3]);
-	return true;
+	rs_cell_format(cell, "%s%s",
+		       rs_exit_text(row->sub & ~RS_XEN_IS_NESTED, (uint32_t)row->key, reason),
+		       row->sub & RS_XEN_IS_NESTED ? " (nested)" : "");
 }
 
-static const struct xen_column exits_columns[] = {
+RS_COLUMN_GETTER(get_isa)
+{
+	rs_cell_text(cell, rs_isa_name(((const struct rs_xen_row *)at)->sub & ~RS_XEN_IS_NESTED));
+}
+
+static const struct rs_column exits_columns[] = {
+	INTERVAL,
 	WHOSE,
-	{ "reason", "REASON", XEN_NAME },
-	{ "isa", NULL, XEN_NAME },
-	{ "code", NULL, XEN_NUMBER },
-	TIMES,
+	COLUMN("reason", "REASON", TEXT, get_reason),
+	COLUMN("isa", NULL, TEXT, get_isa),
+	MEMBER("code", NULL, NUMBER, rs_column_u64, AT(key)),
+	TIMED,
 	{ 0 },
 };
 
-static bool calls(const struct rs_xen_result *result, const struct rs_xen_row *row,
-		  struct xen_cell *cells)
+RS_COLUMN_GETTER(get_call)
 {
-	static const char *const kinds[] = { "pv", "in multicall", "hvm" };
+	const struct rs_xen_row *row = at;
 	const char *called = rs_enum_name(rs_catalogue_values("xen_hypercall"), row->key);
 
-	cells = whose(row, cells);
 	if (called)
-		name(&cells[0], "%s", called);
+		rs_cell_text(cell, called);
 	else
-		name(&cells[0], "%" PRIu64, row->key);
-	number(&cells[1], row->key);
-	name(&cells[2], "%s", kinds[row->sub]);
-	times(result, row, &cells[3]);
-	if (!row->timed)
-		cells[5].known = cells[6].known = false;
-	return true;
+		rs_cell_format(cell, "%" PRIu64, row->key);
 }
 
-static const struct xen_column calls_columns[] = {
+RS_COLUMN_GETTER(get_caller)
+{
+	static const char *const kinds[] = { "pv", "in multicall", "hvm" };
+
+	rs_cell_text(cell, kinds[((const struct rs_xen_row *)at)->sub]);
+}
+
+static const struct rs_column calls_columns[] = {
+	INTERVAL,
 	WHOSE,
-	{ "hypercall", "HYPERCALL", XEN_NAME },
-	{ "number", NULL, XEN_NUMBER },
-	{ "from", "FROM", XEN_NAME },
-	TIMES,
+	COLUMN("hypercall", "HYPERCALL", TEXT, get_call),
+	MEMBER("number", NULL, NUMBER, rs_column_u64, AT(key)),
+	COLUMN("from", "FROM", TEXT, get_caller),
+	TIMED,
 	{ 0 },
 };
 
-static bool pv(const struct rs_xen_result *result, const struct rs_xen_row *row,
-	       struct xen_cell *cells)
+RS_COLUMN_GETTER(get_event)
 {
+	const struct rs_xen_row *row = at;
 	const struct rs_catalogue *catalogue =
 		rs_catalogue_find(row->key >> 20 == RS_XEN_xdt_block >> 20 ? "xdt" : "xen");
 
-	(void)result;
-	cells = whose(row, cells);
 	for (uint32_t i = 0; i < catalogue->n_rows; i++) {
 		if (catalogue->rows[i].n == (row->key & 0xfffff))
-			name(&cells[0], "%s", catalogue->rows[i].name);
+			rs_cell_text(cell, catalogue->rows[i].name);
 	}
-	number(&cells[1], row->count);
-	return true;
 }
 
-static const struct xen_column pv_columns[] = {
-	WHOSE,
-	{ "event", "EVENT", XEN_NAME },
-	{ "count", "COUNT", XEN_NUMBER },
-	{ 0 },
+static const struct rs_column pv_columns[] = {
+	INTERVAL, WHOSE, COLUMN("event", "EVENT", TEXT, get_event), COUNTED, { 0 },
 };
 
-static bool interrupts(const struct rs_xen_result *result, const struct rs_xen_row *row,
-		       struct xen_cell *cells)
+RS_COLUMN_GETTER(get_what)
 {
 	static const char *const kinds[] = { "inject to entry", "wake to halt", "inject to halt",
 					     "irq handled by Xen" };
 
-	cells = whose(row, cells);
-	number(&cells[0], row->key);
-	name(&cells[1], "%s", kinds[row->sub]);
-	times(result, row, &cells[2]);
-	return true;
+	rs_cell_text(cell, kinds[((const struct rs_xen_row *)at)->sub]);
 }
 
-static const struct xen_column interrupts_columns[] = {
-	WHOSE, { "vector", "VECTOR", XEN_NUMBER }, { "what", "WHAT", XEN_NAME }, TIMES, { 0 },
-};
-
-static bool io(const struct rs_xen_result *result, const struct rs_xen_row *row,
-	       struct xen_cell *cells)
-{
-	char text[RS_CAUSE_TEXT_MAX];
-
-	cells = whose(row, cells);
-	name(&cells[0], "%s", rs_cause_kind_name(row->sub));
-	name(&cells[1], "%s", rs_cause_text(row->sub, row->key, text));
-	number(&cells[2], row->key);
-	times(result, row, &cells[3]);
-	return true;
-}
-
-static const struct xen_column io_columns[] = {
+static const struct rs_column interrupts_columns[] = {
+	INTERVAL,
 	WHOSE,
-	{ "access", "ACCESS", XEN_NAME },
-	{ "name", "ADDRESS", XEN_NAME },
-	{ "address", NULL, XEN_NUMBER },
-	TIMES,
+	MEMBER("vector", "VECTOR", NUMBER, rs_column_u64, AT(key)),
+	COLUMN("what", "WHAT", TEXT, get_what),
+	TIMED,
 	{ 0 },
 };
 
-static bool cr3(const struct rs_xen_result *result, const struct rs_xen_row *row,
-		struct xen_cell *cells)
+RS_COLUMN_GETTER(get_access)
 {
-	cells = whose(row, cells);
-	number(&cells[0], row->key);
-	times(result, row, &cells[1]);
-	return true;
+	rs_cell_text(cell, rs_cause_kind_name(((const struct rs_xen_row *)at)->sub));
 }
 
-static const struct xen_column cr3_columns[] = {
+RS_COLUMN_GETTER(get_address)
+{
+	const struct rs_xen_row *row = at;
+
+	rs_cell_text(cell, rs_cause_text(row->sub, row->key, cell->room));
+}
+
+static const struct rs_column io_columns[] = {
+	INTERVAL,
 	WHOSE,
-	{ "cr3", "CR3", XEN_HEXADECIMAL },
-	TIMES,
+	COLUMN("access", "ACCESS", TEXT, get_access),
+	COLUMN("name", "ADDRESS", TEXT, get_address),
+	MEMBER("address", NULL, NUMBER, rs_column_u64, AT(key)),
+	TIMED,
 	{ 0 },
 };
 
-static bool pm(const struct rs_xen_result *result, const struct rs_xen_row *row,
-	       struct xen_cell *cells)
+static const struct rs_column cr3_columns[] = {
+	INTERVAL, WHOSE, MEMBER("cr3", "CR3", HEX, rs_column_u64, AT(key)), TIMED, { 0 },
+};
+
+RS_COLUMN_GETTER(get_power)
 {
-	number(&cells[0], row->sub);
+	const struct rs_xen_row *row = at;
+
 	if (row->key & RS_XEN_PM_FREQUENCY)
-		name(&cells[1], "to %u MHz", (uint32_t)row->key);
+		rs_cell_format(cell, "to %u MHz", (uint32_t)row->key);
 	else
-		name(&cells[1], "C%u", (uint32_t)row->key);
-	times(result, row, &cells[2]);
-	return true;
+		rs_cell_format(cell, "C%u", (uint32_t)row->key);
 }
 
-static const struct xen_column pm_columns[] = {
-	{ "pcpu", "PCPU", XEN_NUMBER },
-	{ "state", "STATE", XEN_NAME },
-	TIMES,
-	{ 0 },
+static const struct rs_column pm_columns[] = {
+	INTERVAL, PCPU, COLUMN("state", "STATE", TEXT, get_power), TIMED, { 0 },
 };
 
 /* ---- all of them ---------------------------------------------------------------------------- */
 
 const struct xen_table xen_tables[] = {
-	{ RS_XEN_VOLUME, "volume", "Records", volume_columns, volume },
-	{ RS_XEN_PCPUS, "pcpus", "Physical CPUs", pcpus_columns, pcpus },
-	{ RS_XEN_DOMAINS, "domains", "Domains: what their vCPUs did together", domains_columns,
-	  domains },
-	{ RS_XEN_STATES, "vcpus", "vCPUs", states_columns, states },
-	{ RS_XEN_AFFINITY, "affinity", "Where vCPUs ran", affinity_columns, affinity },
-	{ RS_XEN_EXITS, "exits", "Exits", exits_columns, exits },
-	{ RS_XEN_CALLS, "hypercalls", "Hypercalls", calls_columns, calls },
-	{ RS_XEN_PV, "pv", "What PV domains needed Xen for", pv_columns, pv },
-	{ RS_XEN_INTERRUPTS, "interrupts", "Interrupts", interrupts_columns, interrupts },
-	{ RS_XEN_IO, "io", "Port and memory-mapped I/O", io_columns, io },
-	{ RS_XEN_CR3, "cr3", "Address spaces", cr3_columns, cr3 },
-	{ RS_XEN_PM, "pm", "Power", pm_columns, pm },
+	{ RS_XEN_VOLUME, "volume", "Records", volume_columns },
+	{ RS_XEN_PCPUS, "pcpus", "Physical CPUs", pcpus_columns },
+	{ RS_XEN_DOMAINS, "domains", "Domains: what their vCPUs did together", domains_columns },
+	{ RS_XEN_STATES, "vcpus", "vCPUs", vcpus_columns },
+	{ RS_XEN_AFFINITY, "affinity", "Where vCPUs ran", affinity_columns },
+	{ RS_XEN_EXITS, "exits", "Exits", exits_columns },
+	{ RS_XEN_CALLS, "hypercalls", "Hypercalls", calls_columns },
+	{ RS_XEN_PV, "pv", "What PV domains needed Xen for", pv_columns },
+	{ RS_XEN_INTERRUPTS, "interrupts", "Interrupts", interrupts_columns },
+	{ RS_XEN_IO, "io", "Port and memory-mapped I/O", io_columns },
+	{ RS_XEN_CR3, "cr3", "Address spaces", cr3_columns },
+	{ RS_XEN_PM, "pm", "Power", pm_columns },
 };
 const size_t xen_tables_count = COUNT(xen_tables);
 

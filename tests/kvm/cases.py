@@ -283,7 +283,7 @@ def latency(case):
         # The last exit is not entered again.
         yield from differ(f"{who}: exits that an entry ended", sum(r["entered"] for r in rows),
                           sum(r["count"] for r in rows) - 1)
-        for row in rows:
+        for row in (row for row in rows if row["entered"]):
             parts = sum(row[part + "_ns"] for part in ("kernel", "user", "poll", "off"))
             yield from differ(f"{who}: parts of {row['reason']}", parts, row["total_ns"])
         yield from time_faults(who, [v for v in report["vcpus"] if v["tid"] == vcpu["tid"]])

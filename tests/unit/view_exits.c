@@ -264,34 +264,37 @@ TEST(latencies)
 	 * of 1000 and 3000 is the end of 1000's bucket, 960..1023; the others are the most there
 	 * is. */
 	check_print(&show, &k.exits,
-		    "REASON               COUNT      %    TOTAL  TIME%      MIN     MEAN      P50"
-		    "      P95      P99      MAX   KERNEL     USER     POLL      OFF\n"
-		    "IO_INSTRUCTION           2   50.0   4.00us   80.0   1.00us   2.00us   1.02us"
-		    "   3.00us   3.00us   3.00us   1.40us   2.60us        0        0\n"
-		    "HLT                      1   25.0   1.00ms   20.0   1.00ms   1.00ms   1.00ms"
-		    "   1.00ms   1.00ms   1.00ms   1.00us        0        0    999us\n"
-		    "EPT_VIOLATION            1   25.0        -\n");
+		    "REASON              COUNT  COUNT%   TOTAL  SHARE%     MIN    MEAN     P50"
+		    "     P95     P99     MAX  KERNEL    USER    POLL     OFF\n"
+		    "IO_INSTRUCTION          2    50.0  4.00us    80.0  1.00us  2.00us  1.02us"
+		    "  3.00us  3.00us  3.00us  1.40us  2.60us       0       0\n"
+		    "HLT                     1    25.0  1.00ms    20.0  1.00ms  1.00ms  1.00ms"
+		    "  1.00ms  1.00ms  1.00ms  1.00us       0       0   999us\n"
+		    "EPT_VIOLATION           1    25.0       -       -       -       -       -"
+		    "       -       -       -       -       -       -       -\n");
 	show.choice = (struct rs_exits_choice){ .scope = RS_EXITS_ALL };
 	check_print(&show, &k.exits,
-		    "VM       REASON               COUNT      %    TOTAL  TIME%      MIN     MEAN"
-		    "      P50      P95      P99      MAX   KERNEL     USER     POLL      OFF\n"
-		    "web      IO_INSTRUCTION           2   50.0   4.00us   80.0   1.00us   2.00us"
-		    "   1.02us   3.00us   3.00us   3.00us   1.40us   2.60us        0        0\n"
-		    "web      HLT                      1   25.0   1.00ms   20.0   1.00ms   1.00ms"
-		    "   1.00ms   1.00ms   1.00ms   1.00ms   1.00us        0        0    999us\n"
-		    "web      EPT_VIOLATION            1   25.0        -\n");
+		    "VM        REASON              COUNT  COUNT%   TOTAL  SHARE%     MIN    MEAN"
+		    "     P50     P95     P99     MAX  KERNEL    USER    POLL     OFF\n"
+		    "web       IO_INSTRUCTION          2    50.0  4.00us    80.0  1.00us  2.00us"
+		    "  1.02us  3.00us  3.00us  3.00us  1.40us  2.60us       0       0\n"
+		    "web       HLT                     1    25.0  1.00ms    20.0  1.00ms  1.00ms"
+		    "  1.00ms  1.00ms  1.00ms  1.00ms  1.00us       0       0   999us\n"
+		    "web       EPT_VIOLATION           1    25.0       -       -       -       -"
+		    "       -       -       -       -       -       -       -       -\n");
 	/* by thread; what took as long, and came as often, by number */
 	show.choice = (struct rs_exits_choice){ .scope = RS_EXITS_PID_TIDS, .pid = 100 };
 	check_print(&show, &k.exits,
-		    "TID      REASON               COUNT      %    TOTAL  TIME%      MIN     MEAN"
-		    "      P50      P95      P99      MAX   KERNEL     USER     POLL      OFF\n"
-		    "101      HLT                      1   25.0   1.00ms   20.0   1.00ms   1.00ms"
-		    "   1.00ms   1.00ms   1.00ms   1.00ms   1.00us        0        0    999us\n"
-		    "101      IO_INSTRUCTION           1   25.0   1.00us   20.0   1.00us   1.00us"
-		    "   1.00us   1.00us   1.00us   1.00us    400ns    600ns        0        0\n"
-		    "102      IO_INSTRUCTION           1   25.0   3.00us   60.0   3.00us   3.00us"
-		    "   3.00us   3.00us   3.00us   3.00us   1.00us   2.00us        0        0\n"
-		    "102      EPT_VIOLATION            1   25.0        -\n");
+		    "     TID  REASON              COUNT  COUNT%   TOTAL  SHARE%     MIN    MEAN"
+		    "     P50     P95     P99     MAX  KERNEL    USER    POLL     OFF\n"
+		    "     101  HLT                     1    25.0  1.00ms    20.0  1.00ms  1.00ms"
+		    "  1.00ms  1.00ms  1.00ms  1.00ms  1.00us       0       0   999us\n"
+		    "     101  IO_INSTRUCTION          1    25.0  1.00us    20.0  1.00us  1.00us"
+		    "  1.00us  1.00us  1.00us  1.00us   400ns   600ns       0       0\n"
+		    "     102  IO_INSTRUCTION          1    25.0  3.00us    60.0  3.00us  3.00us"
+		    "  3.00us  3.00us  3.00us  3.00us  1.00us  2.00us       0       0\n"
+		    "     102  EPT_VIOLATION           1    25.0       -       -       -       -"
+		    "       -       -       -       -       -       -       -       -\n");
 	kit_free(&k);
 }
 
@@ -345,19 +348,19 @@ TEST(causes_and_shares)
 	none.n_rows = 0;
 	check_print(&show, &none,
 		    "\n"
-		    "KIND       WHAT                 COUNT    TOTAL  TIME%     MEAN      MAX\n"
-		    "pio write  0x3f8 (com1)             2   4.00us  100.0   2.00us   3.00us\n");
+		    "KIND        WHAT                COUNT   TOTAL  SHARE%    MEAN     MAX\n"
+		    "pio write   0x3f8 (com1)            2  4.00us   100.0  2.00us  3.00us\n");
 	show.causes = false;
 	show.shares = true;
 	/* 101: guest 1000 + 8000 + 990000 of 2000000, and so on */
 	check_print(&show, &none,
 		    "\n"
-		    "VM       VCPU      TID      EXITS     WALL   GUEST%  KERNEL%    USER%    POLL%"
-		    "  HALTED% BLOCKED%    WAIT% UNKNOWN%\n"
-		    "web         0      101          2   2.00ms     50.0      0.1      0.0      0.0"
-		    "     50.0      0.0      0.0      0.0\n"
-		    "web         1      102          2   2.00ms     99.9      0.1      0.1      0.0"
-		    "      0.0      0.0      0.0      0.0\n");
+		    "VM        VCPU       TID     EXITS    WALL  GUEST%  KERNEL%  USER%  POLL%"
+		    "  HALTED%  BLOCKED%  WAIT%  UNKNOWN%\n"
+		    "web          0       101         2  2.00ms    50.0      0.1    0.0    0.0"
+		    "     50.0       0.0    0.0       0.0\n"
+		    "web          1       102         2  2.00ms    99.8      0.1    0.1    0.0"
+		    "      0.0       0.0    0.0       0.0\n");
 	kit_free(&k);
 }
 
@@ -394,9 +397,9 @@ TEST(the_costliest_causes_first_and_how_many_more)
 
 	check_print(&show, &exits,
 		    "\n"
-		    "KIND       WHAT                      COUNT    TOTAL  TIME%     MEAN      MAX\n"
-		    "msr write  0x6e0 (TSC_DEADLINE)          6    700ns   58.3    140ns    250ns\n"
-		    "cpuid      0x1 (features)                2    500ns   41.7    500ns    500ns\n"
+		    "KIND        WHAT                     COUNT   TOTAL  SHARE%    MEAN     MAX\n"
+		    "msr write   0x6e0 (TSC_DEADLINE)         6   700ns    58.3   140ns   250ns\n"
+		    "cpuid       0x1 (features)               2   500ns    41.7   500ns   500ns\n"
 		    "1 more (--top 0 shows all)\n");
 	show.top = 0;
 	show.choice.scope = RS_EXITS_TIDS;
@@ -405,13 +408,14 @@ TEST(the_costliest_causes_first_and_how_many_more)
 	check_print(
 		&show, &exits,
 		"\n"
-		"TID      KIND       WHAT                          COUNT    TOTAL  TIME%     MEAN"
-		"      MAX\n"
-		"2        cpuid      0x1 (features)                    2    500ns   55.6    500ns"
-		"    500ns\n"
-		"2        msr write  0x6e0 (TSC_DEADLINE)              3    400ns   44.4    200ns"
-		"    250ns\n"
-		"2        interrupt  0xfd (Linux: reschedule)          9        -\n");
+		"     TID  KIND        WHAT                         COUNT   TOTAL  SHARE%    MEAN"
+		"     MAX\n"
+		"       2  cpuid       0x1 (features)                   2   500ns    55.6   500ns"
+		"   500ns\n"
+		"       2  msr write   0x6e0 (TSC_DEADLINE)             3   400ns    44.4   200ns"
+		"   250ns\n"
+		"       2  interrupt   0xfd (Linux: reschedule)         9       -       -       -"
+		"       -\n");
 }
 
 /* ---- for programs --------------------------------------------------------------------------- */
@@ -430,7 +434,7 @@ static const char *text_at(const json_t *json, const char *array, size_t index, 
 
 TEST(json)
 {
-	const struct rs_exits_show show = { .form = RS_EXITS_JSON,
+	const struct rs_exits_show show = { .form = RS_TABLE_JSON,
 					    .choice = { .scope = RS_EXITS_ALL },
 					    .latency = true,
 					    .hist = true,
@@ -481,14 +485,14 @@ TEST(json)
 /* Added together, a row is of no one thread; counts alone have no times. */
 TEST(json_of_a_process)
 {
-	const struct rs_exits_show show = { .form = RS_EXITS_JSON,
+	const struct rs_exits_show show = { .form = RS_TABLE_JSON,
 					    .choice = { .scope = RS_EXITS_PID, .pid = 1273795 } };
 
 	check_print(&show, &(struct rs_exits){ .rows = seed_rows + 2, .n_rows = 1, .to_ns = 5 },
 		    "{\"report\":\"exits\",\"trace\":null,\"from_ns\":0,\"to_ns\":5,"
 		    "\"duration_ns\":5,\"lost\":0,\"dropped\":0,\"rows\":[{\"vm\":null,"
-		    "\"pid\":1273795,\"tid\":1273819,\"vcpu\":0,\"reason\":\"EXTERNAL_INTERRUPT\","
-		    "\"isa\":\"vmx\",\"code\":1,\"nested\":false,\"count\":64}]}\n");
+		    "\"pid\":1273795,\"tid\":1273819,\"vcpu\":0,\"isa\":\"vmx\",\"code\":1,"
+		    "\"nested\":false,\"reason\":\"EXTERNAL_INTERRUPT\",\"count\":64}]}\n");
 }
 
 TEST(csv)
@@ -511,7 +515,7 @@ TEST(csv)
 		  .hist = &no_hist },
 	};
 	const struct rs_exits exits = { .rows = rows, .n_rows = 2, .from_ns = 10, .to_ns = 20 };
-	struct rs_exits_show show = { .form = RS_EXITS_CSV, .choice = { .scope = RS_EXITS_ALL } };
+	struct rs_exits_show show = { .form = RS_TABLE_CSV, .choice = { .scope = RS_EXITS_ALL } };
 	struct kit k;
 
 	check_print(&show, &exits,
@@ -526,7 +530,7 @@ TEST(csv)
 		    "min_ns,mean_ns,p50_ns,p95_ns,p99_ns,max_ns,kernel_ns,user_ns,poll_ns,off_ns\n"
 		    "0,2000000,web,100,102,1,vmx,30,0,IO_INSTRUCTION,1,1,3000,3000,3000,3000,3000,"
 		    "3000,3000,1000,2000,0,0\n"
-		    "0,2000000,web,100,102,1,vmx,48,0,EPT_VIOLATION,1,0,0,0,0,0,0,0,0,0,0,0,0\n");
+		    "0,2000000,web,100,102,1,vmx,48,0,EPT_VIOLATION,1,0,,,,,,,,,,,\n");
 	kit_free(&k);
 }
 
@@ -543,7 +547,7 @@ TEST(long_exits)
 					    .rip = 0xffffffff81000000,
 					    .kind = RS_CAUSE_PIO_WRITE,
 					    .key = 0x3f8 };
-	struct rs_exits_show show = { .form = RS_EXITS_TEXT };
+	struct rs_exits_show show = { .form = RS_TABLE_TEXT };
 	char text[1024] = { 0 };
 	json_t *json;
 
@@ -554,7 +558,7 @@ TEST(long_exits)
 			"user=1.00ms poll=0 off=1.00ms rip=0xffffffff81000000 pio write 0x3f8 "
 			"(com1)\n");
 	close(show.fd);
-	show.form = RS_EXITS_JSON;
+	show.form = RS_TABLE_JSON;
 	show.fd = memfd_create("long", MFD_CLOEXEC);
 	CHECK_OK(rs_exits_print_long(&show, &exit));
 	memset(text, 0, sizeof(text));

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Writes JSON to a buffered output as it comes, without a tree in memory: a line of events costs
+ * little more than its text. The calls nest as the values do:
+ *
+ *	struct rs_json json = { .out = &out };
+ *
+ *	rs_json_open(&json, '{');
+ *	rs_json_unsigned(rs_json_key(&json, "lost"), lost);
+ *	rs_json_open(rs_json_key(&json, "rows"), '[');
+ *	...
+ *	rs_json_close(&json, ']');
+ *	rs_json_close(&json, '}');
+ *	rs_json_line_end(&json);
+ *
+ * The writer puts the commas. Each call makes its own room. An error of writing is the output's.
+ * The type of a value must not depend on the value; what is unknown is null.
+ */
+#ifndef RS_BASE_JSON_H
+#define RS_BASE_JSON_H
+
+#include "base/out.h"
+
+struct rs_json {
+	struct rs_out *out;
+	bool follows; /* a value comes before the next one: a comma goes between them */
+};
+
+/* Writes what comes before a value or a key. */
+static inline void rs_json_next(struct rs_json *json)
+{
+	rs_out_line(json->out);
+	if (json->follows)
+		rs_out_char(json->out, ',');
+	json->follows = true;
+}
+
+/* Begins an object, '{', or an array, '['. */
+static inline void rs_json_open(struct rs_json *json, char bracket)
+{
+	rs_json_next(json);
+	rs_out_char(json->out, bracket);
+	json->follows = false;
+}
+
+/* Ends an object, '}', or an array, ']'. */
+static inline void rs_json_close(struct rs_json *json, char bracket)
+{
+	rs_out_line(json->out);
+	rs_out_char(json->out, bracket);
+	json->follows = true;
+}
+
+/* Writes len bytes as a string, with '?' for each byte that is not UTF-8. */
+void rs_json_bytes(struct rs_json *json, const char *text, size_t len);
+
+/* Writes the name of an object's next value. Returns json, for the call that writes the value. */
+static inline struct rs_json *rs_json_key(struct rs_json *json, const char *name)
+{
+	rs_json_bytes(json, name, strlen(name));
+	rs_out_char(json->out, ':');
+	json->follows = false;
+	return json;
+}
+
+/* Writes text that is JSON already. */
+static inline void rs_json_raw(struct rs_json *json, const char *text)
+{
+	rs_json_next(json);
+	rs_out_text(json->out, text);
+}
+
+static inline void rs_json_null(struct rs_json *json)
+{
+	rs_json_raw(json, "null");
+}
+
+static inline void rs_json_bool(struct rs_json *json, bool value)
+{
+	rs_json_raw(json, value ? "true" : "false");
+}
+
+static inline void rs_json_unsigned(struct rs_json *json, uint64_t value)
+{
+	rs_json_next(json);
+	rs_out_dec(json->out, value);
+}
+
+static inline void rs_json_signed(struct rs_json *json, int64_t value)
+{
+	rs_json_next(json);
+	rs_out_signed(json->out, value);
+}
+
+/* Writes a number that is unknown, null, below 0. */
+static inline void rs_json_known(struct rs_json *json, int value)
+{
+	if (value < 0)
+		rs_json_null(json);
+	else
+		rs_json_unsigned(json, (uint64_t)value);
+}
+
+/* Writes a string, or null for NULL. */
+static inline void rs_json_text(struct rs_json *json, const char *text)
+{
+	if (text)
+		rs_json_bytes(json, text, strlen(text));
+	else
+		rs_json_null(json);
+}
+
+/* Writes a number that is shown in hexadecimal: a string, "0x...", whatever its value. */
+void rs_json_hex(struct rs_json *json, uint64_t value);
+
+/* Writes a real number with six decimals. */
+void rs_json_real(struct rs_json *json, double value);
+
+/* Ends a line of JSON Lines: the next value stands alone. */
+void rs_json_line_end(struct rs_json *json);
+
+#endif
