@@ -6,7 +6,7 @@
  */
 #include "lang_made.h"
 
-#include "lang/vm/internal.h"
+#include "lang/vm/program.h"
 #include "lang_run.h"
 
 #define TEXT_MAX  6000

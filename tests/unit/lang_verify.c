@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "lang/vm/internal.h"
+#include "lang/vm/program.h"
 
 static struct rs_script *compiled(const char *text)
 {

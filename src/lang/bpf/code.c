@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lang/front/check.h"
+#include "lang/vm/builtin.h"
 
 /* ---- what an event gives ------------------------------------------------------------------ */
 

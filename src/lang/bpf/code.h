@@ -9,7 +9,7 @@
 #include <linux/bpf.h>
 
 #include "event/filter.h"
-#include "lang/vm/internal.h"
+#include "lang/vm/program.h"
 
 #define PUSH_INSNS (RS_FILTER_INSNS - RS_FILTER_TAIL)
 

@@ -28,7 +28,7 @@
 #define PUSH_END 24 /* instructions that push_end() may need */
 
 /* What became of a clause; of several events, the worst. In order. */
-enum pushed {
+enum outcome {
 	PUSHED_NONE, /* it matches no event of the source's */
 	PUSHED_ALL,
 	PUSHED_WHOLE, /* the predicate */
@@ -37,14 +37,16 @@ enum pushed {
 };
 
 struct told {
-	enum pushed pushed;
+	enum outcome pushed;
 	const char *why;
 	struct place at;
 	const char *adds_not; /* why what it adds up is not; NULL: it is, or there is nothing */
 	struct place adds_at;
 };
 
+/* script->pushed */
 struct push {
+	struct pushed ops;
 	struct push_code code;
 	struct push_sums sums;
 	struct rs_error *(*settle)(void *ctx, struct rs_script *script, int64_t before_ns);
@@ -55,13 +57,18 @@ struct push {
 	const char *off; /* why nothing is; or NULL */
 };
 
-void push_destroy(struct push *push)
+static struct push *push_of(const struct rs_script *script)
 {
-	if (push) {
-		push_sums_deinit(&push->sums);
-		free(push->told);
-		free(push->done);
-	}
+	return (struct push *)script->pushed;
+}
+
+static void push_destroy(struct pushed *pushed)
+{
+	struct push *push = (struct push *)pushed;
+
+	push_sums_deinit(&push->sums);
+	free(push->told);
+	free(push->done);
 	free(push);
 }
 
@@ -72,7 +79,7 @@ static uint64_t bit_of(const struct rs_event *event)
 
 /* ---- a clause, for one event -------------------------------------------------------------- */
 
-static void note(struct push *push, const struct clause *clause, enum pushed pushed,
+static void note(struct push *push, const struct clause *clause, enum outcome pushed,
 		 const char *why, struct place at)
 {
 	struct told *told = &push->told[clause->index];
@@ -87,7 +94,7 @@ static void note(struct push *push, const struct clause *clause, enum pushed pus
 static void note_outcome(struct push *push, const struct clause *clause,
 			 const struct push_outcome *outcome)
 {
-	enum pushed pushed = PUSHED_WHOLE;
+	enum outcome pushed = PUSHED_WHOLE;
 
 	if (!clause->test_end)
 		note(push, clause, PUSHED_NOT, "it has no predicate", clause->at);
@@ -128,7 +135,7 @@ static void back_to(struct push *push, struct mark mark)
 static struct rs_error *put_sums(struct rs_script *script, const struct clause *clause,
 				 const struct rs_event *event)
 {
-	struct push *push = script->push;
+	struct push *push = push_of(script);
 	struct push_code *code = &push->code;
 	struct mark before = mark(push);
 	struct push_outcome outcome;
@@ -163,7 +170,7 @@ static struct rs_error *put_sums(struct rs_script *script, const struct clause *
 static struct rs_error *put_clause(struct rs_script *script, const struct clause *clause,
 				   const struct rs_event *event, bool *decides)
 {
-	struct push *push = script->push;
+	struct push *push = push_of(script);
 	struct push_code *code = &push->code;
 	uint32_t from = code->n_jumps;
 	struct push_outcome outcome;
@@ -203,7 +210,7 @@ static bool is_done(const struct push *push, const struct clause *clause,
 /* Those that add up, first: what they do is undone by nothing that comes behind them. */
 static struct rs_error *put_all_sums(struct rs_script *script, const struct rs_event *event)
 {
-	struct push *push = script->push;
+	struct push *push = push_of(script);
 	struct rs_error *err = NULL;
 	uint32_t n = 0;
 
@@ -225,7 +232,7 @@ static struct rs_error *put_all_sums(struct rs_script *script, const struct rs_e
 static struct rs_error *put_others(struct rs_script *script, const struct rs_event *event,
 				   bool *any, bool *decide)
 {
-	struct push *push = script->push;
+	struct push *push = push_of(script);
 	struct rs_error *err = NULL;
 	bool decides;
 
@@ -245,7 +252,7 @@ static struct rs_error *put_others(struct rs_script *script, const struct rs_eve
 /* Nothing is done where the event is: it found no room. */
 static void undo(struct rs_script *script, const struct rs_event *event)
 {
-	struct push *push = script->push;
+	struct push *push = push_of(script);
 
 	for (const struct clause *clause = script->clauses; clause; clause = clause->next) {
 		if (!is_done(push, clause, event))
@@ -257,7 +264,7 @@ static void undo(struct rs_script *script, const struct rs_event *event)
 
 static struct rs_error *put_event(struct rs_script *script, const struct rs_event *event)
 {
-	struct push *push = script->push;
+	struct push *push = push_of(script);
 	struct push_code *code = &push->code;
 	bool others, decide, adds;
 	struct mark before, sums;
@@ -298,11 +305,32 @@ static struct rs_error *put_event(struct rs_script *script, const struct rs_even
 	return NULL;
 }
 
+/* ---- while it runs ------------------------------------------------------------------------ */
+
+static bool has_done(const struct pushed *pushed, const struct clause *clause,
+		     const struct rs_event *event)
+{
+	const struct push *push = (const struct push *)pushed;
+
+	return RS_ID_PROVIDER(event->id) == push->provider &&
+	       (event->id & RS_ID_N_MAX & ~(uint64_t)(EVENTS - 1)) == RS_FILTER_DONE &&
+	       is_done(push, clause, event);
+}
+
+static struct rs_error *settle(struct rs_script *script, uint32_t tick, int64_t at_ns)
+{
+	const struct push *push = push_of(script);
+
+	if (!push->sums.rows.n || (at_ns != INT64_MAX && !push->sums.ticks[tick]))
+		return NULL;
+	return push->settle(push->sums.ctx, script, at_ns);
+}
+
 /* ---- the program -------------------------------------------------------------------------- */
 
 static struct rs_error *begin(struct rs_script *script, const struct rs_push_options *options)
 {
-	struct push *push = script->push;
+	struct push *push = push_of(script);
 
 	push->told = calloc(script->n_clauses + 1, sizeof(*push->told));
 	push->done = calloc(script->n_clauses + 1, sizeof(*push->done));
@@ -331,8 +359,10 @@ struct rs_error *rs_script_push(struct rs_script *script, const struct rs_push_o
 	*filter = (struct rs_filter){ .wanted = ~UINT64_C(0) };
 	if (!push)
 		return rs_error_no_memory();
-	push_destroy(script->push);
-	script->push = push;
+	if (script->pushed)
+		push_destroy(script->pushed);
+	push->ops = (struct pushed){ has_done, settle, push_destroy };
+	script->pushed = &push->ops;
 	err = begin(script, options);
 	begun = push->code.n;
 	for (uint32_t i = 0; !err && i < rs_schema_count(options->schema); i++) {
@@ -357,37 +387,18 @@ struct rs_error *rs_script_push(struct rs_script *script, const struct rs_push_o
 
 void rs_script_push_not(struct rs_script *script)
 {
-	if (!script->push)
+	struct push *push = push_of(script);
+
+	if (!push)
 		return;
-	script->push->off = "the source can't do it";
-	script->push->sums.rows.n = 0;
-	memset(script->push->done, 0, script->n_clauses * sizeof(*script->push->done));
-}
-
-/* ---- while it runs ------------------------------------------------------------------------ */
-
-bool push_has_done(const struct rs_script *script, const struct clause *clause,
-		   const struct rs_event *event)
-{
-	const struct push *push = script->push;
-
-	return push && RS_ID_PROVIDER(event->id) == push->provider &&
-	       (event->id & RS_ID_N_MAX & ~(uint64_t)(EVENTS - 1)) == RS_FILTER_DONE &&
-	       is_done(push, clause, event);
-}
-
-struct rs_error *push_settle(struct rs_script *script, uint32_t tick, int64_t at_ns)
-{
-	const struct push *push = script->push;
-
-	if (!push || !push->sums.rows.n || (at_ns != INT64_MAX && !push->sums.ticks[tick]))
-		return NULL;
-	return push->settle(push->sums.ctx, script, at_ns);
+	push->off = "the source can't do it";
+	push->sums.rows.n = 0;
+	memset(push->done, 0, script->n_clauses * sizeof(*push->done));
 }
 
 void rs_script_take(struct rs_script *script, const struct rs_filter_row *row)
 {
-	push_sums_take(script, &script->push->sums, row);
+	push_sums_take(script, &push_of(script)->sums, row);
 }
 
 /* ---- as text ------------------------------------------------------------------------------ */
@@ -424,13 +435,14 @@ static void explain_clause(const struct push *push, const struct clause *clause,
 
 void rs_script_push_explain(const struct rs_script *script, struct rs_out *out)
 {
-	for (const struct clause *clause = script->clauses; clause && script->push;
-	     clause = clause->next) {
-		if (script->push->told[clause->index].pushed == PUSHED_NONE)
+	const struct push *push = push_of(script);
+
+	for (const struct clause *clause = script->clauses; clause && push; clause = clause->next) {
+		if (push->told[clause->index].pushed == PUSHED_NONE)
 			continue;
 		rs_out_line(out);
 		rs_out_text(out, clause->patterns->text);
 		rs_out_text(out, clause->patterns->next ? ", ...\n" : "\n");
-		explain_clause(script->push, clause, out);
+		explain_clause(push, clause, out);
 	}
 }

@@ -10,16 +10,9 @@
 
 #include <string.h>
 
-/* ---- arguments ---------------------------------------------------------------------------- */
+#include "lang/vm/builtin.h"
 
-const struct rs_field *arg_field(const struct rs_event *event, const struct arg_ref *ref)
-{
-	for (uint16_t i = 0; ref->name && i < event->n_fields; i++) {
-		if (!strcmp(event->fields[i].name, ref->name))
-			return &event->fields[i];
-	}
-	return !ref->name && ref->index < event->n_fields ? &event->fields[ref->index] : NULL;
-}
+/* ---- arguments ---------------------------------------------------------------------------- */
 
 static struct type field_type(const struct rs_field *field)
 {
@@ -40,7 +33,7 @@ static struct type arg_type(struct checker *c, struct place at, const struct arg
 	struct type type = TYPE_OF_INT64;
 	const struct rs_event *first = NULL;
 
-	if (script->matched_other || !script->matched.n) {
+	if (script->front->matched_other || !script->matched.n) {
 		FAIL(c, at, "D_ARGS_NONE", "BEGIN, END and ticks have no arguments");
 		return type;
 	}
@@ -131,7 +124,7 @@ static bool check_raw_arg(struct checker *c, struct node *node)
 		return false;
 	ref.index = (uint32_t)(node->text[3] - '0');
 	node->type = TYPE_OF_INT64;
-	if (c->script->matched_error) {
+	if (c->script->front->matched_error) {
 		node->refers = REFERS_ERROR;
 		node->index = ref.index;
 		return true;
@@ -149,15 +142,6 @@ static bool check_raw_arg(struct checker *c, struct node *node)
 }
 
 /* ---- names -------------------------------------------------------------------------------- */
-
-struct variable *variable_find(const struct rs_script *script, enum scope scope, const char *name)
-{
-	struct variable *variable = script->variables;
-
-	while (variable && (variable->scope != scope || strcmp(variable->name, name)))
-		variable = variable->next;
-	return variable;
-}
 
 static bool builtin_find(const char *name, uint32_t *index, struct type *type)
 {
@@ -181,7 +165,7 @@ static void expand(struct checker *c, struct node *node, struct variable *variab
 	struct type type = variable->type;
 	struct place at = node->at;
 
-	if (variable->busy || ++c->script->expansions > INLINES_MAX) {
+	if (variable->busy || ++c->script->front->expansions > INLINES_MAX) {
 		FAIL(c, node->at, "D_SYNTAX", "inline '%s' leads back to itself, or to too much",
 		     variable->name);
 		return;
@@ -433,30 +417,6 @@ static void check_member(struct checker *c, struct node *node)
 }
 
 /* ---- assignments -------------------------------------------------------------------------- */
-
-struct variable *variable_make(struct checker *c, const char *name, enum scope scope,
-			       struct type type, bool is_array)
-{
-	struct variable *variable = rs_arena_alloc(&c->script->arena, sizeof(*variable));
-
-	if (!variable) {
-		if (!c->err)
-			c->err = rs_error_no_memory();
-		return NULL;
-	}
-	variable->name = name;
-	variable->scope = scope;
-	variable->type = type;
-	variable->is_array = is_array;
-	variable->next = c->script->variables;
-	c->script->variables = variable;
-	if (!variable_place(c->script, variable) && !c->err)
-		c->err = rs_error_create(RS_USAGE,
-					 "%s: more variables than fit: %d of a scope, or "
-					 "their bytes",
-					 c->script->file, LANG_SLOTS_MAX);
-	return variable;
-}
 
 /* What stands on the left of =; of `made`, where it is not there yet. */
 static void check_target(struct checker *c, struct node *node, const struct type *made)
@@ -809,7 +769,7 @@ static void check_in_memory(struct checker *c, struct node *node)
 
 void check_node(struct checker *c, struct node *node)
 {
-	if (++c->script->visits > LANG_VISITS_MAX)
+	if (++c->script->front->visits > LANG_VISITS_MAX)
 		FAIL(c, node->at, "D_SYNTAX", "the program is too large: inlines in inlines?");
 	if (c->err)
 		return;

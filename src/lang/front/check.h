@@ -4,7 +4,7 @@
 #ifndef RS_LANG_FRONT_CHECK_H
 #define RS_LANG_FRONT_CHECK_H
 
-#include "lang/vm/internal.h"
+#include "lang/front/tree.h"
 
 #define INLINES_MAX 10000 /* places where an inline's expression is put */
 #define XLATES_MAX  32	  /* translators within each other */
@@ -45,12 +45,11 @@ const char *check_hidden(struct checker *c, struct type type);
 void check_put(struct node *node, const char *name, const char *variable);
 void check_xlate_member(struct checker *c, struct node *node);
 
-struct variable *variable_find(const struct rs_script *script, enum scope scope, const char *name);
+/* Makes a variable and gives it its place (variable.c). Returns NULL without memory. */
 struct variable *variable_make(struct checker *c, const char *name, enum scope scope,
 			       struct type type, bool is_array);
 
-/* Enumerations (check_enum.c). The row that one has for a name, in either case; NULL: none. */
-const struct rs_enum *enum_find(const struct rs_enum *values, const char *name);
+/* Enumerations (check_enum.c). */
 /* A name that stands for a number: of an enum of the program's, a register, an enumeration of the
  * matched events. False: it is no such name. */
 bool check_enumerator(struct checker *c, struct node *node);

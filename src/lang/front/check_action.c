@@ -5,6 +5,9 @@
  */
 #include "lang/front/check.h"
 #include "base/hist.h"
+#include "lang/vm/aggregate.h"
+#include "lang/vm/builtin.h"
+#include "lang/vm/format.h"
 
 #include <stdio.h>
 #include <string.h>

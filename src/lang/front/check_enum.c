@@ -13,24 +13,6 @@
 
 /* ---- a name for a number ------------------------------------------------------------------ */
 
-const struct rs_enum *enum_find(const struct rs_enum *values, const char *name)
-{
-	/* kvmexit and the kernel write EXIT_REASON_HLT, DTrace's users EXIT_HLT. */
-	static const char *const prefixes[] = { "", "EXIT_REASON_", "EXIT_" };
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
-		size_t len = strlen(prefixes[i]);
-
-		if (strncasecmp(name, prefixes[i], len))
-			continue;
-		for (const struct rs_enum *row = values; row && row->name; row++) {
-			if (!strcasecmp(row->name, name + len))
-				return row;
-		}
-	}
-	return NULL;
-}
-
 /* What an enumeration of some matched event's argument has under this name: 1 found, 0 not, -1
  * different values. */
 static int enum_value(const struct rs_script *script, const char *name, uint64_t *value)
@@ -56,7 +38,7 @@ static int enum_value(const struct rs_script *script, const char *name, uint64_t
 
 bool check_enumerator(struct checker *c, struct node *node)
 {
-	const struct enum_name *name = c->script->enum_names;
+	const struct enum_name *name = c->script->front->enum_names;
 	uint64_t value = 0;
 	int found;
 

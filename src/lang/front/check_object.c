@@ -18,7 +18,7 @@ struct node *node_clone(struct checker *c, const struct node *from)
 
 	if (!from || c->err)
 		return NULL;
-	if (++c->script->visits > LANG_VISITS_MAX)
+	if (++c->script->front->visits > LANG_VISITS_MAX)
 		FAIL(c, from->at, "D_SYNTAX", "the program is too large: inlines in inlines?");
 	node = c->err ? NULL : rs_arena_alloc(&c->script->arena, sizeof(*node));
 	if (!node) {
@@ -238,7 +238,7 @@ static struct node *node_make(struct checker *c, enum node_kind kind, struct pla
 const char *check_hidden(struct checker *c, struct type type)
 {
 	char name[32];
-	int len = snprintf(name, sizeof(name), "(%u)", c->script->n_hidden++);
+	int len = snprintf(name, sizeof(name), "(%u)", c->script->front->n_hidden++);
 	const char *kept = rs_arena_text(&c->script->arena, name, (size_t)len);
 
 	if (!kept) {
@@ -298,7 +298,7 @@ static bool converts(const struct type *from, const struct type *to)
 static const struct translator *translator_find(struct checker *c, struct node *node)
 {
 	const struct type *to = node->type.kind == TYPE_POINTER ? node->type.to : &node->type;
-	const struct translator *t = c->script->translators, *near = NULL;
+	const struct translator *t = c->script->front->translators, *near = NULL;
 	char from[TYPE_TEXT_MAX], text[TYPE_TEXT_MAX];
 
 	if (to->kind != TYPE_RECORD) {

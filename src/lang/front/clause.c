@@ -394,8 +394,8 @@ static void typedef_declaration(struct parser *p)
 	name = parse_memory(p, sizeof(*name));
 	if (!name)
 		return;
-	*name = (struct type_name){ token.text, type, p->script->type_names };
-	p->script->type_names = name;
+	*name = (struct type_name){ token.text, type, p->script->front->type_names };
+	p->script->front->type_names = name;
 	expect(p, OP_SEMI, "after a declaration");
 }
 
@@ -445,7 +445,8 @@ static void translator_declaration(struct parser *p)
 	expect(p, OP_GT, "after the name of what is translated");
 	expect(p, OP_LBRACE, "before the members");
 	translator->to = to.record;
-	for (const struct translator *t = p->script->translators; t && !p->err; t = t->next) {
+	for (const struct translator *t = p->script->front->translators; t && !p->err;
+	     t = t->next) {
 		if (t->to == to.record && type_same(&t->from, &translator->from))
 			FAIL(p, at, "D_XLATE_REDECL", "this translator is there already");
 	}
@@ -453,8 +454,8 @@ static void translator_declaration(struct parser *p)
 		translation(p, translator, &end);
 	expect(p, OP_RBRACE, "after the members");
 	expect(p, OP_SEMI, "after a translator");
-	translator->next = p->script->translators;
-	p->script->translators = translator;
+	translator->next = p->script->front->translators;
+	p->script->front->translators = translator;
 }
 
 /* The word at the lexer, which stays; "" where there is none. */

@@ -3,6 +3,7 @@
  * The checked tree to code for a stack machine: a clause's predicate, then its statements, each of
  * which leaves the stack as it was. There are no jumps backward, so a clause comes to its end.
  */
+#include "lang/front/tree.h"
 #include "lang/vm/memory.h"
 
 #include <stdlib.h>

@@ -25,7 +25,7 @@ static bool is_qualifier(const char *word)
 
 static const struct type_name *user_type(const struct rs_script *script, const char *name)
 {
-	const struct type_name *type = script->type_names;
+	const struct type_name *type = script->front->type_names;
 
 	while (type && strcmp(type->name, name))
 		type = type->next;
@@ -65,7 +65,7 @@ static void qualifiers(struct parser *p)
 /* Enumerators and sizes become numbers; the tree is no deeper than the parser allows. */
 static void resolve(struct parser *p, struct node *node)
 {
-	const struct enum_name *name = p->script->enum_names;
+	const struct enum_name *name = p->script->front->enum_names;
 
 	if (!node)
 		return;
@@ -119,8 +119,8 @@ static void enumerators(struct parser *p)
 			value = parse_constant(p, "D_DECL_ENCONST", "an enumerator's value");
 		if (value > INT32_MAX || value < INT32_MIN)
 			FAIL(p, token.at, "D_DECL_ENOFLOW", "%s does not fit an int", token.text);
-		*name = (struct enum_name){ token.text, value++, p->script->enum_names };
-		p->script->enum_names = name;
+		*name = (struct enum_name){ token.text, value++, p->script->front->enum_names };
+		p->script->front->enum_names = name;
 		if (!take_op(p, OP_COMMA))
 			break;
 	}
@@ -253,7 +253,7 @@ static struct type record_type(struct parser *p, bool is_union)
 	else if (!is_op(p, OP_LBRACE))
 		FAIL(p, tag.at, "D_SYNTAX", "expected a tag or { after struct or union");
 	if (*tag.text) {
-		record = p->script->records;
+		record = p->script->front->records;
 		while (record && strcmp(record->tag, tag.text))
 			record = record->next;
 	}
@@ -261,8 +261,8 @@ static struct type record_type(struct parser *p, bool is_union)
 		*record = (struct record){ .tag = tag.text,
 					   .is_union = is_union,
 					   .align = 1,
-					   .next = p->script->records };
-		p->script->records = record;
+					   .next = p->script->front->records };
+		p->script->front->records = record;
 	}
 	if (p->err)
 		return TYPE_OF_INT;

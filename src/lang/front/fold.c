@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Expressions of constants become constants. Arithmetic is of 64 bits, as in the machine. */
-#include "lang/vm/internal.h"
+#include "lang/front/tree.h"
 
 static bool operate(enum op op, bool is_signed, uint64_t a, uint64_t b, uint64_t *value)
 {

@@ -3,7 +3,7 @@
  * Text to tokens. Tokens are made when the parser asks, for what a letter means depends on where
  * it stands: a probe description is read raw, and a / may end a predicate.
  */
-#include "lang/vm/internal.h"
+#include "lang/front/lex.h"
 
 #include <ctype.h>
 #include <stdlib.h>

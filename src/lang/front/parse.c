@@ -22,7 +22,7 @@ void *parse_memory(struct parser *p, size_t bytes)
 static void macro_used(struct parser *p, unsigned long number)
 {
 	if (number && number <= 64)
-		p->script->macros_used |= UINT64_C(1) << (number - 1);
+		p->script->front->macros_used |= UINT64_C(1) << (number - 1);
 }
 
 /* $1 is what its argument looks like: a name, or a text between quotes, anywhere where these may

@@ -7,7 +7,7 @@
 #ifndef RS_LANG_FRONT_PARSE_H
 #define RS_LANG_FRONT_PARSE_H
 
-#include "lang/vm/internal.h"
+#include "lang/front/tree.h"
 
 struct parser {
 	struct lexer lexer;

@@ -438,6 +438,78 @@ int agg_compare(const struct agg_row *a, const struct agg_row *b)
 
 /* ---- clear, trunc ------------------------------------------------------------------------- */
 
+void agg_keys(const struct agg_row *row, struct value *values)
+{
+	const char *at = row->key;
+
+	for (uint8_t i = 0; i < row->agg->n_keys; i++) {
+		values[i] = (struct value){ .i = 0 };
+		if (row->agg->keys[i].kind == TYPE_STRING) {
+			memcpy(&values[i].len, at, 4);
+			values[i].s = at + 4;
+			at += 4 + values[i].len;
+		} else {
+			memcpy(&values[i].i, at, 8);
+			at += 8;
+		}
+	}
+}
+
+static int compare_value(struct type type, const struct value *a, const struct value *b)
+{
+	size_t least = a->len < b->len ? a->len : b->len;
+	int order;
+
+	if (type.kind == TYPE_STRING) {
+		order = memcmp(a->s, b->s, least);
+		if (order)
+			return order;
+		return a->len < b->len ? -1 : a->len > b->len;
+	}
+	if (type.is_signed)
+		return (int64_t)a->i < (int64_t)b->i ? -1 : (int64_t)a->i > (int64_t)b->i;
+	return a->i < b->i ? -1 : a->i > b->i;
+}
+
+/* From the position on, around. */
+int agg_compare_keys(const struct agg_row *a, const struct agg_row *b, uint64_t position)
+{
+	struct value x[LANG_KEYS_MAX], y[LANG_KEYS_MAX];
+	uint8_t n = a->agg->n_keys;
+
+	agg_keys(a, x);
+	agg_keys(b, y);
+	for (uint8_t i = 0; i < n; i++) {
+		uint32_t at = (uint32_t)((i + position) % n);
+		int order = compare_value(a->agg->keys[at], &x[at], &y[at]);
+
+		if (order)
+			return order;
+	}
+	return 0;
+}
+
+/* topk()'s slots, the most frequent first, of equal ones the least value. */
+static int by_count(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	if (x[1] != y[1])
+		return x[1] > y[1] ? -1 : 1;
+	return x[0] < y[0] ? -1 : x[0] > y[0];
+}
+
+uint32_t agg_top(const struct agg_row *row, int64_t *pairs)
+{
+	uint32_t shown = (uint32_t)row->agg->params[0], slots = agg_top_slots(shown), n = 0;
+
+	memcpy(pairs, row->data + AGG_TOP_AT, slots * 2 * sizeof(*pairs));
+	qsort(pairs, slots, 2 * sizeof(*pairs), by_count);
+	while (n < shown && pairs[n * 2 + 1])
+		n++;
+	return n;
+}
+
 void agg_clear(struct agg_table *table, const struct aggregation *agg)
 {
 	for (size_t i = 0; i < table->n; i++) {
@@ -453,7 +525,7 @@ static int by_value(const void *a, const void *b)
 
 	int order = agg_compare(*y, *x);
 
-	return order ? order : agg_compare_keys(*y, *x);
+	return order ? order : agg_compare_keys(*y, *x, 0);
 }
 
 /* Removes the rows of an aggregation beyond the first n of an order. */

@@ -10,8 +10,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "lang/front/check.h"
-
 static size_t place_of(const struct rs_event *event)
 {
 	return ((uintptr_t)event >> 4 ^ (uintptr_t)event >> 12) & (BINDINGS - 1);
@@ -62,7 +60,8 @@ static struct rs_error *bind_clauses(struct rs_script *script, struct binding *b
 		return rs_error_no_memory();
 	for (struct clause *clause = script->clauses; clause; clause = clause->next) {
 		if (!bind_matches(clause, binding->event) ||
-		    push_has_done(script, clause, binding->event))
+		    (script->pushed &&
+		     script->pushed->has_done(script->pushed, clause, binding->event)))
 			continue;
 		if (bind_suits(script, clause, binding->event, &what))
 			binding->bound[binding->n_bound++] =

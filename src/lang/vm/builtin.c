@@ -172,28 +172,6 @@ const struct builtin builtins[] = {
 const uint32_t n_builtins = sizeof(builtins) / sizeof(builtins[0]);
 _Static_assert(sizeof(builtins) / sizeof(builtins[0]) <= 64, "struct runtime has a bit for each");
 
-void builtin_tell_unknown(const struct firing *f, uint32_t index, const struct value *value)
-{
-	uint64_t bit = UINT64_C(1) << index;
-	struct prototype prototype;
-	const char *probe;
-	char text[24];
-
-	if (!builtins[index].known || f->rt->told_unknown & bit || builtins[index].known(f))
-		return;
-	if (f->view && f->view->event->kind == RS_KIND_LOSS)
-		return; /* what was lost is of no thread */
-	f->rt->told_unknown |= bit;
-	prototype_read(builtins[index].prototype, &prototype);
-	probe = f->view ? f->view->event->probe : NULL;
-	if (prototype.result.kind == TYPE_STRING)
-		snprintf(text, sizeof(text), "\"\"");
-	else
-		snprintf(text, sizeof(text), "%lld", (long long)value->i);
-	tell(f->script, "%s is not known%s%s: it is %s", prototype.name, probe ? " of " : "",
-	     probe ? probe : "", text);
-}
-
 /* ---- prototypes --------------------------------------------------------------------------- */
 
 bool prototype_is(const char *text, const char *name)

@@ -12,73 +12,6 @@
 
 /* ---- predicates --------------------------------------------------------------------------- */
 
-static bool is_number(const struct node *node, const struct binding *binding, uint64_t *value)
-{
-	if (node->refers == REFERS_ENUM) {
-		*value = binding->enums[node->index];
-		return true;
-	}
-	*value = node->value;
-	return node->kind == N_INT;
-}
-
-static bool is_argument(const struct node *node)
-{
-	return node->refers == REFERS_ARG && type_is_scalar(&node->type);
-}
-
-static enum op mirrored(enum op op)
-{
-	switch (op) {
-	case OP_LT:
-		return OP_GT;
-	case OP_LE:
-		return OP_GE;
-	case OP_GT:
-		return OP_LT;
-	case OP_GE:
-		return OP_LE;
-	default:
-		return op;
-	}
-}
-
-/* args.x == 5, 5 < args.x */
-static bool test_of(const struct node *node, const struct binding *binding, struct fast_test *test)
-{
-	const struct node *argument = node->a;
-	const struct rs_field *field;
-
-	if (node->kind != N_BINARY || node->op < OP_EQ || node->op > OP_GE)
-		return false;
-	test->op = node->op;
-	if (!is_argument(node->a)) {
-		argument = node->b;
-		test->op = mirrored(node->op);
-	}
-	if (!is_argument(argument) ||
-	    !is_number(argument == node->a ? node->b : node->a, binding, &test->value))
-		return false;
-	field = binding->fields[argument->index];
-	if (!field || field->type == RS_TYPE_TEXT || field->show == RS_SHOW_TSC)
-		return false;
-	test->is_signed = type_common(node->a->type, node->b->type).is_signed;
-	test->offset = field->offset;
-	test->type = field->type;
-	return true;
-}
-
-/* Of a && b && ... what it begins with; true: that is all of it. */
-static bool tests_of(const struct node *node, const struct binding *binding, struct fast *fast)
-{
-	if (node->kind == N_BINARY && node->op == OP_LAND)
-		return tests_of(node->a, binding, fast) && tests_of(node->b, binding, fast);
-	if (fast->n_tests == FAST_TESTS || !test_of(node, binding, &fast->tests[fast->n_tests]))
-		return false;
-	fast->n_tests++;
-	return true;
-}
-
 /* As rs_field_value(), for the types that most comparisons are of without a call. */
 static uint64_t load(const struct fast_test *test, const uint8_t *payload)
 {
@@ -104,18 +37,26 @@ static bool holds(const struct fast_test *test, const uint8_t *payload)
 	int64_t x = (int64_t)a, y = (int64_t)b;
 
 	switch (test->op) {
-	case OP_EQ:
+	case I_EQ:
 		return a == b;
-	case OP_NE:
+	case I_NE:
 		return a != b;
-	case OP_LT:
-		return test->is_signed ? x < y : a < b;
-	case OP_LE:
-		return test->is_signed ? x <= y : a <= b;
-	case OP_GT:
-		return test->is_signed ? x > y : a > b;
+	case I_LTS:
+		return x < y;
+	case I_LES:
+		return x <= y;
+	case I_GTS:
+		return x > y;
+	case I_GES:
+		return x >= y;
+	case I_LTU:
+		return a < b;
+	case I_LEU:
+		return a <= b;
+	case I_GTU:
+		return a > b;
 	default:
-		return test->is_signed ? x >= y : a >= b;
+		return a >= b;
 	}
 }
 
@@ -129,41 +70,6 @@ bool fast_rejects(const struct fast *fast, const struct rs_view *view)
 }
 
 /* ---- aggregations ------------------------------------------------------------------------- */
-
-/* A key that is the same as long as probe, stream and CPU are. */
-static bool is_steady(const struct node *node)
-{
-	if (node->kind == N_INT || node->kind == N_TEXT)
-		return true;
-	return node->refers == REFERS_BUILTIN && builtins[node->index].pure &&
-	       !builtins[node->index].varies;
-}
-
-/* The body's only statement is an aggregation with steady keys, of an argument or of nothing. */
-static void aggregation_of(const struct clause *clause, const struct binding *binding,
-			   struct fast *fast)
-{
-	const struct node *node = clause->body, *value;
-
-	if (!node || node->next || node->kind != N_AGGREGATE)
-		return;
-	for (const struct node *key = node->a->args; key; key = key->next) {
-		if (!is_steady(key))
-			return;
-	}
-	value = node->b->args;
-	if (value && (value->next || !is_argument(value) || value->type.kind != TYPE_INT))
-		return;
-	if (value) {
-		const struct rs_field *field = binding->fields[value->index];
-
-		if (!field || field->type == RS_TYPE_TEXT || field->show == RS_SHOW_TSC)
-			return;
-	}
-	fast->value = value ? binding->fields[value->index] : NULL;
-	fast->value_type = value ? value->type : TYPE_OF_INT64;
-	fast->adds = true;
-}
 
 bool fast_adds(struct fast *fast, const struct rs_view *view, const struct agg_table *table)
 {
@@ -187,16 +93,48 @@ void fast_keep(struct fast *fast, const struct rs_view *view, const struct agg_t
 	fast->row = table->last_row;
 }
 
+/* Returns the field that an argument is in the event, or NULL if it is not a plain number there. */
+static const struct rs_field *number_field(const struct binding *binding, uint32_t arg)
+{
+	const struct rs_field *field = binding->fields[arg];
+
+	return field && field->type != RS_TYPE_TEXT && field->show != RS_SHOW_TSC ? field : NULL;
+}
+
+/* Returns whether the tests are all of the predicate: they end before the first that the event
+ * cannot have. */
+static bool tests_bind(const struct shortcut *shortcut, const struct binding *binding,
+		       struct fast *fast)
+{
+	for (uint8_t i = 0; i < shortcut->n_tests; i++) {
+		const struct shortcut_test *test = &shortcut->tests[i];
+		const struct rs_field *field = number_field(binding, test->arg);
+
+		if (!field)
+			return false;
+		fast->tests[fast->n_tests++] = (struct fast_test){
+			.op = test->op,
+			.type = field->type,
+			.offset = field->offset,
+			.value = test->is_enum ? binding->enums[test->value] : test->value,
+		};
+	}
+	return shortcut->whole;
+}
+
 struct rs_error *fast_make(struct rs_script *script, const struct binding *binding,
 			   const struct clause *clause, struct fast **out)
 {
-	struct fast fast = { .whole = true };
+	const struct shortcut *shortcut = &clause->shortcut;
+	struct fast fast = { .value_type = shortcut->type };
 
 	*out = NULL;
-	if (clause->predicate) /* what is tested twice does nothing twice: it is only looked at */
-		fast.whole = tests_of(clause->predicate, binding, &fast);
-	if (fast.whole)
-		aggregation_of(clause, binding, &fast);
+	fast.whole = tests_bind(shortcut, binding, &fast);
+	fast.adds = fast.whole && shortcut->adds;
+	if (fast.adds && shortcut->has_value) {
+		fast.value = number_field(binding, shortcut->value);
+		fast.adds = fast.value;
+	}
 	if (!fast.n_tests && !fast.adds)
 		return NULL;
 	*out = rs_arena_alloc(&script->arena, sizeof(fast));

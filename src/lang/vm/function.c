@@ -4,6 +4,7 @@
  * cut to strsize, and lies in the firing's scratch.
  */
 #include "lang/vm/machine.h"
+#include "lang/vm/memory.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>

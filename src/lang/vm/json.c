@@ -10,6 +10,7 @@
  * "0x...", as an event's argument is. A distribution is
  * {"bins":[{"from":8,"to":16,"count":2}]}: to is beyond it, null is without end.
  */
+#include "lang/vm/json.h"
 #include "lang/vm/memory.h"
 
 #include <string.h>

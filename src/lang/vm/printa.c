@@ -3,71 +3,13 @@
  * Aggregations as text: in DTrace's own form, which its users know and their scripts parse, or by
  * a format. Rows of several aggregations stand side by side where their keys are equal.
  */
-#include "lang/vm/runtime.h"
+#include "lang/vm/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BAR 40 /* characters of a distribution's bar */
-
-/* ---- keys --------------------------------------------------------------------------------- */
-
-void agg_keys(const struct agg_row *row, struct value *values)
-{
-	const char *at = row->key;
-
-	for (uint8_t i = 0; i < row->agg->n_keys; i++) {
-		values[i] = (struct value){ .i = 0 };
-		if (row->agg->keys[i].kind == TYPE_STRING) {
-			memcpy(&values[i].len, at, 4);
-			values[i].s = at + 4;
-			at += 4 + values[i].len;
-		} else {
-			memcpy(&values[i].i, at, 8);
-			at += 8;
-		}
-	}
-}
-
-static int compare_value(struct type type, const struct value *a, const struct value *b)
-{
-	size_t least = a->len < b->len ? a->len : b->len;
-	int order;
-
-	if (type.kind == TYPE_STRING) {
-		order = memcmp(a->s, b->s, least);
-		if (order)
-			return order;
-		return a->len < b->len ? -1 : a->len > b->len;
-	}
-	if (type.is_signed)
-		return (int64_t)a->i < (int64_t)b->i ? -1 : (int64_t)a->i > (int64_t)b->i;
-	return a->i < b->i ? -1 : a->i > b->i;
-}
-
-/* From the position on, around. */
-static int compare_keys(const struct agg_row *a, const struct agg_row *b, uint64_t position)
-{
-	struct value x[LANG_KEYS_MAX], y[LANG_KEYS_MAX];
-	uint8_t n = a->agg->n_keys;
-
-	agg_keys(a, x);
-	agg_keys(b, y);
-	for (uint8_t i = 0; i < n; i++) {
-		uint32_t at = (uint32_t)((i + position) % n);
-		int order = compare_value(a->agg->keys[at], &x[at], &y[at]);
-
-		if (order)
-			return order;
-	}
-	return 0;
-}
-
-int agg_compare_keys(const struct agg_row *a, const struct agg_row *b)
-{
-	return compare_keys(a, b, 0);
-}
 
 /* ---- distributions ------------------------------------------------------------------------ */
 
@@ -146,27 +88,6 @@ static void bins_shown(const struct agg_row *row, uint32_t *first, uint32_t *las
 		--*last;
 	*first -= *first > 0;
 	*last += *last + 1 < n;
-}
-
-/* topk()'s slots, the most frequent first, of equal ones the least value. */
-static int by_count(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	if (x[1] != y[1])
-		return x[1] > y[1] ? -1 : 1;
-	return x[0] < y[0] ? -1 : x[0] > y[0];
-}
-
-uint32_t agg_top(const struct agg_row *row, int64_t *pairs)
-{
-	uint32_t shown = (uint32_t)row->agg->params[0], slots = agg_top_slots(shown), n = 0;
-
-	memcpy(pairs, row->data + AGG_TOP_AT, slots * 2 * sizeof(*pairs));
-	qsort(pairs, slots, 2 * sizeof(*pairs), by_count);
-	while (n < shown && pairs[n * 2 + 1])
-		n++;
-	return n;
 }
 
 static void top(struct text *text, const struct agg_row *row, uint64_t normal)
@@ -311,7 +232,7 @@ static int compare_bundles(const void *a, const void *b, void *ctx)
 		}
 	}
 	if (!result)
-		result = compare_keys(x->any, y->any, order->options[OPT_AGGSORTKEYPOS]);
+		result = agg_compare_keys(x->any, y->any, order->options[OPT_AGGSORTKEYPOS]);
 	return order->options[OPT_AGGSORTREV] ? -result : result;
 }
 
@@ -319,7 +240,7 @@ static int by_keys(const void *a, const void *b)
 {
 	const struct agg_row *const *x = a, *const *y = b;
 
-	return compare_keys(*x, *y, 0);
+	return agg_compare_keys(*x, *y, 0);
 }
 
 /* The aggregations' rows, those of equal keys together. */
@@ -341,7 +262,7 @@ static size_t collect(const struct agg_table *table, struct aggregation *const *
 	for (size_t i = 0; i < n_rows; i++) {
 		struct bundle *bundle = n_bundles ? &bundles[n_bundles - 1] : NULL;
 
-		if (!bundle || compare_keys(bundle->any, rows[i], 0)) {
+		if (!bundle || agg_compare_keys(bundle->any, rows[i], 0)) {
 			bundle = &bundles[n_bundles];
 			bundle->any = rows[i];
 			bundle->rows = cells + n_bundles++ * n;

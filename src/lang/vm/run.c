@@ -10,23 +10,6 @@
 
 #include <xxhash.h>
 
-char *scratch(struct firing *firing, size_t bytes)
-{
-	struct runtime *rt = firing->rt;
-
-	if (bytes > LANG_SCRATCH - rt->scratch_used) {
-		firing->fault = FAULT_NOSCRATCH;
-		return NULL;
-	}
-	rt->scratch_used += bytes;
-	return rt->scratch + rt->scratch_used - bytes;
-}
-
-struct value value_text(const char *text)
-{
-	return (struct value){ .s = text, .len = (uint32_t)strlen(text) };
-}
-
 static struct value cut_text(const struct firing *firing, const char *text, size_t len)
 {
 	size_t most = firing->script->options[OPT_STRSIZE] - 1;

@@ -3,20 +3,9 @@
 #ifndef RS_LANG_VM_RUNTIME_H
 #define RS_LANG_VM_RUNTIME_H
 
-#include "base/map.h"
-#include "lang/vm/internal.h"
-
-/* ---- text that is being made -------------------------------------------------------------- */
-
-struct text {
-	char *at;
-	size_t len, room, most;
-	bool full; /* something found no room */
-};
-
-void text_add(struct text *text, const char *bytes, size_t len);
-void text_print(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void text_deinit(struct text *text);
+#include "lang/vm/aggregate.h"
+#include "lang/vm/dynamic.h"
+#include "lang/vm/format.h"
 
 /* ---- faults: DTrace's numbers ------------------------------------------------------------- */
 
@@ -35,17 +24,15 @@ enum fault {
 /* ---- a firing ----------------------------------------------------------------------------- */
 
 /* What of a clause is done without the machine, for one event (fast.c). */
-#define FAST_TESTS 4
 struct fast_test {
-	enum op op;
+	enum opcode op;
 	enum rs_type type;
 	uint16_t offset;
-	bool is_signed;
 	uint64_t value;
 };
 
 struct fast {
-	struct fast_test tests[FAST_TESTS];
+	struct fast_test tests[SHORTCUT_TESTS];
 	uint8_t n_tests;
 	bool whole; /* the tests are all of the predicate */
 	bool adds;  /* and the body is one aggregation, of this value where it has one */
@@ -92,19 +79,10 @@ struct firing {
 	struct value tokens;  /* what strtok() has left */
 };
 
-/* Memory of strings that lasts for the firing; NULL, with the fault set, when it is all used. */
-char *scratch(struct firing *firing, size_t bytes);
-struct value value_text(const char *text);
-
 /* What stringof() makes of an argument's value, but for names of the schema: its enumeration's
  * name, or the number, which goes into text. */
 #define VALUE_NAME_MAX 24
 const char *value_name(const struct rs_field *field, uint64_t value, char text[VALUE_NAME_MAX]);
-
-/* Tells once of each variable of D that the source does not say it of an event. */
-void builtin_tell_unknown(const struct firing *firing, uint32_t index, const struct value *value);
-/* The same of stacks, which no event carries. */
-void stack_tell_none(struct firing *firing);
 
 /* ---- speculations ------------------------------------------------------------------------- */
 
@@ -112,110 +90,6 @@ struct speculation {
 	bool active;
 	struct text text;
 };
-
-/* ---- dynamic variables -------------------------------------------------------------------- */
-
-struct dynamic;
-struct dynamics {
-	struct rs_map by_key;
-	uint64_t bytes, most;
-	uint64_t drops;
-	/* Structs and arrays have an address: by handle, so that what is gone is not found. */
-	struct dynamic **handles;
-	uint32_t *free; /* handles that are given back */
-	size_t n_handles, n_free, handles_room, free_room;
-};
-
-/* The variable of this key; *text is its string. 0 and "" where there is none. */
-struct value dynamic_load(const struct dynamics *dynamics, const struct value *key, bool text);
-/* 0 and "" give its memory back. */
-void dynamic_store(struct dynamics *dynamics, const struct value *key, const struct value *value,
-		   bool text, size_t text_most);
-/* The object of this key; it is made, of zeros, or it is not there, or there is no room: false. */
-bool dynamic_object_find(struct dynamics *dynamics, const struct value *key, uint32_t bytes,
-			 bool makes, uint64_t *handle);
-char *dynamic_object(const struct dynamics *dynamics, uint64_t handle, uint64_t *room);
-void dynamic_object_free(struct dynamics *dynamics, const struct value *key);
-void dynamics_deinit(struct dynamics *dynamics);
-
-/* ---- aggregations ------------------------------------------------------------------------- */
-
-struct agg_row {
-	const struct aggregation *agg;
-	uint64_t hash;
-	uint32_t key_bytes;
-	int64_t *data; /* agg->n_data of them */
-	char key[];    /* as KEY made it */
-};
-
-struct agg_table {
-	struct agg_row **rows;
-	size_t n, room;
-	struct rs_map by_key;
-	uint64_t bytes, most;
-	uint64_t drops;
-	uint64_t generation;	    /* of the rows: another one when some have gone */
-	struct agg_row *last_row;   /* that agg_add() added to; NULL: it was dropped */
-	struct agg_row **last_rows; /* the same, by aggregation */
-};
-
-void agg_add(struct agg_table *table, const struct aggregation *agg, const struct value *key,
-	     int64_t value, int64_t by);
-void agg_update(struct agg_row *row, int64_t value);
-/* What somebody else has added up; bin: of distributions. */
-struct rs_filter_sum;
-void agg_merge(struct agg_table *table, const struct aggregation *agg, const struct value *key,
-	       uint32_t bin, const struct rs_filter_sum *sum);
-void agg_clear(struct agg_table *table, const struct aggregation *agg);
-/* Leaves n rows, those of the greatest values; of the least where n is negative. */
-void agg_trunc(struct rs_script *script, const struct aggregation *agg, int64_t n);
-void agg_table_deinit(struct agg_table *table);
-
-/* The one number that a row comes to, and how rows compare by it. */
-int64_t agg_value(const struct agg_row *row, uint64_t normal);
-int agg_compare(const struct agg_row *a, const struct agg_row *b);
-int agg_compare_keys(const struct agg_row *a, const struct agg_row *b);
-int64_t agg_quantize_bound(uint32_t bin);
-/* topk()'s values and their counts, in order, into room for agg_top_slots() pairs; how many. */
-uint32_t agg_top(const struct agg_row *row, int64_t *pairs);
-
-/* printa(): of several aggregations side by side; format NULL: DTrace's own form. */
-void agg_print(struct rs_script *script, struct text *text, struct aggregation *const *aggs,
-	       uint32_t n, const struct format *format);
-
-/* What is printed as one: a row of each aggregation, with the same keys. */
-struct bundle {
-	const struct agg_row *any;
-	const struct agg_row **rows; /* by aggregation */
-};
-
-/* The key's values; as many as the aggregation has. */
-void agg_keys(const struct agg_row *row, struct value *values);
-
-/* ---- JSON --------------------------------------------------------------------------------- */
-
-void json_text(struct text *text, const char *bytes, size_t len);
-void json_number(struct text *text, struct type type, uint64_t value);
-void json_trace(struct firing *firing, const char *name, const struct type *type,
-		const struct value *value);
-void json_wrap(struct firing *firing, const char *name, size_t from);
-void json_clause(const struct firing *firing, const struct text *said, struct text *line);
-void json_bundles(struct text *text, struct aggregation *const *aggs, uint32_t n,
-		  const struct bundle *bundles, size_t n_bundles);
-
-/* ---- formats ------------------------------------------------------------------------------ */
-
-/* A value as one conversion has it. */
-void format_value(struct text *text, const struct conversion *conversion, struct type type,
-		  const struct value *value, int width, int precision);
-void format_values(struct text *text, const struct format *format, const struct type *types,
-		   const struct value *values);
-/* Bytes, in hexadecimal and as characters, as tracemem() does. */
-void format_bytes(struct text *text, const char *bytes, uint64_t n);
-/* print(): a value with its type, of structs and arrays all that is in them. */
-void print_value(struct firing *firing, const struct type *type, const struct value *value);
-/* As trace() does; quiet: without padding. */
-void format_trace(struct text *text, struct type type, const struct value *value, bool quiet);
 
 /* ---- the whole ---------------------------------------------------------------------------- */
 
@@ -261,7 +135,21 @@ struct runtime {
 	struct rs_error *err;
 };
 
-enum { PROBE_BEGIN, PROBE_END, PROBE_ERROR };
+#define LANG_NO_STACK "\n" /* as stack() prints and gives it */
+
+/* Returns memory for strings that lasts for the firing; or NULL, with the fault set, if it is used
+ * up. */
+static inline char *scratch(struct firing *firing, size_t bytes)
+{
+	struct runtime *rt = firing->rt;
+
+	if (bytes > LANG_SCRATCH - rt->scratch_used) {
+		firing->fault = FAULT_NOSCRATCH;
+		return NULL;
+	}
+	rt->scratch_used += bytes;
+	return rt->scratch + rt->scratch_used - bytes;
+}
 
 /* Runs a probe's clauses. */
 void fire(struct firing *firing, const struct bound *bound, uint32_t n);
@@ -270,6 +158,13 @@ void fire(struct firing *firing, const struct bound *bound, uint32_t n);
 bool run_clause(struct firing *firing, const struct clause *clause, uint32_t *pc);
 bool run_predicate(struct firing *firing, const struct clause *clause, uint32_t *pc);
 void do_action(struct firing *firing, const struct action *action, const struct value *args);
+/* Puts out what a clause printed, or adds it to the clause's speculation (act.c). */
+void put_out(struct firing *firing);
+/* printa(): of several aggregations side by side; format NULL: DTrace's own form. */
+void agg_print(struct rs_script *script, struct text *text, struct aggregation *const *aggs,
+	       uint32_t n, const struct format *format);
+/* print(): a value with its type, of structs and arrays all that is in them. */
+void print_value(struct firing *firing, const struct type *type, const struct value *value);
 
 struct rs_error *fast_make(struct rs_script *script, const struct binding *binding,
 			   const struct clause *clause, struct fast **out);
@@ -281,6 +176,12 @@ void fast_keep(struct fast *fast, const struct rs_view *view, const struct agg_t
 struct rs_error *bind_program(struct rs_script *script);
 const struct binding *bind_event(struct rs_script *script, const struct rs_event *event);
 
+/* ---- messages beside the output (report.c) ------------------------------------------------ */
+
 void tell(struct rs_script *script, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Reports, once for each variable of D, that the source does not say it of an event. */
+void builtin_tell_unknown(const struct firing *firing, uint32_t index, const struct value *value);
+/* Reports once that no event carries a stack. */
+void stack_tell_none(struct firing *firing);
 
 #endif

@@ -14,321 +14,6 @@
 
 #define RANDOM_SEED UINT64_C(0x9e3779b97f4a7c15)
 
-void tell(struct rs_script *script, const char *format, ...)
-{
-	char line[1024];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
-	script->runtime->io.tell(script->runtime->io.ctx, line);
-}
-
-/* ---- actions ------------------------------------------------------------------------------ */
-
-static struct speculation *speculation_of(struct firing *f, uint64_t number)
-{
-	if (!number || number > f->script->options[OPT_NSPEC] ||
-	    !f->rt->speculations[number - 1].active)
-		return NULL;
-	return &f->rt->speculations[number - 1];
-}
-
-static void speculation_end(struct speculation *speculation)
-{
-	text_deinit(&speculation->text);
-	speculation->active = false;
-}
-
-static void heading(struct rs_script *script)
-{
-	struct runtime *rt = script->runtime;
-
-	if (rt->heading || script->options[OPT_QUIET] || script->options[OPT_JSON])
-		return;
-	rt->heading = true;
-	rs_out_line(rt->io.out);
-	rs_out_text(rt->io.out, "CPU     ID                    FUNCTION:NAME\n");
-}
-
-static void commit(struct firing *f, uint64_t number)
-{
-	struct speculation *speculation = speculation_of(f, number);
-
-	if (!speculation)
-		return;
-	if (speculation->text.len) {
-		heading(f->script);
-		rs_out_long(f->rt->io.out, speculation->text.at, speculation->text.len);
-	}
-	if (speculation->text.full)
-		f->rt->speculation_drops++;
-	speculation_end(speculation);
-}
-
-static void aggregate(struct firing *f, const struct action *action, const struct value *args)
-{
-	const struct value none = { .s = "" };
-	const struct value *key = action->has_key ? args : &none;
-	const struct value *value = args + action->has_key;
-
-	agg_add(&f->rt->aggs, action->aggregations[0], key,
-		action->n_args ? (int64_t)value[0].i : 0,
-		action->n_args > 1 ? (int64_t)value[1].i : 1);
-}
-
-static void quit(struct firing *f, uint64_t status)
-{
-	f->rt->exiting = true;
-	f->rt->status = (int)status;
-	if (f->rt->io.stop)
-		*f->rt->io.stop = true;
-}
-
-/* setopt(): while the program runs; the command line does not win over it. */
-static void set_option(struct firing *f, const struct action *action, const struct value *args)
-{
-	char text[128];
-	struct rs_error *err = NULL;
-	bool good;
-
-	if (action->n_args > 1)
-		snprintf(text, sizeof(text), "%.*s=%.*s", (int)args[0].len, args[0].s,
-			 (int)args[1].len, args[1].s);
-	else
-		snprintf(text, sizeof(text), "%.*s", (int)args[0].len, args[0].s);
-	good = option_at_run(text);
-	if (good)
-		err = script_set_option(f->script, (struct place){ 1, 1 }, text, true);
-	if (!good || err)
-		tell(f->script, "couldn't set option \"%.*s\" to \"%.*s\": %s", (int)args[0].len,
-		     args[0].s, action->n_args > 1 ? (int)args[1].len : 0,
-		     action->n_args > 1 ? args[1].s : "",
-		     good ? "Invalid value for specified option"
-			  : "Operation illegal when tracing is active");
-	rs_error_free(err);
-}
-
-void stack_tell_none(struct firing *f)
-{
-	if (!f->rt->told_stack)
-		tell(f->script, "stack(): no event here carries a stack");
-	f->rt->told_stack = true;
-}
-
-/* A stack of no frames, as DTrace prints one. */
-static void no_stack(struct firing *f)
-{
-	stack_tell_none(f);
-	text_add(&f->rt->text, LANG_NO_STACK, 1);
-}
-
-/* trace(): of a struct or an array its bytes. */
-static void trace(struct firing *f, const struct action *action, const struct value *args)
-{
-	const struct type *type = &action->types[0];
-	uint64_t bytes;
-	const char *at;
-
-	if (!type_is_object(type)) {
-		format_trace(&f->rt->text, *type, args, f->script->options[OPT_QUIET]);
-		return;
-	}
-	bytes = type_bytes(f->script, type);
-	at = memory_at(f, args[0].i, bytes, false);
-	if (at)
-		format_bytes(&f->rt->text, at, bytes);
-}
-
-static void trace_memory(struct firing *f, const struct action *action, const struct value *args)
-{
-	uint64_t bytes = action->bytes;
-	const char *at;
-
-	if (action->n_args > 1 && args[1].i < bytes)
-		bytes = args[1].i;
-	at = memory_at(f, args[0].i, bytes, false);
-	if (at)
-		format_bytes(&f->rt->text, at, bytes);
-}
-
-/* What is said in another form: false, it is no such action. */
-static bool do_json(struct firing *f, const struct action *action, const struct value *args)
-{
-	struct text *text = &f->rt->text;
-	size_t from = text->len;
-
-	switch (action->kind) {
-	case ACT_PRINTF:
-		format_values(text, action->format, action->types, args);
-		json_wrap(f, "printf", from);
-		return true;
-	case ACT_TRACE:
-		json_trace(f, "trace", &action->types[0], args);
-		return true;
-	case ACT_PRINT:
-		json_trace(f, "print", &action->types[0], args);
-		return true;
-	case ACT_TRACEMEM:
-		trace_memory(f, action, args);
-		json_wrap(f, "tracemem", from);
-		return true;
-	case ACT_STACK:
-		no_stack(f);
-		json_wrap(f, "stack", from);
-		return true;
-	case ACT_PRINTA:
-		agg_print(f->script, text, action->aggregations, action->n_aggregations,
-			  action->format);
-		return true;
-	default:
-		return false;
-	}
-}
-
-void do_action(struct firing *f, const struct action *action, const struct value *args)
-{
-	struct rs_script *script = f->script;
-	struct aggregation *agg = action->aggregations[0];
-	struct text *text = &f->rt->text;
-	struct speculation *speculation;
-
-	f->recorded |= action->kind != ACT_AGGREGATE && action->kind != ACT_SPECULATE &&
-		       action->kind != ACT_COMMIT && action->kind != ACT_DISCARD;
-	if (script->options[OPT_JSON] && do_json(f, action, args))
-		return;
-	switch (action->kind) {
-	case ACT_AGGREGATE:
-		aggregate(f, action, args);
-		break;
-	case ACT_PRINTF:
-		format_values(text, action->format, action->types, args);
-		break;
-	case ACT_TRACE:
-		trace(f, action, args);
-		break;
-	case ACT_PRINT:
-		print_value(f, &action->types[0], args);
-		break;
-	case ACT_TRACEMEM:
-		trace_memory(f, action, args);
-		break;
-	case ACT_STACK:
-		no_stack(f);
-		break;
-	case ACT_EXIT:
-		quit(f, args[0].i);
-		break;
-	case ACT_PRINTA:
-		if (!action->format)
-			text_add(text, "\n", 1);
-		agg_print(script, text, action->aggregations, action->n_aggregations,
-			  action->format);
-		break;
-	case ACT_TRUNC:
-		agg_trunc(script, agg, action->n_args ? (int64_t)args[0].i : 0);
-		break;
-	case ACT_CLEAR:
-		agg_clear(&f->rt->aggs, agg);
-		break;
-	case ACT_NORMALIZE:
-		if ((int64_t)args[0].i > 0)
-			agg->normal = args[0].i;
-		else
-			f->fault = args[0].i ? FAULT_ILLOP : FAULT_DIVZERO;
-		break;
-	case ACT_DENORMALIZE:
-		agg->normal = 1;
-		break;
-	case ACT_SPECULATE:
-		/* 0, or one that is not active: what the clause records goes nowhere */
-		f->speculation = args[0].i && args[0].i <= script->options[OPT_NSPEC]
-					 ? (uint32_t)args[0].i
-					 : UINT32_MAX;
-		break;
-	case ACT_COMMIT:
-		commit(f, args[0].i);
-		break;
-	case ACT_DISCARD:
-		speculation = speculation_of(f, args[0].i);
-		if (speculation)
-			speculation_end(speculation);
-		break;
-	case ACT_SETOPT:
-		set_option(f, action, args);
-		break;
-	}
-}
-
-/* ---- a clause's output -------------------------------------------------------------------- */
-
-/* "  0      1                           :BEGIN ", as DTrace begins what a clause says. */
-static void opening(const struct firing *f, struct text *text)
-{
-	const struct rs_script_probe *probe = &f->probe->public;
-	char name[2 * RS_WORD_MAX + 2], cpu[12] = "0";
-
-	snprintf(name, sizeof(name), "%s:%s", probe->function, probe->name);
-	if (f->view && f->view->cpu < 0)
-		snprintf(cpu, sizeof(cpu), "-");
-	else if (f->view)
-		snprintf(cpu, sizeof(cpu), "%d", f->view->cpu);
-	text_print(text, "%3s %6u %32s ", cpu, probe->id, name);
-}
-
-static void speculate(struct firing *f, const struct text *said)
-{
-	struct speculation *speculation = speculation_of(f, f->speculation);
-
-	if (!speculation)
-		return;
-	speculation->text.most = f->script->options[OPT_SPECSIZE];
-	if (f->script->options[OPT_JSON]) {
-		json_clause(f, said, &speculation->text);
-		return;
-	}
-	if (!f->script->options[OPT_QUIET])
-		opening(f, &speculation->text);
-	text_add(&speculation->text, said->at, said->len);
-	if (!f->script->options[OPT_QUIET])
-		text_add(&speculation->text, "\n", 1);
-}
-
-static void say(struct firing *f)
-{
-	struct runtime *rt = f->rt;
-	struct text *said = &rt->text;
-
-	if (said->full)
-		rt->output_drops++;
-	if (f->speculation) {
-		speculate(f, said);
-		return;
-	}
-	if (f->script->options[OPT_JSON]) {
-		struct text line = { .most = 2 * LANG_OUTPUT_MAX };
-
-		if (said->len || !f->script->options[OPT_QUIET])
-			json_clause(f, said, &line);
-		rs_out_long(rt->io.out, line.at ? line.at : "", line.len);
-		text_deinit(&line);
-		return;
-	}
-	if (!f->script->options[OPT_QUIET]) {
-		struct text line = { .most = LANG_OUTPUT_MAX };
-
-		heading(f->script);
-		opening(f, &line);
-		rs_out_long(rt->io.out, line.at, line.len);
-		text_deinit(&line);
-	}
-	if (said->len)
-		rs_out_long(rt->io.out, said->at, said->len);
-	if (!f->script->options[OPT_QUIET])
-		rs_out_long(rt->io.out, "\n", 1);
-}
-
 /* ---- faults ------------------------------------------------------------------------------- */
 
 static const char *const faults[] = {
@@ -420,7 +105,7 @@ void fire(struct firing *f, const struct bound *bound, uint32_t n)
 		if (f->fault)
 			fault(f, clause, pc);
 		else if (done && f->recorded)
-			say(f);
+			put_out(f);
 	}
 	rt->scratch_used = scratch_before;
 }
@@ -465,6 +150,11 @@ static bool tick_passed_over(struct tick *tick, int64_t now_ns)
 	return true;
 }
 
+static struct rs_error *settle(struct rs_script *script, uint32_t tick, int64_t at_ns)
+{
+	return script->pushed ? script->pushed->settle(script, tick, at_ns) : NULL;
+}
+
 static void tick_fire(struct rs_script *script, uint32_t index)
 {
 	struct runtime *rt = script->runtime;
@@ -474,7 +164,7 @@ static void tick_fire(struct rs_script *script, uint32_t index)
 			    .probe = &script->probes.at[tick->probe],
 			    .now_ns = tick->next_ns };
 
-	rt->err = rs_error_first(rt->err, push_settle(script, index, tick->next_ns));
+	rt->err = rs_error_first(rt->err, settle(script, index, tick->next_ns));
 	rt->now_ns = tick->next_ns;
 	tick->fired++;
 	if (__builtin_add_overflow(tick->next_ns, tick->period_ns, &tick->next_ns))
@@ -636,7 +326,7 @@ static struct rs_error *script_end(struct rs_sink *sink)
 		rt->now_ns = rt->exiting ? rt->now_ns : rt->end_ns;
 	}
 	if (!rt->exiting)
-		rt->err = rs_error_first(rt->err, push_settle(script, 0, INT64_MAX));
+		rt->err = rs_error_first(rt->err, settle(script, 0, INT64_MAX));
 	rt->ended = true;
 	fire_special(script, PROBE_END);
 	if (!script->options[OPT_JSON])
@@ -705,28 +395,6 @@ static struct rs_error *runtime_create(struct rs_script *script)
 	return NULL;
 }
 
-void runtime_destroy(struct rs_script *script)
-{
-	struct runtime *rt = script->runtime;
-
-	if (!rt)
-		return;
-	for (uint64_t i = 0; rt->speculations && i < script->options[OPT_NSPEC]; i++)
-		text_deinit(&rt->speculations[i].text);
-	dynamics_deinit(&rt->dynamics);
-	agg_table_deinit(&rt->aggs);
-	text_deinit(&rt->text);
-	free(rt->speculations);
-	free(rt->scratch);
-	free(rt->object_globals);
-	free(rt->object_locals);
-	free(rt->locals);
-	free(rt->globals);
-	rs_error_free(rt->err);
-	free(rt);
-	script->runtime = NULL;
-}
-
 struct rs_error *rs_script_start(struct rs_script *script, const struct rs_script_io *io,
 				 struct rs_sink **sink)
 {
@@ -761,26 +429,40 @@ bool rs_script_dropped(const struct rs_script *script)
 		      rt->speculation_drops || rt->speculation_none);
 }
 
-/* ---- what the source may leave out -------------------------------------------------------- */
-
-void rs_script_narrow(struct rs_script *script, struct rs_query *query)
+static void runtime_destroy(struct rs_script *script)
 {
-	bool all = false; /* ::: wants each event */
-	uint32_t n = 0;
+	struct runtime *rt = script->runtime;
 
-	if (script->ticks.n) /* each event's time drives them */
+	if (!rt)
 		return;
-	for (const struct clause *clause = script->clauses; clause; clause = clause->next) {
-		for (const struct pattern *p = clause->patterns; p; p = p->next) {
-			if (!pattern_is_event(p))
-				continue;
-			all |= !p->text[strspn(p->text, ":")];
-			if (n < RS_QUERY_GLOBS_MAX)
-				query->globs[n] = p->text;
-			n++;
-		}
+	for (uint64_t i = 0; rt->speculations && i < script->options[OPT_NSPEC]; i++)
+		text_deinit(&rt->speculations[i].text);
+	dynamics_deinit(&rt->dynamics);
+	agg_table_deinit(&rt->aggs);
+	text_deinit(&rt->text);
+	free(rt->speculations);
+	free(rt->scratch);
+	free(rt->object_globals);
+	free(rt->object_locals);
+	free(rt->locals);
+	free(rt->globals);
+	rs_error_free(rt->err);
+	free(rt);
+	script->runtime = NULL;
+}
+
+void rs_script_destroy(struct rs_script *script)
+{
+	if (!script)
+		return;
+	runtime_destroy(script);
+	if (script->pushed)
+		script->pushed->destroy(script->pushed);
+	for (struct clause *clause = script->clauses; clause; clause = clause->next) {
+		free(clause->code);
+		free(clause->places);
+		free(clause->acts);
 	}
-	if (!n)
-		query->globs[n++] = "dtrace:::"; /* no event: losses alone */
-	query->n_globs = n <= RS_QUERY_GLOBS_MAX && !all ? n : 0;
+	rs_arena_deinit(&script->arena);
+	free(script);
 }

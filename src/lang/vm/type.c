@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Types: their names, and C's rules for two of them. */
-#include "lang/vm/internal.h"
+#include "lang/vm/program.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,8 @@
  * a walk that counts down, each instruction finds on the stack what it takes, the stack is never
  * higher than its limit, and the last instruction is the end.
  */
-#include "lang/vm/internal.h"
+#include "lang/vm/builtin.h"
+#include "lang/vm/program.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The tree of a clause, and what the compiler knows while it makes code of it. */
+#ifndef RS_LANG_FRONT_TREE_H
+#define RS_LANG_FRONT_TREE_H
+
+#include "lang/front/lex.h"
+
+enum node_kind {
+	N_INT,	     /* 5: value, type */
+	N_TEXT,	     /* "a": text, len */
+	N_NAME,	     /* x: text; after check: variable, or N_INT */
+	N_SCOPED,    /* self->x, this->x: text, scope */
+	N_INDEX,     /* x[1, 2]: a is x, args the keys */
+	N_MEMBER,    /* args.x, a.x, a->x: text; op is OP_DOT or OP_ARROW */
+	N_KERNEL,    /* `x: text */
+	N_CALL,	     /* f(1, 2): text, args */
+	N_UNARY,     /* -a: op, a */
+	N_POST,	     /* a++: op, a */
+	N_BINARY,    /* a + b */
+	N_ASSIGN,    /* a = b, a += b: op of the second, OP_NONE of the first */
+	N_COND,	     /* a ? b : c */
+	N_COMMA,     /* a, b */
+	N_CAST,	     /* (int)a: type */
+	N_SIZEOF,    /* sizeof (a), sizeof (int): a or type */
+	N_OFFSETOF,  /* offsetof (type, text) */
+	N_DEREF,     /* *a */
+	N_ADDRESS,   /* &a */
+	N_XLATE,     /* xlate <type> (a) */
+	N_AGG,	     /* @a[1, 2]: text, args */
+	N_AGGREGATE, /* @a[1] = count(): a is N_AGG, b N_CALL */
+	N_IF,	     /* if (a) { b } else { c }: a; b and c are lists */
+	N_WALK,	     /* walk (a, b, value) { c }: text is the variable that `it` is */
+};
+
+struct node {
+	enum node_kind kind;
+	struct place at;
+	struct node *next; /* in a list of arguments or statements */
+	struct node *a, *b, *c, *args;
+	enum op op;
+	enum scope scope;
+	uint64_t value;
+	const char *text;
+	size_t len;
+	struct type type;	     /* given by check */
+	struct variable *variable;   /* of a name that is a variable of the program */
+	uint32_t index;		     /* of a table's row or a program's reference, by kind */
+	uint8_t refers;		     /* enum refers */
+	const struct member *member; /* of N_MEMBER, after check */
+	bool is_action;		     /* of N_CALL: index is of the actions */
+};
+
+/* What a name came to. */
+enum refers {
+	REFERS_NONE,
+	REFERS_VARIABLE,
+	REFERS_BUILTIN,
+	REFERS_ARG,
+	REFERS_ENUM,
+	REFERS_ERROR,
+	REFERS_MEMORY, /* what lies at an address: a member, an element, *p */
+};
+
+struct type_name {
+	const char *name;
+	struct type type;
+	struct type_name *next;
+};
+
+/* translator to < from input > { member = expression; ... }; */
+struct translation {
+	const struct member *member;
+	struct node *value;
+	struct translation *next;
+};
+
+struct translator {
+	struct record *to;
+	struct type from;
+	const char *input;
+	struct translation *translations;
+	struct translator *next;
+};
+
+struct enum_name {
+	const char *name;
+	int64_t value;
+	struct enum_name *next;
+};
+
+/* The names that the compiler has, and the clause that it is at. */
+struct front {
+	struct type_name *type_names;
+	struct enum_name *enum_names;
+	struct record *records;
+	struct translator *translators;
+	uint32_t n_hidden; /* variables that the compiler made for itself */
+	/* Of the clause that is being compiled. */
+	bool matched_other; /* BEGIN, END, a tick: what has no arguments */
+	bool matched_error;
+	uint32_t expansions, visits; /* of inlines, of the tree */
+	uint64_t macros_used;
+};
+
+/* ---- the stages --------------------------------------------------------------------------- */
+
+struct rs_error *parse_program(struct rs_script *script); /* clause.c */
+/* The probes of all clauses, and the events that the source makes because they name them. */
+struct rs_error *probes_init(struct rs_script *script); /* match.c */
+/* The probes that the clause matches. */
+struct rs_error *script_match(struct rs_script *script, const struct clause *clause);
+struct rs_error *check_clause(struct rs_script *script, struct clause *clause);
+struct rs_error *compile_clause(struct rs_script *script, struct clause *clause);
+/* Fills in clause->shortcut. */
+void shortcut_make(struct clause *clause);
+
+/* ---- variables (variable.c) ----------------------------------------------------------------- */
+
+/* Returns the variable of that name, or NULL. */
+struct variable *variable_find(const struct rs_script *script, enum scope scope, const char *name);
+/* Gives a variable its place. Returns false if there are too many. */
+bool variable_place(struct rs_script *script, struct variable *variable);
+
+/* Folds an expression in place. Returns false if its value is not known. */
+bool fold(struct node *node);
+
+#endif

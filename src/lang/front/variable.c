@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The variables of a program: by name, and their places. */
+#include "lang/front/check.h"
+
+#include <string.h>
+
+struct variable *variable_find(const struct rs_script *script, enum scope scope, const char *name)
+{
+	struct variable *variable = script->variables;
+
+	while (variable && (variable->scope != scope || strcmp(variable->name, name)))
+		variable = variable->next;
+	return variable;
+}
+
+bool variable_place(struct rs_script *script, struct variable *variable)
+{
+	bool dynamic = variable->is_array || variable->scope == SCOPE_SELF;
+	uint32_t *slots = &script->n_slots[dynamic ? SCOPE_SELF : variable->scope];
+	uint32_t *bytes = &script->object_bytes[variable->scope == SCOPE_THIS];
+
+	if (*slots == LANG_SLOTS_MAX)
+		return false;
+	if (!dynamic && type_is_object(&variable->type)) {
+		if (*bytes > LANG_OBJECTS_MAX - LANG_OBJECT_MAX)
+			return false;
+		variable->at = *bytes;
+		*bytes += ((uint32_t)type_bytes(script, &variable->type) + 15) & ~15u;
+	}
+	variable->slot = (*slots)++;
+	return true;
+}
+
+struct variable *variable_make(struct checker *c, const char *name, enum scope scope,
+			       struct type type, bool is_array)
+{
+	struct variable *variable = rs_arena_alloc(&c->script->arena, sizeof(*variable));
+
+	if (!variable) {
+		if (!c->err)
+			c->err = rs_error_no_memory();
+		return NULL;
+	}
+	variable->name = name;
+	variable->scope = scope;
+	variable->type = type;
+	variable->is_array = is_array;
+	variable->next = c->script->variables;
+	c->script->variables = variable;
+	if (!variable_place(c->script, variable) && !c->err)
+		c->err = rs_error_create(RS_USAGE,
+					 "%s: more variables than fit: %d of a scope, or "
+					 "their bytes",
+					 c->script->file, LANG_SLOTS_MAX);
+	return variable;
+}

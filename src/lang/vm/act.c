@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a clause does: its actions, and its output. The output of a clause is held back until the
+ * clause has ended; then it is printed, or added to the clause's speculation.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lang/vm/json.h"
+#include "lang/vm/memory.h"
+
+static struct speculation *speculation_of(struct firing *f, uint64_t number)
+{
+	if (!number || number > f->script->options[OPT_NSPEC] ||
+	    !f->rt->speculations[number - 1].active)
+		return NULL;
+	return &f->rt->speculations[number - 1];
+}
+
+static void speculation_end(struct speculation *speculation)
+{
+	text_deinit(&speculation->text);
+	speculation->active = false;
+}
+
+static void heading(struct rs_script *script)
+{
+	struct runtime *rt = script->runtime;
+
+	if (rt->heading || script->options[OPT_QUIET] || script->options[OPT_JSON])
+		return;
+	rt->heading = true;
+	rs_out_line(rt->io.out);
+	rs_out_text(rt->io.out, "CPU     ID                    FUNCTION:NAME\n");
+}
+
+static void commit(struct firing *f, uint64_t number)
+{
+	struct speculation *speculation = speculation_of(f, number);
+
+	if (!speculation)
+		return;
+	if (speculation->text.len) {
+		heading(f->script);
+		rs_out_long(f->rt->io.out, speculation->text.at, speculation->text.len);
+	}
+	if (speculation->text.full)
+		f->rt->speculation_drops++;
+	speculation_end(speculation);
+}
+
+static void aggregate(struct firing *f, const struct action *action, const struct value *args)
+{
+	const struct value none = { .s = "" };
+	const struct value *key = action->has_key ? args : &none;
+	const struct value *value = args + action->has_key;
+
+	agg_add(&f->rt->aggs, action->aggregations[0], key,
+		action->n_args ? (int64_t)value[0].i : 0,
+		action->n_args > 1 ? (int64_t)value[1].i : 1);
+}
+
+static void quit(struct firing *f, uint64_t status)
+{
+	f->rt->exiting = true;
+	f->rt->status = (int)status;
+	if (f->rt->io.stop)
+		*f->rt->io.stop = true;
+}
+
+/* setopt(): while the program runs; the command line does not win over it. */
+static void set_option(struct firing *f, const struct action *action, const struct value *args)
+{
+	char text[128];
+	struct rs_error *err = NULL;
+	bool good;
+
+	if (action->n_args > 1)
+		snprintf(text, sizeof(text), "%.*s=%.*s", (int)args[0].len, args[0].s,
+			 (int)args[1].len, args[1].s);
+	else
+		snprintf(text, sizeof(text), "%.*s", (int)args[0].len, args[0].s);
+	good = option_at_run(text);
+	if (good)
+		err = script_set_option(f->script, (struct place){ 1, 1 }, text, true);
+	if (!good || err)
+		tell(f->script, "couldn't set option \"%.*s\" to \"%.*s\": %s", (int)args[0].len,
+		     args[0].s, action->n_args > 1 ? (int)args[1].len : 0,
+		     action->n_args > 1 ? args[1].s : "",
+		     good ? "Invalid value for specified option"
+			  : "Operation illegal when tracing is active");
+	rs_error_free(err);
+}
+
+/* A stack of no frames, as DTrace prints one. */
+static void no_stack(struct firing *f)
+{
+	stack_tell_none(f);
+	text_add(&f->rt->text, LANG_NO_STACK, 1);
+}
+
+/* trace(): of a struct or an array its bytes. */
+static void trace(struct firing *f, const struct action *action, const struct value *args)
+{
+	const struct type *type = &action->types[0];
+	uint64_t bytes;
+	const char *at;
+
+	if (!type_is_object(type)) {
+		format_trace(&f->rt->text, *type, args, f->script->options[OPT_QUIET]);
+		return;
+	}
+	bytes = type_bytes(f->script, type);
+	at = memory_at(f, args[0].i, bytes, false);
+	if (at)
+		format_bytes(&f->rt->text, at, bytes);
+}
+
+static void trace_memory(struct firing *f, const struct action *action, const struct value *args)
+{
+	uint64_t bytes = action->bytes;
+	const char *at;
+
+	if (action->n_args > 1 && args[1].i < bytes)
+		bytes = args[1].i;
+	at = memory_at(f, args[0].i, bytes, false);
+	if (at)
+		format_bytes(&f->rt->text, at, bytes);
+}
+
+/* What is said in another form: false, it is no such action. */
+static bool do_json(struct firing *f, const struct action *action, const struct value *args)
+{
+	struct text *text = &f->rt->text;
+	size_t from = text->len;
+
+	switch (action->kind) {
+	case ACT_PRINTF:
+		format_values(text, action->format, action->types, args);
+		json_wrap(f, "printf", from);
+		return true;
+	case ACT_TRACE:
+		json_trace(f, "trace", &action->types[0], args);
+		return true;
+	case ACT_PRINT:
+		json_trace(f, "print", &action->types[0], args);
+		return true;
+	case ACT_TRACEMEM:
+		trace_memory(f, action, args);
+		json_wrap(f, "tracemem", from);
+		return true;
+	case ACT_STACK:
+		no_stack(f);
+		json_wrap(f, "stack", from);
+		return true;
+	case ACT_PRINTA:
+		agg_print(f->script, text, action->aggregations, action->n_aggregations,
+			  action->format);
+		return true;
+	default:
+		return false;
+	}
+}
+
+void do_action(struct firing *f, const struct action *action, const struct value *args)
+{
+	struct rs_script *script = f->script;
+	struct aggregation *agg = action->aggregations[0];
+	struct text *text = &f->rt->text;
+	struct speculation *speculation;
+
+	f->recorded |= action->kind != ACT_AGGREGATE && action->kind != ACT_SPECULATE &&
+		       action->kind != ACT_COMMIT && action->kind != ACT_DISCARD;
+	if (script->options[OPT_JSON] && do_json(f, action, args))
+		return;
+	switch (action->kind) {
+	case ACT_AGGREGATE:
+		aggregate(f, action, args);
+		break;
+	case ACT_PRINTF:
+		format_values(text, action->format, action->types, args);
+		break;
+	case ACT_TRACE:
+		trace(f, action, args);
+		break;
+	case ACT_PRINT:
+		print_value(f, &action->types[0], args);
+		break;
+	case ACT_TRACEMEM:
+		trace_memory(f, action, args);
+		break;
+	case ACT_STACK:
+		no_stack(f);
+		break;
+	case ACT_EXIT:
+		quit(f, args[0].i);
+		break;
+	case ACT_PRINTA:
+		if (!action->format)
+			text_add(text, "\n", 1);
+		agg_print(script, text, action->aggregations, action->n_aggregations,
+			  action->format);
+		break;
+	case ACT_TRUNC:
+		agg_trunc(script, agg, action->n_args ? (int64_t)args[0].i : 0);
+		break;
+	case ACT_CLEAR:
+		agg_clear(&f->rt->aggs, agg);
+		break;
+	case ACT_NORMALIZE:
+		if ((int64_t)args[0].i > 0)
+			agg->normal = args[0].i;
+		else
+			f->fault = args[0].i ? FAULT_ILLOP : FAULT_DIVZERO;
+		break;
+	case ACT_DENORMALIZE:
+		agg->normal = 1;
+		break;
+	case ACT_SPECULATE:
+		/* 0, or one that is not active: what the clause records goes nowhere */
+		f->speculation = args[0].i && args[0].i <= script->options[OPT_NSPEC]
+					 ? (uint32_t)args[0].i
+					 : UINT32_MAX;
+		break;
+	case ACT_COMMIT:
+		commit(f, args[0].i);
+		break;
+	case ACT_DISCARD:
+		speculation = speculation_of(f, args[0].i);
+		if (speculation)
+			speculation_end(speculation);
+		break;
+	case ACT_SETOPT:
+		set_option(f, action, args);
+		break;
+	}
+}
+
+/* "  0      1                           :BEGIN ", as DTrace begins what a clause says. */
+static void opening(const struct firing *f, struct text *text)
+{
+	const struct rs_script_probe *probe = &f->probe->public;
+	char name[2 * RS_WORD_MAX + 2], cpu[12] = "0";
+
+	snprintf(name, sizeof(name), "%s:%s", probe->function, probe->name);
+	if (f->view && f->view->cpu < 0)
+		snprintf(cpu, sizeof(cpu), "-");
+	else if (f->view)
+		snprintf(cpu, sizeof(cpu), "%d", f->view->cpu);
+	text_print(text, "%3s %6u %32s ", cpu, probe->id, name);
+}
+
+static void speculate(struct firing *f, const struct text *said)
+{
+	struct speculation *speculation = speculation_of(f, f->speculation);
+
+	if (!speculation)
+		return;
+	speculation->text.most = f->script->options[OPT_SPECSIZE];
+	if (f->script->options[OPT_JSON]) {
+		json_clause(f, said, &speculation->text);
+		return;
+	}
+	if (!f->script->options[OPT_QUIET])
+		opening(f, &speculation->text);
+	text_add(&speculation->text, said->at, said->len);
+	if (!f->script->options[OPT_QUIET])
+		text_add(&speculation->text, "\n", 1);
+}
+
+void put_out(struct firing *f)
+{
+	struct runtime *rt = f->rt;
+	struct text *said = &rt->text;
+
+	if (said->full)
+		rt->output_drops++;
+	if (f->speculation) {
+		speculate(f, said);
+		return;
+	}
+	if (f->script->options[OPT_JSON]) {
+		struct text line = { .most = 2 * LANG_OUTPUT_MAX };
+
+		if (said->len || !f->script->options[OPT_QUIET])
+			json_clause(f, said, &line);
+		rs_out_long(rt->io.out, line.at ? line.at : "", line.len);
+		text_deinit(&line);
+		return;
+	}
+	if (!f->script->options[OPT_QUIET]) {
+		struct text line = { .most = LANG_OUTPUT_MAX };
+
+		heading(f->script);
+		opening(f, &line);
+		rs_out_long(rt->io.out, line.at, line.len);
+		text_deinit(&line);
+	}
+	if (said->len)
+		rs_out_long(rt->io.out, said->at, said->len);
+	if (!f->script->options[OPT_QUIET])
+		rs_out_long(rt->io.out, "\n", 1);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The rows of aggregations, by key. */
+#ifndef RS_LANG_VM_AGGREGATE_H
+#define RS_LANG_VM_AGGREGATE_H
+
+#include "base/map.h"
+#include "lang/vm/builtin.h"
+#include "lang/vm/code.h"
+
+struct rs_filter_sum;
+
+#define AGG_HIST_AT 3 /* the words of p(): whether there was any, min, max, histogram */
+
+/* topk()'s words: how many values were there, and pairs of a value and its count: several times as
+ * many as are shown, so that the counts of those are right but for what is rare. */
+#define AGG_TOP_AT 1
+static inline uint32_t agg_top_slots(uint32_t shown)
+{
+	return shown * 4 < 64 ? 64 : shown * 4;
+}
+
+static inline uint32_t agg_top_words(uint32_t shown)
+{
+	return AGG_TOP_AT + 2 * agg_top_slots(shown);
+}
+
+struct agg_row {
+	const struct aggregation *agg;
+	uint64_t hash;
+	uint32_t key_bytes;
+	int64_t *data; /* agg->n_data of them */
+	char key[];    /* as KEY made it */
+};
+
+struct agg_table {
+	struct agg_row **rows;
+	size_t n, room;
+	struct rs_map by_key;
+	uint64_t bytes, most;
+	uint64_t drops;
+	uint64_t generation;	    /* of the rows: another one when some have gone */
+	struct agg_row *last_row;   /* that agg_add() added to; NULL: it was dropped */
+	struct agg_row **last_rows; /* the same, by aggregation */
+};
+
+void agg_add(struct agg_table *table, const struct aggregation *agg, const struct value *key,
+	     int64_t value, int64_t by);
+void agg_update(struct agg_row *row, int64_t value);
+/* What somebody else has added up; bin: of distributions. */
+void agg_merge(struct agg_table *table, const struct aggregation *agg, const struct value *key,
+	       uint32_t bin, const struct rs_filter_sum *sum);
+void agg_clear(struct agg_table *table, const struct aggregation *agg);
+/* Leaves n rows, those of the greatest values; of the least where n is negative. */
+void agg_trunc(struct rs_script *script, const struct aggregation *agg, int64_t n);
+void agg_table_deinit(struct agg_table *table);
+
+/* The one number that a row comes to, and how rows compare by it. */
+int64_t agg_value(const struct agg_row *row, uint64_t normal);
+int agg_compare(const struct agg_row *a, const struct agg_row *b);
+/* Compares keys from the position on, around. */
+int agg_compare_keys(const struct agg_row *a, const struct agg_row *b, uint64_t position);
+int64_t agg_quantize_bound(uint32_t bin);
+/* topk()'s values and their counts, in order, into room for agg_top_slots() pairs; how many. */
+uint32_t agg_top(const struct agg_row *row, int64_t *pairs);
+
+/* What is printed as one: a row of each aggregation, with the same keys. */
+struct bundle {
+	const struct agg_row *any;
+	const struct agg_row **rows; /* by aggregation */
+};
+
+/* The key's values; as many as the aggregation has. */
+void agg_keys(const struct agg_row *row, struct value *values);
+
+#endif

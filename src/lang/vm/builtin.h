@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* D's own variables (builtin.c) and functions (function.c), a row each, with the prototypes. */
+#ifndef RS_LANG_VM_BUILTIN_H
+#define RS_LANG_VM_BUILTIN_H
+
+#include <string.h>
+#include "lang/vm/type.h"
+
+struct firing;
+struct value {
+	union {
+		uint64_t i;
+		const char *s;
+	};
+	uint32_t len; /* of a string */
+};
+
+static inline struct value value_text(const char *text)
+{
+	return (struct value){ .s = text, .len = (uint32_t)strlen(text) };
+}
+
+struct builtin {
+	const char *prototype; /* in D: "uint64_t timestamp" */
+	const char *help;
+	struct value (*get)(const struct firing *firing);
+	bool pure;   /* of nothing but the event */
+	bool varies; /* from event to event of a probe, a stream, and a CPU */
+	/* Whether the source says it of this event. NULL: it is always known. */
+	bool (*known)(const struct firing *firing);
+};
+extern const struct builtin builtins[];
+extern const uint32_t n_builtins;
+
+/* A prototype's name and types; the parser's own, so that tables are in D. */
+#define PROTOTYPE_ARGS_MAX 4
+struct prototype {
+	char name[32];
+	struct type result;
+	struct type args[PROTOTYPE_ARGS_MAX];
+	uint8_t n_args, n_needed;
+};
+void prototype_read(const char *text, struct prototype *prototype);
+bool prototype_is(const char *text, const char *name); /* whose name is that */
+
+struct function {
+	const char *prototype; /* "string substr(string s, int at [, int len])" */
+	const char *help;
+	/* False: the firing's fault is set. */
+	bool (*call)(struct firing *firing, const struct value *args, uint32_t n,
+		     struct value *result);
+	bool hex; /* see struct type */
+};
+extern const struct function functions[];
+extern const uint32_t n_functions;
+
+#endif

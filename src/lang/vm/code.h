@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The code of a clause, and what its instructions refer to: the format that the compiler (front/)
+ * writes, the machine runs, and the push-down (bpf/) reads.
+ */
+#ifndef RS_LANG_VM_CODE_H
+#define RS_LANG_VM_CODE_H
+
+#include <stddef.h>
+#include "lang/vm/limits.h"
+#include "lang/vm/type.h"
+
+struct place {
+	uint32_t line, column;
+};
+
+enum scope { SCOPE_GLOBAL, SCOPE_SELF, SCOPE_THIS };
+
+#define OP(name, takes, gives, help) I_##name,
+enum opcode {
+#include "lang/vm/ops.def"
+	I_COUNT
+};
+#undef OP
+
+/* KEY's k: the variable's number, from bit 16 how many keys, and whose the tuple is. */
+#define LANG_KEY_GLOBAL	     (0u << 24)
+#define LANG_KEY_SELF	     (1u << 24) /* the thread is part of it */
+#define LANG_KEY_AGGREGATION (2u << 24) /* the tuple alone */
+
+struct insn {
+	uint8_t op;
+	uint8_t n;
+	uint32_t k;
+};
+
+/* An argument that the program asks for, by name or by place. What it is depends on the event. */
+struct arg_ref {
+	const char *name; /* or NULL */
+	uint32_t index;
+	bool raw; /* arg0: 0 where there is none */
+	struct type type;
+};
+
+/* A name of an enumeration, as that argument's enumeration has it. */
+struct enum_ref {
+	uint32_t arg;
+	const char *name;
+};
+
+enum agg_function {
+	AGG_NONE,
+	AGG_COUNT,
+	AGG_SUM,
+	AGG_AVG,
+	AGG_MIN,
+	AGG_MAX,
+	AGG_STDDEV,
+	AGG_PERCENTILE,
+	AGG_QUANTIZE, /* from here on distributions */
+	AGG_LQUANTIZE,
+	AGG_LLQUANTIZE,
+	AGG_TOPK,
+};
+
+struct aggregation {
+	const char *name;
+	enum agg_function function;
+	int64_t params[4]; /* base, limit, step; factor, low, high, steps; percent */
+	uint8_t n_params;
+	uint8_t n_keys;
+	struct type keys[LANG_KEYS_MAX];
+	int64_t *bounds; /* llquantize: where bins begin, after the first */
+	uint32_t n_data; /* 64-bit words of a row */
+	uint64_t normal;
+	uint32_t index;
+	bool printed;
+	struct aggregation *next;
+};
+
+/* The letters of conversions, by what they are for. */
+#define CONVERSIONS_OF_TEXT    "sSk"
+#define CONVERSIONS_OF_NUMBERS "dioxXucCpaAYT"
+
+/* A conversion of a format: %-5d */
+struct conversion {
+	const char *before; /* literal text before it */
+	size_t before_len;
+	char letter; /* 0: nothing but the text before it */
+	bool minus, plus, space, alt, zero, group, aggregate;
+	bool width_given, precision_given; /* as arguments, by * */
+	int width, precision;		   /* -1: none */
+};
+
+struct format {
+	struct conversion *conversions;
+	uint32_t n;
+};
+
+enum action_kind {
+	ACT_AGGREGATE,
+	ACT_PRINTF,
+	ACT_TRACE,
+	ACT_PRINT,
+	ACT_EXIT,
+	ACT_PRINTA,
+	ACT_TRUNC,
+	ACT_CLEAR,
+	ACT_NORMALIZE,
+	ACT_DENORMALIZE,
+	ACT_SPECULATE,
+	ACT_COMMIT,
+	ACT_DISCARD,
+	ACT_SETOPT,
+	ACT_TRACEMEM,
+	ACT_STACK,
+};
+
+/* A place in the program that does something: what, with arguments of which types. */
+struct action {
+	enum action_kind kind;
+	uint8_t n_args;
+	struct type types[LANG_ARGS_MAX];
+	struct format *format;
+	struct aggregation *aggregations[LANG_ARGS_MAX];
+	uint8_t n_aggregations;
+	bool has_key;	/* ACT_AGGREGATE: a tuple is below the value */
+	uint32_t bytes; /* ACT_TRACEMEM */
+};
+
+/*
+ * What of a clause most events need no code for (fast.c): comparisons of arguments with constants,
+ * joined by &&, with which the predicate begins; and a body that is one aggregation, whose keys
+ * depend on the probe, the stream and the CPU alone.
+ */
+#define SHORTCUT_TESTS 4
+struct shortcut {
+	struct shortcut_test {
+		enum opcode op; /* I_EQ, I_LTS and the like: the argument stands on the left */
+		uint32_t arg;	/* by reference */
+		bool is_enum;	/* value is a reference to an enumeration's name */
+		uint64_t value;
+	} tests[SHORTCUT_TESTS];
+	uint8_t n_tests;
+	bool whole; /* the tests are all of the predicate */
+	bool adds;
+	bool has_value;	  /* the aggregation adds an argument */
+	uint32_t value;	  /* by reference */
+	struct type type; /* of the value */
+};
+
+struct node;
+
+struct pattern {
+	const char *text; /* the description as it was written, macros expanded */
+	struct place at;
+	struct pattern *next;
+};
+
+struct clause {
+	struct pattern *patterns;
+	struct node *predicate, *body;
+	bool has_body;
+	bool has_copyinstr;
+	struct place at;
+	uint32_t index;
+	/* After the compiler. */
+	struct insn *code;
+	uint32_t n_code, test_end; /* the body begins at test_end */
+	uint32_t n_walks;
+	struct place *places; /* of each instruction */
+	uint16_t *acts;	      /* which action each is part of, from 1; 0 the predicate */
+	bool records;
+	struct shortcut shortcut;
+	struct clause *next;
+};
+
+#endif

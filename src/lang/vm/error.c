@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Errors of a program: at which place of its text, and which known name was perhaps meant. Vectors
+ * that grow in its arena. */
+#include "lang/vm/program.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+#define COLUMNS_SHOWN 200 /* of a line with a mistake */
+
+/* The line of a place, and what moves a caret below its column; false: it is not in our text. */
+static bool source_line(const struct rs_script *script, struct place at, char *line, char *caret)
+{
+	const char *text = script->config.text, *end = text + script->config.len, *stop;
+	size_t len;
+
+	if (script->file != script->config.name || at.column > COLUMNS_SHOWN)
+		return false;
+	for (uint32_t i = 1; i < at.line && text; i++) {
+		text = memchr(text, '\n', (size_t)(end - text));
+		text = text ? text + 1 : NULL;
+	}
+	if (!text || text == end)
+		return false;
+	stop = memchr(text, '\n', (size_t)(end - text));
+	len = (size_t)((stop ? stop : end) - text);
+	if (len > COLUMNS_SHOWN)
+		len = COLUMNS_SHOWN;
+	memcpy(line, text, len);
+	line[len] = '\0';
+	for (size_t i = 0; i + 1 < at.column; i++)
+		caret[i] = ' ';
+	caret[at.column ? at.column - 1 : 0] = '\0';
+	for (size_t i = 0; i < len; i++)
+		line[i] = line[i] == '\t' ? ' ' : line[i];
+	rs_utf8_mend(line, len);
+	return true;
+}
+
+struct rs_error *lang_error(const struct rs_script *script, struct place at, const char *tag,
+			    const char *format, ...)
+{
+	char message[512], line[COLUMNS_SHOWN + 1], caret[COLUMNS_SHOWN + 2];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	rs_utf8_mend(message, strlen(message)); /* a program's bytes may stand in it */
+	if (!source_line(script, at, line, caret))
+		return rs_error_create(RS_USAGE, "%s:%u:%u: [%s] %s", script->file, at.line,
+				       at.column, tag, message);
+	return rs_error_create(RS_USAGE, "%s:%u:%u: [%s] %s\n    %s\n    %s^", script->file,
+			       at.line, at.column, tag, message, line, caret);
+}
+
+bool vector_room(struct rs_script *script, void **at, uint32_t n, uint32_t *room, size_t bytes)
+{
+	uint32_t more = *room ? *room * 2 : 8;
+	void *grown;
+
+	if (n < *room)
+		return true;
+	grown = rs_arena_alloc(&script->arena, more * bytes);
+	if (!grown)
+		return false;
+	if (n)
+		memcpy(grown, *at, n * bytes);
+	*at = grown;
+	*room = more;
+	return true;
+}
+
+/* Changes, insertions and deletions of a letter between two words of moderate length. */
+static uint32_t distance_of(const char *a, const char *b)
+{
+	size_t n = strlen(a), m = strlen(b);
+	uint32_t row[34];
+
+	if (n > 32 || m > 32)
+		return UINT32_MAX;
+	for (size_t j = 0; j <= m; j++)
+		row[j] = (uint32_t)j;
+	for (size_t i = 1; i <= n; i++) {
+		uint32_t diagonal = row[0];
+
+		row[0] = (uint32_t)i;
+		for (size_t j = 1; j <= m; j++) {
+			uint32_t change = diagonal + (a[i - 1] != b[j - 1]);
+
+			diagonal = row[j];
+			row[j] = 1 + (row[j] < row[j - 1] ? row[j] : row[j - 1]);
+			if (change < row[j])
+				row[j] = change;
+		}
+	}
+	return row[m];
+}
+
+void nearest_try(const char *written, const char *name, const char **best, uint32_t *distance)
+{
+	uint32_t here = distance_of(written, name);
+
+	if (here < *distance && here < strlen(written)) {
+		*distance = here;
+		*best = name;
+	}
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Text that is being made, and values as text: by a format, as trace(), tracemem() show them. */
+#ifndef RS_LANG_VM_FORMAT_H
+#define RS_LANG_VM_FORMAT_H
+
+#include "lang/vm/builtin.h"
+#include "lang/vm/program.h"
+
+struct text {
+	char *at;
+	size_t len, room, most;
+	bool full; /* something found no room */
+};
+
+void text_add(struct text *text, const char *bytes, size_t len);
+void text_print(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_deinit(struct text *text);
+
+struct rs_error *format_parse(struct rs_script *script, struct place at, const char *text,
+			      size_t len, struct format **format);
+
+/* A value as one conversion has it. */
+void format_value(struct text *text, const struct conversion *conversion, struct type type,
+		  const struct value *value, int width, int precision);
+void format_values(struct text *text, const struct format *format, const struct type *types,
+		   const struct value *values);
+/* Bytes, in hexadecimal and as characters, as tracemem() does. */
+void format_bytes(struct text *text, const char *bytes, uint64_t n);
+/* As trace() does; quiet: without padding. */
+void format_trace(struct text *text, struct type type, const struct value *value, bool quiet);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The options of a program: of the command line, of #pragma D option, of setopt(). */
+#include "lang/vm/program.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct option_row {
+	const char *name;
+	uint64_t least, most, standard;
+	uint64_t cap; /* the most that the program itself may set; 0: `most` */
+} option_rows[OPT_COUNT] = {
+	[OPT_AGGSIZE] = { "aggsize", 4096, UINT64_C(1) << 40, UINT64_C(256) << 20,
+			  UINT64_C(1) << 30 },
+	[OPT_AGGSORTKEY] = { "aggsortkey", 0, 1, 0 },
+	[OPT_AGGSORTKEYPOS] = { "aggsortkeypos", 0, LANG_KEYS_MAX - 1, 0 },
+	[OPT_AGGSORTPOS] = { "aggsortpos", 0, LANG_ARGS_MAX - 1, 0 },
+	[OPT_AGGSORTREV] = { "aggsortrev", 0, 1, 0 },
+	[OPT_DEFAULTARGS] = { "defaultargs", 0, 1, 0 },
+	[OPT_DYNVARSIZE] = { "dynvarsize", 256, UINT64_C(1) << 40, UINT64_C(64) << 20,
+			     UINT64_C(256) << 20 },
+	[OPT_JSON] = { "json", 0, 1, 0 },
+	[OPT_NOPUSHDOWN] = { "nopushdown", 0, 1, 0 },
+	[OPT_NSPEC] = { "nspec", 0, 4096, 1, 64 },
+	[OPT_QUIET] = { "quiet", 0, 1, 0 },
+	[OPT_SPECSIZE] = { "specsize", 64, UINT64_C(1) << 32, UINT64_C(1) << 20,
+			   UINT64_C(16) << 20 },
+	[OPT_STRSIZE] = { "strsize", 8, 4096, 256 },
+	[OPT_TARGET] = { "target", 1, INT32_MAX, 0 },
+	[OPT_ZDEFS] = { "zdefs", 0, 1, 0 },
+};
+
+/* They size and time what DTrace has between kernel and user, or are of stacks; here there is
+ * nothing of the kind. */
+static const char no_effect[] = " bufsize bufpolicy bufresize aggrate switchrate statusrate "
+				"cleanrate bufhost destructive stackframes ustackframes "
+				"jstackframes jstackstrsize stackindent ";
+
+/* A number with k, m, g; a time is not needed by any of ours. */
+static bool option_value(const char *text, uint64_t *value)
+{
+	static const char units[] = "kmgt";
+	const char *unit;
+	char *end;
+
+	*value = strtoull(text, &end, 0);
+	if (end == text || *text == '-')
+		return !strcmp(text, "true") || !strcmp(text, "on")	? (*value = 1, true)
+		       : !strcmp(text, "false") || !strcmp(text, "off") ? (*value = 0, true)
+									: false;
+	if (!*end)
+		return true;
+	unit = strchr(units, tolower((unsigned char)*end));
+	if (!unit || end[1] || *value >> 24)
+		return false;
+	*value <<= 10 * (unit - units + 1);
+	return true;
+}
+
+struct rs_error *script_set_option(struct rs_script *script, struct place at, const char *text,
+				   bool outside)
+{
+	size_t len = strcspn(text, "=");
+	uint64_t value = 1;
+	const char *best = NULL;
+	uint32_t distance = NEAREST_MAX + 1;
+	char name[32] = " ";
+
+	if (len && len < sizeof(name) - 2) {
+		memcpy(name + 1, text, len);
+		memcpy(name + 1 + len, " ", 2);
+		if (strstr(no_effect, name))
+			return NULL;
+		name[1 + len] = '\0';
+	}
+	for (uint32_t i = 0; i < OPT_COUNT; i++) {
+		const struct option_row *row = &option_rows[i];
+
+		if (strcmp(row->name, name + 1))
+			continue;
+		if ((text[len] && !option_value(text + len + 1, &value)) || value < row->least ||
+		    value > row->most)
+			return lang_error(script, at, "D_PRAGMA_OPTSET",
+					  "option %s takes a number from %llu to %llu", row->name,
+					  (unsigned long long)row->least,
+					  (unsigned long long)row->most);
+		if (!outside && script->options_fixed >> i & 1)
+			return NULL; /* the command line wins */
+		if (!outside && row->cap && value > row->cap)
+			return lang_error(script, at, "D_PRAGMA_OPTSET",
+					  "a program sets option %s to %llu at most; -x %s=%s on "
+					  "the command line may set more",
+					  row->name, (unsigned long long)row->cap, row->name,
+					  text + len + 1);
+		if (outside)
+			script->options_fixed |= 1u << i;
+		script->options[i] = value;
+		return NULL;
+	}
+	for (uint32_t i = 0; i < OPT_COUNT; i++)
+		nearest_try(name + 1, option_rows[i].name, &best, &distance);
+	return lang_error(script, at, "D_PRAGMA_OPTSET", "there is no option '%.64s'%s%s%s", text,
+			  best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "");
+}
+
+bool option_at_run(const char *name)
+{
+	static const char names[] = " quiet aggsortkey aggsortkeypos aggsortpos aggsortrev ";
+	char word[32];
+	size_t len = strcspn(name, "=");
+
+	if (!len || len + 3 > sizeof(word))
+		return false;
+	snprintf(word, sizeof(word), " %.*s ", (int)len, name);
+	return strstr(names, word) || strstr(no_effect, word);
+}
+
+struct rs_error *options_init(struct rs_script *script)
+{
+	struct rs_error *err = NULL;
+
+	for (uint32_t i = 0; i < OPT_COUNT; i++)
+		script->options[i] = option_rows[i].standard;
+	for (uint32_t i = 0; i < script->config.n_options && !err; i++)
+		err = script_set_option(script, (struct place){ 1, 1 }, script->config.options[i],
+					true);
+	return err;
+}
+
+bool rs_script_is_quiet(const struct rs_script *script)
+{
+	return script->options[OPT_QUIET];
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A program: its clauses, the probes that they match, and what their code refers to. All of it
+ * belongs to one struct rs_script and lies in its arena. */
+#ifndef RS_LANG_VM_PROGRAM_H
+#define RS_LANG_VM_PROGRAM_H
+
+#include <ringside/record.h>
+#include "base/arena.h"
+#include "lang/lang.h"
+#include "lang/vm/code.h"
+
+struct variable {
+	const char *name;
+	enum scope scope;
+	struct type type; /* of the value */
+	bool is_array;
+	uint8_t n_keys;
+	struct type keys[LANG_KEYS_MAX];
+	uint32_t slot;	      /* of its scope; of dynamic ones, its number */
+	uint32_t at;	      /* of a struct or array that is not dynamic: where in its region */
+	struct node *inlined; /* inline int x = ...: in its place */
+	bool busy;	      /* its inlined expression is being checked */
+	struct variable *next;
+};
+
+struct text_constant {
+	const char *text;
+	uint32_t len;
+};
+
+/* Numeric options, by -x and #pragma D option. */
+enum option {
+	OPT_AGGSIZE,
+	OPT_AGGSORTKEY,
+	OPT_AGGSORTKEYPOS,
+	OPT_AGGSORTPOS,
+	OPT_AGGSORTREV,
+	OPT_DEFAULTARGS,
+	OPT_DYNVARSIZE,
+	OPT_JSON,
+	OPT_NOPUSHDOWN,
+	OPT_NSPEC,
+	OPT_QUIET,
+	OPT_SPECSIZE,
+	OPT_STRSIZE,
+	OPT_TARGET,
+	OPT_ZDEFS,
+	OPT_COUNT
+};
+
+/* Vectors that grow in the arena. */
+#define VECTOR(type)                                                                               \
+	struct {                                                                                   \
+		type *at;                                                                          \
+		uint32_t n, room;                                                                  \
+	}
+
+struct tick {
+	int64_t period_ns, next_ns;
+	uint32_t probe;
+	bool all_cpus;	/* profile-N: told apart by name alone */
+	uint64_t fired; /* since the last event */
+	uint64_t skipped;
+};
+
+struct probe {
+	struct rs_script_probe public;
+	uint32_t *clauses; /* by index, in the program's order */
+	uint32_t n_clauses;
+	uint32_t tick; /* of the ticks, + 1 */
+	/* Events of the same name that differ in their fields; public.event is the first. */
+	VECTOR(const struct rs_event *) layouts;
+};
+
+struct front;
+struct runtime;
+
+/*
+ * What a source does of the program itself (bpf/push.c), as the machine needs it.
+ */
+struct pushed {
+	/* Whether the source has done a clause for an event, as the event's id says. */
+	bool (*has_done)(const struct pushed *pushed, const struct clause *clause,
+			 const struct rs_event *event);
+	/* Adds what the source has added up before a tick's clauses fire, and at the end (at_ns
+	 * is INT64_MAX). */
+	struct rs_error *(*settle)(struct rs_script *script, uint32_t tick, int64_t at_ns);
+	void (*destroy)(struct pushed *pushed);
+};
+
+struct rs_script {
+	struct rs_script_config config;
+	struct rs_arena arena;
+	uint64_t options[OPT_COUNT];
+	uint32_t options_fixed; /* bits: given from outside */
+
+	struct clause *clauses, **clauses_end;
+	uint32_t n_clauses;
+	VECTOR(struct clause *) clause_at;
+	VECTOR(struct probe) probes;
+
+	struct variable *variables;
+	uint32_t n_slots[3];
+	struct aggregation *aggregations;
+	uint32_t n_aggregations;
+	uint32_t object_bytes[2]; /* of global and this-> structs and arrays */
+
+	VECTOR(uint64_t) ints;
+	VECTOR(struct text_constant) texts;
+	VECTOR(struct arg_ref) args;
+	VECTOR(struct enum_ref) enums;
+	VECTOR(struct action) actions;
+	VECTOR(struct tick) ticks;
+
+	/* The events that the clause matches; at run time, of the last clause. */
+	VECTOR(const struct rs_event *) matched;
+
+	const char *file;    /* where the compiler is, for messages */
+	struct front *front; /* the compiler's names (front/tree.h); NULL when it is done */
+	struct runtime *runtime;
+	struct pushed *pushed; /* what the source does of the program; NULL: nothing */
+};
+
+/* Room for one more in a vector; false without memory. */
+bool vector_room(struct rs_script *script, void **at, uint32_t n, uint32_t *room, size_t bytes);
+#define VECTOR_ADD(script, vector)                                                                 \
+	(vector_room((script), (void **)&(vector)->at, (vector)->n, &(vector)->room,               \
+		     sizeof(*(vector)->at))                                                        \
+		 ? &(vector)->at[(vector)->n++]                                                    \
+		 : NULL)
+
+/* "file:line:column: [TAG] message" */
+struct rs_error *lang_error(const struct rs_script *script, struct place at, const char *tag,
+			    const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* For suggestions: keeps in *best, at *distance, the name nearest to what was written so far. */
+void nearest_try(const char *written, const char *name, const char **best, uint32_t *distance);
+#define NEAREST_MAX 3 /* changes of a letter that still count as near */
+
+/* ---- options (option.c) --------------------------------------------------------------------- */
+
+/* Sets all options to their standard values, then those of the configuration. */
+struct rs_error *options_init(struct rs_script *script);
+struct rs_error *script_set_option(struct rs_script *script, struct place at, const char *text,
+				   bool outside);
+/* Returns whether setopt() may set the option while the program runs. */
+bool option_at_run(const char *name);
+
+/* ---- probes (probe.c) ----------------------------------------------------------------------- */
+
+enum { PROBE_BEGIN, PROBE_END, PROBE_ERROR };
+
+/* Makes a probe; returns NULL without memory. */
+struct probe *probe_add(struct rs_script *script, const char *provider, const char *module,
+			const char *function, const char *name);
+/* Finds the probe of an event, or makes it; index may be NULL. */
+struct rs_error *probe_of_event(struct rs_script *script, const struct rs_event *event,
+				uint32_t *index);
+/* Returns whether some layout of the event's probe has the argument: others have it as 0 or "". */
+bool probe_has_arg(const struct rs_script *script, const struct rs_event *event,
+		   const struct arg_ref *ref);
+/* Returns the field that an argument is in an event, or NULL. */
+const struct rs_field *arg_field(const struct rs_event *event, const struct arg_ref *ref);
+/* Returns the row that an enumeration has for a name, in either case, or NULL. */
+const struct rs_enum *enum_find(const struct rs_enum *values, const char *name);
+/* Returns whether a description names (provider, "", "", name), a probe of the language's own. */
+bool own_probe(const char *text, const char *provider, const char *name);
+/* Returns whether a name is of a tick (tick-10ms, tick-5 in Hz, profile-97), and its period. */
+bool tick_period(const char *name, int64_t *period_ns, bool *all_cpus);
+bool pattern_is_event(const struct pattern *pattern);
+
+/* ---- events (bind.c) ------------------------------------------------------------------------ */
+
+/* Returns whether a description of the clause matches an event. */
+bool bind_matches(const struct clause *clause, const struct rs_event *event);
+/* Returns whether the event has the arguments that the clause's code asks for; else *what is the
+ * name of one that it lacks. */
+bool bind_suits(const struct rs_script *script, const struct clause *clause,
+		const struct rs_event *event, const char **what);
+
+/* ---- code (verify.c) ------------------------------------------------------------------------ */
+
+struct rs_error *verify_clause(const struct rs_script *script, const struct clause *clause);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages beside the output of a program. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "lang/vm/runtime.h"
+
+void tell(struct rs_script *script, const char *format, ...)
+{
+	char line[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	script->runtime->io.tell(script->runtime->io.ctx, line);
+}
+
+void stack_tell_none(struct firing *f)
+{
+	if (!f->rt->told_stack)
+		tell(f->script, "stack(): no event here carries a stack");
+	f->rt->told_stack = true;
+}
+
+void builtin_tell_unknown(const struct firing *f, uint32_t index, const struct value *value)
+{
+	uint64_t bit = UINT64_C(1) << index;
+	struct prototype prototype;
+	const char *probe;
+	char text[24];
+
+	if (!builtins[index].known || f->rt->told_unknown & bit || builtins[index].known(f))
+		return;
+	if (f->view && f->view->event->kind == RS_KIND_LOSS)
+		return; /* what was lost is of no thread */
+	f->rt->told_unknown |= bit;
+	prototype_read(builtins[index].prototype, &prototype);
+	probe = f->view ? f->view->event->probe : NULL;
+	if (prototype.result.kind == TYPE_STRING)
+		snprintf(text, sizeof(text), "\"\"");
+	else
+		snprintf(text, sizeof(text), "%lld", (long long)value->i);
+	tell(f->script, "%s is not known%s%s: it is %s", prototype.name, probe ? " of " : "",
+	     probe ? probe : "", text);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Types of values: their text, size and layout, and C's conversions. */
+#ifndef RS_LANG_VM_TYPE_H
+#define RS_LANG_VM_TYPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rs_script;
+
+enum type_kind {
+	TYPE_NONE,
+	TYPE_INT,
+	TYPE_STRING,
+	TYPE_VOID,
+	TYPE_AGGREGATION,
+	TYPE_POINTER, /* 8 bytes: an address (memory.h) */
+	TYPE_RECORD,  /* struct, union: its value is where it lies */
+	TYPE_ARRAY,   /* of a fixed size: the same */
+};
+
+struct record;
+struct type {
+	enum type_kind kind;
+	uint8_t bytes; /* of an integer or a pointer */
+	bool is_signed;
+	bool hex;	       /* of an integer: a key of it is shown in hexadecimal */
+	uint32_t n;	       /* of an array's elements */
+	const struct type *to; /* what a pointer points to, what an array is of */
+	struct record *record;
+};
+
+struct member {
+	const char *name;
+	struct type type;
+	uint32_t offset;  /* bytes; of a bit-field's unit */
+	uint8_t bits, at; /* of a bit-field: how many, from which bit of its unit on; else 0 */
+	struct member *next;
+};
+
+struct record {
+	const char *tag; /* "" where it has none */
+	bool is_union, complete;
+	bool busy; /* its members are being read */
+	struct member *members;
+	uint32_t bytes, align;
+	struct record *next;
+};
+
+#define INT_OF(n, sign)                                                                            \
+	(struct type)                                                                              \
+	{                                                                                          \
+		.kind = TYPE_INT, .bytes = n, .is_signed = sign                                    \
+	}
+#define TYPE_OF_INT    INT_OF(4, true)
+#define TYPE_OF_INT64  INT_OF(8, true)
+#define TYPE_OF_UINT64 INT_OF(8, false)
+#define TYPE_OF_STRING                                                                             \
+	(struct type)                                                                              \
+	{                                                                                          \
+		TYPE_STRING                                                                        \
+	}
+#define TYPE_OF_VOID                                                                               \
+	(struct type)                                                                              \
+	{                                                                                          \
+		TYPE_VOID                                                                          \
+	}
+
+#define TYPE_TEXT_MAX 96
+const char *type_text(struct type type, char text[TYPE_TEXT_MAX]);
+/* Of two operands, by C's rules. */
+struct type type_promote(struct type type);
+struct type type_common(struct type a, struct type b);
+uint64_t type_cut(struct type type, uint64_t value);
+/* A type's name ("uint8_t"), of one word or, as "unsigned long", of several with single blanks. */
+bool type_named(const char *name, struct type *type);
+bool type_same(const struct type *a, const struct type *b);
+/* A number or a pointer: what fits a register. */
+bool type_is_scalar(const struct type *type);
+/* A struct, union or array: what lies in memory. */
+bool type_is_object(const struct type *type);
+/* Bytes in memory, a string's being strsize; 0: it has no size. */
+uint64_t type_bytes(const struct rs_script *script, const struct type *type);
+uint32_t type_align(const struct type *type);
+const struct member *member_find(const struct record *record, const char *name);
+
+#endif
