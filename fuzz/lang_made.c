@@ -186,7 +186,7 @@ static bool spoil(struct rs_script *script, struct fuzz_input *in)
 		}
 	}
 	for (struct clause *clause = script->clauses; clause; clause = clause->next) {
-		struct rs_error *err = verify_clause(script, clause);
+		struct rs_error *err = rs_lang_verify_clause(script, clause);
 
 		if (err) {
 			rs_error_free(err);

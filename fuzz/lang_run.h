@@ -49,7 +49,7 @@ static inline struct rs_error *lang_sums(void *ctx, struct rs_script *script, in
 
 	(void)ctx;
 	for (; row.number < 8; row.number++)
-		rs_script_take(script, &row);
+		rs_script_receive(script, &row);
 	return NULL;
 }
 

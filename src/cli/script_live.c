@@ -103,7 +103,7 @@ static struct rs_error *kvm_open(struct rs_script_live *live, struct rs_source *
 
 static void kvm_sum(void *ctx, const struct rs_filter_row *row)
 {
-	rs_script_take(ctx, row);
+	rs_script_receive(ctx, row);
 }
 
 /* What BPF has added up; its epochs are by the time that events have here. */
@@ -149,7 +149,7 @@ static struct rs_error *kvm_push(struct rs_script_live *live, struct rs_source *
 		return err;
 	fprintf(stderr, "ringside script: nothing is pushed down: %s\n", rs_error_text(err));
 	rs_error_free(err);
-	rs_script_push_not(script);
+	rs_script_push_cancel(script);
 	return rs_kvm_program(live->session, NULL);
 }
 

@@ -22,7 +22,7 @@ static int machine(struct rs_script *script, const struct rs_event *event,
 				      .payload = (const uint8_t *)(stand->words + RS_FILTER_HEAD),
 				      .payload_bytes = sizeof(stand->words) - RS_FILTER_HEAD * 8,
 				      .cpu = (int)stand->cpu };
-	const struct binding *binding = bind_event(script, event);
+	const struct binding *binding = rs_lang_bind_event(script, event);
 	struct firing f = { .script = script,
 			    .rt = script->runtime,
 			    .view = &view,
@@ -31,7 +31,7 @@ static int machine(struct rs_script *script, const struct rs_event *event,
 	uint32_t pc;
 
 	script->runtime->scratch_used = 0;
-	if (run_predicate(&f, script->clauses, &pc))
+	if (rs_lang_run_predicate(&f, script->clauses, &pc))
 		return 1;
 	return f.fault ? -1 : 0;
 }

@@ -73,7 +73,7 @@ static struct rs_error *sums_give(void *ctx, struct rs_script *script, int64_t b
 						   .sum = sums[i].sum };
 
 		if (row.sum.n)
-			rs_script_take(script, &row);
+			rs_script_receive(script, &row);
 	}
 	n_sums = 0;
 	return NULL;

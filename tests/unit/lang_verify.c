@@ -24,7 +24,7 @@ static struct rs_error *verdict(struct rs_script *script, struct insn *code, uin
 	clause.code = code;
 	clause.n_code = n;
 	clause.test_end = 0;
-	return verify_clause(script, &clause);
+	return rs_lang_verify_clause(script, &clause);
 }
 
 #define CODE(...)                                                                                  \
@@ -138,13 +138,13 @@ TEST(changed)
 			struct rs_error *err;
 
 			clause->code[i].op = (uint8_t)op;
-			err = verify_clause(script, clause);
+			err = rs_lang_verify_clause(script, clause);
 			refused += err != NULL;
 			rs_error_free(err);
 		}
 		clause->code[i] = was;
 	}
 	CHECK(refused > clause->n_code * 200);
-	CHECK_OK(verify_clause(script, clause));
+	CHECK_OK(rs_lang_verify_clause(script, clause));
 	rs_script_destroy(script);
 }

@@ -26,86 +26,87 @@ static void load_field(struct translation_of *t, const struct rs_field *field)
 	static const uint8_t sizes[] = { [1] = BPF_B, [2] = BPF_H, [4] = BPF_W, [8] = BPF_DW };
 	uint32_t bytes = rs_type_bytes(field->type);
 	uint32_t at = RS_FILTER_HEAD * 8 + field->offset;
-	uint8_t reg = stack_next(t);
+	uint8_t reg = rs_push_stack_next(t);
 
 	if (field->show == RS_SHOW_TSC) {
-		stack_leave(t, "it asks for a stamp's time");
+		rs_push_stack_leave(t, "it asks for a stamp's time");
 		return;
 	}
 	if (at + bytes > RS_FILTER_WORDS * 8) {
-		stack_leave(t, "the argument lies too far behind");
+		rs_push_stack_leave(t, "the argument lies too far behind");
 		return;
 	}
-	if (!stack_room(t))
+	if (!rs_push_stack_room(t))
 		return;
 	load(t->code, sizes[bytes], reg, RECORD, (int)at);
 	if (field->type >= RS_TYPE_S8)
 		widen(t->code, reg, bytes, true);
-	stack_register(t, reg);
+	rs_push_stack_register(t, reg);
 }
 
 static void argument(struct translation_of *t, uint32_t ref)
 {
-	const struct rs_field *field = arg_field(t->event, &t->script->args.at[ref]);
+	const struct rs_field *field = rs_lang_arg_field(t->event, &t->script->args.at[ref]);
 
 	if (field && field->type != RS_TYPE_TEXT)
 		load_field(t, field);
 	else
-		stack_known(t, 0);
+		rs_push_stack_known(t, 0);
 }
 
 /* As vm/bind.c has it. */
 static void enumerator(struct translation_of *t, uint32_t which)
 {
 	const struct enum_ref *ref = &t->script->enums.at[which];
-	const struct rs_field *field = arg_field(t->event, &t->script->args.at[ref->arg]);
-	const struct rs_enum *row =
-		field && field->type != RS_TYPE_TEXT ? enum_find(field->values, ref->name) : NULL;
+	const struct rs_field *field = rs_lang_arg_field(t->event, &t->script->args.at[ref->arg]);
+	const struct rs_enum *row = field && field->type != RS_TYPE_TEXT
+					    ? rs_lang_enum_find(field->values, ref->name)
+					    : NULL;
 
-	stack_known(t, row ? row->value : UINT64_MAX);
+	rs_push_stack_known(t, row ? row->value : UINT64_MAX);
 }
 
 static void variable_cpu(struct translation_of *t)
 {
-	uint8_t reg = stack_next(t);
+	uint8_t reg = rs_push_stack_next(t);
 
 	load(t->code, BPF_DW, reg, FRAME, AT_CPU);
-	stack_register(t, reg);
+	rs_push_stack_register(t, reg);
 }
 
 /* Each record begins with its thread. */
 static void variable_tid(struct translation_of *t)
 {
-	uint8_t reg = stack_next(t);
+	uint8_t reg = rs_push_stack_next(t);
 
 	load(t->code, BPF_W, reg, RECORD, RS_FILTER_HEAD * 8);
 	widen(t->code, reg, 4, true);
-	stack_register(t, reg);
+	rs_push_stack_register(t, reg);
 }
 
 static void variable_pid(struct translation_of *t)
 {
-	uint8_t reg = stack_next(t);
+	uint8_t reg = rs_push_stack_next(t);
 
 	t->code->thread = true;
 	load(t->code, BPF_DW, reg, FRAME, AT_WHO);
 	alu_imm(t->code, BPF_RSH, reg, 32);
 	skip_if(t->code, BPF_JNE, reg, 0, 1);
-	push_goto(t->code, t->code->keep);
-	stack_register(t, reg);
+	rs_push_goto(t->code, t->code->keep);
+	rs_push_stack_register(t, reg);
 }
 
 /* What no record has told may be known to who looks it up: so with a process, too. */
 static void variable_vcpu(struct translation_of *t)
 {
-	uint8_t reg = stack_next(t);
+	uint8_t reg = rs_push_stack_next(t);
 
 	t->code->thread = true;
 	load(t->code, BPF_DW, reg, FRAME, AT_WHO);
 	widen(t->code, reg, 4, true);
 	skip_if(t->code, BPF_JSGE, reg, 0, 1);
-	push_goto(t->code, t->code->keep);
-	stack_register(t, reg);
+	rs_push_goto(t->code, t->code->keep);
+	rs_push_stack_register(t, reg);
 }
 
 static void variable_id(struct translation_of *t)
@@ -114,11 +115,11 @@ static void variable_id(struct translation_of *t)
 		const struct rs_script_probe *probe = &t->script->probes.at[i].public;
 
 		if (probe->event && !strcmp(probe->event->probe, t->event->probe)) {
-			stack_known(t, probe->id);
+			rs_push_stack_known(t, probe->id);
 			return;
 		}
 	}
-	stack_leave(t, "'id' is not known yet");
+	rs_push_stack_leave(t, "'id' is not known yet");
 }
 
 /* Those that the source does not know (dom, stackdepth) are the program's, for it says so. */
@@ -134,44 +135,44 @@ static void builtin(struct translation_of *t, uint32_t index)
 {
 	struct prototype prototype;
 
-	prototype_read(builtins[index].prototype, &prototype);
+	rs_lang_prototype_read(rs_lang_builtins[index].prototype, &prototype);
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
 		if (strcmp(variables[i].name, prototype.name))
 			continue;
-		if (stack_room(t))
+		if (rs_push_stack_room(t))
 			variables[i].push(t);
 		return;
 	}
-	stack_leave(t, strstr(prototype.name, "timestamp")
-			       ? "it asks for the time"
-			       : "it asks for a variable of the program's");
+	rs_push_stack_leave(t, strstr(prototype.name, "timestamp")
+				       ? "it asks for the time"
+				       : "it asks for a variable of the program's");
 }
 
 /* As a key: who reads the sum knows the thread's VM. */
 static void text_of_vm(struct translation_of *t)
 {
-	uint8_t reg = stack_next(t);
+	uint8_t reg = rs_push_stack_next(t);
 
-	if (!stack_room(t))
+	if (!rs_push_stack_room(t))
 		return;
 	t->code->thread = true;
 	load(t->code, BPF_DW, reg, RECORD, RS_FILTER_WHO * 8);
 	skip_if(t->code, BPF_JNE, reg, 0, 1);
-	push_goto(t->code, t->code->keep);
-	stack_later(t, reg, LATER_VM, NULL);
+	rs_push_goto(t->code, t->code->keep);
+	rs_push_stack_later(t, reg, LATER_VM, NULL);
 }
 
 /* stringof(args.x), as a key: the same of an enumeration's names. */
 static void text_of_argument(struct translation_of *t, const struct insn *insn)
 {
-	const struct rs_field *field = arg_field(t->event, &t->script->args.at[insn->k]);
+	const struct rs_field *field = rs_lang_arg_field(t->event, &t->script->args.at[insn->k]);
 
 	if (!field) {
-		stack_text(t, "", 0);
+		rs_push_stack_text(t, "", 0);
 		return;
 	}
 	if (!t->rows || field->type == RS_TYPE_TEXT || field->show == RS_SHOW_NAME) {
-		stack_leave(t, "it asks for an argument's text");
+		rs_push_stack_leave(t, "it asks for an argument's text");
 		return;
 	}
 	load_field(t, field);
@@ -193,18 +194,18 @@ static void builtin_text(struct translation_of *t, uint32_t index)
 		      { "probename", event->name } };
 	struct prototype prototype;
 
-	prototype_read(builtins[index].prototype, &prototype);
+	rs_lang_prototype_read(rs_lang_builtins[index].prototype, &prototype);
 	if (t->rows && !strcmp(prototype.name, "vm")) {
 		text_of_vm(t);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		if (!strcmp(texts[i].name, prototype.name)) {
-			stack_text(t, texts[i].text, SIZE_MAX);
+			rs_push_stack_text(t, texts[i].text, SIZE_MAX);
 			return;
 		}
 	}
-	stack_leave(t, "it asks for a name that only the program knows");
+	rs_push_stack_leave(t, "it asks for a name that only the program knows");
 }
 
 /* ---- operators ---------------------------------------------------------------------------- */
@@ -227,21 +228,21 @@ static void arithmetic(struct translation_of *t, enum opcode op)
 {
 	uint32_t right = t->depth - 1, left = t->depth - 2;
 	const struct entry b = t->stack[right];
-	uint8_t reg = stack_get(t, left, T0);
+	uint8_t reg = rs_push_stack_get(t, left, T0);
 
 	if (b.known && is_shift(op)) {
 		alu_imm(t->code, alu_of[op], reg, (int32_t)(b.value & 63));
 	} else if (b.known && is_small(b.value)) {
 		alu_imm(t->code, alu_of[op], reg, (int32_t)b.value);
 	} else {
-		uint8_t with = stack_get(t, right, T1);
+		uint8_t with = rs_push_stack_get(t, right, T1);
 
 		if (is_shift(op))
 			alu_imm(t->code, BPF_AND, with, 63);
 		alu(t->code, alu_of[op], reg, with);
 	}
 	t->depth--;
-	stack_set(t, left, reg);
+	rs_push_stack_set(t, left, reg);
 }
 
 /* By zero: the program's own fault. */
@@ -250,7 +251,7 @@ static void guard(struct translation_of *t, const struct entry *b, uint8_t divis
 	if (b->known && b->value)
 		return;
 	skip_if(t->code, BPF_JNE, divisor, 0, 1);
-	push_goto(t->code, t->code->keep);
+	rs_push_goto(t->code, t->code->keep);
 }
 
 static void absolute(struct push_code *c, uint8_t to, uint8_t from)
@@ -265,7 +266,7 @@ static void divide(struct translation_of *t, enum opcode op)
 {
 	uint32_t right = t->depth - 1, left = t->depth - 2;
 	const struct entry entry = t->stack[right];
-	uint8_t a = stack_get(t, left, T0), b = stack_get(t, right, T1);
+	uint8_t a = rs_push_stack_get(t, left, T0), b = rs_push_stack_get(t, right, T1);
 
 	guard(t, &entry, b);
 	if (op == I_DIVU || op == I_MODU) {
@@ -282,13 +283,13 @@ static void divide(struct translation_of *t, enum opcode op)
 		negate(t->code, T3);
 	}
 	t->depth--;
-	stack_set(t, left, T3);
+	rs_push_stack_set(t, left, T3);
 }
 
 static void unary(struct translation_of *t, enum opcode op)
 {
 	uint32_t top = t->depth - 1;
-	uint8_t reg = stack_get(t, top, T0);
+	uint8_t reg = rs_push_stack_get(t, top, T0);
 
 	if (op == I_NEG) {
 		negate(t->code, reg);
@@ -300,7 +301,7 @@ static void unary(struct translation_of *t, enum opcode op)
 		skip_if(t->code, BPF_JEQ, T1, 0, 1);
 		alu_imm(t->code, BPF_MOV, reg, 0);
 	}
-	stack_set(t, top, reg);
+	rs_push_stack_set(t, top, reg);
 }
 
 static void cut(struct translation_of *t, uint8_t n)
@@ -309,12 +310,13 @@ static void cut(struct translation_of *t, uint8_t n)
 	uint8_t reg;
 
 	if (t->stack[top].known) {
-		t->stack[top].value = type_cut(INT_OF(n & 0x7f, n & 0x80), t->stack[top].value);
+		t->stack[top].value =
+			rs_lang_type_cut(INT_OF(n & 0x7f, n & 0x80), t->stack[top].value);
 		return;
 	}
-	reg = stack_get(t, top, T0);
+	reg = rs_push_stack_get(t, top, T0);
 	widen(t->code, reg, n & 0x7f, n & 0x80);
-	stack_set(t, top, reg);
+	rs_push_stack_set(t, top, reg);
 }
 
 /* ---- comparisons, and where they lead ----------------------------------------------------- */
@@ -333,9 +335,9 @@ static void jump_compared(struct translation_of *t, uint8_t op)
 	bool small = b.known && is_small(b.value);
 	uint8_t with, reg;
 
-	stack_settle(t, left); /* first: it may take what the two are loaded into */
-	with = small ? 0 : stack_get(t, right, T1);
-	reg = stack_get(t, left, T0);
+	rs_push_stack_settle(t, left); /* first: it may take what the two are loaded into */
+	with = small ? 0 : rs_push_stack_get(t, right, T1);
+	reg = rs_push_stack_get(t, left, T0);
 	t->depth -= 2;
 	if (small)
 		put(t->code, BPF_JMP | BPF_K | op, reg, 0, 0, (int32_t)b.value);
@@ -347,8 +349,8 @@ static void jump_zero(struct translation_of *t, uint8_t op)
 {
 	uint8_t reg;
 
-	stack_settle(t, t->depth - 1);
-	reg = stack_get(t, --t->depth, T1);
+	rs_push_stack_settle(t, t->depth - 1);
+	reg = rs_push_stack_get(t, --t->depth, T1);
 	put(t->code, BPF_JMP | BPF_K | op, reg, 0, 0, 0);
 }
 
@@ -377,7 +379,7 @@ static void branch(struct translation_of *t, const struct insn *insn, uint8_t op
 
 	if (insn->op != I_TRUTH &&
 	    (insn->k > t->to || insn->k <= t->pc || has_text(t, t->depth - takes))) {
-		stack_leave(t, "it chooses between strings");
+		rs_push_stack_leave(t, "it chooses between strings");
 		return;
 	}
 	if (insn->op == I_JNZERO)
@@ -388,17 +390,17 @@ static void branch(struct translation_of *t, const struct insn *insn, uint8_t op
 		to_spot(t, insn->k);
 		return;
 	}
-	push_label_last(t->code, PUSH_REJECT);
+	rs_push_label_last(t->code, PUSH_REJECT);
 	t->outcome->rejects = true;
 }
 
 static void jump(struct translation_of *t, const struct insn *insn)
 {
 	if (insn->k > t->to || insn->k <= t->pc || has_text(t, t->depth)) {
-		stack_leave(t, "it chooses between strings");
+		rs_push_stack_leave(t, "it chooses between strings");
 		return;
 	}
-	stack_settle(t, t->depth);
+	rs_push_stack_settle(t, t->depth);
 	put(t->code, BPF_JMP | BPF_JA, 0, 0, 0, 0);
 	to_spot(t, insn->k);
 	t->live = false;
@@ -426,7 +428,7 @@ static void comparison(struct translation_of *t, enum opcode op)
 	alu_imm(t->code, BPF_MOV, T0, 0);
 	put(t->code, BPF_JMP | BPF_JA, 0, 0, 1, 0);
 	alu_imm(t->code, BPF_MOV, T0, 1);
-	stack_register(t, T0);
+	rs_push_stack_register(t, T0);
 }
 
 static void compare_texts(struct translation_of *t)
@@ -436,7 +438,7 @@ static void compare_texts(struct translation_of *t)
 	int order;
 
 	if (a->later || b->later) {
-		stack_leave(t, "it asks for a name that only the program knows");
+		rs_push_stack_leave(t, "it asks for a name that only the program knows");
 		return;
 	}
 
@@ -444,7 +446,7 @@ static void compare_texts(struct translation_of *t)
 	if (!order)
 		order = (a->len > b->len) - (a->len < b->len);
 	t->depth -= 2;
-	stack_known(t, (uint64_t)(int64_t)(order < 0 ? -1 : order > 0));
+	rs_push_stack_known(t, (uint64_t)(int64_t)(order < 0 ? -1 : order > 0));
 }
 
 /* ---- the whole ---------------------------------------------------------------------------- */
@@ -481,12 +483,12 @@ static void push_copy(struct translation_of *t)
 {
 	const struct entry top = t->stack[t->depth - 1];
 
-	if (!stack_room(t))
+	if (!rs_push_stack_room(t))
 		return;
 	if (top.known)
 		t->stack[t->depth++] = top;
 	else
-		stack_register(t, stack_get(t, t->depth - 1, T0));
+		rs_push_stack_register(t, rs_push_stack_get(t, t->depth - 1, T0));
 }
 
 /* A function longer than 80 lines, because it is one switch over the opcodes. */
@@ -494,10 +496,11 @@ static void step(struct translation_of *t, const struct insn *insn)
 {
 	switch ((enum opcode)insn->op) {
 	case I_CONST:
-		stack_known(t, t->script->ints.at[insn->k]);
+		rs_push_stack_known(t, t->script->ints.at[insn->k]);
 		break;
 	case I_TEXT:
-		stack_text(t, t->script->texts.at[insn->k].text, t->script->texts.at[insn->k].len);
+		rs_push_stack_text(t, t->script->texts.at[insn->k].text,
+				   t->script->texts.at[insn->k].len);
 		break;
 	case I_ARG:
 		argument(t, insn->k);
@@ -574,11 +577,11 @@ static void step(struct translation_of *t, const struct insn *insn)
 		break;
 	default:
 		if (t->rows && insn->op == I_KEY)
-			rows_key(t, insn);
+			rs_push_rows_key(t, insn);
 		else if (t->rows && insn->op == I_DO)
-			rows_add(t, insn);
+			rs_push_rows_add(t, insn);
 		else
-			stack_leave(t, reason(insn->op));
+			rs_push_stack_leave(t, reason(insn->op));
 	}
 }
 
@@ -592,7 +595,7 @@ static void arrive(struct translation_of *t)
 		return;
 	}
 	if (t->live)
-		stack_settle(t, t->depth);
+		rs_push_stack_settle(t, t->depth);
 	for (uint32_t i = 0; !t->live && i < (uint32_t)spot->depth; i++)
 		t->stack[i] = (struct entry){ .text = false };
 	t->depth = (uint32_t)spot->depth;
@@ -631,10 +634,10 @@ static bool init(struct translation_of *t)
 	return true;
 }
 
-struct rs_error *push_translate(struct push_code *code, struct rs_script *script,
-				const struct clause *clause, const struct rs_event *event,
-				uint32_t from, uint32_t to, struct push_rows *rows,
-				struct push_outcome *outcome)
+struct rs_error *rs_push_translate(struct push_code *code, struct rs_script *script,
+				   const struct clause *clause, const struct rs_event *event,
+				   uint32_t from, uint32_t to, struct push_rows *rows,
+				   struct push_outcome *outcome)
 {
 	struct translation_of t = { .code = code,
 				    .script = script,

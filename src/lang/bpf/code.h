@@ -72,19 +72,20 @@ struct push_rows {
 };
 
 /* Around all of it. */
-void push_begin(struct push_code *code);
-void push_end(struct push_code *code);
+void rs_push_begin(struct push_code *code);
+void rs_push_end(struct push_code *code);
 
 /* A jump to a label; the label is here: those from the jumps' `from`-th on. */
-void push_goto(struct push_code *code, enum push_label label);
-void push_land(struct push_code *code, enum push_label label, uint32_t from);
-void push_label_last(struct push_code *code, enum push_label label); /* what was put last jumps */
-void push_event(struct push_code *code, uint64_t id);		     /* else to PUSH_SKIP */
+void rs_push_goto(struct push_code *code, enum push_label label);
+void rs_push_land(struct push_code *code, enum push_label label, uint32_t from);
+void rs_push_label_last(struct push_code *code,
+			enum push_label label);		 /* what was put last jumps */
+void rs_push_event(struct push_code *code, uint64_t id); /* else to PUSH_SKIP */
 
 /* The event's rows, n at most, are none yet; and at its end: added, kept or not. live: somebody
  * comes there who does not want it. */
-void push_rows_begin(struct push_code *code, uint32_t n);
-void push_rows_end(struct push_code *code, uint32_t n, bool live);
+void rs_push_rows_begin(struct push_code *code, uint32_t n);
+void rs_push_rows_end(struct push_code *code, uint32_t n, bool live);
 
 /* How far a clause's code went. */
 struct push_outcome {
@@ -99,9 +100,9 @@ struct push_outcome {
  * code->keep, and so does a division by zero; a predicate that does not hold to PUSH_REJECT; else
  * it comes to its end. With rows an aggregation is a row.
  */
-struct rs_error *push_translate(struct push_code *code, struct rs_script *script,
-				const struct clause *clause, const struct rs_event *event,
-				uint32_t from, uint32_t to, struct push_rows *rows,
-				struct push_outcome *outcome);
+struct rs_error *rs_push_translate(struct push_code *code, struct rs_script *script,
+				   const struct clause *clause, const struct rs_event *event,
+				   uint32_t from, uint32_t to, struct push_rows *rows,
+				   struct push_outcome *outcome);
 
 #endif

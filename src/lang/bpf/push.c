@@ -25,7 +25,7 @@
 #include "lang/bpf/sums.h"
 
 #define EVENTS	 64 /* of a source; each has a bit */
-#define PUSH_END 24 /* instructions that push_end() may need */
+#define PUSH_END 24 /* instructions that rs_push_end() may need */
 
 /* What became of a clause; of several events, the worst. In order. */
 enum outcome {
@@ -66,7 +66,7 @@ static void push_destroy(struct pushed *pushed)
 {
 	struct push *push = (struct push *)pushed;
 
-	push_sums_deinit(&push->sums);
+	rs_push_sums_deinit(&push->sums);
 	free(push->told);
 	free(push->done);
 	free(push);
@@ -142,15 +142,15 @@ static struct rs_error *put_sums(struct rs_script *script, const struct clause *
 	const char *what;
 	struct rs_error *err;
 
-	if (!push_sums_of(script, clause))
+	if (!rs_push_sums_of(script, clause))
 		return NULL;
-	if (push->sums.not || !bind_suits(script, clause, event, &what)) {
+	if (push->sums.not || !rs_lang_bind_suits(script, clause, event, &what)) {
 		note_adds_not(push, clause, push->sums.not ? push->sums.not : "an event lacks it",
 			      clause->at);
 		return NULL;
 	}
-	err = push_translate(code, script, clause, event, 0, clause->n_code, &push->sums.rows,
-			     &outcome);
+	err = rs_push_translate(code, script, clause, event, 0, clause->n_code, &push->sums.rows,
+				&outcome);
 	if (err)
 		return err;
 	if (outcome.why || code->full || code->n > PUSH_INSNS - PUSH_END) {
@@ -160,7 +160,7 @@ static struct rs_error *put_sums(struct rs_script *script, const struct clause *
 		back_to(push, before);
 		return NULL;
 	}
-	push_land(code, PUSH_REJECT, before.n_jumps);
+	rs_push_land(code, PUSH_REJECT, before.n_jumps);
 	push->done[clause->index] |= bit_of(event);
 	note(push, clause, PUSHED_ALL, NULL, clause->at);
 	return NULL;
@@ -178,13 +178,13 @@ static struct rs_error *put_clause(struct rs_script *script, const struct clause
 	struct rs_error *err;
 
 	*decides = false;
-	if (!bind_suits(script, clause, event, &what)) {
+	if (!rs_lang_bind_suits(script, clause, event, &what)) {
 		note(push, clause, PUSHED_NOT, "an event lacks an argument that it asks for",
 		     clause->at);
-		push_goto(code, code->keep);
+		rs_push_goto(code, code->keep);
 		return NULL;
 	}
-	err = push_translate(code, script, clause, event, 0, clause->test_end, NULL, &outcome);
+	err = rs_push_translate(code, script, clause, event, 0, clause->test_end, NULL, &outcome);
 	if (err)
 		return err;
 	if (code->full) {
@@ -193,8 +193,8 @@ static struct rs_error *put_clause(struct rs_script *script, const struct clause
 	}
 	note_outcome(push, clause, &outcome);
 	if (outcome.ends)
-		push_goto(code, code->keep);
-	push_land(code, PUSH_REJECT, from);
+		rs_push_goto(code, code->keep);
+	rs_push_land(code, PUSH_REJECT, from);
 	*decides = outcome.rejects;
 	return NULL;
 }
@@ -216,13 +216,13 @@ static struct rs_error *put_all_sums(struct rs_script *script, const struct rs_e
 
 	push->code.keep = PUSH_KEEP;
 	for (const struct clause *clause = script->clauses; clause; clause = clause->next) {
-		if (bind_matches(clause, event))
-			n += push_sums_of(script, clause);
+		if (rs_lang_bind_matches(clause, event))
+			n += rs_push_sums_of(script, clause);
 	}
 	if (!push->sums.not )
-		push_rows_begin(&push->code, n);
+		rs_push_rows_begin(&push->code, n);
 	for (const struct clause *clause = script->clauses; clause && !err; clause = clause->next) {
-		if (bind_matches(clause, event))
+		if (rs_lang_bind_matches(clause, event))
 			err = put_sums(script, clause, event);
 	}
 	return err;
@@ -240,7 +240,7 @@ static struct rs_error *put_others(struct rs_script *script, const struct rs_eve
 	*decide = true;
 	push->code.keep = push->sums.rows.used ? PUSH_KEEP_REST : PUSH_KEEP;
 	for (const struct clause *clause = script->clauses; clause && !err; clause = clause->next) {
-		if (!bind_matches(clause, event) || is_done(push, clause, event))
+		if (!rs_lang_bind_matches(clause, event) || is_done(push, clause, event))
 			continue;
 		err = put_clause(script, clause, event, &decides);
 		*any = true;
@@ -272,12 +272,12 @@ static struct rs_error *put_event(struct rs_script *script, const struct rs_even
 
 	push->sums.rows.used = 0;
 	before = mark(push);
-	push_event(code, event->id);
+	rs_push_event(code, event->id);
 	err = put_all_sums(script, event);
 	adds = push->sums.rows.used;
 	if (!adds) { /* nor need rows be none */
 		back_to(push, before);
-		push_event(code, event->id);
+		rs_push_event(code, event->id);
 	}
 	sums = mark(push);
 	if (!err)
@@ -289,14 +289,14 @@ static struct rs_error *put_event(struct rs_script *script, const struct rs_even
 	push->wanted |= bit_of(event);
 	if (adds && !decide) { /* each is wanted */
 		back_to(push, sums);
-		push_goto(code, PUSH_KEEP_REST);
+		rs_push_goto(code, PUSH_KEEP_REST);
 	}
 	if (adds)
-		push_rows_end(code, push->sums.rows.used, decide);
+		rs_push_rows_end(code, push->sums.rows.used, decide);
 	else if (decide)
-		push_goto(code, PUSH_DONE);
+		rs_push_goto(code, PUSH_DONE);
 	if ((adds || decide) && !code->full && code->n <= PUSH_INSNS - PUSH_END) {
-		push_land(code, PUSH_SKIP, before.n_jumps);
+		rs_push_land(code, PUSH_SKIP, before.n_jumps);
 		return NULL;
 	}
 	if (adds)
@@ -345,8 +345,8 @@ static struct rs_error *begin(struct rs_script *script, const struct rs_push_opt
 		push->sums.not = options->sums_not ? options->sums_not : "the source can't do it";
 	if (push->off)
 		push->sums.not = push->off;
-	push_begin(&push->code);
-	return push_sums_begin(script, &push->sums);
+	rs_push_begin(&push->code);
+	return rs_push_sums_begin(script, &push->sums);
 }
 
 struct rs_error *rs_script_push(struct rs_script *script, const struct rs_push_options *options,
@@ -377,15 +377,15 @@ struct rs_error *rs_script_push(struct rs_script *script, const struct rs_push_o
 	filter->wanted = push->wanted;
 	if (push->code.n == begun)
 		return NULL;
-	push_end(&push->code);
+	rs_push_end(&push->code);
 	filter->insns = push->code.insns;
 	filter->n = push->code.n;
 	filter->thread = push->code.thread;
-	push_sums_filter(script, &push->sums, filter);
+	rs_push_sums_filter(script, &push->sums, filter);
 	return NULL;
 }
 
-void rs_script_push_not(struct rs_script *script)
+void rs_script_push_cancel(struct rs_script *script)
 {
 	struct push *push = push_of(script);
 
@@ -396,9 +396,9 @@ void rs_script_push_not(struct rs_script *script)
 	memset(push->done, 0, script->n_clauses * sizeof(*push->done));
 }
 
-void rs_script_take(struct rs_script *script, const struct rs_filter_row *row)
+void rs_script_receive(struct rs_script *script, const struct rs_filter_row *row)
 {
-	push_sums_take(script, &push_of(script)->sums, row);
+	rs_push_sums_receive(script, &push_of(script)->sums, row);
 }
 
 /* ---- as text ------------------------------------------------------------------------------ */

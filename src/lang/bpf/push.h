@@ -8,7 +8,7 @@
  * sent at all where nobody else wants it.
  *
  *	verified code --> rs_script_push() --> struct rs_filter --> the source
- *	                  rs_script_take() <-- struct rs_filter_row <--
+ *	                  rs_script_receive() <-- struct rs_filter_row <--
  */
 #ifndef RS_LANG_BPF_PUSH_H
 #define RS_LANG_BPF_PUSH_H
@@ -21,7 +21,7 @@ struct rs_push_options {
 	uint32_t provider;		/* RS_IDS_KVM */
 	/*
 	 * Where the source adds up, too; else NULL. sums() hands what it has added of records
-	 * before a time (ns from the start; INT64_MAX: of all) to rs_script_take(), and forgets
+	 * before a time (ns from the start; INT64_MAX: of all) to rs_script_receive(), and forgets
 	 * it. vm() tells a thread's VM by the number that a row has for it.
 	 */
 	struct rs_error *(*sums)(void *ctx, struct rs_script *script, int64_t before_ns);
@@ -38,10 +38,10 @@ struct rs_error *rs_script_push(struct rs_script *script, const struct rs_push_o
 				struct rs_filter *filter);
 
 /* What the source has added up goes to the program's own. */
-void rs_script_take(struct rs_script *script, const struct rs_filter_row *row);
+void rs_script_receive(struct rs_script *script, const struct rs_filter_row *row);
 
 /* The source can't do it after all: everything comes as events. */
-void rs_script_push_not(struct rs_script *script);
+void rs_script_push_cancel(struct rs_script *script);
 
 /* What was pushed of each clause that rs_script_push() looked at, and why no more. */
 void rs_script_push_explain(const struct rs_script *script, struct rs_out *out);

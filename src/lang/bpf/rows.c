@@ -26,25 +26,25 @@ static void part_add(struct translation_of *t, const struct entry *entry, uint32
 		return;
 	*part = (struct push_part){ .kind = kinds[entry->later], .field = entry->field };
 	t->n_words++;
-	store(t->code, RECORD, row_at(t->rows->used, word), stack_get(t, depth, T0));
+	store(t->code, RECORD, row_at(t->rows->used, word), rs_push_stack_get(t, depth, T0));
 }
 
-void rows_key(struct translation_of *t, const struct insn *insn)
+void rs_push_rows_key(struct translation_of *t, const struct insn *insn)
 {
 	uint32_t n = insn->k >> 16 & 0xff, first = t->depth - n, bytes = 0;
 
 	if ((insn->k & 3u << 24) != LANG_KEY_AGGREGATION) {
-		stack_leave(t, "it reads variables of the program");
+		rs_push_stack_leave(t, "it reads variables of the program");
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++)
 		bytes += t->stack[first + i].len;
 	if (t->rows->used == RS_FILTER_ROWS) {
-		stack_leave(t, "more is added up of an event than there is room for");
+		rs_push_stack_leave(t, "more is added up of an event than there is room for");
 		return;
 	}
 	if (bytes > LANG_KEY_BYTES / 2) {
-		stack_leave(t, "its keys are too long");
+		rs_push_stack_leave(t, "its keys are too long");
 		return;
 	}
 	t->sum.n_parts = 0;
@@ -53,13 +53,13 @@ void rows_key(struct translation_of *t, const struct insn *insn)
 		const struct entry entry = t->stack[first + i];
 
 		if ((insn->n >> i & 1) != entry.text) {
-			stack_leave(t, "it chooses between strings");
+			rs_push_stack_leave(t, "it chooses between strings");
 			return;
 		}
 		part_add(t, &entry, first + i, entry.text);
 	}
 	t->depth = first;
-	stack_known(t, 0); /* it is in its row */
+	rs_push_stack_known(t, 0); /* it is in its row */
 }
 
 /* ---- bins ----------------------------------------------------------------------------------- */
@@ -183,7 +183,7 @@ static void head(struct translation_of *t, const struct aggregation *agg, uint32
 	store(c, RECORD, row_at(t->rows->used++, 0), T0);
 }
 
-void rows_add(struct translation_of *t, const struct insn *insn)
+void rs_push_rows_add(struct translation_of *t, const struct insn *insn)
 {
 	const struct action *action = &t->script->actions.at[insn->k];
 	const char *why = refusal(t, action);
@@ -195,18 +195,18 @@ void rows_add(struct translation_of *t, const struct insn *insn)
 	if (!why && !sum_new(t, action->aggregations[0], &number))
 		why = "there is no memory";
 	if (why) {
-		stack_leave(t, why);
+		rs_push_stack_leave(t, why);
 		return;
 	}
 	for (uint32_t i = t->n_words; i < t->rows->n_keys; i++)
 		put(c, BPF_ST | BPF_MEM | BPF_DW, RECORD, 0,
 		    row_at(row, RS_FILTER_KEY + RS_FILTER_KEY_HEAD + i), 0);
 	if (action->n_args > 1)
-		store(c, RECORD, row_at(row, 2), stack_get(t, value + 1, T0));
+		store(c, RECORD, row_at(row, 2), rs_push_stack_get(t, value + 1, T0));
 	else
 		put(c, BPF_ST | BPF_MEM | BPF_DW, RECORD, 0, row_at(row, 2), 1);
 	if (action->n_args) {
-		move(c, T3, stack_get(t, value, T0));
+		move(c, T3, rs_push_stack_get(t, value, T0));
 		store(c, RECORD, row_at(row, 1), T3);
 	}
 	head(t, action->aggregations[0], number);

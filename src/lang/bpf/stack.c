@@ -16,7 +16,7 @@ static int place_of(uint32_t depth)
 }
 
 /* The register that has a value, or the one given, that it is loaded into. */
-uint8_t stack_get(struct translation_of *t, uint32_t depth, uint8_t moment)
+uint8_t rs_push_stack_get(struct translation_of *t, uint32_t depth, uint8_t moment)
 {
 	const struct entry *entry = &t->stack[depth];
 	uint8_t reg = depth < N_REGISTERS ? registers[depth] : moment;
@@ -29,7 +29,7 @@ uint8_t stack_get(struct translation_of *t, uint32_t depth, uint8_t moment)
 }
 
 /* A register's value becomes what is there. */
-void stack_set(struct translation_of *t, uint32_t depth, uint8_t reg)
+void rs_push_stack_set(struct translation_of *t, uint32_t depth, uint8_t reg)
 {
 	t->stack[depth] = (struct entry){ .text = false };
 	if (depth < N_REGISTERS)
@@ -39,44 +39,44 @@ void stack_set(struct translation_of *t, uint32_t depth, uint8_t reg)
 }
 
 /* Numbers that are known, of the first n, are written, for ways meet where it goes on. */
-void stack_settle(struct translation_of *t, uint32_t n)
+void rs_push_stack_settle(struct translation_of *t, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		if (t->stack[i].known)
-			stack_set(t, i, stack_get(t, i, T0));
+			rs_push_stack_set(t, i, rs_push_stack_get(t, i, T0));
 	}
 }
 
 /* Only the program itself can do this. */
-void stack_leave(struct translation_of *t, const char *why)
+void rs_push_stack_leave(struct translation_of *t, const char *why)
 {
 	if (!t->outcome->why) {
 		t->outcome->why = why;
 		t->outcome->at = t->clause->places[t->pc];
 	}
-	push_goto(t->code, t->code->keep);
+	rs_push_goto(t->code, t->code->keep);
 	t->live = false;
 }
 
-bool stack_room(struct translation_of *t)
+bool rs_push_stack_room(struct translation_of *t)
 {
 	if (t->depth < DEPTH_MAX)
 		return true;
-	stack_leave(t, "it is nested too deeply");
+	rs_push_stack_leave(t, "it is nested too deeply");
 	return false;
 }
 
-void stack_known(struct translation_of *t, uint64_t value)
+void rs_push_stack_known(struct translation_of *t, uint64_t value)
 {
-	if (stack_room(t))
+	if (rs_push_stack_room(t))
 		t->stack[t->depth++] = (struct entry){ .known = true, .value = value };
 }
 
-void stack_text(struct translation_of *t, const char *text, size_t len)
+void rs_push_stack_text(struct translation_of *t, const char *text, size_t len)
 {
 	size_t most = t->script->options[OPT_STRSIZE] - 1;
 
-	if (stack_room(t))
+	if (rs_push_stack_room(t))
 		t->stack[t->depth++] =
 			(struct entry){ .text = true,
 					.s = text,
@@ -84,23 +84,23 @@ void stack_text(struct translation_of *t, const char *text, size_t len)
 }
 
 /* Where the next value is made. */
-uint8_t stack_next(const struct translation_of *t)
+uint8_t rs_push_stack_next(const struct translation_of *t)
 {
 	return t->depth < N_REGISTERS ? registers[t->depth] : T0;
 }
 
-void stack_register(struct translation_of *t, uint8_t reg)
+void rs_push_stack_register(struct translation_of *t, uint8_t reg)
 {
-	stack_set(t, t->depth, reg);
+	rs_push_stack_set(t, t->depth, reg);
 	t->depth++;
 }
 
-void stack_later(struct translation_of *t, uint8_t reg, enum later later,
-		 const struct rs_field *field)
+void rs_push_stack_later(struct translation_of *t, uint8_t reg, enum later later,
+			 const struct rs_field *field)
 {
 	struct entry *entry = &t->stack[t->depth];
 
-	stack_register(t, reg);
+	rs_push_stack_register(t, reg);
 	entry->text = true;
 	entry->later = later;
 	entry->field = field;

@@ -54,32 +54,32 @@ struct translation_of {
 };
 
 /* The register that has a value, or the one given, that it is loaded into. */
-uint8_t stack_get(struct translation_of *t, uint32_t depth, uint8_t moment);
+uint8_t rs_push_stack_get(struct translation_of *t, uint32_t depth, uint8_t moment);
 
 /* A register's value becomes what is there. */
-void stack_set(struct translation_of *t, uint32_t depth, uint8_t reg);
+void rs_push_stack_set(struct translation_of *t, uint32_t depth, uint8_t reg);
 
 /* Numbers that are known, of the first n, are written, for ways meet where it goes on. */
-void stack_settle(struct translation_of *t, uint32_t n);
+void rs_push_stack_settle(struct translation_of *t, uint32_t n);
 
 /* Only the program itself can do this. */
-void stack_leave(struct translation_of *t, const char *why);
+void rs_push_stack_leave(struct translation_of *t, const char *why);
 
 /* One more; false: it was left. */
-bool stack_room(struct translation_of *t);
-void stack_known(struct translation_of *t, uint64_t value);
-void stack_text(struct translation_of *t, const char *text, size_t len);
-void stack_register(struct translation_of *t, uint8_t reg);
+bool rs_push_stack_room(struct translation_of *t);
+void rs_push_stack_known(struct translation_of *t, uint64_t value);
+void rs_push_stack_text(struct translation_of *t, const char *text, size_t len);
+void rs_push_stack_register(struct translation_of *t, uint8_t reg);
 
 /* A string by its number. */
-void stack_later(struct translation_of *t, uint8_t reg, enum later later,
-		 const struct rs_field *field);
+void rs_push_stack_later(struct translation_of *t, uint8_t reg, enum later later,
+			 const struct rs_field *field);
 
 /* rows.c: a tuple of keys, an aggregation. */
-void rows_key(struct translation_of *t, const struct insn *insn);
-void rows_add(struct translation_of *t, const struct insn *insn);
+void rs_push_rows_key(struct translation_of *t, const struct insn *insn);
+void rs_push_rows_add(struct translation_of *t, const struct insn *insn);
 
 /* Where the next value is made. */
-uint8_t stack_next(const struct translation_of *t);
+uint8_t rs_push_stack_next(const struct translation_of *t);
 
 #endif

@@ -31,7 +31,7 @@ static bool is_of_events(const struct rs_script *script, const struct clause *cl
 			return true;
 	}
 	for (const struct pattern *p = clause->patterns; p; p = p->next) {
-		if (pattern_is_event(p))
+		if (rs_lang_pattern_is_event(p))
 			return true;
 	}
 	return false;
@@ -96,7 +96,7 @@ static bool ticks_of(const struct rs_script *script, struct push_sums *sums)
 	return scratch && sums->ticks;
 }
 
-struct rs_error *push_sums_begin(const struct rs_script *script, struct push_sums *sums)
+struct rs_error *rs_push_sums_begin(const struct rs_script *script, struct push_sums *sums)
 {
 	bool ends = false;
 
@@ -121,7 +121,7 @@ struct rs_error *push_sums_begin(const struct rs_script *script, struct push_sum
 	return NULL;
 }
 
-void push_sums_deinit(struct push_sums *sums)
+void rs_push_sums_deinit(struct push_sums *sums)
 {
 	free(sums->rows.sums);
 	free(sums->ordered);
@@ -129,7 +129,7 @@ void push_sums_deinit(struct push_sums *sums)
 }
 
 /* How many a clause adds to. */
-uint32_t push_sums_of(const struct rs_script *script, const struct clause *clause)
+uint32_t rs_push_sums_of(const struct rs_script *script, const struct clause *clause)
 {
 	uint32_t n = 0;
 
@@ -139,8 +139,8 @@ uint32_t push_sums_of(const struct rs_script *script, const struct clause *claus
 	return n;
 }
 
-void push_sums_filter(const struct rs_script *script, const struct push_sums *sums,
-		      struct rs_filter *filter)
+void rs_push_sums_filter(const struct rs_script *script, const struct push_sums *sums,
+			 struct rs_filter *filter)
 {
 	uint64_t room = script->options[OPT_AGGSIZE] / SUM_BYTES;
 
@@ -194,14 +194,14 @@ static void add_part(const struct rs_script *script, const struct push_sums *sum
 		add_text(script, tuple, name, SIZE_MAX);
 		break;
 	case PART_FIELD:
-		name = value_name(part->field, *(*word)++, text);
+		name = rs_lang_value_name(part->field, *(*word)++, text);
 		add_text(script, tuple, name, SIZE_MAX);
 		break;
 	}
 }
 
-void push_sums_take(struct rs_script *script, const struct push_sums *sums,
-		    const struct rs_filter_row *row)
+void rs_push_sums_receive(struct rs_script *script, const struct push_sums *sums,
+			  const struct rs_filter_row *row)
 {
 	const uint64_t *word = row->keys;
 	const struct push_sum *sum;
@@ -213,6 +213,6 @@ void push_sums_take(struct rs_script *script, const struct push_sums *sums,
 	tuple.n = 0;
 	for (uint8_t i = 0; i < sum->n_parts; i++)
 		add_part(script, sums, &sum->parts[i], &word, &tuple);
-	agg_merge(&script->runtime->aggs, sum->agg,
-		  &(struct value){ .s = tuple.bytes, .len = tuple.n }, row->bin, &row->sum);
+	rs_agg_merge(&script->runtime->aggs, sum->agg,
+		     &(struct value){ .s = tuple.bytes, .len = tuple.n }, row->bin, &row->sum);
 }

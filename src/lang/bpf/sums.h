@@ -17,13 +17,13 @@ struct push_sums {
 };
 
 /* sums is zeroed, but for vm, ctx and not. */
-struct rs_error *push_sums_begin(const struct rs_script *script, struct push_sums *sums);
-void push_sums_deinit(struct push_sums *sums);
+struct rs_error *rs_push_sums_begin(const struct rs_script *script, struct push_sums *sums);
+void rs_push_sums_deinit(struct push_sums *sums);
 
-uint32_t push_sums_of(const struct rs_script *script, const struct clause *clause);
-void push_sums_filter(const struct rs_script *script, const struct push_sums *sums,
-		      struct rs_filter *filter);
-void push_sums_take(struct rs_script *script, const struct push_sums *sums,
-		    const struct rs_filter_row *row);
+uint32_t rs_push_sums_of(const struct rs_script *script, const struct clause *clause);
+void rs_push_sums_filter(const struct rs_script *script, const struct push_sums *sums,
+			 struct rs_filter *filter);
+void rs_push_sums_receive(struct rs_script *script, const struct push_sums *sums,
+			  const struct rs_filter_row *row);
 
 #endif

@@ -39,17 +39,18 @@ static struct type arg_type(struct checker *c, struct place at, const struct arg
 	}
 	for (uint32_t i = 0; i < script->matched.n; i++) {
 		const struct rs_event *event = script->matched.at[i];
-		const struct rs_field *field = arg_field(event, ref);
+		const struct rs_field *field = rs_lang_arg_field(event, ref);
 		struct type here;
 
-		if (!field && probe_has_arg(script, event, ref))
+		if (!field && rs_lang_probe_has_arg(script, event, ref))
 			continue;
 		if (!field && ref->name) {
 			const char *best = NULL;
 			uint32_t distance = NEAREST_MAX + 1;
 
 			for (uint16_t j = 0; j < event->n_fields; j++)
-				nearest_try(ref->name, event->fields[j].name, &best, &distance);
+				rs_lang_nearest_try(ref->name, event->fields[j].name, &best,
+						    &distance);
 			FAIL(c, at, "D_TYPE_MEMBER", "%s has no argument '%s'%s%s%s", event->probe,
 			     ref->name, best ? "; did you mean '" : "", best ? best : "",
 			     best ? "'?" : "");
@@ -130,7 +131,7 @@ static bool check_raw_arg(struct checker *c, struct node *node)
 		return true;
 	}
 	for (uint32_t i = 0; i < c->script->matched.n; i++) {
-		const struct rs_field *field = arg_field(c->script->matched.at[i], &ref);
+		const struct rs_field *field = rs_lang_arg_field(c->script->matched.at[i], &ref);
 
 		if (field && field->type == RS_TYPE_TEXT)
 			FAIL(c, node->at, "D_ARGS_TYPE", "%s of %s is text: write args.%s",
@@ -145,11 +146,11 @@ static bool check_raw_arg(struct checker *c, struct node *node)
 
 static bool builtin_find(const char *name, uint32_t *index, struct type *type)
 {
-	for (uint32_t i = 0; i < n_builtins; i++) {
-		if (prototype_is(builtins[i].prototype, name)) {
+	for (uint32_t i = 0; i < rs_lang_n_builtins; i++) {
+		if (rs_lang_prototype_is(rs_lang_builtins[i].prototype, name)) {
 			struct prototype prototype;
 
-			prototype_read(builtins[i].prototype, &prototype);
+			rs_lang_prototype_read(rs_lang_builtins[i].prototype, &prototype);
 			*index = i;
 			*type = prototype.result;
 			return true;
@@ -170,20 +171,20 @@ static void expand(struct checker *c, struct node *node, struct variable *variab
 		     variable->name);
 		return;
 	}
-	value = node_clone(c, variable->inlined);
+	value = rs_lang_node_clone(c, variable->inlined);
 	if (!value)
 		return;
 	variable->busy = true;
-	check_node(c, value);
+	rs_lang_check_node(c, value);
 	variable->busy = false;
 	if (!c->err && value->type.kind != type.kind) {
 		FAIL(c, node->at, "D_OP_INCOMPAT", "inline '%s' is not of the type it says",
 		     variable->name);
 		return;
 	}
-	if (type_is_scalar(&type)) {
+	if (rs_lang_type_is_scalar(&type)) {
 		*node = (struct node){ .kind = N_CAST, .at = at, .a = value, .type = type };
-		fold(node);
+		rs_lang_fold(node);
 	} else {
 		*node = *value;
 	}
@@ -204,15 +205,16 @@ static void undefined(struct checker *c, const struct node *node)
 		     "'%s' is not known of an event: tid, vm, vcpu, cpu are", node->text);
 		return;
 	}
-	for (uint32_t i = 0; i < n_builtins; i++) {
-		prototype_read(builtins[i].prototype, &prototype);
-		nearest_try(node->text, prototype.name, &best, &distance);
+	for (uint32_t i = 0; i < rs_lang_n_builtins; i++) {
+		rs_lang_prototype_read(rs_lang_builtins[i].prototype, &prototype);
+		rs_lang_nearest_try(node->text, prototype.name, &best, &distance);
 		if (best == prototype.name)
-			best = builtins[i].prototype; /* which stays; its last word is the name */
+			best = rs_lang_builtins[i]
+				       .prototype; /* which stays; its last word is the name */
 	}
 	for (const struct variable *v = c->script->variables; v; v = v->next) {
 		if (v->scope == SCOPE_GLOBAL)
-			nearest_try(node->text, v->name, &best, &distance);
+			rs_lang_nearest_try(node->text, v->name, &best, &distance);
 	}
 	if (best && strrchr(best, ' '))
 		best = strrchr(best, ' ') + 1;
@@ -223,7 +225,7 @@ static void undefined(struct checker *c, const struct node *node)
 
 static void check_name(struct checker *c, struct node *node)
 {
-	struct variable *variable = variable_find(c->script, SCOPE_GLOBAL, node->text);
+	struct variable *variable = rs_lang_variable_find(c->script, SCOPE_GLOBAL, node->text);
 
 	if (check_raw_arg(c, node))
 		return;
@@ -248,14 +250,14 @@ static void check_name(struct checker *c, struct node *node)
 		node->refers = REFERS_VARIABLE;
 		node->variable = variable;
 		node->type = variable->type;
-	} else if (!check_enumerator(c, node)) {
+	} else if (!rs_lang_check_enumerator(c, node)) {
 		undefined(c, node);
 	}
 }
 
 static void check_scoped(struct checker *c, struct node *node)
 {
-	struct variable *variable = variable_find(c->script, node->scope, node->text);
+	struct variable *variable = rs_lang_variable_find(c->script, node->scope, node->text);
 
 	if (!variable) {
 		FAIL(c, node->at, "D_VAR_UNDEF", "%s->%s is assigned nowhere before this",
@@ -272,7 +274,7 @@ static void check_scoped(struct checker *c, struct node *node)
 /* ---- arrays ------------------------------------------------------------------------------- */
 
 /* Keys as a tuple's types; the number of them. */
-uint8_t check_keys(struct checker *c, struct node *args, struct type *keys)
+uint8_t rs_lang_check_keys(struct checker *c, struct node *args, struct type *keys)
 {
 	uint8_t n = 0;
 
@@ -283,16 +285,16 @@ uint8_t check_keys(struct checker *c, struct node *args, struct type *keys)
 		}
 		if (arg->kind == N_AGG)
 			FAIL(c, arg->at, "D_KEY_TYPE", "a key must be a number or a string");
-		check_node(c, arg);
-		if (!c->err && !type_is_scalar(&arg->type) && arg->type.kind != TYPE_STRING)
+		rs_lang_check_node(c, arg);
+		if (!c->err && !rs_lang_type_is_scalar(&arg->type) && arg->type.kind != TYPE_STRING)
 			FAIL(c, arg->at, "D_KEY_TYPE", "a key must be a number or a string");
 		keys[n++] = arg->type.kind == TYPE_POINTER ? TYPE_OF_UINT64 : arg->type;
 	}
 	return n;
 }
 
-void check_same_keys(struct checker *c, const struct node *node, const struct type *have,
-		     uint8_t n_have, const struct type *want, uint8_t n_want)
+void rs_lang_check_same_keys(struct checker *c, const struct node *node, const struct type *have,
+			     uint8_t n_have, const struct type *want, uint8_t n_want)
 {
 	char got[TYPE_TEXT_MAX], wanted[TYPE_TEXT_MAX];
 
@@ -304,8 +306,8 @@ void check_same_keys(struct checker *c, const struct node *node, const struct ty
 			FAIL(c, node->at, "D_PROTO_ARG",
 			     "key %u of %s is of type %s elsewhere, %s "
 			     "here",
-			     i + 1u, node->text, type_text(want[i], wanted),
-			     type_text(have[i], got));
+			     i + 1u, node->text, rs_lang_type_text(want[i], wanted),
+			     rs_lang_type_text(have[i], got));
 	}
 }
 
@@ -327,12 +329,12 @@ static void check_array(struct checker *c, struct node *node, const struct type 
 		     base->text);
 		return;
 	}
-	n_keys = check_keys(c, node->args, keys);
+	n_keys = rs_lang_check_keys(c, node->args, keys);
 	if (!n_keys)
 		FAIL(c, node->at, "D_ARR_BADREF", "no key between the brackets");
-	variable = variable_find(c->script, scope, base->text);
+	variable = rs_lang_variable_find(c->script, scope, base->text);
 	if (!variable && made && !c->err) {
-		variable = variable_make(c, base->text, scope, *made, true);
+		variable = rs_lang_variable_make(c, base->text, scope, *made, true);
 		if (variable) {
 			variable->n_keys = n_keys;
 			memcpy(variable->keys, keys, sizeof(keys));
@@ -347,7 +349,7 @@ static void check_array(struct checker *c, struct node *node, const struct type 
 		return;
 	}
 	node->text = base->text;
-	check_same_keys(c, node, keys, n_keys, variable->keys, variable->n_keys);
+	rs_lang_check_same_keys(c, node, keys, n_keys, variable->keys, variable->n_keys);
 	node->refers = REFERS_VARIABLE;
 	node->variable = variable;
 	node->type = variable->type;
@@ -365,10 +367,10 @@ static bool is_associative(const struct checker *c, const struct node *base)
 
 	if (base->kind != N_NAME && base->kind != N_SCOPED)
 		return false;
-	variable = variable_find(c->script, base->kind == N_SCOPED ? base->scope : SCOPE_GLOBAL,
-				 base->text);
+	variable = rs_lang_variable_find(
+		c->script, base->kind == N_SCOPED ? base->scope : SCOPE_GLOBAL, base->text);
 	return !variable || variable->is_array ||
-	       (!variable->inlined && !type_is_object(&variable->type) &&
+	       (!variable->inlined && !rs_lang_type_is_object(&variable->type) &&
 		variable->type.kind != TYPE_POINTER);
 }
 
@@ -376,7 +378,7 @@ static bool is_associative(const struct checker *c, const struct node *base)
 static bool is_uregs(const struct checker *c, const struct node *base)
 {
 	return base->kind == N_NAME && !strcmp(base->text, "uregs") &&
-	       !variable_find(c->script, SCOPE_GLOBAL, "uregs");
+	       !rs_lang_variable_find(c->script, SCOPE_GLOBAL, "uregs");
 }
 
 static void check_index(struct checker *c, struct node *node)
@@ -385,22 +387,22 @@ static void check_index(struct checker *c, struct node *node)
 		node->kind = N_CALL;
 		node->text = node->a->text;
 		node->a = NULL;
-		check_call(c, node);
+		rs_lang_check_call(c, node);
 		return;
 	}
 	if (!is_args(node->a)) {
 		if (is_associative(c, node->a))
 			check_array(c, node, NULL);
 		else
-			check_element(c, node);
+			rs_lang_check_element(c, node);
 		return;
 	}
 	if (!node->args || node->args->next) {
 		FAIL(c, node->at, "D_ARGS_IDX", "args[] takes one number");
 		return;
 	}
-	check_node(c, node->args);
-	if (!c->err && (!fold(node->args) || node->args->kind != N_INT ||
+	rs_lang_check_node(c, node->args);
+	if (!c->err && (!rs_lang_fold(node->args) || node->args->kind != N_INT ||
 			node->args->value >= RS_FIELDS_MAX)) {
 		FAIL(c, node->at, "D_ARGS_IDX", "args[] takes a constant below %d", RS_FIELDS_MAX);
 		return;
@@ -413,7 +415,7 @@ static void check_member(struct checker *c, struct node *node)
 	if (is_args(node->a))
 		check_arg(c, node, (struct arg_ref){ .name = node->text });
 	else
-		check_object_member(c, node);
+		rs_lang_check_object_member(c, node);
 }
 
 /* ---- assignments -------------------------------------------------------------------------- */
@@ -431,14 +433,14 @@ static void check_target(struct checker *c, struct node *node, const struct type
 			FAIL(c, node->at, "D_OP_WRITE", "'%s' can't be assigned", node->text);
 			return;
 		}
-		if (made && !variable_find(c->script, SCOPE_GLOBAL, node->text))
-			variable_make(c, node->text, SCOPE_GLOBAL, *made, false);
-		check_node(c, node);
+		if (made && !rs_lang_variable_find(c->script, SCOPE_GLOBAL, node->text))
+			rs_lang_variable_make(c, node->text, SCOPE_GLOBAL, *made, false);
+		rs_lang_check_node(c, node);
 		break;
 	case N_SCOPED:
-		if (made && !variable_find(c->script, node->scope, node->text))
-			variable_make(c, node->text, node->scope, *made, false);
-		check_node(c, node);
+		if (made && !rs_lang_variable_find(c->script, node->scope, node->text))
+			rs_lang_variable_make(c, node->text, node->scope, *made, false);
+		rs_lang_check_node(c, node);
 		break;
 	case N_INDEX:
 		if (is_args(node->a))
@@ -446,16 +448,16 @@ static void check_target(struct checker *c, struct node *node, const struct type
 		else if (is_associative(c, node->a))
 			check_array(c, node, made);
 		else
-			check_element(c, node);
+			rs_lang_check_element(c, node);
 		break;
 	case N_MEMBER:
 		if (is_args(node->a))
 			FAIL(c, node->at, "D_OP_WRITE", "args can't be assigned");
 		else
-			check_object_member(c, node);
+			rs_lang_check_object_member(c, node);
 		break;
 	case N_DEREF:
-		check_deref(c, node);
+		rs_lang_check_deref(c, node);
 		break;
 	default:
 		FAIL(c, node->at, "D_OP_LVAL", "what stands left of = is no variable");
@@ -490,13 +492,13 @@ static bool assignable(const struct node *left, const struct node *right)
 
 	if (to->kind == TYPE_POINTER && from->kind == TYPE_POINTER)
 		return to->to->kind == TYPE_VOID || from->to->kind == TYPE_VOID ||
-		       type_same(to, from);
+		       rs_lang_type_same(to, from);
 	if (to->kind == TYPE_POINTER && from->kind == TYPE_ARRAY)
-		return type_same(to->to, from->to);
+		return rs_lang_type_same(to->to, from->to);
 	if (to->kind == TYPE_POINTER)
 		return is_null(right);
 	if (to->kind == TYPE_RECORD)
-		return type_same(to, from) ||
+		return rs_lang_type_same(to, from) ||
 		       (is_null(right) && left->refers == REFERS_VARIABLE &&
 			(left->variable->is_array || left->variable->scope == SCOPE_SELF));
 	return to->kind == from->kind;
@@ -520,7 +522,7 @@ static void check_compound(struct checker *c, const struct node *node)
 		return;
 	if (to->kind != TYPE_INT || node->b->type.kind != TYPE_INT)
 		FAIL(c, node->at, "D_OP_INCOMPAT", "'%s=' is for numbers, and this is of type %s",
-		     op_text(node->op), type_text(*to, left));
+		     rs_lang_op_text(node->op), rs_lang_type_text(*to, left));
 	if ((node->op == OP_DIV || node->op == OP_MOD) && node->b->kind == N_INT && !node->b->value)
 		FAIL(c, node->b->at, "D_DIV_ZERO", "division by zero");
 }
@@ -533,7 +535,7 @@ static void check_assign(struct checker *c, struct node *node)
 
 	if (node->b->kind == N_AGG)
 		FAIL(c, node->b->at, "D_OP_VFPTR", "an aggregation has no value to assign");
-	check_node(c, node->b);
+	rs_lang_check_node(c, node->b);
 	made = decayed(node->b->type);
 	if (!plain) /* x += 1 where x is new: it was 0, of 64 bits */
 		made = TYPE_OF_INT64;
@@ -548,7 +550,8 @@ static void check_assign(struct checker *c, struct node *node)
 		check_compound(c, node);
 	else if (!assignable(node->a, node->b))
 		FAIL(c, node->at, "D_OP_INCOMPAT", "%s is assigned to %s",
-		     type_text(node->b->type, right), type_text(node->a->type, left));
+		     rs_lang_type_text(node->b->type, right),
+		     rs_lang_type_text(node->a->type, left));
 	node->type = node->a->type;
 }
 
@@ -557,7 +560,7 @@ static void check_post(struct checker *c, struct node *node)
 	struct type made = TYPE_OF_INT64;
 
 	check_target(c, node->a, &made);
-	if (!c->err && !type_is_scalar(&node->a->type))
+	if (!c->err && !rs_lang_type_is_scalar(&node->a->type))
 		FAIL(c, node->at, "D_OP_INT", "++ and -- are for numbers");
 	node->type = node->a->type;
 }
@@ -593,12 +596,12 @@ static bool check_pointers(struct checker *c, struct node *node)
 		return true;
 	}
 	if (node->op != OP_ADD && (node->op != OP_SUB || !left)) {
-		FAIL(c, node->at, "D_OP_ARITH", "'%s' is for numbers", op_text(node->op));
+		FAIL(c, node->at, "D_OP_ARITH", "'%s' is for numbers", rs_lang_op_text(node->op));
 		return true;
 	}
-	if (left && right && (node->op == OP_ADD || !type_same(&a, &b)))
+	if (left && right && (node->op == OP_ADD || !rs_lang_type_same(&a, &b)))
 		FAIL(c, node->at, "D_OP_INCOMPAT", "only pointers of one type are subtracted");
-	else if (!type_bytes(c->script, to) && to->kind != TYPE_VOID)
+	else if (!rs_lang_type_bytes(c->script, to) && to->kind != TYPE_VOID)
 		FAIL(c, node->at, "D_OP_INCOMPLETE", "the pointer's type is not known whole");
 	node->type = left && right ? TYPE_OF_INT64 : left ? a : b;
 	return true;
@@ -629,21 +632,21 @@ static void check_binary(struct checker *c, struct node *node)
 	struct node *a = node->a, *b = node->b;
 
 	if (compares && a->kind != N_NAME && b->kind == N_NAME) {
-		check_node(c, a);
-		check_enum_operand(c, a, b);
+		rs_lang_check_node(c, a);
+		rs_lang_check_enum_operand(c, a, b);
 	} else if (compares && a->kind == N_NAME && b->kind != N_NAME) {
-		check_node(c, b);
-		check_enum_operand(c, b, a);
+		rs_lang_check_node(c, b);
+		rs_lang_check_enum_operand(c, b, a);
 	}
 	if (a->refers != REFERS_ENUM)
-		check_node(c, a);
+		rs_lang_check_node(c, a);
 	if (b->refers != REFERS_ENUM)
-		check_node(c, b);
+		rs_lang_check_node(c, b);
 	if (c->err)
 		return;
 	node->type = TYPE_OF_INT;
 	if (compares)
-		check_named_text(c, node);
+		rs_lang_check_named_text(c, node);
 	if (c->err)
 		return;
 	if (node->op == OP_EQ || node->op == OP_NE) {
@@ -660,52 +663,54 @@ static void check_binary(struct checker *c, struct node *node)
 		if (a->type.kind != b->type.kind)
 			FAIL(c, node->at, "D_OP_INCOMPAT",
 			     "a number and a string (or nothing) on the two sides of '%s'",
-			     op_text(node->op));
+			     rs_lang_op_text(node->op));
 		FAIL(c, node->at, is_logical(node->op) ? "D_OP_SCALAR" : "D_OP_ARITH",
-		     "'%s' is for numbers", op_text(node->op));
+		     "'%s' is for numbers", rs_lang_op_text(node->op));
 		return;
 	}
 	if (!compares && !is_logical(node->op)) {
 		node->type = node->op == OP_SHL || node->op == OP_SHR
-				     ? type_promote(a->type)
-				     : type_common(a->type, b->type);
+				     ? rs_lang_type_promote(a->type)
+				     : rs_lang_type_common(a->type, b->type);
 		node->type.hex = is_hex(node->op, a->type.hex, b->type.hex);
 	}
-	if ((node->op == OP_DIV || node->op == OP_MOD) && fold(b) && b->kind == N_INT && !b->value)
+	if ((node->op == OP_DIV || node->op == OP_MOD) && rs_lang_fold(b) && b->kind == N_INT &&
+	    !b->value)
 		FAIL(c, b->at, "D_DIV_ZERO", "division by zero");
-	fold(node);
+	rs_lang_fold(node);
 }
 
 static void check_unary(struct checker *c, struct node *node)
 {
-	check_node(c, node->a);
+	rs_lang_check_node(c, node->a);
 	if (!c->err && node->a->type.kind != TYPE_INT &&
-	    (node->op != OP_NOT || !type_is_scalar(&node->a->type)))
+	    (node->op != OP_NOT || !rs_lang_type_is_scalar(&node->a->type)))
 		FAIL(c, node->at, node->op == OP_NOT ? "D_OP_SCALAR" : "D_OP_INT",
-		     "'%s' is for numbers", op_text(node->op));
-	node->type = node->op == OP_NOT ? TYPE_OF_INT : type_promote(node->a->type);
-	fold(node);
+		     "'%s' is for numbers", rs_lang_op_text(node->op));
+	node->type = node->op == OP_NOT ? TYPE_OF_INT : rs_lang_type_promote(node->a->type);
+	rs_lang_fold(node);
 }
 
 static void check_cond(struct checker *c, struct node *node)
 {
-	check_node(c, node->a);
-	check_node(c, node->b);
-	check_node(c, node->c);
+	rs_lang_check_node(c, node->a);
+	rs_lang_check_node(c, node->b);
+	rs_lang_check_node(c, node->c);
 	if (c->err)
 		return;
-	if (!type_is_scalar(&node->a->type))
+	if (!rs_lang_type_is_scalar(&node->a->type))
 		FAIL(c, node->a->at, "D_OP_SCALAR", "the condition of '?' must be a number");
 	if (node->b->type.kind == TYPE_POINTER && is_null(node->c))
 		node->c->type = node->b->type;
 	if (node->c->type.kind == TYPE_POINTER && is_null(node->b))
 		node->b->type = node->c->type;
 	if (node->b->type.kind != node->c->type.kind || node->b->type.kind == TYPE_VOID ||
-	    (node->b->type.kind != TYPE_INT && !type_same(&node->b->type, &node->c->type)))
+	    (node->b->type.kind != TYPE_INT && !rs_lang_type_same(&node->b->type, &node->c->type)))
 		FAIL(c, node->at, "D_OP_INCOMPAT", "the two answers of '?' are of different types");
-	node->type = node->b->type.kind == TYPE_INT ? type_common(node->b->type, node->c->type)
-						    : node->b->type;
-	fold(node);
+	node->type = node->b->type.kind == TYPE_INT
+			     ? rs_lang_type_common(node->b->type, node->c->type)
+			     : node->b->type;
+	rs_lang_fold(node);
 }
 
 static void check_cast(struct checker *c, struct node *node)
@@ -713,15 +718,15 @@ static void check_cast(struct checker *c, struct node *node)
 	char from[TYPE_TEXT_MAX], to[TYPE_TEXT_MAX];
 	struct type have;
 
-	check_node(c, node->a);
+	rs_lang_check_node(c, node->a);
 	have = decayed(node->a->type);
-	if (!c->err && !(type_is_scalar(&have) && type_is_scalar(&node->type)) &&
+	if (!c->err && !(rs_lang_type_is_scalar(&have) && rs_lang_type_is_scalar(&node->type)) &&
 	    !(have.kind == TYPE_STRING && node->type.kind == TYPE_STRING))
 		FAIL(c, node->at, "D_CAST_INVAL", "%s can't be cast to %s%s",
-		     type_text(node->a->type, from), type_text(node->type, to),
+		     rs_lang_type_text(node->a->type, from), rs_lang_type_text(node->type, to),
 		     node->type.kind == TYPE_STRING ? "; stringof() or lltostr() make a string"
 						    : "");
-	fold(node);
+	rs_lang_fold(node);
 }
 
 static void check_sizeof(struct checker *c, struct node *node)
@@ -729,16 +734,16 @@ static void check_sizeof(struct checker *c, struct node *node)
 	struct type type = node->type;
 
 	if (node->a) {
-		check_node(c, node->a);
+		rs_lang_check_node(c, node->a);
 		type = node->a->type;
 	}
 	if (!c->err && node->a && node->a->kind == N_MEMBER && node->a->member &&
 	    node->a->member->bits)
 		FAIL(c, node->at, "D_SIZEOF_BITFIELD", "a bit-field has no size in bytes");
-	else if (!c->err && !type_bytes(c->script, &type))
+	else if (!c->err && !rs_lang_type_bytes(c->script, &type))
 		FAIL(c, node->at, "D_SIZEOF_TYPE", "sizeof: that has no size");
 	node->kind = N_INT;
-	node->value = c->err ? 0 : type_bytes(c->script, &type);
+	node->value = c->err ? 0 : rs_lang_type_bytes(c->script, &type);
 	node->type = TYPE_OF_UINT64;
 	node->a = NULL;
 }
@@ -750,16 +755,16 @@ static void check_in_memory(struct checker *c, struct node *node)
 		check_sizeof(c, node);
 		break;
 	case N_OFFSETOF:
-		check_offsetof(c, node);
+		rs_lang_check_offsetof(c, node);
 		break;
 	case N_DEREF:
-		check_deref(c, node);
+		rs_lang_check_deref(c, node);
 		break;
 	case N_ADDRESS:
-		check_address(c, node);
+		rs_lang_check_address(c, node);
 		break;
 	case N_XLATE:
-		check_xlate(c, node);
+		rs_lang_check_xlate(c, node);
 		break;
 	default:
 		FAIL(c, node->at, "D_SYNTAX", "that must be a statement of its own");
@@ -767,7 +772,7 @@ static void check_in_memory(struct checker *c, struct node *node)
 	}
 }
 
-void check_node(struct checker *c, struct node *node)
+void rs_lang_check_node(struct checker *c, struct node *node)
 {
 	if (++c->script->front->visits > LANG_VISITS_MAX)
 		FAIL(c, node->at, "D_SYNTAX", "the program is too large: inlines in inlines?");
@@ -800,7 +805,7 @@ void check_node(struct checker *c, struct node *node)
 		node->refers = REFERS_BUILTIN;
 		break;
 	case N_CALL:
-		check_call(c, node);
+		rs_lang_check_call(c, node);
 		break;
 	case N_UNARY:
 		check_unary(c, node);
@@ -818,8 +823,8 @@ void check_node(struct checker *c, struct node *node)
 		check_cond(c, node);
 		break;
 	case N_COMMA:
-		check_node(c, node->a);
-		check_node(c, node->b);
+		rs_lang_check_node(c, node->a);
+		rs_lang_check_node(c, node->b);
 		node->type = node->b->type;
 		break;
 	case N_CAST:

@@ -21,43 +21,43 @@ struct checker {
 #define FAIL(c, at, ...)                                                                           \
 	do {                                                                                       \
 		if (!(c)->err)                                                                     \
-			(c)->err = lang_error((c)->script, at, __VA_ARGS__);                       \
+			(c)->err = rs_lang_error((c)->script, at, __VA_ARGS__);                    \
 	} while (0)
 
-void check_node(struct checker *c, struct node *node);
-void check_call(struct checker *c, struct node *call);
-bool check_action(struct checker *c, struct node *call);
-void check_aggregate(struct checker *c, struct node *node);
-uint8_t check_keys(struct checker *c, struct node *args, struct type *keys);
-void check_same_keys(struct checker *c, const struct node *node, const struct type *have,
-		     uint8_t n_have, const struct type *want, uint8_t n_want);
+void rs_lang_check_node(struct checker *c, struct node *node);
+void rs_lang_check_call(struct checker *c, struct node *call);
+bool rs_lang_check_action(struct checker *c, struct node *call);
+void rs_lang_check_aggregate(struct checker *c, struct node *node);
+uint8_t rs_lang_check_keys(struct checker *c, struct node *args, struct type *keys);
+void rs_lang_check_same_keys(struct checker *c, const struct node *node, const struct type *have,
+			     uint8_t n_have, const struct type *want, uint8_t n_want);
 
 /* What lies in memory (check_object.c). */
-struct node *node_clone(struct checker *c, const struct node *from);
-void check_object_member(struct checker *c, struct node *node);
-void check_element(struct checker *c, struct node *node);
-void check_deref(struct checker *c, struct node *node);
-void check_address(struct checker *c, struct node *node);
-void check_offsetof(struct checker *c, struct node *node);
-void check_xlate(struct checker *c, struct node *node);
+struct node *rs_lang_node_clone(struct checker *c, const struct node *from);
+void rs_lang_check_object_member(struct checker *c, struct node *node);
+void rs_lang_check_element(struct checker *c, struct node *node);
+void rs_lang_check_deref(struct checker *c, struct node *node);
+void rs_lang_check_address(struct checker *c, struct node *node);
+void rs_lang_check_offsetof(struct checker *c, struct node *node);
+void rs_lang_check_xlate(struct checker *c, struct node *node);
 /* A this-> variable for the compiler's own use; and what a name becomes where it stands for it. */
-const char *check_hidden(struct checker *c, struct type type);
-void check_put(struct node *node, const char *name, const char *variable);
-void check_xlate_member(struct checker *c, struct node *node);
+const char *rs_lang_check_hidden(struct checker *c, struct type type);
+void rs_lang_check_put(struct node *node, const char *name, const char *variable);
+void rs_lang_check_xlate_member(struct checker *c, struct node *node);
 
 /* Makes a variable and gives it its place (variable.c). Returns NULL without memory. */
-struct variable *variable_make(struct checker *c, const char *name, enum scope scope,
-			       struct type type, bool is_array);
+struct variable *rs_lang_variable_make(struct checker *c, const char *name, enum scope scope,
+				       struct type type, bool is_array);
 
 /* Enumerations (check_enum.c). */
 /* A name that stands for a number: of an enum of the program's, a register, an enumeration of the
  * matched events. False: it is no such name. */
-bool check_enumerator(struct checker *c, struct node *node);
+bool rs_lang_check_enumerator(struct checker *c, struct node *node);
 /* args.reason == HLT: the name is one of the argument's own enumeration, where that has it. */
-void check_enum_operand(struct checker *c, const struct node *arg, struct node *name);
+void rs_lang_check_enum_operand(struct checker *c, const struct node *arg, struct node *name);
 /* args.reason == "HLT", or another text on a side of a comparison: the names are compared. */
-void check_named_text(struct checker *c, struct node *node);
+void rs_lang_check_named_text(struct checker *c, struct node *node);
 /* @[args.reason]: the key becomes the name. */
-void check_named_key(struct checker *c, struct node *key, struct type *type);
+void rs_lang_check_named_key(struct checker *c, struct node *key, struct type *type);
 
 #endif

@@ -114,18 +114,18 @@ static void no_function(struct checker *c, const struct node *call)
 		     call->text, call->text);
 		return;
 	}
-	for (uint32_t i = 0; i < n_functions; i++) {
+	for (uint32_t i = 0; i < rs_lang_n_functions; i++) {
 		struct prototype prototype;
 
-		prototype_read(functions[i].prototype, &prototype);
+		rs_lang_prototype_read(rs_lang_functions[i].prototype, &prototype);
 		best = NULL;
-		nearest_try(call->text, prototype.name, &best, &distance);
+		rs_lang_nearest_try(call->text, prototype.name, &best, &distance);
 		if (best)
 			memcpy(near, prototype.name, sizeof(prototype.name));
 	}
 	for (size_t i = 0; action_name(i); i++) {
 		best = NULL;
-		nearest_try(call->text, action_name(i), &best, &distance);
+		rs_lang_nearest_try(call->text, action_name(i), &best, &distance);
 		if (best)
 			snprintf(near, sizeof(near), "%s", best);
 	}
@@ -151,7 +151,7 @@ static void check_stringof(struct checker *c, struct node *call)
 		FAIL(c, call->at, "D_PROTO_LEN", "stringof() takes one argument");
 		return;
 	}
-	check_node(c, call->args);
+	rs_lang_check_node(c, call->args);
 	if (!c->err && !has_text(call->args))
 		FAIL(c, call->at, "D_STRINGOF_TYPE",
 		     "stringof() is for arguments, strings and where characters are; lltostr() "
@@ -168,7 +168,7 @@ static bool takes(const struct type *want, const struct type *have)
 	return have->kind == want->kind;
 }
 
-void check_call(struct checker *c, struct node *call)
+void rs_lang_check_call(struct checker *c, struct node *call)
 {
 	struct prototype prototype;
 	uint32_t n = count_args(call), i;
@@ -178,34 +178,34 @@ void check_call(struct checker *c, struct node *call)
 		return;
 	}
 	if (n == 2 && !strcmp(call->text, "strtok")) {
-		check_node(c, call->args);
+		rs_lang_check_node(c, call->args);
 		if (call->args->kind == N_INT && !call->args->value) {
 			call->text = "strtok_next"; /* strtok(NULL, ...) goes on */
 			call->args = call->args->next;
 			n = 1;
 		}
 	}
-	for (i = 0; i < n_functions; i++) {
-		if (prototype_is(functions[i].prototype, call->text))
+	for (i = 0; i < rs_lang_n_functions; i++) {
+		if (rs_lang_prototype_is(rs_lang_functions[i].prototype, call->text))
 			break;
 	}
-	if (i == n_functions) {
+	if (i == rs_lang_n_functions) {
 		no_function(c, call);
 		return;
 	}
-	prototype_read(functions[i].prototype, &prototype);
+	rs_lang_prototype_read(rs_lang_functions[i].prototype, &prototype);
 	if (n < prototype.n_needed || n > prototype.n_args)
 		FAIL(c, call->at, "D_PROTO_LEN", "%s: not with %u arguments",
-		     functions[i].prototype, n);
+		     rs_lang_functions[i].prototype, n);
 	call->index = i;
 	call->type = prototype.result;
-	call->type.hex = functions[i].hex;
+	call->type.hex = rs_lang_functions[i].hex;
 	n = 0;
 	for (struct node *arg = call->args; arg && !c->err; arg = arg->next, n++) {
-		check_node(c, arg);
+		rs_lang_check_node(c, arg);
 		if (!c->err && !takes(&prototype.args[n], &arg->type))
 			FAIL(c, arg->at, "D_PROTO_ARG", "argument %u is of the wrong type: %s",
-			     n + 1, functions[i].prototype);
+			     n + 1, rs_lang_functions[i].prototype);
 	}
 }
 
@@ -224,10 +224,10 @@ static struct aggregation *aggregation_find(const struct rs_script *script, cons
 static int64_t parameter(struct checker *c, struct node *arg, const char *what, int64_t least,
 			 int64_t most, const char *type_tag, const char *value_tag)
 {
-	check_node(c, arg);
+	rs_lang_check_node(c, arg);
 	if (c->err)
 		return 0;
-	if (!fold(arg) || arg->kind != N_INT)
+	if (!rs_lang_fold(arg) || arg->kind != N_INT)
 		FAIL(c, arg->at, type_tag, "the %s must be a constant", what);
 	else if ((int64_t)arg->value < least || (int64_t)arg->value > most)
 		FAIL(c, arg->at, value_tag, "the %s must be from %lld to %lld", what,
@@ -382,14 +382,14 @@ static void aggregate_args(struct checker *c, struct node *call, struct aggregat
 	}
 	if (!value || c->err)
 		return;
-	check_node(c, value);
+	rs_lang_check_node(c, value);
 	if (!c->err && value->type.kind != TYPE_INT)
 		FAIL(c, value->at, "D_AGG_SCALAR", "%s() is for numbers", call->text);
 	action->types[action->n_args++] = value->type;
 	value->next = by; /* what is left is evaluated: the value, and by how much it counts */
 	if (!by || c->err)
 		return;
-	check_node(c, by);
+	rs_lang_check_node(c, by);
 	if (!c->err && by->type.kind != TYPE_INT)
 		FAIL(c, by->at, "D_AGG_SCALAR", "%s() counts by a number", call->text);
 	action->types[action->n_args++] = by->type;
@@ -408,7 +408,7 @@ static struct aggregation *aggregation_make(struct checker *c, const struct node
 			FAIL(c, node->at, "D_AGG_REDEF",
 			     "@%s is of another function, or other parameters, elsewhere",
 			     want->name);
-		check_same_keys(c, node, want->keys, want->n_keys, agg->keys, agg->n_keys);
+		rs_lang_check_same_keys(c, node, want->keys, want->n_keys, agg->keys, agg->n_keys);
 		return agg;
 	}
 	agg = rs_arena_alloc(&c->script->arena, sizeof(*agg));
@@ -443,7 +443,7 @@ static struct action *action_new(struct checker *c, struct node *node, const str
 }
 
 /* @a[1, 2] = quantize(x) */
-void check_aggregate(struct checker *c, struct node *node)
+void rs_lang_check_aggregate(struct checker *c, struct node *node)
 {
 	struct aggregation want = { .name = node->a->text };
 	struct action action = { .kind = ACT_AGGREGATE };
@@ -468,9 +468,9 @@ void check_aggregate(struct checker *c, struct node *node)
 	if (c->commits)
 		FAIL(c, node->at, "D_AGG_COMM", "no aggregation after commit() in a clause");
 	want.function = aggregates[row].function;
-	want.n_keys = check_keys(c, node->a->args, want.keys);
+	want.n_keys = rs_lang_check_keys(c, node->a->args, want.keys);
 	for (struct node *key = node->a->args; key && !c->err; key = key->next)
-		check_named_key(c, key, &want.keys[n_named++]);
+		rs_lang_check_named_key(c, key, &want.keys[n_named++]);
 	aggregate_args(c, call, &want, &action);
 	if (c->err)
 		return;
@@ -504,9 +504,9 @@ static void evaluated(struct checker *c, struct node *call, struct node *first,
 {
 	call->args = first;
 	for (struct node *arg = first; arg && !c->err; arg = arg->next) {
-		check_node(c, arg);
-		if (!c->err && !type_is_scalar(&arg->type) && arg->type.kind != TYPE_STRING &&
-		    !type_is_object(&arg->type))
+		rs_lang_check_node(c, arg);
+		if (!c->err && !rs_lang_type_is_scalar(&arg->type) &&
+		    arg->type.kind != TYPE_STRING && !rs_lang_type_is_object(&arg->type))
 			FAIL(c, arg->at, "D_PROTO_ARG", "that has no value");
 		if (action->n_args < LANG_ARGS_MAX)
 			action->types[action->n_args++] = arg->type;
@@ -526,7 +526,8 @@ static bool format_of(struct checker *c, const struct node *call, struct action 
 		return false;
 	}
 	if (!c->err)
-		c->err = format_parse(c->script, text->at, text->text, text->len, &action->format);
+		c->err = rs_lang_format_parse(c->script, text->at, text->text, text->len,
+					      &action->format);
 	return !c->err;
 }
 
@@ -537,7 +538,7 @@ static void conversion_check(struct checker *c, const struct conversion *convers
 
 	if (c->err)
 		return;
-	if (type_is_object(&arg->type) || text != (arg->type.kind == TYPE_STRING))
+	if (rs_lang_type_is_object(&arg->type) || text != (arg->type.kind == TYPE_STRING))
 		FAIL(c, arg->at, "D_PRINTF_ARG_TYPE", "conversion #%u, %%%c, is for %s%s", number,
 		     conversion->letter, text ? "strings" : "numbers",
 		     text && arg->refers == REFERS_ARG ? "; stringof() gives an argument's name"
@@ -629,7 +630,8 @@ static void check_printa(struct checker *c, struct node *call, struct action *ac
 		if (!agg)
 			return;
 		if (first)
-			check_same_keys(c, arg, agg->keys, agg->n_keys, first->keys, first->n_keys);
+			rs_lang_check_same_keys(c, arg, agg->keys, agg->n_keys, first->keys,
+						first->n_keys);
 		action->aggregations[action->n_aggregations++] = agg;
 	}
 	if (action->format && !c->err)
@@ -689,9 +691,9 @@ static void check_tracemem(struct checker *c, struct node *call, struct action *
 {
 	struct node *where = call->args, *size = where->next, *some = size->next;
 
-	check_node(c, size);
-	if (!c->err &&
-	    (!fold(size) || size->kind != N_INT || !size->value || size->value > LANG_OBJECT_MAX))
+	rs_lang_check_node(c, size);
+	if (!c->err && (!rs_lang_fold(size) || size->kind != N_INT || !size->value ||
+			size->value > LANG_OBJECT_MAX))
 		FAIL(c, size->at, "D_TRACEMEM_SIZE",
 		     "tracemem() takes a constant number of bytes, 1 to %u", LANG_OBJECT_MAX);
 	if (c->err)
@@ -699,7 +701,8 @@ static void check_tracemem(struct checker *c, struct node *call, struct action *
 	action->bytes = (uint32_t)size->value;
 	where->next = some;
 	evaluated(c, call, where, action);
-	if (!c->err && !type_is_scalar(&where->type) && !type_is_object(&where->type))
+	if (!c->err && !rs_lang_type_is_scalar(&where->type) &&
+	    !rs_lang_type_is_object(&where->type))
 		FAIL(c, where->at, "D_TRACEMEM_ADDR", "tracemem() of what has no address");
 	if (!c->err && some && some->type.kind != TYPE_INT)
 		FAIL(c, some->at, "D_TRACEMEM_DYNSIZE", "how many of the bytes must be a number");
@@ -712,9 +715,10 @@ static void check_stack(struct checker *c, struct node *call, struct action *act
 	uint32_t n = 0;
 
 	for (struct node *arg = call->args; arg && !c->err; arg = arg->next, n++) {
-		check_node(c, arg);
-		if (!c->err && (!fold(arg) || arg->kind != N_INT || (int64_t)arg->value < 0 ||
-				arg->value > INT32_MAX || (!n && !arg->value)))
+		rs_lang_check_node(c, arg);
+		if (!c->err &&
+		    (!rs_lang_fold(arg) || arg->kind != N_INT || (int64_t)arg->value < 0 ||
+		     arg->value > INT32_MAX || (!n && !arg->value)))
 			FAIL(c, arg->at,
 			     n	    ? "D_USTACK_STRSIZE"
 			     : user ? "D_USTACK_FRAMES"
@@ -792,7 +796,7 @@ static void check_order(struct checker *c, const struct node *call, const struct
 }
 
 /* f(x) as a statement: false, it is no action. */
-bool check_action(struct checker *c, struct node *call)
+bool rs_lang_check_action(struct checker *c, struct node *call)
 {
 	const struct action_row *row = action_find(call->text);
 	struct action action = { 0 };

@@ -12,7 +12,7 @@ static void check_if(struct checker *c, struct node *node)
 	struct checker before = *c, after;
 	bool recorded = c->clause->records, records;
 
-	check_node(c, node->a);
+	rs_lang_check_node(c, node->a);
 	if (!c->err && node->a->type.kind != TYPE_INT)
 		FAIL(c, node->a->at, "D_OP_SCALAR", "the condition of if must be a number");
 	check_statements(c, node->b);
@@ -40,21 +40,21 @@ static void check_walk(struct checker *c, struct node *node)
 	}
 	if (c->clause->n_walks++ == LANG_WALKS_MAX)
 		FAIL(c, node->at, "D_WALK_MAX", "more than %u walks in a clause", LANG_WALKS_MAX);
-	check_node(c, node->a);
-	if (!c->err && !type_is_scalar(&node->a->type))
+	rs_lang_check_node(c, node->a);
+	if (!c->err && !rs_lang_type_is_scalar(&node->a->type))
 		FAIL(c, node->a->at, "D_WALK_TYPE", "a walk goes over pointers or numbers");
 	if (c->err)
 		return;
-	node->text = check_hidden(c, node->a->type);
-	check_put(node->b, "it", node->text);
-	check_put(node->c, "it", node->text);
-	check_node(c, node->b);
-	if (!c->err &&
-	    (node->b->type.kind != node->a->type.kind ||
-	     (node->a->type.kind == TYPE_POINTER && !type_same(&node->a->type, &node->b->type))))
+	node->text = rs_lang_check_hidden(c, node->a->type);
+	rs_lang_check_put(node->b, "it", node->text);
+	rs_lang_check_put(node->c, "it", node->text);
+	rs_lang_check_node(c, node->b);
+	if (!c->err && (node->b->type.kind != node->a->type.kind ||
+			(node->a->type.kind == TYPE_POINTER &&
+			 !rs_lang_type_same(&node->a->type, &node->b->type))))
 		FAIL(c, node->b->at, "D_WALK_TYPE",
 		     "what is next is of another type than the first");
-	node->variable = c->err ? NULL : variable_find(c->script, SCOPE_THIS, node->text);
+	node->variable = c->err ? NULL : rs_lang_variable_find(c->script, SCOPE_THIS, node->text);
 	c->steps = steps * node->value;
 	check_statements(c, node->c);
 	c->steps = steps;
@@ -87,14 +87,14 @@ static void check_symbol(struct checker *c, struct node *node)
 	*node = (struct node){
 		.kind = N_CALL, .at = call->at, .text = "trace", .args = call, .next = node->next
 	};
-	check_action(c, node);
+	rs_lang_check_action(c, node);
 }
 
 static void check_statements(struct checker *c, struct node *first)
 {
 	for (struct node *node = first; node && !c->err; node = node->next) {
 		if (node->kind == N_AGGREGATE)
-			check_aggregate(c, node);
+			rs_lang_check_aggregate(c, node);
 		else if (node->kind == N_IF)
 			check_if(c, node);
 		else if (node->kind == N_AGG)
@@ -103,17 +103,17 @@ static void check_statements(struct checker *c, struct node *first)
 			check_walk(c, node);
 		else if (node->kind == N_CALL && shows_symbol(node->text))
 			check_symbol(c, node);
-		else if (node->kind != N_CALL || !check_action(c, node))
-			check_node(c, node);
+		else if (node->kind != N_CALL || !rs_lang_check_action(c, node))
+			rs_lang_check_node(c, node);
 	}
 }
 
-struct rs_error *check_clause(struct rs_script *script, struct clause *clause)
+struct rs_error *rs_lang_check_clause(struct rs_script *script, struct clause *clause)
 {
 	struct checker c = { .script = script, .clause = clause, .steps = 1 };
 
 	if (clause->predicate) {
-		check_node(&c, clause->predicate);
+		rs_lang_check_node(&c, clause->predicate);
 		if (!c.err && clause->predicate->type.kind != TYPE_INT)
 			FAIL(&c, clause->predicate->at, "D_PRED_SCALAR",
 			     "a predicate must be a number: compare the string");

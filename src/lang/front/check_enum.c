@@ -23,7 +23,8 @@ static int enum_value(const struct rs_script *script, const char *name, uint64_t
 		const struct rs_event *event = script->matched.at[i];
 
 		for (uint16_t j = 0; j < event->n_fields; j++) {
-			const struct rs_enum *row = enum_find(event->fields[j].values, name);
+			const struct rs_enum *row =
+				rs_lang_enum_find(event->fields[j].values, name);
 
 			if (!row)
 				continue;
@@ -36,7 +37,7 @@ static int enum_value(const struct rs_script *script, const char *name, uint64_t
 	return any;
 }
 
-bool check_enumerator(struct checker *c, struct node *node)
+bool rs_lang_check_enumerator(struct checker *c, struct node *node)
 {
 	const struct enum_name *name = c->script->front->enum_names;
 	uint64_t value = 0;
@@ -50,7 +51,7 @@ bool check_enumerator(struct checker *c, struct node *node)
 		node->type = TYPE_OF_INT;
 		return true;
 	}
-	if (machine_register(node->text, &value)) {
+	if (rs_lang_machine_register(node->text, &value)) {
 		node->kind = N_INT;
 		node->value = value;
 		node->type = TYPE_OF_INT;
@@ -84,19 +85,20 @@ static void enum_operand(struct checker *c, const struct node *arg, struct node 
 	name->type = TYPE_OF_INT64;
 }
 
-void check_enum_operand(struct checker *c, const struct node *arg, struct node *name)
+void rs_lang_check_enum_operand(struct checker *c, const struct node *arg, struct node *name)
 {
 	struct rs_script *script = c->script;
 	bool any = false;
 
 	if (c->err || name->kind != N_NAME || arg->refers != REFERS_ARG ||
-	    script->args.at[arg->index].raw || variable_find(script, SCOPE_GLOBAL, name->text))
+	    script->args.at[arg->index].raw ||
+	    rs_lang_variable_find(script, SCOPE_GLOBAL, name->text))
 		return;
 	for (uint32_t i = 0; i < script->matched.n; i++) {
 		const struct rs_field *field =
-			arg_field(script->matched.at[i], &script->args.at[arg->index]);
+			rs_lang_arg_field(script->matched.at[i], &script->args.at[arg->index]);
 
-		any |= field && enum_find(field->values, name->text);
+		any |= field && rs_lang_enum_find(field->values, name->text);
 	}
 	if (any)
 		enum_operand(c, arg, name);
@@ -119,7 +121,7 @@ static const struct arg_ref *argument_of(const struct checker *c, const struct n
 static const struct rs_enum *names_in(const struct checker *c, const struct arg_ref *ref,
 				      uint32_t i)
 {
-	const struct rs_field *field = arg_field(c->script->matched.at[i], ref);
+	const struct rs_field *field = rs_lang_arg_field(c->script->matched.at[i], ref);
 
 	return field ? field->values : NULL;
 }
@@ -154,7 +156,7 @@ static void become_name(struct checker *c, struct node *node)
 			       .type = TYPE_OF_STRING };
 }
 
-void check_named_key(struct checker *c, struct node *key, struct type *type)
+void rs_lang_check_named_key(struct checker *c, struct node *key, struct type *type)
 {
 	if (c->err || !is_named(c, key))
 		return;
@@ -182,12 +184,12 @@ static bool become_enumerator(struct checker *c, struct node *arg, struct node *
 
 	for (uint32_t i = 0; i < c->script->matched.n; i++) {
 		const struct rs_enum *values = names_in(c, ref, i);
-		const struct rs_enum *found = enum_find(values, text->text);
+		const struct rs_enum *found = rs_lang_enum_find(values, text->text);
 
 		any |= found != NULL;
 		single &= !found || is_single(values, found);
 		for (const struct rs_enum *row = values; row && row->name; row++) {
-			nearest_try(text->text, row->name, &best, &distance);
+			rs_lang_nearest_try(text->text, row->name, &best, &distance);
 			first = first ? first : row->name;
 		}
 	}
@@ -206,7 +208,7 @@ static bool become_enumerator(struct checker *c, struct node *arg, struct node *
 	return true;
 }
 
-void check_named_text(struct checker *c, struct node *node)
+void rs_lang_check_named_text(struct checker *c, struct node *node)
 {
 	bool left = node->b->type.kind == TYPE_STRING;
 	struct node *arg = left ? node->a : node->b, *text = left ? node->b : node->a;

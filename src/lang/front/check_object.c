@@ -12,7 +12,7 @@
 
 /* An expression that is put in several places is checked in each by itself. NULL: no memory, or
  * more of it than the program may have. */
-struct node *node_clone(struct checker *c, const struct node *from)
+struct node *rs_lang_node_clone(struct checker *c, const struct node *from)
 {
 	struct node *node;
 
@@ -27,13 +27,13 @@ struct node *node_clone(struct checker *c, const struct node *from)
 		return NULL;
 	}
 	*node = *from;
-	node->a = node_clone(c, from->a);
-	node->b = node_clone(c, from->b);
-	node->c = node_clone(c, from->c);
+	node->a = rs_lang_node_clone(c, from->a);
+	node->b = rs_lang_node_clone(c, from->b);
+	node->c = rs_lang_node_clone(c, from->c);
 	node->args = node->next = NULL;
 	for (struct node **end = &node->args; (from = end == &node->args ? from->args : from->next);
 	     end = &(*end)->next) {
-		*end = node_clone(c, from);
+		*end = rs_lang_node_clone(c, from);
 		if (!*end)
 			break;
 	}
@@ -54,7 +54,7 @@ static bool is_complete(struct checker *c, struct place at, const struct type *t
 
 	if (type->kind == TYPE_RECORD && !type->record->complete)
 		FAIL(c, at, "D_OP_INCOMPLETE", "%s is not known whole: declare its members",
-		     type_text(*type, text));
+		     rs_lang_type_text(*type, text));
 	return !c->err;
 }
 
@@ -64,39 +64,39 @@ static void no_member(struct checker *c, const struct node *node, const struct r
 	uint32_t distance = NEAREST_MAX + 1;
 
 	for (const struct member *m = record->members; m; m = m->next)
-		nearest_try(node->text, m->name, &best, &distance);
+		rs_lang_nearest_try(node->text, m->name, &best, &distance);
 	FAIL(c, node->at, "D_TYPE_MEMBER", "%s %s has no member '%s'%s%s%s",
 	     record->is_union ? "union" : "struct", record->tag, node->text,
 	     best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "");
 }
 
 /* a.x, a->x */
-void check_object_member(struct checker *c, struct node *node)
+void rs_lang_check_object_member(struct checker *c, struct node *node)
 {
 	const struct type *of;
 	char text[TYPE_TEXT_MAX];
 
 	if (node->a->kind == N_XLATE) {
-		check_xlate_member(c, node);
+		rs_lang_check_xlate_member(c, node);
 		return;
 	}
-	check_node(c, node->a);
+	rs_lang_check_node(c, node->a);
 	if (c->err)
 		return;
 	of = &node->a->type;
 	if (node->op == OP_ARROW) {
 		if (!target_of(of))
 			FAIL(c, node->at, "D_OP_PTR", "-> is for pointers, and this is of type %s",
-			     type_text(*of, text));
+			     rs_lang_type_text(*of, text));
 		else
 			of = target_of(of);
 	}
 	if (!c->err && of->kind != TYPE_RECORD)
 		FAIL(c, node->at, "D_OP_SOU", "%s has no members: only structs, unions and args do",
-		     type_text(*of, text));
+		     rs_lang_type_text(*of, text));
 	if (c->err || !is_complete(c, node->at, of))
 		return;
-	node->member = member_find(of->record, node->text);
+	node->member = rs_lang_member_find(of->record, node->text);
 	if (!node->member) {
 		no_member(c, node, of->record);
 		return;
@@ -106,11 +106,11 @@ void check_object_member(struct checker *c, struct node *node)
 }
 
 /* a[i] of an array or through a pointer. */
-void check_element(struct checker *c, struct node *node)
+void rs_lang_check_element(struct checker *c, struct node *node)
 {
 	const struct type *to;
 
-	check_node(c, node->a);
+	rs_lang_check_node(c, node->a);
 	if (c->err)
 		return;
 	to = target_of(&node->a->type);
@@ -123,15 +123,15 @@ void check_element(struct checker *c, struct node *node)
 		FAIL(c, node->at, "D_ARR_BADREF", "an array takes one number between the brackets");
 		return;
 	}
-	check_node(c, node->args);
+	rs_lang_check_node(c, node->args);
 	if (!c->err && node->args->type.kind != TYPE_INT)
 		FAIL(c, node->args->at, "D_ARR_BADREF", "an array's elements are numbered");
 	if (!c->err && to->kind == TYPE_VOID)
 		FAIL(c, node->at, "D_DEREF_VOID", "a void pointer points to nothing that is known");
 	if (c->err || !is_complete(c, node->at, to))
 		return;
-	if (node->a->type.kind == TYPE_ARRAY && fold(node->args) && node->args->kind == N_INT &&
-	    node->args->value >= node->a->type.n)
+	if (node->a->type.kind == TYPE_ARRAY && rs_lang_fold(node->args) &&
+	    node->args->kind == N_INT && node->args->value >= node->a->type.n)
 		FAIL(c, node->args->at, "D_ARR_BADREF", "the array has %u elements, from 0",
 		     node->a->type.n);
 	node->refers = REFERS_MEMORY;
@@ -139,18 +139,18 @@ void check_element(struct checker *c, struct node *node)
 }
 
 /* *a */
-void check_deref(struct checker *c, struct node *node)
+void rs_lang_check_deref(struct checker *c, struct node *node)
 {
 	const struct type *to;
 	char text[TYPE_TEXT_MAX];
 
-	check_node(c, node->a);
+	rs_lang_check_node(c, node->a);
 	if (c->err)
 		return;
 	to = target_of(&node->a->type);
 	if (!to)
 		FAIL(c, node->at, "D_DEREF_NONPTR", "* is for pointers, and this is of type %s",
-		     type_text(node->a->type, text));
+		     rs_lang_type_text(node->a->type, text));
 	else if (to->kind == TYPE_VOID)
 		FAIL(c, node->at, "D_DEREF_VOID", "a void pointer points to nothing that is known");
 	if (c->err || !is_complete(c, node->at, to))
@@ -173,11 +173,11 @@ static bool is_in_variable(const struct node *node)
 }
 
 /* &a */
-void check_address(struct checker *c, struct node *node)
+void rs_lang_check_address(struct checker *c, struct node *node)
 {
 	struct type *to = rs_arena_alloc(&c->script->arena, sizeof(*to));
 
-	check_node(c, node->a);
+	rs_lang_check_node(c, node->a);
 	if (!to && !c->err)
 		c->err = rs_error_no_memory();
 	if (c->err)
@@ -194,17 +194,17 @@ void check_address(struct checker *c, struct node *node)
 	node->type = (struct type){ .kind = TYPE_POINTER, .bytes = 8, .to = to };
 }
 
-void check_offsetof(struct checker *c, struct node *node)
+void rs_lang_check_offsetof(struct checker *c, struct node *node)
 {
 	const struct member *member;
 	char text[TYPE_TEXT_MAX];
 
 	if (node->type.kind != TYPE_RECORD || !node->type.record->complete) {
 		FAIL(c, node->at, "D_OFFSETOF_TYPE", "%s has no members",
-		     type_text(node->type, text));
+		     rs_lang_type_text(node->type, text));
 		return;
 	}
-	member = member_find(node->type.record, node->text);
+	member = rs_lang_member_find(node->type.record, node->text);
 	if (!member) {
 		no_member(c, node, node->type.record);
 		return;
@@ -235,7 +235,7 @@ static struct node *node_make(struct checker *c, enum node_kind kind, struct pla
 }
 
 /* A this-> variable that no program can name. */
-const char *check_hidden(struct checker *c, struct type type)
+const char *rs_lang_check_hidden(struct checker *c, struct type type)
 {
 	char name[32];
 	int len = snprintf(name, sizeof(name), "(%u)", c->script->front->n_hidden++);
@@ -246,7 +246,7 @@ const char *check_hidden(struct checker *c, struct type type)
 			c->err = rs_error_no_memory();
 		return "";
 	}
-	variable_make(c, kept, SCOPE_THIS, type, false);
+	rs_lang_variable_make(c, kept, SCOPE_THIS, type, false);
 	return kept;
 }
 
@@ -268,7 +268,7 @@ static struct node *assign_node(struct checker *c, struct node *to, struct node 
 	return node;
 }
 
-void check_put(struct node *node, const char *input, const char *name)
+void rs_lang_check_put(struct node *node, const char *input, const char *name)
 {
 	for (; node; node = node->next) {
 		if (node->kind == N_NAME && !strcmp(node->text, input)) {
@@ -276,12 +276,12 @@ void check_put(struct node *node, const char *input, const char *name)
 			node->scope = SCOPE_THIS;
 			node->text = name;
 		}
-		check_put(node->a, input, name);
+		rs_lang_check_put(node->a, input, name);
 		if (node->kind == N_WALK && !strcmp(input, "it"))
 			continue; /* it has an `it` of its own */
-		check_put(node->b, input, name);
-		check_put(node->c, input, name);
-		check_put(node->args, input, name);
+		rs_lang_check_put(node->b, input, name);
+		rs_lang_check_put(node->c, input, name);
+		rs_lang_check_put(node->args, input, name);
 	}
 }
 
@@ -290,8 +290,8 @@ static bool converts(const struct type *from, const struct type *to)
 	if (from->kind == TYPE_INT && to->kind == TYPE_INT)
 		return true; /* a number of any width is a number */
 	if (from->kind == TYPE_POINTER && to->kind == TYPE_POINTER)
-		return type_same(from, to) || to->to->kind == TYPE_VOID;
-	return type_same(from, to);
+		return rs_lang_type_same(from, to) || to->to->kind == TYPE_VOID;
+	return rs_lang_type_same(from, to);
 }
 
 /* The translator of xlate <T> (a), and its struct: T or what T points to. */
@@ -309,27 +309,27 @@ static const struct translator *translator_find(struct checker *c, struct node *
 		FAIL(c, node->at, "D_SYNTAX", "the translator leads back to itself");
 		return NULL;
 	}
-	check_node(c, node->a);
+	rs_lang_check_node(c, node->a);
 	for (; t && !c->err; t = t->next) {
 		if (t->to != to->record)
 			continue;
-		if (type_same(&t->from, &node->a->type))
+		if (rs_lang_type_same(&t->from, &node->a->type))
 			return t;
 		if (converts(&node->a->type, &t->from))
 			near = t;
 	}
 	if (!near)
 		FAIL(c, node->at, "D_XLATE_NONE", "there is no translator from %s to %s",
-		     type_text(node->a->type, from), type_text(*to, text));
+		     rs_lang_type_text(node->a->type, from), rs_lang_type_text(*to, text));
 	return near;
 }
 
 static struct node *translated(struct checker *c, const struct translation *t, const char *input,
 			       const char *name)
 {
-	struct node *value = node_clone(c, t->value);
+	struct node *value = rs_lang_node_clone(c, t->value);
 
-	check_put(value, input, name);
+	rs_lang_check_put(value, input, name);
 	return value;
 }
 
@@ -340,7 +340,8 @@ static void check_translation(struct checker *c, const struct translation *t,
 
 	if (!c->err && value->type.kind != t->member->type.kind)
 		FAIL(c, value->at, "D_XLATE_INCOMPAT", "'%s' is of type %s, its translation of %s",
-		     t->member->name, type_text(t->member->type, to), type_text(value->type, from));
+		     t->member->name, rs_lang_type_text(t->member->type, to),
+		     rs_lang_type_text(value->type, from));
 }
 
 /* What a comma of two becomes, in the place of node. */
@@ -354,7 +355,7 @@ static void become_comma(struct node *node, struct node *first, struct node *sec
 }
 
 /* xlate <T> (a)->x: a is kept, and x's expression stands in its place. */
-void check_xlate_member(struct checker *c, struct node *node)
+void rs_lang_check_xlate_member(struct checker *c, struct node *node)
 {
 	struct node *xlate = node->a;
 	const struct translator *translator = translator_find(c, xlate);
@@ -368,7 +369,7 @@ void check_xlate_member(struct checker *c, struct node *node)
 	if ((xlate->type.kind == TYPE_POINTER) != (node->op == OP_ARROW))
 		FAIL(c, node->at, node->op == OP_ARROW ? "D_OP_PTR" : "D_OP_SOU",
 		     "xlate <T> (...).x, or xlate <T *> (...)->x");
-	if (!member_find(translator->to, node->text))
+	if (!rs_lang_member_find(translator->to, node->text))
 		no_member(c, node, translator->to);
 	while (t && strcmp(t->member->name, node->text))
 		t = t->next;
@@ -377,13 +378,13 @@ void check_xlate_member(struct checker *c, struct node *node)
 		     node->text);
 	if (c->err)
 		return;
-	name = check_hidden(c, translator->from);
+	name = rs_lang_check_hidden(c, translator->from);
 	keep = assign_node(c, hidden_node(c, name, node->at), xlate->a);
 	value = translated(c, t, translator->input, name);
-	check_node(c, keep);
+	rs_lang_check_node(c, keep);
 	c->xlates++;
 	if (!c->err)
-		check_node(c, value);
+		rs_lang_check_node(c, value);
 	c->xlates--;
 	check_translation(c, t, value);
 	if (c->err)
@@ -401,7 +402,7 @@ void check_xlate_member(struct checker *c, struct node *node)
 }
 
 /* xlate <T> (a) as a whole: each member is translated into a T of the firing's own. */
-void check_xlate(struct checker *c, struct node *node)
+void rs_lang_check_xlate(struct checker *c, struct node *node)
 {
 	const struct translator *translator = translator_find(c, node);
 	struct type type = { .kind = TYPE_RECORD }, wanted = node->type;
@@ -411,16 +412,16 @@ void check_xlate(struct checker *c, struct node *node)
 	if (c->err)
 		return;
 	type.record = translator->to;
-	name = check_hidden(c, translator->from);
-	made = check_hidden(c, type);
+	name = rs_lang_check_hidden(c, translator->from);
+	made = rs_lang_check_hidden(c, type);
 	all = assign_node(c, hidden_node(c, name, node->at), node->a);
-	check_node(c, all);
+	rs_lang_check_node(c, all);
 	for (const struct translation *t = translator->translations; t && !c->err; t = t->next) {
 		struct node *value = translated(c, t, translator->input, name);
 		struct node *member = node_make(c, N_MEMBER, node->at), *set, *both;
 
 		c->xlates++;
-		check_node(c, value);
+		rs_lang_check_node(c, value);
 		c->xlates--;
 		check_translation(c, t, value);
 		if (c->err)
@@ -429,7 +430,7 @@ void check_xlate(struct checker *c, struct node *node)
 		member->op = OP_DOT;
 		member->text = t->member->name;
 		set = assign_node(c, member, value);
-		check_node(c, set);
+		rs_lang_check_node(c, set);
 		both = node_make(c, N_COMMA, node->at);
 		both->a = all;
 		both->b = set;
@@ -437,6 +438,6 @@ void check_xlate(struct checker *c, struct node *node)
 		all = both;
 	}
 	become_comma(node, all, hidden_node(c, made, node->at));
-	check_node(c, node->b);
+	rs_lang_check_node(c, node->b);
 	node->type = wanted; /* a struct's value is its address: a pointer to it is the same */
 }

@@ -21,30 +21,31 @@ static struct node *block(struct parser *p)
 {
 	struct node *first;
 
-	if (!take_op(p, OP_LBRACE)) {
-		first = parse_expression(p);
-		if (!is_op(p, OP_RBRACE))
-			expect(p, OP_SEMI, "after a statement");
+	if (!rs_lang_op_accept(p, OP_LBRACE)) {
+		first = rs_lang_parse_expression(p);
+		if (!rs_lang_op_is(p, OP_RBRACE))
+			rs_lang_op_expect(p, OP_SEMI, "after a statement");
 		return first;
 	}
 	first = statements(p);
-	expect(p, OP_RBRACE, "to close the block");
+	rs_lang_op_expect(p, OP_RBRACE, "to close the block");
 	return first;
 }
 
 static struct node *if_statement(struct parser *p)
 {
-	struct node *node = parse_node(p, N_IF, next(p).at);
+	struct node *node = rs_lang_parse_node(p, N_IF, rs_lang_token_next(p).at);
 
-	if (!enter(p))
+	if (!rs_lang_parse_enter(p))
 		return node;
-	expect(p, OP_LPAREN, "after if");
-	node->a = parse_expression(p);
-	expect(p, OP_RPAREN, "after the condition");
+	rs_lang_op_expect(p, OP_LPAREN, "after if");
+	node->a = rs_lang_parse_expression(p);
+	rs_lang_op_expect(p, OP_RPAREN, "after the condition");
 	node->b = block(p);
-	if (peek(p)->kind == T_NAME && !strcmp(peek(p)->text, "else")) {
-		next(p);
-		if (peek(p)->kind == T_NAME && !strcmp(peek(p)->text, "if"))
+	if (rs_lang_token_peek(p)->kind == T_NAME && !strcmp(rs_lang_token_peek(p)->text, "else")) {
+		rs_lang_token_next(p);
+		if (rs_lang_token_peek(p)->kind == T_NAME &&
+		    !strcmp(rs_lang_token_peek(p)->text, "if"))
 			node->c = if_statement(p);
 		else
 			node->c = block(p);
@@ -56,18 +57,18 @@ static struct node *if_statement(struct parser *p)
 /* walk (first, next, max) { ... } */
 static struct node *walk_statement(struct parser *p)
 {
-	struct node *node = parse_node(p, N_WALK, next(p).at);
+	struct node *node = rs_lang_parse_node(p, N_WALK, rs_lang_token_next(p).at);
 
-	if (!enter(p))
+	if (!rs_lang_parse_enter(p))
 		return node;
-	expect(p, OP_LPAREN, "after walk");
-	node->a = parse_assignment(p);
-	expect(p, OP_COMMA, "after what a walk begins with");
-	node->b = parse_assignment(p);
-	expect(p, OP_COMMA, "after what is next in a walk");
-	node->at = peek(p)->at;
-	node->value = (uint64_t)parse_constant(p, "D_WALK_MAX", "how far a walk goes");
-	expect(p, OP_RPAREN, "after how far a walk goes");
+	rs_lang_op_expect(p, OP_LPAREN, "after walk");
+	node->a = rs_lang_parse_assignment(p);
+	rs_lang_op_expect(p, OP_COMMA, "after what a walk begins with");
+	node->b = rs_lang_parse_assignment(p);
+	rs_lang_op_expect(p, OP_COMMA, "after what is next in a walk");
+	node->at = rs_lang_token_peek(p)->at;
+	node->value = (uint64_t)rs_lang_parse_constant(p, "D_WALK_MAX", "how far a walk goes");
+	rs_lang_op_expect(p, OP_RPAREN, "after how far a walk goes");
 	node->c = block(p);
 	p->depth--;
 	return node;
@@ -78,8 +79,9 @@ static bool at_loop(struct parser *p)
 	static const char *const words[] = { "for",    "while",	 "do",	  "goto",
 					     "switch", "return", "break", "continue" };
 
-	for (size_t i = 0; peek(p)->kind == T_NAME && i < sizeof(words) / sizeof(words[0]); i++) {
-		if (!strcmp(peek(p)->text, words[i]))
+	for (size_t i = 0;
+	     rs_lang_token_peek(p)->kind == T_NAME && i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!strcmp(rs_lang_token_peek(p)->text, words[i]))
 			return true;
 	}
 	return false;
@@ -90,23 +92,25 @@ static struct node *statements(struct parser *p)
 {
 	struct node *first = NULL, **end = &first;
 
-	while (!p->err && !is_op(p, OP_RBRACE) && peek(p)->kind != T_END) {
-		if (take_op(p, OP_SEMI))
+	while (!p->err && !rs_lang_op_is(p, OP_RBRACE) && rs_lang_token_peek(p)->kind != T_END) {
+		if (rs_lang_op_accept(p, OP_SEMI))
 			continue;
 		if (at_loop(p)) {
-			FAIL(p, peek(p)->at, "D_SYNTAX",
+			FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX",
 			     "D has no '%s', and no loops: every clause must terminate",
-			     peek(p)->text);
+			     rs_lang_token_peek(p)->text);
 			break;
 		}
-		if (peek(p)->kind == T_NAME && !strcmp(peek(p)->text, "if")) {
+		if (rs_lang_token_peek(p)->kind == T_NAME &&
+		    !strcmp(rs_lang_token_peek(p)->text, "if")) {
 			*end = if_statement(p);
-		} else if (peek(p)->kind == T_NAME && !strcmp(peek(p)->text, "walk")) {
+		} else if (rs_lang_token_peek(p)->kind == T_NAME &&
+			   !strcmp(rs_lang_token_peek(p)->text, "walk")) {
 			*end = walk_statement(p);
 		} else {
-			*end = parse_expression(p);
-			if (!is_op(p, OP_RBRACE))
-				expect(p, OP_SEMI, "after a statement");
+			*end = rs_lang_parse_expression(p);
+			if (!rs_lang_op_is(p, OP_RBRACE))
+				rs_lang_op_expect(p, OP_SEMI, "after a statement");
 		}
 		if (p->err)
 			break;
@@ -136,7 +140,7 @@ static size_t pattern_macro(struct parser *p, struct place at, char *out, size_t
 	token.value = 1;
 	if (!strcmp(word, "target"))
 		token.value = 0;
-	node = parse_macro(p, &token);
+	node = rs_lang_parse_macro(p, &token);
 	if (p->err)
 		return 0;
 	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)node->value);
@@ -154,7 +158,7 @@ static size_t pattern_macro(struct parser *p, struct place at, char *out, size_t
 /* Raw text: it ends at a blank, a comma, or what begins the predicate or the actions. */
 static struct pattern *pattern(struct parser *p)
 {
-	struct pattern *pattern = parse_memory(p, sizeof(*pattern));
+	struct pattern *pattern = rs_lang_parse_memory(p, sizeof(*pattern));
 	struct lexer *lexer = &p->lexer;
 	char text[RS_WORD_MAX + 1];
 	uint32_t colons = 0;
@@ -163,7 +167,7 @@ static struct pattern *pattern(struct parser *p)
 
 	if (!pattern)
 		return NULL;
-	pattern->at = lex_place(lexer);
+	pattern->at = rs_lang_lex_place(lexer);
 	while (!p->err && lexer->at < lexer->end &&
 	       (quoted ? *lexer->at != '\n' : !strchr(" \t\r\n\v\f,/{};", *lexer->at))) {
 		char c = *lexer->at;
@@ -202,7 +206,7 @@ static struct pattern *pattern(struct parser *p)
 static void space(struct parser *p)
 {
 	if (!p->err)
-		p->err = lex_space(&p->lexer);
+		p->err = rs_lang_lex_space(&p->lexer);
 }
 
 static bool raw_is(struct parser *p, char c)
@@ -212,14 +216,14 @@ static bool raw_is(struct parser *p, char c)
 
 static void clause(struct parser *p)
 {
-	struct clause *clause = parse_memory(p, sizeof(*clause));
+	struct clause *clause = rs_lang_parse_memory(p, sizeof(*clause));
 	bool declared = p->copyinstr; /* an inline variable may call it, too */
 	struct clause **place;
 	struct pattern **end;
 
 	if (!clause)
 		return;
-	clause->at = lex_place(&p->lexer);
+	clause->at = rs_lang_lex_place(&p->lexer);
 	end = &clause->patterns;
 	do {
 		if (raw_is(p, ','))
@@ -234,8 +238,8 @@ static void clause(struct parser *p)
 	if (raw_is(p, '/')) {
 		p->lexer.at++;
 		p->lexer.predicate = true;
-		clause->predicate = parse_expression(p);
-		expect(p, OP_EPRED, "at the end of the predicate");
+		clause->predicate = rs_lang_parse_expression(p);
+		rs_lang_op_expect(p, OP_EPRED, "at the end of the predicate");
 		p->lexer.predicate = false;
 		space(p);
 	}
@@ -243,11 +247,11 @@ static void clause(struct parser *p)
 		p->lexer.at++;
 		clause->has_body = true;
 		clause->body = statements(p);
-		expect(p, OP_RBRACE, "at the end of the clause");
+		rs_lang_op_expect(p, OP_RBRACE, "at the end of the clause");
 	} else if (raw_is(p, ';')) {
 		p->lexer.at++;
 	} else if (p->lexer.at < p->lexer.end || clause->predicate) {
-		FAIL(p, lex_place(&p->lexer), "D_SYNTAX", "expected { and actions here");
+		FAIL(p, rs_lang_lex_place(&p->lexer), "D_SYNTAX", "expected { and actions here");
 	}
 	if (p->err)
 		return;
@@ -276,7 +280,7 @@ static struct variable *variable_new(struct parser *p, const struct token *token
 		if (variable->scope == scope && !strcmp(variable->name, token->text))
 			FAIL(p, token->at, "D_DECL_IDRED", "'%s' is declared already", token->text);
 	}
-	variable = parse_memory(p, sizeof(*variable));
+	variable = rs_lang_parse_memory(p, sizeof(*variable));
 	if (!variable)
 		return NULL;
 	variable->name = token->text;
@@ -292,24 +296,24 @@ static void key_types(struct parser *p, struct variable *variable)
 {
 	variable->is_array = true;
 	if (variable->scope == SCOPE_THIS)
-		FAIL(p, peek(p)->at, "D_DECL_LOCASSC", "this->%s[]: arrays are global or self->",
-		     variable->name);
+		FAIL(p, rs_lang_token_peek(p)->at, "D_DECL_LOCASSC",
+		     "this->%s[]: arrays are global or self->", variable->name);
 	do {
-		struct place at = peek(p)->at;
+		struct place at = rs_lang_token_peek(p)->at;
 		struct type type;
 
 		if (variable->n_keys == LANG_KEYS_MAX) {
 			FAIL(p, at, "D_PROTO_LEN", "more than %d keys", LANG_KEYS_MAX);
 			return;
 		}
-		type = type_read(p);
+		type = rs_lang_parse_type(p);
 		if (type.kind == TYPE_POINTER)
 			type = TYPE_OF_UINT64;
 		if (!p->err && type.kind != TYPE_INT && type.kind != TYPE_STRING)
 			FAIL(p, at, "D_KEY_TYPE", "a key must be a number or a string");
 		variable->keys[variable->n_keys++] = type;
-	} while (take_op(p, OP_COMMA));
-	expect(p, OP_RBRACKET, "after the keys' types");
+	} while (rs_lang_op_accept(p, OP_COMMA));
+	rs_lang_op_expect(p, OP_RBRACKET, "after the keys' types");
 }
 
 static void declare_variable(struct parser *p, enum scope scope, struct type base)
@@ -319,12 +323,12 @@ static void declare_variable(struct parser *p, enum scope scope, struct type bas
 	struct type type;
 
 	p->keys = false;
-	type = declarator(p, base, &token);
+	type = rs_lang_parse_declarator(p, base, &token);
 	if (p->err)
 		return;
 	if (type.kind == TYPE_VOID)
 		FAIL(p, token.at, "D_DECL_VOIDOBJ", "a variable can't be void");
-	else if (!type_bytes(p->script, &type))
+	else if (!rs_lang_type_bytes(p->script, &type))
 		FAIL(p, token.at, "D_DECL_INCOMPLETE", "'%s' is of a type that is not known whole",
 		     token.text);
 	variable = p->err ? NULL : variable_new(p, &token, scope, type);
@@ -339,26 +343,27 @@ static void variable_declaration(struct parser *p)
 	bool tagged;
 	struct type type;
 
-	if (!strcmp(peek(p)->text, "self"))
+	if (!strcmp(rs_lang_token_peek(p)->text, "self"))
 		scope = SCOPE_SELF;
-	else if (!strcmp(peek(p)->text, "this"))
+	else if (!strcmp(rs_lang_token_peek(p)->text, "this"))
 		scope = SCOPE_THIS;
 	if (scope != SCOPE_GLOBAL)
-		next(p);
-	tagged = peek(p)->kind == T_NAME &&
-		 (!strcmp(peek(p)->text, "struct") || !strcmp(peek(p)->text, "union") ||
-		  !strcmp(peek(p)->text, "enum"));
-	type = type_specifier(p);
-	if (take_op(p, OP_SEMI)) {
+		rs_lang_token_next(p);
+	tagged = rs_lang_token_peek(p)->kind == T_NAME &&
+		 (!strcmp(rs_lang_token_peek(p)->text, "struct") ||
+		  !strcmp(rs_lang_token_peek(p)->text, "union") ||
+		  !strcmp(rs_lang_token_peek(p)->text, "enum"));
+	type = rs_lang_parse_type_specifier(p);
+	if (rs_lang_op_accept(p, OP_SEMI)) {
 		if (!tagged)
-			FAIL(p, peek(p)->at, "D_DECL_USELESS",
+			FAIL(p, rs_lang_token_peek(p)->at, "D_DECL_USELESS",
 			     "a declaration that declares nothing");
 		return;
 	}
 	do
 		declare_variable(p, scope, type);
-	while (!p->err && take_op(p, OP_COMMA));
-	expect(p, OP_SEMI, "after a declaration");
+	while (!p->err && rs_lang_op_accept(p, OP_COMMA));
+	rs_lang_op_expect(p, OP_SEMI, "after a declaration");
 }
 
 static void inline_declaration(struct parser *p)
@@ -367,14 +372,14 @@ static void inline_declaration(struct parser *p)
 	struct token token;
 	struct type type;
 
-	next(p);
-	type = declarator(p, type_specifier(p), &token);
-	expect(p, OP_ASSIGN, "after an inline's name");
+	rs_lang_token_next(p);
+	type = rs_lang_parse_declarator(p, rs_lang_parse_type_specifier(p), &token);
+	rs_lang_op_expect(p, OP_ASSIGN, "after an inline's name");
 	variable = p->err ? NULL : variable_new(p, &token, SCOPE_GLOBAL, type);
 	if (!variable)
 		return;
-	variable->inlined = parse_expression(p);
-	expect(p, OP_SEMI, "after a declaration");
+	variable->inlined = rs_lang_parse_expression(p);
+	rs_lang_op_expect(p, OP_SEMI, "after a declaration");
 }
 
 static void typedef_declaration(struct parser *p)
@@ -383,32 +388,32 @@ static void typedef_declaration(struct parser *p)
 	struct token token;
 	struct type type;
 
-	next(p);
-	type = type_specifier(p);
+	rs_lang_token_next(p);
+	type = rs_lang_parse_type_specifier(p);
 	p->keys = false;
-	type = declarator(p, type, &token);
+	type = rs_lang_parse_declarator(p, type, &token);
 	if (p->keys)
 		FAIL(p, token.at, "D_DECL_DYNOBJ", "an associative array is no type");
-	if (!p->err && begins_type(p, token.text))
+	if (!p->err && rs_lang_parse_begins_type(p, token.text))
 		FAIL(p, token.at, "D_DECL_TYPERED", "the type '%s' is there already", token.text);
-	name = parse_memory(p, sizeof(*name));
+	name = rs_lang_parse_memory(p, sizeof(*name));
 	if (!name)
 		return;
 	*name = (struct type_name){ token.text, type, p->script->front->type_names };
 	p->script->front->type_names = name;
-	expect(p, OP_SEMI, "after a declaration");
+	rs_lang_op_expect(p, OP_SEMI, "after a declaration");
 }
 
 /* member = expression; */
 static void translation(struct parser *p, struct translator *translator, struct translation ***end)
 {
-	struct token name = declared_name(p);
-	struct translation *translation = parse_memory(p, sizeof(*translation));
+	struct token name = rs_lang_parse_declared_name(p);
+	struct translation *translation = rs_lang_parse_memory(p, sizeof(*translation));
 	uint32_t n = 0;
 
 	if (!translation)
 		return;
-	translation->member = member_find(translator->to, name.text);
+	translation->member = rs_lang_member_find(translator->to, name.text);
 	if (!translation->member)
 		FAIL(p, name.at, "D_XLATE_MEMB", "'%s' has no member '%s'", translator->to->tag,
 		     name.text);
@@ -418,9 +423,9 @@ static void translation(struct parser *p, struct translator *translator, struct 
 		if (t->member == translation->member)
 			FAIL(p, name.at, "D_XLATE_MEMB", "'%s' is translated twice", name.text);
 	}
-	expect(p, OP_ASSIGN, "after a member's name");
-	translation->value = parse_expression(p);
-	expect(p, OP_SEMI, "after a member's translation");
+	rs_lang_op_expect(p, OP_ASSIGN, "after a member's name");
+	translation->value = rs_lang_parse_expression(p);
+	rs_lang_op_expect(p, OP_SEMI, "after a member's translation");
 	**end = translation;
 	*end = &translation->next;
 }
@@ -428,32 +433,32 @@ static void translation(struct parser *p, struct translator *translator, struct 
 /* translator to < from input > { member = expression; ... }; */
 static void translator_declaration(struct parser *p)
 {
-	struct translator *translator = parse_memory(p, sizeof(*translator));
+	struct translator *translator = rs_lang_parse_memory(p, sizeof(*translator));
 	struct translation **end = translator ? &translator->translations : NULL;
 	struct token token;
-	struct place at = next(p).at;
+	struct place at = rs_lang_token_next(p).at;
 	struct type to;
 
 	if (!translator)
 		return;
-	to = type_read(p);
+	to = rs_lang_parse_type(p);
 	if (!p->err && (to.kind != TYPE_RECORD || !to.record->complete))
 		FAIL(p, at, "D_XLATE_SOU", "a translator makes a struct or a union");
-	expect(p, OP_LT, "after the type that is made");
-	translator->from = declarator(p, type_specifier(p), &token);
+	rs_lang_op_expect(p, OP_LT, "after the type that is made");
+	translator->from = rs_lang_parse_declarator(p, rs_lang_parse_type_specifier(p), &token);
 	translator->input = token.text;
-	expect(p, OP_GT, "after the name of what is translated");
-	expect(p, OP_LBRACE, "before the members");
+	rs_lang_op_expect(p, OP_GT, "after the name of what is translated");
+	rs_lang_op_expect(p, OP_LBRACE, "before the members");
 	translator->to = to.record;
 	for (const struct translator *t = p->script->front->translators; t && !p->err;
 	     t = t->next) {
-		if (t->to == to.record && type_same(&t->from, &translator->from))
+		if (t->to == to.record && rs_lang_type_same(&t->from, &translator->from))
 			FAIL(p, at, "D_XLATE_REDECL", "this translator is there already");
 	}
-	while (!p->err && !is_op(p, OP_RBRACE))
+	while (!p->err && !rs_lang_op_is(p, OP_RBRACE))
 		translation(p, translator, &end);
-	expect(p, OP_RBRACE, "after the members");
-	expect(p, OP_SEMI, "after a translator");
+	rs_lang_op_expect(p, OP_RBRACE, "after the members");
+	rs_lang_op_expect(p, OP_SEMI, "after a translator");
 	translator->next = p->script->front->translators;
 	p->script->front->translators = translator;
 }
@@ -481,7 +486,7 @@ static void declaration_or_clause(struct parser *p)
 	struct token token = { .text = word };
 
 	raw_word(p, word, sizeof(word));
-	token.at = lex_place(&p->lexer);
+	token.at = rs_lang_lex_place(&p->lexer);
 	if (!strcmp(word, "inline"))
 		inline_declaration(p);
 	else if (!strcmp(word, "typedef"))
@@ -494,13 +499,14 @@ static void declaration_or_clause(struct parser *p)
 	else if (!strcmp(word, "extern") || !strcmp(word, "static") || !strcmp(word, "auto") ||
 		 !strcmp(word, "register"))
 		FAIL(p, token.at, "D_DECL_BADCLASS", "D has no '%s'", word);
-	else if (*word && (!strcmp(word, "self") || !strcmp(word, "this") || begins_type(p, word)))
+	else if (*word && (!strcmp(word, "self") || !strcmp(word, "this") ||
+			   rs_lang_parse_begins_type(p, word)))
 		variable_declaration(p);
 	else
 		clause(p);
 }
 
-struct rs_error *parse_program(struct rs_script *script)
+struct rs_error *rs_lang_parse_program(struct rs_script *script)
 {
 	struct parser p = { .script = script };
 
@@ -519,7 +525,7 @@ struct rs_error *parse_program(struct rs_script *script)
 			p.ahead = false;
 	}
 	if (!p.err && !script->n_clauses)
-		FAIL(&p, lex_place(&p.lexer), "D_EMPTY",
+		FAIL(&p, rs_lang_lex_place(&p.lexer), "D_EMPTY",
 		     "there is no clause: write probes and { actions }");
 	return p.err;
 }

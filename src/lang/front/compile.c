@@ -27,9 +27,9 @@ static uint32_t emit(struct compiler *c, enum opcode op, uint32_t n, uint32_t k,
 	if (c->err)
 		return 0;
 	if (index == LANG_CODE_MAX) {
-		c->err = lang_error(c->script, at, "D_SYNTAX",
-				    "the clause needs more than %u instructions: split it",
-				    LANG_CODE_MAX);
+		c->err = rs_lang_error(c->script, at, "D_SYNTAX",
+				       "the clause needs more than %u instructions: split it",
+				       LANG_CODE_MAX);
 		return 0;
 	}
 	if (!RS_VECTOR_RESERVE(clause->code, code_room, index + 1) ||
@@ -137,7 +137,7 @@ static void load(struct compiler *c, const struct node *node)
 
 static void scale(struct compiler *c, const struct type *to, struct place at)
 {
-	uint64_t bytes = type_bytes(c->script, to);
+	uint64_t bytes = rs_lang_type_bytes(c->script, to);
 
 	if (bytes > 1) {
 		emit_int(c, bytes, at);
@@ -156,13 +156,13 @@ static void variable_address(struct compiler *c, const struct node *node, bool m
 		return;
 	}
 	key(c, node->kind == N_INDEX ? node->args : NULL, key_flags(variable), node->at);
-	emit(c, I_DADDR, makes, (uint32_t)type_bytes(c->script, &variable->type), node->at);
+	emit(c, I_DADDR, makes, (uint32_t)rs_lang_type_bytes(c->script, &variable->type), node->at);
 }
 
 /* The address of what has one. */
 static void address(struct compiler *c, const struct node *node, bool makes)
 {
-	if (node->refers == REFERS_VARIABLE && type_is_object(&node->variable->type)) {
+	if (node->refers == REFERS_VARIABLE && rs_lang_type_is_object(&node->variable->type)) {
 		variable_address(c, node, makes);
 	} else if (node->refers != REFERS_MEMORY) {
 		expression(c, node); /* a pointer's value, an object that a function gave */
@@ -211,7 +211,7 @@ static void load_memory(struct compiler *c, const struct node *node)
 	address(c, node, false);
 	if (node->type.kind == TYPE_STRING)
 		emit(c, I_MLOADS, 0, (uint32_t)c->script->options[OPT_STRSIZE], node->at);
-	else if (!type_is_object(&node->type))
+	else if (!rs_lang_type_is_object(&node->type))
 		emit(c, I_MLOADI, width(&node->type), bits_of(node), node->at);
 }
 
@@ -273,7 +273,7 @@ static void operate(struct compiler *c, const struct node *node)
 	if (type.kind == TYPE_POINTER)
 		scale(c, type.to, node->at);
 	else if (node->kind != N_POST && node->op != OP_SHL && node->op != OP_SHR)
-		type = type_common(type, node->b->type);
+		type = rs_lang_type_common(type, node->b->type);
 	emit(c, arithmetic(node->op, type.is_signed), 0, 0, node->at);
 }
 
@@ -284,13 +284,13 @@ static void assign_object(struct compiler *c, const struct node *node)
 
 	if (node->b->type.kind == TYPE_INT) {
 		key(c, to->kind == N_INDEX ? to->args : NULL, key_flags(to->variable), node->at);
-		emit(c, I_DFREE, 0, (uint32_t)type_bytes(c->script, &to->type), node->at);
+		emit(c, I_DFREE, 0, (uint32_t)rs_lang_type_bytes(c->script, &to->type), node->at);
 		emit_int(c, MEMORY_ZEROS, node->at);
 		return;
 	}
 	address(c, to, true);
 	address(c, node->b, false);
-	emit(c, I_COPY, 0, (uint32_t)type_bytes(c->script, &to->type), node->at);
+	emit(c, I_COPY, 0, (uint32_t)rs_lang_type_bytes(c->script, &to->type), node->at);
 }
 
 static void assign_memory(struct compiler *c, const struct node *node)
@@ -337,7 +337,7 @@ static void assign(struct compiler *c, const struct node *node)
 {
 	const struct type *type = &node->a->type;
 
-	if (type_is_object(type))
+	if (rs_lang_type_is_object(type))
 		assign_object(c, node);
 	else if (node->a->refers == REFERS_MEMORY)
 		assign_memory(c, node);
@@ -393,7 +393,7 @@ static bool pointer_arithmetic(struct compiler *c, const struct node *node)
 	if (left && !right && (node->op == OP_ADD || node->op == OP_SUB))
 		scale(c, left, node->at);
 	emit(c, arithmetic(node->op, false), 0, 0, node->at);
-	bytes = left ? type_bytes(c->script, left) : 1;
+	bytes = left ? rs_lang_type_bytes(c->script, left) : 1;
 	if (left && right && node->op == OP_SUB && bytes > 1) {
 		emit_int(c, bytes, node->at);
 		emit(c, I_DIVS, 0, 0, node->at);
@@ -426,8 +426,9 @@ static void binary(struct compiler *c, const struct node *node)
 		emit(c, arithmetic(node->op, true), 0, 0, node->at);
 		return;
 	}
-	type = node->op == OP_SHL || node->op == OP_SHR ? type_promote(node->a->type)
-							: type_common(node->a->type, node->b->type);
+	type = node->op == OP_SHL || node->op == OP_SHR
+		       ? rs_lang_type_promote(node->a->type)
+		       : rs_lang_type_common(node->a->type, node->b->type);
 	emit(c, arithmetic(node->op, type.is_signed), 0, 0, node->at);
 }
 
@@ -465,7 +466,7 @@ static void call(struct compiler *c, const struct node *node)
 			emit(c, I_ARGENUM, 0, node->args->index, node->at);
 		return;
 	}
-	prototype_read(functions[node->index].prototype, &prototype);
+	rs_lang_prototype_read(rs_lang_functions[node->index].prototype, &prototype);
 	for (const struct node *arg = node->args; arg; arg = arg->next, n++) {
 		expression(c, arg);
 		if (prototype.args[n].kind == TYPE_POINTER && arg->type.kind == TYPE_STRING)
@@ -480,7 +481,7 @@ static void reference(struct compiler *c, const struct node *node)
 
 	switch (node->refers) {
 	case REFERS_VARIABLE:
-		if (type_is_object(&node->type))
+		if (rs_lang_type_is_object(&node->type))
 			address(c, node, false);
 		else
 			load(c, node);
@@ -642,7 +643,7 @@ static void statements(struct compiler *c, const struct node *first)
 	}
 }
 
-struct rs_error *compile_clause(struct rs_script *script, struct clause *clause)
+struct rs_error *rs_lang_compile_clause(struct rs_script *script, struct clause *clause)
 {
 	struct compiler c = { .script = script, .clause = clause };
 	struct place at = clause->at;

@@ -32,32 +32,33 @@ static const struct type_name *user_type(const struct rs_script *script, const c
 	return type;
 }
 
-bool begins_type(const struct parser *p, const char *word)
+bool rs_lang_parse_begins_type(const struct parser *p, const char *word)
 {
 	struct type type;
 
 	return is_qualifier(word) || is_adjective(word) || !strcmp(word, "enum") ||
-	       !strcmp(word, "struct") || !strcmp(word, "union") || type_named(word, &type) ||
-	       user_type(p->script, word);
+	       !strcmp(word, "struct") || !strcmp(word, "union") ||
+	       rs_lang_type_named(word, &type) || user_type(p->script, word);
 }
 
-bool at_type(struct parser *p)
+bool rs_lang_parse_at_type(struct parser *p)
 {
-	return peek(p)->kind == T_NAME && begins_type(p, peek(p)->text);
+	return rs_lang_token_peek(p)->kind == T_NAME &&
+	       rs_lang_parse_begins_type(p, rs_lang_token_peek(p)->text);
 }
 
-struct token declared_name(struct parser *p)
+struct token rs_lang_parse_declared_name(struct parser *p)
 {
-	if (peek(p)->kind != T_NAME)
-		FAIL(p, peek(p)->at, "D_DECL_IDENT", "expected a name, not '%s'",
-		     token_text(peek(p)));
-	return next(p);
+	if (rs_lang_token_peek(p)->kind != T_NAME)
+		FAIL(p, rs_lang_token_peek(p)->at, "D_DECL_IDENT", "expected a name, not '%s'",
+		     rs_lang_token_text(rs_lang_token_peek(p)));
+	return rs_lang_token_next(p);
 }
 
 static void qualifiers(struct parser *p)
 {
-	while (peek(p)->kind == T_NAME && is_qualifier(peek(p)->text))
-		next(p);
+	while (rs_lang_token_peek(p)->kind == T_NAME && is_qualifier(rs_lang_token_peek(p)->text))
+		rs_lang_token_next(p);
 }
 
 /* ---- constants ---------------------------------------------------------------------------- */
@@ -79,7 +80,7 @@ static void resolve(struct parser *p, struct node *node)
 		node->type = TYPE_OF_INT;
 	} else if (node->kind == N_SIZEOF && !node->a) {
 		node->kind = N_INT;
-		node->value = type_bytes(p->script, &node->type);
+		node->value = rs_lang_type_bytes(p->script, &node->type);
 		node->type = TYPE_OF_UINT64;
 	}
 	resolve(p, node->a);
@@ -87,14 +88,14 @@ static void resolve(struct parser *p, struct node *node)
 	resolve(p, node->c);
 }
 
-int64_t parse_constant(struct parser *p, const char *tag, const char *what)
+int64_t rs_lang_parse_constant(struct parser *p, const char *tag, const char *what)
 {
-	struct node *node = parse_conditional(p);
+	struct node *node = rs_lang_parse_conditional(p);
 
 	if (p->err)
 		return 0;
 	resolve(p, node);
-	if (!fold(node) || node->kind != N_INT) {
+	if (!rs_lang_fold(node) || node->kind != N_INT) {
 		FAIL(p, node->at, tag, "%s must be a constant", what);
 		return 0;
 	}
@@ -108,23 +109,24 @@ static void enumerators(struct parser *p)
 {
 	int64_t value = 0;
 
-	expect(p, OP_LBRACE, "after enum");
-	while (!p->err && !is_op(p, OP_RBRACE)) {
-		struct token token = declared_name(p);
-		struct enum_name *name = parse_memory(p, sizeof(*name));
+	rs_lang_op_expect(p, OP_LBRACE, "after enum");
+	while (!p->err && !rs_lang_op_is(p, OP_RBRACE)) {
+		struct token token = rs_lang_parse_declared_name(p);
+		struct enum_name *name = rs_lang_parse_memory(p, sizeof(*name));
 
 		if (!name)
 			return;
-		if (take_op(p, OP_ASSIGN))
-			value = parse_constant(p, "D_DECL_ENCONST", "an enumerator's value");
+		if (rs_lang_op_accept(p, OP_ASSIGN))
+			value = rs_lang_parse_constant(p, "D_DECL_ENCONST",
+						       "an enumerator's value");
 		if (value > INT32_MAX || value < INT32_MIN)
 			FAIL(p, token.at, "D_DECL_ENOFLOW", "%s does not fit an int", token.text);
 		*name = (struct enum_name){ token.text, value++, p->script->front->enum_names };
 		p->script->front->enum_names = name;
-		if (!take_op(p, OP_COMMA))
+		if (!rs_lang_op_accept(p, OP_COMMA))
 			break;
 	}
-	expect(p, OP_RBRACE, "after the enumerators");
+	rs_lang_op_expect(p, OP_RBRACE, "after the enumerators");
 }
 
 /* ---- struct, union ------------------------------------------------------------------------ */
@@ -149,8 +151,8 @@ static void place_bits(struct member *member, uint64_t *bits)
 static void member_place(struct parser *p, struct record *record, struct member *member,
 			 struct place at, uint64_t *bits)
 {
-	uint32_t align = type_align(&member->type);
-	uint64_t bytes = type_bytes(p->script, &member->type), end;
+	uint32_t align = rs_lang_type_align(&member->type);
+	uint64_t bytes = rs_lang_type_bytes(p->script, &member->type), end;
 
 	if (!bytes) {
 		FAIL(p, at, member->type.kind == TYPE_VOID ? "D_DECL_VOIDOBJ" : "D_DECL_INCOMPLETE",
@@ -180,7 +182,7 @@ static void member_place(struct parser *p, struct record *record, struct member 
 /* : 3; without a name and of 0 bits, what follows begins a new unit. */
 static bool bit_field(struct parser *p, struct member *member, struct place at, uint64_t *bits)
 {
-	int64_t n = parse_constant(p, "D_DECL_BFCONST", "a bit-field's size");
+	int64_t n = rs_lang_parse_constant(p, "D_DECL_BFCONST", "a bit-field's size");
 
 	if (p->err)
 		return false;
@@ -201,18 +203,19 @@ static bool bit_field(struct parser *p, struct member *member, struct place at, 
 static void member_read(struct parser *p, struct record *record, struct type type,
 			struct member ***end, uint64_t *bits)
 {
-	struct member *member = parse_memory(p, sizeof(*member));
-	struct token token = { .at = peek(p)->at, .text = "" };
+	struct member *member = rs_lang_parse_memory(p, sizeof(*member));
+	struct token token = { .at = rs_lang_token_peek(p)->at, .text = "" };
 
 	if (!member)
 		return;
-	member->type = is_op(p, OP_COLON) ? type : declarator(p, type, &token);
+	member->type =
+		rs_lang_op_is(p, OP_COLON) ? type : rs_lang_parse_declarator(p, type, &token);
 	member->name = token.text;
-	if (take_op(p, OP_COLON) && !bit_field(p, member, token.at, bits))
+	if (rs_lang_op_accept(p, OP_COLON) && !bit_field(p, member, token.at, bits))
 		return;
 	if (p->err)
 		return;
-	if (*token.text && member_find(record, token.text))
+	if (*token.text && rs_lang_member_find(record, token.text))
 		FAIL(p, token.at, "D_DECL_MNAME", "there are two members '%s'", token.text);
 	member_place(p, record, member, token.at, bits);
 	**end = member;
@@ -225,18 +228,18 @@ static void members(struct parser *p, struct record *record)
 	uint64_t bits = 0;
 
 	record->align = 1;
-	while (!p->err && !is_op(p, OP_RBRACE)) {
-		struct place at = peek(p)->at;
-		struct type type = type_specifier(p);
+	while (!p->err && !rs_lang_op_is(p, OP_RBRACE)) {
+		struct place at = rs_lang_token_peek(p)->at;
+		struct type type = rs_lang_parse_type_specifier(p);
 
-		if (is_op(p, OP_SEMI))
+		if (rs_lang_op_is(p, OP_SEMI))
 			FAIL(p, at, "D_DECL_USELESS", "a member without a name");
 		do
 			member_read(p, record, type, &end, &bits);
-		while (take_op(p, OP_COMMA));
-		expect(p, OP_SEMI, "after a member");
+		while (rs_lang_op_accept(p, OP_COMMA));
+		rs_lang_op_expect(p, OP_SEMI, "after a member");
 	}
-	expect(p, OP_RBRACE, "after the members");
+	rs_lang_op_expect(p, OP_RBRACE, "after the members");
 	record->bytes = (uint32_t)up(record->bytes, record->align);
 	record->complete = true;
 }
@@ -246,18 +249,18 @@ static struct type record_type(struct parser *p, bool is_union)
 {
 	struct type type = { .kind = TYPE_RECORD };
 	struct record *record = NULL;
-	struct token tag = { .at = peek(p)->at, .text = "" };
+	struct token tag = { .at = rs_lang_token_peek(p)->at, .text = "" };
 
-	if (peek(p)->kind == T_NAME)
-		tag = next(p);
-	else if (!is_op(p, OP_LBRACE))
+	if (rs_lang_token_peek(p)->kind == T_NAME)
+		tag = rs_lang_token_next(p);
+	else if (!rs_lang_op_is(p, OP_LBRACE))
 		FAIL(p, tag.at, "D_SYNTAX", "expected a tag or { after struct or union");
 	if (*tag.text) {
 		record = p->script->front->records;
 		while (record && strcmp(record->tag, tag.text))
 			record = record->next;
 	}
-	if (!record && (record = parse_memory(p, sizeof(*record)))) {
+	if (!record && (record = rs_lang_parse_memory(p, sizeof(*record)))) {
 		*record = (struct record){ .tag = tag.text,
 					   .is_union = is_union,
 					   .align = 1,
@@ -270,13 +273,13 @@ static struct type record_type(struct parser *p, bool is_union)
 		FAIL(p, tag.at, "D_DECL_TYPERED", "'%s' is a %s elsewhere", tag.text,
 		     is_union ? "struct" : "union");
 	type.record = record;
-	if (!is_op(p, OP_LBRACE))
+	if (!rs_lang_op_is(p, OP_LBRACE))
 		return type;
 	if (record->complete || record->busy)
 		FAIL(p, tag.at, "D_DECL_TYPERED", "'%s' is there already", tag.text);
 	record->busy = true;
-	if (enter(p)) {
-		next(p);
+	if (rs_lang_parse_enter(p)) {
+		rs_lang_token_next(p);
 		members(p, record);
 	}
 	p->depth--;
@@ -288,27 +291,28 @@ static struct type record_type(struct parser *p, bool is_union)
 /* unsigned long int */
 static struct type adjectives(struct parser *p)
 {
-	struct place at = peek(p)->at;
+	struct place at = rs_lang_token_peek(p)->at;
 	struct type type = TYPE_OF_INT;
 	char words[64] = "";
 
-	while (peek(p)->kind == T_NAME && is_adjective(peek(p)->text)) {
+	while (rs_lang_token_peek(p)->kind == T_NAME && is_adjective(rs_lang_token_peek(p)->text)) {
 		size_t len = strlen(words);
 
-		if (len + peek(p)->len + 2 > sizeof(words)) {
+		if (len + rs_lang_token_peek(p)->len + 2 > sizeof(words)) {
 			FAIL(p, at, "D_DECL_COMBO", "'%s ...' is no type", words);
 			return type;
 		}
-		snprintf(words + len, sizeof(words) - len, "%s%s", len ? " " : "", peek(p)->text);
-		next(p);
+		snprintf(words + len, sizeof(words) - len, "%s%s", len ? " " : "",
+			 rs_lang_token_peek(p)->text);
+		rs_lang_token_next(p);
 	}
-	if (!type_named(words, &type))
+	if (!rs_lang_type_named(words, &type))
 		FAIL(p, at, "D_DECL_COMBO", "'%s' is no type", words);
 	return type;
 }
 
 /* unsigned long, uint8_t, struct x, enum x, a typedef's name. */
-struct type type_specifier(struct parser *p)
+struct type rs_lang_parse_type_specifier(struct parser *p)
 {
 	struct place at;
 	const struct type_name *named;
@@ -316,27 +320,28 @@ struct type type_specifier(struct parser *p)
 	struct token token;
 
 	qualifiers(p);
-	at = peek(p)->at;
-	if (peek(p)->kind != T_NAME) {
-		FAIL(p, at, "D_SYNTAX", "expected a type, not '%s'", token_text(peek(p)));
+	at = rs_lang_token_peek(p)->at;
+	if (rs_lang_token_peek(p)->kind != T_NAME) {
+		FAIL(p, at, "D_SYNTAX", "expected a type, not '%s'",
+		     rs_lang_token_text(rs_lang_token_peek(p)));
 		return type;
 	}
-	if (is_adjective(peek(p)->text)) {
+	if (is_adjective(rs_lang_token_peek(p)->text)) {
 		type = adjectives(p);
 		qualifiers(p);
 		return type;
 	}
-	token = next(p);
+	token = rs_lang_token_next(p);
 	if (!strcmp(token.text, "struct") || !strcmp(token.text, "union")) {
 		type = record_type(p, token.text[0] == 'u');
 	} else if (!strcmp(token.text, "enum")) { /* all are int, whatever their tag */
-		if (peek(p)->kind == T_NAME)
-			next(p);
-		if (is_op(p, OP_LBRACE))
+		if (rs_lang_token_peek(p)->kind == T_NAME)
+			rs_lang_token_next(p);
+		if (rs_lang_op_is(p, OP_LBRACE))
 			enumerators(p);
 	} else if ((named = user_type(p->script, token.text))) {
 		type = named->type;
-	} else if (!type_named(token.text, &type)) {
+	} else if (!rs_lang_type_named(token.text, &type)) {
 		FAIL(p, at, "D_DECL_IDENT", "'%s' is no type", token.text);
 	}
 	qualifiers(p);
@@ -347,11 +352,12 @@ static struct type pointers(struct parser *p, struct type type)
 {
 	uint32_t stars = 0;
 
-	while (take_op(p, OP_MUL)) {
-		struct type *to = parse_memory(p, sizeof(*to));
+	while (rs_lang_op_accept(p, OP_MUL)) {
+		struct type *to = rs_lang_parse_memory(p, sizeof(*to));
 
 		if (++stars > LANG_KEYS_MAX)
-			FAIL(p, peek(p)->at, "D_SYNTAX", "more than %d stars", LANG_KEYS_MAX);
+			FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX", "more than %d stars",
+			     LANG_KEYS_MAX);
 		if (!to)
 			break;
 		*to = type;
@@ -363,8 +369,8 @@ static struct type pointers(struct parser *p, struct type type)
 
 static struct type array_of(struct parser *p, struct type type, int64_t n, struct place at)
 {
-	struct type *to = parse_memory(p, sizeof(*to));
-	uint64_t bytes = type_bytes(p->script, &type);
+	struct type *to = rs_lang_parse_memory(p, sizeof(*to));
+	uint64_t bytes = rs_lang_type_bytes(p->script, &type);
 
 	if (!to)
 		return type;
@@ -382,44 +388,46 @@ static struct type array_of(struct parser *p, struct type type, int64_t n, struc
 /* [4][2], from the inside out. */
 static struct type dimensions(struct parser *p, struct type type)
 {
-	struct place at = peek(p)->at;
+	struct place at = rs_lang_token_peek(p)->at;
 	int64_t n;
 
-	if (!enter(p)) {
+	if (!rs_lang_parse_enter(p)) {
 		p->depth--;
 		return type;
 	}
-	if (is_op(p, OP_RBRACKET))
+	if (rs_lang_op_is(p, OP_RBRACKET))
 		FAIL(p, at, "D_DECL_ARRNULL", "an array of how many elements?");
-	n = parse_constant(p, "D_DECL_ARRSUB", "an array's size");
-	expect(p, OP_RBRACKET, "after an array's size");
-	if (take_op(p, OP_LBRACKET))
+	n = rs_lang_parse_constant(p, "D_DECL_ARRSUB", "an array's size");
+	rs_lang_op_expect(p, OP_RBRACKET, "after an array's size");
+	if (rs_lang_op_accept(p, OP_LBRACKET))
 		type = dimensions(p, type);
 	p->depth--;
 	return array_of(p, type, n, at);
 }
 
-struct type declarator(struct parser *p, struct type type, struct token *name)
+struct type rs_lang_parse_declarator(struct parser *p, struct type type, struct token *name)
 {
 	type = pointers(p, type);
-	if (is_op(p, OP_LPAREN))
-		FAIL(p, peek(p)->at, "D_DECL_FUNCTYPE", "D has no pointers to functions or arrays");
-	*name = declared_name(p);
-	if (is_op(p, OP_LPAREN))
-		FAIL(p, peek(p)->at, "D_DECL_FUNCTYPE", "D has no functions of its own");
-	if (!is_op(p, OP_LBRACKET))
+	if (rs_lang_op_is(p, OP_LPAREN))
+		FAIL(p, rs_lang_token_peek(p)->at, "D_DECL_FUNCTYPE",
+		     "D has no pointers to functions or arrays");
+	*name = rs_lang_parse_declared_name(p);
+	if (rs_lang_op_is(p, OP_LPAREN))
+		FAIL(p, rs_lang_token_peek(p)->at, "D_DECL_FUNCTYPE",
+		     "D has no functions of its own");
+	if (!rs_lang_op_is(p, OP_LBRACKET))
 		return type;
-	next(p);
-	if (at_type(p)) { /* an associative array: its caller reads the keys */
+	rs_lang_token_next(p);
+	if (rs_lang_parse_at_type(p)) { /* an associative array: its caller reads the keys */
 		p->keys = true;
 		return type;
 	}
 	return dimensions(p, type);
 }
 
-struct type type_read(struct parser *p)
+struct type rs_lang_parse_type(struct parser *p)
 {
-	struct type type = pointers(p, type_specifier(p));
+	struct type type = pointers(p, rs_lang_parse_type_specifier(p));
 
-	return take_op(p, OP_LBRACKET) ? dimensions(p, type) : type;
+	return rs_lang_op_accept(p, OP_LBRACKET) ? dimensions(p, type) : type;
 }

@@ -97,7 +97,7 @@ static bool fold_unary(struct node *node)
 	       : node->op == OP_INV ? ~a
 	       : node->op == OP_NOT ? !a
 				    : a,
-	       node->op == OP_NOT ? TYPE_OF_INT : type_promote(node->a->type));
+	       node->op == OP_NOT ? TYPE_OF_INT : rs_lang_type_promote(node->a->type));
 	return true;
 }
 
@@ -110,8 +110,9 @@ static bool fold_binary(struct node *node)
 
 	if (!constant(node->a) || !constant(node->b))
 		return false;
-	type = node->op == OP_SHL || node->op == OP_SHR ? type_promote(node->a->type)
-							: type_common(node->a->type, node->b->type);
+	type = node->op == OP_SHL || node->op == OP_SHR
+		       ? rs_lang_type_promote(node->a->type)
+		       : rs_lang_type_common(node->a->type, node->b->type);
 	if (!operate(node->op, type.is_signed, node->a->value, node->b->value, &value))
 		return false;
 	become(node, value, compares || logical ? TYPE_OF_INT : type);
@@ -119,27 +120,27 @@ static bool fold_binary(struct node *node)
 }
 
 /* The tree is no deeper than the parser allows. */
-bool fold(struct node *node)
+bool rs_lang_fold(struct node *node)
 {
 	switch (node->kind) {
 	case N_INT:
 	case N_TEXT:
 		return true;
 	case N_UNARY:
-		return fold(node->a) && fold_unary(node);
+		return rs_lang_fold(node->a) && fold_unary(node);
 	case N_BINARY:
-		return fold(node->a) && fold(node->b) && fold_binary(node);
+		return rs_lang_fold(node->a) && rs_lang_fold(node->b) && fold_binary(node);
 	case N_CAST:
-		if (!fold(node->a) || !constant(node->a) || node->type.kind != TYPE_INT)
+		if (!rs_lang_fold(node->a) || !constant(node->a) || node->type.kind != TYPE_INT)
 			return false;
-		become(node, type_cut(node->type, node->a->value), node->type);
+		become(node, rs_lang_type_cut(node->type, node->a->value), node->type);
 		return true;
 	case N_COND:
-		if (!fold(node->a) || !constant(node->a) || !fold(node->b) || !fold(node->c) ||
-		    !constant(node->b) || !constant(node->c))
+		if (!rs_lang_fold(node->a) || !constant(node->a) || !rs_lang_fold(node->b) ||
+		    !rs_lang_fold(node->c) || !constant(node->b) || !constant(node->c))
 			return false;
 		become(node, node->a->value ? node->b->value : node->c->value,
-		       type_common(node->b->type, node->c->type));
+		       rs_lang_type_common(node->b->type, node->c->type));
 		return true;
 	default:
 		return false;

@@ -33,7 +33,7 @@ static const struct {
 };
 #define N_OPERATORS (sizeof(operators) / sizeof(operators[0]))
 
-const char *op_text(enum op op)
+const char *rs_lang_op_text(enum op op)
 {
 	for (size_t i = 0; i < N_OPERATORS; i++) {
 		if (operators[i].op == op)
@@ -42,7 +42,7 @@ const char *op_text(enum op op)
 	return op == OP_EPRED ? "/" : "?";
 }
 
-struct place lex_place(const struct lexer *lexer)
+struct place rs_lang_lex_place(const struct lexer *lexer)
 {
 	return (struct place){ lexer->line, (uint32_t)(lexer->at - lexer->line_start) + 1 };
 }
@@ -99,27 +99,28 @@ static struct rs_error *pragma(struct lexer *lexer, struct place at, char *text)
 		return NULL; /* another compiler's */
 	word = strtok_r(NULL, blanks, &rest);
 	if (!word)
-		return lang_error(lexer->script, at, "D_PRAGMA_MALFORM",
-				  "#pragma D needs a word: #pragma D option quiet");
+		return rs_lang_error(lexer->script, at, "D_PRAGMA_MALFORM",
+				     "#pragma D needs a word: #pragma D option quiet");
 	if (!strcmp(word, "option")) {
 		word = strtok_r(NULL, blanks, &rest);
 		if (!word || strtok_r(NULL, blanks, &rest))
-			return lang_error(lexer->script, at, "D_PRAGMA_MALFORM",
-					  "expected one option: #pragma D option name=value");
-		return script_set_option(lexer->script, at, word, false);
+			return rs_lang_error(lexer->script, at, "D_PRAGMA_MALFORM",
+					     "expected one option: #pragma D option name=value");
+		return rs_lang_option_set(lexer->script, at, word, false);
 	}
 	if (!strcmp(word, "error"))
-		return lang_error(lexer->script, at, "D_PRAGERR", "#error: %s", rest ? rest : "");
+		return rs_lang_error(lexer->script, at, "D_PRAGERR", "#error: %s",
+				     rest ? rest : "");
 	if (!strcmp(word, "depends_on") || !strcmp(word, "attributes") || !strcmp(word, "binding"))
 		return NULL; /* of Solaris' libraries; nothing depends on them here */
-	return lang_error(lexer->script, at, "D_PRAGMA_INVAL",
-			  "there is no #pragma D %s; 'option' there is", word);
+	return rs_lang_error(lexer->script, at, "D_PRAGMA_INVAL",
+			     "there is no #pragma D %s; 'option' there is", word);
 }
 
 /* A line that begins with #. */
 static struct rs_error *control(struct lexer *lexer)
 {
-	struct place at = lex_place(lexer);
+	struct place at = rs_lang_lex_place(lexer);
 	const char *stop = memchr(lexer->at, '\n', (size_t)(lexer->end - lexer->at));
 	const char *from = lexer->at + 1;
 	size_t len;
@@ -143,12 +144,12 @@ static struct rs_error *control(struct lexer *lexer)
 	if (!strncmp(text, "pragma", 6) && (!text[6] || isblank((unsigned char)text[6])))
 		return pragma(lexer, at, text + 6);
 	if (!strncmp(text, "error", 5))
-		return lang_error(lexer->script, at, "D_PRAGERR", "#%s", text);
-	return lang_error(lexer->script, at, "D_PRAGCTL_INVAL",
-			  "#%.32s is the C preprocessor's: run the program with -C", text);
+		return rs_lang_error(lexer->script, at, "D_PRAGERR", "#%s", text);
+	return rs_lang_error(lexer->script, at, "D_PRAGCTL_INVAL",
+			     "#%.32s is the C preprocessor's: run the program with -C", text);
 }
 
-struct rs_error *lex_space(struct lexer *lexer)
+struct rs_error *rs_lang_lex_space(struct lexer *lexer)
 {
 	struct rs_error *err = NULL;
 
@@ -161,7 +162,7 @@ struct rs_error *lex_space(struct lexer *lexer)
 			while (lexer->at < lexer->end && *lexer->at != '\n')
 				lexer->at++;
 		} else if (starts(lexer, "/*")) {
-			struct place at = lex_place(lexer);
+			struct place at = rs_lang_lex_place(lexer);
 
 			lexer->at += 2;
 			while (lexer->at < lexer->end && !starts(lexer, "*/")) {
@@ -171,8 +172,8 @@ struct rs_error *lex_space(struct lexer *lexer)
 					lexer->at++;
 			}
 			if (lexer->at >= lexer->end)
-				return lang_error(lexer->script, at, "D_SYNTAX",
-						  "the comment that begins here has no end");
+				return rs_lang_error(lexer->script, at, "D_SYNTAX",
+						     "the comment that begins here has no end");
 			lexer->at += 2;
 		} else if (*lexer->at == '#' && lexer->at == lexer->line_start) {
 			err = control(lexer);
@@ -207,8 +208,8 @@ static struct rs_error *number(struct lexer *lexer, struct token *token)
 		base = 16;
 		lexer->at += 2;
 		if (!isxdigit(peek(lexer, 0)))
-			return lang_error(lexer->script, token->at, "D_INT_DIGIT",
-					  "0x needs digits after it");
+			return rs_lang_error(lexer->script, token->at, "D_INT_DIGIT",
+					     "0x needs digits after it");
 	} else if (peek(lexer, 0) == '0') {
 		base = 8;
 	}
@@ -217,17 +218,17 @@ static struct rs_error *number(struct lexer *lexer, struct token *token)
 		unsigned int digit = (unsigned int)(isdigit(c) ? c - '0' : tolower(c) - 'a' + 10);
 
 		if (digit >= base)
-			return lang_error(lexer->script, token->at, "D_INT_DIGIT",
-					  "'%c' is no digit of an octal number", c);
+			return rs_lang_error(lexer->script, token->at, "D_INT_DIGIT",
+					     "'%c' is no digit of an octal number", c);
 		if (__builtin_mul_overflow(value, base, &value) ||
 		    __builtin_add_overflow(value, digit, &value))
-			return lang_error(lexer->script, token->at, "D_INT_OFLOW",
-					  "the number does not fit 64 bits");
+			return rs_lang_error(lexer->script, token->at, "D_INT_OFLOW",
+					     "the number does not fit 64 bits");
 		lexer->at++;
 	}
 	if (peek(lexer, 0) == '.' || (base != 16 && tolower(peek(lexer, 0)) == 'e'))
-		return lang_error(lexer->script, token->at, "D_SYNTAX",
-				  "D has no floating-point numbers; scale to an integer");
+		return rs_lang_error(lexer->script, token->at, "D_SYNTAX",
+				     "D has no floating-point numbers; scale to an integer");
 	for (;; lexer->at++) {
 		int c = tolower(peek(lexer, 0));
 
@@ -239,8 +240,8 @@ static struct rs_error *number(struct lexer *lexer, struct token *token)
 			break;
 	}
 	if (isalnum(peek(lexer, 0)) || peek(lexer, 0) == '_')
-		return lang_error(lexer->script, token->at, "D_INT_DIGIT",
-				  "'%c' is no part of a number", peek(lexer, 0));
+		return rs_lang_error(lexer->script, token->at, "D_INT_DIGIT",
+				     "'%c' is no part of a number", peek(lexer, 0));
 	token->kind = T_INT;
 	token->value = value;
 	token->type = number_type(value, base == 10, is_unsigned, is_long);
@@ -280,12 +281,12 @@ static struct rs_error *quoted(struct lexer *lexer, struct token *token, char qu
 	lexer->at++;
 	for (*len = 0; peek(lexer, 0) != quote; (*len)++) {
 		if (peek(lexer, 0) < 0 || peek(lexer, 0) == '\n')
-			return lang_error(lexer->script, token->at, nl,
-					  "the closing %c is missing on this line", quote);
+			return rs_lang_error(lexer->script, token->at, nl,
+					     "the closing %c is missing on this line", quote);
 		if (*len == room)
-			return lang_error(lexer->script, token->at,
-					  quote == '"' ? "D_SYNTAX" : "D_CHR_OFLOW",
-					  "more than %zu characters between the quotes", room);
+			return rs_lang_error(lexer->script, token->at,
+					     quote == '"' ? "D_SYNTAX" : "D_CHR_OFLOW",
+					     "more than %zu characters between the quotes", room);
 		if (peek(lexer, 0) == '\\' && peek(lexer, 1) >= 0 && peek(lexer, 1) != '\n') {
 			lexer->at++;
 			bytes[*len] = (char)escape(lexer);
@@ -317,8 +318,8 @@ static struct rs_error *character(struct lexer *lexer, struct token *token)
 	if (err)
 		return err;
 	if (!token->len)
-		return lang_error(lexer->script, token->at, "D_CHR_NULL",
-				  "no character between the quotes");
+		return rs_lang_error(lexer->script, token->at, "D_CHR_NULL",
+				     "no character between the quotes");
 	token->kind = T_INT;
 	token->type = INT_OF(token->len > 4 ? 8 : 4, true);
 	for (size_t i = 0; i < token->len; i++)
@@ -339,8 +340,8 @@ static struct rs_error *word(struct lexer *lexer, struct token *token, enum toke
 	token->kind = kind;
 	token->len = (size_t)(lexer->at - from);
 	if (token->len > LANG_TOKEN_MAX)
-		return lang_error(lexer->script, token->at, "D_ID_OFLOW",
-				  "a name of more than %d characters", LANG_TOKEN_MAX);
+		return rs_lang_error(lexer->script, token->at, "D_ID_OFLOW",
+				     "a name of more than %d characters", LANG_TOKEN_MAX);
 	token->text = rs_arena_text(&lexer->script->arena, from, token->len);
 	return token->text ? NULL : rs_error_no_memory();
 }
@@ -383,18 +384,18 @@ static struct rs_error *operator(struct lexer *lexer, struct token *token)
 		return NULL;
 	}
 	if (isprint((unsigned char)*lexer->at))
-		return lang_error(lexer->script, token->at, "D_SYNTAX", "'%c' means nothing here",
-				  *lexer->at);
-	return lang_error(lexer->script, token->at, "D_SYNTAX", "byte 0x%02x means nothing here",
-			  (unsigned char)*lexer->at);
+		return rs_lang_error(lexer->script, token->at, "D_SYNTAX",
+				     "'%c' means nothing here", *lexer->at);
+	return rs_lang_error(lexer->script, token->at, "D_SYNTAX", "byte 0x%02x means nothing here",
+			     (unsigned char)*lexer->at);
 }
 
-struct rs_error *lex_next(struct lexer *lexer, struct token *token)
+struct rs_error *rs_lang_lex_next(struct lexer *lexer, struct token *token)
 {
-	struct rs_error *err = lex_space(lexer);
+	struct rs_error *err = rs_lang_lex_space(lexer);
 	int c = peek(lexer, 0);
 
-	*token = (struct token){ .kind = T_END, .at = lex_place(lexer), .text = "" };
+	*token = (struct token){ .kind = T_END, .at = rs_lang_lex_place(lexer), .text = "" };
 	if (err || c < 0)
 		return err;
 	if (isdigit(c))

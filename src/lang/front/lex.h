@@ -86,9 +86,9 @@ struct lexer {
 	const char *file; /* by the preprocessor's line marks */
 };
 
-struct rs_error *lex_next(struct lexer *lexer, struct token *token);
-struct rs_error *lex_space(struct lexer *lexer); /* blanks, comments, # lines */
-struct place lex_place(const struct lexer *lexer);
-const char *op_text(enum op op);
+struct rs_error *rs_lang_lex_next(struct lexer *lexer, struct token *token);
+struct rs_error *rs_lang_lex_space(struct lexer *lexer); /* blanks, comments, # lines */
+struct place rs_lang_lex_place(const struct lexer *lexer);
+const char *rs_lang_op_text(enum op op);
 
 #endif

@@ -13,7 +13,7 @@ static struct rs_error *probes_of_schemas(struct rs_script *script)
 	static const char *const own[] = { "BEGIN", "END", "ERROR" };
 
 	for (size_t i = 0; i < 3; i++) {
-		if (!probe_add(script, "dtrace", "", "", own[i]))
+		if (!rs_lang_probe_add(script, "dtrace", "", "", own[i]))
 			return rs_error_no_memory();
 	}
 	for (uint32_t i = 0; i < script->config.n_schemas; i++) {
@@ -21,7 +21,7 @@ static struct rs_error *probes_of_schemas(struct rs_script *script)
 
 		for (uint32_t j = 0; j < rs_schema_count(schema); j++) {
 			struct rs_error *err =
-				probe_of_event(script, rs_schema_event(schema, j), NULL);
+				rs_lang_probe_of_event(script, rs_schema_event(schema, j), NULL);
 
 			if (err)
 				return err;
@@ -64,22 +64,23 @@ static struct rs_error *probes_make(struct rs_script *script, const struct claus
 		const struct rs_event *event = NULL;
 		struct rs_error *err = NULL, *told;
 
-		if (!pattern_is_event(p))
+		if (!rs_lang_pattern_is_event(p))
 			continue;
 		told = script->config.make(script->config.make_ctx, p->text, clause->has_copyinstr,
 					   &event);
 		if (told)
-			err = lang_error(script, p->at, "D_PDESC_INVAL", "%s", rs_error_text(told));
+			err = rs_lang_error(script, p->at, "D_PDESC_INVAL", "%s",
+					    rs_error_text(told));
 		rs_error_free(told);
 		if (!err && event)
-			err = probe_of_event(script, event, NULL);
+			err = rs_lang_probe_of_event(script, event, NULL);
 		if (err)
 			return err;
 	}
 	return NULL;
 }
 
-struct rs_error *probes_init(struct rs_script *script)
+struct rs_error *rs_lang_match_probes(struct rs_script *script)
 {
 	struct rs_error *err = probes_of_schemas(script);
 
@@ -100,11 +101,12 @@ static bool tick_of(struct rs_script *script, const struct pattern *pattern, uin
 	int64_t period_ns;
 	bool all_cpus;
 
-	if (!tick_period(name, &period_ns, &all_cpus) || !own_probe(pattern->text, "profile", name))
+	if (!rs_lang_tick_period(name, &period_ns, &all_cpus) ||
+	    !rs_lang_probe_is_own(pattern->text, "profile", name))
 		return false;
 	if (period_ns < LANG_TICK_NS_MIN) {
-		*err = lang_error(script, pattern->at, "D_PDESC_INVAL",
-				  "%s: %d ns is the shortest period", name, LANG_TICK_NS_MIN);
+		*err = rs_lang_error(script, pattern->at, "D_PDESC_INVAL",
+				     "%s: %d ns is the shortest period", name, LANG_TICK_NS_MIN);
 		return true;
 	}
 	for (uint32_t i = 0; i < script->ticks.n; i++) {
@@ -113,7 +115,7 @@ static bool tick_of(struct rs_script *script, const struct pattern *pattern, uin
 			return true;
 	}
 	tick = VECTOR_ADD(script, &script->ticks);
-	if (!tick || !probe_add(script, "profile", "", "", name)) {
+	if (!tick || !rs_lang_probe_add(script, "profile", "", "", name)) {
 		*err = rs_error_no_memory();
 		return true;
 	}
@@ -185,15 +187,16 @@ static struct rs_error *no_match(const struct rs_script *script, const struct pa
 	for (uint32_t i = 0; i < script->probes.n; i++) {
 		const char *before = best;
 
-		nearest_try(name, script->probes.at[i].public.name, &best, &distance);
+		rs_lang_nearest_try(name, script->probes.at[i].public.name, &best, &distance);
 		if (best != before)
 			probe = script->probes.at[i].public.event
 					? script->probes.at[i].public.event->probe
 					: best;
 	}
-	return lang_error(script, pattern->at, "D_PDESC_ZERO",
-			  "'%s' matches no probe%s%s%s; -l lists them", pattern->text,
-			  probe ? "; did you mean '" : "", probe ? probe : "", probe ? "'?" : "");
+	return rs_lang_error(script, pattern->at, "D_PDESC_ZERO",
+			     "'%s' matches no probe%s%s%s; -l lists them", pattern->text,
+			     probe ? "; did you mean '" : "", probe ? probe : "",
+			     probe ? "'?" : "");
 }
 
 static struct rs_error *match_pattern(struct rs_script *script, const struct clause *clause,
@@ -213,7 +216,7 @@ static struct rs_error *match_pattern(struct rs_script *script, const struct cla
 		if (script->probes.at[i].tick)
 			continue;
 		if (probe->event ? !rs_probe_match(pattern->text, probe->event)
-				 : !own_probe(pattern->text, "dtrace", probe->name))
+				 : !rs_lang_probe_is_own(pattern->text, "dtrace", probe->name))
 			continue;
 		any = true;
 		for (uint32_t j = 0; j < script->probes.at[i].layouts.n && !err; j++)
@@ -234,7 +237,7 @@ static struct rs_error *match_pattern(struct rs_script *script, const struct cla
 	return err;
 }
 
-struct rs_error *script_match(struct rs_script *script, const struct clause *clause)
+struct rs_error *rs_lang_match_clause(struct rs_script *script, const struct clause *clause)
 {
 	struct rs_error *err = NULL;
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-void *parse_memory(struct parser *p, size_t bytes)
+void *rs_lang_parse_memory(struct parser *p, size_t bytes)
 {
 	void *at = p->err ? NULL : rs_arena_alloc(&p->script->arena, bytes);
 
@@ -26,7 +26,7 @@ static void macro_used(struct parser *p, unsigned long number)
 }
 
 /* $1 is what its argument looks like: a name, or a text between quotes, anywhere where these may
- * stand; parse_macro() takes it for a number otherwise. */
+ * stand; rs_lang_parse_macro() takes it for a number otherwise. */
 static void argument_token(struct parser *p)
 {
 	const struct rs_script_config *config = &p->script->config;
@@ -59,10 +59,10 @@ static void argument_token(struct parser *p)
 	token->len = len;
 }
 
-const struct token *peek(struct parser *p)
+const struct token *rs_lang_token_peek(struct parser *p)
 {
 	if (!p->err && !p->ahead) {
-		p->err = lex_next(&p->lexer, &p->token);
+		p->err = rs_lang_lex_next(&p->lexer, &p->token);
 		p->ahead = true;
 		if (!p->err && p->token.kind == T_MACRO)
 			argument_token(p);
@@ -72,34 +72,34 @@ const struct token *peek(struct parser *p)
 	return &p->token;
 }
 
-struct token next(struct parser *p)
+struct token rs_lang_token_next(struct parser *p)
 {
-	struct token token = *peek(p);
+	struct token token = *rs_lang_token_peek(p);
 
 	p->ahead = false;
 	return token;
 }
 
-bool is_op(struct parser *p, enum op op)
+bool rs_lang_op_is(struct parser *p, enum op op)
 {
-	return peek(p)->kind == T_OP && peek(p)->op == op;
+	return rs_lang_token_peek(p)->kind == T_OP && rs_lang_token_peek(p)->op == op;
 }
 
-bool take_op(struct parser *p, enum op op)
+bool rs_lang_op_accept(struct parser *p, enum op op)
 {
-	if (!is_op(p, op))
+	if (!rs_lang_op_is(p, op))
 		return false;
-	next(p);
+	rs_lang_token_next(p);
 	return true;
 }
 
-const char *token_text(const struct token *token)
+const char *rs_lang_token_text(const struct token *token)
 {
 	switch (token->kind) {
 	case T_END:
 		return "the end of the program";
 	case T_OP:
-		return op_text(token->op);
+		return rs_lang_op_text(token->op);
 	case T_INT:
 		return "a number";
 	default:
@@ -107,23 +107,24 @@ const char *token_text(const struct token *token)
 	}
 }
 
-void expect(struct parser *p, enum op op, const char *where)
+void rs_lang_op_expect(struct parser *p, enum op op, const char *where)
 {
-	if (!take_op(p, op))
-		FAIL(p, peek(p)->at, "D_SYNTAX", "expected '%s' %s, not '%s'", op_text(op), where,
-		     token_text(peek(p)));
+	if (!rs_lang_op_accept(p, op))
+		FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX", "expected '%s' %s, not '%s'",
+		     rs_lang_op_text(op), where, rs_lang_token_text(rs_lang_token_peek(p)));
 }
 
-bool enter(struct parser *p)
+bool rs_lang_parse_enter(struct parser *p)
 {
 	if (++p->depth > LANG_DEPTH_MAX)
-		FAIL(p, peek(p)->at, "D_SYNTAX", "nested more than %d deep", LANG_DEPTH_MAX);
+		FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX", "nested more than %d deep",
+		     LANG_DEPTH_MAX);
 	return !p->err;
 }
 
-struct node *parse_node(struct parser *p, enum node_kind kind, struct place at)
+struct node *rs_lang_parse_node(struct parser *p, enum node_kind kind, struct place at)
 {
-	struct node *node = parse_memory(p, sizeof(*node));
+	struct node *node = rs_lang_parse_memory(p, sizeof(*node));
 	static struct node none; /* after an error: nobody looks at what is in it */
 
 	if (!node) {
@@ -145,18 +146,18 @@ static struct node *arguments(struct parser *p, enum op close)
 	struct node *first = NULL, **end = &first;
 	uint32_t n = 0;
 
-	if (take_op(p, close))
+	if (rs_lang_op_accept(p, close))
 		return NULL;
 	do {
 		if (++n > LANG_ARGS_MAX)
-			FAIL(p, peek(p)->at, "D_PROTO_LEN", "more than %d arguments",
+			FAIL(p, rs_lang_token_peek(p)->at, "D_PROTO_LEN", "more than %d arguments",
 			     LANG_ARGS_MAX);
-		*end = parse_assignment(p);
+		*end = rs_lang_parse_assignment(p);
 		if (p->err)
 			return NULL;
 		end = &(*end)->next;
-	} while (take_op(p, OP_COMMA));
-	expect(p, close, "after the last of the arguments");
+	} while (rs_lang_op_accept(p, OP_COMMA));
+	rs_lang_op_expect(p, close, "after the last of the arguments");
 	return first;
 }
 
@@ -182,9 +183,9 @@ static bool macro_of_process(const char *name, uint64_t *value)
 }
 
 /* $1, $$1, $target, $pid. */
-struct node *parse_macro(struct parser *p, const struct token *token)
+struct node *rs_lang_parse_macro(struct parser *p, const struct token *token)
 {
-	struct node *node = parse_node(p, N_INT, token->at);
+	struct node *node = rs_lang_parse_node(p, N_INT, token->at);
 	const char *text = NULL;
 	char *end;
 	unsigned long number = strtoul(token->text, &end, 10);
@@ -231,46 +232,46 @@ struct node *parse_macro(struct parser *p, const struct token *token)
 
 static struct node *sizeof_node(struct parser *p, struct place at)
 {
-	struct node *node = parse_node(p, N_SIZEOF, at);
+	struct node *node = rs_lang_parse_node(p, N_SIZEOF, at);
 
-	if (!take_op(p, OP_LPAREN)) {
+	if (!rs_lang_op_accept(p, OP_LPAREN)) {
 		node->a = unary(p);
 		return node;
 	}
-	if (at_type(p))
-		node->type = type_read(p);
+	if (rs_lang_parse_at_type(p))
+		node->type = rs_lang_parse_type(p);
 	else
-		node->a = parse_expression(p);
-	expect(p, OP_RPAREN, "after sizeof");
+		node->a = rs_lang_parse_expression(p);
+	rs_lang_op_expect(p, OP_RPAREN, "after sizeof");
 	return node;
 }
 
 /* offsetof (struct x, member) */
 static struct node *offsetof_node(struct parser *p, struct place at)
 {
-	struct node *node = parse_node(p, N_OFFSETOF, at);
+	struct node *node = rs_lang_parse_node(p, N_OFFSETOF, at);
 
-	expect(p, OP_LPAREN, "after offsetof");
-	node->type = type_read(p);
-	expect(p, OP_COMMA, "after the type");
-	if (peek(p)->kind != T_NAME)
-		FAIL(p, peek(p)->at, "D_SYNTAX", "expected a member's name");
-	node->text = next(p).text;
-	expect(p, OP_RPAREN, "after the member");
+	rs_lang_op_expect(p, OP_LPAREN, "after offsetof");
+	node->type = rs_lang_parse_type(p);
+	rs_lang_op_expect(p, OP_COMMA, "after the type");
+	if (rs_lang_token_peek(p)->kind != T_NAME)
+		FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX", "expected a member's name");
+	node->text = rs_lang_token_next(p).text;
+	rs_lang_op_expect(p, OP_RPAREN, "after the member");
 	return node;
 }
 
 /* xlate <type> (a) */
 static struct node *xlate_node(struct parser *p, struct place at)
 {
-	struct node *node = parse_node(p, N_XLATE, at);
+	struct node *node = rs_lang_parse_node(p, N_XLATE, at);
 
-	expect(p, OP_LT, "after xlate");
-	node->type = type_read(p);
-	expect(p, OP_GT, "after the type");
-	expect(p, OP_LPAREN, "before what is translated");
-	node->a = parse_expression(p);
-	expect(p, OP_RPAREN, "after what is translated");
+	rs_lang_op_expect(p, OP_LT, "after xlate");
+	node->type = rs_lang_parse_type(p);
+	rs_lang_op_expect(p, OP_GT, "after the type");
+	rs_lang_op_expect(p, OP_LPAREN, "before what is translated");
+	node->a = rs_lang_parse_expression(p);
+	rs_lang_op_expect(p, OP_RPAREN, "after what is translated");
 	return node;
 }
 
@@ -287,20 +288,21 @@ static struct node *name(struct parser *p, const struct token *token)
 	if (!strcmp(token->text, "xlate"))
 		return xlate_node(p, token->at);
 	if (scoped) {
-		expect(p, OP_ARROW, "after self or this");
-		node = parse_node(p, N_SCOPED, token->at);
+		rs_lang_op_expect(p, OP_ARROW, "after self or this");
+		node = rs_lang_parse_node(p, N_SCOPED, token->at);
 		node->scope = token->text[0] == 's' ? SCOPE_SELF : SCOPE_THIS;
-		if (peek(p)->kind != T_NAME)
-			FAIL(p, peek(p)->at, "D_SYNTAX", "expected a name after %s->", token->text);
-		node->text = next(p).text;
+		if (rs_lang_token_peek(p)->kind != T_NAME)
+			FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX", "expected a name after %s->",
+			     token->text);
+		node->text = rs_lang_token_next(p).text;
 		return node;
 	}
-	if (!take_op(p, OP_LPAREN)) {
-		node = parse_node(p, N_NAME, token->at);
+	if (!rs_lang_op_accept(p, OP_LPAREN)) {
+		node = rs_lang_parse_node(p, N_NAME, token->at);
 		node->text = token->text;
 		return node;
 	}
-	node = parse_node(p, N_CALL, token->at);
+	node = rs_lang_parse_node(p, N_CALL, token->at);
 	node->text = token->text;
 	p->copyinstr |= !strcmp(node->text, "copyinstr");
 	node->args = arguments(p, OP_RPAREN);
@@ -309,52 +311,54 @@ static struct node *name(struct parser *p, const struct token *token)
 
 static struct node *primary(struct parser *p)
 {
-	struct token token = next(p);
+	struct token token = rs_lang_token_next(p);
 	struct node *node;
 
 	switch (token.kind) {
 	case T_INT:
-		node = parse_node(p, N_INT, token.at);
+		node = rs_lang_parse_node(p, N_INT, token.at);
 		node->value = token.value;
 		node->type = token.type;
 		return node;
 	case T_TEXT:
-		node = parse_node(p, N_TEXT, token.at);
+		node = rs_lang_parse_node(p, N_TEXT, token.at);
 		node->text = token.text;
 		node->len = token.len;
 		return node;
 	case T_NAME:
 		return name(p, &token);
 	case T_MACRO:
-		return parse_macro(p, &token);
+		return rs_lang_parse_macro(p, &token);
 	case T_AGG:
-		node = parse_node(p, N_AGG, token.at);
+		node = rs_lang_parse_node(p, N_AGG, token.at);
 		node->text = token.text;
-		if (take_op(p, OP_LBRACKET))
+		if (rs_lang_op_accept(p, OP_LBRACKET))
 			node->args = arguments(p, OP_RBRACKET);
 		return node;
 	case T_OP:
 		if (token.op == OP_TICK) {
-			node = parse_node(p, N_KERNEL, token.at);
-			if (peek(p)->kind != T_NAME)
-				FAIL(p, peek(p)->at, "D_SYNTAX", "expected a name after `");
-			node->text = next(p).text;
+			node = rs_lang_parse_node(p, N_KERNEL, token.at);
+			if (rs_lang_token_peek(p)->kind != T_NAME)
+				FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX",
+				     "expected a name after `");
+			node->text = rs_lang_token_next(p).text;
 			return node;
 		}
 		break;
 	case T_END:
 		break;
 	}
-	FAIL(p, token.at, "D_SYNTAX", "expected an expression, not '%s'", token_text(&token));
-	return parse_node(p, N_INT, token.at);
+	FAIL(p, token.at, "D_SYNTAX", "expected an expression, not '%s'",
+	     rs_lang_token_text(&token));
+	return rs_lang_parse_node(p, N_INT, token.at);
 }
 
 /* A chain is as deep as it is long: for those who walk it. */
 static bool add_link(struct parser *p, uint32_t *links)
 {
 	if (++*links > LANG_DEPTH_MAX)
-		FAIL(p, peek(p)->at, "D_SYNTAX", "an expression of more than %d parts",
-		     LANG_DEPTH_MAX);
+		FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX",
+		     "an expression of more than %d parts", LANG_DEPTH_MAX);
 	return !p->err;
 }
 
@@ -366,20 +370,21 @@ static struct node *postfix(struct parser *p, struct node *node)
 	while (add_link(p, &links)) {
 		struct place at = node->at; /* x[1] is where x is */
 
-		if (take_op(p, OP_LBRACKET)) {
-			outer = parse_node(p, N_INDEX, at);
+		if (rs_lang_op_accept(p, OP_LBRACKET)) {
+			outer = rs_lang_parse_node(p, N_INDEX, at);
 			outer->args = arguments(p, OP_RBRACKET);
-		} else if (is_op(p, OP_DOT) || is_op(p, OP_ARROW)) {
-			enum op op = next(p).op;
+		} else if (rs_lang_op_is(p, OP_DOT) || rs_lang_op_is(p, OP_ARROW)) {
+			enum op op = rs_lang_token_next(p).op;
 
-			outer = parse_node(p, N_MEMBER, at);
+			outer = rs_lang_parse_node(p, N_MEMBER, at);
 			outer->op = op;
-			if (peek(p)->kind != T_NAME)
-				FAIL(p, peek(p)->at, "D_SYNTAX", "expected a name after '.'");
-			outer->text = next(p).text;
-		} else if (is_op(p, OP_INC) || is_op(p, OP_DEC)) {
-			outer = parse_node(p, N_POST, at);
-			outer->op = next(p).op == OP_INC ? OP_ADD : OP_SUB;
+			if (rs_lang_token_peek(p)->kind != T_NAME)
+				FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX",
+				     "expected a name after '.'");
+			outer->text = rs_lang_token_next(p).text;
+		} else if (rs_lang_op_is(p, OP_INC) || rs_lang_op_is(p, OP_DEC)) {
+			outer = rs_lang_parse_node(p, N_POST, at);
+			outer->op = rs_lang_token_next(p).op == OP_INC ? OP_ADD : OP_SUB;
 		} else {
 			return node;
 		}
@@ -392,53 +397,55 @@ static struct node *postfix(struct parser *p, struct node *node)
 /* (int)a; the bracket is behind us. */
 static struct node *cast(struct parser *p, struct place at)
 {
-	struct node *node = parse_node(p, N_CAST, at);
+	struct node *node = rs_lang_parse_node(p, N_CAST, at);
 
-	node->type = type_read(p);
-	expect(p, OP_RPAREN, "after the type");
+	node->type = rs_lang_parse_type(p);
+	rs_lang_op_expect(p, OP_RPAREN, "after the type");
 	node->a = unary(p);
 	return node;
 }
 
 static struct node *unary_inner(struct parser *p)
 {
-	struct place at = peek(p)->at;
+	struct place at = rs_lang_token_peek(p)->at;
 	struct node *node;
 
-	if (peek(p)->kind == T_NAME && !strcmp(peek(p)->text, "sizeof")) {
-		next(p);
+	if (rs_lang_token_peek(p)->kind == T_NAME &&
+	    !strcmp(rs_lang_token_peek(p)->text, "sizeof")) {
+		rs_lang_token_next(p);
 		return sizeof_node(p, at);
 	}
-	if (peek(p)->kind != T_OP)
+	if (rs_lang_token_peek(p)->kind != T_OP)
 		return postfix(p, primary(p));
-	switch (peek(p)->op) {
+	switch (rs_lang_token_peek(p)->op) {
 	case OP_LPAREN:
-		next(p);
-		if (at_type(p))
+		rs_lang_token_next(p);
+		if (rs_lang_parse_at_type(p))
 			return cast(p, at);
-		node = parse_expression(p);
-		expect(p, OP_RPAREN, "to close the bracket");
+		node = rs_lang_parse_expression(p);
+		rs_lang_op_expect(p, OP_RPAREN, "to close the bracket");
 		return postfix(p, node);
 	case OP_ADD:
 	case OP_SUB:
 	case OP_NOT:
 	case OP_INV:
-		node = parse_node(p, N_UNARY, at);
-		node->op = next(p).op;
+		node = rs_lang_parse_node(p, N_UNARY, at);
+		node->op = rs_lang_token_next(p).op;
 		node->a = unary(p);
 		return node;
 	case OP_INC:
 	case OP_DEC: /* ++a is a += 1 */
-		node = parse_node(p, N_ASSIGN, at);
-		node->op = next(p).op == OP_INC ? OP_ADD : OP_SUB;
+		node = rs_lang_parse_node(p, N_ASSIGN, at);
+		node->op = rs_lang_token_next(p).op == OP_INC ? OP_ADD : OP_SUB;
 		node->a = unary(p);
-		node->b = parse_node(p, N_INT, at);
+		node->b = rs_lang_parse_node(p, N_INT, at);
 		node->b->value = 1;
 		node->b->type = TYPE_OF_INT;
 		return node;
 	case OP_MUL:
 	case OP_BAND:
-		node = parse_node(p, next(p).op == OP_MUL ? N_DEREF : N_ADDRESS, at);
+		node = rs_lang_parse_node(
+			p, rs_lang_token_next(p).op == OP_MUL ? N_DEREF : N_ADDRESS, at);
 		node->a = unary(p);
 		return node;
 	default:
@@ -450,8 +457,8 @@ static struct node *unary(struct parser *p)
 {
 	struct node *node;
 
-	if (!enter(p))
-		return parse_node(p, N_INT, peek(p)->at);
+	if (!rs_lang_parse_enter(p))
+		return rs_lang_parse_node(p, N_INT, rs_lang_token_peek(p)->at);
 	node = unary_inner(p);
 	p->depth--;
 	return node;
@@ -502,10 +509,11 @@ static struct node *binary(struct parser *p, int least)
 	uint32_t links = 0;
 	int bound;
 
-	while (peek(p)->kind == T_OP && (bound = binding(peek(p)->op)) >= least && bound &&
+	while (rs_lang_token_peek(p)->kind == T_OP &&
+	       (bound = binding(rs_lang_token_peek(p)->op)) >= least && bound &&
 	       add_link(p, &links)) {
-		node = parse_node(p, N_BINARY, peek(p)->at);
-		node->op = next(p).op;
+		node = rs_lang_parse_node(p, N_BINARY, rs_lang_token_peek(p)->at);
+		node->op = rs_lang_token_next(p).op;
 		node->a = left;
 		node->b = binary(p, bound + 1);
 		left = node;
@@ -513,17 +521,17 @@ static struct node *binary(struct parser *p, int least)
 	return left;
 }
 
-struct node *parse_conditional(struct parser *p)
+struct node *rs_lang_parse_conditional(struct parser *p)
 {
 	struct node *test = binary(p, 1), *node;
 
-	if (!is_op(p, OP_QUESTION))
+	if (!rs_lang_op_is(p, OP_QUESTION))
 		return test;
-	node = parse_node(p, N_COND, next(p).at);
+	node = rs_lang_parse_node(p, N_COND, rs_lang_token_next(p).at);
 	node->a = test;
-	node->b = parse_expression(p);
-	expect(p, OP_COLON, "between the two answers of '?'");
-	node->c = enter(p) ? parse_conditional(p) : test;
+	node->b = rs_lang_parse_expression(p);
+	rs_lang_op_expect(p, OP_COLON, "between the two answers of '?'");
+	node->c = rs_lang_parse_enter(p) ? rs_lang_parse_conditional(p) : test;
 	p->depth--;
 	return node;
 }
@@ -547,19 +555,20 @@ static bool assigns(enum op op, enum op *inner)
 	return false;
 }
 
-struct node *parse_assignment(struct parser *p)
+struct node *rs_lang_parse_assignment(struct parser *p)
 {
 	struct node *left, *node;
 	enum op inner;
 
-	if (!enter(p))
-		return parse_node(p, N_INT, peek(p)->at);
-	left = parse_conditional(p);
-	if (peek(p)->kind == T_OP && assigns(peek(p)->op, &inner)) {
-		node = parse_node(p, left->kind == N_AGG ? N_AGGREGATE : N_ASSIGN, next(p).at);
+	if (!rs_lang_parse_enter(p))
+		return rs_lang_parse_node(p, N_INT, rs_lang_token_peek(p)->at);
+	left = rs_lang_parse_conditional(p);
+	if (rs_lang_token_peek(p)->kind == T_OP && assigns(rs_lang_token_peek(p)->op, &inner)) {
+		node = rs_lang_parse_node(p, left->kind == N_AGG ? N_AGGREGATE : N_ASSIGN,
+					  rs_lang_token_next(p).at);
 		node->op = inner;
 		node->a = left;
-		node->b = parse_assignment(p);
+		node->b = rs_lang_parse_assignment(p);
 		if (node->kind == N_AGGREGATE) {
 			if (inner != OP_NONE)
 				FAIL(p, node->at, "D_OP_WRITE", "an aggregation is assigned by =");
@@ -571,15 +580,15 @@ struct node *parse_assignment(struct parser *p)
 	return left;
 }
 
-struct node *parse_expression(struct parser *p)
+struct node *rs_lang_parse_expression(struct parser *p)
 {
-	struct node *left = parse_assignment(p), *node;
+	struct node *left = rs_lang_parse_assignment(p), *node;
 	uint32_t links = 0;
 
-	while (is_op(p, OP_COMMA) && add_link(p, &links)) {
-		node = parse_node(p, N_COMMA, next(p).at);
+	while (rs_lang_op_is(p, OP_COMMA) && add_link(p, &links)) {
+		node = rs_lang_parse_node(p, N_COMMA, rs_lang_token_next(p).at);
 		node->a = left;
-		node->b = parse_assignment(p);
+		node->b = rs_lang_parse_assignment(p);
 		left = node;
 	}
 	return left;

@@ -17,7 +17,7 @@ struct parser {
 	struct rs_error *err;
 	uint32_t depth;
 	bool copyinstr; /* it was called in this clause, or before it in a declaration */
-	bool keys;	/* after declarator(): [ is behind us, and keys' types ahead */
+	bool keys; /* after rs_lang_parse_declarator(): [ is behind us, and keys' types ahead */
 };
 
 /* Keeps the first error: that of the token which the place or the words are of, if it cannot be
@@ -29,34 +29,34 @@ struct parser {
                                                                                                    \
 		if ((p)->err)                                                                      \
 			break;                                                                     \
-		fail_err = lang_error((p)->script, fail_at, __VA_ARGS__);                          \
+		fail_err = rs_lang_error((p)->script, fail_at, __VA_ARGS__);                       \
 		(p)->err = rs_error_first((p)->err, fail_err);                                     \
 	} while (0)
 
 /* Zeroed; NULL after an error. */
-void *parse_memory(struct parser *p, size_t bytes);
-struct node *parse_node(struct parser *p, enum node_kind kind, struct place at);
+void *rs_lang_parse_memory(struct parser *p, size_t bytes);
+struct node *rs_lang_parse_node(struct parser *p, enum node_kind kind, struct place at);
 
-const struct token *peek(struct parser *p);
-struct token next(struct parser *p);
-bool is_op(struct parser *p, enum op op);
-bool take_op(struct parser *p, enum op op);
-void expect(struct parser *p, enum op op, const char *where);
-bool enter(struct parser *p); /* one deeper; false: too deep */
-const char *token_text(const struct token *token);
+const struct token *rs_lang_token_peek(struct parser *p);
+struct token rs_lang_token_next(struct parser *p);
+bool rs_lang_op_is(struct parser *p, enum op op);
+bool rs_lang_op_accept(struct parser *p, enum op op);
+void rs_lang_op_expect(struct parser *p, enum op op, const char *where);
+bool rs_lang_parse_enter(struct parser *p); /* one deeper; false: too deep */
+const char *rs_lang_token_text(const struct token *token);
 
 /* Types (declare.c): unsigned long; struct x *, with what stands around it in a declaration. */
-bool begins_type(const struct parser *p, const char *word);
-bool at_type(struct parser *p);
-struct type type_read(struct parser *p); /* without a name */
-struct type type_specifier(struct parser *p);
+bool rs_lang_parse_begins_type(const struct parser *p, const char *word);
+bool rs_lang_parse_at_type(struct parser *p);
+struct type rs_lang_parse_type(struct parser *p); /* without a name */
+struct type rs_lang_parse_type_specifier(struct parser *p);
 /* What a name is declared as: *name[4]. An associative array's keys are left where they stand. */
-struct type declarator(struct parser *p, struct type type, struct token *name);
-int64_t parse_constant(struct parser *p, const char *tag, const char *what);
-struct token declared_name(struct parser *p);
-struct node *parse_macro(struct parser *p, const struct token *token);
-struct node *parse_expression(struct parser *p);
-struct node *parse_assignment(struct parser *p); /* without commas */
-struct node *parse_conditional(struct parser *p);
+struct type rs_lang_parse_declarator(struct parser *p, struct type type, struct token *name);
+int64_t rs_lang_parse_constant(struct parser *p, const char *tag, const char *what);
+struct token rs_lang_parse_declared_name(struct parser *p);
+struct node *rs_lang_parse_macro(struct parser *p, const struct token *token);
+struct node *rs_lang_parse_expression(struct parser *p);
+struct node *rs_lang_parse_assignment(struct parser *p); /* without commas */
+struct node *rs_lang_parse_conditional(struct parser *p);
 
 #endif

@@ -23,29 +23,29 @@ static struct rs_error *unused_arguments(const struct rs_script *script)
 
 static struct rs_error *compile(struct rs_script *script)
 {
-	struct rs_error *err = options_init(script);
+	struct rs_error *err = rs_lang_options_init(script);
 
 	if (!err)
-		err = parse_program(script);
+		err = rs_lang_parse_program(script);
 	if (!err && !script->options[OPT_DEFAULTARGS])
 		err = unused_arguments(script);
 	if (!err)
-		err = probes_init(script);
+		err = rs_lang_match_probes(script);
 	for (struct variable *v = script->variables; v && !err; v = v->next) {
-		if (!v->inlined && !variable_place(script, v))
+		if (!v->inlined && !rs_lang_variable_place(script, v))
 			err = rs_error_create(RS_USAGE, "%s: more than %d variables", script->file,
 					      LANG_SLOTS_MAX);
 	}
 	for (struct clause *clause = script->clauses; clause && !err; clause = clause->next) {
-		err = script_match(script, clause);
+		err = rs_lang_match_clause(script, clause);
 		if (!err)
-			err = check_clause(script, clause);
+			err = rs_lang_check_clause(script, clause);
 		if (!err)
-			err = compile_clause(script, clause);
+			err = rs_lang_compile_clause(script, clause);
 		if (!err)
-			shortcut_make(clause);
+			rs_lang_shortcut_make(clause);
 		if (!err)
-			err = verify_clause(script, clause);
+			err = rs_lang_verify_clause(script, clause);
 	}
 	return err;
 }

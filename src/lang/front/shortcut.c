@@ -18,7 +18,7 @@ static const struct comparison {
 
 static bool is_argument(const struct node *node)
 {
-	return node->refers == REFERS_ARG && type_is_scalar(&node->type);
+	return node->refers == REFERS_ARG && rs_lang_type_is_scalar(&node->type);
 }
 
 /* args.x == 5, 5 < args.x */
@@ -39,7 +39,7 @@ static bool test_of(const struct node *node, struct shortcut_test *test)
 	test->is_enum = number->refers == REFERS_ENUM;
 	test->value = test->is_enum ? number->index : number->value;
 	test->arg = argument->index;
-	test->op = type_common(node->a->type, node->b->type).is_signed
+	test->op = rs_lang_type_common(node->a->type, node->b->type).is_signed
 			   ? comparisons[op].as_signed
 			   : comparisons[op].as_unsigned;
 	return true;
@@ -62,8 +62,8 @@ static bool is_steady(const struct node *node)
 {
 	if (node->kind == N_INT || node->kind == N_TEXT)
 		return true;
-	return node->refers == REFERS_BUILTIN && builtins[node->index].pure &&
-	       !builtins[node->index].varies;
+	return node->refers == REFERS_BUILTIN && rs_lang_builtins[node->index].pure &&
+	       !rs_lang_builtins[node->index].varies;
 }
 
 /* The body's only statement is an aggregation with steady keys, of an argument or of nothing. */
@@ -86,7 +86,7 @@ static void aggregation_of(const struct node *node, struct shortcut *shortcut)
 	shortcut->adds = true;
 }
 
-void shortcut_make(struct clause *clause)
+void rs_lang_shortcut_make(struct clause *clause)
 {
 	struct shortcut *shortcut = &clause->shortcut;
 

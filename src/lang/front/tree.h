@@ -104,24 +104,25 @@ struct front {
 
 /* ---- the stages --------------------------------------------------------------------------- */
 
-struct rs_error *parse_program(struct rs_script *script); /* clause.c */
+struct rs_error *rs_lang_parse_program(struct rs_script *script); /* clause.c */
 /* The probes of all clauses, and the events that the source makes because they name them. */
-struct rs_error *probes_init(struct rs_script *script); /* match.c */
+struct rs_error *rs_lang_match_probes(struct rs_script *script); /* match.c */
 /* The probes that the clause matches. */
-struct rs_error *script_match(struct rs_script *script, const struct clause *clause);
-struct rs_error *check_clause(struct rs_script *script, struct clause *clause);
-struct rs_error *compile_clause(struct rs_script *script, struct clause *clause);
+struct rs_error *rs_lang_match_clause(struct rs_script *script, const struct clause *clause);
+struct rs_error *rs_lang_check_clause(struct rs_script *script, struct clause *clause);
+struct rs_error *rs_lang_compile_clause(struct rs_script *script, struct clause *clause);
 /* Fills in clause->shortcut. */
-void shortcut_make(struct clause *clause);
+void rs_lang_shortcut_make(struct clause *clause);
 
 /* ---- variables (variable.c) ----------------------------------------------------------------- */
 
 /* Returns the variable of that name, or NULL. */
-struct variable *variable_find(const struct rs_script *script, enum scope scope, const char *name);
+struct variable *rs_lang_variable_find(const struct rs_script *script, enum scope scope,
+				       const char *name);
 /* Gives a variable its place. Returns false if there are too many. */
-bool variable_place(struct rs_script *script, struct variable *variable);
+bool rs_lang_variable_place(struct rs_script *script, struct variable *variable);
 
 /* Folds an expression in place. Returns false if its value is not known. */
-bool fold(struct node *node);
+bool rs_lang_fold(struct node *node);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-struct variable *variable_find(const struct rs_script *script, enum scope scope, const char *name)
+struct variable *rs_lang_variable_find(const struct rs_script *script, enum scope scope,
+				       const char *name)
 {
 	struct variable *variable = script->variables;
 
@@ -13,7 +14,7 @@ struct variable *variable_find(const struct rs_script *script, enum scope scope,
 	return variable;
 }
 
-bool variable_place(struct rs_script *script, struct variable *variable)
+bool rs_lang_variable_place(struct rs_script *script, struct variable *variable)
 {
 	bool dynamic = variable->is_array || variable->scope == SCOPE_SELF;
 	uint32_t *slots = &script->n_slots[dynamic ? SCOPE_SELF : variable->scope];
@@ -21,18 +22,18 @@ bool variable_place(struct rs_script *script, struct variable *variable)
 
 	if (*slots == LANG_SLOTS_MAX)
 		return false;
-	if (!dynamic && type_is_object(&variable->type)) {
+	if (!dynamic && rs_lang_type_is_object(&variable->type)) {
 		if (*bytes > LANG_OBJECTS_MAX - LANG_OBJECT_MAX)
 			return false;
 		variable->at = *bytes;
-		*bytes += ((uint32_t)type_bytes(script, &variable->type) + 15) & ~15u;
+		*bytes += ((uint32_t)rs_lang_type_bytes(script, &variable->type) + 15) & ~15u;
 	}
 	variable->slot = (*slots)++;
 	return true;
 }
 
-struct variable *variable_make(struct checker *c, const char *name, enum scope scope,
-			       struct type type, bool is_array)
+struct variable *rs_lang_variable_make(struct checker *c, const char *name, enum scope scope,
+				       struct type type, bool is_array)
 {
 	struct variable *variable = rs_arena_alloc(&c->script->arena, sizeof(*variable));
 
@@ -47,7 +48,7 @@ struct variable *variable_make(struct checker *c, const char *name, enum scope s
 	variable->is_array = is_array;
 	variable->next = c->script->variables;
 	c->script->variables = variable;
-	if (!variable_place(c->script, variable) && !c->err)
+	if (!rs_lang_variable_place(c->script, variable) && !c->err)
 		c->err = rs_error_create(RS_USAGE,
 					 "%s: more variables than fit: %d of a scope, or "
 					 "their bytes",

@@ -19,7 +19,7 @@ static struct speculation *speculation_of(struct firing *f, uint64_t number)
 
 static void speculation_end(struct speculation *speculation)
 {
-	text_deinit(&speculation->text);
+	rs_lang_text_deinit(&speculation->text);
 	speculation->active = false;
 }
 
@@ -55,9 +55,9 @@ static void aggregate(struct firing *f, const struct action *action, const struc
 	const struct value *key = action->has_key ? args : &none;
 	const struct value *value = args + action->has_key;
 
-	agg_add(&f->rt->aggs, action->aggregations[0], key,
-		action->n_args ? (int64_t)value[0].i : 0,
-		action->n_args > 1 ? (int64_t)value[1].i : 1);
+	rs_agg_add(&f->rt->aggs, action->aggregations[0], key,
+		   action->n_args ? (int64_t)value[0].i : 0,
+		   action->n_args > 1 ? (int64_t)value[1].i : 1);
 }
 
 static void quit(struct firing *f, uint64_t status)
@@ -80,23 +80,24 @@ static void set_option(struct firing *f, const struct action *action, const stru
 			 (int)args[1].len, args[1].s);
 	else
 		snprintf(text, sizeof(text), "%.*s", (int)args[0].len, args[0].s);
-	good = option_at_run(text);
+	good = rs_lang_option_at_run(text);
 	if (good)
-		err = script_set_option(f->script, (struct place){ 1, 1 }, text, true);
+		err = rs_lang_option_set(f->script, (struct place){ 1, 1 }, text, true);
 	if (!good || err)
-		tell(f->script, "couldn't set option \"%.*s\" to \"%.*s\": %s", (int)args[0].len,
-		     args[0].s, action->n_args > 1 ? (int)args[1].len : 0,
-		     action->n_args > 1 ? args[1].s : "",
-		     good ? "Invalid value for specified option"
-			  : "Operation illegal when tracing is active");
+		rs_lang_report(f->script, "couldn't set option \"%.*s\" to \"%.*s\": %s",
+			       (int)args[0].len, args[0].s,
+			       action->n_args > 1 ? (int)args[1].len : 0,
+			       action->n_args > 1 ? args[1].s : "",
+			       good ? "Invalid value for specified option"
+				    : "Operation illegal when tracing is active");
 	rs_error_free(err);
 }
 
 /* A stack of no frames, as DTrace prints one. */
 static void no_stack(struct firing *f)
 {
-	stack_tell_none(f);
-	text_add(&f->rt->text, LANG_NO_STACK, 1);
+	rs_lang_report_no_stack(f);
+	rs_lang_text_add(&f->rt->text, LANG_NO_STACK, 1);
 }
 
 /* trace(): of a struct or an array its bytes. */
@@ -106,14 +107,14 @@ static void trace(struct firing *f, const struct action *action, const struct va
 	uint64_t bytes;
 	const char *at;
 
-	if (!type_is_object(type)) {
-		format_trace(&f->rt->text, *type, args, f->script->options[OPT_QUIET]);
+	if (!rs_lang_type_is_object(type)) {
+		rs_lang_format_trace(&f->rt->text, *type, args, f->script->options[OPT_QUIET]);
 		return;
 	}
-	bytes = type_bytes(f->script, type);
-	at = memory_at(f, args[0].i, bytes, false);
+	bytes = rs_lang_type_bytes(f->script, type);
+	at = rs_lang_memory_at(f, args[0].i, bytes, false);
 	if (at)
-		format_bytes(&f->rt->text, at, bytes);
+		rs_lang_format_bytes(&f->rt->text, at, bytes);
 }
 
 static void trace_memory(struct firing *f, const struct action *action, const struct value *args)
@@ -123,9 +124,9 @@ static void trace_memory(struct firing *f, const struct action *action, const st
 
 	if (action->n_args > 1 && args[1].i < bytes)
 		bytes = args[1].i;
-	at = memory_at(f, args[0].i, bytes, false);
+	at = rs_lang_memory_at(f, args[0].i, bytes, false);
 	if (at)
-		format_bytes(&f->rt->text, at, bytes);
+		rs_lang_format_bytes(&f->rt->text, at, bytes);
 }
 
 /* What is said in another form: false, it is no such action. */
@@ -136,33 +137,33 @@ static bool do_json(struct firing *f, const struct action *action, const struct 
 
 	switch (action->kind) {
 	case ACT_PRINTF:
-		format_values(text, action->format, action->types, args);
-		json_wrap(f, "printf", from);
+		rs_lang_format_values(text, action->format, action->types, args);
+		rs_lang_json_wrap(f, "printf", from);
 		return true;
 	case ACT_TRACE:
-		json_trace(f, "trace", &action->types[0], args);
+		rs_lang_json_trace(f, "trace", &action->types[0], args);
 		return true;
 	case ACT_PRINT:
-		json_trace(f, "print", &action->types[0], args);
+		rs_lang_json_trace(f, "print", &action->types[0], args);
 		return true;
 	case ACT_TRACEMEM:
 		trace_memory(f, action, args);
-		json_wrap(f, "tracemem", from);
+		rs_lang_json_wrap(f, "tracemem", from);
 		return true;
 	case ACT_STACK:
 		no_stack(f);
-		json_wrap(f, "stack", from);
+		rs_lang_json_wrap(f, "stack", from);
 		return true;
 	case ACT_PRINTA:
-		agg_print(f->script, text, action->aggregations, action->n_aggregations,
-			  action->format);
+		rs_agg_print(f->script, text, action->aggregations, action->n_aggregations,
+			     action->format);
 		return true;
 	default:
 		return false;
 	}
 }
 
-void do_action(struct firing *f, const struct action *action, const struct value *args)
+void rs_lang_do_action(struct firing *f, const struct action *action, const struct value *args)
 {
 	struct rs_script *script = f->script;
 	struct aggregation *agg = action->aggregations[0];
@@ -178,13 +179,13 @@ void do_action(struct firing *f, const struct action *action, const struct value
 		aggregate(f, action, args);
 		break;
 	case ACT_PRINTF:
-		format_values(text, action->format, action->types, args);
+		rs_lang_format_values(text, action->format, action->types, args);
 		break;
 	case ACT_TRACE:
 		trace(f, action, args);
 		break;
 	case ACT_PRINT:
-		print_value(f, &action->types[0], args);
+		rs_lang_print_value(f, &action->types[0], args);
 		break;
 	case ACT_TRACEMEM:
 		trace_memory(f, action, args);
@@ -197,15 +198,15 @@ void do_action(struct firing *f, const struct action *action, const struct value
 		break;
 	case ACT_PRINTA:
 		if (!action->format)
-			text_add(text, "\n", 1);
-		agg_print(script, text, action->aggregations, action->n_aggregations,
-			  action->format);
+			rs_lang_text_add(text, "\n", 1);
+		rs_agg_print(script, text, action->aggregations, action->n_aggregations,
+			     action->format);
 		break;
 	case ACT_TRUNC:
-		agg_trunc(script, agg, action->n_args ? (int64_t)args[0].i : 0);
+		rs_agg_trunc(script, agg, action->n_args ? (int64_t)args[0].i : 0);
 		break;
 	case ACT_CLEAR:
-		agg_clear(&f->rt->aggs, agg);
+		rs_agg_clear(&f->rt->aggs, agg);
 		break;
 	case ACT_NORMALIZE:
 		if ((int64_t)args[0].i > 0)
@@ -247,7 +248,7 @@ static void opening(const struct firing *f, struct text *text)
 		snprintf(cpu, sizeof(cpu), "-");
 	else if (f->view)
 		snprintf(cpu, sizeof(cpu), "%d", f->view->cpu);
-	text_print(text, "%3s %6u %32s ", cpu, probe->id, name);
+	rs_lang_text_print(text, "%3s %6u %32s ", cpu, probe->id, name);
 }
 
 static void speculate(struct firing *f, const struct text *said)
@@ -258,17 +259,17 @@ static void speculate(struct firing *f, const struct text *said)
 		return;
 	speculation->text.most = f->script->options[OPT_SPECSIZE];
 	if (f->script->options[OPT_JSON]) {
-		json_clause(f, said, &speculation->text);
+		rs_lang_json_clause(f, said, &speculation->text);
 		return;
 	}
 	if (!f->script->options[OPT_QUIET])
 		opening(f, &speculation->text);
-	text_add(&speculation->text, said->at, said->len);
+	rs_lang_text_add(&speculation->text, said->at, said->len);
 	if (!f->script->options[OPT_QUIET])
-		text_add(&speculation->text, "\n", 1);
+		rs_lang_text_add(&speculation->text, "\n", 1);
 }
 
-void put_out(struct firing *f)
+void rs_lang_output(struct firing *f)
 {
 	struct runtime *rt = f->rt;
 	struct text *said = &rt->text;
@@ -283,9 +284,9 @@ void put_out(struct firing *f)
 		struct text line = { .most = 2 * LANG_OUTPUT_MAX };
 
 		if (said->len || !f->script->options[OPT_QUIET])
-			json_clause(f, said, &line);
+			rs_lang_json_clause(f, said, &line);
 		rs_out_long(rt->io.out, line.at ? line.at : "", line.len);
-		text_deinit(&line);
+		rs_lang_text_deinit(&line);
 		return;
 	}
 	if (!f->script->options[OPT_QUIET]) {
@@ -294,7 +295,7 @@ void put_out(struct firing *f)
 		heading(f->script);
 		opening(f, &line);
 		rs_out_long(rt->io.out, line.at, line.len);
-		text_deinit(&line);
+		rs_lang_text_deinit(&line);
 	}
 	if (said->len)
 		rs_out_long(rt->io.out, said->at, said->len);

@@ -89,7 +89,7 @@ static uint32_t quantize_bin(int64_t value)
 }
 
 /* The value that a bin of quantize() is named by. */
-int64_t agg_quantize_bound(uint32_t bin)
+int64_t rs_agg_quantize_bound(uint32_t bin)
 {
 	if (bin == ZERO_BIN)
 		return 0;
@@ -251,8 +251,8 @@ static struct agg_row *row_of(struct agg_table *table, const struct aggregation 
 	return row ? row : row_new(table, agg, key, hash);
 }
 
-void agg_add(struct agg_table *table, const struct aggregation *agg, const struct value *key,
-	     int64_t value, int64_t by)
+void rs_agg_add(struct agg_table *table, const struct aggregation *agg, const struct value *key,
+		int64_t value, int64_t by)
 {
 	struct agg_row *row = table->last_rows[agg->index];
 
@@ -333,8 +333,8 @@ static void merge(struct agg_row *row, uint32_t bin, const struct rs_filter_sum 
 	}
 }
 
-void agg_merge(struct agg_table *table, const struct aggregation *agg, const struct value *key,
-	       uint32_t bin, const struct rs_filter_sum *sum)
+void rs_agg_merge(struct agg_table *table, const struct aggregation *agg, const struct value *key,
+		  uint32_t bin, const struct rs_filter_sum *sum)
 {
 	struct agg_row *row = row_of(table, agg, key);
 
@@ -344,7 +344,7 @@ void agg_merge(struct agg_table *table, const struct aggregation *agg, const str
 		table->drops += sum->n;
 }
 
-void agg_update(struct agg_row *row, int64_t value)
+void rs_agg_update(struct agg_row *row, int64_t value)
 {
 	update(row, value, 1);
 }
@@ -383,7 +383,7 @@ static int64_t deviation(const int64_t *data, uint64_t normal)
 		       : 0;
 }
 
-int64_t agg_value(const struct agg_row *row, uint64_t normal)
+int64_t rs_agg_value(const struct agg_row *row, uint64_t normal)
 {
 	const int64_t *data = row->data;
 
@@ -412,7 +412,7 @@ static long double weight(const struct agg_row *row)
 		long double bound;
 
 		if (agg->function == AGG_QUANTIZE)
-			bound = (long double)agg_quantize_bound(i);
+			bound = (long double)rs_agg_quantize_bound(i);
 		else if (agg->function == AGG_LQUANTIZE)
 			bound = (long double)agg->params[0] +
 				((long double)i - 1) * (long double)agg->params[1];
@@ -423,14 +423,14 @@ static long double weight(const struct agg_row *row)
 	return sum;
 }
 
-int agg_compare(const struct agg_row *a, const struct agg_row *b)
+int rs_agg_compare(const struct agg_row *a, const struct agg_row *b)
 {
 	if (a->agg->function >= AGG_QUANTIZE && a->agg->function != AGG_TOPK) {
 		long double x = weight(a), y = weight(b);
 
 		return x < y ? -1 : x > y;
 	} else {
-		int64_t x = agg_value(a, 1), y = agg_value(b, 1);
+		int64_t x = rs_agg_value(a, 1), y = rs_agg_value(b, 1);
 
 		return x < y ? -1 : x > y;
 	}
@@ -438,7 +438,7 @@ int agg_compare(const struct agg_row *a, const struct agg_row *b)
 
 /* ---- clear, trunc ------------------------------------------------------------------------- */
 
-void agg_keys(const struct agg_row *row, struct value *values)
+void rs_agg_keys(const struct agg_row *row, struct value *values)
 {
 	const char *at = row->key;
 
@@ -472,13 +472,13 @@ static int compare_value(struct type type, const struct value *a, const struct v
 }
 
 /* From the position on, around. */
-int agg_compare_keys(const struct agg_row *a, const struct agg_row *b, uint64_t position)
+int rs_agg_compare_keys(const struct agg_row *a, const struct agg_row *b, uint64_t position)
 {
 	struct value x[LANG_KEYS_MAX], y[LANG_KEYS_MAX];
 	uint8_t n = a->agg->n_keys;
 
-	agg_keys(a, x);
-	agg_keys(b, y);
+	rs_agg_keys(a, x);
+	rs_agg_keys(b, y);
 	for (uint8_t i = 0; i < n; i++) {
 		uint32_t at = (uint32_t)((i + position) % n);
 		int order = compare_value(a->agg->keys[at], &x[at], &y[at]);
@@ -499,7 +499,7 @@ static int by_count(const void *a, const void *b)
 	return x[0] < y[0] ? -1 : x[0] > y[0];
 }
 
-uint32_t agg_top(const struct agg_row *row, int64_t *pairs)
+uint32_t rs_agg_top(const struct agg_row *row, int64_t *pairs)
 {
 	uint32_t shown = (uint32_t)row->agg->params[0], slots = agg_top_slots(shown), n = 0;
 
@@ -510,7 +510,7 @@ uint32_t agg_top(const struct agg_row *row, int64_t *pairs)
 	return n;
 }
 
-void agg_clear(struct agg_table *table, const struct aggregation *agg)
+void rs_agg_clear(struct agg_table *table, const struct aggregation *agg)
 {
 	for (size_t i = 0; i < table->n; i++) {
 		if (table->rows[i]->agg == agg)
@@ -523,13 +523,13 @@ static int by_value(const void *a, const void *b)
 {
 	const struct agg_row *const *x = a, *const *y = b;
 
-	int order = agg_compare(*y, *x);
+	int order = rs_agg_compare(*y, *x);
 
-	return order ? order : agg_compare_keys(*y, *x, 0);
+	return order ? order : rs_agg_compare_keys(*y, *x, 0);
 }
 
 /* Removes the rows of an aggregation beyond the first n of an order. */
-void agg_trunc(struct rs_script *script, const struct aggregation *agg, int64_t n)
+void rs_agg_trunc(struct rs_script *script, const struct aggregation *agg, int64_t n)
 {
 	struct agg_table *table = &script->runtime->aggs;
 	size_t mine = 0, kept = 0, keep = n < 0 ? -(size_t)n : (size_t)n;
@@ -568,7 +568,7 @@ void agg_trunc(struct rs_script *script, const struct aggregation *agg, int64_t 
 	free(sorted);
 }
 
-void agg_table_deinit(struct agg_table *table)
+void rs_agg_table_deinit(struct agg_table *table)
 {
 	for (size_t i = 0; i < table->n; i++)
 		free(table->rows[i]);

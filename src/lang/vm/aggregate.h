@@ -39,29 +39,29 @@ struct agg_table {
 	uint64_t bytes, most;
 	uint64_t drops;
 	uint64_t generation;	    /* of the rows: another one when some have gone */
-	struct agg_row *last_row;   /* that agg_add() added to; NULL: it was dropped */
+	struct agg_row *last_row;   /* that rs_agg_add() added to; NULL: it was dropped */
 	struct agg_row **last_rows; /* the same, by aggregation */
 };
 
-void agg_add(struct agg_table *table, const struct aggregation *agg, const struct value *key,
-	     int64_t value, int64_t by);
-void agg_update(struct agg_row *row, int64_t value);
+void rs_agg_add(struct agg_table *table, const struct aggregation *agg, const struct value *key,
+		int64_t value, int64_t by);
+void rs_agg_update(struct agg_row *row, int64_t value);
 /* What somebody else has added up; bin: of distributions. */
-void agg_merge(struct agg_table *table, const struct aggregation *agg, const struct value *key,
-	       uint32_t bin, const struct rs_filter_sum *sum);
-void agg_clear(struct agg_table *table, const struct aggregation *agg);
+void rs_agg_merge(struct agg_table *table, const struct aggregation *agg, const struct value *key,
+		  uint32_t bin, const struct rs_filter_sum *sum);
+void rs_agg_clear(struct agg_table *table, const struct aggregation *agg);
 /* Leaves n rows, those of the greatest values; of the least where n is negative. */
-void agg_trunc(struct rs_script *script, const struct aggregation *agg, int64_t n);
-void agg_table_deinit(struct agg_table *table);
+void rs_agg_trunc(struct rs_script *script, const struct aggregation *agg, int64_t n);
+void rs_agg_table_deinit(struct agg_table *table);
 
 /* The one number that a row comes to, and how rows compare by it. */
-int64_t agg_value(const struct agg_row *row, uint64_t normal);
-int agg_compare(const struct agg_row *a, const struct agg_row *b);
+int64_t rs_agg_value(const struct agg_row *row, uint64_t normal);
+int rs_agg_compare(const struct agg_row *a, const struct agg_row *b);
 /* Compares keys from the position on, around. */
-int agg_compare_keys(const struct agg_row *a, const struct agg_row *b, uint64_t position);
-int64_t agg_quantize_bound(uint32_t bin);
+int rs_agg_compare_keys(const struct agg_row *a, const struct agg_row *b, uint64_t position);
+int64_t rs_agg_quantize_bound(uint32_t bin);
 /* topk()'s values and their counts, in order, into room for agg_top_slots() pairs; how many. */
-uint32_t agg_top(const struct agg_row *row, int64_t *pairs);
+uint32_t rs_agg_top(const struct agg_row *row, int64_t *pairs);
 
 /* What is printed as one: a row of each aggregation, with the same keys. */
 struct bundle {
@@ -70,6 +70,6 @@ struct bundle {
 };
 
 /* The key's values; as many as the aggregation has. */
-void agg_keys(const struct agg_row *row, struct value *values);
+void rs_agg_keys(const struct agg_row *row, struct value *values);
 
 #endif

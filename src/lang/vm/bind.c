@@ -16,8 +16,8 @@ static size_t place_of(const struct rs_event *event)
 }
 
 /* Whether the event has what the clause asks of an event; *what: the argument that it has not. */
-bool bind_suits(const struct rs_script *script, const struct clause *clause,
-		const struct rs_event *event, const char **what)
+bool rs_lang_bind_suits(const struct rs_script *script, const struct clause *clause,
+			const struct rs_event *event, const char **what)
 {
 	for (uint32_t i = 0; i < clause->n_code; i++) {
 		const struct insn *insn = &clause->code[i];
@@ -28,10 +28,10 @@ bool bind_suits(const struct rs_script *script, const struct clause *clause,
 		if (insn->op != I_ARG && insn->op != I_ARGTEXT && insn->op != I_ARGENUM)
 			continue;
 		ref = &script->args.at[insn->k];
-		field = arg_field(event, ref);
+		field = rs_lang_arg_field(event, ref);
 		text = field && (field->type == RS_TYPE_TEXT || field->show == RS_SHOW_NAME);
 		*what = ref->name ? ref->name : "args[]";
-		if (!field && probe_has_arg(script, event, ref))
+		if (!field && rs_lang_probe_has_arg(script, event, ref))
 			continue;
 		if (ref->raw ? field && field->type == RS_TYPE_TEXT
 			     : !field || text != (ref->type.kind == TYPE_STRING))
@@ -40,7 +40,7 @@ bool bind_suits(const struct rs_script *script, const struct clause *clause,
 	return true;
 }
 
-bool bind_matches(const struct clause *clause, const struct rs_event *event)
+bool rs_lang_bind_matches(const struct clause *clause, const struct rs_event *event)
 {
 	for (const struct pattern *p = clause->patterns; p; p = p->next) {
 		if (rs_probe_match(p->text, event))
@@ -59,18 +59,18 @@ static struct rs_error *bind_clauses(struct rs_script *script, struct binding *b
 	if (!binding->bound)
 		return rs_error_no_memory();
 	for (struct clause *clause = script->clauses; clause; clause = clause->next) {
-		if (!bind_matches(clause, binding->event) ||
+		if (!rs_lang_bind_matches(clause, binding->event) ||
 		    (script->pushed &&
 		     script->pushed->has_done(script->pushed, clause, binding->event)))
 			continue;
-		if (bind_suits(script, clause, binding->event, &what))
+		if (rs_lang_bind_suits(script, clause, binding->event, &what))
 			binding->bound[binding->n_bound++] =
 				(struct bound){ .clause = clause, .epid = ++rt->n_epids };
 		else
-			tell(script,
-			     "%s has no such argument '%s' as line %u asks for: it is "
-			     "passed by",
-			     binding->event->probe, what, clause->at.line);
+			rs_lang_report(script,
+				       "%s has no such argument '%s' as line %u asks for: it is "
+				       "passed by",
+				       binding->event->probe, what, clause->at.line);
 	}
 	return NULL;
 }
@@ -84,11 +84,12 @@ static struct rs_error *bind_fields(struct rs_script *script, struct binding *bi
 	if (!binding->fields || !binding->enums)
 		return rs_error_no_memory();
 	for (uint32_t i = 0; i < n; i++)
-		binding->fields[i] = arg_field(binding->event, &script->args.at[i]);
+		binding->fields[i] = rs_lang_arg_field(binding->event, &script->args.at[i]);
 	for (uint32_t i = 0; i < n_enums; i++) {
 		const struct enum_ref *ref = &script->enums.at[i];
 		const struct rs_field *field = binding->fields[ref->arg];
-		const struct rs_enum *row = field ? enum_find(field->values, ref->name) : NULL;
+		const struct rs_enum *row =
+			field ? rs_lang_enum_find(field->values, ref->name) : NULL;
 
 		binding->enums[i] = row ? row->value : UINT64_MAX; /* which no argument is */
 	}
@@ -104,13 +105,14 @@ static struct rs_error *bind_new(struct rs_script *script, const struct rs_event
 	if (!binding)
 		return rs_error_no_memory();
 	binding->event = event;
-	err = probe_of_event(script, event, &binding->probe);
+	err = rs_lang_probe_of_event(script, event, &binding->probe);
 	if (!err)
 		err = bind_clauses(script, binding);
 	if (!err)
 		err = bind_fields(script, binding);
 	for (uint32_t i = 0; i < binding->n_bound && !err; i++)
-		err = fast_make(script, binding, binding->bound[i].clause, &binding->bound[i].fast);
+		err = rs_lang_fast_make(script, binding, binding->bound[i].clause,
+					&binding->bound[i].fast);
 	if (err)
 		return err;
 	binding->next = script->runtime->bindings;
@@ -119,7 +121,7 @@ static struct rs_error *bind_new(struct rs_script *script, const struct rs_event
 	return NULL;
 }
 
-const struct binding *bind_event(struct rs_script *script, const struct rs_event *event)
+const struct binding *rs_lang_bind_event(struct rs_script *script, const struct rs_event *event)
 {
 	struct runtime *rt = script->runtime;
 	struct binding **cached = &rt->cache[place_of(event)];
@@ -153,7 +155,7 @@ static struct rs_error *bind_special(struct rs_script *script, uint32_t index, s
 	return NULL;
 }
 
-struct rs_error *bind_program(struct rs_script *script)
+struct rs_error *rs_lang_bind_program(struct rs_script *script)
 {
 	struct runtime *rt = script->runtime;
 	uint32_t n = script->ticks.n;

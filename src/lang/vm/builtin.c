@@ -136,7 +136,7 @@ NUMBER(xdt_curdom, in_xdt(f) ? domain(f) : 0)
 NUMBER(xdt_curvcpu, in_xdt(f) ? f->view->stream->vcpu : 0)
 NUMBER(xdt_timestamp, in_xdt(f) ? f->now_ns : 0)
 
-const struct builtin builtins[] = {
+const struct builtin rs_lang_builtins[] = {
 	{ "uint64_t timestamp", "ns from the trace's start; the event's own time", get_timestamp,
 	  true, true },
 	{ "int64_t walltimestamp", "ns since 1970, UTC; -1 where it is not known",
@@ -169,12 +169,13 @@ const struct builtin builtins[] = {
 	{ "uint64_t xdt_timestamp", "`xdt_timestamp: the event's time in ns", get_xdt_timestamp,
 	  false },
 };
-const uint32_t n_builtins = sizeof(builtins) / sizeof(builtins[0]);
-_Static_assert(sizeof(builtins) / sizeof(builtins[0]) <= 64, "struct runtime has a bit for each");
+const uint32_t rs_lang_n_builtins = sizeof(rs_lang_builtins) / sizeof(rs_lang_builtins[0]);
+_Static_assert(sizeof(rs_lang_builtins) / sizeof(rs_lang_builtins[0]) <= 64,
+	       "struct runtime has a bit for each");
 
 /* ---- prototypes --------------------------------------------------------------------------- */
 
-bool prototype_is(const char *text, const char *name)
+bool rs_lang_prototype_is(const char *text, const char *name)
 {
 	size_t len = strlen(name);
 	const char *end = text;
@@ -198,7 +199,7 @@ static const char *type_at(const char *text, struct type *type)
 		len = 12;
 	memcpy(words, text, len);
 	words[len] = '\0';
-	type_named(words, type);
+	rs_lang_type_named(words, type);
 	text += len;
 	if (*text)
 		text++;
@@ -208,7 +209,7 @@ static const char *type_at(const char *text, struct type *type)
 	return text + 1;
 }
 
-void prototype_read(const char *text, struct prototype *prototype)
+void rs_lang_prototype_read(const char *text, struct prototype *prototype)
 {
 	size_t len;
 	bool optional = false;

@@ -29,8 +29,8 @@ struct builtin {
 	/* Whether the source says it of this event. NULL: it is always known. */
 	bool (*known)(const struct firing *firing);
 };
-extern const struct builtin builtins[];
-extern const uint32_t n_builtins;
+extern const struct builtin rs_lang_builtins[];
+extern const uint32_t rs_lang_n_builtins;
 
 /* A prototype's name and types; the parser's own, so that tables are in D. */
 #define PROTOTYPE_ARGS_MAX 4
@@ -40,8 +40,8 @@ struct prototype {
 	struct type args[PROTOTYPE_ARGS_MAX];
 	uint8_t n_args, n_needed;
 };
-void prototype_read(const char *text, struct prototype *prototype);
-bool prototype_is(const char *text, const char *name); /* whose name is that */
+void rs_lang_prototype_read(const char *text, struct prototype *prototype);
+bool rs_lang_prototype_is(const char *text, const char *name); /* whose name is that */
 
 struct function {
 	const char *prototype; /* "string substr(string s, int at [, int len])" */
@@ -51,7 +51,7 @@ struct function {
 		     struct value *result);
 	bool hex; /* see struct type */
 };
-extern const struct function functions[];
-extern const uint32_t n_functions;
+extern const struct function rs_lang_functions[];
+extern const uint32_t rs_lang_n_functions;
 
 #endif

@@ -35,7 +35,7 @@ static struct dynamic *find(const struct dynamics *d, const struct value *key, u
 	return rs_map_find(&d->by_key, hash, same_key, key);
 }
 
-struct value dynamic_load(const struct dynamics *d, const struct value *key, bool text)
+struct value rs_lang_dynamic_load(const struct dynamics *d, const struct value *key, bool text)
 {
 	const struct dynamic *have = find(d, key, XXH3_64bits(key->s, key->len));
 
@@ -57,8 +57,8 @@ static void erase(struct dynamics *d, struct dynamic *have, bool text, size_t te
 	free(have);
 }
 
-void dynamic_store(struct dynamics *d, const struct value *key, const struct value *value,
-		   bool text, size_t text_most)
+void rs_lang_dynamic_store(struct dynamics *d, const struct value *key, const struct value *value,
+			   bool text, size_t text_most)
 {
 	uint64_t hash = XXH3_64bits(key->s, key->len);
 	bool nothing = text ? !value->len : !value->i;
@@ -110,7 +110,7 @@ static bool handle_new(struct dynamics *d, struct dynamic *object)
 	return true;
 }
 
-char *dynamic_object(const struct dynamics *d, uint64_t handle, uint64_t *room)
+char *rs_lang_dynamic_object(const struct dynamics *d, uint64_t handle, uint64_t *room)
 {
 	struct dynamic *object = handle < d->n_handles ? d->handles[handle] : NULL;
 
@@ -118,8 +118,8 @@ char *dynamic_object(const struct dynamics *d, uint64_t handle, uint64_t *room)
 	return object ? object->bytes + object->key_bytes : NULL;
 }
 
-bool dynamic_object_find(struct dynamics *d, const struct value *key, uint32_t bytes, bool makes,
-			 uint64_t *handle)
+bool rs_lang_dynamic_object_find(struct dynamics *d, const struct value *key, uint32_t bytes,
+				 bool makes, uint64_t *handle)
 {
 	uint64_t hash = XXH3_64bits(key->s, key->len);
 	size_t size = sizeof(struct dynamic) + key->len + bytes;
@@ -148,7 +148,7 @@ bool dynamic_object_find(struct dynamics *d, const struct value *key, uint32_t b
 	return true;
 }
 
-void dynamic_object_free(struct dynamics *d, const struct value *key)
+void rs_lang_dynamic_object_free(struct dynamics *d, const struct value *key)
 {
 	struct dynamic *object = find(d, key, XXH3_64bits(key->s, key->len));
 
@@ -159,7 +159,7 @@ void dynamic_object_free(struct dynamics *d, const struct value *key)
 	erase(d, object, true, object->object_bytes);
 }
 
-void dynamics_deinit(struct dynamics *d)
+void rs_lang_dynamic_deinit(struct dynamics *d)
 {
 	struct dynamic *have;
 	size_t at = 0;

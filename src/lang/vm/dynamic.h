@@ -18,15 +18,16 @@ struct dynamics {
 };
 
 /* The variable of this key; *text is its string. 0 and "" where there is none. */
-struct value dynamic_load(const struct dynamics *dynamics, const struct value *key, bool text);
+struct value rs_lang_dynamic_load(const struct dynamics *dynamics, const struct value *key,
+				  bool text);
 /* 0 and "" give its memory back. */
-void dynamic_store(struct dynamics *dynamics, const struct value *key, const struct value *value,
-		   bool text, size_t text_most);
+void rs_lang_dynamic_store(struct dynamics *dynamics, const struct value *key,
+			   const struct value *value, bool text, size_t text_most);
 /* The object of this key; it is made, of zeros, or it is not there, or there is no room: false. */
-bool dynamic_object_find(struct dynamics *dynamics, const struct value *key, uint32_t bytes,
-			 bool makes, uint64_t *handle);
-char *dynamic_object(const struct dynamics *dynamics, uint64_t handle, uint64_t *room);
-void dynamic_object_free(struct dynamics *dynamics, const struct value *key);
-void dynamics_deinit(struct dynamics *dynamics);
+bool rs_lang_dynamic_object_find(struct dynamics *dynamics, const struct value *key, uint32_t bytes,
+				 bool makes, uint64_t *handle);
+char *rs_lang_dynamic_object(const struct dynamics *dynamics, uint64_t handle, uint64_t *room);
+void rs_lang_dynamic_object_free(struct dynamics *dynamics, const struct value *key);
+void rs_lang_dynamic_deinit(struct dynamics *dynamics);
 
 #endif

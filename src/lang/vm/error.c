@@ -40,8 +40,8 @@ static bool source_line(const struct rs_script *script, struct place at, char *l
 	return true;
 }
 
-struct rs_error *lang_error(const struct rs_script *script, struct place at, const char *tag,
-			    const char *format, ...)
+struct rs_error *rs_lang_error(const struct rs_script *script, struct place at, const char *tag,
+			       const char *format, ...)
 {
 	char message[512], line[COLUMNS_SHOWN + 1], caret[COLUMNS_SHOWN + 2];
 	va_list args;
@@ -57,7 +57,8 @@ struct rs_error *lang_error(const struct rs_script *script, struct place at, con
 			       at.line, at.column, tag, message, line, caret);
 }
 
-bool vector_room(struct rs_script *script, void **at, uint32_t n, uint32_t *room, size_t bytes)
+bool rs_lang_vector_room(struct rs_script *script, void **at, uint32_t n, uint32_t *room,
+			 size_t bytes)
 {
 	uint32_t more = *room ? *room * 2 : 8;
 	void *grown;
@@ -100,7 +101,8 @@ static uint32_t distance_of(const char *a, const char *b)
 	return row[m];
 }
 
-void nearest_try(const char *written, const char *name, const char **best, uint32_t *distance)
+void rs_lang_nearest_try(const char *written, const char *name, const char **best,
+			 uint32_t *distance)
 {
 	uint32_t here = distance_of(written, name);
 

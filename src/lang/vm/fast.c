@@ -60,7 +60,7 @@ static bool holds(const struct fast_test *test, const uint8_t *payload)
 	}
 }
 
-bool fast_rejects(const struct fast *fast, const struct rs_view *view)
+bool rs_lang_fast_rejects(const struct fast *fast, const struct rs_view *view)
 {
 	for (uint8_t i = 0; i < fast->n_tests; i++) {
 		if (!holds(&fast->tests[i], view->payload))
@@ -71,7 +71,7 @@ bool fast_rejects(const struct fast *fast, const struct rs_view *view)
 
 /* ---- aggregations ------------------------------------------------------------------------- */
 
-bool fast_adds(struct fast *fast, const struct rs_view *view, const struct agg_table *table)
+bool rs_lang_fast_adds(struct fast *fast, const struct rs_view *view, const struct agg_table *table)
 {
 	int64_t value = 0;
 
@@ -79,13 +79,13 @@ bool fast_adds(struct fast *fast, const struct rs_view *view, const struct agg_t
 	    fast->generation != table->generation)
 		return false;
 	if (fast->value)
-		value = (int64_t)type_cut(fast->value_type,
-					  rs_field_value(fast->value, view->payload));
-	agg_update(fast->row, value);
+		value = (int64_t)rs_lang_type_cut(fast->value_type,
+						  rs_field_value(fast->value, view->payload));
+	rs_agg_update(fast->row, value);
 	return true;
 }
 
-void fast_keep(struct fast *fast, const struct rs_view *view, const struct agg_table *table)
+void rs_lang_fast_keep(struct fast *fast, const struct rs_view *view, const struct agg_table *table)
 {
 	fast->stream = view->stream;
 	fast->cpu = view->cpu;
@@ -122,8 +122,8 @@ static bool tests_bind(const struct shortcut *shortcut, const struct binding *bi
 	return shortcut->whole;
 }
 
-struct rs_error *fast_make(struct rs_script *script, const struct binding *binding,
-			   const struct clause *clause, struct fast **out)
+struct rs_error *rs_lang_fast_make(struct rs_script *script, const struct binding *binding,
+				   const struct clause *clause, struct fast **out)
 {
 	const struct shortcut *shortcut = &clause->shortcut;
 	struct fast fast = { .value_type = shortcut->type };

@@ -16,7 +16,7 @@
 
 /* ---- text --------------------------------------------------------------------------------- */
 
-void text_add(struct text *text, const char *bytes, size_t len)
+void rs_lang_text_add(struct text *text, const char *bytes, size_t len)
 {
 	if (text->len + len > text->most) {
 		text->full = true;
@@ -31,7 +31,7 @@ void text_add(struct text *text, const char *bytes, size_t len)
 	text->len += len;
 }
 
-void text_print(struct text *text, const char *format, ...)
+void rs_lang_text_print(struct text *text, const char *format, ...)
 {
 	char line[WIDTH_MAX + 512];
 	va_list args;
@@ -41,10 +41,11 @@ void text_print(struct text *text, const char *format, ...)
 	len = vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
 	if (len > 0)
-		text_add(text, line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
+		rs_lang_text_add(text, line,
+				 (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
 }
 
-void text_deinit(struct text *text)
+void rs_lang_text_deinit(struct text *text)
 {
 	free(text->at);
 	*text = (struct text){ 0 };
@@ -55,8 +56,8 @@ void text_deinit(struct text *text)
 static struct conversion *conversion_new(struct rs_script *script, struct format *format,
 					 uint32_t *room)
 {
-	if (!vector_room(script, (void **)&format->conversions, format->n, room,
-			 sizeof(*format->conversions)))
+	if (!rs_lang_vector_room(script, (void **)&format->conversions, format->n, room,
+				 sizeof(*format->conversions)))
 		return NULL;
 	format->conversions[format->n] = (struct conversion){ .width = -1, .precision = -1 };
 	return &format->conversions[format->n++];
@@ -133,20 +134,20 @@ static struct rs_error *conversion_read(struct rs_script *script, struct place p
 	while (at < end && strchr("hlLjztw", *at)) /* the type says how wide it is */
 		at++;
 	if (at == end)
-		return lang_error(script, place, "D_PRINTF_ARG_FMT",
-				  "the format ends within a conversion");
+		return rs_lang_error(script, place, "D_PRINTF_ARG_FMT",
+				     "the format ends within a conversion");
 	conversion->letter = *at;
 	*from = at + 1;
 	if (strchr(CONVERSIONS_OF_TEXT CONVERSIONS_OF_NUMBERS, *at))
 		return NULL;
 	if (strchr("eEfFgG", *at))
-		return lang_error(script, place, "D_PRINTF_ARG_TYPE",
-				  "%%%c is for floating-point numbers, and there are none", *at);
-	return lang_error(script, place, "D_PRINTF_ARG_FMT", "there is no conversion %%%c", *at);
+		return rs_lang_error(script, place, "D_PRINTF_ARG_TYPE",
+				     "%%%c is for floating-point numbers, and there are none", *at);
+	return rs_lang_error(script, place, "D_PRINTF_ARG_FMT", "there is no conversion %%%c", *at);
 }
 
-struct rs_error *format_parse(struct rs_script *script, struct place place, const char *text,
-			      size_t len, struct format **out)
+struct rs_error *rs_lang_format_parse(struct rs_script *script, struct place place,
+				      const char *text, size_t len, struct format **out)
 {
 	struct format *format = rs_arena_alloc(&script->arena, sizeof(*format));
 	const char *at = text, *end = text + len, *before = text;
@@ -187,7 +188,7 @@ static void pad(struct text *text, size_t n)
 	while (n) {
 		size_t some = n < sizeof(blanks) - 1 ? n : sizeof(blanks) - 1;
 
-		text_add(text, blanks, some);
+		rs_lang_text_add(text, blanks, some);
 		n -= some;
 	}
 }
@@ -198,7 +199,7 @@ static void padded(struct text *text, const char *bytes, size_t len, int width, 
 
 	if (!left)
 		pad(text, more);
-	text_add(text, bytes, len);
+	rs_lang_text_add(text, bytes, len);
 	if (left)
 		pad(text, more);
 }
@@ -214,14 +215,14 @@ static void escaped(struct text *text, const char *bytes, size_t len, int width,
 		const char *at = c ? strchr(from, c) : NULL;
 
 		if (at)
-			text_print(&made, "\\%c", to[at - from]);
+			rs_lang_text_print(&made, "\\%c", to[at - from]);
 		else if (c < ' ' || c > '~')
-			text_print(&made, "\\%03o", c);
+			rs_lang_text_print(&made, "\\%03o", c);
 		else
-			text_add(&made, (char[]){ (char)c }, 1);
+			rs_lang_text_add(&made, (char[]){ (char)c }, 1);
 	}
 	padded(text, made.at ? made.at : "", made.len, width, left);
-	text_deinit(&made);
+	rs_lang_text_deinit(&made);
 }
 
 /*
@@ -257,7 +258,7 @@ static void integer(struct text *text, const struct conversion *conversion, stru
 	if (letter == 'd' && !type.is_signed)
 		letter = 'u';
 	if (letter != 'd') /* as wide as its type */
-		value = type_cut(INT_OF(type.bytes ? type.bytes : 8, false), value);
+		value = rs_lang_type_cut(INT_OF(type.bytes ? type.bytes : 8, false), value);
 	spec[n++] = '%';
 	if (conversion->minus)
 		spec[n++] = '-';
@@ -275,7 +276,8 @@ static void integer(struct text *text, const struct conversion *conversion, stru
 	len = snprintf(line, sizeof(line), spec, width < 0 ? 0 : width, precision,
 		       (unsigned long long)value);
 	if (len > 0)
-		text_add(text, line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
+		rs_lang_text_add(text, line,
+				 (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
 }
 
 static int bounded(int64_t value)
@@ -285,8 +287,8 @@ static int bounded(int64_t value)
 	return value < -WIDTH_MAX ? -WIDTH_MAX : (int)value;
 }
 
-void format_value(struct text *text, const struct conversion *conversion, struct type type,
-		  const struct value *value, int width, int precision)
+void rs_lang_format_value(struct text *text, const struct conversion *conversion, struct type type,
+			  const struct value *value, int width, int precision)
 {
 	bool left = conversion->minus;
 	size_t len;
@@ -321,8 +323,8 @@ void format_value(struct text *text, const struct conversion *conversion, struct
 	}
 }
 
-void format_values(struct text *text, const struct format *format, const struct type *types,
-		   const struct value *values)
+void rs_lang_format_values(struct text *text, const struct format *format, const struct type *types,
+			   const struct value *values)
 {
 	uint32_t arg = 0;
 
@@ -330,7 +332,7 @@ void format_values(struct text *text, const struct format *format, const struct 
 		struct conversion conversion = format->conversions[i];
 		int width = conversion.width, precision = conversion.precision;
 
-		text_add(text, conversion.before, conversion.before_len);
+		rs_lang_text_add(text, conversion.before, conversion.before_len);
 		if (!conversion.letter)
 			continue;
 		if (conversion.width_given) {
@@ -340,22 +342,23 @@ void format_values(struct text *text, const struct format *format, const struct 
 		}
 		if (conversion.precision_given)
 			precision = bounded((int64_t)values[arg++].i);
-		format_value(text, &conversion, types[arg], &values[arg], width, precision);
+		rs_lang_format_value(text, &conversion, types[arg], &values[arg], width, precision);
 		arg++;
 	}
 }
 
-void format_trace(struct text *text, struct type type, const struct value *value, bool quiet)
+void rs_lang_format_trace(struct text *text, struct type type, const struct value *value,
+			  bool quiet)
 {
 	static const int widths[] = { [1] = 3, [2] = 5, [4] = 8, [8] = 16 };
 
 	if (type.kind == TYPE_STRING && quiet)
-		text_add(text, value->s, value->len);
+		rs_lang_text_add(text, value->s, value->len);
 	else if (type.kind == TYPE_STRING) {
 		pad(text, 2);
 		padded(text, value->s, value->len, 33, true);
 	} else if (quiet)
-		text_print(text, "%lld", (long long)value->i);
+		rs_lang_text_print(text, "%lld", (long long)value->i);
 	else
-		text_print(text, " %*lld", widths[type.bytes], (long long)value->i);
+		rs_lang_text_print(text, " %*lld", widths[type.bytes], (long long)value->i);
 }

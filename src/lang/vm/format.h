@@ -12,21 +12,23 @@ struct text {
 	bool full; /* something found no room */
 };
 
-void text_add(struct text *text, const char *bytes, size_t len);
-void text_print(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void text_deinit(struct text *text);
+void rs_lang_text_add(struct text *text, const char *bytes, size_t len);
+void rs_lang_text_print(struct text *text, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void rs_lang_text_deinit(struct text *text);
 
-struct rs_error *format_parse(struct rs_script *script, struct place at, const char *text,
-			      size_t len, struct format **format);
+struct rs_error *rs_lang_format_parse(struct rs_script *script, struct place at, const char *text,
+				      size_t len, struct format **format);
 
 /* A value as one conversion has it. */
-void format_value(struct text *text, const struct conversion *conversion, struct type type,
-		  const struct value *value, int width, int precision);
-void format_values(struct text *text, const struct format *format, const struct type *types,
-		   const struct value *values);
+void rs_lang_format_value(struct text *text, const struct conversion *conversion, struct type type,
+			  const struct value *value, int width, int precision);
+void rs_lang_format_values(struct text *text, const struct format *format, const struct type *types,
+			   const struct value *values);
 /* Bytes, in hexadecimal and as characters, as tracemem() does. */
-void format_bytes(struct text *text, const char *bytes, uint64_t n);
+void rs_lang_format_bytes(struct text *text, const char *bytes, uint64_t n);
 /* As trace() does; quiet: without padding. */
-void format_trace(struct text *text, struct type type, const struct value *value, bool quiet);
+void rs_lang_format_trace(struct text *text, struct type type, const struct value *value,
+			  bool quiet);
 
 #endif

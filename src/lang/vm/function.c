@@ -300,7 +300,7 @@ static bool address_text(struct firing *f, uint64_t family, uint64_t where, stru
 		f->fault = FAULT_ILLOP;
 		return false;
 	}
-	from = memory_at(f, where, v6 ? 16 : 4, false);
+	from = rs_lang_memory_at(f, where, v6 ? 16 : 4, false);
 	if (!from || !inet_ntop(v6 ? AF_INET6 : AF_INET, from, text, sizeof(text)) ||
 	    !make(f, strlen(text), result, &at))
 		return false;
@@ -468,14 +468,14 @@ FUNCTION(symbol)
 FUNCTION(alloca)
 {
 	UNUSED;
-	result->i = memory_alloca(f, args[0].i);
+	result->i = rs_lang_memory_alloca(f, args[0].i);
 	return !f->fault;
 }
 
 FUNCTION(bcopy)
 {
-	const char *from = memory_at(f, args[0].i, args[2].i, false);
-	char *to = from ? memory_at(f, args[1].i, args[2].i, true) : NULL;
+	const char *from = rs_lang_memory_at(f, args[0].i, args[2].i, false);
+	char *to = from ? rs_lang_memory_at(f, args[1].i, args[2].i, true) : NULL;
 
 	UNUSED;
 	(void)result;
@@ -488,25 +488,26 @@ FUNCTION(bcopy)
 FUNCTION(stack)
 {
 	UNUSED;
-	stack_tell_none(f);
+	rs_lang_report_no_stack(f);
 	*result = value_text(LANG_NO_STACK);
 	return true;
 }
 
-const struct function functions[] = {
+const struct function rs_lang_functions[] = {
 	{ "void *alloca(size_t bytes)", "memory of zeros, for this firing", call_alloca },
 	{ "string basename(string path)", "what is behind the last slash", call_basename },
 	{ "void bcopy(void *from, void *to, size_t bytes)", "copies from one address to another",
 	  call_bcopy },
 	{ "string cleanpath(string path)", "without //, /./ and x/../", call_cleanpath },
 	{ "void *copyin(uint64_t address, size_t bytes)", "the guest's memory, copied",
-	  machine_copyin },
+	  rs_lang_machine_copyin },
 	{ "void *copyinphys(uint64_t address, size_t bytes)", "of a physical address",
-	  machine_copyinphys },
+	  rs_lang_machine_copyinphys },
 	{ "string copyinstr(uint64_t address [, size_t most])",
-	  "the text of the guest, or of a tracepoint's argument, to its NUL", machine_copyinstr },
+	  "the text of the guest, or of a tracepoint's argument, to its NUL",
+	  rs_lang_machine_copyinstr },
 	{ "void copyinto(uint64_t address, size_t bytes, void *to)", "copyin() to a place",
-	  machine_copyinto },
+	  rs_lang_machine_copyinto },
 	{ "string dirname(string path)", "what is before it", call_dirname },
 	{ "string func(uint64_t address)", "the address, whose function is not known",
 	  call_symbol },
@@ -528,8 +529,8 @@ const struct function functions[] = {
 	{ "uint64_t ntohll(uint64_t x)", "from network byte order", call_htonll },
 	{ "uint16_t ntohs(uint16_t x)", "from network byte order", call_htons },
 	{ "int rand(void)", "pseudo-random, the same in each run", call_rand },
-	{ "uint64_t reg(string name)", "the guest's register: \"rip\", \"cr3\"", machine_reg,
-	  true },
+	{ "uint64_t reg(string name)", "the guest's register: \"rip\", \"cr3\"",
+	  rs_lang_machine_reg, true },
 	{ "int rindex(string s, string part [, int from])",
 	  "where the part last is, from 0; -1: nowhere", call_rindex },
 	{ "int speculation(void)", "a new speculation's number; 0: there is none left",
@@ -558,8 +559,8 @@ const struct function functions[] = {
 	{ "string ufunc(uint64_t address)", "the address", call_symbol },
 	{ "string umod(uint64_t address)", "the address", call_symbol },
 	{ "string ustack([int frames, int bytes])", "the same of a program's", call_stack },
-	{ "uint64_t uregs(int number)", "the guest's register, as uregs[R_RAX]", machine_uregs,
-	  true },
+	{ "uint64_t uregs(int number)", "the guest's register, as uregs[R_RAX]",
+	  rs_lang_machine_uregs, true },
 	{ "string usym(uint64_t address)", "the address", call_symbol },
 };
-const uint32_t n_functions = sizeof(functions) / sizeof(functions[0]);
+const uint32_t rs_lang_n_functions = sizeof(rs_lang_functions) / sizeof(rs_lang_functions[0]);

@@ -7,32 +7,32 @@
 #include "lang/vm/memory.h"
 
 #define FUNCTION(name)                                                                             \
-	bool machine_##name(struct firing *f, const struct value *args, uint32_t n,                \
-			    struct value *result)
+	bool rs_lang_machine_##name(struct firing *f, const struct value *args, uint32_t n,        \
+				    struct value *result)
 
 FUNCTION(copyin)
 {
 	char *to;
 
 	(void)n;
-	result->i = memory_alloca(f, args[1].i);
-	to = result->i ? memory_at(f, result->i, args[1].i, true) : NULL;
-	return to && machine_read(f, args[0].i, to, args[1].i);
+	result->i = rs_lang_memory_alloca(f, args[1].i);
+	to = result->i ? rs_lang_memory_at(f, result->i, args[1].i, true) : NULL;
+	return to && rs_lang_machine_read(f, args[0].i, to, args[1].i);
 }
 
 FUNCTION(copyinphys)
 {
-	const struct rs_machine *machine = machine_of(f);
+	const struct rs_machine *machine = rs_lang_machine_of(f);
 	uint64_t at = args[0].i;
 	char *to;
 
 	(void)n;
-	result->i = memory_alloca(f, args[1].i);
-	to = result->i ? memory_at(f, result->i, args[1].i, true) : NULL;
+	result->i = rs_lang_memory_alloca(f, args[1].i);
+	to = result->i ? rs_lang_memory_at(f, result->i, args[1].i, true) : NULL;
 	if (!to)
 		return false;
 	if (!machine || !machine->read_phys(machine->ctx, args[0].i, to, args[1].i, &at))
-		return machine_fault(f, at);
+		return rs_lang_machine_fault(f, at);
 	return true;
 }
 
@@ -82,22 +82,22 @@ FUNCTION(copyinstr)
 
 	if (n > 1 && args[1].i < most)
 		most = args[1].i;
-	if (!machine_of(f) && text_of_argument(f, args[0].i, most, result))
+	if (!rs_lang_machine_of(f) && text_of_argument(f, args[0].i, most, result))
 		return true;
-	return machine_text(f, args[0].i, most, result);
+	return rs_lang_machine_text(f, args[0].i, most, result);
 }
 
 FUNCTION(copyinto)
 {
-	char *to = memory_at(f, args[2].i, args[1].i, true);
+	char *to = rs_lang_memory_at(f, args[2].i, args[1].i, true);
 
 	(void)n, (void)result;
-	return to && machine_read(f, args[0].i, to, args[1].i);
+	return to && rs_lang_machine_read(f, args[0].i, to, args[1].i);
 }
 
 static bool reg_by_name(struct firing *f, const char *name, struct value *result)
 {
-	const struct rs_machine *machine = machine_of(f);
+	const struct rs_machine *machine = rs_lang_machine_of(f);
 
 	if (machine && machine->reg(machine->ctx, name, &result->i))
 		return true;
@@ -119,5 +119,5 @@ FUNCTION(reg)
 FUNCTION(uregs)
 {
 	(void)n;
-	return reg_by_name(f, machine_register_name(args[0].i), result);
+	return reg_by_name(f, rs_lang_machine_register_name(args[0].i), result);
 }

@@ -19,7 +19,7 @@
 
 static void word(struct text *text, const char *bytes)
 {
-	text_add(text, bytes, strlen(bytes));
+	rs_lang_text_add(text, bytes, strlen(bytes));
 }
 
 static void escaped(struct text *text, const char *bytes, size_t len)
@@ -29,25 +29,25 @@ static void escaped(struct text *text, const char *bytes, size_t len)
 
 		if (i < len && c >= ' ' && c != '"' && c != '\\')
 			continue;
-		text_add(text, bytes + from, i - from);
+		rs_lang_text_add(text, bytes + from, i - from);
 		from = i + 1;
 		if (i == len)
 			break;
 		if (c == '"' || c == '\\')
-			text_print(text, "\\%c", c);
+			rs_lang_text_print(text, "\\%c", c);
 		else if (c == '\n')
 			word(text, "\\n");
 		else
-			text_print(text, "\\u%04x", c);
+			rs_lang_text_print(text, "\\u%04x", c);
 	}
 }
 
 /* In pieces, each mended by itself, that break where no sequence does. */
-void json_text(struct text *text, const char *bytes, size_t len)
+void rs_lang_json_text(struct text *text, const char *bytes, size_t len)
 {
 	char piece[256];
 
-	text_add(text, "\"", 1);
+	rs_lang_text_add(text, "\"", 1);
 	while (len) {
 		size_t some = len < sizeof(piece) ? len : sizeof(piece);
 
@@ -60,24 +60,25 @@ void json_text(struct text *text, const char *bytes, size_t len)
 		bytes += some;
 		len -= some;
 	}
-	text_add(text, "\"", 1);
+	rs_lang_text_add(text, "\"", 1);
 }
 
-void json_number(struct text *text, struct type type, uint64_t value)
+void rs_lang_json_number(struct text *text, struct type type, uint64_t value)
 {
 	if (type.is_signed)
-		text_print(text, "%lld", (long long)value);
+		rs_lang_text_print(text, "%lld", (long long)value);
 	else
-		text_print(text, "%llu", (unsigned long long)value);
+		rs_lang_text_print(text, "%llu", (unsigned long long)value);
 }
 
 static void json_value(struct text *text, struct type type, const struct value *value)
 {
 	if (type.kind == TYPE_STRING)
-		json_text(text, value->s, value->len);
+		rs_lang_json_text(text, value->s, value->len);
 	else
-		json_number(text, type,
-			    type.kind == TYPE_INT ? type_cut(type, value->i) : value->i);
+		rs_lang_json_number(text, type,
+				    type.kind == TYPE_INT ? rs_lang_type_cut(type, value->i)
+							  : value->i);
 }
 
 /* ---- print(): structs and arrays ---------------------------------------------------------- */
@@ -88,42 +89,42 @@ static void json_record(struct firing *f, const struct type *type, uint64_t addr
 {
 	struct text *text = &f->rt->text;
 
-	text_add(text, "{", 1);
+	rs_lang_text_add(text, "{", 1);
 	for (const struct member *m = type->record->members; m && !f->fault; m = m->next) {
 		uint64_t value;
 
 		if (m != type->record->members)
-			text_add(text, ",", 1);
-		json_text(text, m->name, strlen(m->name));
-		text_add(text, ":", 1);
+			rs_lang_text_add(text, ",", 1);
+		rs_lang_json_text(text, m->name, strlen(m->name));
+		rs_lang_text_add(text, ":", 1);
 		if (!m->bits)
 			json_memory(f, &m->type, address + m->offset);
-		else if (memory_load(f, address + m->offset, m->type.bytes, &value))
-			json_number(text, TYPE_OF_UINT64,
-				    value << (64 - m->bits - m->at) >> (64 - m->bits));
+		else if (rs_lang_memory_load(f, address + m->offset, m->type.bytes, &value))
+			rs_lang_json_number(text, TYPE_OF_UINT64,
+					    value << (64 - m->bits - m->at) >> (64 - m->bits));
 	}
-	text_add(text, "}", 1);
+	rs_lang_text_add(text, "}", 1);
 }
 
 static void json_array(struct firing *f, const struct type *type, uint64_t address)
 {
-	uint64_t bytes = type_bytes(f->script, type->to);
+	uint64_t bytes = rs_lang_type_bytes(f->script, type->to);
 	struct text *text = &f->rt->text;
 	const char *at;
 
 	if (type->to->kind == TYPE_INT && type->to->bytes == 1 && type->to->is_signed) {
-		at = memory_at(f, address, type->n, false);
+		at = rs_lang_memory_at(f, address, type->n, false);
 		if (at)
-			json_text(text, at, strnlen(at, type->n));
+			rs_lang_json_text(text, at, strnlen(at, type->n));
 		return;
 	}
-	text_add(text, "[", 1);
+	rs_lang_text_add(text, "[", 1);
 	for (uint32_t i = 0; i < type->n && !f->fault; i++) {
 		if (i)
-			text_add(text, ",", 1);
+			rs_lang_text_add(text, ",", 1);
 		json_memory(f, type->to, address + i * bytes);
 	}
-	text_add(text, "]", 1);
+	rs_lang_text_add(text, "]", 1);
 }
 
 static void json_memory(struct firing *f, const struct type *type, uint64_t address)
@@ -134,8 +135,8 @@ static void json_memory(struct firing *f, const struct type *type, uint64_t addr
 		json_record(f, type, address);
 	else if (type->kind == TYPE_ARRAY)
 		json_array(f, type, address);
-	else if (type->kind == TYPE_STRING ? memory_load_text(f, address, 0, &value)
-					   : memory_load(f, address, type->bytes, &value.i))
+	else if (type->kind == TYPE_STRING ? rs_lang_memory_load_text(f, address, 0, &value)
+					   : rs_lang_memory_load(f, address, type->bytes, &value.i))
 		json_value(&f->rt->text, *type, &value);
 }
 
@@ -144,51 +145,51 @@ static void json_memory(struct firing *f, const struct type *type, uint64_t addr
 static void open_output(struct text *text, const char *name)
 {
 	if (text->len)
-		text_add(text, ",", 1);
-	text_add(text, "{", 1);
-	json_text(text, name, strlen(name));
-	text_add(text, ":", 1);
+		rs_lang_text_add(text, ",", 1);
+	rs_lang_text_add(text, "{", 1);
+	rs_lang_json_text(text, name, strlen(name));
+	rs_lang_text_add(text, ":", 1);
 }
 
-void json_trace(struct firing *f, const char *name, const struct type *type,
-		const struct value *value)
+void rs_lang_json_trace(struct firing *f, const char *name, const struct type *type,
+			const struct value *value)
 {
 	struct text *text = &f->rt->text;
 
 	open_output(text, name);
-	if (type_is_object(type))
+	if (rs_lang_type_is_object(type))
 		json_memory(f, type, value->i);
 	else
 		json_value(text, *type, value);
-	text_add(text, "}", 1);
+	rs_lang_text_add(text, "}", 1);
 }
 
 /* What was said since `from` as plain text becomes one of the outputs. */
-void json_wrap(struct firing *f, const char *name, size_t from)
+void rs_lang_json_wrap(struct firing *f, const char *name, size_t from)
 {
 	struct text *text = &f->rt->text, plain = { .most = LANG_OUTPUT_MAX };
 
-	text_add(&plain, text->at + from, text->len - from);
+	rs_lang_text_add(&plain, text->at + from, text->len - from);
 	text->len = from;
 	open_output(text, name);
-	json_text(text, plain.at ? plain.at : "", plain.len);
-	text_add(text, "}", 1);
-	text_deinit(&plain);
+	rs_lang_json_text(text, plain.at ? plain.at : "", plain.len);
+	rs_lang_text_add(text, "}", 1);
+	rs_lang_text_deinit(&plain);
 }
 
-void json_clause(const struct firing *f, const struct text *said, struct text *line)
+void rs_lang_json_clause(const struct firing *f, const struct text *said, struct text *line)
 {
 	const struct rs_script_probe *probe = &f->probe->public;
 
-	text_print(line, "{\"probe\":\"%s:%s:%s:%s\",\"ts\":", probe->provider, probe->module,
-		   probe->function, probe->name);
-	json_number(line, TYPE_OF_INT64, (uint64_t)f->now_ns);
+	rs_lang_text_print(line, "{\"probe\":\"%s:%s:%s:%s\",\"ts\":", probe->provider,
+			   probe->module, probe->function, probe->name);
+	rs_lang_json_number(line, TYPE_OF_INT64, (uint64_t)f->now_ns);
 	if (f->view && f->view->cpu >= 0)
-		text_print(line, ",\"cpu\":%d", f->view->cpu);
+		rs_lang_text_print(line, ",\"cpu\":%d", f->view->cpu);
 	else
 		word(line, ",\"cpu\":null");
 	word(line, ",\"output\":[");
-	text_add(line, said->at, said->len);
+	rs_lang_text_add(line, said->at, said->len);
 	word(line, "]}\n");
 }
 
@@ -212,7 +213,7 @@ static const char *const function_names[] = {
 static bool bin_from(const struct aggregation *agg, uint32_t bin, int64_t *from)
 {
 	if (agg->function == AGG_QUANTIZE) {
-		int64_t bound = agg_quantize_bound(bin);
+		int64_t bound = rs_agg_quantize_bound(bin);
 
 		/* -4 is from -7 to -4: negative bins are named by their end. */
 		*from = bound < 0 ? (int64_t)((uint64_t)bound * 2 + 1) : bound;
@@ -230,7 +231,7 @@ static void json_bound(struct text *text, const struct aggregation *agg, uint32_
 	int64_t from;
 
 	if (bin < agg->n_data && bin_from(agg, bin, &from))
-		json_number(text, TYPE_OF_INT64, (uint64_t)from);
+		rs_lang_json_number(text, TYPE_OF_INT64, (uint64_t)from);
 	else
 		word(text, "null");
 }
@@ -249,8 +250,9 @@ static void json_bins(struct text *text, const struct agg_row *row)
 		word(text, ",\"to\":");
 		json_bound(text, agg, i + 1);
 		word(text, ",\"count\":");
-		json_number(text, TYPE_OF_INT64, (uint64_t)(row->data[i] / (int64_t)agg->normal));
-		text_add(text, "}", 1);
+		rs_lang_json_number(text, TYPE_OF_INT64,
+				    (uint64_t)(row->data[i] / (int64_t)agg->normal));
+		rs_lang_text_add(text, "}", 1);
 		any = true;
 	}
 	word(text, "]}");
@@ -259,19 +261,19 @@ static void json_bins(struct text *text, const struct agg_row *row)
 static void json_top(struct text *text, const struct agg_row *row)
 {
 	int64_t pairs[2 * (LANG_TOP_MAX * 4 + 64)];
-	uint32_t n = agg_top(row, pairs);
+	uint32_t n = rs_agg_top(row, pairs);
 
 	word(text, "{\"top\":[");
 	for (uint32_t i = 0; i < n; i++) {
 		word(text, i ? ",{\"value\":" : "{\"value\":");
-		json_number(text, TYPE_OF_INT64, (uint64_t)pairs[i * 2]);
+		rs_lang_json_number(text, TYPE_OF_INT64, (uint64_t)pairs[i * 2]);
 		word(text, ",\"count\":");
-		json_number(text, TYPE_OF_INT64, (uint64_t)pairs[i * 2 + 1]);
-		text_add(text, "}", 1);
+		rs_lang_json_number(text, TYPE_OF_INT64, (uint64_t)pairs[i * 2 + 1]);
+		rs_lang_text_add(text, "}", 1);
 	}
 	word(text, "],\"of\":");
-	json_number(text, TYPE_OF_INT64, (uint64_t)row->data[0]);
-	text_add(text, "}", 1);
+	rs_lang_json_number(text, TYPE_OF_INT64, (uint64_t)row->data[0]);
+	rs_lang_text_add(text, "}", 1);
 }
 
 static void json_row_value(struct text *text, const struct agg_row *row)
@@ -281,14 +283,16 @@ static void json_row_value(struct text *text, const struct agg_row *row)
 	else if (row->agg->function >= AGG_QUANTIZE)
 		json_bins(text, row);
 	else
-		json_number(text, TYPE_OF_INT64, (uint64_t)agg_value(row, row->agg->normal));
+		rs_lang_json_number(text, TYPE_OF_INT64,
+				    (uint64_t)rs_agg_value(row, row->agg->normal));
 }
 
 static void json_key(struct text *text, struct type type, const struct value *value)
 {
 	if (type.hex)
-		text_print(text, "\"0x%llx\"",
-			   (unsigned long long)type_cut(INT_OF(type.bytes, false), value->i));
+		rs_lang_text_print(
+			text, "\"0x%llx\"",
+			(unsigned long long)rs_lang_type_cut(INT_OF(type.bytes, false), value->i));
 	else
 		json_value(text, type, value);
 }
@@ -297,37 +301,38 @@ static void json_bundle(struct text *text, const struct bundle *bundle, uint32_t
 {
 	struct value keys[LANG_KEYS_MAX];
 
-	agg_keys(bundle->any, keys);
+	rs_agg_keys(bundle->any, keys);
 	word(text, "{\"keys\":[");
 	for (uint8_t i = 0; i < bundle->any->agg->n_keys; i++) {
 		if (i)
-			text_add(text, ",", 1);
+			rs_lang_text_add(text, ",", 1);
 		json_key(text, bundle->any->agg->keys[i], &keys[i]);
 	}
 	word(text, "],\"values\":[");
 	for (uint32_t i = 0; i < n; i++) {
 		if (i)
-			text_add(text, ",", 1);
+			rs_lang_text_add(text, ",", 1);
 		json_row_value(text, bundle->rows[i]);
 	}
 	word(text, "]}");
 }
 
-void json_bundles(struct text *text, struct aggregation *const *aggs, uint32_t n,
-		  const struct bundle *bundles, size_t n_bundles)
+void rs_lang_json_bundles(struct text *text, struct aggregation *const *aggs, uint32_t n,
+			  const struct bundle *bundles, size_t n_bundles)
 {
 	if (text->len)
-		text_add(text, ",", 1);
+		rs_lang_text_add(text, ",", 1);
 	word(text, "{\"aggregations\":[");
 	for (uint32_t i = 0; i < n; i++) {
 		word(text, i ? ",{\"name\":" : "{\"name\":");
-		json_text(text, aggs[i]->name, strlen(aggs[i]->name));
-		text_print(text, ",\"function\":\"%s\"}", function_names[aggs[i]->function]);
+		rs_lang_json_text(text, aggs[i]->name, strlen(aggs[i]->name));
+		rs_lang_text_print(text, ",\"function\":\"%s\"}",
+				   function_names[aggs[i]->function]);
 	}
 	word(text, "],\"rows\":[");
 	for (size_t i = 0; i < n_bundles; i++) {
 		if (i)
-			text_add(text, ",", 1);
+			rs_lang_text_add(text, ",", 1);
 		json_bundle(text, &bundles[i], n);
 	}
 	word(text, "]}");

@@ -5,13 +5,13 @@
 
 #include "lang/vm/runtime.h"
 
-void json_text(struct text *text, const char *bytes, size_t len);
-void json_number(struct text *text, struct type type, uint64_t value);
-void json_trace(struct firing *firing, const char *name, const struct type *type,
-		const struct value *value);
-void json_wrap(struct firing *firing, const char *name, size_t from);
-void json_clause(const struct firing *firing, const struct text *said, struct text *line);
-void json_bundles(struct text *text, struct aggregation *const *aggs, uint32_t n,
-		  const struct bundle *bundles, size_t n_bundles);
+void rs_lang_json_text(struct text *text, const char *bytes, size_t len);
+void rs_lang_json_number(struct text *text, struct type type, uint64_t value);
+void rs_lang_json_trace(struct firing *firing, const char *name, const struct type *type,
+			const struct value *value);
+void rs_lang_json_wrap(struct firing *firing, const char *name, size_t from);
+void rs_lang_json_clause(const struct firing *firing, const struct text *said, struct text *line);
+void rs_lang_json_bundles(struct text *text, struct aggregation *const *aggs, uint32_t n,
+			  const struct bundle *bundles, size_t n_bundles);
 
 #endif

@@ -25,7 +25,7 @@ static const struct {
 };
 #define N_REGISTERS (sizeof(registers) / sizeof(registers[0]))
 
-bool machine_register(const char *name, uint64_t *number)
+bool rs_lang_machine_register(const char *name, uint64_t *number)
 {
 	for (size_t i = 0; i < N_REGISTERS; i++) {
 		if (!strcmp(registers[i].name, name)) {
@@ -36,39 +36,40 @@ bool machine_register(const char *name, uint64_t *number)
 	return false;
 }
 
-const char *machine_register_name(uint64_t number)
+const char *rs_lang_machine_register_name(uint64_t number)
 {
 	return number < N_REGISTERS ? registers[number].reg : "";
 }
 
-const struct rs_machine *machine_of(const struct firing *f)
+const struct rs_machine *rs_lang_machine_of(const struct firing *f)
 {
 	return f->view ? f->view->stream->machine : NULL;
 }
 
-bool machine_fault(struct firing *f, uint64_t address)
+bool rs_lang_machine_fault(struct firing *f, uint64_t address)
 {
 	f->fault = FAULT_BADADDR;
 	f->fault_value = address;
 	return false;
 }
 
-bool machine_read(struct firing *f, uint64_t gva, void *buf, size_t bytes)
+bool rs_lang_machine_read(struct firing *f, uint64_t gva, void *buf, size_t bytes)
 {
-	const struct rs_machine *machine = machine_of(f);
+	const struct rs_machine *machine = rs_lang_machine_of(f);
 	uint64_t at = gva;
 
 	if (!machine || !machine->read(machine->ctx, gva, buf, bytes, &at))
-		return machine_fault(f, at);
+		return rs_lang_machine_fault(f, at);
 	return true;
 }
 
-char *machine_copy(struct firing *f, uint64_t gva, uint64_t bytes)
+char *rs_lang_machine_copy(struct firing *f, uint64_t gva, uint64_t bytes)
 {
 	char *at;
 
-	if (!machine_of(f)) { /* before scratch is asked for: it is the address that is wrong */
-		machine_fault(f, gva);
+	if (!rs_lang_machine_of(
+		    f)) { /* before scratch is asked for: it is the address that is wrong */
+		rs_lang_machine_fault(f, gva);
 		return NULL;
 	}
 	if (bytes > LANG_SCRATCH) {
@@ -76,10 +77,10 @@ char *machine_copy(struct firing *f, uint64_t gva, uint64_t bytes)
 		return NULL;
 	}
 	at = scratch(f, bytes);
-	return at && machine_read(f, gva, at, bytes) ? at : NULL;
+	return at && rs_lang_machine_read(f, gva, at, bytes) ? at : NULL;
 }
 
-bool machine_text(struct firing *f, uint64_t gva, uint64_t most, struct value *value)
+bool rs_lang_machine_text(struct firing *f, uint64_t gva, uint64_t most, struct value *value)
 {
 	char *copy = scratch(f, most + 1);
 	size_t len = 0;
@@ -90,7 +91,7 @@ bool machine_text(struct firing *f, uint64_t gva, uint64_t most, struct value *v
 		uint64_t page = PAGE - ((gva + len) & (PAGE - 1));
 		size_t part = most - len < page ? (size_t)(most - len) : (size_t)page, used;
 
-		if (!machine_read(f, gva + len, copy + len, part))
+		if (!rs_lang_machine_read(f, gva + len, copy + len, part))
 			return false;
 		used = strnlen(copy + len, part);
 		len += used;

@@ -10,26 +10,26 @@
 #include "lang/vm/runtime.h"
 
 /* R_RAX and the like, as uregs[] takes them. False: no register's name. */
-bool machine_register(const char *name, uint64_t *number);
+bool rs_lang_machine_register(const char *name, uint64_t *number);
 /* The name of such a register, as a machine has it; "" if there is none. */
-const char *machine_register_name(uint64_t number);
+const char *rs_lang_machine_register_name(uint64_t number);
 
 /* The stopped machine of the event, or NULL. */
-const struct rs_machine *machine_of(const struct firing *firing);
+const struct rs_machine *rs_lang_machine_of(const struct firing *firing);
 /* Sets the fault of an address that cannot be read; returns false. */
-bool machine_fault(struct firing *firing, uint64_t address);
+bool rs_lang_machine_fault(struct firing *firing, uint64_t address);
 
 /* So many bytes, all of them, or false with the fault set. */
-bool machine_read(struct firing *firing, uint64_t gva, void *buf, size_t bytes);
+bool rs_lang_machine_read(struct firing *firing, uint64_t gva, void *buf, size_t bytes);
 /* The same, into scratch; NULL, with the fault set. */
-char *machine_copy(struct firing *firing, uint64_t gva, uint64_t bytes);
+char *rs_lang_machine_copy(struct firing *firing, uint64_t gva, uint64_t bytes);
 /* A text to its NUL, of at most so many bytes, into scratch. */
-bool machine_text(struct firing *firing, uint64_t gva, uint64_t most, struct value *value);
+bool rs_lang_machine_text(struct firing *firing, uint64_t gva, uint64_t most, struct value *value);
 
 /* Functions of D (function_machine.c); function.c has their prototypes. */
 #define MACHINE_FUNCTION(name)                                                                     \
-	bool machine_##name(struct firing *firing, const struct value *args, uint32_t n,           \
-			    struct value *result)
+	bool rs_lang_machine_##name(struct firing *firing, const struct value *args, uint32_t n,   \
+				    struct value *result)
 MACHINE_FUNCTION(copyin);
 MACHINE_FUNCTION(copyinphys);
 MACHINE_FUNCTION(copyinstr);

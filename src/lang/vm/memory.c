@@ -13,7 +13,7 @@ static char *bad(struct firing *firing, uint64_t address)
 	return NULL;
 }
 
-char *memory_at(struct firing *firing, uint64_t address, uint64_t bytes, bool write)
+char *rs_lang_memory_at(struct firing *firing, uint64_t address, uint64_t bytes, bool write)
 {
 	static char zeros[LANG_OBJECT_MAX];
 	struct runtime *rt = firing->rt;
@@ -38,39 +38,39 @@ char *memory_at(struct firing *firing, uint64_t address, uint64_t bytes, bool wr
 		room = write ? 0 : sizeof(zeros);
 		break;
 	case MEMORY_DYNAMIC:
-		base = dynamic_object(&rt->dynamics, offset >> MEMORY_HANDLE, &room);
+		base = rs_lang_dynamic_object(&rt->dynamics, offset >> MEMORY_HANDLE, &room);
 		offset &= (1u << MEMORY_HANDLE) - 1;
 		break;
 	default:
-		return write ? bad(firing, address) : machine_copy(firing, address, bytes);
+		return write ? bad(firing, address) : rs_lang_machine_copy(firing, address, bytes);
 	}
 	if (!base || offset > room || bytes > room - offset)
 		return bad(firing, address);
 	return base + offset;
 }
 
-bool memory_load(struct firing *firing, uint64_t address, uint8_t n, uint64_t *value)
+bool rs_lang_memory_load(struct firing *firing, uint64_t address, uint8_t n, uint64_t *value)
 {
 	uint8_t bytes = n & 0x7f;
 	const char *at = NULL;
 
 	*value = 0;
 	if (memory_is_guest(address)) {
-		if (!machine_read(firing, address, value, bytes))
+		if (!rs_lang_machine_read(firing, address, value, bytes))
 			return false;
 	} else {
-		at = memory_at(firing, address, bytes, false);
+		at = rs_lang_memory_at(firing, address, bytes, false);
 		if (!at)
 			return false;
 		memcpy(value, at, bytes);
 	}
-	*value = type_cut(INT_OF(bytes, n & 0x80), *value);
+	*value = rs_lang_type_cut(INT_OF(bytes, n & 0x80), *value);
 	return true;
 }
 
-bool memory_store(struct firing *firing, uint64_t address, uint8_t n, uint64_t value)
+bool rs_lang_memory_store(struct firing *firing, uint64_t address, uint8_t n, uint64_t value)
 {
-	char *at = memory_at(firing, address, n & 0x7f, true);
+	char *at = rs_lang_memory_at(firing, address, n & 0x7f, true);
 
 	if (at)
 		memcpy(at, &value, n & 0x7f);
@@ -80,21 +80,23 @@ bool memory_store(struct firing *firing, uint64_t address, uint8_t n, uint64_t v
 /* A string's bytes and how many they are: each must be there, up to its NUL. */
 static const char *text_at(struct firing *firing, uint64_t address, uint64_t most, size_t *len)
 {
-	const char *first = memory_at(firing, address, 1, false), *at = first;
+	const char *first = rs_lang_memory_at(firing, address, 1, false), *at = first;
 
 	for (*len = 0; at && *at && ++*len < most;)
-		at = memory_at(firing, address + *len, 1, false);
+		at = rs_lang_memory_at(firing, address + *len, 1, false);
 	return at ? first : NULL;
 }
 
-bool memory_load_text(struct firing *firing, uint64_t address, uint64_t most, struct value *value)
+bool rs_lang_memory_load_text(struct firing *firing, uint64_t address, uint64_t most,
+			      struct value *value)
 {
 	size_t limit = firing->script->options[OPT_STRSIZE] - 1, len;
 	const char *at;
 	char *copy;
 
 	if (memory_is_guest(address))
-		return machine_text(firing, address, most && most < limit ? most : limit, value);
+		return rs_lang_machine_text(firing, address, most && most < limit ? most : limit,
+					    value);
 	at = text_at(firing, address, most && most < limit ? most : limit, &len);
 	if (!at)
 		return false;
@@ -107,11 +109,11 @@ bool memory_load_text(struct firing *firing, uint64_t address, uint64_t most, st
 	return true;
 }
 
-bool memory_store_text(struct firing *firing, uint64_t address, uint64_t most,
-		       const struct value *value)
+bool rs_lang_memory_store_text(struct firing *firing, uint64_t address, uint64_t most,
+			       const struct value *value)
 {
 	size_t len = value->len < most ? value->len : most - 1;
-	char *at = memory_at(firing, address, most, true);
+	char *at = rs_lang_memory_at(firing, address, most, true);
 
 	if (!at)
 		return false;
@@ -120,7 +122,7 @@ bool memory_store_text(struct firing *firing, uint64_t address, uint64_t most,
 	return true;
 }
 
-uint64_t memory_alloca(struct firing *firing, uint64_t bytes)
+uint64_t rs_lang_memory_alloca(struct firing *firing, uint64_t bytes)
 {
 	struct runtime *rt = firing->rt;
 	size_t pad = -rt->scratch_used & 7;
@@ -137,9 +139,9 @@ uint64_t memory_alloca(struct firing *firing, uint64_t bytes)
 	return MEMORY_SCRATCH | (uint64_t)(at - rt->scratch);
 }
 
-uint64_t memory_of_text(struct firing *firing, const struct value *text)
+uint64_t rs_lang_memory_of_text(struct firing *firing, const struct value *text)
 {
-	uint64_t address = memory_alloca(firing, text->len + 1);
+	uint64_t address = rs_lang_memory_alloca(firing, text->len + 1);
 
 	if (address)
 		memcpy(firing->rt->scratch + (address & ~MEMORY_REGION), text->s, text->len);

@@ -32,19 +32,20 @@ static inline bool memory_is_guest(uint64_t address)
 _Static_assert(LANG_OBJECT_MAX < 1u << MEMORY_HANDLE, "an object's bytes are below its number");
 
 /* So many bytes there; NULL, with the fault set, where they are not, or not to be written. */
-char *memory_at(struct firing *firing, uint64_t address, uint64_t bytes, bool write);
+char *rs_lang_memory_at(struct firing *firing, uint64_t address, uint64_t bytes, bool write);
 
 /* A number of 1, 2, 4 or 8 bytes, 0x80 in n saying that it is signed. */
-bool memory_load(struct firing *firing, uint64_t address, uint8_t n, uint64_t *value);
-bool memory_store(struct firing *firing, uint64_t address, uint8_t n, uint64_t value);
+bool rs_lang_memory_load(struct firing *firing, uint64_t address, uint8_t n, uint64_t *value);
+bool rs_lang_memory_store(struct firing *firing, uint64_t address, uint8_t n, uint64_t value);
 
 /* A string: up to its NUL, of at most so many bytes, into scratch; and back, cut to them. */
-bool memory_load_text(struct firing *firing, uint64_t address, uint64_t most, struct value *value);
-bool memory_store_text(struct firing *firing, uint64_t address, uint64_t most,
-		       const struct value *value);
+bool rs_lang_memory_load_text(struct firing *firing, uint64_t address, uint64_t most,
+			      struct value *value);
+bool rs_lang_memory_store_text(struct firing *firing, uint64_t address, uint64_t most,
+			       const struct value *value);
 
 /* Zeroed scratch that has an address; 0, with the fault set, when it is used up. */
-uint64_t memory_alloca(struct firing *firing, uint64_t bytes);
-uint64_t memory_of_text(struct firing *firing, const struct value *text);
+uint64_t rs_lang_memory_alloca(struct firing *firing, uint64_t bytes);
+uint64_t rs_lang_memory_of_text(struct firing *firing, const struct value *text);
 
 #endif

@@ -59,8 +59,8 @@ static bool option_value(const char *text, uint64_t *value)
 	return true;
 }
 
-struct rs_error *script_set_option(struct rs_script *script, struct place at, const char *text,
-				   bool outside)
+struct rs_error *rs_lang_option_set(struct rs_script *script, struct place at, const char *text,
+				    bool outside)
 {
 	size_t len = strcspn(text, "=");
 	uint64_t value = 1;
@@ -82,30 +82,31 @@ struct rs_error *script_set_option(struct rs_script *script, struct place at, co
 			continue;
 		if ((text[len] && !option_value(text + len + 1, &value)) || value < row->least ||
 		    value > row->most)
-			return lang_error(script, at, "D_PRAGMA_OPTSET",
-					  "option %s takes a number from %llu to %llu", row->name,
-					  (unsigned long long)row->least,
-					  (unsigned long long)row->most);
+			return rs_lang_error(script, at, "D_PRAGMA_OPTSET",
+					     "option %s takes a number from %llu to %llu",
+					     row->name, (unsigned long long)row->least,
+					     (unsigned long long)row->most);
 		if (!outside && script->options_fixed >> i & 1)
 			return NULL; /* the command line wins */
 		if (!outside && row->cap && value > row->cap)
-			return lang_error(script, at, "D_PRAGMA_OPTSET",
-					  "a program sets option %s to %llu at most; -x %s=%s on "
-					  "the command line may set more",
-					  row->name, (unsigned long long)row->cap, row->name,
-					  text + len + 1);
+			return rs_lang_error(
+				script, at, "D_PRAGMA_OPTSET",
+				"a program sets option %s to %llu at most; -x %s=%s on "
+				"the command line may set more",
+				row->name, (unsigned long long)row->cap, row->name, text + len + 1);
 		if (outside)
 			script->options_fixed |= 1u << i;
 		script->options[i] = value;
 		return NULL;
 	}
 	for (uint32_t i = 0; i < OPT_COUNT; i++)
-		nearest_try(name + 1, option_rows[i].name, &best, &distance);
-	return lang_error(script, at, "D_PRAGMA_OPTSET", "there is no option '%.64s'%s%s%s", text,
-			  best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "");
+		rs_lang_nearest_try(name + 1, option_rows[i].name, &best, &distance);
+	return rs_lang_error(script, at, "D_PRAGMA_OPTSET", "there is no option '%.64s'%s%s%s",
+			     text, best ? "; did you mean '" : "", best ? best : "",
+			     best ? "'?" : "");
 }
 
-bool option_at_run(const char *name)
+bool rs_lang_option_at_run(const char *name)
 {
 	static const char names[] = " quiet aggsortkey aggsortkeypos aggsortpos aggsortrev ";
 	char word[32];
@@ -117,15 +118,15 @@ bool option_at_run(const char *name)
 	return strstr(names, word) || strstr(no_effect, word);
 }
 
-struct rs_error *options_init(struct rs_script *script)
+struct rs_error *rs_lang_options_init(struct rs_script *script)
 {
 	struct rs_error *err = NULL;
 
 	for (uint32_t i = 0; i < OPT_COUNT; i++)
 		script->options[i] = option_rows[i].standard;
 	for (uint32_t i = 0; i < script->config.n_options && !err; i++)
-		err = script_set_option(script, (struct place){ 1, 1 }, script->config.options[i],
-					true);
+		err = rs_lang_option_set(script, (struct place){ 1, 1 }, script->config.options[i],
+					 true);
 	return err;
 }
 

@@ -10,14 +10,15 @@ static void print_at(struct firing *f, const struct type *type, uint64_t address
 
 static void print_text(struct text *text, const char *bytes, size_t len)
 {
-	text_add(text, "\"", 1);
-	text_add(text, bytes, len);
-	text_add(text, "\"", 1);
+	rs_lang_text_add(text, "\"", 1);
+	rs_lang_text_add(text, bytes, len);
+	rs_lang_text_add(text, "\"", 1);
 }
 
 static void print_number(struct text *text, const struct type *type, uint64_t value)
 {
-	text_print(text, "0x%llx", (unsigned long long)type_cut(INT_OF(type->bytes, false), value));
+	rs_lang_text_print(text, "0x%llx",
+			   (unsigned long long)rs_lang_type_cut(INT_OF(type->bytes, false), value));
 }
 
 static void print_member(struct firing *f, const struct member *member, uint64_t address, int depth)
@@ -26,46 +27,46 @@ static void print_member(struct firing *f, const struct member *member, uint64_t
 	struct text *text = &f->rt->text;
 	uint64_t value;
 
-	text_print(text, "%*s%s %s", INDENT * depth, "", type_text(member->type, name),
-		   member->name);
+	rs_lang_text_print(text, "%*s%s %s", INDENT * depth, "",
+			   rs_lang_type_text(member->type, name), member->name);
 	if (!member->bits) {
-		text_add(text, " = ", 3);
+		rs_lang_text_add(text, " = ", 3);
 		print_at(f, &member->type, address + member->offset, depth);
-	} else if (memory_load(f, address + member->offset, member->type.bytes, &value)) {
-		text_print(text, " :%u = 0x%llx", member->bits,
-			   (unsigned long long)(value << (64 - member->bits - member->at) >>
-						(64 - member->bits)));
+	} else if (rs_lang_memory_load(f, address + member->offset, member->type.bytes, &value)) {
+		rs_lang_text_print(text, " :%u = 0x%llx", member->bits,
+				   (unsigned long long)(value << (64 - member->bits - member->at) >>
+							(64 - member->bits)));
 	}
-	text_add(text, "\n", 1);
+	rs_lang_text_add(text, "\n", 1);
 }
 
 static void print_record(struct firing *f, const struct type *type, uint64_t address, int depth)
 {
-	text_add(&f->rt->text, "{\n", 2);
+	rs_lang_text_add(&f->rt->text, "{\n", 2);
 	for (const struct member *m = type->record->members; m && !f->fault; m = m->next)
 		print_member(f, m, address, depth + 1);
-	text_print(&f->rt->text, "%*s}", INDENT * depth, "");
+	rs_lang_text_print(&f->rt->text, "%*s}", INDENT * depth, "");
 }
 
 static void print_array(struct firing *f, const struct type *type, uint64_t address, int depth)
 {
 	const struct type *of = type->to;
-	uint64_t bytes = type_bytes(f->script, of);
+	uint64_t bytes = rs_lang_type_bytes(f->script, of);
 	struct text *text = &f->rt->text;
 	const char *at;
 
 	if (of->kind == TYPE_INT && of->bytes == 1 && of->is_signed) { /* characters */
-		at = memory_at(f, address, type->n, false);
+		at = rs_lang_memory_at(f, address, type->n, false);
 		if (at)
 			print_text(text, at, strnlen(at, type->n));
 		return;
 	}
-	text_add(text, "[", 1);
+	rs_lang_text_add(text, "[", 1);
 	for (uint32_t i = 0; i < type->n && !f->fault; i++) {
-		text_add(text, i ? ", " : " ", i ? 2 : 1);
+		rs_lang_text_add(text, i ? ", " : " ", i ? 2 : 1);
 		print_at(f, of, address + i * bytes, depth);
 	}
-	text_add(text, " ]", 2);
+	rs_lang_text_add(text, " ]", 2);
 }
 
 /* The tree of types is no deeper than the parser allows. */
@@ -81,48 +82,49 @@ static void print_at(struct firing *f, const struct type *type, uint64_t address
 		print_array(f, type, address, depth);
 		break;
 	case TYPE_STRING:
-		if (memory_load_text(f, address, 0, &value))
+		if (rs_lang_memory_load_text(f, address, 0, &value))
 			print_text(&f->rt->text, value.s, value.len);
 		break;
 	default:
-		if (memory_load(f, address, type->bytes, &value.i))
+		if (rs_lang_memory_load(f, address, type->bytes, &value.i))
 			print_number(&f->rt->text, type, value.i);
 		break;
 	}
 }
 
-void print_value(struct firing *f, const struct type *type, const struct value *value)
+void rs_lang_print_value(struct firing *f, const struct type *type, const struct value *value)
 {
 	char name[TYPE_TEXT_MAX];
 	struct text *text = &f->rt->text;
 
-	text_print(text, "%s ", type_text(*type, name));
+	rs_lang_text_print(text, "%s ", rs_lang_type_text(*type, name));
 	if (type->kind == TYPE_STRING)
 		print_text(text, value->s, value->len);
-	else if (type_is_object(type))
+	else if (rs_lang_type_is_object(type))
 		print_at(f, type, value->i, 0);
 	else
 		print_number(text, type, value->i);
 }
 
 /* As libdtrace lays them out: 16 in a line. */
-void format_bytes(struct text *text, const char *bytes, uint64_t n)
+void rs_lang_format_bytes(struct text *text, const char *bytes, uint64_t n)
 {
-	text_print(text, "\n%11s", "");
+	rs_lang_text_print(text, "\n%11s", "");
 	for (int i = 0; i < 16; i++)
-		text_print(text, "  %x", (unsigned int)i);
-	text_print(text, "  0123456789abcdef\n");
+		rs_lang_text_print(text, "  %x", (unsigned int)i);
+	rs_lang_text_print(text, "  0123456789abcdef\n");
 	for (uint64_t i = 0; i < n; i += 16) {
-		text_print(text, "%10llx:", (unsigned long long)i);
+		rs_lang_text_print(text, "%10llx:", (unsigned long long)i);
 		for (uint64_t j = i; j < i + 16; j++) {
 			if (j < n)
-				text_print(text, " %02x", (unsigned char)bytes[j]);
+				rs_lang_text_print(text, " %02x", (unsigned char)bytes[j]);
 			else
-				text_add(text, "   ", 3);
+				rs_lang_text_add(text, "   ", 3);
 		}
-		text_add(text, "  ", 2);
+		rs_lang_text_add(text, "  ", 2);
 		for (uint64_t j = i; j < i + 16 && j < n; j++)
-			text_add(text, bytes[j] < ' ' || bytes[j] > '~' ? "." : &bytes[j], 1);
-		text_add(text, "\n", 1);
+			rs_lang_text_add(text, bytes[j] < ' ' || bytes[j] > '~' ? "." : &bytes[j],
+					 1);
+		rs_lang_text_add(text, "\n", 1);
 	}
 }

@@ -18,7 +18,7 @@ static void repeat(struct text *text, char c, uint32_t n)
 	char line[BAR];
 
 	memset(line, c, sizeof(line));
-	text_add(text, line, n < BAR ? n : BAR);
+	rs_lang_text_add(text, line, n < BAR ? n : BAR);
 }
 
 /* Bars to the right of a line for what is positive, to its left for what is negative. */
@@ -36,12 +36,12 @@ static void bar(struct text *text, int64_t value, long double total, bool positi
 		repeat(text, ' ', room - (value < 0 ? depth : 0));
 		repeat(text, '@', value < 0 ? depth : 0);
 	}
-	text_add(text, "|", 1);
+	rs_lang_text_add(text, "|", 1);
 	if (positives || !negatives) {
 		repeat(text, '@', value > 0 ? depth : 0);
 		repeat(text, ' ', room - (value > 0 ? depth : 0));
 	}
-	text_print(text, " %-9lld\n", (long long)(value / (int64_t)normal));
+	rs_lang_text_print(text, " %-9lld\n", (long long)(value / (int64_t)normal));
 }
 
 /* How a bin is named. */
@@ -51,7 +51,7 @@ static void bin_name(const struct aggregation *agg, uint32_t bin, char name[32])
 
 	switch (agg->function) {
 	case AGG_QUANTIZE:
-		snprintf(name, 32, "%lld", (long long)agg_quantize_bound(bin));
+		snprintf(name, 32, "%lld", (long long)rs_agg_quantize_bound(bin));
 		break;
 	case AGG_LQUANTIZE:
 		if (!bin)
@@ -93,17 +93,17 @@ static void bins_shown(const struct agg_row *row, uint32_t *first, uint32_t *las
 static void top(struct text *text, const struct agg_row *row, uint64_t normal)
 {
 	int64_t pairs[2 * (LANG_TOP_MAX * 4 + 64)], rest = row->data[0];
-	uint32_t n = agg_top(row, pairs);
+	uint32_t n = rs_agg_top(row, pairs);
 
-	text_print(text, "\n%16s %41s %-9s\n", "value", "------------- Distribution -------------",
-		   "count");
+	rs_lang_text_print(text, "\n%16s %41s %-9s\n", "value",
+			   "------------- Distribution -------------", "count");
 	for (uint32_t i = 0; i < n; i++) {
-		text_print(text, "%16lld ", (long long)pairs[i * 2]);
+		rs_lang_text_print(text, "%16lld ", (long long)pairs[i * 2]);
 		bar(text, pairs[i * 2 + 1], (long double)row->data[0], true, false, normal);
 		rest -= pairs[i * 2 + 1];
 	}
 	if (rest > 0) {
-		text_print(text, "%16s ", "others");
+		rs_lang_text_print(text, "%16s ", "others");
 		bar(text, rest, (long double)row->data[0], true, false, normal);
 	}
 }
@@ -125,11 +125,11 @@ static void distribution(struct text *text, const struct agg_row *row, uint64_t 
 		negatives |= row->data[i] < 0;
 		total += row->data[i] < 0 ? -(long double)row->data[i] : (long double)row->data[i];
 	}
-	text_print(text, "\n%16s %41s %-9s\n", "value", "------------- Distribution -------------",
-		   "count");
+	rs_lang_text_print(text, "\n%16s %41s %-9s\n", "value",
+			   "------------- Distribution -------------", "count");
 	for (uint32_t i = first; i <= last; i++) {
 		bin_name(row->agg, i, name);
-		text_print(text, "%16s ", name);
+		rs_lang_text_print(text, "%16s ", name);
 		bar(text, row->data[i], total, positives, negatives, normal);
 	}
 }
@@ -142,18 +142,18 @@ static void key_default(struct text *text, struct type type, const struct value 
 	char hex[24];
 
 	if (type.kind == TYPE_STRING && value->len && value->s[0] == LANG_NO_STACK[0]) {
-		text_add(text, value->s, value->len); /* in lines of its own */
+		rs_lang_text_add(text, value->s, value->len); /* in lines of its own */
 	} else if (type.kind == TYPE_STRING) {
 		struct conversion left = { .letter = 's', .minus = true };
 
-		text_add(text, "  ", 2);
-		format_value(text, &left, type, value, 50, -1);
+		rs_lang_text_add(text, "  ", 2);
+		rs_lang_format_value(text, &left, type, value, 50, -1);
 	} else if (type.hex) {
 		snprintf(hex, sizeof(hex), "0x%llx",
-			 (unsigned long long)type_cut(INT_OF(type.bytes, false), value->i));
-		text_print(text, " %*s", widths[type.bytes] + 2, hex);
+			 (unsigned long long)rs_lang_type_cut(INT_OF(type.bytes, false), value->i));
+		rs_lang_text_print(text, " %*s", widths[type.bytes] + 2, hex);
 	} else {
-		text_print(text, " %*lld", widths[type.bytes], (long long)value->i);
+		rs_lang_text_print(text, " %*lld", widths[type.bytes], (long long)value->i);
 	}
 }
 
@@ -162,19 +162,19 @@ static void value_default(struct text *text, const struct agg_row *row)
 	if (row->agg->function >= AGG_QUANTIZE)
 		distribution(text, row, row->agg->normal);
 	else
-		text_print(text, " %16lld", (long long)agg_value(row, row->agg->normal));
+		rs_lang_text_print(text, " %16lld", (long long)rs_agg_value(row, row->agg->normal));
 }
 
 static void bundle_default(struct text *text, const struct bundle *bundle, uint32_t n)
 {
 	struct value keys[LANG_KEYS_MAX];
 
-	agg_keys(bundle->any, keys);
+	rs_agg_keys(bundle->any, keys);
 	for (uint8_t i = 0; i < bundle->any->agg->n_keys; i++)
 		key_default(text, bundle->any->agg->keys[i], &keys[i]);
 	for (uint32_t i = 0; i < n; i++)
 		value_default(text, bundle->rows[i]);
-	text_add(text, "\n", 1);
+	rs_lang_text_add(text, "\n", 1);
 }
 
 static void bundle_format(struct text *text, const struct bundle *bundle, uint32_t n,
@@ -183,28 +183,28 @@ static void bundle_format(struct text *text, const struct bundle *bundle, uint32
 	struct value keys[LANG_KEYS_MAX];
 	uint32_t key = 0, agg = 0;
 
-	agg_keys(bundle->any, keys);
+	rs_agg_keys(bundle->any, keys);
 	for (uint32_t i = 0; i < format->n; i++) {
 		const struct conversion *conversion = &format->conversions[i];
 
-		text_add(text, conversion->before, conversion->before_len);
+		rs_lang_text_add(text, conversion->before, conversion->before_len);
 		if (!conversion->letter)
 			continue;
 		if (!conversion->aggregate) {
-			format_value(text, conversion, bundle->any->agg->keys[key], &keys[key],
-				     conversion->width, conversion->precision);
+			rs_lang_format_value(text, conversion, bundle->any->agg->keys[key],
+					     &keys[key], conversion->width, conversion->precision);
 			key++;
 			continue;
 		}
 		if (bundle->rows[agg]->agg->function >= AGG_QUANTIZE) {
 			distribution(text, bundle->rows[agg], bundle->rows[agg]->agg->normal);
 		} else {
-			struct value value = { .i = (uint64_t)agg_value(
+			struct value value = { .i = (uint64_t)rs_agg_value(
 						       bundle->rows[agg],
 						       bundle->rows[agg]->agg->normal) };
 
-			format_value(text, conversion, TYPE_OF_INT64, &value, conversion->width,
-				     conversion->precision);
+			rs_lang_format_value(text, conversion, TYPE_OF_INT64, &value,
+					     conversion->width, conversion->precision);
 		}
 		agg += agg + 1 < n;
 	}
@@ -228,11 +228,11 @@ static int compare_bundles(const void *a, const void *b, void *ctx)
 		for (uint32_t i = 0; i < order->n && !result; i++) {
 			uint32_t at = (uint32_t)((first + i) % order->n);
 
-			result = agg_compare(x->rows[at], y->rows[at]);
+			result = rs_agg_compare(x->rows[at], y->rows[at]);
 		}
 	}
 	if (!result)
-		result = agg_compare_keys(x->any, y->any, order->options[OPT_AGGSORTKEYPOS]);
+		result = rs_agg_compare_keys(x->any, y->any, order->options[OPT_AGGSORTKEYPOS]);
 	return order->options[OPT_AGGSORTREV] ? -result : result;
 }
 
@@ -240,7 +240,7 @@ static int by_keys(const void *a, const void *b)
 {
 	const struct agg_row *const *x = a, *const *y = b;
 
-	return agg_compare_keys(*x, *y, 0);
+	return rs_agg_compare_keys(*x, *y, 0);
 }
 
 /* The aggregations' rows, those of equal keys together. */
@@ -262,7 +262,7 @@ static size_t collect(const struct agg_table *table, struct aggregation *const *
 	for (size_t i = 0; i < n_rows; i++) {
 		struct bundle *bundle = n_bundles ? &bundles[n_bundles - 1] : NULL;
 
-		if (!bundle || agg_compare_keys(bundle->any, rows[i], 0)) {
+		if (!bundle || rs_agg_compare_keys(bundle->any, rows[i], 0)) {
 			bundle = &bundles[n_bundles];
 			bundle->any = rows[i];
 			bundle->rows = cells + n_bundles++ * n;
@@ -288,8 +288,8 @@ static struct agg_row *row_zero(const struct aggregation *agg)
 	return row;
 }
 
-void agg_print(struct rs_script *script, struct text *text, struct aggregation *const *aggs,
-	       uint32_t n, const struct format *format)
+void rs_agg_print(struct rs_script *script, struct text *text, struct aggregation *const *aggs,
+		  uint32_t n, const struct format *format)
 {
 	const struct agg_table *table = &script->runtime->aggs;
 	const struct agg_row **rows = malloc((table->n + 1) * sizeof(*rows));
@@ -312,7 +312,7 @@ void agg_print(struct rs_script *script, struct text *text, struct aggregation *
 	if (n_bundles)
 		qsort_r(bundles, n_bundles, sizeof(*bundles), compare_bundles, &order);
 	if (script->options[OPT_JSON])
-		json_bundles(text, aggs, n, bundles, n_bundles);
+		rs_lang_json_bundles(text, aggs, n, bundles, n_bundles);
 	for (size_t i = 0; i < n_bundles && !script->options[OPT_JSON]; i++) {
 		if (format)
 			bundle_format(text, &bundles[i], n, format);

@@ -10,7 +10,7 @@
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-const struct rs_field *arg_field(const struct rs_event *event, const struct arg_ref *ref)
+const struct rs_field *rs_lang_arg_field(const struct rs_event *event, const struct arg_ref *ref)
 {
 	for (uint16_t i = 0; ref->name && i < event->n_fields; i++) {
 		if (!strcmp(event->fields[i].name, ref->name))
@@ -19,7 +19,7 @@ const struct rs_field *arg_field(const struct rs_event *event, const struct arg_
 	return !ref->name && ref->index < event->n_fields ? &event->fields[ref->index] : NULL;
 }
 
-const struct rs_enum *enum_find(const struct rs_enum *values, const char *name)
+const struct rs_enum *rs_lang_enum_find(const struct rs_enum *values, const char *name)
 {
 	/* kvmexit and the kernel write EXIT_REASON_HLT, DTrace's users EXIT_HLT. */
 	static const char *const prefixes[] = { "", "EXIT_REASON_", "EXIT_" };
@@ -41,7 +41,7 @@ const struct rs_enum *enum_find(const struct rs_enum *values, const char *name)
 
 /* The last field of a description, and whether the others before it can match (provider, "", "").
  */
-bool own_probe(const char *text, const char *provider, const char *name)
+bool rs_lang_probe_is_own(const char *text, const char *provider, const char *name)
 {
 	struct rs_event event = {
 		.provider = provider, .class_name = "", .function = "", .name = name
@@ -71,7 +71,7 @@ static const struct {
 };
 
 /* tick-10ms, tick-5 (Hz), profile-97: the period; false: it is none. */
-bool tick_period(const char *name, int64_t *period_ns, bool *all_cpus)
+bool rs_lang_tick_period(const char *name, int64_t *period_ns, bool *all_cpus)
 {
 	uint64_t number, ns = 0;
 	char *end;
@@ -96,7 +96,7 @@ bool tick_period(const char *name, int64_t *period_ns, bool *all_cpus)
 	return ns && ns <= INT64_MAX / 4;
 }
 
-bool pattern_is_event(const struct pattern *pattern)
+bool rs_lang_pattern_is_event(const struct pattern *pattern)
 {
 	static const char *const own[] = { "BEGIN", "END", "ERROR" };
 	const char *colon = strrchr(pattern->text, ':');
@@ -105,14 +105,14 @@ bool pattern_is_event(const struct pattern *pattern)
 	bool all_cpus;
 
 	for (size_t i = 0; i < 3; i++) {
-		if (!strcmp(name, own[i]) && own_probe(pattern->text, "dtrace", name))
+		if (!strcmp(name, own[i]) && rs_lang_probe_is_own(pattern->text, "dtrace", name))
 			return false;
 	}
-	return !tick_period(name, &period_ns, &all_cpus);
+	return !rs_lang_tick_period(name, &period_ns, &all_cpus);
 }
 
-struct probe *probe_add(struct rs_script *script, const char *provider, const char *module,
-			const char *function, const char *name)
+struct probe *rs_lang_probe_add(struct rs_script *script, const char *provider, const char *module,
+				const char *function, const char *name)
 {
 	struct probe *probe = VECTOR_ADD(script, &script->probes);
 
@@ -155,8 +155,8 @@ static struct rs_error *layout_add(struct rs_script *script, struct probe *probe
 	return NULL;
 }
 
-struct rs_error *probe_of_event(struct rs_script *script, const struct rs_event *event,
-				uint32_t *index)
+struct rs_error *rs_lang_probe_of_event(struct rs_script *script, const struct rs_event *event,
+					uint32_t *index)
 {
 	struct probe *probe;
 	uint32_t i;
@@ -168,8 +168,8 @@ struct rs_error *probe_of_event(struct rs_script *script, const struct rs_event 
 			break;
 	}
 	if (i == script->probes.n) {
-		probe = probe_add(script, event->provider, event->class_name, event->function,
-				  event->name);
+		probe = rs_lang_probe_add(script, event->provider, event->class_name,
+					  event->function, event->name);
 		if (!probe)
 			return rs_error_no_memory();
 		probe->public.event = event;
@@ -179,12 +179,12 @@ struct rs_error *probe_of_event(struct rs_script *script, const struct rs_event 
 	return layout_add(script, &script->probes.at[i], event);
 }
 
-bool probe_has_arg(const struct rs_script *script, const struct rs_event *event,
-		   const struct arg_ref *ref)
+bool rs_lang_probe_has_arg(const struct rs_script *script, const struct rs_event *event,
+			   const struct arg_ref *ref)
 {
 	for (uint32_t i = 0; i < script->matched.n; i++) {
 		if (!strcmp(script->matched.at[i]->probe, event->probe) &&
-		    arg_field(script->matched.at[i], ref))
+		    rs_lang_arg_field(script->matched.at[i], ref))
 			return true;
 	}
 	for (uint32_t i = 0; i < script->probes.n; i++) {
@@ -193,7 +193,7 @@ bool probe_has_arg(const struct rs_script *script, const struct rs_event *event,
 		if (!probe->public.event || strcmp(probe->public.event->probe, event->probe))
 			continue;
 		for (uint32_t j = 0; j < probe->layouts.n; j++) {
-			if (arg_field(probe->layouts.at[j], ref))
+			if (rs_lang_arg_field(probe->layouts.at[j], ref))
 				return true;
 		}
 	}
@@ -206,7 +206,7 @@ bool rs_script_has_events(const struct rs_script *script)
 {
 	for (const struct clause *clause = script->clauses; clause; clause = clause->next) {
 		for (const struct pattern *p = clause->patterns; p; p = p->next) {
-			if (pattern_is_event(p))
+			if (rs_lang_pattern_is_event(p))
 				return true;
 		}
 	}
@@ -263,7 +263,7 @@ void rs_script_narrow(struct rs_script *script, struct rs_query *query)
 		return;
 	for (const struct clause *clause = script->clauses; clause; clause = clause->next) {
 		for (const struct pattern *p = clause->patterns; p; p = p->next) {
-			if (!pattern_is_event(p))
+			if (!rs_lang_pattern_is_event(p))
 				continue;
 			all |= !p->text[strspn(p->text, ":")];
 			if (n < RS_QUERY_GLOBS_MAX)

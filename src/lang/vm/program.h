@@ -122,64 +122,66 @@ struct rs_script {
 };
 
 /* Room for one more in a vector; false without memory. */
-bool vector_room(struct rs_script *script, void **at, uint32_t n, uint32_t *room, size_t bytes);
+bool rs_lang_vector_room(struct rs_script *script, void **at, uint32_t n, uint32_t *room,
+			 size_t bytes);
 #define VECTOR_ADD(script, vector)                                                                 \
-	(vector_room((script), (void **)&(vector)->at, (vector)->n, &(vector)->room,               \
-		     sizeof(*(vector)->at))                                                        \
+	(rs_lang_vector_room((script), (void **)&(vector)->at, (vector)->n, &(vector)->room,       \
+			     sizeof(*(vector)->at))                                                \
 		 ? &(vector)->at[(vector)->n++]                                                    \
 		 : NULL)
 
 /* "file:line:column: [TAG] message" */
-struct rs_error *lang_error(const struct rs_script *script, struct place at, const char *tag,
-			    const char *format, ...) __attribute__((format(printf, 4, 5)));
+struct rs_error *rs_lang_error(const struct rs_script *script, struct place at, const char *tag,
+			       const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* For suggestions: keeps in *best, at *distance, the name nearest to what was written so far. */
-void nearest_try(const char *written, const char *name, const char **best, uint32_t *distance);
+void rs_lang_nearest_try(const char *written, const char *name, const char **best,
+			 uint32_t *distance);
 #define NEAREST_MAX 3 /* changes of a letter that still count as near */
 
 /* ---- options (option.c) --------------------------------------------------------------------- */
 
 /* Sets all options to their standard values, then those of the configuration. */
-struct rs_error *options_init(struct rs_script *script);
-struct rs_error *script_set_option(struct rs_script *script, struct place at, const char *text,
-				   bool outside);
+struct rs_error *rs_lang_options_init(struct rs_script *script);
+struct rs_error *rs_lang_option_set(struct rs_script *script, struct place at, const char *text,
+				    bool outside);
 /* Returns whether setopt() may set the option while the program runs. */
-bool option_at_run(const char *name);
+bool rs_lang_option_at_run(const char *name);
 
 /* ---- probes (probe.c) ----------------------------------------------------------------------- */
 
 enum { PROBE_BEGIN, PROBE_END, PROBE_ERROR };
 
 /* Makes a probe; returns NULL without memory. */
-struct probe *probe_add(struct rs_script *script, const char *provider, const char *module,
-			const char *function, const char *name);
+struct probe *rs_lang_probe_add(struct rs_script *script, const char *provider, const char *module,
+				const char *function, const char *name);
 /* Finds the probe of an event, or makes it; index may be NULL. */
-struct rs_error *probe_of_event(struct rs_script *script, const struct rs_event *event,
-				uint32_t *index);
+struct rs_error *rs_lang_probe_of_event(struct rs_script *script, const struct rs_event *event,
+					uint32_t *index);
 /* Returns whether some layout of the event's probe has the argument: others have it as 0 or "". */
-bool probe_has_arg(const struct rs_script *script, const struct rs_event *event,
-		   const struct arg_ref *ref);
+bool rs_lang_probe_has_arg(const struct rs_script *script, const struct rs_event *event,
+			   const struct arg_ref *ref);
 /* Returns the field that an argument is in an event, or NULL. */
-const struct rs_field *arg_field(const struct rs_event *event, const struct arg_ref *ref);
+const struct rs_field *rs_lang_arg_field(const struct rs_event *event, const struct arg_ref *ref);
 /* Returns the row that an enumeration has for a name, in either case, or NULL. */
-const struct rs_enum *enum_find(const struct rs_enum *values, const char *name);
+const struct rs_enum *rs_lang_enum_find(const struct rs_enum *values, const char *name);
 /* Returns whether a description names (provider, "", "", name), a probe of the language's own. */
-bool own_probe(const char *text, const char *provider, const char *name);
+bool rs_lang_probe_is_own(const char *text, const char *provider, const char *name);
 /* Returns whether a name is of a tick (tick-10ms, tick-5 in Hz, profile-97), and its period. */
-bool tick_period(const char *name, int64_t *period_ns, bool *all_cpus);
-bool pattern_is_event(const struct pattern *pattern);
+bool rs_lang_tick_period(const char *name, int64_t *period_ns, bool *all_cpus);
+bool rs_lang_pattern_is_event(const struct pattern *pattern);
 
 /* ---- events (bind.c) ------------------------------------------------------------------------ */
 
 /* Returns whether a description of the clause matches an event. */
-bool bind_matches(const struct clause *clause, const struct rs_event *event);
+bool rs_lang_bind_matches(const struct clause *clause, const struct rs_event *event);
 /* Returns whether the event has the arguments that the clause's code asks for; else *what is the
  * name of one that it lacks. */
-bool bind_suits(const struct rs_script *script, const struct clause *clause,
-		const struct rs_event *event, const char **what);
+bool rs_lang_bind_suits(const struct rs_script *script, const struct clause *clause,
+			const struct rs_event *event, const char **what);
 
 /* ---- code (verify.c) ------------------------------------------------------------------------ */
 
-struct rs_error *verify_clause(const struct rs_script *script, const struct clause *clause);
+struct rs_error *rs_lang_verify_clause(const struct rs_script *script, const struct clause *clause);
 
 #endif

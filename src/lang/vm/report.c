@@ -5,7 +5,7 @@
 
 #include "lang/vm/runtime.h"
 
-void tell(struct rs_script *script, const char *format, ...)
+void rs_lang_report(struct rs_script *script, const char *format, ...)
 {
 	char line[1024];
 	va_list args;
@@ -16,31 +16,32 @@ void tell(struct rs_script *script, const char *format, ...)
 	script->runtime->io.tell(script->runtime->io.ctx, line);
 }
 
-void stack_tell_none(struct firing *f)
+void rs_lang_report_no_stack(struct firing *f)
 {
 	if (!f->rt->told_stack)
-		tell(f->script, "stack(): no event here carries a stack");
+		rs_lang_report(f->script, "stack(): no event here carries a stack");
 	f->rt->told_stack = true;
 }
 
-void builtin_tell_unknown(const struct firing *f, uint32_t index, const struct value *value)
+void rs_lang_report_unknown(const struct firing *f, uint32_t index, const struct value *value)
 {
 	uint64_t bit = UINT64_C(1) << index;
 	struct prototype prototype;
 	const char *probe;
 	char text[24];
 
-	if (!builtins[index].known || f->rt->told_unknown & bit || builtins[index].known(f))
+	if (!rs_lang_builtins[index].known || f->rt->told_unknown & bit ||
+	    rs_lang_builtins[index].known(f))
 		return;
 	if (f->view && f->view->event->kind == RS_KIND_LOSS)
 		return; /* what was lost is of no thread */
 	f->rt->told_unknown |= bit;
-	prototype_read(builtins[index].prototype, &prototype);
+	rs_lang_prototype_read(rs_lang_builtins[index].prototype, &prototype);
 	probe = f->view ? f->view->event->probe : NULL;
 	if (prototype.result.kind == TYPE_STRING)
 		snprintf(text, sizeof(text), "\"\"");
 	else
 		snprintf(text, sizeof(text), "%lld", (long long)value->i);
-	tell(f->script, "%s is not known%s%s: it is %s", prototype.name, probe ? " of " : "",
-	     probe ? probe : "", text);
+	rs_lang_report(f->script, "%s is not known%s%s: it is %s", prototype.name,
+		       probe ? " of " : "", probe ? probe : "", text);
 }

@@ -50,7 +50,8 @@ static void value_number(const struct rs_field *field, uint64_t value, char text
 		snprintf(text, VALUE_NAME_MAX, "%llu", (unsigned long long)value);
 }
 
-const char *value_name(const struct rs_field *field, uint64_t value, char text[VALUE_NAME_MAX])
+const char *rs_lang_value_name(const struct rs_field *field, uint64_t value,
+			       char text[VALUE_NAME_MAX])
 {
 	const char *name = rs_enum_name(field->values, value);
 
@@ -232,7 +233,7 @@ static bool divide(struct firing *firing, enum opcode op, uint64_t a, uint64_t b
 
 static uint64_t cut(uint8_t n, uint64_t value)
 {
-	return type_cut(INT_OF(n & 0x7f, n & 0x80), value);
+	return rs_lang_type_cut(INT_OF(n & 0x7f, n & 0x80), value);
 }
 
 static bool load_memory(struct firing *firing, const struct insn *insn, struct value *value)
@@ -240,7 +241,7 @@ static bool load_memory(struct firing *firing, const struct insn *insn, struct v
 	uint32_t bits = insn->k >> 8, at = insn->k & 0xff;
 	uint64_t unit;
 
-	if (!memory_load(firing, value->i, bits ? insn->n & 0x7f : insn->n, &unit))
+	if (!rs_lang_memory_load(firing, value->i, bits ? insn->n & 0x7f : insn->n, &unit))
 		return false;
 	if (bits) { /* to the unit's top, and down again */
 		unit <<= 64 - bits - at;
@@ -261,11 +262,11 @@ static bool store_memory(struct firing *firing, const struct insn *insn, struct 
 		mask = (bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1) << shift;
 		value = insn->n & 0x80 ? (uint64_t)((int64_t)(unit << (64 - bits)) >> (64 - bits))
 				       : unit << (64 - bits) >> (64 - bits);
-		if (!memory_load(firing, at[0].i, insn->n & 0x7f, &unit))
+		if (!rs_lang_memory_load(firing, at[0].i, insn->n & 0x7f, &unit))
 			return false;
 		unit = (unit & ~mask) | (value << shift & mask);
 	}
-	if (!memory_store(firing, at[0].i, insn->n & 0x7f, unit))
+	if (!rs_lang_memory_store(firing, at[0].i, insn->n & 0x7f, unit))
 		return false;
 	at[0] = (struct value){ .i = value };
 	return true;
@@ -273,8 +274,8 @@ static bool store_memory(struct firing *firing, const struct insn *insn, struct 
 
 static bool copy_memory(struct firing *firing, uint64_t to, uint64_t from, uint64_t bytes)
 {
-	const char *source = memory_at(firing, from, bytes, false);
-	char *target = source ? memory_at(firing, to, bytes, true) : NULL;
+	const char *source = rs_lang_memory_at(firing, from, bytes, false);
+	char *target = source ? rs_lang_memory_at(firing, to, bytes, true) : NULL;
 
 	if (target)
 		memmove(target, source, bytes);
@@ -287,16 +288,16 @@ static uint64_t object_address(struct firing *firing, const struct insn *insn,
 {
 	uint64_t handle;
 
-	if (dynamic_object_find(&firing->rt->dynamics, key, insn->k, insn->n, &handle))
+	if (rs_lang_dynamic_object_find(&firing->rt->dynamics, key, insn->k, insn->n, &handle))
 		return MEMORY_DYNAMIC | handle << MEMORY_HANDLE;
-	return insn->n ? memory_alloca(firing, insn->k) : MEMORY_ZEROS;
+	return insn->n ? rs_lang_memory_alloca(firing, insn->k) : MEMORY_ZEROS;
 }
 
 static bool call(struct firing *firing, const struct insn *insn, struct value *args)
 {
 	struct value result = { .i = 0 };
 
-	if (!functions[insn->k].call(firing, args, insn->n, &result))
+	if (!rs_lang_functions[insn->k].call(firing, args, insn->n, &result))
 		return false;
 	*args = result;
 	return true;
@@ -348,18 +349,18 @@ static bool run(struct firing *firing, const struct clause *clause, uint32_t fro
 			at++;
 			break;
 		case I_VARI:
-			*at = builtins[insn->k].get(firing);
+			*at = rs_lang_builtins[insn->k].get(firing);
 			if (firing->fault)
 				return false;
 			if (at->i + 1 <= 1) /* -1 and 0 stand for what is not known */
-				builtin_tell_unknown(firing, insn->k, at);
+				rs_lang_report_unknown(firing, insn->k, at);
 			at++;
 			break;
 		case I_VARS: {
-			struct value text = builtins[insn->k].get(firing);
+			struct value text = rs_lang_builtins[insn->k].get(firing);
 
 			if (!text.len)
-				builtin_tell_unknown(firing, insn->k, &text);
+				rs_lang_report_unknown(firing, insn->k, &text);
 			*at++ = cut_text(firing, text.s, text.len);
 			break;
 		}
@@ -387,12 +388,13 @@ static bool run(struct firing *firing, const struct clause *clause, uint32_t fro
 		}
 		case I_DLOADI:
 		case I_DLOADS:
-			at[-1] = dynamic_load(&firing->rt->dynamics, &at[-1], insn->op == I_DLOADS);
+			at[-1] = rs_lang_dynamic_load(&firing->rt->dynamics, &at[-1],
+						      insn->op == I_DLOADS);
 			break;
 		case I_DSTOREI:
 		case I_DSTORES:
-			dynamic_store(&firing->rt->dynamics, &at[-2], &at[-1],
-				      insn->op == I_DSTORES, script->options[OPT_STRSIZE]);
+			rs_lang_dynamic_store(&firing->rt->dynamics, &at[-2], &at[-1],
+					      insn->op == I_DSTORES, script->options[OPT_STRSIZE]);
 			at[-2] = at[-1];
 			at--;
 			break;
@@ -402,7 +404,7 @@ static bool run(struct firing *firing, const struct clause *clause, uint32_t fro
 				return false;
 			break;
 		case I_DFREE:
-			dynamic_object_free(&firing->rt->dynamics, --at);
+			rs_lang_dynamic_object_free(&firing->rt->dynamics, --at);
 			break;
 		case I_MLOADI:
 			if (!load_memory(firing, insn, &at[-1]))
@@ -414,11 +416,11 @@ static bool run(struct firing *firing, const struct clause *clause, uint32_t fro
 			at--;
 			break;
 		case I_MLOADS:
-			if (!memory_load_text(firing, at[-1].i, insn->k, &at[-1]))
+			if (!rs_lang_memory_load_text(firing, at[-1].i, insn->k, &at[-1]))
 				return false;
 			break;
 		case I_MSTORES:
-			if (!memory_store_text(firing, at[-2].i, insn->k, &at[-1]))
+			if (!rs_lang_memory_store_text(firing, at[-2].i, insn->k, &at[-1]))
 				return false;
 			at[-2] = at[-1];
 			at--;
@@ -436,7 +438,7 @@ static bool run(struct firing *firing, const struct clause *clause, uint32_t fro
 			}
 			break;
 		case I_TEXTAT:
-			at[-1].i = memory_of_text(firing, &at[-1]);
+			at[-1].i = rs_lang_memory_of_text(firing, &at[-1]);
 			if (firing->fault)
 				return false;
 			break;
@@ -522,7 +524,7 @@ static bool run(struct firing *firing, const struct clause *clause, uint32_t fro
 			const struct action *action = &script->actions.at[insn->k];
 
 			at -= action->n_args + action->has_key;
-			do_action(firing, action, at);
+			rs_lang_do_action(firing, action, at);
 			if (firing->fault)
 				return false;
 			break;
@@ -539,13 +541,13 @@ static bool run(struct firing *firing, const struct clause *clause, uint32_t fro
 	return true;
 }
 
-bool run_predicate(struct firing *firing, const struct clause *clause, uint32_t *pc)
+bool rs_lang_run_predicate(struct firing *firing, const struct clause *clause, uint32_t *pc)
 {
 	return run(firing, clause, 0, clause->test_end, pc);
 }
 
-bool run_clause(struct firing *firing, const struct clause *clause, uint32_t *pc)
+bool rs_lang_run_clause(struct firing *firing, const struct clause *clause, uint32_t *pc)
 {
-	return run_predicate(firing, clause, pc) &&
+	return rs_lang_run_predicate(firing, clause, pc) &&
 	       run(firing, clause, clause->test_end, clause->n_code, pc);
 }

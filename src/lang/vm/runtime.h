@@ -82,7 +82,8 @@ struct firing {
 /* What stringof() makes of an argument's value, but for names of the schema: its enumeration's
  * name, or the number, which goes into text. */
 #define VALUE_NAME_MAX 24
-const char *value_name(const struct rs_field *field, uint64_t value, char text[VALUE_NAME_MAX]);
+const char *rs_lang_value_name(const struct rs_field *field, uint64_t value,
+			       char text[VALUE_NAME_MAX]);
 
 /* ---- speculations ------------------------------------------------------------------------- */
 
@@ -152,36 +153,40 @@ static inline char *scratch(struct firing *firing, size_t bytes)
 }
 
 /* Runs a probe's clauses. */
-void fire(struct firing *firing, const struct bound *bound, uint32_t n);
+void rs_lang_fire(struct firing *firing, const struct bound *bound, uint32_t n);
 /* Runs a clause's code from its beginning: true, it came to its end; false, the predicate did not
  * hold or there is a fault. */
-bool run_clause(struct firing *firing, const struct clause *clause, uint32_t *pc);
-bool run_predicate(struct firing *firing, const struct clause *clause, uint32_t *pc);
-void do_action(struct firing *firing, const struct action *action, const struct value *args);
+bool rs_lang_run_clause(struct firing *firing, const struct clause *clause, uint32_t *pc);
+bool rs_lang_run_predicate(struct firing *firing, const struct clause *clause, uint32_t *pc);
+void rs_lang_do_action(struct firing *firing, const struct action *action,
+		       const struct value *args);
 /* Puts out what a clause printed, or adds it to the clause's speculation (act.c). */
-void put_out(struct firing *firing);
+void rs_lang_output(struct firing *firing);
 /* printa(): of several aggregations side by side; format NULL: DTrace's own form. */
-void agg_print(struct rs_script *script, struct text *text, struct aggregation *const *aggs,
-	       uint32_t n, const struct format *format);
+void rs_agg_print(struct rs_script *script, struct text *text, struct aggregation *const *aggs,
+		  uint32_t n, const struct format *format);
 /* print(): a value with its type, of structs and arrays all that is in them. */
-void print_value(struct firing *firing, const struct type *type, const struct value *value);
+void rs_lang_print_value(struct firing *firing, const struct type *type, const struct value *value);
 
-struct rs_error *fast_make(struct rs_script *script, const struct binding *binding,
-			   const struct clause *clause, struct fast **out);
-bool fast_rejects(const struct fast *fast, const struct rs_view *view);
+struct rs_error *rs_lang_fast_make(struct rs_script *script, const struct binding *binding,
+				   const struct clause *clause, struct fast **out);
+bool rs_lang_fast_rejects(const struct fast *fast, const struct rs_view *view);
 /* Added, to the row that is kept; false: it is another event's, and the machine's to find. */
-bool fast_adds(struct fast *fast, const struct rs_view *view, const struct agg_table *table);
-void fast_keep(struct fast *fast, const struct rs_view *view, const struct agg_table *table);
+bool rs_lang_fast_adds(struct fast *fast, const struct rs_view *view,
+		       const struct agg_table *table);
+void rs_lang_fast_keep(struct fast *fast, const struct rs_view *view,
+		       const struct agg_table *table);
 
-struct rs_error *bind_program(struct rs_script *script);
-const struct binding *bind_event(struct rs_script *script, const struct rs_event *event);
+struct rs_error *rs_lang_bind_program(struct rs_script *script);
+const struct binding *rs_lang_bind_event(struct rs_script *script, const struct rs_event *event);
 
 /* ---- messages beside the output (report.c) ------------------------------------------------ */
 
-void tell(struct rs_script *script, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void rs_lang_report(struct rs_script *script, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* Reports, once for each variable of D, that the source does not say it of an event. */
-void builtin_tell_unknown(const struct firing *firing, uint32_t index, const struct value *value);
+void rs_lang_report_unknown(const struct firing *firing, uint32_t index, const struct value *value);
 /* Reports once that no event carries a stack. */
-void stack_tell_none(struct firing *firing);
+void rs_lang_report_no_stack(struct firing *firing);
 
 #endif

@@ -48,21 +48,23 @@ static void fault(struct firing *f, const struct clause *clause, uint32_t pc)
 
 		memcpy(error.error, arguments, sizeof(arguments));
 		rt->in_error = true;
-		fire(&error, rt->special[PROBE_ERROR], rt->n_special[PROBE_ERROR]);
+		rs_lang_fire(&error, rt->special[PROBE_ERROR], rt->n_special[PROBE_ERROR]);
 		rt->in_error = false;
 	}
-	tell(f->script,
-	     "error on enabled probe ID %u (ID %u: %s:%s:%s:%s): %s%s in %s at DIF offset %u, "
-	     "line %u, column %u",
-	     f->bound->epid, probe->id, probe->provider, probe->module, probe->function,
-	     probe->name, faults[f->fault], details, where, pc, clause->places[pc].line,
-	     clause->places[pc].column);
+	rs_lang_report(
+		f->script,
+		"error on enabled probe ID %u (ID %u: %s:%s:%s:%s): %s%s in %s at DIF offset %u, "
+		"line %u, column %u",
+		f->bound->epid, probe->id, probe->provider, probe->module, probe->function,
+		probe->name, faults[f->fault], details, where, pc, clause->places[pc].line,
+		clause->places[pc].column);
 }
 
 /* What needs no machine; false: it does. */
 static bool view_done(struct runtime *rt, const struct rs_view *view, struct fast *fast)
 {
-	return fast_rejects(fast, view) || (fast->adds && fast_adds(fast, view, &rt->aggs));
+	return rs_lang_fast_rejects(fast, view) ||
+	       (fast->adds && rs_lang_fast_adds(fast, view, &rt->aggs));
 }
 
 static bool fast_done(struct firing *f, struct fast *fast)
@@ -72,7 +74,7 @@ static bool fast_done(struct firing *f, struct fast *fast)
 
 /* ---- firing ------------------------------------------------------------------------------- */
 
-void fire(struct firing *f, const struct bound *bound, uint32_t n)
+void rs_lang_fire(struct firing *f, const struct bound *bound, uint32_t n)
 {
 	struct runtime *rt = f->rt;
 	size_t scratch_before = rt->scratch_used;
@@ -99,13 +101,13 @@ void fire(struct firing *f, const struct bound *bound, uint32_t n)
 		rt->text.len = 0;
 		rt->text.full = false;
 		rt->aggs.last_row = NULL;
-		done = run_clause(f, clause, &pc);
+		done = rs_lang_run_clause(f, clause, &pc);
 		if (done && bound[i].fast && bound[i].fast->adds && rt->aggs.last_row)
-			fast_keep(bound[i].fast, f->view, &rt->aggs);
+			rs_lang_fast_keep(bound[i].fast, f->view, &rt->aggs);
 		if (f->fault)
 			fault(f, clause, pc);
 		else if (done && f->recorded)
-			put_out(f);
+			rs_lang_output(f);
 	}
 	rt->scratch_used = scratch_before;
 }
@@ -117,7 +119,7 @@ static void fire_special(struct rs_script *script, uint32_t which)
 		.script = script, .rt = rt, .probe = &script->probes.at[which], .now_ns = rt->now_ns
 	};
 
-	fire(&f, rt->special[which], rt->n_special[which]);
+	rs_lang_fire(&f, rt->special[which], rt->n_special[which]);
 }
 
 /* ---- ticks -------------------------------------------------------------------------------- */
@@ -169,7 +171,7 @@ static void tick_fire(struct rs_script *script, uint32_t index)
 	tick->fired++;
 	if (__builtin_add_overflow(tick->next_ns, tick->period_ns, &tick->next_ns))
 		tick->next_ns = INT64_MAX;
-	fire(&f, rt->tick_bound[index], rt->n_tick_bound[index]);
+	rs_lang_fire(&f, rt->tick_bound[index], rt->n_tick_bound[index]);
 }
 
 void rs_script_advance(struct rs_script *script, int64_t now_ns)
@@ -225,7 +227,7 @@ static struct rs_error *script_events(struct rs_sink *sink, const struct rs_view
 	struct runtime *rt = script->runtime;
 
 	for (size_t i = 0; i < n && !rt->exiting && !rt->err; i++) {
-		const struct binding *binding = bind_event(script, views[i].event);
+		const struct binding *binding = rs_lang_bind_event(script, views[i].event);
 		struct firing f;
 		uint32_t done = 0;
 
@@ -247,7 +249,7 @@ static struct rs_error *script_events(struct rs_sink *sink, const struct rs_view
 				     .binding = binding,
 				     .probe = &script->probes.at[binding->probe],
 				     .now_ns = views[i].ts_ns };
-		fire(&f, binding->bound + done, binding->n_bound - done);
+		rs_lang_fire(&f, binding->bound + done, binding->n_bound - done);
 	}
 	if (rt->err) {
 		struct rs_error *err = rt->err;
@@ -260,7 +262,7 @@ static struct rs_error *script_events(struct rs_sink *sink, const struct rs_view
 
 bool rs_script_holds(struct rs_script *script, const struct rs_view *view, bool *holds)
 {
-	const struct binding *binding = bind_event(script, view->event);
+	const struct binding *binding = rs_lang_bind_event(script, view->event);
 	struct runtime *rt = script->runtime;
 	struct firing f;
 	uint32_t pc;
@@ -278,7 +280,7 @@ bool rs_script_holds(struct rs_script *script, const struct rs_view *view, bool 
 			     .bound = &binding->bound[0],
 			     .now_ns = view->ts_ns };
 	rt->scratch_used = 0;
-	*holds = run_predicate(&f, f.bound->clause, &pc);
+	*holds = rs_lang_run_predicate(&f, f.bound->clause, &pc);
 	return !f.fault;
 }
 
@@ -299,16 +301,17 @@ static void tell_drops(struct rs_script *script)
 
 	for (size_t i = 0; i < sizeof(drops) / sizeof(drops[0]); i++) {
 		if (drops[i].n)
-			tell(script, "%llu %s%s%s", (unsigned long long)drops[i].n, drops[i].what,
-			     drops[i].n > 1 ? "s" : "", drops[i].more);
+			rs_lang_report(script, "%llu %s%s%s", (unsigned long long)drops[i].n,
+				       drops[i].what, drops[i].n > 1 ? "s" : "", drops[i].more);
 	}
 	for (uint32_t i = 0; i < script->ticks.n; i++) {
 		const struct tick *tick = &script->ticks.at[i];
 
 		if (tick->skipped)
-			tell(script, "%llu firings of %s passed over in gaps between events",
-			     (unsigned long long)tick->skipped,
-			     script->probes.at[tick->probe].public.name);
+			rs_lang_report(script,
+				       "%llu firings of %s passed over in gaps between events",
+				       (unsigned long long)tick->skipped,
+				       script->probes.at[tick->probe].public.name);
 	}
 }
 
@@ -337,9 +340,9 @@ static struct rs_error *script_end(struct rs_sink *sink)
 		rt->text.len = 0;
 		rt->text.full = false;
 		rt->text.most = SIZE_MAX / 2; /* all of it, however much */
-		agg_print(script, &rt->text, &agg, 1, NULL);
+		rs_agg_print(script, &rt->text, &agg, 1, NULL);
 		if (script->options[OPT_JSON])
-			text_add(&rt->text, "\n", 1);
+			rs_lang_text_add(&rt->text, "\n", 1);
 		rs_out_long(rt->io.out, rt->text.at, rt->text.len);
 		rt->output_drops += rt->text.full;
 	}
@@ -403,7 +406,7 @@ struct rs_error *rs_script_start(struct rs_script *script, const struct rs_scrip
 	if (err)
 		return err;
 	script->runtime->io = *io;
-	err = bind_program(script);
+	err = rs_lang_bind_program(script);
 	if (err)
 		return err;
 	fire_special(script, PROBE_BEGIN);
@@ -436,10 +439,10 @@ static void runtime_destroy(struct rs_script *script)
 	if (!rt)
 		return;
 	for (uint64_t i = 0; rt->speculations && i < script->options[OPT_NSPEC]; i++)
-		text_deinit(&rt->speculations[i].text);
-	dynamics_deinit(&rt->dynamics);
-	agg_table_deinit(&rt->aggs);
-	text_deinit(&rt->text);
+		rs_lang_text_deinit(&rt->speculations[i].text);
+	rs_lang_dynamic_deinit(&rt->dynamics);
+	rs_agg_table_deinit(&rt->aggs);
+	rs_lang_text_deinit(&rt->text);
 	free(rt->speculations);
 	free(rt->scratch);
 	free(rt->object_globals);

@@ -59,7 +59,7 @@ static const struct {
 	{ "processorid_t", 4, true },
 };
 
-bool type_named(const char *name, struct type *type)
+bool rs_lang_type_named(const char *name, struct type *type)
 {
 	if (!strcmp(name, "string")) {
 		*type = TYPE_OF_STRING;
@@ -78,17 +78,17 @@ bool type_named(const char *name, struct type *type)
 	return false;
 }
 
-bool type_is_scalar(const struct type *type)
+bool rs_lang_type_is_scalar(const struct type *type)
 {
 	return type->kind == TYPE_INT || type->kind == TYPE_POINTER;
 }
 
-bool type_is_object(const struct type *type)
+bool rs_lang_type_is_object(const struct type *type)
 {
 	return type->kind == TYPE_RECORD || type->kind == TYPE_ARRAY;
 }
 
-bool type_same(const struct type *a, const struct type *b)
+bool rs_lang_type_same(const struct type *a, const struct type *b)
 {
 	for (; a && b && a->kind == b->kind; a = a->to, b = b->to) {
 		if (a->bytes != b->bytes || a->is_signed != b->is_signed || a->n != b->n ||
@@ -98,7 +98,7 @@ bool type_same(const struct type *a, const struct type *b)
 	return !a && !b;
 }
 
-uint64_t type_bytes(const struct rs_script *script, const struct type *type)
+uint64_t rs_lang_type_bytes(const struct rs_script *script, const struct type *type)
 {
 	uint64_t n = 1;
 
@@ -117,16 +117,16 @@ uint64_t type_bytes(const struct rs_script *script, const struct type *type)
 	}
 }
 
-uint32_t type_align(const struct type *type)
+uint32_t rs_lang_type_align(const struct type *type)
 {
 	while (type->kind == TYPE_ARRAY)
 		type = type->to;
 	if (type->kind == TYPE_RECORD)
 		return type->record->align;
-	return type_is_scalar(type) ? type->bytes : 1;
+	return rs_lang_type_is_scalar(type) ? type->bytes : 1;
 }
 
-const struct member *member_find(const struct record *record, const char *name)
+const struct member *rs_lang_member_find(const struct record *record, const char *name)
 {
 	const struct member *member = record->members;
 
@@ -145,7 +145,7 @@ static const char *int_text(const struct type *type)
 }
 
 /* int, struct foo *, char [8] */
-const char *type_text(struct type type, char text[TYPE_TEXT_MAX])
+const char *rs_lang_type_text(struct type type, char text[TYPE_TEXT_MAX])
 {
 	const struct type *inner = &type;
 	char suffix[TYPE_TEXT_MAX / 2] = "", name[TYPE_TEXT_MAX / 2];
@@ -174,21 +174,21 @@ const char *type_text(struct type type, char text[TYPE_TEXT_MAX])
 	return text;
 }
 
-struct type type_promote(struct type type)
+struct type rs_lang_type_promote(struct type type)
 {
 	return type.bytes < 4 ? TYPE_OF_INT : type;
 }
 
-struct type type_common(struct type a, struct type b)
+struct type rs_lang_type_common(struct type a, struct type b)
 {
-	a = type_promote(a);
-	b = type_promote(b);
+	a = rs_lang_type_promote(a);
+	b = rs_lang_type_promote(b);
 	if (a.bytes != b.bytes)
 		return a.bytes > b.bytes ? a : b;
 	return a.is_signed ? b : a;
 }
 
-uint64_t type_cut(struct type type, uint64_t value)
+uint64_t rs_lang_type_cut(struct type type, uint64_t value)
 {
 	unsigned int shift = 64 - 8u * type.bytes;
 

@@ -67,21 +67,21 @@ struct record {
 	}
 
 #define TYPE_TEXT_MAX 96
-const char *type_text(struct type type, char text[TYPE_TEXT_MAX]);
+const char *rs_lang_type_text(struct type type, char text[TYPE_TEXT_MAX]);
 /* Of two operands, by C's rules. */
-struct type type_promote(struct type type);
-struct type type_common(struct type a, struct type b);
-uint64_t type_cut(struct type type, uint64_t value);
+struct type rs_lang_type_promote(struct type type);
+struct type rs_lang_type_common(struct type a, struct type b);
+uint64_t rs_lang_type_cut(struct type type, uint64_t value);
 /* A type's name ("uint8_t"), of one word or, as "unsigned long", of several with single blanks. */
-bool type_named(const char *name, struct type *type);
-bool type_same(const struct type *a, const struct type *b);
+bool rs_lang_type_named(const char *name, struct type *type);
+bool rs_lang_type_same(const struct type *a, const struct type *b);
 /* A number or a pointer: what fits a register. */
-bool type_is_scalar(const struct type *type);
+bool rs_lang_type_is_scalar(const struct type *type);
 /* A struct, union or array: what lies in memory. */
-bool type_is_object(const struct type *type);
+bool rs_lang_type_is_object(const struct type *type);
 /* Bytes in memory, a string's being strsize; 0: it has no size. */
-uint64_t type_bytes(const struct rs_script *script, const struct type *type);
-uint32_t type_align(const struct type *type);
-const struct member *member_find(const struct record *record, const char *name);
+uint64_t rs_lang_type_bytes(const struct rs_script *script, const struct type *type);
+uint32_t rs_lang_type_align(const struct type *type);
+const struct member *rs_lang_member_find(const struct record *record, const char *name);
 
 #endif

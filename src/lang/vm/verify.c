@@ -40,9 +40,9 @@ struct verifier {
 
 static struct rs_error *refuse(const struct verifier *v, const char *what)
 {
-	return lang_error(v->script, v->clause->at, "D_UNKNOWN",
-			  "the compiler made code that the verifier refuses: instruction %u, %s",
-			  v->pc, what);
+	return rs_lang_error(v->script, v->clause->at, "D_UNKNOWN",
+			     "the compiler made code that the verifier refuses: instruction %u, %s",
+			     v->pc, what);
 }
 
 static struct rs_error *pop(struct verifier *v, char type)
@@ -89,7 +89,7 @@ static bool slot_is(const struct verifier *v, uint32_t scope, uint32_t slot, cha
 
 	if (!type)
 		return false;
-	return !kind || kind == (type_is_object(type) ? 'o' : letter(*type));
+	return !kind || kind == (rs_lang_type_is_object(type) ? 'o' : letter(*type));
 }
 
 static char letter_of_slot(uint8_t op)
@@ -119,9 +119,9 @@ static bool operands(const struct verifier *v, const struct insn *insn)
 		return k < script->enums.n;
 	case I_VARI:
 	case I_VARS:
-		if (k >= n_builtins)
+		if (k >= rs_lang_n_builtins)
 			return false;
-		prototype_read(builtins[k].prototype, &prototype);
+		rs_lang_prototype_read(rs_lang_builtins[k].prototype, &prototype);
 		return (prototype.result.kind == TYPE_STRING) == (insn->op == I_VARS);
 	case I_MACRO:
 		return k < 10;
@@ -140,7 +140,7 @@ static bool operands(const struct verifier *v, const struct insn *insn)
 		return (k >> 16 & 0xff) <= LANG_KEYS_MAX && k >> 24 <= 2 &&
 		       (k >> 24 == 2 || slot_is(v, SCOPE_SELF, k & 0xffff, 0));
 	case I_CALL:
-		return k < n_functions;
+		return k < rs_lang_n_functions;
 	case I_DO:
 		return k < script->actions.n;
 	case I_MLOADI:
@@ -191,7 +191,7 @@ static bool object_is_of(const struct verifier *v, uint32_t bytes)
 	uint32_t slot = v->tuple & 0xffff;
 
 	return v->tuple >> 28 != 2 && slot_is(v, SCOPE_SELF, slot, 'o') &&
-	       type_bytes(v->script, v->slots[SCOPE_SELF][slot]) == bytes;
+	       rs_lang_type_bytes(v->script, v->slots[SCOPE_SELF][slot]) == bytes;
 }
 
 static struct rs_error *take_key(struct verifier *v, const struct insn *insn)
@@ -209,7 +209,7 @@ static struct rs_error *take_call(struct verifier *v, const struct insn *insn)
 	struct prototype prototype;
 	struct rs_error *err = NULL;
 
-	prototype_read(functions[insn->k].prototype, &prototype);
+	rs_lang_prototype_read(rs_lang_functions[insn->k].prototype, &prototype);
 	if (insn->n < prototype.n_needed || insn->n > prototype.n_args)
 		return refuse(v, "a call with a wrong number of arguments");
 	for (uint32_t i = insn->n; i-- && !err;)
@@ -390,7 +390,7 @@ static void verifier_deinit(struct verifier *v)
 		free(v->slots[i]);
 }
 
-struct rs_error *verify_clause(const struct rs_script *script, const struct clause *clause)
+struct rs_error *rs_lang_verify_clause(const struct rs_script *script, const struct clause *clause)
 {
 	struct verifier v = { .script = script, .clause = clause };
 	struct rs_error *err = NULL;
