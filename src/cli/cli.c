@@ -76,7 +76,8 @@ int rs_cli_fail(const char *verb, struct rs_error *err)
 	return code;
 }
 
-bool rs_cli_json_print(void (*put)(struct rs_json *json, const void *about), const void *about)
+struct rs_error *rs_cli_json_print(void (*put)(struct rs_json *json, const void *about),
+				   const void *about)
 {
 	struct rs_out out;
 	struct rs_json json = { .out = &out };
@@ -91,16 +92,7 @@ bool rs_cli_json_print(void (*put)(struct rs_json *json, const void *about), con
 		rs_json_line_end(&json);
 		err = rs_out_end(&out, NULL);
 	}
-	rs_error_free(err);
-	return !err;
-}
-
-bool rs_cli_print_json(json_t *json)
-{
-	bool good = json && !json_dumpf(json, stdout, JSON_COMPACT);
-
-	json_decref(json);
-	return good && putchar('\n') != EOF && !fflush(stdout);
+	return err;
 }
 
 /* A key that argp does not have: a help filter says which rows it lists. */

@@ -7,7 +7,6 @@
 #define RS_CLI_CLI_H
 
 #include <argp.h>
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stddef.h>
@@ -58,12 +57,10 @@ void rs_cli_say(const char *verb, const char *text);
  * RS_EXIT_OK for NULL. */
 int rs_cli_fail(const char *verb, struct rs_error *err);
 
-/* Prints a line of JSON, an object whose members `put` writes. Returns false if that fails. */
+/* Prints a line of JSON, an object whose members `put` writes. */
 struct rs_json;
-bool rs_cli_json_print(void (*put)(struct rs_json *json, const void *about), const void *about);
-
-/* Consumes json and prints it as a line. Returns false if json is NULL or the write fails. */
-bool rs_cli_print_json(json_t *json);
+struct rs_error *rs_cli_json_print(void (*put)(struct rs_json *json, const void *about),
+				   const void *about);
 
 /* The command as it was typed, for a trace; the caller's to free. NULL: no memory. */
 char *rs_cli_command(int argc, char **argv);

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <linux/kvm.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "kvm/kvm.h"
 #include "replay/kernel.h"
 #include "replay/qemu.h"
@@ -352,72 +352,72 @@ static void print_verbs(const struct doctor *d)
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-/* The verbs that need what this is about; or that have a source which does. */
-static json_t *json_verbs_of(const struct finding *finding, bool also)
+/* Writes the verbs that need what this is about; or that have a source which does. */
+static void put_verbs_of(struct rs_json *json, const struct finding *finding, bool also)
 {
-	json_t *verbs = json_array();
 	const char *verb;
 
+	rs_json_open(rs_json_key(json, also ? "used_by" : "needed_by"), '[');
 	for (size_t i = 0; (verb = rs_cli_verb(i)); i++) {
 		struct need need = needs_of(verb);
 
 		if ((also ? need.also : need.of) & finding->of)
-			json_array_append_new(verbs, json_string(verb));
+			rs_json_text(json, verb);
 	}
-	return verbs;
+	rs_json_close(json, ']');
 }
 
-static json_t *json_checks(const struct doctor *d)
+static void put_check(struct rs_json *json, const struct finding *finding)
 {
-	json_t *rows = json_array();
+	const struct rs_kvm_check *check = &finding->check;
 
-	for (size_t i = 0; i < d->n; i++) {
-		const struct rs_kvm_check *check = &d->findings[i].check;
-		json_t *row = json_pack("{s:s, s:b, s:b, s:o, s:o}", "check", check->what, "met",
-					check->met, "vital", d->findings[i].vital, "needed_by",
-					json_verbs_of(&d->findings[i], false), "used_by",
-					json_verbs_of(&d->findings[i], true));
-
-		if (d->findings[i].has[0])
-			json_object_set_new(row, "has", json_string(d->findings[i].has));
-		if (!check->met) {
-			json_object_set_new(row, "missing", json_string(check->missing));
-			json_object_set_new(row, "remedy", json_string(check->remedy));
-		}
-		json_array_append_new(rows, row);
+	rs_json_open(json, '{');
+	rs_json_text(rs_json_key(json, "check"), check->what);
+	rs_json_bool(rs_json_key(json, "met"), check->met);
+	rs_json_bool(rs_json_key(json, "vital"), finding->vital);
+	put_verbs_of(json, finding, false);
+	put_verbs_of(json, finding, true);
+	if (finding->has[0])
+		rs_json_text(rs_json_key(json, "has"), finding->has);
+	if (!check->met) {
+		rs_json_text(rs_json_key(json, "missing"), check->missing);
+		rs_json_text(rs_json_key(json, "remedy"), check->remedy);
 	}
-	return rows;
+	rs_json_close(json, '}');
 }
 
-static json_t *json_verbs(const struct doctor *d)
+static void put_verb(struct rs_json *json, const struct doctor *d, const char *verb)
 {
-	json_t *rows = json_array();
+	struct need need = needs_of(verb);
+	enum state state = state_of(d, verb);
+
+	rs_json_open(json, '{');
+	rs_json_text(rs_json_key(json, "verb"), verb);
+	rs_json_bool(rs_json_key(json, "works"), state != CANNOT);
+	rs_json_bool(rs_json_key(json, "whole"), state == WORKS);
+	rs_json_open(rs_json_key(json, "missing"), '[');
+	for (size_t at = 0; at < d->n; at++) {
+		if (lacks(&d->findings[at], need.of | need.also))
+			rs_json_text(json, d->findings[at].check.what);
+	}
+	rs_json_close(json, ']');
+	rs_json_close(json, '}');
+}
+
+static void put_doctor(struct rs_json *json, const void *about)
+{
+	const struct doctor *d = about;
 	const char *verb;
 
-	for (size_t i = 0; (verb = rs_cli_verb(i)); i++) {
-		struct need need = needs_of(verb);
-		enum state state = state_of(d, verb);
-		json_t *missing = json_array();
-
-		for (size_t at = 0; at < d->n; at++) {
-			if (lacks(&d->findings[at], need.of | need.also))
-				json_array_append_new(missing,
-						      json_string(d->findings[at].check.what));
-		}
-		json_array_append_new(rows, json_pack("{s:s, s:b, s:b, s:o}", "verb", verb, "works",
-						      state != CANNOT, "whole", state == WORKS,
-						      "missing", missing));
-	}
-	return rows;
-}
-
-/* False: it could not be written. */
-static bool print_json(const struct doctor *d)
-{
-	json_t *all = json_pack("{s:s, s:o, s:o}", "report", "doctor", "checks", json_checks(d),
-				"rows", json_verbs(d));
-
-	return rs_cli_print_json(all);
+	rs_json_text(rs_json_key(json, "report"), "doctor");
+	rs_json_open(rs_json_key(json, "checks"), '[');
+	for (size_t i = 0; i < d->n; i++)
+		put_check(json, &d->findings[i]);
+	rs_json_close(json, ']');
+	rs_json_open(rs_json_key(json, "rows"), '[');
+	for (size_t i = 0; (verb = rs_cli_verb(i)); i++)
+		put_verb(json, d, verb);
+	rs_json_close(json, ']');
 }
 
 /* ---- the verb ------------------------------------------------------------------------------- */
@@ -458,20 +458,22 @@ int cmd_doctor(int argc, char **argv)
 	static const struct argp argp = { options, parse, NULL, doc, NULL, NULL, NULL };
 	static struct doctor d;
 	int code = RS_EXIT_OK;
-	bool good = true;
+	struct rs_error *err = NULL;
 	const char *verb;
 
 	if (rs_cli_parse(&argp, argc, argv, &d))
 		return RS_EXIT_USAGE;
 	look(&d);
 	if (d.json) {
-		good = print_json(&d);
+		err = rs_cli_json_print(put_doctor, &d);
 	} else {
 		print_checks(&d);
 		print_verbs(&d);
 	}
-	if (fflush(stdout) || !good)
-		return rs_cli_fail("doctor", rs_error_errno(errno, "standard output"));
+	if (!err && fflush(stdout))
+		err = rs_error_errno(errno, "standard output");
+	if (err)
+		return rs_cli_fail("doctor", err);
 	for (size_t i = 0; (verb = rs_cli_verb(i)); i++) {
 		if (state_of(&d, verb) == CANNOT)
 			code = RS_EXIT_PARTIAL;

@@ -3,11 +3,11 @@
 #include "cli/input.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "cli/cli.h"
 #include "cli/probes.h"
 #include "replay/source.h"
@@ -70,32 +70,24 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-static json_t *args_json(const struct rs_event *event)
+static void put_probe(struct rs_json *json, const void *about)
 {
-	json_t *args = json_array();
+	const struct rs_event *event = about;
 
-	for (uint16_t i = 0; args && i < event->n_fields; i++) {
+	rs_json_text(rs_json_key(json, "probe"), event->probe);
+	rs_json_open(rs_json_key(json, "args"), '[');
+	for (uint16_t i = 0; i < event->n_fields; i++) {
 		const struct rs_field *field = &event->fields[i];
-		json_t *arg = json_pack("{s:s, s:s, s:s, s:s}", "name", field->name, "type",
-					rs_field_type_text(field), "unit", field->unit, "json",
-					rs_json_type(field));
 
-		if (json_array_append_new(args, arg)) {
-			json_decref(args);
-			return NULL;
-		}
+		rs_json_open(json, '{');
+		rs_json_text(rs_json_key(json, "name"), field->name);
+		rs_json_text(rs_json_key(json, "type"), rs_field_type_text(field));
+		rs_json_text(rs_json_key(json, "unit"), field->unit);
+		rs_json_text(rs_json_key(json, "json"), rs_json_type(field));
+		rs_json_close(json, '}');
 	}
-	return args;
-}
-
-static struct rs_error *print_json(const struct rs_event *event)
-{
-	json_t *line = json_pack("{s:s, s:o, s:s}", "probe", event->probe, "args", args_json(event),
-				 "help", event->help);
-
-	if (!line)
-		return rs_error_no_memory();
-	return rs_cli_print_json(line) ? NULL : rs_error_errno(errno, "writing");
+	rs_json_close(json, ']');
+	rs_json_text(rs_json_key(json, "help"), event->help);
 }
 
 static void print_text(const struct rs_event *event)
@@ -122,35 +114,53 @@ static struct rs_error *print_probe(const struct rs_event *event, void *context)
 		return NULL;
 	a->any = true;
 	if (a->json)
-		return print_json(event);
+		return rs_cli_json_print(put_probe, event);
 	print_text(event);
 	return NULL;
+}
+
+#define TEMPLATE_PROBE_MAX (4 * RS_WORD_MAX)
+
+static void template_probe(const struct rs_replay_template *row, char probe[TEMPLATE_PROBE_MAX])
+{
+	snprintf(probe, TEMPLATE_PROBE_MAX, "guest:%s:%s:%s", row->class_name, row->function,
+		 row->name);
+}
+
+static void put_template(struct rs_json *json, const void *about)
+{
+	const struct rs_replay_template *row = about;
+	char probe[TEMPLATE_PROBE_MAX];
+
+	template_probe(row, probe);
+	rs_json_text(rs_json_key(json, "template"), probe);
+	rs_json_text(rs_json_key(json, "args"), row->args);
+	rs_json_text(rs_json_key(json, "help"), row->help);
 }
 
 /* What a replay makes because a program names it: names with a place for a number. */
 static struct rs_error *list_templates(struct arguments *a)
 {
 	const struct rs_replay_template *row;
+	struct rs_error *err = NULL;
 
-	for (uint32_t i = 0; (row = rs_replay_template(i)); i++) {
+	for (uint32_t i = 0; !err && (row = rs_replay_template(i)); i++) {
 		const struct rs_event event = { .provider = "guest",
 						.class_name = row->class_name,
 						.function = row->function,
 						.name = row->name };
-		char probe[4 * RS_WORD_MAX];
+		char probe[TEMPLATE_PROBE_MAX];
 
 		if (a->glob && !rs_probe_match(a->glob, &event))
 			continue;
 		a->any = true;
-		snprintf(probe, sizeof(probe), "guest:%s:%s:%s", row->class_name, row->function,
-			 row->name);
-		if (!a->json)
+		template_probe(row, probe);
+		if (a->json)
+			err = rs_cli_json_print(put_template, row);
+		else
 			printf("%s%s\n\t%s\n", probe, row->args, row->help);
-		else if (!rs_cli_print_json(json_pack("{s:s, s:s, s:s}", "template", probe, "args",
-						      row->args, "help", row->help)))
-			return rs_error_errno(errno, "writing");
 	}
-	return NULL;
+	return err;
 }
 
 static struct rs_error *list_traces(struct arguments *a)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ringside log: collects a log's rings; ringside log level: what goes into them. */
 #include "base/now.h"
+#include "base/json.h"
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -265,18 +266,22 @@ static struct rs_error *find(struct arguments *a, glob_t *found)
 
 /* ---- levels --------------------------------------------------------------------------------- */
 
-static void show_levels(const struct arguments *a, const uint32_t *levels)
+static void put_levels(struct rs_json *json, const void *about)
 {
-	const char *names[RS_LOG_SINKS];
+	const uint32_t *levels = about;
 
-	for (uint32_t i = 0; i < RS_LOG_SINKS; i++)
-		names[i] = rs_log_level_name(levels[i]);
+	rs_json_unsigned(rs_json_key(json, "console"), levels[RS_LOG_CONSOLE]);
+	rs_json_unsigned(rs_json_key(json, "memory"), levels[RS_LOG_MEMORY]);
+}
+
+static struct rs_error *show_levels(const struct arguments *a, const uint32_t *levels)
+{
 	if (a->json)
-		printf("{\"console\": %u, \"memory\": %u}\n", levels[RS_LOG_CONSOLE],
-		       levels[RS_LOG_MEMORY]);
-	else
-		printf("console %u %s\nmemory  %u %s\n", levels[RS_LOG_CONSOLE],
-		       names[RS_LOG_CONSOLE], levels[RS_LOG_MEMORY], names[RS_LOG_MEMORY]);
+		return rs_cli_json_print(put_levels, levels);
+	printf("console %u %s\nmemory  %u %s\n", levels[RS_LOG_CONSOLE],
+	       rs_log_level_name(levels[RS_LOG_CONSOLE]), levels[RS_LOG_MEMORY],
+	       rs_log_level_name(levels[RS_LOG_MEMORY]));
+	return NULL;
 }
 
 static struct rs_error *levels(const struct arguments *a)
@@ -299,9 +304,9 @@ static struct rs_error *levels(const struct arguments *a)
 			__atomic_store_n(level, (uint32_t)a->levels[i], __ATOMIC_RELAXED);
 		now[i] = __atomic_load_n(level, __ATOMIC_RELAXED);
 	}
-	show_levels(a, now);
+	err = show_levels(a, now);
 	rs_log_memory_close(&memory);
-	return NULL;
+	return err;
 }
 
 /* ---- what comes out -------------------------------------------------------------------------- */

@@ -662,7 +662,9 @@ int cmd_run(int argc, char **argv)
 	if (ran)
 		code = all_returned(&run) ? trace_code : RS_EXIT_FAILED;
 	if (ran && a.json)
-		rs_cli_json_print(put_run, &run);
+		err = rs_cli_json_print(put_run, &run);
+	if (ran && err)
+		code = rs_cli_fail("run", err);
 	rs_host_guest_destroy(run.guest);
 	rs_vm_destroy(run.vm);
 	rs_log_stop();

@@ -64,24 +64,41 @@ static bool triggered(struct rs_recording *r, uint64_t now, char why[RS_RECORD_W
 	return false;
 }
 
-static void tell_written(struct rs_recording *r, const char *path, const char *why,
-			 const struct rs_recorder_kept *kept)
+/* What a part that was written is about. */
+struct written {
+	const char *path, *why;
+	const struct rs_recorder_kept *kept;
+	double seconds;
+};
+
+static void put_written(struct rs_json *json, const void *about)
+{
+	const struct written *written = about;
+	const struct rs_recorder_summary *sum = &written->kept->sum;
+
+	rs_json_text(rs_json_key(json, "trace"), written->path);
+	rs_json_text(rs_json_key(json, "why"), written->why);
+	rs_json_unsigned(rs_json_key(json, "records"), sum->records);
+	rs_json_unsigned(rs_json_key(json, "lost"), sum->lost);
+	rs_json_unsigned(rs_json_key(json, "bytes"), sum->bytes);
+	rs_json_real(rs_json_key(json, "seconds"), written->seconds);
+	rs_json_bool(rs_json_key(json, "short_of_memory"), written->kept->short_of_bytes);
+}
+
+static struct rs_error *report_written(struct rs_recording *r, const char *path, const char *why,
+				       const struct rs_recorder_kept *kept)
 {
 	bool whole = kept->from_ns == INT64_MIN;
-	double seconds = (double)(kept->at_ns - (whole ? 0 : kept->from_ns)) / 1e9;
+	const struct written written = {
+		path, why, kept, (double)(kept->at_ns - (whole ? 0 : kept->from_ns)) / 1e9
+	};
 
 	r->partial |= kept->sum.lost != 0;
 	rs_recording_remark(r, "%s: %s: %llu records of %.3f s%s, %llu lost", path, why,
-			    (unsigned long long)kept->sum.records, seconds,
+			    (unsigned long long)kept->sum.records, written.seconds,
 			    kept->short_of_bytes ? " (more does not fit: --memory)" : "",
 			    (unsigned long long)kept->sum.lost);
-	if (!r->common->json)
-		return;
-	rs_cli_print_json(json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:b}", "trace", path, "why",
-				    why, "records", (json_int_t)kept->sum.records, "lost",
-				    (json_int_t)kept->sum.lost, "bytes",
-				    (json_int_t)kept->sum.bytes, "seconds", seconds,
-				    "short_of_memory", (int)kept->short_of_bytes));
+	return r->common->json ? rs_cli_json_print(put_written, &written) : NULL;
 }
 
 static struct rs_error *write_kept(struct rs_recording *r, const char *path, const char *why)
@@ -97,10 +114,9 @@ static struct rs_error *write_kept(struct rs_recording *r, const char *path, con
 		err = rs_recorder_write_kept(r->recorder, path, why, &kept);
 	if (err)
 		return err;
-	tell_written(r, path, why, &kept);
 	r->n_written++;
 	rs_cli_stop |= r->common->once;
-	return NULL;
+	return report_written(r, path, why, &kept);
 }
 
 struct rs_error *rs_flight_look(struct rs_recording *r, uint64_t now)

@@ -25,9 +25,9 @@
 #define RS_CLI_RECORD_H
 
 #include <argp.h>
-#include <jansson.h>
 #include <stdbool.h>
 
+#include "base/json.h"
 #include "event/query.h"
 #include <ringside/recorder.h>
 
@@ -75,9 +75,10 @@ struct rs_record_kind {
 	bool (*triggered)(void *state, char why[RS_RECORD_WHY_MAX]);
 	struct rs_error *(*tell)(void *state);
 	void (*rearm)(void *state);
-	/* "4 vCPU threads", as in "records of 4 vCPU threads"; its members of the summary's object.
-	 * After attach, whether or not the gate was opened. */
-	void (*sum)(const void *state, char text[RS_RECORD_WHY_MAX], json_t *json);
+	/* "4 vCPU threads", as in "records of 4 vCPU threads"; and the kind's members of the
+	 * summary's object. After attach, whether or not the gate was opened. */
+	void (*sum)(const void *state, char text[RS_RECORD_WHY_MAX]);
+	void (*sum_json)(const void *state, struct rs_json *json);
 	/* True in *partial: not all that happened was seen. Optional. */
 	struct rs_error *(*report)(void *state, bool *partial);
 	/* Whether close() takes seconds, and why: it is said before. Optional. */

@@ -261,7 +261,7 @@ static void kvm_rearm(void *state)
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
-static void kvm_sum(const void *state, char text[RS_RECORD_WHY_MAX], json_t *json)
+static void kvm_sum(const void *state, char text[RS_RECORD_WHY_MAX])
 {
 	const struct kvm *k = state;
 	uint64_t dropped;
@@ -274,8 +274,16 @@ static void kvm_sum(const void *state, char text[RS_RECORD_WHY_MAX], json_t *jso
 	else
 		snprintf(text, RS_RECORD_WHY_MAX, "%u vCPU thread%s", threads,
 			 threads == 1 ? "" : "s");
-	json_object_set_new(json, "threads", json_integer(threads));
-	json_object_set_new(json, "dropped", json_integer((json_int_t)dropped));
+}
+
+static void kvm_sum_json(const void *state, struct rs_json *json)
+{
+	const struct kvm *k = state;
+	uint64_t dropped;
+
+	rs_json_unsigned(rs_json_key(json, "threads"),
+			 rs_kvm_recording_threads(k->recording, &dropped));
+	rs_json_unsigned(rs_json_key(json, "dropped"), dropped);
 }
 
 /* What the session has counted; its events were the trace's. */
@@ -350,6 +358,7 @@ const struct rs_record_kind rs_record_kvm = {
 	.tell = kvm_tell,
 	.rearm = kvm_rearm,
 	.sum = kvm_sum,
+	.sum_json = kvm_sum_json,
 	.report = kvm_report,
 	.close = kvm_close,
 };

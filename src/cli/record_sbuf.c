@@ -174,29 +174,41 @@ static struct rs_error *sbuf_look(void *state)
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
-static void sbuf_sum(const void *state, char text[RS_RECORD_WHY_MAX], json_t *json)
+static void sbuf_sum(const void *state, char text[RS_RECORD_WHY_MAX])
 {
 	const struct sbuf *s = state;
-	json_t *rings = json_array();
 	struct rs_sbuf_told told;
 	uint64_t skipped = 0;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; rs_sbuf_recording_told(s->recording, i, &told); i++) {
-		json_array_append_new(
-			rings, json_pack("{s:s, s:I, s:b, s:b, s:I, s:s?}", "path", told.path,
-					 "rings", (json_int_t)told.rings, "log", (int)told.is_log,
-					 "sound", (int)told.runs, "skipped",
-					 (json_int_t)told.skipped, "error", told.error));
 		skipped += told.skipped;
 		n += told.rings;
 	}
-	json_object_set_new(json, "rings", rings);
 	if (skipped)
 		snprintf(text, RS_RECORD_WHY_MAX, "%u ring%s (%llu of before skipped: --keep)", n,
 			 n == 1 ? "" : "s", (unsigned long long)skipped);
 	else
 		snprintf(text, RS_RECORD_WHY_MAX, "%u ring%s", n, n == 1 ? "" : "s");
+}
+
+static void sbuf_sum_json(const void *state, struct rs_json *json)
+{
+	const struct sbuf *s = state;
+	struct rs_sbuf_told told;
+
+	rs_json_open(rs_json_key(json, "rings"), '[');
+	for (uint32_t i = 0; rs_sbuf_recording_told(s->recording, i, &told); i++) {
+		rs_json_open(json, '{');
+		rs_json_text(rs_json_key(json, "path"), told.path);
+		rs_json_unsigned(rs_json_key(json, "rings"), told.rings);
+		rs_json_bool(rs_json_key(json, "log"), told.is_log);
+		rs_json_bool(rs_json_key(json, "sound"), told.runs);
+		rs_json_unsigned(rs_json_key(json, "skipped"), told.skipped);
+		rs_json_text(rs_json_key(json, "error"), told.error);
+		rs_json_close(json, '}');
+	}
+	rs_json_close(json, ']');
 }
 
 /* What is to be known of lines that were recorded. */
@@ -267,6 +279,7 @@ const struct rs_record_kind rs_record_sbuf = {
 	.gate = sbuf_gate,
 	.look = sbuf_look,
 	.sum = sbuf_sum,
+	.sum_json = sbuf_sum_json,
 	.report = sbuf_report,
 	.close = sbuf_close,
 };

@@ -107,7 +107,7 @@ static struct rs_error *tracepoint_gate(void *state, bool open)
 	return err || open ? err : tracepoint_look(t);
 }
 
-static void tracepoint_sum(const void *state, char text[RS_RECORD_WHY_MAX], json_t *json)
+static void tracepoint_sum(const void *state, char text[RS_RECORD_WHY_MAX])
 {
 	const struct tracepoint *t = state;
 	uint32_t refused, n = rs_tracepoints_count(t->session, &refused);
@@ -116,8 +116,16 @@ static void tracepoint_sum(const void *state, char text[RS_RECORD_WHY_MAX], json
 	if (refused)
 		snprintf(text + len, RS_RECORD_WHY_MAX - (size_t)len,
 			 " (%u more match, which perf does not give out)", refused);
-	json_object_set_new(json, "tracepoints", json_integer(n));
-	json_object_set_new(json, "tracepoints_refused", json_integer(refused));
+}
+
+static void tracepoint_sum_json(const void *state, struct rs_json *json)
+{
+	const struct tracepoint *t = state;
+	uint32_t refused;
+
+	rs_json_unsigned(rs_json_key(json, "tracepoints"),
+			 rs_tracepoints_count(t->session, &refused));
+	rs_json_unsigned(rs_json_key(json, "tracepoints_refused"), refused);
 }
 
 /* The kernel waits until no CPU is in any probe of a tracepoint, for one after the other. */
@@ -152,6 +160,7 @@ const struct rs_record_kind rs_record_tracepoint = {
 	.look = tracepoint_look,
 	.tell = tracepoint_look,
 	.sum = tracepoint_sum,
+	.sum_json = tracepoint_sum_json,
 	.closes_slowly = tracepoint_closes_slowly,
 	.close = tracepoint_close,
 };

@@ -96,22 +96,33 @@ static struct rs_error *xen_gate(void *state, bool open)
 	return rs_xen_recording_gate(x->recording, open);
 }
 
-static void xen_sum(const void *state, char text[RS_RECORD_WHY_MAX], json_t *json)
+static void xen_sum(const void *state, char text[RS_RECORD_WHY_MAX])
 {
 	const struct xen *x = state;
-	const struct rs_foreign_tally *tally = rs_xen_recording_tally(x->recording);
 	uint32_t domains = rs_xen_recording_domains(x->recording);
 	struct rs_xen_session_facts facts;
 
 	rs_xen_session_facts(x->session, &facts);
 	snprintf(text, RS_RECORD_WHY_MAX, "Xen on %u CPU%s, %u domain%s", facts.n_buffers,
 		 facts.n_buffers == 1 ? "" : "s", domains, domains == 1 ? "" : "s");
-	json_object_set_new(json, "xen",
-			    json_pack("{s:I, s:I, s:I, s:i, s:i, s:i, s:b}", "records",
-				      (json_int_t)tally->records, "lost", (json_int_t)tally->lost,
-				      "gaps", (json_int_t)tally->gaps, "domains", (int)domains,
-				      "cpus", (int)facts.n_buffers, "buffer",
-				      (int)facts.buffer_bytes, "was_on", (int)facts.was_on));
+}
+
+static void xen_sum_json(const void *state, struct rs_json *json)
+{
+	const struct xen *x = state;
+	const struct rs_foreign_tally *tally = rs_xen_recording_tally(x->recording);
+	struct rs_xen_session_facts facts;
+
+	rs_xen_session_facts(x->session, &facts);
+	rs_json_open(rs_json_key(json, "xen"), '{');
+	rs_json_unsigned(rs_json_key(json, "records"), tally->records);
+	rs_json_unsigned(rs_json_key(json, "lost"), tally->lost);
+	rs_json_unsigned(rs_json_key(json, "gaps"), tally->gaps);
+	rs_json_unsigned(rs_json_key(json, "domains"), rs_xen_recording_domains(x->recording));
+	rs_json_unsigned(rs_json_key(json, "cpus"), facts.n_buffers);
+	rs_json_unsigned(rs_json_key(json, "buffer"), facts.buffer_bytes);
+	rs_json_bool(rs_json_key(json, "was_on"), facts.was_on);
+	rs_json_close(json, '}');
 }
 
 static struct rs_error *xen_report(void *state, bool *partial)
@@ -144,6 +155,7 @@ const struct rs_record_kind rs_record_xen = {
 	.attach = xen_attach,
 	.gate = xen_gate,
 	.sum = xen_sum,
+	.sum_json = xen_sum_json,
 	.report = xen_report,
 	.close = xen_close,
 };

@@ -151,7 +151,7 @@ static struct rs_error *wait_for_end(struct rs_recording *r)
 /* ---- the end ------------------------------------------------------------------------------ */
 
 /* Of whom the records are, as each kind says it. */
-static void whose(const struct rs_recording *r, char text[WHOSE_MAX], json_t *json)
+static void whose(const struct rs_recording *r, char text[WHOSE_MAX])
 {
 	char *at = text;
 
@@ -159,36 +159,54 @@ static void whose(const struct rs_recording *r, char text[WHOSE_MAX], json_t *js
 	for (uint32_t i = 0; i < r->n_kinds; i++) {
 		char one[RS_RECORD_WHY_MAX] = "";
 
-		r->kinds[i]->sum(r->kinds[i]->state, one, json);
+		r->kinds[i]->sum(r->kinds[i]->state, one);
 		at += snprintf(at, (size_t)(text + WHOSE_MAX - at), "%s%s", i ? ", " : "", one);
 	}
 }
 
-static void summary(struct rs_recording *r, const struct rs_recorder_summary *sum, double seconds)
-{
-	char text[WHOSE_MAX];
-	json_t *json = json_pack("{s:I, s:I, s:I, s:I, s:f}", "records", (json_int_t)sum->records,
-				 "lost", (json_int_t)sum->lost, "bytes", (json_int_t)sum->bytes,
-				 "streams", (json_int_t)sum->streams, "seconds", seconds);
+/* What a summary is about. */
+struct ended {
+	const struct rs_recording *recording;
+	const struct rs_recorder_summary *sum;
+	double seconds;
+};
 
-	whose(r, text, json);
-	if (r->common->flight_ns) {
+static void put_summary(struct rs_json *json, const void *about)
+{
+	const struct ended *ended = about;
+	const struct rs_recording *r = ended->recording;
+
+	rs_json_unsigned(rs_json_key(json, "records"), ended->sum->records);
+	rs_json_unsigned(rs_json_key(json, "lost"), ended->sum->lost);
+	rs_json_unsigned(rs_json_key(json, "bytes"), ended->sum->bytes);
+	rs_json_unsigned(rs_json_key(json, "streams"), ended->sum->streams);
+	rs_json_real(rs_json_key(json, "seconds"), ended->seconds);
+	for (uint32_t i = 0; i < r->n_kinds; i++)
+		r->kinds[i]->sum_json(r->kinds[i]->state, json);
+	if (r->common->flight_ns)
+		rs_json_unsigned(rs_json_key(json, "written"), r->n_written);
+	else
+		rs_json_text(rs_json_key(json, "trace"), r->common->directory);
+}
+
+static struct rs_error *summary(struct rs_recording *r, const struct rs_recorder_summary *sum,
+				double seconds)
+{
+	const struct ended ended = { r, sum, seconds };
+	char text[WHOSE_MAX];
+
+	whose(r, text);
+	if (r->common->flight_ns)
 		rs_recording_remark(r,
 				    "%u written; %llu records of %s went by in %.1f s, %llu lost",
 				    r->n_written, (unsigned long long)sum->records, text, seconds,
 				    (unsigned long long)sum->lost);
-		json_object_set_new(json, "written", json_integer(r->n_written));
-	} else {
+	else
 		rs_recording_remark(r, "%s: %llu records of %s in %.1f s, %.1f MB, %llu lost",
 				    r->common->directory, (unsigned long long)sum->records, text,
 				    seconds, (double)sum->bytes / 1e6,
 				    (unsigned long long)sum->lost);
-		json_object_set_new(json, "trace", json_string(r->common->directory));
-	}
-	if (r->common->json)
-		rs_cli_print_json(json);
-	else
-		json_decref(json);
+	return r->common->json ? rs_cli_json_print(put_summary, &ended) : NULL;
 }
 
 /* Whatever has begun ends here, whether or not it went well: err is what went wrong before. */
@@ -202,7 +220,7 @@ static struct rs_error *end(struct rs_recording *r, struct rs_error *err)
 	seconds = (double)(rs_cli_now_ns() - r->began_ns) / 1e9;
 	err = rs_error_first(err, rs_recorder_close(r->recorder, &sum));
 	if (r->began_ns)
-		summary(r, &sum, seconds);
+		err = rs_error_first(err, summary(r, &sum, seconds));
 	/* A flight recorder's loss counts where it was written. */
 	if (!r->common->flight_ns)
 		r->partial |= sum.lost != 0;

@@ -357,8 +357,10 @@ int replay_diff(int argc, char **argv)
 	a.shows = !a.quiet && !a.json && isatty(STDERR_FILENO);
 	rs_cli_catch_stop();
 	err = compare(d, &a);
-	if (!err)
-		(a.json ? replay_diff_json : replay_diff_text)(d);
+	if (!err && a.json)
+		err = replay_diff_json(d);
+	else if (!err)
+		replay_diff_text(d);
 	status = err		       ? rs_cli_fail("replay diff", err)
 		 : replay_diff_same(d) ? RS_EXIT_OK
 				       : RS_EXIT_FAILED;

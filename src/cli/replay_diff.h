@@ -44,6 +44,6 @@ bool replay_diff_same(const struct diff *diff);
 bool replay_diff_identical(const struct diff *diff);
 
 void replay_diff_text(const struct diff *diff);
-void replay_diff_json(const struct diff *diff);
+struct rs_error *replay_diff_json(const struct diff *diff);
 
 #endif

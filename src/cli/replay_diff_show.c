@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "cli/cli.h"
 #include "replay/moment.h"
 
@@ -200,102 +201,135 @@ void replay_diff_text(const struct diff *d)
 
 /* ---- JSON --------------------------------------------------------------------------------- */
 
-static json_t *json_place(const struct rs_rr_place *place)
+static void put_pair(struct rs_json *json, const char *key, uint64_t one, uint64_t other)
+{
+	rs_json_open(rs_json_key(json, key), '[');
+	rs_json_unsigned(json, one);
+	rs_json_unsigned(json, other);
+	rs_json_close(json, ']');
+}
+
+static void put_place(struct rs_json *json, const char *key, const struct rs_rr_place *place)
 {
 	char text[RS_RR_TEXT_BYTES];
 
-	if (!place->is)
-		return json_null();
+	rs_json_key(json, key);
+	if (!place->is) {
+		rs_json_null(json);
+		return;
+	}
 	rs_rr_event_text(&place->event, text);
-	return json_pack("{s:s, s:I, s:I, s:s}", "event", rs_rr_kind_text(place->event.kind),
-			 "instruction", (json_int_t)place->event.icount, "offset",
-			 (json_int_t)place->event.offset, "value", text);
+	rs_json_open(json, '{');
+	rs_json_text(rs_json_key(json, "event"), rs_rr_kind_text(place->event.kind));
+	rs_json_unsigned(rs_json_key(json, "instruction"), place->event.icount);
+	rs_json_unsigned(rs_json_key(json, "offset"), place->event.offset);
+	rs_json_text(rs_json_key(json, "value"), text);
+	rs_json_close(json, '}');
 }
 
-static json_t *json_logs(const struct diff *d)
+static void put_logs(struct rs_json *json, const struct rs_rr_compared *c)
 {
-	const struct rs_rr_compared *c = &d->logs;
-	json_t *kinds = json_array();
-
+	rs_json_open(rs_json_key(json, "logs"), '{');
+	rs_json_bool(rs_json_key(json, "same"), !c->differs);
+	put_pair(json, "events", c->n[0], c->n[1]);
+	rs_json_unsigned(rs_json_key(json, "same_to"), c->icount);
+	rs_json_open(rs_json_key(json, "differ"), '[');
 	for (uint32_t kind = 0; kind < RS_RR_KINDS; kind++) {
 		const struct rs_rr_kind_compared *k = &c->kinds[kind];
 
-		if (k->differs)
-			json_array_append_new(kinds,
-					      json_pack("{s:s, s:[II], s:I, s:o, s:o}", "event",
-							rs_rr_kind_text((uint8_t)kind), "count",
-							(json_int_t)k->n[0], (json_int_t)k->n[1],
-							"number", (json_int_t)k->at + 1, "first",
-							json_place(&k->first[0]), "second",
-							json_place(&k->first[1])));
+		if (!k->differs)
+			continue;
+		rs_json_open(json, '{');
+		rs_json_text(rs_json_key(json, "event"), rs_rr_kind_text((uint8_t)kind));
+		put_pair(json, "count", k->n[0], k->n[1]);
+		rs_json_unsigned(rs_json_key(json, "number"), k->at + 1);
+		put_place(json, "first", &k->first[0]);
+		put_place(json, "second", &k->first[1]);
+		rs_json_close(json, '}');
 	}
-	return json_pack("{s:b, s:[II], s:I, s:o}", "same", !c->differs, "events",
-			 (json_int_t)c->n[0], (json_int_t)c->n[1], "same_to", (json_int_t)c->icount,
-			 "differ", kinds);
+	rs_json_close(json, ']');
+	rs_json_close(json, '}');
 }
 
-static json_t *json_number(uint64_t value)
+static void put_registers(struct rs_json *json, const struct rs_parting *p)
 {
-	char text[24];
-
-	snprintf(text, sizeof(text), "0x%" PRIx64, value);
-	return json_string(text);
-}
-
-static json_t *json_states(const struct diff *d)
-{
-	const struct rs_parting *p = &d->states;
-	json_t *registers = json_object(), *pages = json_array(), *json;
-	char symbol[RS_SYMBOL_TEXT_MAX];
 	const char *name;
 
+	rs_json_open(rs_json_key(json, "registers"), '{');
 	for (uint32_t i = 0; p->parted && (name = rs_x86_reg_name(i)); i++) {
 		uint64_t one = 0, other = 0;
 
 		rs_x86_reg(&p->after[0], name, &one);
 		rs_x86_reg(&p->after[1], name, &other);
-		if (one != other)
-			json_object_set_new(
-				registers, name,
-				json_pack("[oo]", json_number(one), json_number(other)));
+		if (one == other)
+			continue;
+		rs_json_open(rs_json_key(json, name), '[');
+		rs_json_hex(json, one);
+		rs_json_hex(json, other);
+		rs_json_close(json, ']');
 	}
-	for (uint64_t i = 0; i < p->n_pages && i < RS_PARTING_PAGES_MAX; i++)
-		json_array_append_new(pages, json_number(p->pages[i]));
-	json = json_pack("{s:b, s:I, s:I, s:I}", "same", !p->parted, "same_to", (json_int_t)p->same,
-			 "same_to_ns", (json_int_t)(p->same << d->two[0].shift), "compared",
-			 (json_int_t)p->looked);
-	json_object_set_new(json, "console_bytes", json_integer((json_int_t)p->console_bytes));
-	json_object_set_new(json, "pc", json_number(p->before.rip));
-	if (name_place(d, symbol))
-		json_object_set_new(json, "symbol", json_string(symbol));
-	json_object_set_new(json, "cpl", json_integer(p->before.cs & CPL_MASK));
-	json_object_set_new(json, "registers", registers);
-	json_object_set_new(json, "pages_differ", json_integer((json_int_t)p->n_pages));
-	json_object_set_new(json, "pages", pages);
-	return json;
+	rs_json_close(json, '}');
 }
 
-void replay_diff_json(const struct diff *d)
+static void put_states(struct rs_json *json, const struct diff *d)
 {
-	const struct diff_console *c = &d->console;
-	json_t *machine = json_object(), *console, *json;
+	const struct rs_parting *p = &d->states;
+	char symbol[RS_SYMBOL_TEXT_MAX];
 
-	for (uint32_t i = 0; i < d->n_machine; i++)
-		json_object_set_new(
-			machine, d->machine[i].name,
-			json_pack("[ss]", d->machine[i].values[0], d->machine[i].values[1]));
-	console = json_pack("{s:b, s:[II]}", "same", !c->differs, "bytes", (json_int_t)c->bytes[0],
-			    (json_int_t)c->bytes[1]);
+	rs_json_open(rs_json_key(json, "states"), '{');
+	rs_json_bool(rs_json_key(json, "same"), !p->parted);
+	rs_json_unsigned(rs_json_key(json, "same_to"), p->same);
+	rs_json_unsigned(rs_json_key(json, "same_to_ns"), p->same << d->two[0].shift);
+	rs_json_unsigned(rs_json_key(json, "compared"), p->looked);
+	rs_json_unsigned(rs_json_key(json, "console_bytes"), p->console_bytes);
+	rs_json_hex(rs_json_key(json, "pc"), p->before.rip);
+	if (name_place(d, symbol))
+		rs_json_text(rs_json_key(json, "symbol"), symbol);
+	rs_json_unsigned(rs_json_key(json, "cpl"), p->before.cs & CPL_MASK);
+	put_registers(json, p);
+	rs_json_unsigned(rs_json_key(json, "pages_differ"), p->n_pages);
+	rs_json_open(rs_json_key(json, "pages"), '[');
+	for (uint64_t i = 0; i < p->n_pages && i < RS_PARTING_PAGES_MAX; i++)
+		rs_json_hex(json, p->pages[i]);
+	rs_json_close(json, ']');
+	rs_json_close(json, '}');
+}
+
+static void put_console(struct rs_json *json, const struct diff_console *c)
+{
+	rs_json_open(rs_json_key(json, "console"), '{');
+	rs_json_bool(rs_json_key(json, "same"), !c->differs);
+	put_pair(json, "bytes", c->bytes[0], c->bytes[1]);
 	if (c->differs) {
-		json_object_set_new(console, "at", json_integer((json_int_t)c->at));
-		json_object_set_new(console, "line", json_integer((json_int_t)c->line));
-		json_object_set_new(console, "first", json_string(c->text[0]));
-		json_object_set_new(console, "second", json_string(c->text[1]));
+		rs_json_unsigned(rs_json_key(json, "at"), c->at);
+		rs_json_unsigned(rs_json_key(json, "line"), c->line);
+		rs_json_text(rs_json_key(json, "first"), c->text[0]);
+		rs_json_text(rs_json_key(json, "second"), c->text[1]);
 	}
-	json = json_pack("{s:b, s:b, s:o, s:o, s:o}", "same", replay_diff_same(d), "identical",
-			 replay_diff_identical(d), "machines", machine, "logs", json_logs(d),
-			 "console", console);
+	rs_json_close(json, '}');
+}
+
+static void put_diff(struct rs_json *json, const void *about)
+{
+	const struct diff *d = about;
+
+	rs_json_bool(rs_json_key(json, "same"), replay_diff_same(d));
+	rs_json_bool(rs_json_key(json, "identical"), replay_diff_identical(d));
+	rs_json_open(rs_json_key(json, "machines"), '{');
+	for (uint32_t i = 0; i < d->n_machine; i++) {
+		rs_json_open(rs_json_key(json, d->machine[i].name), '[');
+		rs_json_text(json, d->machine[i].values[0]);
+		rs_json_text(json, d->machine[i].values[1]);
+		rs_json_close(json, ']');
+	}
+	rs_json_close(json, '}');
+	put_logs(json, &d->logs);
+	put_console(json, &d->console);
 	if (d->replayed)
-		json_object_set_new(json, "states", json_states(d));
-	rs_cli_print_json(json);
+		put_states(json, d);
+}
+
+struct rs_error *replay_diff_json(const struct diff *d)
+{
+	return rs_cli_json_print(put_diff, d);
 }

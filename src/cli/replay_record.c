@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/duration.h"
+#include "base/json.h"
 #include "cli/numbers.h"
 #include "cli/replay.h"
 #include "cli/replay_guest.h"
@@ -250,37 +251,50 @@ static struct rs_error *go_on(struct recording *r)
 	return err;
 }
 
-/* The sizes of what it is made of, by their names: {"kernel": 8142720, ...}. */
-static json_t *file_sizes(const struct recording *r)
+/* Calls put() for each file of the recording, with its size. */
+static void for_each_file(const struct recording *r,
+			  void (*put)(void *ctx, const char *name, uint64_t bytes), void *ctx)
 {
-	json_t *sizes = json_object();
 	uint64_t bytes;
 
-	for (size_t i = 0; i < RS_RECORDING_FILES; i++)
+	for (size_t i = 0; i < RS_RECORDING_FILES; i++) {
 		if (rs_folder_bytes(&r->made.folder, rs_recording_files[i], &bytes))
-			json_object_set_new(sizes, rs_recording_files[i],
-					    json_integer((json_int_t)bytes));
-	return sizes;
-}
-
-static void tell_sizes(json_t *sizes)
-{
-	const char *name, *before = "";
-	json_t *size;
-
-	json_object_foreach(sizes, name, size)
-	{
-		fprintf(stderr, "%s%s %.1f KB", before, name,
-			(double)json_integer_value(size) / 1e3);
-		before = ", ";
+			put(ctx, rs_recording_files[i], bytes);
 	}
 }
 
-static void summary(const struct recording *r)
+static void print_size(void *ctx, const char *name, uint64_t bytes)
 {
-	json_t *sizes = file_sizes(r);
-	double seconds = (double)guest_ns(r) / 1e9;
-	uint64_t console = bytes_of(r->console);
+	const char **before = ctx;
+
+	fprintf(stderr, "%s%s %.1f KB", *before, name, (double)bytes / 1e3);
+	*before = ", ";
+}
+
+static void put_size(void *ctx, const char *name, uint64_t bytes)
+{
+	rs_json_unsigned(rs_json_key(ctx, name), bytes);
+}
+
+static void put_recording(struct rs_json *json, const void *about)
+{
+	const struct recording *r = about;
+
+	rs_json_text(rs_json_key(json, "recording"), r->a->guest.directory);
+	rs_json_text(rs_json_key(json, "why"), r->made.why);
+	rs_json_unsigned(rs_json_key(json, "instructions"), r->made.icount);
+	rs_json_real(rs_json_key(json, "guest_seconds"), (double)guest_ns(r) / 1e9);
+	rs_json_unsigned(rs_json_key(json, "log_bytes"), r->log_bytes);
+	rs_json_unsigned(rs_json_key(json, "console_bytes"), bytes_of(r->console));
+	rs_json_open(rs_json_key(json, "files"), '{');
+	for_each_file(r, put_size, json);
+	rs_json_close(json, '}');
+	rs_json_bool(rs_json_key(json, "whole"), r->made.state == RS_RECORDING_CLOSED);
+}
+
+static struct rs_error *summary(const struct recording *r)
+{
+	const char *before = "";
 	char text[RS_MOMENT_TEXT_MAX];
 
 	if (r->shows)
@@ -290,17 +304,11 @@ static void summary(const struct recording *r)
 			"ringside replay record: %s: %s of the guest's time, %" PRIu64
 			" instructions; ",
 			r->a->guest.directory, rs_moment_text(guest_ns(r), text), r->made.icount);
-		tell_sizes(sizes);
-		fprintf(stderr, ", console %" PRIu64 " bytes; %s\n", console, r->made.why);
+		for_each_file(r, print_size, &before);
+		fprintf(stderr, ", console %" PRIu64 " bytes; %s\n", bytes_of(r->console),
+			r->made.why);
 	}
-	if (r->a->json)
-		rs_cli_print_json(
-			json_pack("{s:s, s:s, s:I, s:f, s:I, s:I, s:O, s:b}", "recording",
-				  r->a->guest.directory, "why", r->made.why, "instructions",
-				  (json_int_t)r->made.icount, "guest_seconds", seconds, "log_bytes",
-				  (json_int_t)r->log_bytes, "console_bytes", (json_int_t)console,
-				  "files", sizes, "whole", r->made.state == RS_RECORDING_CLOSED));
-	json_decref(sizes);
+	return r->a->json ? rs_cli_json_print(put_recording, r) : NULL;
 }
 
 /* Reports what was recorded, after a failure too. err is the earlier failure, or NULL. */
@@ -317,7 +325,7 @@ static struct rs_error *end(struct recording *r, struct rs_error *err)
 	else
 		next = rs_error_first(next, rs_recording_write(&r->made));
 	r->log_bytes = bytes_of(log);
-	summary(r);
+	next = rs_error_first(next, summary(r));
 	return rs_error_first(err, next);
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "cli/numbers.h"
 #include "cli/replay.h"
 #include "replay/debugger.h"
@@ -232,24 +233,34 @@ static void show_text(const struct seek *s, const struct rs_x86_regs *regs, cons
 	}
 }
 
-static void show_json(const struct seek *s, const struct rs_x86_regs *regs, const char *symbol)
-{
-	json_t *values = json_object();
-	char text[32];
+/* Where the machine stands. */
+struct place {
+	const struct seek *seek;
+	const struct rs_x86_regs *regs;
+	const char *symbol;
+};
 
+static void put_place(struct rs_json *json, const void *about)
+{
+	const struct place *place = about;
+	const struct seek *s = place->seek;
+
+	rs_json_unsigned(rs_json_key(json, "instruction"), s->icount);
+	rs_json_unsigned(rs_json_key(json, "guest_ns"), guest_ns(s, s->icount));
+	rs_json_hex(rs_json_key(json, "pc"), place->regs->rip);
+	if (place->symbol[0])
+		rs_json_text(rs_json_key(json, "symbol"), place->symbol);
+	rs_json_unsigned(rs_json_key(json, "cpl"), place->regs->cs & CPL_MASK);
+	if (s->a->back)
+		rs_json_bool(rs_json_key(json, "met"), s->found);
+	rs_json_open(rs_json_key(json, "registers"), '{');
 	for (uint32_t i = 0; rs_x86_reg_name(i); i++) {
 		uint64_t value = 0;
 
-		rs_x86_reg(regs, rs_x86_reg_name(i), &value);
-		snprintf(text, sizeof(text), "0x%" PRIx64, value);
-		json_object_set_new(values, rs_x86_reg_name(i), json_string(text));
+		rs_x86_reg(place->regs, rs_x86_reg_name(i), &value);
+		rs_json_hex(rs_json_key(json, rs_x86_reg_name(i)), value);
 	}
-	snprintf(text, sizeof(text), "0x%" PRIx64, regs->rip);
-	rs_cli_print_json(json_pack(
-		"{s:I, s:I, s:s, s:s*, s:i, s:o*, s:o}", "instruction", (json_int_t)s->icount,
-		"guest_ns", (json_int_t)guest_ns(s, s->icount), "pc", text, "symbol",
-		symbol[0] ? symbol : NULL, "cpl", (int)(regs->cs & CPL_MASK), "met",
-		s->a->back ? json_boolean(s->found) : NULL, "registers", values));
+	rs_json_close(json, '}');
 }
 
 /* The function where it stands: of the kernel's, or of the program, where that is executed. */
@@ -276,7 +287,9 @@ static struct rs_error *show(struct seek *s)
 		return err;
 	if (s->a->binary)
 		name_place(s, regs.rip, symbol);
-	(s->a->json ? show_json : show_text)(s, &regs, symbol);
+	if (s->a->json)
+		return rs_cli_json_print(put_place, &(struct place){ s, &regs, symbol });
+	show_text(s, &regs, symbol);
 	fflush(stdout);
 	return NULL;
 }

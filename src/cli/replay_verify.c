@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/duration.h"
+#include "base/json.h"
 #include "cli/numbers.h"
 #include "cli/program.h"
 #include "cli/replay.h"
@@ -560,35 +561,55 @@ static void show_text(const struct replayed *alone, const struct replayed *looke
 		       v->live_text);
 }
 
-static void show_json(const struct replayed *alone, const struct replayed *looked_at,
-		      const struct verdict *v)
+static void put_live(struct rs_json *json, const struct verdict *v)
 {
-	json_t *points = json_array(), *live = NULL;
+	rs_json_open(rs_json_key(json, "live"), '{');
+	rs_json_unsigned(rs_json_key(json, "host_ns"), v->live.host_ns);
+	rs_json_unsigned(rs_json_key(json, "guest_ns"), v->live.guest_ns);
+	rs_json_signed(rs_json_key(json, "behind_ns"), (int64_t)v->live.behind_ns);
+	rs_json_real(rs_json_key(json, "factor"), v->live.factor);
+	rs_json_unsigned(rs_json_key(json, "stops"), v->live.stops);
+	rs_json_unsigned(rs_json_key(json, "stopped_ns"), v->live.stopped_ns);
+	rs_json_bool(rs_json_key(json, "clock"), v->live.clock);
+	rs_json_close(json, '}');
+}
 
-	if (looked_at->a->live)
-		live = json_pack("{s:I, s:I, s:I, s:f, s:I, s:I, s:b}", "host_ns",
-				 (json_int_t)v->live.host_ns, "guest_ns",
-				 (json_int_t)v->live.guest_ns, "behind_ns",
-				 (json_int_t)v->live.behind_ns, "factor", v->live.factor, "stops",
-				 (json_int_t)v->live.stops, "stopped_ns",
-				 (json_int_t)v->live.stopped_ns, "clock", (int)v->live.clock);
+/* What was compared, and what came of it. */
+struct verified {
+	const struct replayed *alone, *looked_at;
+	const struct verdict *verdict;
+};
+
+static void put_verified(struct rs_json *json, const void *about)
+{
+	const struct verified *verified = about;
+	const struct replayed *alone = verified->alone, *looked_at = verified->looked_at;
+	const struct verdict *v = verified->verdict;
+
+	rs_json_open(rs_json_key(json, "states"), '[');
 	for (uint64_t i = 0; i < alone->a->points; i++) {
 		const struct rs_state_hash *a = &alone->hashes[i], *b = &looked_at->hashes[i];
 		char one[33], other[33];
 
 		snprintf(one, sizeof(one), "%016" PRIx64 "%016" PRIx64, a->high, a->low);
 		snprintf(other, sizeof(other), "%016" PRIx64 "%016" PRIx64, b->high, b->low);
-		json_array_append_new(points,
-				      json_pack("{s:I, s:s, s:s}", "instruction",
-						(json_int_t)place(alone, i + 1, alone->a->points),
-						"alone", one, "looked_at", other));
+		rs_json_open(json, '{');
+		rs_json_unsigned(rs_json_key(json, "instruction"),
+				 place(alone, i + 1, alone->a->points));
+		rs_json_text(rs_json_key(json, "alone"), one);
+		rs_json_text(rs_json_key(json, "looked_at"), other);
+		rs_json_close(json, '}');
 	}
-	rs_cli_print_json(json_pack(
-		"{s:o, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:o*}", "states", points, "same",
-		(json_int_t)v->same_points, "fired", (json_int_t)looked_at->fired, "samples",
-		(json_int_t)looked_at->samples, "read_bytes", (json_int_t)looked_at->read,
-		"console_bytes", (json_int_t)v->console_bytes, "console_same", (int)v->same_console,
-		"console_as_recorded", (int)v->same_as_recorded, "live", live));
+	rs_json_close(json, ']');
+	rs_json_unsigned(rs_json_key(json, "same"), v->same_points);
+	rs_json_unsigned(rs_json_key(json, "fired"), looked_at->fired);
+	rs_json_unsigned(rs_json_key(json, "samples"), looked_at->samples);
+	rs_json_unsigned(rs_json_key(json, "read_bytes"), looked_at->read);
+	rs_json_unsigned(rs_json_key(json, "console_bytes"), v->console_bytes);
+	rs_json_bool(rs_json_key(json, "console_same"), v->same_console);
+	rs_json_bool(rs_json_key(json, "console_as_recorded"), v->same_as_recorded);
+	if (looked_at->a->live)
+		put_live(json, v);
 }
 
 /* ---- beside it, live ---------------------------------------------------------------------- */
@@ -745,8 +766,10 @@ int replay_verify(int argc, char **argv)
 		err = compare(&alone, &looked_at, &recording, &v);
 	if (!err && a.live)
 		err = measure_live(&looked_at, &v);
-	if (!err)
-		(a.json ? show_json : show_text)(&alone, &looked_at, &v);
+	if (!err && a.json)
+		err = rs_cli_json_print(put_verified, &(struct verified){ &alone, &looked_at, &v });
+	else if (!err)
+		show_text(&alone, &looked_at, &v);
 	good = !err && v.same_points == a.points && v.same_console && v.same_as_recorded;
 	replayed_deinit(&alone);
 	replayed_deinit(&looked_at);

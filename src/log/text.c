@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/json.h"
 #include "base/utf8.h"
 
 #define TEXT_MAX 512u /* of ACRN's, whose tools allow 480 bytes a line */
@@ -24,40 +25,34 @@ static void field(struct rs_out *out, const char *name, uint64_t value)
 	rs_out_dec(out, value);
 }
 
-static void name_json(struct rs_out *out, const char *name)
+/* Writes a text that may hold anything, as a member; NULL is null. */
+static void put_text(struct rs_json *json, const char *key, const char *text, size_t bytes)
 {
-	char text[TEXT_MAX];
-	size_t n = mend(text, name, strlen(name));
+	char mended[TEXT_MAX];
 
-	rs_out_text(out, "{\"log\": ");
-	rs_out_quoted(out, text, n, TEXT_MAX);
+	rs_json_key(json, key);
+	if (text)
+		rs_json_bytes(json, mended, mend(mended, text, bytes));
+	else
+		rs_json_null(json);
 }
 
 static void line_json(struct rs_out *out, const struct rs_log_line *line, const char *name)
 {
-	char text[TEXT_MAX];
-	size_t n;
+	struct rs_json json = { .out = out };
 
-	name_json(out, name);
-	field(out, ", \"us\": ", line->us);
-	field(out, ", \"cpu\": ", line->cpu);
-	rs_out_text(out, ", \"thread\": ");
-	if (line->thread) {
-		n = mend(text, line->thread, line->thread_bytes);
-		rs_out_quoted(out, text, n, TEXT_MAX);
-	} else {
-		rs_out_text(out, "null");
-	}
-	field(out, ", \"level\": ", line->level);
-	rs_out_text(out, ", \"level_name\": \"");
-	rs_out_text(out, rs_log_level_name(line->level));
-	field(out, "\", \"seq\": ", line->seq);
-	rs_out_text(out, line->cut ? ", \"cut\": true" : ", \"cut\": false");
-	rs_out_text(out, ", \"message\": ");
-	n = mend(text, line->message, line->message_bytes);
-	rs_out_quoted(out, text, n, TEXT_MAX);
-	rs_out_line(out);
-	rs_out_text(out, "}\n");
+	rs_json_open(&json, '{');
+	put_text(&json, "log", name, strlen(name));
+	rs_json_unsigned(rs_json_key(&json, "us"), line->us);
+	rs_json_unsigned(rs_json_key(&json, "cpu"), line->cpu);
+	put_text(&json, "thread", line->thread, line->thread_bytes);
+	rs_json_unsigned(rs_json_key(&json, "level"), line->level);
+	rs_json_text(rs_json_key(&json, "level_name"), rs_log_level_name(line->level));
+	rs_json_unsigned(rs_json_key(&json, "seq"), line->seq);
+	rs_json_bool(rs_json_key(&json, "cut"), line->cut);
+	put_text(&json, "message", line->message, line->message_bytes);
+	rs_json_close(&json, '}');
+	rs_json_line_end(&json);
 }
 
 static void line_text(struct rs_out *out, const struct rs_log_line *line)
@@ -88,42 +83,53 @@ void rs_log_write_line(struct rs_out *out, const struct rs_log_line *line, const
 		line_text(out, line);
 }
 
-/* CPUs, each after `between` but the first. */
-static bool cpus(struct rs_out *out, const struct rs_log_gap *gap, const char *between)
+static bool has_cpu(const struct rs_log_gap *gap, uint32_t cpu)
 {
-	bool any = false;
-
-	for (uint32_t i = 0; i < RS_LOG_LANES_MAX; i++) {
-		if (!(gap->cpus[i / 64] >> i % 64 & 1))
-			continue;
-		if (any)
-			rs_out_text(out, between);
-		rs_out_dec(out, i);
-		any = true;
-	}
-	return any;
+	return gap->cpus[cpu / 64] >> cpu % 64 & 1;
 }
 
-static void us_or_null(struct rs_out *out, const char *name, uint64_t us)
+static void put_us(struct rs_json *json, const char *key, uint64_t us)
 {
-	rs_out_text(out, name);
+	rs_json_key(json, key);
 	if (us == UINT64_MAX)
-		rs_out_text(out, "null");
+		rs_json_null(json);
 	else
-		rs_out_dec(out, us);
+		rs_json_unsigned(json, us);
 }
 
 static void gap_json(struct rs_out *out, const struct rs_log_gap *gap, const char *name)
 {
-	name_json(out, name);
-	field(out, ", \"gap\": ", gap->last - gap->first + 1);
-	field(out, ", \"first\": ", gap->first);
-	field(out, ", \"last\": ", gap->last);
-	rs_out_text(out, ", \"cpus\": [");
-	cpus(out, gap, ", ");
-	us_or_null(out, "], \"from_us\": ", gap->from_us);
-	us_or_null(out, ", \"to_us\": ", gap->to_us);
-	rs_out_text(out, "}\n");
+	struct rs_json json = { .out = out };
+
+	rs_json_open(&json, '{');
+	put_text(&json, "log", name, strlen(name));
+	rs_json_unsigned(rs_json_key(&json, "gap"), gap->last - gap->first + 1);
+	rs_json_unsigned(rs_json_key(&json, "first"), gap->first);
+	rs_json_unsigned(rs_json_key(&json, "last"), gap->last);
+	rs_json_open(rs_json_key(&json, "cpus"), '[');
+	for (uint32_t i = 0; i < RS_LOG_LANES_MAX; i++) {
+		if (has_cpu(gap, i))
+			rs_json_unsigned(&json, i);
+	}
+	rs_json_close(&json, ']');
+	put_us(&json, "from_us", gap->from_us);
+	put_us(&json, "to_us", gap->to_us);
+	rs_json_close(&json, '}');
+	rs_json_line_end(&json);
+}
+
+/* Writes the CPUs of a gap. Returns whether any is known. */
+static bool cpus_text(struct rs_out *out, const struct rs_log_gap *gap)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < RS_LOG_LANES_MAX; i++) {
+		if (!has_cpu(gap, i))
+			continue;
+		field(out, any ? " " : "", i);
+		any = true;
+	}
+	return any;
 }
 
 static void gap_text(struct rs_out *out, const struct rs_log_gap *gap)
@@ -135,7 +141,7 @@ static void gap_text(struct rs_out *out, const struct rs_log_gap *gap)
 	field(out, ", seq ", gap->first);
 	field(out, " to ", gap->last);
 	rs_out_text(out, ", cpu ");
-	if (!cpus(out, gap, " "))
+	if (!cpus_text(out, gap))
 		rs_out_text(out, "unknown");
 	if (gap->from_us != UINT64_MAX && gap->to_us != UINT64_MAX) {
 		field(out, ", between ", gap->from_us);
