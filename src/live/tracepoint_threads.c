@@ -16,7 +16,6 @@
 #include "base/vector.h"
 
 #define COMM_BYTES    16	 /* TASK_COMM_LEN, include/linux/sched.h */
-#define CHANGES_FIRST 1024u	 /* room at first: a change is kept until there are as many */
 #define CHANGES_MAX   (1u << 20) /* that are kept at once */
 #define ANCESTORS_MAX 64	 /* forks that a name is looked up through */
 #define CHUNK	      256u	 /* listed threads, which keep their places */
@@ -377,8 +376,7 @@ static bool changes_room(struct rs_tracepoint_threads *t)
 	if (t->n_changes < t->changes_room / 2)
 		return true;
 	return (t->changes_room * 2 <= CHANGES_MAX &&
-		RS_VECTOR_RESERVE(t->changes, t->changes_room,
-				  t->changes_room ? t->changes_room + 1 : CHANGES_FIRST)) ||
+		RS_VECTOR_RESERVE(t->changes, t->changes_room, t->changes_room + 1)) ||
 	       t->n_changes < t->changes_room;
 }
 
