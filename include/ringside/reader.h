@@ -19,8 +19,10 @@ enum rs_trace_end {
 	RS_TRACE_REPAIRED,
 };
 
+/* A binary whose events are in a trace. hash is of its file, in hex, by the algorithm hash_name
+ * ("blake3", "sha256"); build_id, in hex, is its GNU build-id, or NULL. */
 struct rs_trace_binary {
-	const char *role, *path, *hash_name, *hash, *build_id; /* build_id may be NULL */
+	const char *role, *path, *hash_name, *hash, *build_id;
 };
 
 /* RS_USAGE: no such directory, or no trace of Ringside's. RS_DAMAGED: file and line. */

@@ -15,6 +15,7 @@
 #define RINGSIDE_RECORDER_H
 
 #include <ringside/host.h>
+#include <ringside/reader.h>
 
 struct rs_recorder_options {
 	/* Made; RS_USAGE if it exists and is not empty. NULL: the newest packets stay in memory. */
@@ -88,9 +89,10 @@ struct rs_error *rs_recorder_add_thread(struct rs_recorder *recorder,
 					const struct rs_schema *schema,
 					const struct rs_thread *thread);
 
-/* Hash and build-id of a binary whose events are in the trace, shown by `print --tree`. */
-struct rs_error *rs_recorder_add_binary(struct rs_recorder *recorder, const char *role,
-					const char *path);
+/* Notes a binary whose events are in the trace: its role ("guest"), path, hash and build-id, which
+ * `print --tree` shows. Copies the texts. RS_USAGE: one of them but the build-id is NULL. */
+struct rs_error *rs_recorder_add_binary(struct rs_recorder *recorder,
+					const struct rs_trace_binary *binary);
 
 struct rs_recorder_summary {
 	uint64_t records;

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <ringside/error.h>
 
-#include "base/confine_calls.h"
+#include "confine/calls.h"
 
 enum rs_exit {
 	RS_EXIT_OK = 0,

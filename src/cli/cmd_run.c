@@ -21,6 +21,7 @@
 
 #include "base/json.h"
 #include "cli/numbers.h"
+#include "introspect/binary.h"
 #include "kvm/kvm.h"
 #include "view/view.h"
 #include "vm/vm.h"
@@ -424,6 +425,7 @@ static struct rs_error *log_begin(struct run *run)
 static struct rs_error *record_begin(struct run *run)
 {
 	const struct arguments *a = run->a;
+	struct rs_binary guest;
 	struct rs_error *err = rs_clock_host(&run->clock);
 
 	if (err)
@@ -448,7 +450,9 @@ static struct rs_error *record_begin(struct run *run)
 	if (!err)
 		err = rs_recorder_add_trace(run->recorder);
 	if (!err)
-		err = rs_recorder_add_binary(run->recorder, "guest", a->guest);
+		err = rs_binary_read(&guest, "guest", a->guest);
+	if (!err)
+		err = rs_recorder_add_binary(run->recorder, &guest.trace);
 	return err;
 }
 

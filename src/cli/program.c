@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/confine.h"
-#include "base/confine_calls.h"
+#include "confine/confine.h"
+#include "confine/calls.h"
 #include "base/given.h"
 #include "cli/cli.h"
 #include "cli/includes.h"

@@ -13,7 +13,7 @@
 #include "cli/numbers.h"
 #include "event/exit_reason.h"
 #include "live/record_kvm.h"
-#include "record/when.h"
+#include "live/when.h"
 #include "live/kvm.h"
 #include "view/exits.h"
 

@@ -11,7 +11,7 @@
 #include "cli/numbers.h"
 #include "kvm/kvm.h"
 #include "lang/bpf/push.h"
-#include "record/tee.h"
+#include "live/tee.h"
 #include "live/kvm.h"
 #include "source/threads.h"
 #include "store/sink.h"

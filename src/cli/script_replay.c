@@ -9,7 +9,7 @@
 
 #include "cli/cli.h"
 #include "cli/numbers.h"
-#include "record/tee.h"
+#include "live/tee.h"
 #include "replay/probed.h"
 #include "store/sink.h"
 

@@ -516,9 +516,9 @@ static void producers_drift(struct rs_recorder *r, const struct rs_clock *host)
 	}
 }
 
-struct rs_error *rs_recorder_add_binary(struct rs_recorder *r, const char *role, const char *path)
+struct rs_error *rs_recorder_add_binary(struct rs_recorder *r, const struct rs_trace_binary *binary)
 {
-	return rs_store_add_binary(r->store, role, path);
+	return rs_store_add_binary(r->store, binary);
 }
 
 /* ---- threads ------------------------------------------------------------------------------ */

@@ -13,7 +13,7 @@
 
 #include <openssl/evp.h>
 
-#include "base/confine.h"
+#include "confine/confine.h"
 #include "base/copy.h"
 #include "base/modes.h"
 #include "replay/qcow2.h"

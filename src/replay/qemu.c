@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/confine.h"
+#include "confine/confine.h"
 
 #define BEFORE_MAX 8u		       /* words before its own */
 #define OTHERS	   (UINT64_C(4) << 30) /* its address space, without the guest's RAM */

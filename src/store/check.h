@@ -4,28 +4,40 @@
 #define RS_STORE_CHECK_H
 
 #include <stdbool.h>
-#ifdef HAVE_XXH_DISPATCH
-#include <xxh_x86dispatch.h>
-#else
 #include <xxhash.h>
-#endif
 
 #include "store/format.h"
 #include <ringside/clock.h>
+
+#ifdef HAVE_XXH_DISPATCH
+/* The same hash with this processor's widest registers. Debian's shared library has it, its static
+ * one does not: hence weak. */
+XXH64_hash_t XXH3_64bits_withSeed_dispatch(const void *bytes, size_t n, XXH64_hash_t seed)
+	__attribute__((weak));
+#endif
+
+static inline uint64_t rs_check_of(const void *bytes, size_t n, uint64_t seed)
+{
+#ifdef HAVE_XXH_DISPATCH
+	if (XXH3_64bits_withSeed_dispatch)
+		return XXH3_64bits_withSeed_dispatch(bytes, n, seed);
+#endif
+	return XXH3_64bits_withSeed(bytes, n, seed);
+}
 
 /* The check sum: of the content, seeded with that of the header before its own field. */
 static inline uint64_t rs_packet_check(const struct rs_packet_head *head, const void *content,
 				       size_t bytes)
 {
-	return XXH3_64bits_withSeed(content, bytes,
-				    XXH3_64bits(head, offsetof(struct rs_packet_head, check)));
+	return rs_check_of(content, bytes,
+			   rs_check_of(head, offsetof(struct rs_packet_head, check), 0));
 }
 
 /* The check of a description: of each line, seeded with that of the lines before it; 0 before the
  * first. What is left of a last line counts as one. */
 static inline uint64_t rs_describe_check(uint64_t before, const char *line, size_t bytes)
 {
-	return XXH3_64bits_withSeed(line, bytes, before);
+	return rs_check_of(line, bytes, before);
 }
 
 /* Whether a stamp can follow another: raw ones grow, and so must their times, which wrap where a

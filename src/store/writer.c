@@ -16,7 +16,6 @@
 
 #include "base/copy.h"
 #include "base/utf8.h"
-#include "store/hash.h"
 #include "store/inside.h"
 
 #define FILES_MAX 64 /* of streams that are open at once */
@@ -520,20 +519,14 @@ void rs_store_set_closed(struct rs_store *store, int64_t at_ns)
 	pthread_mutex_unlock(&store->lock);
 }
 
-struct rs_error *rs_store_add_binary(struct rs_store *store, const char *role, const char *path)
+struct rs_error *rs_store_add_binary(struct rs_store *store, const struct rs_trace_binary *binary)
 {
-	char hash[RS_HASH_TEXT_BYTES], build_id[RS_HASH_TEXT_BYTES];
-	struct rs_trace_binary binary = {
-		.role = role, .path = path, .hash_name = rs_hash_name, .hash = hash
-	};
-	struct rs_error *err = rs_hash_file(path, hash);
+	struct rs_error *err;
 
-	if (err)
-		return err;
-	rs_build_id(path, build_id);
-	binary.build_id = build_id[0] ? build_id : NULL;
+	if (!binary->role || !binary->path || !binary->hash_name || !binary->hash)
+		return rs_error_create(RS_USAGE, "a binary needs a role, a path and a hash");
 	pthread_mutex_lock(&store->lock);
-	err = rs_describe_add_binary(&store->describe, &binary);
+	err = rs_describe_add_binary(&store->describe, binary);
 	if (!err)
 		err = rs_store_describe_sync(store);
 	pthread_mutex_unlock(&store->lock);

@@ -70,7 +70,9 @@ void rs_store_set_closed(struct rs_store *store, int64_t at_ns);
  * call. */
 struct rs_error *rs_store_set_clock(struct rs_store *store, const struct rs_clock *clock);
 
-struct rs_error *rs_store_add_binary(struct rs_store *store, const char *role, const char *path);
+/* Adds a line about a binary whose events are in the trace. RS_USAGE: a text but build_id is NULL.
+ */
+struct rs_error *rs_store_add_binary(struct rs_store *store, const struct rs_trace_binary *binary);
 
 /* Where the next records go: at least RS_DRAIN_ROOM_MIN bytes. Writes a full packet first, or lets
  * it wait; the error is that packet's, and there still is room. */

@@ -69,8 +69,7 @@ int main(int argc, char **argv)
 	    fail(rs_trace_start(&(struct rs_trace_options){
 		    .provider = "app", .ring_bytes = (uint32_t)atoi(argv[4]) })) ||
 	    fail(rs_recorder_create(&options, &recorder)) ||
-	    fail(rs_recorder_add_trace(recorder)) ||
-	    fail(rs_recorder_add_binary(recorder, "program", argv[0])))
+	    fail(rs_recorder_add_trace(recorder)))
 		return 1;
 	puts("recording");
 	fflush(stdout);

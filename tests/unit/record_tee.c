@@ -5,7 +5,7 @@
  */
 #include "store_kit.h"
 
-#include "record/tee.h"
+#include "live/tee.h"
 #include "store/sink.h"
 
 #define STREAMS 4

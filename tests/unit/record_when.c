@@ -3,7 +3,7 @@
 #include "../test.h"
 
 #include "event/exit_reason.h"
-#include "record/when.h"
+#include "live/when.h"
 
 TEST(conditions)
 {

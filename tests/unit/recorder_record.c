@@ -155,7 +155,8 @@ TEST(one_recorder_at_a_time_takes_the_trace)
 	options.directory = join(path, r.temp, "other");
 	REQUIRE_OK(rs_recorder_create(&options, &other));
 	CHECK_ERR(rs_recorder_add_trace(other), RS_USAGE, "is recorded already");
-	CHECK_ERR(rs_recorder_add_binary(other, "guest", "/no/such"), RS_FAILED, "No such file");
+	CHECK_ERR(rs_recorder_add_binary(other, &(struct rs_trace_binary){ .role = "guest" }),
+		  RS_USAGE, "needs a role, a path and a hash");
 	CHECK_OK(rs_recorder_close(other, NULL));
 	CHECK_OK(rs_recorder_close(NULL, NULL));
 	RS_EMIT(one, .n = 1);

@@ -6,7 +6,7 @@
 #include <sys/file.h>
 #include <xxhash.h>
 
-#include "store/hash.h"
+#include "introspect/binary.h"
 
 static uint8_t *trace_file(const struct kit_store *k, const char *name, size_t *bytes)
 {
@@ -289,16 +289,19 @@ TEST(binaries_have_their_hash_and_build_id)
 {
 	struct kit_store k;
 	struct rs_trace *trace;
+	struct rs_binary read;
 	const struct rs_trace_binary *binary;
 	char path[256], command[400], line[200] = "";
 	FILE *pipe;
 
 	REQUIRE(kit_store_init(&k, NULL));
 	file_write(join(path, k.temp, "plain"), "abc", 3);
-	CHECK_OK(rs_store_add_binary(k.store, "guest", path));
-	CHECK_OK(rs_store_add_binary(k.store, "vmm", "/proc/self/exe"));
-	CHECK_ERR(rs_store_add_binary(k.store, "guest", "/no/such"), RS_FAILED, "No such file");
-	CHECK_ERR(rs_store_add_binary(k.store, "guest", k.temp), RS_FAILED, "Is a directory");
+	CHECK_OK(rs_binary_read(&read, "guest", path));
+	CHECK_OK(rs_store_add_binary(k.store, &read.trace));
+	CHECK_OK(rs_binary_read(&read, "vmm", "/proc/self/exe"));
+	CHECK_OK(rs_store_add_binary(k.store, &read.trace));
+	CHECK_ERR(rs_binary_read(&read, "guest", "/no/such"), RS_FAILED, "No such file");
+	CHECK_ERR(rs_binary_read(&read, "guest", k.temp), RS_FAILED, "Is a directory");
 	CHECK_OK(kit_store_close(&k, NULL));
 	REQUIRE_OK(rs_trace_open(k.path, &trace));
 	binary = rs_trace_binary(trace, 0);

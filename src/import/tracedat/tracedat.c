@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/confine.h"
-#include "base/confine_calls.h"
+#include "confine/confine.h"
+#include "confine/calls.h"
 #include "base/copy.h"
 #include "base/given.h"
 #include "base/now.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Drops a process's privileges: user, capabilities, resource limits. */
-#include "base/confine.h"
+#include "confine/confine.h"
 
 #include <errno.h>
 #include <grp.h>

@@ -11,8 +11,8 @@
  *
  * confine_calls.h limits its system calls.
  */
-#ifndef RS_BASE_CONFINE_H
-#define RS_BASE_CONFINE_H
+#ifndef RS_CONFINE_CONFINE_H
+#define RS_CONFINE_CONFINE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,8 +11,8 @@
  *then moved on, by as little as puts it where it came; how many were, is counted. Both get the view
  *with the stamp that is kept.
  */
-#ifndef RS_RECORD_TEE_H
-#define RS_RECORD_TEE_H
+#ifndef RS_LIVE_TEE_H
+#define RS_LIVE_TEE_H
 
 #include <ringside/source.h>
 

@@ -4,8 +4,8 @@
  * may not make fails with EPERM. What is forbidden stays so in its children. A kernel without
  * seccomp forbids nothing.
  */
-#ifndef RS_BASE_CONFINE_CALLS_H
-#define RS_BASE_CONFINE_CALLS_H
+#ifndef RS_CONFINE_CALLS_H
+#define RS_CONFINE_CALLS_H
 
 enum rs_confine_work {
 	/* Reads files and writes to what is open: `print`, `report`. It opens no file for writing

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Computes a binary's hash and finds its build-id. */
-#include "store/hash.h"
+#include "introspect/binary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@ static void to_hex(const uint8_t *bytes, size_t n, char *hex)
 
 #ifdef HAVE_BLAKE3
 
-const char *const rs_hash_name = "blake3";
+static const char hash_name[] = "blake3";
 
 static struct rs_error *hash(FILE *file, uint8_t digest[HASH_BYTES])
 {
@@ -44,7 +44,7 @@ static struct rs_error *hash(FILE *file, uint8_t digest[HASH_BYTES])
 
 #else
 
-const char *const rs_hash_name = "sha256";
+static const char hash_name[] = "sha256";
 
 static struct rs_error *hash(FILE *file, uint8_t digest[HASH_BYTES])
 {
@@ -90,7 +90,7 @@ static struct rs_error *file_open(const char *path, FILE **file)
 	return err;
 }
 
-struct rs_error *rs_hash_file(const char *path, char hex[RS_HASH_TEXT_BYTES])
+static struct rs_error *hash_file(const char *path, char hex[RS_HASH_TEXT_BYTES])
 {
 	uint8_t digest[HASH_BYTES];
 	FILE *file = NULL;
@@ -126,7 +126,8 @@ static bool note_build_id(Elf *elf, const GElf_Phdr *phdr, char hex[RS_HASH_TEXT
 	return false;
 }
 
-void rs_build_id(const char *path, char hex[RS_HASH_TEXT_BYTES])
+/* Finds the build-id of an ELF file; an empty text where it has none. */
+static void build_id_of(const char *path, char hex[RS_HASH_TEXT_BYTES])
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	size_t n = 0;
@@ -147,4 +148,20 @@ void rs_build_id(const char *path, char hex[RS_HASH_TEXT_BYTES])
 	}
 	elf_end(elf);
 	close(fd);
+}
+
+struct rs_error *rs_binary_read(struct rs_binary *binary, const char *role, const char *path)
+{
+	struct rs_error *err = hash_file(path, binary->hash);
+
+	if (err)
+		return err;
+	build_id_of(path, binary->build_id);
+	binary->trace = (struct rs_trace_binary){ .role = role,
+						  .path = path,
+						  .hash_name = hash_name,
+						  .hash = binary->hash,
+						  .build_id = binary->build_id[0] ? binary->build_id
+										  : NULL };
+	return NULL;
 }

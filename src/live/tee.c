@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Writes what a sink sees of live sources to a trace directory. */
-#include "record/tee.h"
+#include "live/tee.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
  * What makes a flight recorder write: "exit > 1ms", "exit HLT > 5ms". The reason is one of this
  * host's, by name or number; the duration is from the exit to the next entry.
  */
-#ifndef RS_RECORD_WHEN_H
-#define RS_RECORD_WHEN_H
+#ifndef RS_LIVE_WHEN_H
+#define RS_LIVE_WHEN_H
 
 #include <ringside/error.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Parses and evaluates the trigger of a flight recorder. */
-#include "record/when.h"
+#include "live/when.h"
 
 #include <errno.h>
 #include <stdlib.h>

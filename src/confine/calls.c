@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Restricts a process's system calls with a seccomp filter. */
-#include "base/confine_calls.h"
+#include "confine/calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/confine.h"
+#include "confine/confine.h"
 #include "base/sanitized.h"
 
 #define READER_BYTES (UINT64_C(8) << 30) /* a small file can claim to be large */
