@@ -40,25 +40,6 @@ static const struct action_row {
 } * action_find(const char *name);
 static const char *action_name(size_t index); /* NULL past the last */
 
-static const struct {
-	const char *name;
-	enum agg_function function;
-	uint8_t n_min, n_max;
-} aggregates[] = {
-	{ "count", AGG_COUNT, 0, 0 },
-	{ "sum", AGG_SUM, 1, 1 },
-	{ "avg", AGG_AVG, 1, 1 },
-	{ "min", AGG_MIN, 1, 1 },
-	{ "max", AGG_MAX, 1, 1 },
-	{ "stddev", AGG_STDDEV, 1, 1 },
-	{ "quantize", AGG_QUANTIZE, 1, 2 },
-	{ "lquantize", AGG_LQUANTIZE, 3, 5 },
-	{ "llquantize", AGG_LLQUANTIZE, 5, 6 },
-	{ "p", AGG_PERCENTILE, 2, 2 },
-	{ "topk", AGG_TOPK, 2, 2 },
-};
-#define N_AGGREGATES (sizeof(aggregates) / sizeof(aggregates[0]))
-
 static const char *why_absent(const char *name)
 {
 	char word[64];
@@ -87,9 +68,9 @@ static uint32_t count_args(const struct node *call)
 
 static int aggregate_find(const char *name)
 {
-	for (size_t i = 0; i < N_AGGREGATES; i++) {
-		if (!strcmp(aggregates[i].name, name))
-			return (int)i;
+	for (int i = 0; i < N_AGG_FUNCTIONS; i++) {
+		if (!strcmp(rs_agg_functions[i].name, name))
+			return i;
 	}
 	return -1;
 }
@@ -342,21 +323,8 @@ static void aggregate_args(struct checker *c, struct node *call, struct aggregat
 {
 	struct node *value = call->args, *by = value ? value->next : NULL;
 
-	agg->n_data = 1;
+	agg->n_data = rs_agg_functions[agg->function].n_data;
 	switch (agg->function) {
-	case AGG_AVG:
-		agg->n_data = 2;
-		break;
-	case AGG_MIN:
-	case AGG_MAX:
-		agg->n_data = 2; /* whether there was any, and the value */
-		break;
-	case AGG_STDDEV:
-		agg->n_data = 4;
-		break;
-	case AGG_QUANTIZE:
-		agg->n_data = LANG_QUANTIZE;
-		break;
 	case AGG_LQUANTIZE:
 		by = lquantize(c, by, agg);
 		break;
@@ -443,6 +411,16 @@ static struct action *action_new(struct checker *c, struct node *node, const str
 }
 
 /* @a[1, 2] = quantize(x) */
+static void not_aggregating(struct checker *c, struct place at)
+{
+	char names[128] = "";
+
+	for (size_t i = 0, len = 0; i < N_AGG_FUNCTIONS; i++)
+		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", i ? ", " : "",
+					rs_agg_functions[i].name);
+	FAIL(c, at, "D_AGG_FUNC", "an aggregation is assigned one of these functions: %s", names);
+}
+
 void rs_lang_check_aggregate(struct checker *c, struct node *node)
 {
 	struct aggregation want = { .name = node->a->text };
@@ -452,22 +430,20 @@ void rs_lang_check_aggregate(struct checker *c, struct node *node)
 	int row;
 
 	if (call->kind != N_CALL || (row = aggregate_find(call->text)) < 0) {
-		FAIL(c, node->b->at, "D_AGG_FUNC",
-		     "an aggregation is given one of count, sum, avg, min, max, stddev, quantize, "
-		     "lquantize, llquantize, p, topk");
+		not_aggregating(c, node->b->at);
 		return;
 	}
 	n = count_args(call);
-	if (n < aggregates[row].n_min || n > aggregates[row].n_max) {
+	if (n < rs_agg_functions[row].n_min || n > rs_agg_functions[row].n_max) {
 		FAIL(c, call->at, "D_PROTO_LEN", "%s() takes %u to %u arguments, not %u",
-		     call->text, aggregates[row].n_min, aggregates[row].n_max, n);
+		     call->text, rs_agg_functions[row].n_min, rs_agg_functions[row].n_max, n);
 		return;
 	}
 	if (c->speculates)
 		FAIL(c, node->at, "D_AGG_SPEC", "no aggregation after speculate() in a clause");
 	if (c->commits)
 		FAIL(c, node->at, "D_AGG_COMM", "no aggregation after commit() in a clause");
-	want.function = aggregates[row].function;
+	want.function = (enum agg_function)row;
 	want.n_keys = rs_lang_check_keys(c, node->a->args, want.keys);
 	for (struct node *key = node->a->args; key && !c->err; key = key->next)
 		rs_lang_check_named_key(c, key, &want.keys[n_named++]);

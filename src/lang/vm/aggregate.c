@@ -23,6 +23,12 @@
 
 #define ZERO_BIN 63
 
+#define AGG(name, text, n_min, n_max, words) [AGG_##name] = { text, n_min, n_max, words },
+const struct agg_function_row rs_agg_functions[N_AGG_FUNCTIONS] = {
+#include "lang/vm/aggregates.def"
+};
+#undef AGG
+
 /* ---- rows --------------------------------------------------------------------------------- */
 
 static size_t row_bytes(const struct agg_row *row)

@@ -9,6 +9,14 @@
 
 struct rs_filter_sum;
 
+/* The rows of aggregates.def, by enum agg_function. */
+struct agg_function_row {
+	const char *name;
+	uint8_t n_min, n_max; /* arguments */
+	uint32_t n_data;      /* words of a row; 0: the arguments say */
+};
+extern const struct agg_function_row rs_agg_functions[N_AGG_FUNCTIONS];
+
 #define AGG_HIST_AT 3 /* the words of p(): whether there was any, min, max, histogram */
 
 /* topk()'s words: how many values were there, and pairs of a value and its count: several times as

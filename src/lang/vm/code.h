@@ -48,20 +48,12 @@ struct enum_ref {
 	const char *name;
 };
 
+#define AGG(name, text, n_min, n_max, words) AGG_##name,
 enum agg_function {
-	AGG_NONE,
-	AGG_COUNT,
-	AGG_SUM,
-	AGG_AVG,
-	AGG_MIN,
-	AGG_MAX,
-	AGG_STDDEV,
-	AGG_PERCENTILE,
-	AGG_QUANTIZE, /* from here on distributions */
-	AGG_LQUANTIZE,
-	AGG_LLQUANTIZE,
-	AGG_TOPK,
+#include "lang/vm/aggregates.def"
+	N_AGG_FUNCTIONS
 };
+#undef AGG
 
 struct aggregation {
 	const char *name;

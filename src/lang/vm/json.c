@@ -195,20 +195,6 @@ void rs_lang_json_clause(const struct firing *f, const struct text *said, struct
 
 /* ---- aggregations ------------------------------------------------------------------------- */
 
-static const char *const function_names[] = {
-	[AGG_COUNT] = "count",
-	[AGG_SUM] = "sum",
-	[AGG_AVG] = "avg",
-	[AGG_MIN] = "min",
-	[AGG_MAX] = "max",
-	[AGG_STDDEV] = "stddev",
-	[AGG_PERCENTILE] = "p",
-	[AGG_QUANTIZE] = "quantize",
-	[AGG_LQUANTIZE] = "lquantize",
-	[AGG_LLQUANTIZE] = "llquantize",
-	[AGG_TOPK] = "topk",
-};
-
 /* Where a bin begins and where the next one does; false: it has no beginning, or no end. */
 static bool bin_from(const struct aggregation *agg, uint32_t bin, int64_t *from)
 {
@@ -327,7 +313,7 @@ void rs_lang_json_bundles(struct text *text, struct aggregation *const *aggs, ui
 		word(text, i ? ",{\"name\":" : "{\"name\":");
 		rs_lang_json_text(text, aggs[i]->name, strlen(aggs[i]->name));
 		rs_lang_text_print(text, ",\"function\":\"%s\"}",
-				   function_names[aggs[i]->function]);
+				   rs_agg_functions[aggs[i]->function].name);
 	}
 	word(text, "],\"rows\":[");
 	for (size_t i = 0; i < n_bundles; i++) {
