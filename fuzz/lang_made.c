@@ -88,7 +88,7 @@ static const struct rule {
 		   "@x[%T, %T] = max(%N)", "@d[%N] = stddev(%N)", "@q[%T] = quantize(%N)",
 		   "@w = quantize(%N, %N)", "@l[%N] = lquantize(%N, -10, 100, 5)",
 		   "@m[%T] = llquantize(%N, 10, 0, 6, 20)", "@p[%T] = p(90, %N)",
-		   "@t[%N] = topk(3, %N)"),
+		   "@e[%T] = variance(%N)", "@t[%N] = topk(3, %N)"),
 	['t'] = OF("gs", "self->ss", "this->ts", "as[1]", "go.t", "this->tp->t", "self->us[%N]"),
 	['w'] = OF("", "-", "5", "08", "#", "20.3"),
 	['v'] = OF("d", "x", "u", "o", "c", "p", "Y", "lld", "hhx"),

@@ -266,11 +266,11 @@ static void key(char **at, const char *end)
 /* @a3_2[...] = sum(...): of a name that says all that must be the same of it everywhere. */
 static void statement(char **at, const char *end)
 {
-	static const char *const functions[] = { "sum(",	"avg(",	     "min(",   "max(",
-						 "stddev(",	"quantize(", "p(99, ", "lquantize(",
-						 "llquantize(", "topk(3, " };
+	static const char *const functions[] = { "sum(",       "avg(",	      "min(",	   "max(",
+						 "stddev(",    "variance(",   "quantize(", "p(99, ",
+						 "lquantize(", "llquantize(", "topk(3, " };
 	static const char *const behind[] = {
-		"", "", "", "", "", "", "", ", -100, 100, 7", ", 10, 0, 6, 20", ""
+		"", "", "", "", "", "", "", "", ", -100, 100, 7", ", 10, 0, 6, 20", ""
 	};
 	static uint32_t serial;
 	uint32_t n_keys = chance(4), which = chance(40);
@@ -285,7 +285,7 @@ static void statement(char **at, const char *end)
 		say(at, end, "count(); ");
 		return;
 	}
-	which = which < 28 ? which % 9 : 9; /* topk() is done by the program alone */
+	which = which < 28 ? which % 10 : 10; /* topk() is done by the program alone */
 	say(at, end, "%s", functions[which]);
 	expression(at, end, chance(4));
 	say(at, end, "%s); ", behind[which]);

@@ -128,11 +128,17 @@ static const struct {
 	enum rs_filter_how how;
 	bool can;
 } ways[] = {
-	[AGG_COUNT] = { RS_FILTER_COUNT, true },     [AGG_SUM] = { RS_FILTER_SUM, true },
-	[AGG_AVG] = { RS_FILTER_SUM, true },	     [AGG_MIN] = { RS_FILTER_MIN, true },
-	[AGG_MAX] = { RS_FILTER_MAX, true },	     [AGG_STDDEV] = { RS_FILTER_SQUARES, true },
-	[AGG_PERCENTILE] = { RS_FILTER_HIST, true }, [AGG_QUANTIZE] = { RS_FILTER_POWER, true },
-	[AGG_LQUANTIZE] = { RS_FILTER_BINS, true },  [AGG_LLQUANTIZE] = { RS_FILTER_BINS, true },
+	[AGG_COUNT] = { RS_FILTER_COUNT, true },
+	[AGG_SUM] = { RS_FILTER_SUM, true },
+	[AGG_AVG] = { RS_FILTER_SUM, true },
+	[AGG_MIN] = { RS_FILTER_MIN, true },
+	[AGG_MAX] = { RS_FILTER_MAX, true },
+	[AGG_STDDEV] = { RS_FILTER_SQUARES, true },
+	[AGG_VARIANCE] = { RS_FILTER_SQUARES, true },
+	[AGG_PERCENTILE] = { RS_FILTER_HIST, true },
+	[AGG_QUANTIZE] = { RS_FILTER_POWER, true },
+	[AGG_LQUANTIZE] = { RS_FILTER_BINS, true },
+	[AGG_LLQUANTIZE] = { RS_FILTER_BINS, true },
 	[AGG_TOPK] = { RS_FILTER_COUNT, false }, /* what it forgets is by the events' order */
 };
 

@@ -6,7 +6,7 @@
  *	count, sum	the number
  *	avg		count, sum
  *	min, max	whether there was any, the value
- *	stddev		count, sum, and the sum of squares in two words
+ *	stddev, variance	count, sum, and the sum of squares in two words
  *	p		whether there was any, min, max, a struct rs_hist
  *	*quantize	a count for each bin
  *	topk		how many values, then slots of a value and its count
@@ -222,6 +222,7 @@ static void update(struct agg_row *row, int64_t value, int64_t by)
 		data[0] = 1;
 		break;
 	case AGG_STDDEV:
+	case AGG_VARIANCE:
 		add_to(&data[0], 1);
 		add_to(&data[1], value);
 		add_square(&data[2], value);
@@ -309,6 +310,7 @@ static void merge(struct agg_row *row, uint32_t bin, const struct rs_filter_sum 
 		add_to(&data[0], sum->value);
 		break;
 	case AGG_STDDEV:
+	case AGG_VARIANCE:
 		merge_squares(&data[2], sum);
 		/* fall through */
 	case AGG_AVG:
@@ -372,8 +374,8 @@ static uint64_t root(unsigned __int128 of)
 	return (uint64_t)low;
 }
 
-/* The root of the average of squares less the square of the average, all in integers. */
-static int64_t deviation(const int64_t *data, uint64_t normal)
+/* Returns the average of the squares less the square of the average, in integers. */
+static unsigned __int128 variance(const int64_t *data, uint64_t normal)
 {
 	unsigned __int128 squares = (unsigned __int128)(uint64_t)data[3] << 64 | (uint64_t)data[2];
 	unsigned __int128 average_squared, average_of_squares;
@@ -384,9 +386,7 @@ static int64_t deviation(const int64_t *data, uint64_t normal)
 	average = data[1] / (int64_t)normal / data[0];
 	average_squared = (unsigned __int128)((__int128)average * average);
 	average_of_squares = squares / normal / normal / (uint64_t)data[0];
-	return average_of_squares > average_squared
-		       ? (int64_t)root(average_of_squares - average_squared)
-		       : 0;
+	return average_of_squares > average_squared ? average_of_squares - average_squared : 0;
 }
 
 int64_t rs_agg_value(const struct agg_row *row, uint64_t normal)
@@ -400,7 +400,10 @@ int64_t rs_agg_value(const struct agg_row *row, uint64_t normal)
 	case AGG_MAX:
 		return data[1] / (int64_t)normal;
 	case AGG_STDDEV:
-		return deviation(data, normal);
+		return (int64_t)root(variance(data, normal));
+	case AGG_VARIANCE:
+		return variance(data, normal) < INT64_MAX ? (int64_t)variance(data, normal)
+							  : INT64_MAX;
 	case AGG_PERCENTILE:
 		return percentile(row) / (int64_t)normal;
 	default:
