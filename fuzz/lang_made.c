@@ -72,7 +72,7 @@ static const struct rule {
 	['T'] = OF("%W", "%W", "strjoin(%T, %T)", "substr(%T, %N, %N)", "lltostr(%N)",
 		   "lltostr(%N, %R)", "%S(stringof(%D))", "%O.t", "strtok(%T, \"ae\")",
 		   "(%N ? %T : %T)", "strchr(%T, 'e')", "cleanpath(%T)", "json(%T, %T)", "stack()",
-		   "inet_ntop(2, this->tp)", "self->us[%N]"),
+		   "inet_ntop(2, this->tp)", "link_ntop(1, this->tp)", "self->us[%N]"),
 	['W'] = OF("\"\"", "\"text\"", "probename", "vm", "execname", "gs", "self->ss", "this->ts",
 		   "as[1]", "\"a longer text than some\"", "$$1"),
 	['S'] = OF("basename", "dirname", "toupper"),

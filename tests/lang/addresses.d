@@ -11,6 +11,7 @@ BEGIN
 	this->ip[3] = 0;
 	this->ip[15] = 0x2a;
 	printf("%s %s %s\n", inet_ntoa6(this->ip), inet_ntop(10, this->ip), inet_ntop(26, this->ip));
+	printf("%s\n%s\n", link_ntop(1, this->ip), link_ntop(32, alloca(20)));
 	printf("[%s] [%s] [%s] [%s]\n", cleanpath("/a//b/./c"), cleanpath("/a/b/../c"),
 	    cleanpath("/../x"), cleanpath("/a/.."));
 	printf("[%s] [%s] [%s]\n", cleanpath("a/.b/..c"), cleanpath("./a"), cleanpath(""));
@@ -24,4 +25,9 @@ BEGIN
 BEGIN
 {
 	trace(inet_ntop(3, alloca(16)));
+}
+
+BEGIN
+{
+	trace(link_ntop(2, alloca(20)));
 }

@@ -10,6 +10,7 @@
 #include <ctype.h>
 #include <endian.h>
 #include <jansson.h>
+#include <net/if_arp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -326,6 +327,28 @@ FUNCTION(inet_ntop)
 	return address_text(f, args[0].i, args[1].i, result);
 }
 
+/* A hardware address in memory; type: the kernel's number, include/uapi/linux/if_arp.h. */
+FUNCTION(link_ntop)
+{
+	size_t bytes = args[0].i == ARPHRD_ETHER ? 6 : args[0].i == ARPHRD_INFINIBAND ? 20 : 0;
+	char text[3 * 20 + 1];
+	const uint8_t *from;
+	char *at;
+
+	UNUSED;
+	if (!bytes) {
+		f->fault = FAULT_ILLOP;
+		return false;
+	}
+	from = (const uint8_t *)rs_lang_memory_at(f, args[1].i, bytes, false);
+	if (!from || !make(f, 3 * bytes - 1, result, &at))
+		return false;
+	for (size_t i = 0; i < bytes; i++)
+		snprintf(text + 3 * i, 4, "%02x:", from[i]);
+	memcpy(at, text, result->len);
+	return true;
+}
+
 /* Without "//", "/./" and "x/../", by the text alone. */
 FUNCTION(cleanpath)
 {
@@ -523,6 +546,8 @@ const struct function rs_lang_functions[] = {
 	  call_inet_ntop },
 	{ "string json(string text, string path)",
 	  "what is at a path as a.b[2], of an object in JSON", call_json },
+	{ "string link_ntop(int type, void *address)",
+	  "a hardware address, by its type: 1 of Ethernet, 32 of InfiniBand", call_link_ntop },
 	{ "string lltostr(int64_t x [, int base])", "the number written down", call_lltostr },
 	{ "string mod(uint64_t address)", "the address, whose module is not known", call_symbol },
 	{ "unsigned int ntohl(unsigned int x)", "from network byte order", call_htonl },
