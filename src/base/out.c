@@ -8,12 +8,23 @@
 
 #include "base/utf8.h"
 
+static struct rs_error *buffer_make(struct rs_out *out)
+{
+	out->buffer = malloc(RS_OUT_BYTES + RS_OUT_SLACK);
+	return out->buffer ? NULL : rs_error_no_memory();
+}
+
 struct rs_error *rs_out_init(struct rs_out *out, int fd)
 {
-	*out = (struct rs_out){ .fd = fd,
-				.terminal = isatty(fd),
-				.buffer = malloc(RS_OUT_BYTES + RS_OUT_SLACK) };
-	return out->buffer ? NULL : rs_error_no_memory();
+	*out = (struct rs_out){ .fd = fd, .terminal = isatty(fd) };
+	return buffer_make(out);
+}
+
+struct rs_error *rs_out_init_put(struct rs_out *out,
+				 void (*put)(void *ctx, const char *bytes, size_t len))
+{
+	*out = (struct rs_out){ .fd = -1, .put = put };
+	return buffer_make(out);
 }
 
 void rs_out_deinit(struct rs_out *out)
@@ -50,7 +61,9 @@ static void write_escaped(struct rs_out *out)
 
 void rs_out_write(struct rs_out *out)
 {
-	if (out->terminal)
+	if (out->put)
+		out->put(out->ctx, out->buffer, out->used);
+	else if (out->terminal)
 		write_escaped(out);
 	else
 		write_bytes(out, out->buffer, out->used);

@@ -20,7 +20,9 @@
 #define RS_OUT_SLACK 64u	 /* bytes behind the buffer that may be written, and mean nothing */
 
 struct rs_out {
-	int fd;
+	int fd;						       /* not used if there is put() */
+	void (*put)(void *ctx, const char *bytes, size_t len); /* takes the buffer, into memory */
+	void *ctx;
 	int error;     /* errno of the first write that failed */
 	bool terminal; /* fd is one: it gets control characters as \xHH, whatever prints them */
 	size_t used;
@@ -28,6 +30,9 @@ struct rs_out {
 };
 
 struct rs_error *rs_out_init(struct rs_out *out, int fd);
+/* Makes an output whose buffer goes to put(). The caller sets ctx, and writes before it changes. */
+struct rs_error *rs_out_init_put(struct rs_out *out,
+				 void (*put)(void *ctx, const char *bytes, size_t len));
 void rs_out_deinit(struct rs_out *out);
 
 /* Writes what there is. */

@@ -35,26 +35,16 @@ size_t rs_utf8_len(const char *text, size_t left)
 	return len;
 }
 
-static void mend(char *text, size_t len, size_t (*good_len)(const char *, size_t))
+void rs_utf8_mend(char *text, size_t len)
 {
 	for (size_t at = 0; at < len;) {
 		size_t good =
-			text[at] >= 0x20 && text[at] < 0x7f ? 1 : good_len(text + at, len - at);
+			text[at] >= 0x20 && text[at] < 0x7f ? 1 : rs_utf8_len(text + at, len - at);
 
 		if (!good)
 			text[at] = '?';
 		at += good ? good : 1;
 	}
-}
-
-void rs_utf8_mend(char *text, size_t len)
-{
-	mend(text, len, rs_utf8_len);
-}
-
-void rs_utf8_mend_bytes(char *text, size_t len)
-{
-	mend(text, len, rs_utf8_sequence_len);
 }
 
 size_t rs_utf8_escape(const char *text, size_t len, char *to, size_t room, size_t *used)

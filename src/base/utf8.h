@@ -14,9 +14,6 @@ size_t rs_utf8_sequence_len(const char *text, size_t left);
 /* Puts '?' in the place of each byte that is part of none. */
 void rs_utf8_mend(char *text, size_t len);
 
-/* The same for those who can carry controls: only what is no UTF-8 is replaced. */
-void rs_utf8_mend_bytes(char *text, size_t len);
-
 /*
  * Escapes `text` for a terminal: each byte that is no printable UTF-8, but newlines and tabs,
  * becomes \xHH. Writes at most `room` bytes to `to`, at least 4. Returns the bytes written, and in

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/json.h"
 #include "base/out.h"
 #include "base/utf8.h"
 
@@ -173,7 +174,6 @@ TEST(utf8_mend_replaces_bytes_and_nothing_else)
 		{ "\xc0\xaf \xed\xa0\x80 \xf5\x80\x80\x80 \xc2\x85", "?? ??? ???? ??" },
 		{ "\xff\xfe", "??" },
 	};
-	char controls[] = "a\nb\0\x7f \xc2\x85 \xff\xc3";
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char text[64];
@@ -182,8 +182,6 @@ TEST(utf8_mend_replaces_bytes_and_nothing_else)
 		rs_utf8_mend(text, strlen(text));
 		CHECK_STR(text, cases[i].good);
 	}
-	rs_utf8_mend_bytes(controls, sizeof(controls) - 1);
-	CHECK_MEM(controls, "a\nb\0\x7f \xc2\x85 ??", sizeof(controls));
 }
 
 /* ---- output ------------------------------------------------------------------------------- */
@@ -209,6 +207,40 @@ static char *out_close(struct rs_out *out, int fd, size_t *len)
 	if (len)
 		*len = (size_t)end;
 	return text;
+}
+
+/* Commas stand between values; a string has its controls escaped, and '?' for what is not UTF-8. */
+TEST(json_is_written_as_it_nests)
+{
+	static const char bytes[] = "a\nb\0\x7f \"\\ \xc2\x85 \xff\xc3";
+	struct rs_out out;
+	struct rs_json json = { .out = &out };
+	char *text;
+	int fd;
+
+	if (!out_open(&out, &fd))
+		return;
+	rs_json_open(&json, '{');
+	rs_json_bytes(rs_json_key(&json, "text"), bytes, sizeof(bytes) - 1);
+	rs_json_open(rs_json_key(&json, "list"), '[');
+	rs_json_unsigned(&json, UINT64_MAX);
+	rs_json_signed(&json, INT64_MIN);
+	rs_json_known(&json, -1);
+	rs_json_open(&json, '[');
+	rs_json_close(&json, ']');
+	rs_json_close(&json, ']');
+	rs_json_hex(rs_json_key(&json, "hex"), 255);
+	rs_json_real(rs_json_key(&json, "real"), 1.5);
+	rs_json_bool(rs_json_key(&json, "bool"), true);
+	rs_json_text(rs_json_key(&json, "none"), NULL);
+	rs_json_close(&json, '}');
+	rs_json_line_end(&json);
+	rs_json_unsigned(&json, 1);
+	text = out_close(&out, fd, NULL);
+	CHECK_STR(text, "{\"text\":\"a\\nb\\u0000\x7f \\\"\\\\ \xc2\x85 ??\","
+			"\"list\":[18446744073709551615,-9223372036854775808,null,[]],"
+			"\"hex\":\"0xff\",\"real\":1.500000,\"bool\":true,\"none\":null}\n1");
+	free(text);
 }
 
 static const int64_t numbers[] = { 0,

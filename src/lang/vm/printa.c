@@ -294,7 +294,7 @@ void rs_agg_print(struct rs_script *script, struct text *text, struct aggregatio
 	const struct agg_table *table = &script->runtime->aggs;
 	const struct agg_row **rows = malloc((table->n + 1) * sizeof(*rows));
 	const struct agg_row **cells = malloc((table->n + 1) * n * sizeof(*cells));
-	struct bundle *bundles = malloc((table->n + 1) * sizeof(*bundles));
+	struct bundle *bundles = calloc(table->n + 1, sizeof(*bundles));
 	struct agg_row *zeros[LANG_ARGS_MAX] = { NULL };
 	struct order order = { script->options, n };
 	bool good = rows && cells && bundles;
@@ -312,7 +312,7 @@ void rs_agg_print(struct rs_script *script, struct text *text, struct aggregatio
 	if (n_bundles)
 		qsort_r(bundles, n_bundles, sizeof(*bundles), compare_bundles, &order);
 	if (script->options[OPT_JSON])
-		rs_lang_json_bundles(text, aggs, n, bundles, n_bundles);
+		rs_lang_json_bundles(script->runtime, text, aggs, n, bundles, n_bundles);
 	for (size_t i = 0; i < n_bundles && !script->options[OPT_JSON]; i++) {
 		if (format)
 			bundle_format(text, &bundles[i], n, format);

@@ -119,7 +119,8 @@ struct runtime {
 	struct agg_table aggs;
 	struct speculation *speculations;
 	uint64_t speculation_none, speculation_drops, output_drops;
-	struct text text; /* of the clause that runs */
+	struct text text;   /* of the clause that runs */
+	struct rs_out json; /* with OPT_JSON: json.h */
 	struct binding *cache[BINDINGS];
 	struct binding *bindings;
 	struct bound *special[3]; /* BEGIN, END, ERROR: by probe */

@@ -5,6 +5,7 @@
  * clause has come to its end: then it goes out, or into its speculation, or, after a fault,
  * nowhere.
  */
+#include "lang/vm/json.h"
 #include "lang/vm/memory.h"
 
 #include <stdarg.h>
@@ -390,6 +391,12 @@ static struct rs_error *runtime_create(struct rs_script *script)
 			return rs_error_no_memory();
 		global->value.s = global->text;
 	}
+	if (options[OPT_JSON]) {
+		struct rs_error *err = rs_lang_json_init(&rt->json);
+
+		if (err)
+			return err;
+	}
 	rt->text.most = LANG_OUTPUT_MAX;
 	rt->dynamics.most = options[OPT_DYNVARSIZE];
 	rt->aggs.most = options[OPT_AGGSIZE];
@@ -443,6 +450,7 @@ static void runtime_destroy(struct rs_script *script)
 	rs_lang_dynamic_deinit(&rt->dynamics);
 	rs_agg_table_deinit(&rt->aggs);
 	rs_lang_text_deinit(&rt->text);
+	rs_out_deinit(&rt->json);
 	free(rt->speculations);
 	free(rt->scratch);
 	free(rt->object_globals);
