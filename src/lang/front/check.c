@@ -57,8 +57,9 @@ static struct type arg_type(struct checker *c, struct place at, const struct arg
 			return type;
 		}
 		if (!field) {
-			FAIL(c, at, "D_ARGS_IDX", "%s has %u arguments: there is no args[%u]",
-			     event->probe, event->n_fields, ref->index);
+			FAIL(c, at, "D_ARGS_IDX", "%s has %u argument%s: there is no args[%u]",
+			     event->probe, event->n_fields, event->n_fields == 1 ? "" : "s",
+			     ref->index);
 			return type;
 		}
 		here = field_type(field);
@@ -68,7 +69,7 @@ static struct type arg_type(struct checker *c, struct place at, const struct arg
 		} else if (here.kind != type.kind) {
 			FAIL(c, at, "D_ARGS_MULTI",
 			     "the argument is text in one of %s and %s, a number in the other: "
-			     "name the probes more closely",
+			     "describe the probes more narrowly",
 			     first->probe, event->probe);
 		} else if (here.bytes != type.bytes || here.is_signed != type.is_signed) {
 			/* Whatever holds both. */
@@ -167,8 +168,8 @@ static void expand(struct checker *c, struct node *node, struct variable *variab
 	struct place at = node->at;
 
 	if (variable->busy || ++c->script->front->expansions > INLINES_MAX) {
-		FAIL(c, node->at, "D_SYNTAX", "inline '%s' leads back to itself, or to too much",
-		     variable->name);
+		FAIL(c, node->at, "D_SYNTAX",
+		     "inline '%s' refers to itself, or expands to too much", variable->name);
 		return;
 	}
 	value = rs_lang_node_clone(c, variable->inlined);
@@ -178,8 +179,8 @@ static void expand(struct checker *c, struct node *node, struct variable *variab
 	rs_lang_check_node(c, value);
 	variable->busy = false;
 	if (!c->err && value->type.kind != type.kind) {
-		FAIL(c, node->at, "D_OP_INCOMPAT", "inline '%s' is not of the type it says",
-		     variable->name);
+		FAIL(c, node->at, "D_OP_INCOMPAT",
+		     "the value of inline '%s' does not have its declared type", variable->name);
 		return;
 	}
 	if (rs_lang_type_is_scalar(&type)) {
@@ -201,8 +202,8 @@ static void undefined(struct checker *c, const struct node *node)
 	struct prototype prototype;
 
 	if (known && known[-1] == ' ' && known[strlen(node->text)] == ' ') {
-		FAIL(c, node->at, "D_VAR_UNSUP",
-		     "'%s' is not known of an event: tid, vm, vcpu, cpu are", node->text);
+		FAIL(c, node->at, "D_VAR_UNSUP", "'%s' is not available; tid, vm, vcpu and cpu are",
+		     node->text);
 		return;
 	}
 	for (uint32_t i = 0; i < rs_lang_n_builtins; i++) {
@@ -219,7 +220,7 @@ static void undefined(struct checker *c, const struct node *node)
 	if (best && strrchr(best, ' '))
 		best = strrchr(best, ' ') + 1;
 	FAIL(c, node->at, "D_IDENT_UNDEF",
-	     "'%s' is neither a variable of D nor assigned before this%s%s%s", node->text,
+	     "'%s' is neither a variable of D nor assigned before this point%s%s%s", node->text,
 	     best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "");
 }
 
@@ -245,8 +246,8 @@ static void check_name(struct checker *c, struct node *node)
 		expand(c, node, variable); /* which leads back to itself */
 	} else if (variable) {
 		if (variable->is_array)
-			FAIL(c, node->at, "D_ARR_BADREF", "'%s' is an array: give it keys",
-			     node->text);
+			FAIL(c, node->at, "D_ARR_BADREF",
+			     "'%s' is an array: write its keys in brackets", node->text);
 		node->refers = REFERS_VARIABLE;
 		node->variable = variable;
 		node->type = variable->type;
@@ -260,12 +261,13 @@ static void check_scoped(struct checker *c, struct node *node)
 	struct variable *variable = rs_lang_variable_find(c->script, node->scope, node->text);
 
 	if (!variable) {
-		FAIL(c, node->at, "D_VAR_UNDEF", "%s->%s is assigned nowhere before this",
+		FAIL(c, node->at, "D_VAR_UNDEF", "%s->%s is not assigned before this point",
 		     node->scope == SCOPE_SELF ? "self" : "this", node->text);
 		return;
 	}
 	if (variable->is_array)
-		FAIL(c, node->at, "D_ARR_BADREF", "'%s' is an array: give it keys", node->text);
+		FAIL(c, node->at, "D_ARR_BADREF", "'%s' is an array: write its keys in brackets",
+		     node->text);
 	node->refers = REFERS_VARIABLE;
 	node->variable = variable;
 	node->type = variable->type;
@@ -280,7 +282,8 @@ uint8_t rs_lang_check_keys(struct checker *c, struct node *args, struct type *ke
 
 	for (struct node *arg = args; arg && !c->err; arg = arg->next) {
 		if (n == LANG_KEYS_MAX) {
-			FAIL(c, arg->at, "D_PROTO_LEN", "more than %d keys", LANG_KEYS_MAX);
+			FAIL(c, arg->at, "D_PROTO_LEN", "there are more than %d keys",
+			     LANG_KEYS_MAX);
 			break;
 		}
 		if (arg->kind == N_AGG)
@@ -299,12 +302,13 @@ void rs_lang_check_same_keys(struct checker *c, const struct node *node, const s
 	char got[TYPE_TEXT_MAX], wanted[TYPE_TEXT_MAX];
 
 	if (n_have != n_want)
-		FAIL(c, node->at, "D_PROTO_LEN", "%s has %u keys elsewhere, and %u here",
-		     node->text, n_want, n_have);
+		FAIL(c, node->at, "D_PROTO_LEN",
+		     "the number of keys of %s is %u elsewhere and %u here", node->text, n_want,
+		     n_have);
 	for (uint8_t i = 0; !c->err && i < n_have; i++) {
 		if (have[i].kind != want[i].kind)
 			FAIL(c, node->at, "D_PROTO_ARG",
-			     "key %u of %s is of type %s elsewhere, %s "
+			     "key %u of %s has type %s elsewhere and %s "
 			     "here",
 			     i + 1u, node->text, rs_lang_type_text(want[i], wanted),
 			     rs_lang_type_text(have[i], got));
@@ -321,17 +325,17 @@ static void check_array(struct checker *c, struct node *node, const struct type 
 	uint8_t n_keys;
 
 	if (base->kind != N_NAME && base->kind != N_SCOPED) {
-		FAIL(c, node->at, "D_ARR_BADREF", "only a name can have keys");
+		FAIL(c, node->at, "D_ARR_BADREF", "only a variable can have keys");
 		return;
 	}
 	if (scope == SCOPE_THIS) {
-		FAIL(c, node->at, "D_ARR_LOCAL", "this->%s[]: arrays are global or self->",
-		     base->text);
+		FAIL(c, node->at, "D_ARR_LOCAL",
+		     "this->%s[]: associative arrays are global or self-> variables", base->text);
 		return;
 	}
 	n_keys = rs_lang_check_keys(c, node->args, keys);
 	if (!n_keys)
-		FAIL(c, node->at, "D_ARR_BADREF", "no key between the brackets");
+		FAIL(c, node->at, "D_ARR_BADREF", "there is no key between the brackets");
 	variable = rs_lang_variable_find(c->script, scope, base->text);
 	if (!variable && made && !c->err) {
 		variable = rs_lang_variable_make(c, base->text, scope, *made, true);
@@ -341,11 +345,12 @@ static void check_array(struct checker *c, struct node *node, const struct type 
 		}
 	}
 	if (!variable) {
-		FAIL(c, node->at, "D_IDENT_UNDEF", "no '%s[]' is assigned before this", base->text);
+		FAIL(c, node->at, "D_IDENT_UNDEF", "'%s[]' is not assigned before this point",
+		     base->text);
 		return;
 	}
 	if (!variable->is_array) {
-		FAIL(c, node->at, "D_ARR_BADREF", "'%s' is no array", base->text);
+		FAIL(c, node->at, "D_ARR_BADREF", "'%s' is not an array", base->text);
 		return;
 	}
 	node->text = base->text;
@@ -398,13 +403,14 @@ static void check_index(struct checker *c, struct node *node)
 		return;
 	}
 	if (!node->args || node->args->next) {
-		FAIL(c, node->at, "D_ARGS_IDX", "args[] takes one number");
+		FAIL(c, node->at, "D_ARGS_IDX", "args[] takes one index");
 		return;
 	}
 	rs_lang_check_node(c, node->args);
 	if (!c->err && (!rs_lang_fold(node->args) || node->args->kind != N_INT ||
 			node->args->value >= RS_FIELDS_MAX)) {
-		FAIL(c, node->at, "D_ARGS_IDX", "args[] takes a constant below %d", RS_FIELDS_MAX);
+		FAIL(c, node->at, "D_ARGS_IDX",
+		     "the index of args[] must be a constant less than %d", RS_FIELDS_MAX);
 		return;
 	}
 	check_arg(c, node, (struct arg_ref){ .index = (uint32_t)node->args->value });
@@ -430,7 +436,7 @@ static void check_target(struct checker *c, struct node *node, const struct type
 	case N_NAME:
 		if (builtin_find(node->text, &index, &type) || !strcmp(node->text, "args") ||
 		    check_raw_arg(c, node)) {
-			FAIL(c, node->at, "D_OP_WRITE", "'%s' can't be assigned", node->text);
+			FAIL(c, node->at, "D_OP_WRITE", "'%s' is read-only", node->text);
 			return;
 		}
 		if (made && !rs_lang_variable_find(c->script, SCOPE_GLOBAL, node->text))
@@ -444,7 +450,7 @@ static void check_target(struct checker *c, struct node *node, const struct type
 		break;
 	case N_INDEX:
 		if (is_args(node->a))
-			FAIL(c, node->at, "D_OP_WRITE", "args can't be assigned");
+			FAIL(c, node->at, "D_OP_WRITE", "args is read-only");
 		else if (is_associative(c, node->a))
 			check_array(c, node, made);
 		else
@@ -452,7 +458,7 @@ static void check_target(struct checker *c, struct node *node, const struct type
 		break;
 	case N_MEMBER:
 		if (is_args(node->a))
-			FAIL(c, node->at, "D_OP_WRITE", "args can't be assigned");
+			FAIL(c, node->at, "D_OP_WRITE", "args is read-only");
 		else
 			rs_lang_check_object_member(c, node);
 		break;
@@ -460,13 +466,14 @@ static void check_target(struct checker *c, struct node *node, const struct type
 		rs_lang_check_deref(c, node);
 		break;
 	default:
-		FAIL(c, node->at, "D_OP_LVAL", "what stands left of = is no variable");
+		FAIL(c, node->at, "D_OP_LVAL", "the left side of = is not a variable");
 		return;
 	}
 	if (!c->err && node->refers != REFERS_VARIABLE && node->refers != REFERS_MEMORY)
-		FAIL(c, node->at, "D_OP_LVAL", "what stands left of = is no variable");
+		FAIL(c, node->at, "D_OP_LVAL", "the left side of = is not a variable");
 	if (!c->err && node->type.kind == TYPE_ARRAY)
-		FAIL(c, node->at, "D_OP_ARRFUN", "an array is assigned element by element");
+		FAIL(c, node->at, "D_OP_ARRFUN",
+		     "an array cannot be assigned: assign its elements");
 }
 
 /* A constant 0 where a string is meant is the empty string. */
@@ -521,8 +528,9 @@ static void check_compound(struct checker *c, const struct node *node)
 	if (to->kind == TYPE_POINTER && adds && node->b->type.kind == TYPE_INT)
 		return;
 	if (to->kind != TYPE_INT || node->b->type.kind != TYPE_INT)
-		FAIL(c, node->at, "D_OP_INCOMPAT", "'%s=' is for numbers, and this is of type %s",
-		     rs_lang_op_text(node->op), rs_lang_type_text(*to, left));
+		FAIL(c, node->at, "D_OP_INCOMPAT",
+		     "'%s=' takes numbers, but the variable has type %s", rs_lang_op_text(node->op),
+		     rs_lang_type_text(*to, left));
 	if ((node->op == OP_DIV || node->op == OP_MOD) && node->b->kind == N_INT && !node->b->value)
 		FAIL(c, node->b->at, "D_DIV_ZERO", "division by zero");
 }
@@ -540,7 +548,7 @@ static void check_assign(struct checker *c, struct node *node)
 	if (!plain) /* x += 1 where x is new: it was 0, of 64 bits */
 		made = TYPE_OF_INT64;
 	if (!c->err && made.kind == TYPE_VOID)
-		FAIL(c, node->b->at, "D_OP_VFPTR", "that has no value to assign");
+		FAIL(c, node->b->at, "D_OP_VFPTR", "this expression has no value to assign");
 	check_target(c, node->a, &made);
 	if (c->err)
 		return;
@@ -549,7 +557,7 @@ static void check_assign(struct checker *c, struct node *node)
 	if (!plain)
 		check_compound(c, node);
 	else if (!assignable(node->a, node->b))
-		FAIL(c, node->at, "D_OP_INCOMPAT", "%s is assigned to %s",
+		FAIL(c, node->at, "D_OP_INCOMPAT", "cannot assign %s to %s",
 		     rs_lang_type_text(node->b->type, right),
 		     rs_lang_type_text(node->a->type, left));
 	node->type = node->a->type;
@@ -561,7 +569,7 @@ static void check_post(struct checker *c, struct node *node)
 
 	check_target(c, node->a, &made);
 	if (!c->err && !rs_lang_type_is_scalar(&node->a->type))
-		FAIL(c, node->at, "D_OP_INT", "++ and -- are for numbers");
+		FAIL(c, node->at, "D_OP_INT", "++ and -- take numbers");
 	node->type = node->a->type;
 }
 
@@ -592,17 +600,18 @@ static bool check_pointers(struct checker *c, struct node *node)
 	if (is_comparison(node->op)) {
 		if (left != right && !is_null(left ? node->b : node->a))
 			FAIL(c, node->at, "D_OP_INCOMPAT",
-			     "a pointer is compared with a number: cast one of them");
+			     "cannot compare a pointer with a number: cast one of them");
 		return true;
 	}
 	if (node->op != OP_ADD && (node->op != OP_SUB || !left)) {
-		FAIL(c, node->at, "D_OP_ARITH", "'%s' is for numbers", rs_lang_op_text(node->op));
+		FAIL(c, node->at, "D_OP_ARITH", "'%s' takes numbers", rs_lang_op_text(node->op));
 		return true;
 	}
 	if (left && right && (node->op == OP_ADD || !rs_lang_type_same(&a, &b)))
-		FAIL(c, node->at, "D_OP_INCOMPAT", "only pointers of one type are subtracted");
+		FAIL(c, node->at, "D_OP_INCOMPAT",
+		     "only pointers of the same type can be subtracted");
 	else if (!rs_lang_type_bytes(c->script, to) && to->kind != TYPE_VOID)
-		FAIL(c, node->at, "D_OP_INCOMPLETE", "the pointer's type is not known whole");
+		FAIL(c, node->at, "D_OP_INCOMPLETE", "the pointer points to an incomplete type");
 	node->type = left && right ? TYPE_OF_INT64 : left ? a : b;
 	return true;
 }
@@ -662,10 +671,11 @@ static void check_binary(struct checker *c, struct node *node)
 	if (a->type.kind != TYPE_INT || b->type.kind != TYPE_INT) {
 		if (a->type.kind != b->type.kind)
 			FAIL(c, node->at, "D_OP_INCOMPAT",
-			     "a number and a string (or nothing) on the two sides of '%s'",
+			     "the operands of '%s' have different types: one is a number, the "
+			     "other is not",
 			     rs_lang_op_text(node->op));
 		FAIL(c, node->at, is_logical(node->op) ? "D_OP_SCALAR" : "D_OP_ARITH",
-		     "'%s' is for numbers", rs_lang_op_text(node->op));
+		     "'%s' takes numbers", rs_lang_op_text(node->op));
 		return;
 	}
 	if (!compares && !is_logical(node->op)) {
@@ -686,7 +696,7 @@ static void check_unary(struct checker *c, struct node *node)
 	if (!c->err && node->a->type.kind != TYPE_INT &&
 	    (node->op != OP_NOT || !rs_lang_type_is_scalar(&node->a->type)))
 		FAIL(c, node->at, node->op == OP_NOT ? "D_OP_SCALAR" : "D_OP_INT",
-		     "'%s' is for numbers", rs_lang_op_text(node->op));
+		     "'%s' takes numbers", rs_lang_op_text(node->op));
 	node->type = node->op == OP_NOT ? TYPE_OF_INT : rs_lang_type_promote(node->a->type);
 	rs_lang_fold(node);
 }
@@ -706,7 +716,7 @@ static void check_cond(struct checker *c, struct node *node)
 		node->b->type = node->c->type;
 	if (node->b->type.kind != node->c->type.kind || node->b->type.kind == TYPE_VOID ||
 	    (node->b->type.kind != TYPE_INT && !rs_lang_type_same(&node->b->type, &node->c->type)))
-		FAIL(c, node->at, "D_OP_INCOMPAT", "the two answers of '?' are of different types");
+		FAIL(c, node->at, "D_OP_INCOMPAT", "the two results of '?' have different types");
 	node->type = node->b->type.kind == TYPE_INT
 			     ? rs_lang_type_common(node->b->type, node->c->type)
 			     : node->b->type;
@@ -722,7 +732,7 @@ static void check_cast(struct checker *c, struct node *node)
 	have = decayed(node->a->type);
 	if (!c->err && !(rs_lang_type_is_scalar(&have) && rs_lang_type_is_scalar(&node->type)) &&
 	    !(have.kind == TYPE_STRING && node->type.kind == TYPE_STRING))
-		FAIL(c, node->at, "D_CAST_INVAL", "%s can't be cast to %s%s",
+		FAIL(c, node->at, "D_CAST_INVAL", "cannot cast %s to %s%s",
 		     rs_lang_type_text(node->a->type, from), rs_lang_type_text(node->type, to),
 		     node->type.kind == TYPE_STRING ? "; stringof() or lltostr() make a string"
 						    : "");
@@ -741,7 +751,7 @@ static void check_sizeof(struct checker *c, struct node *node)
 	    node->a->member->bits)
 		FAIL(c, node->at, "D_SIZEOF_BITFIELD", "a bit-field has no size in bytes");
 	else if (!c->err && !rs_lang_type_bytes(c->script, &type))
-		FAIL(c, node->at, "D_SIZEOF_TYPE", "sizeof: that has no size");
+		FAIL(c, node->at, "D_SIZEOF_TYPE", "sizeof: this expression has no size");
 	node->kind = N_INT;
 	node->value = c->err ? 0 : rs_lang_type_bytes(c->script, &type);
 	node->type = TYPE_OF_UINT64;
@@ -767,7 +777,8 @@ static void check_in_memory(struct checker *c, struct node *node)
 		rs_lang_check_xlate(c, node);
 		break;
 	default:
-		FAIL(c, node->at, "D_SYNTAX", "that must be a statement of its own");
+		FAIL(c, node->at, "D_SYNTAX",
+		     "this must be a statement, not part of an expression");
 		break;
 	}
 }
@@ -775,7 +786,8 @@ static void check_in_memory(struct checker *c, struct node *node)
 void rs_lang_check_node(struct checker *c, struct node *node)
 {
 	if (++c->script->front->visits > LANG_VISITS_MAX)
-		FAIL(c, node->at, "D_SYNTAX", "the program is too large: inlines in inlines?");
+		FAIL(c, node->at, "D_SYNTAX",
+		     "the program is too large once its inlines are expanded");
 	if (c->err)
 		return;
 	switch (node->kind) {
@@ -800,7 +812,7 @@ void rs_lang_check_node(struct checker *c, struct node *node)
 		if (!builtin_find(node->text, &node->index, &node->type) ||
 		    strncmp(node->text, "xdt_", 4))
 			FAIL(c, node->at, "D_SYM_BADREF",
-			     "`%s: of the kernel's variables only those of xdt are here",
+			     "`%s: of the kernel's variables only those of xdt are available",
 			     node->text);
 		node->refers = REFERS_BUILTIN;
 		break;
@@ -831,7 +843,8 @@ void rs_lang_check_node(struct checker *c, struct node *node)
 		check_cast(c, node);
 		break;
 	case N_AGG:
-		FAIL(c, node->at, "D_OP_ACT", "an aggregation has no value: print it by printa()");
+		FAIL(c, node->at, "D_OP_ACT",
+		     "an aggregation has no value: print it with printa()");
 		break;
 	default:
 		check_in_memory(c, node);

@@ -19,14 +19,14 @@ static const struct {
 	const char *names; /* with blanks around each */
 	const char *why;
 } absent[] = {
-	{ " jstack ", "events of a trace carry no stacks" },
+	{ " jstack ", "the events of a trace carry no stacks" },
 	{ " copyout copyoutstr memref "
 	  "mutex_owned mutex_owner mutex_type_adaptive mutex_type_spin rw_iswriter "
 	  "rw_read_held rw_write_held progenyof getmajor getminor ddi_pathname "
 	  "msgdsize msgsize d_path ",
-	  "there is no memory behind a trace" },
+	  "a trace holds no memory" },
 	{ " raise stop system freopen ftruncate chill panic breakpoint ",
-	  "it would change the system that is looked at" },
+	  "it would change the observed system" },
 };
 
 /* Actions: what they may be given is checked one by one. */
@@ -66,6 +66,18 @@ static uint32_t count_args(const struct node *call)
 	return n;
 }
 
+/* Reports that a call has not as many arguments as it takes: 1, or 1 to 3. */
+static void wrong_count(struct checker *c, const struct node *call, const char *tag, uint8_t n_min,
+			uint8_t n_max)
+{
+	char range[16] = "";
+
+	if (n_min < n_max)
+		snprintf(range, sizeof(range), "%u to ", n_min);
+	FAIL(c, call->at, tag, "%s() takes %s%u argument%s, not %u", call->text, range, n_max,
+	     n_max == 1 ? "" : "s", count_args(call));
+}
+
 static int aggregate_find(const char *name)
 {
 	for (int i = 0; i < N_AGG_FUNCTIONS; i++) {
@@ -82,17 +94,18 @@ static void no_function(struct checker *c, const struct node *call)
 	char near[64] = "";
 
 	if (why) {
-		FAIL(c, call->at, "D_FUNC_UNDEF", "%s() is not here: %s", call->text, why);
+		FAIL(c, call->at, "D_FUNC_UNDEF", "%s() is not available: %s", call->text, why);
 		return;
 	}
 	if (action_find(call->text)) {
-		FAIL(c, call->at, "D_CG_EXPR", "%s() is an action, a statement of its own",
+		FAIL(c, call->at, "D_CG_EXPR", "%s() is an action: use it as a statement",
 		     call->text);
 		return;
 	}
 	if (aggregate_find(call->text) >= 0) {
-		FAIL(c, call->at, "D_FUNC_IDKIND", "%s() aggregates: write @name[keys] = %s(...)",
-		     call->text, call->text);
+		FAIL(c, call->at, "D_FUNC_IDKIND",
+		     "%s() is an aggregating function: write @name[keys] = %s(...)", call->text,
+		     call->text);
 		return;
 	}
 	for (uint32_t i = 0; i < rs_lang_n_functions; i++) {
@@ -135,8 +148,9 @@ static void check_stringof(struct checker *c, struct node *call)
 	rs_lang_check_node(c, call->args);
 	if (!c->err && !has_text(call->args))
 		FAIL(c, call->at, "D_STRINGOF_TYPE",
-		     "stringof() is for arguments, strings and where characters are; lltostr() "
-		     "writes a number");
+		     "stringof() takes an argument, a string or the address of characters; "
+		     "lltostr() "
+		     "converts a number");
 	call->type = TYPE_OF_STRING;
 }
 
@@ -176,7 +190,7 @@ void rs_lang_check_call(struct checker *c, struct node *call)
 	}
 	rs_lang_prototype_read(rs_lang_functions[i].prototype, &prototype);
 	if (n < prototype.n_needed || n > prototype.n_args)
-		FAIL(c, call->at, "D_PROTO_LEN", "%s: not with %u arguments",
+		FAIL(c, call->at, "D_PROTO_LEN", "%s: wrong number of arguments: %u",
 		     rs_lang_functions[i].prototype, n);
 	call->index = i;
 	call->type = prototype.result;
@@ -185,8 +199,8 @@ void rs_lang_check_call(struct checker *c, struct node *call)
 	for (struct node *arg = call->args; arg && !c->err; arg = arg->next, n++) {
 		rs_lang_check_node(c, arg);
 		if (!c->err && !takes(&prototype.args[n], &arg->type))
-			FAIL(c, arg->at, "D_PROTO_ARG", "argument %u is of the wrong type: %s",
-			     n + 1, rs_lang_functions[i].prototype);
+			FAIL(c, arg->at, "D_PROTO_ARG", "argument %u has the wrong type: %s", n + 1,
+			     rs_lang_functions[i].prototype);
 	}
 }
 
@@ -227,20 +241,21 @@ static struct node *lquantize(struct checker *c, struct node *arg, struct aggreg
 	limit = parameter(c, arg->next, "limit", INT32_MIN, INT32_MAX, "D_LQUANT_LIMTYPE",
 			  "D_LQUANT_LIMVAL");
 	if (base >= limit)
-		FAIL(c, arg->next->at, "D_LQUANT_MISMATCH", "the limit must be above the base");
+		FAIL(c, arg->next->at, "D_LQUANT_MISMATCH",
+		     "the limit must be greater than the base");
 	arg = arg->next->next;
 	if (arg) {
 		step = parameter(c, arg, "step", 1, UINT16_MAX, "D_LQUANT_STEPTYPE",
 				 "D_LQUANT_STEPVAL");
 		if (step > limit - base)
 			FAIL(c, arg->at, "D_LQUANT_STEPLARGE",
-			     "the step is larger than from base to limit");
+			     "the step exceeds the range from base to limit");
 	}
 	if (c->err)
 		return NULL;
 	levels = (limit - base) / step;
 	if (levels > LANG_BINS_MAX)
-		FAIL(c, at, "D_LQUANT_STEPSMALL", "the step makes %lld bins; %d are the most",
+		FAIL(c, at, "D_LQUANT_STEPSMALL", "the step makes %lld bins; the maximum is %d",
 		     (long long)levels, LANG_BINS_MAX);
 	agg->params[0] = base;
 	agg->params[1] = step;
@@ -283,7 +298,7 @@ static void llquantize_bounds(struct checker *c, struct place at, struct aggrega
 	agg->n_data = n + 1;
 	return;
 too_large:
-	FAIL(c, at, "D_LLQUANT_HIGHVAL", "that is beyond 64 bits, or more than %d bins",
+	FAIL(c, at, "D_LLQUANT_HIGHVAL", "the bins exceed 64 bits, or number more than %d",
 	     LANG_BINS_MAX);
 }
 
@@ -307,11 +322,13 @@ static struct node *llquantize(struct checker *c, struct node *arg, struct aggre
 	if (c->err)
 		return NULL;
 	if (agg->params[1] >= agg->params[2])
-		FAIL(c, at, "D_LLQUANT_LOWVAL", "the low power must be below the high one");
+		FAIL(c, at, "D_LLQUANT_LOWVAL", "the low power must be less than the high power");
 	if (agg->params[3] < agg->params[0])
-		FAIL(c, at, "D_LLQUANT_FACTORNSTEPS", "there must be as many steps as the factor");
+		FAIL(c, at, "D_LLQUANT_FACTORNSTEPS",
+		     "the number of steps must be at least the factor");
 	else if (agg->params[3] % agg->params[0])
-		FAIL(c, at, "D_LLQUANT_FACTOREVEN", "the factor must divide the steps evenly");
+		FAIL(c, at, "D_LLQUANT_FACTOREVEN",
+		     "the number of steps must be a multiple of the factor");
 	if (!c->err)
 		llquantize_bounds(c, at, agg);
 	return arg;
@@ -352,14 +369,15 @@ static void aggregate_args(struct checker *c, struct node *call, struct aggregat
 		return;
 	rs_lang_check_node(c, value);
 	if (!c->err && value->type.kind != TYPE_INT)
-		FAIL(c, value->at, "D_AGG_SCALAR", "%s() is for numbers", call->text);
+		FAIL(c, value->at, "D_AGG_SCALAR", "%s() takes numbers", call->text);
 	action->types[action->n_args++] = value->type;
 	value->next = by; /* what is left is evaluated: the value, and by how much it counts */
 	if (!by || c->err)
 		return;
 	rs_lang_check_node(c, by);
 	if (!c->err && by->type.kind != TYPE_INT)
-		FAIL(c, by->at, "D_AGG_SCALAR", "%s() counts by a number", call->text);
+		FAIL(c, by->at, "D_AGG_SCALAR", "the increment of %s() must be a number",
+		     call->text);
 	action->types[action->n_args++] = by->type;
 	by->next = NULL;
 }
@@ -374,7 +392,7 @@ static struct aggregation *aggregation_make(struct checker *c, const struct node
 		if (agg->function != want->function ||
 		    memcmp(agg->params, want->params, sizeof(agg->params)))
 			FAIL(c, node->at, "D_AGG_REDEF",
-			     "@%s is of another function, or other parameters, elsewhere",
+			     "@%s has another function, or other parameters, elsewhere",
 			     want->name);
 		rs_lang_check_same_keys(c, node, want->keys, want->n_keys, agg->keys, agg->n_keys);
 		return agg;
@@ -435,14 +453,14 @@ void rs_lang_check_aggregate(struct checker *c, struct node *node)
 	}
 	n = count_args(call);
 	if (n < rs_agg_functions[row].n_min || n > rs_agg_functions[row].n_max) {
-		FAIL(c, call->at, "D_PROTO_LEN", "%s() takes %u to %u arguments, not %u",
-		     call->text, rs_agg_functions[row].n_min, rs_agg_functions[row].n_max, n);
+		wrong_count(c, call, "D_PROTO_LEN", rs_agg_functions[row].n_min,
+			    rs_agg_functions[row].n_max);
 		return;
 	}
 	if (c->speculates)
-		FAIL(c, node->at, "D_AGG_SPEC", "no aggregation after speculate() in a clause");
+		FAIL(c, node->at, "D_AGG_SPEC", "a clause may not aggregate after speculate()");
 	if (c->commits)
-		FAIL(c, node->at, "D_AGG_COMM", "no aggregation after commit() in a clause");
+		FAIL(c, node->at, "D_AGG_COMM", "a clause may not aggregate after commit()");
 	want.function = (enum agg_function)row;
 	want.n_keys = rs_lang_check_keys(c, node->a->args, want.keys);
 	for (struct node *key = node->a->args; key && !c->err; key = key->next)
@@ -470,7 +488,7 @@ static struct aggregation *aggregation_arg(struct checker *c, const struct node 
 	}
 	agg = aggregation_find(c->script, arg->text);
 	if (!agg)
-		FAIL(c, arg->at, bad_tag, "@%s is filled nowhere before this", arg->text);
+		FAIL(c, arg->at, bad_tag, "@%s is not assigned before this point", arg->text);
 	return agg;
 }
 
@@ -483,7 +501,7 @@ static void evaluated(struct checker *c, struct node *call, struct node *first,
 		rs_lang_check_node(c, arg);
 		if (!c->err && !rs_lang_type_is_scalar(&arg->type) &&
 		    arg->type.kind != TYPE_STRING && !rs_lang_type_is_object(&arg->type))
-			FAIL(c, arg->at, "D_PROTO_ARG", "that has no value");
+			FAIL(c, arg->at, "D_PROTO_ARG", "this expression has no value");
 		if (action->n_args < LANG_ARGS_MAX)
 			action->types[action->n_args++] = arg->type;
 	}
@@ -494,7 +512,7 @@ static bool format_of(struct checker *c, const struct node *call, struct action 
 	const struct node *text = call->args;
 
 	if (text->kind != N_TEXT) {
-		FAIL(c, text->at, "D_PRINTF_ARG_FMT", "the format must be a constant text");
+		FAIL(c, text->at, "D_PRINTF_ARG_FMT", "the format must be a string constant");
 		return false;
 	}
 	if (!text->len) {
@@ -515,7 +533,7 @@ static void conversion_check(struct checker *c, const struct conversion *convers
 	if (c->err)
 		return;
 	if (rs_lang_type_is_object(&arg->type) || text != (arg->type.kind == TYPE_STRING))
-		FAIL(c, arg->at, "D_PRINTF_ARG_TYPE", "conversion #%u, %%%c, is for %s%s", number,
+		FAIL(c, arg->at, "D_PRINTF_ARG_TYPE", "conversion #%u, %%%c, takes %s%s", number,
 		     conversion->letter, text ? "strings" : "numbers",
 		     text && arg->refers == REFERS_ARG ? "; stringof() gives an argument's name"
 						       : "");
@@ -537,12 +555,12 @@ static void check_printf(struct checker *c, struct node *call, struct action *ac
 			continue;
 		number++;
 		if (conversion->aggregate)
-			FAIL(c, call->at, "D_PRINTF_AGG_CONV", "%%@ is for printa()");
+			FAIL(c, call->at, "D_PRINTF_AGG_CONV", "%%@ is available in printa() only");
 		for (int star = conversion->width_given + conversion->precision_given; star;
 		     star--) {
 			if (!arg)
 				FAIL(c, call->at, "D_PRINTF_DYN_PROTO",
-				     "conversion #%u lacks the number for its *", number);
+				     "conversion #%u lacks the argument for its *", number);
 			else if (arg->type.kind != TYPE_INT)
 				FAIL(c, arg->at, "D_PRINTF_DYN_TYPE",
 				     "the argument for a * must be a number");
@@ -550,14 +568,13 @@ static void check_printf(struct checker *c, struct node *call, struct action *ac
 		}
 		if (!arg)
 			FAIL(c, call->at, "D_PRINTF_ARG_PROTO",
-			     "conversion #%u, %%%c, lacks its argument", number,
-			     conversion->letter);
+			     "conversion #%u, %%%c, has no argument", number, conversion->letter);
 		else
 			conversion_check(c, conversion, arg, number);
 		arg = arg ? arg->next : NULL;
 	}
 	if (arg)
-		FAIL(c, arg->at, "D_PRINTF_ARG_EXTRA", "more arguments than conversions");
+		FAIL(c, arg->at, "D_PRINTF_ARG_EXTRA", "there are more arguments than conversions");
 }
 
 static void check_printa_format(struct checker *c, const struct node *call,
@@ -574,15 +591,15 @@ static void check_printa_format(struct checker *c, const struct node *call,
 			continue;
 		text = strchr(CONVERSIONS_OF_TEXT, conversion->letter);
 		if (conversion->width_given || conversion->precision_given)
-			FAIL(c, call->at, "D_PRINTF_DYN_PROTO", "printa() has no numbers for *");
+			FAIL(c, call->at, "D_PRINTF_DYN_PROTO", "printa() has no arguments for *");
 		if (key >= agg->n_keys)
 			FAIL(c, call->at, "D_PRINTF_ARG_PROTO",
-			     "@%s has %u keys, and the format wants more", agg->name, agg->n_keys);
+			     "@%s has too few keys for the format: %u", agg->name, agg->n_keys);
 		else if (text != (agg->keys[key].kind == TYPE_STRING))
 			FAIL(c, call->at, "D_PRINTF_ARG_TYPE",
-			     "key %u of @%s is no such type as %%%c%s", key + 1, agg->name,
-			     conversion->letter,
-			     text ? "" : "; as a key, (int)args.x is the number of a name");
+			     "%%%c does not fit the type of key %u of @%s%s", conversion->letter,
+			     key + 1, agg->name,
+			     text ? "" : "; (int)args.x as the key keeps the number of a name");
 		key++;
 	}
 }
@@ -597,7 +614,8 @@ static void check_printa(struct checker *c, struct node *call, struct action *ac
 		arg = arg->next;
 	}
 	if (!arg)
-		FAIL(c, call->at, "D_PRINTA_PROTO", "printa() of which aggregation?");
+		FAIL(c, call->at, "D_PRINTA_PROTO",
+		     "printa() needs an aggregation, as in printa(@name)");
 	for (; arg && !c->err; arg = arg->next) {
 		struct aggregation *agg =
 			aggregation_arg(c, arg, "D_PRINTA_AGGARG", "D_PRINTA_AGGBAD");
@@ -648,8 +666,7 @@ static void check_trace(struct checker *c, struct node *call, struct action *act
 {
 	if (call->args->kind == N_AGG)
 		FAIL(c, call->args->at, "D_TRACE_VOID",
-		     "%s() of an aggregation, which has no value: print it by printa()",
-		     call->text);
+		     "%s() cannot print an aggregation: use printa()", call->text);
 	evaluated(c, call, call->args, action);
 }
 
@@ -658,7 +675,8 @@ static void check_setopt(struct checker *c, struct node *call, struct action *ac
 	evaluated(c, call, call->args, action);
 	for (const struct node *arg = call->args; arg && !c->err; arg = arg->next) {
 		if (arg->type.kind != TYPE_STRING)
-			FAIL(c, arg->at, "D_PROTO_ARG", "setopt() takes strings: a name, a value");
+			FAIL(c, arg->at, "D_PROTO_ARG",
+			     "setopt() takes strings: a name and a value");
 	}
 }
 
@@ -679,9 +697,9 @@ static void check_tracemem(struct checker *c, struct node *call, struct action *
 	evaluated(c, call, where, action);
 	if (!c->err && !rs_lang_type_is_scalar(&where->type) &&
 	    !rs_lang_type_is_object(&where->type))
-		FAIL(c, where->at, "D_TRACEMEM_ADDR", "tracemem() of what has no address");
+		FAIL(c, where->at, "D_TRACEMEM_ADDR", "tracemem() needs an address");
 	if (!c->err && some && some->type.kind != TYPE_INT)
-		FAIL(c, some->at, "D_TRACEMEM_DYNSIZE", "how many of the bytes must be a number");
+		FAIL(c, some->at, "D_TRACEMEM_DYNSIZE", "the number of bytes must be a number");
 }
 
 /* stack([frames]), ustack([frames [, bytes of strings]]) */
@@ -747,26 +765,28 @@ static void check_order(struct checker *c, const struct node *call, const struct
 
 	if (row->kind == ACT_SPECULATE) {
 		if (c->speculates)
-			FAIL(c, call->at, "D_SPEC_SPEC", "speculate() a second time in a clause");
+			FAIL(c, call->at, "D_SPEC_SPEC", "a clause may call speculate() only once");
 		if (c->commits)
-			FAIL(c, call->at, "D_SPEC_COMM", "speculate() after commit() in a clause");
+			FAIL(c, call->at, "D_SPEC_COMM",
+			     "a clause may not call speculate() after commit()");
 		if (records)
 			FAIL(c, call->at, "D_SPEC_DREC",
-			     "speculate() after the clause has recorded data");
+			     "a clause may not call speculate() after it has recorded data");
 		c->speculates = true;
 	} else if (row->kind == ACT_COMMIT) {
 		if (c->commits)
-			FAIL(c, call->at, "D_COMM_COMM", "commit() a second time in a clause");
+			FAIL(c, call->at, "D_COMM_COMM", "a clause may call commit() only once");
 		if (records)
 			FAIL(c, call->at, "D_COMM_DREC",
-			     "commit() after the clause has recorded data");
+			     "a clause may not call commit() after it has recorded data");
 		c->commits = true;
 	} else if (row->records) {
 		if (c->commits)
-			FAIL(c, call->at, "D_DREC_COMM", "%s() after commit() in a clause",
-			     call->text);
+			FAIL(c, call->at, "D_DREC_COMM",
+			     "a clause may not call %s() after commit()", call->text);
 		if (row->kind == ACT_EXIT && c->speculates)
-			FAIL(c, call->at, "D_EXIT_SPEC", "exit() after speculate() in a clause");
+			FAIL(c, call->at, "D_EXIT_SPEC",
+			     "a clause may not call exit() after speculate()");
 		c->clause->records = true;
 	}
 }
@@ -783,8 +803,7 @@ bool rs_lang_check_action(struct checker *c, struct node *call)
 	action.kind = row->kind;
 
 	if (n < row->n_min || n > row->n_max) {
-		FAIL(c, call->at, row->tag, "%s() takes %u to %u arguments, not %u", call->text,
-		     row->n_min, row->n_max, n);
+		wrong_count(c, call, row->tag, row->n_min, row->n_max);
 		return true;
 	}
 	check_order(c, call, row);

@@ -35,14 +35,16 @@ static void check_walk(struct checker *c, struct node *node)
 	if ((int64_t)node->value < 1 || node->value > LANG_WALK_STEPS ||
 	    node->value * steps > LANG_WALK_STEPS) {
 		FAIL(c, node->at, "D_WALK_MAX",
-		     "a walk goes from 1 to %u steps, with those that it is in", LANG_WALK_STEPS);
+		     "a walk has 1 to %u steps, multiplied by those of the walks around it",
+		     LANG_WALK_STEPS);
 		return;
 	}
 	if (c->clause->n_walks++ == LANG_WALKS_MAX)
-		FAIL(c, node->at, "D_WALK_MAX", "more than %u walks in a clause", LANG_WALKS_MAX);
+		FAIL(c, node->at, "D_WALK_MAX", "a clause may contain at most %u walks",
+		     LANG_WALKS_MAX);
 	rs_lang_check_node(c, node->a);
 	if (!c->err && !rs_lang_type_is_scalar(&node->a->type))
-		FAIL(c, node->a->at, "D_WALK_TYPE", "a walk goes over pointers or numbers");
+		FAIL(c, node->a->at, "D_WALK_TYPE", "a walk follows pointers or numbers");
 	if (c->err)
 		return;
 	node->text = rs_lang_check_hidden(c, node->a->type);
@@ -53,7 +55,7 @@ static void check_walk(struct checker *c, struct node *node)
 			(node->a->type.kind == TYPE_POINTER &&
 			 !rs_lang_type_same(&node->a->type, &node->b->type))))
 		FAIL(c, node->b->at, "D_WALK_TYPE",
-		     "what is next is of another type than the first");
+		     "the next value has another type than the first");
 	node->variable = c->err ? NULL : rs_lang_variable_find(c->script, SCOPE_THIS, node->text);
 	c->steps = steps * node->value;
 	check_statements(c, node->c);
@@ -98,7 +100,7 @@ static void check_statements(struct checker *c, struct node *first)
 		else if (node->kind == N_IF)
 			check_if(c, node);
 		else if (node->kind == N_AGG)
-			FAIL(c, node->at, "D_AGG_NULL", "@%s alone does nothing", node->text);
+			FAIL(c, node->at, "D_AGG_NULL", "@%s alone has no effect", node->text);
 		else if (node->kind == N_WALK)
 			check_walk(c, node);
 		else if (node->kind == N_CALL && shows_symbol(node->text))

@@ -60,7 +60,8 @@ bool rs_lang_check_enumerator(struct checker *c, struct node *node)
 	found = enum_value(c->script, node->text, &value);
 	if (found < 0)
 		FAIL(c, node->at, "D_IDENT_AMBIG",
-		     "'%s' is another number in another probe: compare it with the argument itself",
+		     "'%s' has different values in the matched probes: compare it directly with "
+		     "the argument",
 		     node->text);
 	if (found <= 0)
 		return found != 0;
@@ -194,9 +195,8 @@ static bool become_enumerator(struct checker *c, struct node *arg, struct node *
 		}
 	}
 	if (!any)
-		FAIL(c, text->at, "D_OP_INCOMPAT",
-		     "no value of the argument is called \"%s\"%s%s%s", text->text,
-		     best ? "; did you mean \"" : "; its names are as \"",
+		FAIL(c, text->at, "D_OP_INCOMPAT", "the argument has no value named \"%s\"%s%s%s",
+		     text->text, best ? "; did you mean \"" : "; its names are as \"",
 		     best    ? best
 		     : first ? first
 			     : "",

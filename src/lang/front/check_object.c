@@ -19,7 +19,8 @@ struct node *rs_lang_node_clone(struct checker *c, const struct node *from)
 	if (!from || c->err)
 		return NULL;
 	if (++c->script->front->visits > LANG_VISITS_MAX)
-		FAIL(c, from->at, "D_SYNTAX", "the program is too large: inlines in inlines?");
+		FAIL(c, from->at, "D_SYNTAX",
+		     "the program is too large once its inlines are expanded");
 	node = c->err ? NULL : rs_arena_alloc(&c->script->arena, sizeof(*node));
 	if (!node) {
 		if (!c->err)
@@ -53,7 +54,7 @@ static bool is_complete(struct checker *c, struct place at, const struct type *t
 	char text[TYPE_TEXT_MAX];
 
 	if (type->kind == TYPE_RECORD && !type->record->complete)
-		FAIL(c, at, "D_OP_INCOMPLETE", "%s is not known whole: declare its members",
+		FAIL(c, at, "D_OP_INCOMPLETE", "%s is incomplete: declare its members",
 		     rs_lang_type_text(*type, text));
 	return !c->err;
 }
@@ -86,13 +87,14 @@ void rs_lang_check_object_member(struct checker *c, struct node *node)
 	of = &node->a->type;
 	if (node->op == OP_ARROW) {
 		if (!target_of(of))
-			FAIL(c, node->at, "D_OP_PTR", "-> is for pointers, and this is of type %s",
+			FAIL(c, node->at, "D_OP_PTR", "-> takes a pointer, not %s",
 			     rs_lang_type_text(*of, text));
 		else
 			of = target_of(of);
 	}
 	if (!c->err && of->kind != TYPE_RECORD)
-		FAIL(c, node->at, "D_OP_SOU", "%s has no members: only structs, unions and args do",
+		FAIL(c, node->at, "D_OP_SOU",
+		     "%s has no members: only structs, unions and args have",
 		     rs_lang_type_text(*of, text));
 	if (c->err || !is_complete(c, node->at, of))
 		return;
@@ -116,23 +118,24 @@ void rs_lang_check_element(struct checker *c, struct node *node)
 	to = target_of(&node->a->type);
 	if (!to) {
 		FAIL(c, node->at, "D_ARR_BADREF",
-		     "what stands before [ is no array and no pointer");
+		     "the expression before [ is neither an array nor a pointer");
 		return;
 	}
 	if (!node->args || node->args->next) {
-		FAIL(c, node->at, "D_ARR_BADREF", "an array takes one number between the brackets");
+		FAIL(c, node->at, "D_ARR_BADREF", "an array takes one index between the brackets");
 		return;
 	}
 	rs_lang_check_node(c, node->args);
 	if (!c->err && node->args->type.kind != TYPE_INT)
-		FAIL(c, node->args->at, "D_ARR_BADREF", "an array's elements are numbered");
+		FAIL(c, node->args->at, "D_ARR_BADREF", "the index of an array must be a number");
 	if (!c->err && to->kind == TYPE_VOID)
-		FAIL(c, node->at, "D_DEREF_VOID", "a void pointer points to nothing that is known");
+		FAIL(c, node->at, "D_DEREF_VOID", "cannot dereference a void pointer");
 	if (c->err || !is_complete(c, node->at, to))
 		return;
 	if (node->a->type.kind == TYPE_ARRAY && rs_lang_fold(node->args) &&
 	    node->args->kind == N_INT && node->args->value >= node->a->type.n)
-		FAIL(c, node->args->at, "D_ARR_BADREF", "the array has %u elements, from 0",
+		FAIL(c, node->args->at, "D_ARR_BADREF",
+		     "the index is out of range: the array has %u elements, from 0",
 		     node->a->type.n);
 	node->refers = REFERS_MEMORY;
 	node->type = *to;
@@ -149,10 +152,10 @@ void rs_lang_check_deref(struct checker *c, struct node *node)
 		return;
 	to = target_of(&node->a->type);
 	if (!to)
-		FAIL(c, node->at, "D_DEREF_NONPTR", "* is for pointers, and this is of type %s",
+		FAIL(c, node->at, "D_DEREF_NONPTR", "* takes a pointer, not %s",
 		     rs_lang_type_text(node->a->type, text));
 	else if (to->kind == TYPE_VOID)
-		FAIL(c, node->at, "D_DEREF_VOID", "a void pointer points to nothing that is known");
+		FAIL(c, node->at, "D_DEREF_VOID", "cannot dereference a void pointer");
 	if (c->err || !is_complete(c, node->at, to))
 		return;
 	node->refers = REFERS_MEMORY;
@@ -189,7 +192,7 @@ void rs_lang_check_address(struct checker *c, struct node *node)
 		FAIL(c, node->at, "D_ADDROF_VAR",
 		     "a variable of D has no address; alloca() gives memory that has one");
 	else if (node->a->refers != REFERS_MEMORY)
-		FAIL(c, node->at, "D_ADDROF_LVAL", "what has no place in memory has no address");
+		FAIL(c, node->at, "D_ADDROF_LVAL", "only what lies in memory has an address");
 	*to = node->a->type;
 	node->type = (struct type){ .kind = TYPE_POINTER, .bytes = 8, .to = to };
 }
@@ -210,7 +213,7 @@ void rs_lang_check_offsetof(struct checker *c, struct node *node)
 		return;
 	}
 	if (member->bits)
-		FAIL(c, node->at, "D_OFFSETOF_BITFIELD", "a bit-field begins at no byte");
+		FAIL(c, node->at, "D_OFFSETOF_BITFIELD", "a bit-field has no offset in bytes");
 	node->kind = N_INT;
 	node->value = member->offset;
 	node->type = TYPE_OF_UINT64;
@@ -306,7 +309,7 @@ static const struct translator *translator_find(struct checker *c, struct node *
 		return NULL;
 	}
 	if (c->xlates > XLATES_MAX) {
-		FAIL(c, node->at, "D_SYNTAX", "the translator leads back to itself");
+		FAIL(c, node->at, "D_SYNTAX", "the translator refers to itself");
 		return NULL;
 	}
 	rs_lang_check_node(c, node->a);
@@ -339,9 +342,9 @@ static void check_translation(struct checker *c, const struct translation *t,
 	char from[TYPE_TEXT_MAX], to[TYPE_TEXT_MAX];
 
 	if (!c->err && value->type.kind != t->member->type.kind)
-		FAIL(c, value->at, "D_XLATE_INCOMPAT", "'%s' is of type %s, its translation of %s",
-		     t->member->name, rs_lang_type_text(t->member->type, to),
-		     rs_lang_type_text(value->type, from));
+		FAIL(c, value->at, "D_XLATE_INCOMPAT",
+		     "'%s' has type %s, its translation has type %s", t->member->name,
+		     rs_lang_type_text(t->member->type, to), rs_lang_type_text(value->type, from));
 }
 
 /* What a comma of two becomes, in the place of node. */
@@ -368,13 +371,13 @@ void rs_lang_check_xlate_member(struct checker *c, struct node *node)
 		return;
 	if ((xlate->type.kind == TYPE_POINTER) != (node->op == OP_ARROW))
 		FAIL(c, node->at, node->op == OP_ARROW ? "D_OP_PTR" : "D_OP_SOU",
-		     "xlate <T> (...).x, or xlate <T *> (...)->x");
+		     "write xlate <T> (...).x or xlate <T *> (...)->x");
 	if (!rs_lang_member_find(translator->to, node->text))
 		no_member(c, node, translator->to);
 	while (t && strcmp(t->member->name, node->text))
 		t = t->next;
 	if (!t && !c->err)
-		FAIL(c, node->at, "D_XLATE_NOCONV", "the translator says nothing of '%s'",
+		FAIL(c, node->at, "D_XLATE_NOCONV", "the translator has no member '%s'",
 		     node->text);
 	if (c->err)
 		return;

@@ -147,8 +147,7 @@ static size_t pattern_macro(struct parser *p, struct place at, char *out, size_t
 	text = node->kind == N_TEXT ? node->text : digits;
 	n = strlen(text);
 	if (n > room) {
-		FAIL(p, at, "D_PDESC_INVAL", "a probe description of more than %d bytes",
-		     RS_WORD_MAX);
+		FAIL(p, at, "D_PDESC_INVAL", "the probe description exceeds %d bytes", RS_WORD_MAX);
 		return 0;
 	}
 	memcpy(out, text, n);
@@ -174,7 +173,7 @@ static struct pattern *pattern(struct parser *p)
 
 		if (n >= sizeof(text) - 1) {
 			FAIL(p, pattern->at, "D_PDESC_INVAL",
-			     "a probe description of more than %d bytes", RS_WORD_MAX);
+			     "the probe description exceeds %d bytes", RS_WORD_MAX);
 			return NULL;
 		}
 		if (c == '$' && !quoted) {
@@ -194,7 +193,7 @@ static struct pattern *pattern(struct parser *p)
 		     lexer->at < lexer->end ? lexer->at : "");
 	if (colons > 3)
 		FAIL(p, pattern->at, "D_PDESC_INVAL",
-		     "more than four fields: PROVIDER:CLASS:FUNCTION:NAME");
+		     "a probe description has at most four fields: PROVIDER:CLASS:FUNCTION:NAME");
 	if (p->err)
 		return NULL;
 	pattern->text = rs_arena_text(&p->script->arena, text, n);
@@ -259,7 +258,7 @@ static void clause(struct parser *p)
 	p->copyinstr = declared;
 	clause->index = p->script->n_clauses++;
 	if (p->script->n_clauses > LANG_CLAUSES_MAX)
-		FAIL(p, clause->at, "D_SYNTAX", "more than %d clauses", LANG_CLAUSES_MAX);
+		FAIL(p, clause->at, "D_SYNTAX", "the program exceeds %d clauses", LANG_CLAUSES_MAX);
 	*p->script->clauses_end = clause;
 	p->script->clauses_end = &clause->next;
 	place = VECTOR_ADD(p->script, &p->script->clause_at);
@@ -278,7 +277,7 @@ static struct variable *variable_new(struct parser *p, const struct token *token
 
 	for (variable = p->script->variables; variable; variable = variable->next) {
 		if (variable->scope == scope && !strcmp(variable->name, token->text))
-			FAIL(p, token->at, "D_DECL_IDRED", "'%s' is declared already", token->text);
+			FAIL(p, token->at, "D_DECL_IDRED", "'%s' is already declared", token->text);
 	}
 	variable = rs_lang_parse_memory(p, sizeof(*variable));
 	if (!variable)
@@ -297,13 +296,14 @@ static void key_types(struct parser *p, struct variable *variable)
 	variable->is_array = true;
 	if (variable->scope == SCOPE_THIS)
 		FAIL(p, rs_lang_token_peek(p)->at, "D_DECL_LOCASSC",
-		     "this->%s[]: arrays are global or self->", variable->name);
+		     "this->%s[]: associative arrays are global or self-> variables",
+		     variable->name);
 	do {
 		struct place at = rs_lang_token_peek(p)->at;
 		struct type type;
 
 		if (variable->n_keys == LANG_KEYS_MAX) {
-			FAIL(p, at, "D_PROTO_LEN", "more than %d keys", LANG_KEYS_MAX);
+			FAIL(p, at, "D_PROTO_LEN", "there are more than %d keys", LANG_KEYS_MAX);
 			return;
 		}
 		type = rs_lang_parse_type(p);
@@ -327,10 +327,9 @@ static void declare_variable(struct parser *p, enum scope scope, struct type bas
 	if (p->err)
 		return;
 	if (type.kind == TYPE_VOID)
-		FAIL(p, token.at, "D_DECL_VOIDOBJ", "a variable can't be void");
+		FAIL(p, token.at, "D_DECL_VOIDOBJ", "a variable cannot be void");
 	else if (!rs_lang_type_bytes(p->script, &type))
-		FAIL(p, token.at, "D_DECL_INCOMPLETE", "'%s' is of a type that is not known whole",
-		     token.text);
+		FAIL(p, token.at, "D_DECL_INCOMPLETE", "'%s' has an incomplete type", token.text);
 	variable = p->err ? NULL : variable_new(p, &token, scope, type);
 	if (variable && p->keys)
 		key_types(p, variable);
@@ -357,7 +356,7 @@ static void variable_declaration(struct parser *p)
 	if (rs_lang_op_accept(p, OP_SEMI)) {
 		if (!tagged)
 			FAIL(p, rs_lang_token_peek(p)->at, "D_DECL_USELESS",
-			     "a declaration that declares nothing");
+			     "the declaration declares nothing");
 		return;
 	}
 	do
@@ -393,9 +392,10 @@ static void typedef_declaration(struct parser *p)
 	p->keys = false;
 	type = rs_lang_parse_declarator(p, type, &token);
 	if (p->keys)
-		FAIL(p, token.at, "D_DECL_DYNOBJ", "an associative array is no type");
+		FAIL(p, token.at, "D_DECL_DYNOBJ", "an associative array is not a type");
 	if (!p->err && rs_lang_parse_begins_type(p, token.text))
-		FAIL(p, token.at, "D_DECL_TYPERED", "the type '%s' is there already", token.text);
+		FAIL(p, token.at, "D_DECL_TYPERED", "the type '%s' is already declared",
+		     token.text);
 	name = rs_lang_parse_memory(p, sizeof(*name));
 	if (!name)
 		return;
@@ -419,7 +419,8 @@ static void translation(struct parser *p, struct translator *translator, struct 
 		     name.text);
 	for (const struct translation *t = translator->translations; t; t = t->next) {
 		if (++n == LANG_DEPTH_MAX)
-			FAIL(p, name.at, "D_SYNTAX", "more than %d members", LANG_DEPTH_MAX);
+			FAIL(p, name.at, "D_SYNTAX", "there are more than %d members",
+			     LANG_DEPTH_MAX);
 		if (t->member == translation->member)
 			FAIL(p, name.at, "D_XLATE_MEMB", "'%s' is translated twice", name.text);
 	}
@@ -443,7 +444,7 @@ static void translator_declaration(struct parser *p)
 		return;
 	to = rs_lang_parse_type(p);
 	if (!p->err && (to.kind != TYPE_RECORD || !to.record->complete))
-		FAIL(p, at, "D_XLATE_SOU", "a translator makes a struct or a union");
+		FAIL(p, at, "D_XLATE_SOU", "a translator must produce a struct or a union");
 	rs_lang_op_expect(p, OP_LT, "after the type that is made");
 	translator->from = rs_lang_parse_declarator(p, rs_lang_parse_type_specifier(p), &token);
 	translator->input = token.text;
@@ -453,7 +454,7 @@ static void translator_declaration(struct parser *p)
 	for (const struct translator *t = p->script->front->translators; t && !p->err;
 	     t = t->next) {
 		if (t->to == to.record && rs_lang_type_same(&t->from, &translator->from))
-			FAIL(p, at, "D_XLATE_REDECL", "this translator is there already");
+			FAIL(p, at, "D_XLATE_REDECL", "this translator is already declared");
 	}
 	while (!p->err && !rs_lang_op_is(p, OP_RBRACE))
 		translation(p, translator, &end);
@@ -495,7 +496,7 @@ static void declaration_or_clause(struct parser *p)
 		translator_declaration(p);
 	else if (!strcmp(word, "provider"))
 		FAIL(p, token.at, "D_DECL_BADCLASS",
-		     "providers are declared where events are: ringside list shows them");
+		     "programs cannot declare providers; ringside list shows those that exist");
 	else if (!strcmp(word, "extern") || !strcmp(word, "static") || !strcmp(word, "auto") ||
 		 !strcmp(word, "register"))
 		FAIL(p, token.at, "D_DECL_BADCLASS", "D has no '%s'", word);

@@ -28,7 +28,7 @@ static uint32_t emit(struct compiler *c, enum opcode op, uint32_t n, uint32_t k,
 		return 0;
 	if (index == LANG_CODE_MAX) {
 		c->err = rs_lang_error(c->script, at, "D_SYNTAX",
-				       "the clause needs more than %u instructions: split it",
+				       "the clause exceeds %u instructions: split it",
 				       LANG_CODE_MAX);
 		return 0;
 	}
@@ -502,8 +502,8 @@ static void reference(struct compiler *c, const struct node *node)
 		emit(c, I_MACRO, 0, node->index, node->at);
 		break;
 	default:
-		c->err = rs_error_create(RS_FAILED,
-					 "a name that means nothing reached the compiler");
+		c->err =
+			rs_error_create(RS_FAILED, "an unresolved name reached the code generator");
 		break;
 	}
 }

@@ -156,7 +156,7 @@ static void member_place(struct parser *p, struct record *record, struct member 
 
 	if (!bytes) {
 		FAIL(p, at, member->type.kind == TYPE_VOID ? "D_DECL_VOIDOBJ" : "D_DECL_INCOMPLETE",
-		     "member '%s' is of a type that is not known whole", member->name);
+		     "member '%s' has an incomplete type", member->name);
 		return;
 	}
 	if (record->is_union)
@@ -170,7 +170,7 @@ static void member_place(struct parser *p, struct record *record, struct member 
 	}
 	end = up(*bits, 8) / 8;
 	if (end > LANG_OBJECT_MAX) {
-		FAIL(p, at, "D_DECL_ARRBIG", "a struct of more than %u bytes", LANG_OBJECT_MAX);
+		FAIL(p, at, "D_DECL_ARRBIG", "the struct exceeds %u bytes", LANG_OBJECT_MAX);
 		return;
 	}
 	if (record->bytes < end)
@@ -187,9 +187,9 @@ static bool bit_field(struct parser *p, struct member *member, struct place at, 
 	if (p->err)
 		return false;
 	if (member->type.kind != TYPE_INT)
-		FAIL(p, at, "D_DECL_BFTYPE", "a bit-field must be of an integer type");
+		FAIL(p, at, "D_DECL_BFTYPE", "a bit-field must have an integer type");
 	else if (n < 0 || n > member->type.bytes * 8 || (!n && *member->name))
-		FAIL(p, at, "D_DECL_BFSIZE", "a bit-field of %lld bits in a type of %u",
+		FAIL(p, at, "D_DECL_BFSIZE", "the bit-field has %lld bits, its type %u",
 		     (long long)n, member->type.bytes * 8u);
 	if (p->err)
 		return false;
@@ -216,7 +216,7 @@ static void member_read(struct parser *p, struct record *record, struct type typ
 	if (p->err)
 		return;
 	if (*token.text && rs_lang_member_find(record, token.text))
-		FAIL(p, token.at, "D_DECL_MNAME", "there are two members '%s'", token.text);
+		FAIL(p, token.at, "D_DECL_MNAME", "member '%s' is declared twice", token.text);
 	member_place(p, record, member, token.at, bits);
 	**end = member;
 	*end = &member->next;
@@ -233,7 +233,7 @@ static void members(struct parser *p, struct record *record)
 		struct type type = rs_lang_parse_type_specifier(p);
 
 		if (rs_lang_op_is(p, OP_SEMI))
-			FAIL(p, at, "D_DECL_USELESS", "a member without a name");
+			FAIL(p, at, "D_DECL_USELESS", "the member has no name");
 		do
 			member_read(p, record, type, &end, &bits);
 		while (rs_lang_op_accept(p, OP_COMMA));
@@ -270,13 +270,13 @@ static struct type record_type(struct parser *p, bool is_union)
 	if (p->err)
 		return TYPE_OF_INT;
 	if (record->is_union != is_union)
-		FAIL(p, tag.at, "D_DECL_TYPERED", "'%s' is a %s elsewhere", tag.text,
+		FAIL(p, tag.at, "D_DECL_TYPERED", "'%s' is declared as a %s elsewhere", tag.text,
 		     is_union ? "struct" : "union");
 	type.record = record;
 	if (!rs_lang_op_is(p, OP_LBRACE))
 		return type;
 	if (record->complete || record->busy)
-		FAIL(p, tag.at, "D_DECL_TYPERED", "'%s' is there already", tag.text);
+		FAIL(p, tag.at, "D_DECL_TYPERED", "'%s' is already declared", tag.text);
 	record->busy = true;
 	if (rs_lang_parse_enter(p)) {
 		rs_lang_token_next(p);
@@ -299,7 +299,7 @@ static struct type adjectives(struct parser *p)
 		size_t len = strlen(words);
 
 		if (len + rs_lang_token_peek(p)->len + 2 > sizeof(words)) {
-			FAIL(p, at, "D_DECL_COMBO", "'%s ...' is no type", words);
+			FAIL(p, at, "D_DECL_COMBO", "'%s ...' is not a type", words);
 			return type;
 		}
 		snprintf(words + len, sizeof(words) - len, "%s%s", len ? " " : "",
@@ -307,7 +307,7 @@ static struct type adjectives(struct parser *p)
 		rs_lang_token_next(p);
 	}
 	if (!rs_lang_type_named(words, &type))
-		FAIL(p, at, "D_DECL_COMBO", "'%s' is no type", words);
+		FAIL(p, at, "D_DECL_COMBO", "'%s' is not a type", words);
 	return type;
 }
 
@@ -342,7 +342,7 @@ struct type rs_lang_parse_type_specifier(struct parser *p)
 	} else if ((named = user_type(p->script, token.text))) {
 		type = named->type;
 	} else if (!rs_lang_type_named(token.text, &type)) {
-		FAIL(p, at, "D_DECL_IDENT", "'%s' is no type", token.text);
+		FAIL(p, at, "D_DECL_IDENT", "'%s' is not a type", token.text);
 	}
 	qualifiers(p);
 	return type;
@@ -356,8 +356,8 @@ static struct type pointers(struct parser *p, struct type type)
 		struct type *to = rs_lang_parse_memory(p, sizeof(*to));
 
 		if (++stars > LANG_KEYS_MAX)
-			FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX", "more than %d stars",
-			     LANG_KEYS_MAX);
+			FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX",
+			     "there are more than %d stars", LANG_KEYS_MAX);
 		if (!to)
 			break;
 		*to = type;
@@ -376,11 +376,11 @@ static struct type array_of(struct parser *p, struct type type, int64_t n, struc
 		return type;
 	if (!bytes)
 		FAIL(p, at, type.kind == TYPE_VOID ? "D_DECL_VOIDOBJ" : "D_DECL_INCOMPLETE",
-		     "an array of a type that is not known whole");
+		     "the elements of an array must have a complete type");
 	else if (n < 1)
-		FAIL(p, at, "D_DECL_ARRSUB", "an array of %lld elements", (long long)n);
+		FAIL(p, at, "D_DECL_ARRSUB", "an array cannot have %lld elements", (long long)n);
 	else if ((uint64_t)n > LANG_OBJECT_MAX / bytes)
-		FAIL(p, at, "D_DECL_ARRBIG", "an array of more than %u bytes", LANG_OBJECT_MAX);
+		FAIL(p, at, "D_DECL_ARRBIG", "the array exceeds %u bytes", LANG_OBJECT_MAX);
 	*to = type;
 	return (struct type){ .kind = TYPE_ARRAY, .n = p->err ? 1 : (uint32_t)n, .to = to };
 }
@@ -396,7 +396,7 @@ static struct type dimensions(struct parser *p, struct type type)
 		return type;
 	}
 	if (rs_lang_op_is(p, OP_RBRACKET))
-		FAIL(p, at, "D_DECL_ARRNULL", "an array of how many elements?");
+		FAIL(p, at, "D_DECL_ARRNULL", "the number of elements is missing");
 	n = rs_lang_parse_constant(p, "D_DECL_ARRSUB", "an array's size");
 	rs_lang_op_expect(p, OP_RBRACKET, "after an array's size");
 	if (rs_lang_op_accept(p, OP_LBRACKET))
@@ -414,7 +414,7 @@ struct type rs_lang_parse_declarator(struct parser *p, struct type type, struct 
 	*name = rs_lang_parse_declared_name(p);
 	if (rs_lang_op_is(p, OP_LPAREN))
 		FAIL(p, rs_lang_token_peek(p)->at, "D_DECL_FUNCTYPE",
-		     "D has no functions of its own");
+		     "D programs cannot declare functions");
 	if (!rs_lang_op_is(p, OP_LBRACKET))
 		return type;
 	rs_lang_token_next(p);

@@ -100,12 +100,13 @@ static struct rs_error *pragma(struct lexer *lexer, struct place at, char *text)
 	word = strtok_r(NULL, blanks, &rest);
 	if (!word)
 		return rs_lang_error(lexer->script, at, "D_PRAGMA_MALFORM",
-				     "#pragma D needs a word: #pragma D option quiet");
+				     "#pragma D needs a directive, as in #pragma D option quiet");
 	if (!strcmp(word, "option")) {
 		word = strtok_r(NULL, blanks, &rest);
 		if (!word || strtok_r(NULL, blanks, &rest))
-			return rs_lang_error(lexer->script, at, "D_PRAGMA_MALFORM",
-					     "expected one option: #pragma D option name=value");
+			return rs_lang_error(
+				lexer->script, at, "D_PRAGMA_MALFORM",
+				"expected one option, as in #pragma D option name=value");
 		return rs_lang_option_set(lexer->script, at, word, false);
 	}
 	if (!strcmp(word, "error"))
@@ -114,7 +115,7 @@ static struct rs_error *pragma(struct lexer *lexer, struct place at, char *text)
 	if (!strcmp(word, "depends_on") || !strcmp(word, "attributes") || !strcmp(word, "binding"))
 		return NULL; /* of Solaris' libraries; nothing depends on them here */
 	return rs_lang_error(lexer->script, at, "D_PRAGMA_INVAL",
-			     "there is no #pragma D %s; 'option' there is", word);
+			     "there is no #pragma D %s; use #pragma D option", word);
 }
 
 /* A line that begins with #. */
@@ -146,7 +147,7 @@ static struct rs_error *control(struct lexer *lexer)
 	if (!strncmp(text, "error", 5))
 		return rs_lang_error(lexer->script, at, "D_PRAGERR", "#%s", text);
 	return rs_lang_error(lexer->script, at, "D_PRAGCTL_INVAL",
-			     "#%.32s is the C preprocessor's: run the program with -C", text);
+			     "#%.32s needs the C preprocessor: run the program with -C", text);
 }
 
 struct rs_error *rs_lang_lex_space(struct lexer *lexer)
@@ -173,7 +174,7 @@ struct rs_error *rs_lang_lex_space(struct lexer *lexer)
 			}
 			if (lexer->at >= lexer->end)
 				return rs_lang_error(lexer->script, at, "D_SYNTAX",
-						     "the comment that begins here has no end");
+						     "this comment is not terminated");
 			lexer->at += 2;
 		} else if (*lexer->at == '#' && lexer->at == lexer->line_start) {
 			err = control(lexer);
@@ -209,7 +210,7 @@ static struct rs_error *number(struct lexer *lexer, struct token *token)
 		lexer->at += 2;
 		if (!isxdigit(peek(lexer, 0)))
 			return rs_lang_error(lexer->script, token->at, "D_INT_DIGIT",
-					     "0x needs digits after it");
+					     "0x must be followed by digits");
 	} else if (peek(lexer, 0) == '0') {
 		base = 8;
 	}
@@ -219,11 +220,11 @@ static struct rs_error *number(struct lexer *lexer, struct token *token)
 
 		if (digit >= base)
 			return rs_lang_error(lexer->script, token->at, "D_INT_DIGIT",
-					     "'%c' is no digit of an octal number", c);
+					     "'%c' is not an octal digit", c);
 		if (__builtin_mul_overflow(value, base, &value) ||
 		    __builtin_add_overflow(value, digit, &value))
 			return rs_lang_error(lexer->script, token->at, "D_INT_OFLOW",
-					     "the number does not fit 64 bits");
+					     "the number does not fit in 64 bits");
 		lexer->at++;
 	}
 	if (peek(lexer, 0) == '.' || (base != 16 && tolower(peek(lexer, 0)) == 'e'))
@@ -241,7 +242,7 @@ static struct rs_error *number(struct lexer *lexer, struct token *token)
 	}
 	if (isalnum(peek(lexer, 0)) || peek(lexer, 0) == '_')
 		return rs_lang_error(lexer->script, token->at, "D_INT_DIGIT",
-				     "'%c' is no part of a number", peek(lexer, 0));
+				     "'%c' is not part of a number", peek(lexer, 0));
 	token->kind = T_INT;
 	token->value = value;
 	token->type = number_type(value, base == 10, is_unsigned, is_long);
@@ -319,7 +320,7 @@ static struct rs_error *character(struct lexer *lexer, struct token *token)
 		return err;
 	if (!token->len)
 		return rs_lang_error(lexer->script, token->at, "D_CHR_NULL",
-				     "no character between the quotes");
+				     "there is no character between the quotes");
 	token->kind = T_INT;
 	token->type = INT_OF(token->len > 4 ? 8 : 4, true);
 	for (size_t i = 0; i < token->len; i++)
@@ -341,7 +342,7 @@ static struct rs_error *word(struct lexer *lexer, struct token *token, enum toke
 	token->len = (size_t)(lexer->at - from);
 	if (token->len > LANG_TOKEN_MAX)
 		return rs_lang_error(lexer->script, token->at, "D_ID_OFLOW",
-				     "a name of more than %d characters", LANG_TOKEN_MAX);
+				     "the name exceeds %d characters", LANG_TOKEN_MAX);
 	token->text = rs_arena_text(&lexer->script->arena, from, token->len);
 	return token->text ? NULL : rs_error_no_memory();
 }
@@ -385,8 +386,8 @@ static struct rs_error *operator(struct lexer *lexer, struct token *token)
 	}
 	if (isprint((unsigned char)*lexer->at))
 		return rs_lang_error(lexer->script, token->at, "D_SYNTAX",
-				     "'%c' means nothing here", *lexer->at);
-	return rs_lang_error(lexer->script, token->at, "D_SYNTAX", "byte 0x%02x means nothing here",
+				     "unexpected character '%c'", *lexer->at);
+	return rs_lang_error(lexer->script, token->at, "D_SYNTAX", "unexpected byte 0x%02x",
 			     (unsigned char)*lexer->at);
 }
 

@@ -106,7 +106,8 @@ static bool tick_of(struct rs_script *script, const struct pattern *pattern, uin
 		return false;
 	if (period_ns < LANG_TICK_NS_MIN) {
 		*err = rs_lang_error(script, pattern->at, "D_PDESC_INVAL",
-				     "%s: %d ns is the shortest period", name, LANG_TICK_NS_MIN);
+				     "%s: the period must be at least %d ns", name,
+				     LANG_TICK_NS_MIN);
 		return true;
 	}
 	for (uint32_t i = 0; i < script->ticks.n; i++) {

@@ -117,7 +117,7 @@ void rs_lang_op_expect(struct parser *p, enum op op, const char *where)
 bool rs_lang_parse_enter(struct parser *p)
 {
 	if (++p->depth > LANG_DEPTH_MAX)
-		FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX", "nested more than %d deep",
+		FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX", "the nesting exceeds %d levels",
 		     LANG_DEPTH_MAX);
 	return !p->err;
 }
@@ -150,8 +150,8 @@ static struct node *arguments(struct parser *p, enum op close)
 		return NULL;
 	do {
 		if (++n > LANG_ARGS_MAX)
-			FAIL(p, rs_lang_token_peek(p)->at, "D_PROTO_LEN", "more than %d arguments",
-			     LANG_ARGS_MAX);
+			FAIL(p, rs_lang_token_peek(p)->at, "D_PROTO_LEN",
+			     "there are more than %d arguments", LANG_ARGS_MAX);
 		*end = rs_lang_parse_assignment(p);
 		if (p->err)
 			return NULL;
@@ -210,7 +210,8 @@ struct node *rs_lang_parse_macro(struct parser *p, const struct token *token)
 		text = token->value ? "" : "0";
 	else
 		FAIL(p, token->at, "D_MACRO_UNDEF",
-		     "$%lu: the program was given %u arguments; give it, or set -x defaultargs",
+		     "$%lu is missing: the number of arguments is %u; pass more, or set -x "
+		     "defaultargs",
 		     number, p->script->config.n_args);
 	if (p->err)
 		return node;
@@ -223,8 +224,8 @@ struct node *rs_lang_parse_macro(struct parser *p, const struct token *token)
 	}
 	node->value = strtoull(text, &end, 0);
 	if (!*text || *end)
-		FAIL(p, token->at, "D_MACRO_UNDEF", "$%lu is '%s', no number: write $$%lu", number,
-		     text, number);
+		FAIL(p, token->at, "D_MACRO_UNDEF",
+		     "$%lu is '%s', which is not a number: write $$%lu", number, text, number);
 	if (node->value <= INT32_MAX)
 		node->type = TYPE_OF_INT;
 	return node;
@@ -357,8 +358,8 @@ static struct node *primary(struct parser *p)
 static bool add_link(struct parser *p, uint32_t *links)
 {
 	if (++*links > LANG_DEPTH_MAX)
-		FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX",
-		     "an expression of more than %d parts", LANG_DEPTH_MAX);
+		FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX", "the expression exceeds %d parts",
+		     LANG_DEPTH_MAX);
 	return !p->err;
 }
 
@@ -571,7 +572,8 @@ struct node *rs_lang_parse_assignment(struct parser *p)
 		node->b = rs_lang_parse_assignment(p);
 		if (node->kind == N_AGGREGATE) {
 			if (inner != OP_NONE)
-				FAIL(p, node->at, "D_OP_WRITE", "an aggregation is assigned by =");
+				FAIL(p, node->at, "D_OP_WRITE",
+				     "an aggregation is assigned with =");
 			node->at = left->at;
 		}
 		left = node;

@@ -14,8 +14,8 @@ static struct rs_error *unused_arguments(const struct rs_script *script)
 	for (uint32_t i = 0; i < script->config.n_args && i < 64; i++) {
 		if (!(script->front->macros_used >> i & 1))
 			return rs_error_create(RS_USAGE,
-					       "[D_MACRO_UNUSED] argument '%s' is not used: there "
-					       "is no $%u in the program",
+					       "[D_MACRO_UNUSED] argument '%s' is not used: the "
+					       "program contains no $%u",
 					       script->config.args[i], i + 1);
 	}
 	return NULL;
@@ -33,8 +33,8 @@ static struct rs_error *compile(struct rs_script *script)
 		err = rs_lang_match_probes(script);
 	for (struct variable *v = script->variables; v && !err; v = v->next) {
 		if (!v->inlined && !rs_lang_variable_place(script, v))
-			err = rs_error_create(RS_USAGE, "%s: more than %d variables", script->file,
-					      LANG_SLOTS_MAX);
+			err = rs_error_create(RS_USAGE, "%s: too many variables: the maximum is %d",
+					      script->file, LANG_SLOTS_MAX);
 	}
 	for (struct clause *clause = script->clauses; clause && !err; clause = clause->next) {
 		err = rs_lang_match_clause(script, clause);
@@ -57,8 +57,8 @@ struct rs_error *rs_script_compile(const struct rs_script_config *config, struct
 	struct rs_error *err;
 
 	if (config->len > LANG_TEXT_MAX)
-		return rs_error_create(RS_USAGE, "%s: a program of more than %u bytes",
-				       config->name, LANG_TEXT_MAX);
+		return rs_error_create(RS_USAGE, "%s: the program exceeds %u bytes", config->name,
+				       LANG_TEXT_MAX);
 	script = calloc(1, sizeof(*script));
 	if (!script)
 		return rs_error_no_memory();

@@ -50,8 +50,8 @@ struct variable *rs_lang_variable_make(struct checker *c, const char *name, enum
 	c->script->variables = variable;
 	if (!rs_lang_variable_place(c->script, variable) && !c->err)
 		c->err = rs_error_create(RS_USAGE,
-					 "%s: more variables than fit: %d of a scope, or "
-					 "their bytes",
-					 c->script->file, LANG_SLOTS_MAX);
+					 "%s: too many variables: at most %d of a scope, and "
+					 "%u bytes of structs and arrays",
+					 c->script->file, LANG_SLOTS_MAX, LANG_OBJECTS_MAX);
 	return variable;
 }

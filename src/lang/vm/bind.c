@@ -68,8 +68,8 @@ static struct rs_error *bind_clauses(struct rs_script *script, struct binding *b
 				(struct bound){ .clause = clause, .epid = ++rt->n_epids };
 		else
 			rs_lang_report(script,
-				       "%s has no such argument '%s' as line %u asks for: it is "
-				       "passed by",
+				       "%s has no argument '%s': the clause in line %u skips this "
+				       "event",
 				       binding->event->probe, what, clause->at.line);
 	}
 	return NULL;

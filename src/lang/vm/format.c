@@ -135,14 +135,15 @@ static struct rs_error *conversion_read(struct rs_script *script, struct place p
 		at++;
 	if (at == end)
 		return rs_lang_error(script, place, "D_PRINTF_ARG_FMT",
-				     "the format ends within a conversion");
+				     "the format ends inside a conversion");
 	conversion->letter = *at;
 	*from = at + 1;
 	if (strchr(CONVERSIONS_OF_TEXT CONVERSIONS_OF_NUMBERS, *at))
 		return NULL;
 	if (strchr("eEfFgG", *at))
 		return rs_lang_error(script, place, "D_PRINTF_ARG_TYPE",
-				     "%%%c is for floating-point numbers, and there are none", *at);
+				     "%%%c formats floating-point numbers, which D does not have",
+				     *at);
 	return rs_lang_error(script, place, "D_PRINTF_ARG_FMT", "there is no conversion %%%c", *at);
 }
 

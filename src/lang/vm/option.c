@@ -91,8 +91,8 @@ struct rs_error *rs_lang_option_set(struct rs_script *script, struct place at, c
 		if (!outside && row->cap && value > row->cap)
 			return rs_lang_error(
 				script, at, "D_PRAGMA_OPTSET",
-				"a program sets option %s to %llu at most; -x %s=%s on "
-				"the command line may set more",
+				"a program may set option %s to at most %llu; -x %s=%s on "
+				"the command line may exceed that",
 				row->name, (unsigned long long)row->cap, row->name, text + len + 1);
 		if (outside)
 			script->options_fixed |= 1u << i;

@@ -19,7 +19,7 @@ void rs_lang_report(struct rs_script *script, const char *format, ...)
 void rs_lang_report_no_stack(struct firing *f)
 {
 	if (!f->rt->told_stack)
-		rs_lang_report(f->script, "stack(): no event here carries a stack");
+		rs_lang_report(f->script, "stack(): the source records no stacks");
 	f->rt->told_stack = true;
 }
 
@@ -42,6 +42,6 @@ void rs_lang_report_unknown(const struct firing *f, uint32_t index, const struct
 		snprintf(text, sizeof(text), "\"\"");
 	else
 		snprintf(text, sizeof(text), "%lld", (long long)value->i);
-	rs_lang_report(f->script, "%s is not known%s%s: it is %s", prototype.name,
-		       probe ? " of " : "", probe ? probe : "", text);
+	rs_lang_report(f->script, "%s is unknown%s%s: its value is %s", prototype.name,
+		       probe ? " in " : "", probe ? probe : "", text);
 }

@@ -309,8 +309,7 @@ static void tell_drops(struct rs_script *script)
 		const struct tick *tick = &script->ticks.at[i];
 
 		if (tick->skipped)
-			rs_lang_report(script,
-				       "%llu firings of %s passed over in gaps between events",
+			rs_lang_report(script, "%llu firings of %s skipped in gaps between events",
 				       (unsigned long long)tick->skipped,
 				       script->probes.at[tick->probe].public.name);
 	}

@@ -40,9 +40,10 @@ struct verifier {
 
 static struct rs_error *refuse(const struct verifier *v, const char *what)
 {
-	return rs_lang_error(v->script, v->clause->at, "D_UNKNOWN",
-			     "the compiler made code that the verifier refuses: instruction %u, %s",
-			     v->pc, what);
+	return rs_lang_error(
+		v->script, v->clause->at, "D_UNKNOWN",
+		"the verifier rejects the compiled code (a defect of ringside): instruction %u, %s",
+		v->pc, what);
 }
 
 static struct rs_error *pop(struct verifier *v, char type)
