@@ -78,7 +78,7 @@ static void begin(struct running *r, const char *program, const char *option, co
 	const struct rs_kvm_options options = {
 		.latency = true, .events = true, .later = true, .ring_bytes = RING_BYTES
 	};
-	const struct rs_script_io io = { .out = &r->out, .tell = told, .clock = &clock_ns };
+	const struct rs_script_io io = { .out = &r->out, .report = told, .clock = &clock_ns };
 	struct rs_push_options push = { .provider = RS_IDS_KVM, .sums = sums, .vm = vm };
 	struct rs_script_config config = { .name = "bench",
 					   .text = program,

@@ -101,7 +101,7 @@ static double ns_of(const char *directory, const char *program, const char *opti
 	rs_query_init(&query);
 	start = cpu_ns();
 	if (program) {
-		const struct rs_script_io io = { .out = &run.out, .tell = told, .ctx = &run };
+		const struct rs_script_io io = { .out = &run.out, .report = told, .ctx = &run };
 
 		schema = rs_trace_stream(run.trace, 0)->schema;
 		config.schemas = &schema;

@@ -98,7 +98,9 @@ static inline void lang_run(struct rs_script *script, const struct rs_schema *sc
 		{ .vcpu = -1, .cpu = -1, .tid = -1, .schema = schema, .clock = &clock },
 	};
 	volatile bool stop = false;
-	const struct rs_script_io io = { .out = out, .tell = drop, .clock = &clock, .stop = &stop };
+	const struct rs_script_io io = {
+		.out = out, .report = drop, .clock = &clock, .stop = &stop
+	};
 	struct rs_sink *sink;
 	struct rs_query query;
 	struct rs_error *err;

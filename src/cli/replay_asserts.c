@@ -68,7 +68,7 @@ static struct rs_error *compile(struct rs_replay_asserts *asserts, struct one *o
 						 .len = text ? strlen(text) : 0,
 						 .schemas = &asserts->stream->schema,
 						 .n_schemas = 1 };
-	const struct rs_script_io io = { .out = &asserts->out, .tell = told };
+	const struct rs_script_io io = { .out = &asserts->out, .report = told };
 	struct rs_sink *sink;
 	struct rs_error *err =
 		text ? rs_script_compile(&config, &one->script) : rs_error_no_memory();

@@ -141,7 +141,7 @@ static struct rs_error *run(struct rs_script_run *a, struct rs_script *script, s
 {
 	const struct rs_clock alone = { .wall_ns = rs_now_ns(CLOCK_REALTIME) };
 	const struct rs_script_io io = { .out = out,
-					 .tell = told,
+					 .report = told,
 					 .ctx = a,
 					 .clock = clock_of(a, &alone),
 					 .stop = &rs_cli_stop };

@@ -76,7 +76,7 @@ void rs_script_disassemble(const struct rs_script *script, struct rs_out *out);
 /* Where a running program's words go. */
 struct rs_script_io {
 	struct rs_out *out;
-	void (*tell)(void *ctx, const char *text); /* a line without its newline */
+	void (*report)(void *ctx, const char *text); /* a line without its newline */
 	void *ctx;
 	const struct rs_clock *clock; /* the host's, for walltimestamp; or NULL */
 	volatile bool *stop;	      /* set by exit() */

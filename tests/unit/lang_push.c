@@ -74,7 +74,7 @@ static bool agrees(const char *text, struct rs_script *script, int program, int 
 static bool try_one(const char *text, int map, struct tally *tally)
 {
 	static struct rs_clock clock = { .freq_hz = 1000000000 };
-	const struct rs_script_io io = { .tell = drop_line, .clock = &clock };
+	const struct rs_script_io io = { .report = drop_line, .clock = &clock };
 	struct rs_script *script = NULL;
 	struct rs_filter filter = { 0 };
 	struct rs_sink *sink;

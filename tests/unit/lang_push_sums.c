@@ -103,7 +103,9 @@ static struct rs_error *begin(struct run *run, const char *text, struct rs_filte
 	const struct rs_push_options options = {
 		.schema = schema, .provider = RS_IDS_KVM, .sums = sums_give, .vm = vm_of
 	};
-	const struct rs_script_io io = { .out = &run->out, .tell = drop_line, .clock = &clock_ns };
+	const struct rs_script_io io = { .out = &run->out,
+					 .report = drop_line,
+					 .clock = &clock_ns };
 	struct rs_error *err = compile(text, &run->script);
 
 	if (err)

@@ -29,11 +29,11 @@ static void load_field(struct translation_of *t, const struct rs_field *field)
 	uint8_t reg = rs_push_stack_next(t);
 
 	if (field->show == RS_SHOW_TSC) {
-		rs_push_stack_leave(t, "it asks for a stamp's time");
+		rs_push_stack_leave(t, "it reads the time of a stamp");
 		return;
 	}
 	if (at + bytes > RS_FILTER_WORDS * 8) {
-		rs_push_stack_leave(t, "the argument lies too far behind");
+		rs_push_stack_leave(t, "the argument is too far from the start of the record");
 		return;
 	}
 	if (!rs_push_stack_room(t))
@@ -144,8 +144,8 @@ static void builtin(struct translation_of *t, uint32_t index)
 		return;
 	}
 	rs_push_stack_leave(t, strstr(prototype.name, "timestamp")
-				       ? "it asks for the time"
-				       : "it asks for a variable of the program's");
+				       ? "it reads the time"
+				       : "it reads a variable of the program");
 }
 
 /* As a key: who reads the sum knows the thread's VM. */
@@ -172,7 +172,7 @@ static void text_of_argument(struct translation_of *t, const struct insn *insn)
 		return;
 	}
 	if (!t->rows || field->type == RS_TYPE_TEXT || field->show == RS_SHOW_NAME) {
-		rs_push_stack_leave(t, "it asks for an argument's text");
+		rs_push_stack_leave(t, "it reads the text of an argument");
 		return;
 	}
 	load_field(t, field);
@@ -205,7 +205,7 @@ static void builtin_text(struct translation_of *t, uint32_t index)
 			return;
 		}
 	}
-	rs_push_stack_leave(t, "it asks for a name that only the program knows");
+	rs_push_stack_leave(t, "it needs a name that only the program has");
 }
 
 /* ---- operators ---------------------------------------------------------------------------- */
@@ -438,7 +438,7 @@ static void compare_texts(struct translation_of *t)
 	int order;
 
 	if (a->later || b->later) {
-		rs_push_stack_leave(t, "it asks for a name that only the program knows");
+		rs_push_stack_leave(t, "it needs a name that only the program has");
 		return;
 	}
 
@@ -473,7 +473,7 @@ static const char *reason(enum opcode op)
 	case I_CALL:
 		return "it calls a function";
 	case I_DO:
-		return "it does more than add up";
+		return "it does more than aggregate";
 	default:
 		return "it needs the program's memory";
 	}

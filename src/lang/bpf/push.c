@@ -3,12 +3,12 @@
  * What of a program a source may do itself. For each event that it can give, the clauses that match
  * it: are there none, it is not wanted. Those that do nothing but add up go first, and are done
  * there (rows.c); of the others the event is wanted where a predicate lets it through, as far
- * as that can be told where the event is (code.c).
+ * as BPF can decide that on the record (code.c).
  *
  *	event -> another's? next
  *	         clause that adds: predicate -> holds: rows
- *	         clause ...                  -> can't be told: wanted, and nothing is added
- *	         clause: predicate -> holds, or can't be told: wanted, beside what is added
+ *	         clause ...                  -> undecided: wanted, and nothing is added
+ *	         clause: predicate -> holds, or undecided: wanted, beside what is added
  *	         clause: ...
  *	         not wanted
  *
@@ -36,7 +36,7 @@ enum outcome {
 	PUSHED_NOT,
 };
 
-struct told {
+struct verdict {
 	enum outcome pushed;
 	const char *why;
 	struct place at;
@@ -51,8 +51,8 @@ struct push {
 	struct push_sums sums;
 	struct rs_error *(*settle)(void *ctx, struct rs_script *script, int64_t before_ns);
 	uint32_t provider;
-	struct told *told; /* by clause */
-	uint64_t *done;	   /* by clause: events, by a bit each */
+	struct verdict *verdicts; /* by clause */
+	uint64_t *done;		  /* by clause: events, by a bit each */
 	uint64_t wanted;
 	const char *off; /* why nothing is; or NULL */
 };
@@ -67,7 +67,7 @@ static void push_destroy(struct pushed *pushed)
 	struct push *push = (struct push *)pushed;
 
 	rs_push_sums_deinit(&push->sums);
-	free(push->told);
+	free(push->verdicts);
 	free(push->done);
 	free(push);
 }
@@ -82,13 +82,13 @@ static uint64_t bit_of(const struct rs_event *event)
 static void note(struct push *push, const struct clause *clause, enum outcome pushed,
 		 const char *why, struct place at)
 {
-	struct told *told = &push->told[clause->index];
+	struct verdict *verdict = &push->verdicts[clause->index];
 
-	if (pushed <= told->pushed)
+	if (pushed <= verdict->pushed)
 		return;
-	told->pushed = pushed;
-	told->why = why;
-	told->at = at;
+	verdict->pushed = pushed;
+	verdict->why = why;
+	verdict->at = at;
 }
 
 static void note_outcome(struct push *push, const struct clause *clause,
@@ -107,8 +107,8 @@ static void note_outcome(struct push *push, const struct clause *clause,
 static void note_adds_not(struct push *push, const struct clause *clause, const char *why,
 			  struct place at)
 {
-	push->told[clause->index].adds_not = why;
-	push->told[clause->index].adds_at = at;
+	push->verdicts[clause->index].adds_not = why;
+	push->verdicts[clause->index].adds_at = at;
 }
 
 /* What was made of a part, to go back to. */
@@ -144,8 +144,10 @@ static struct rs_error *put_sums(struct rs_script *script, const struct clause *
 
 	if (!rs_push_sums_of(script, clause))
 		return NULL;
-	if (push->sums.not || !rs_lang_bind_suits(script, clause, event, &what)) {
-		note_adds_not(push, clause, push->sums.not ? push->sums.not : "an event lacks it",
+	if (push->sums.why_not || !rs_lang_bind_suits(script, clause, event, &what)) {
+		note_adds_not(push, clause,
+			      push->sums.why_not ? push->sums.why_not
+						 : "an event lacks one of its arguments",
 			      clause->at);
 		return NULL;
 	}
@@ -154,8 +156,7 @@ static struct rs_error *put_sums(struct rs_script *script, const struct clause *
 	if (err)
 		return err;
 	if (outcome.why || code->full || code->n > PUSH_INSNS - PUSH_END) {
-		note_adds_not(push, clause,
-			      outcome.why ? outcome.why : "there is no room for its code",
+		note_adds_not(push, clause, outcome.why ? outcome.why : "its code does not fit",
 			      outcome.why ? outcome.at : clause->at);
 		back_to(push, before);
 		return NULL;
@@ -179,8 +180,7 @@ static struct rs_error *put_clause(struct rs_script *script, const struct clause
 
 	*decides = false;
 	if (!rs_lang_bind_suits(script, clause, event, &what)) {
-		note(push, clause, PUSHED_NOT, "an event lacks an argument that it asks for",
-		     clause->at);
+		note(push, clause, PUSHED_NOT, "an event lacks one of its arguments", clause->at);
 		rs_push_goto(code, code->keep);
 		return NULL;
 	}
@@ -188,7 +188,7 @@ static struct rs_error *put_clause(struct rs_script *script, const struct clause
 	if (err)
 		return err;
 	if (code->full) {
-		note(push, clause, PUSHED_NOT, "there is no room for its code", clause->at);
+		note(push, clause, PUSHED_NOT, "its code does not fit", clause->at);
 		return NULL;
 	}
 	note_outcome(push, clause, &outcome);
@@ -219,7 +219,7 @@ static struct rs_error *put_all_sums(struct rs_script *script, const struct rs_e
 		if (rs_lang_bind_matches(clause, event))
 			n += rs_push_sums_of(script, clause);
 	}
-	if (!push->sums.not )
+	if (!push->sums.why_not)
 		rs_push_rows_begin(&push->code, n);
 	for (const struct clause *clause = script->clauses; clause && !err; clause = clause->next) {
 		if (rs_lang_bind_matches(clause, event))
@@ -258,7 +258,7 @@ static void undo(struct rs_script *script, const struct rs_event *event)
 		if (!is_done(push, clause, event))
 			continue;
 		push->done[clause->index] &= ~bit_of(event);
-		note(push, clause, PUSHED_NOT, "there is no room for its code", clause->at);
+		note(push, clause, PUSHED_NOT, "its code does not fit", clause->at);
 	}
 }
 
@@ -332,9 +332,9 @@ static struct rs_error *begin(struct rs_script *script, const struct rs_push_opt
 {
 	struct push *push = push_of(script);
 
-	push->told = calloc(script->n_clauses + 1, sizeof(*push->told));
+	push->verdicts = calloc(script->n_clauses + 1, sizeof(*push->verdicts));
 	push->done = calloc(script->n_clauses + 1, sizeof(*push->done));
-	if (!push->told || !push->done)
+	if (!push->verdicts || !push->done)
 		return rs_error_no_memory();
 	push->off = script->options[OPT_NOPUSHDOWN] ? "-x nopushdown" : NULL;
 	push->settle = options->sums;
@@ -342,9 +342,10 @@ static struct rs_error *begin(struct rs_script *script, const struct rs_push_opt
 	push->sums.vm = options->vm;
 	push->sums.ctx = options->ctx;
 	if (!options->sums)
-		push->sums.not = options->sums_not ? options->sums_not : "the source can't do it";
+		push->sums.why_not =
+			options->sums_not ? options->sums_not : "the source does not support it";
 	if (push->off)
-		push->sums.not = push->off;
+		push->sums.why_not = push->off;
 	rs_push_begin(&push->code);
 	return rs_push_sums_begin(script, &push->sums);
 }
@@ -391,7 +392,7 @@ void rs_script_push_cancel(struct rs_script *script)
 
 	if (!push)
 		return;
-	push->off = "the source can't do it";
+	push->off = "the source does not support it";
 	push->sums.rows.n = 0;
 	memset(push->done, 0, script->n_clauses * sizeof(*push->done));
 }
@@ -405,30 +406,31 @@ void rs_script_receive(struct rs_script *script, const struct rs_filter_row *row
 
 static void explain_clause(const struct push *push, const struct clause *clause, struct rs_out *out)
 {
-	const struct told *told = &push->told[clause->index];
-	const struct place at = told->at;
+	const struct verdict *verdict = &push->verdicts[clause->index];
+	const struct place at = verdict->at;
 	char line[256];
 
 	if (push->off)
 		snprintf(line, sizeof(line), "  not pushed down: %s\n", push->off);
-	else if (told->pushed == PUSHED_ALL)
+	else if (verdict->pushed == PUSHED_ALL)
 		snprintf(line, sizeof(line), "  pushed down: its %saggregations\n",
 			 clause->test_end ? "predicate and its " : "");
-	else if (told->pushed == PUSHED_WHOLE)
+	else if (verdict->pushed == PUSHED_WHOLE)
 		snprintf(line, sizeof(line), "  pushed down: its predicate\n");
-	else if (told->pushed == PUSHED_PART)
+	else if (verdict->pushed == PUSHED_PART)
 		snprintf(line, sizeof(line),
 			 "  pushed down: its predicate, up to line %u, column %u: %s\n", at.line,
-			 at.column, told->why);
+			 at.column, verdict->why);
 	else
 		snprintf(line, sizeof(line), "  not pushed down: line %u, column %u: %s\n", at.line,
-			 at.column, told->why);
+			 at.column, verdict->why);
 	rs_out_line(out);
 	rs_out_text(out, line);
-	if (push->off || !told->adds_not || (told->why && !strcmp(told->why, told->adds_not)))
+	if (push->off || !verdict->adds_not ||
+	    (verdict->why && !strcmp(verdict->why, verdict->adds_not)))
 		return; /* that was said */
 	snprintf(line, sizeof(line), "  its aggregations are not: line %u, column %u: %s\n",
-		 told->adds_at.line, told->adds_at.column, told->adds_not);
+		 verdict->adds_at.line, verdict->adds_at.column, verdict->adds_not);
 	rs_out_line(out);
 	rs_out_text(out, line);
 }
@@ -438,7 +440,7 @@ void rs_script_push_explain(const struct rs_script *script, struct rs_out *out)
 	const struct push *push = push_of(script);
 
 	for (const struct clause *clause = script->clauses; clause && push; clause = clause->next) {
-		if (push->told[clause->index].pushed == PUSHED_NONE)
+		if (push->verdicts[clause->index].pushed == PUSHED_NONE)
 			continue;
 		rs_out_line(out);
 		rs_out_text(out, clause->patterns->text);

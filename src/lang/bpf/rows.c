@@ -40,7 +40,7 @@ void rs_push_rows_key(struct translation_of *t, const struct insn *insn)
 	for (uint32_t i = 0; i < n; i++)
 		bytes += t->stack[first + i].len;
 	if (t->rows->used == RS_FILTER_ROWS) {
-		rs_push_stack_leave(t, "more is added up of an event than there is room for");
+		rs_push_stack_leave(t, "an event has too many aggregations for its record");
 		return;
 	}
 	if (bytes > LANG_KEY_BYTES / 2) {
@@ -147,15 +147,15 @@ static const char *refusal(const struct translation_of *t, const struct action *
 	const struct aggregation *agg = action->aggregations[0];
 
 	if (action->kind != ACT_AGGREGATE)
-		return "it does more than add up";
+		return "it does more than aggregate";
 	if (!ways[agg->function].can)
-		return "topk() goes by the order of events";
+		return "topk() depends on the order of events";
 	if (agg->function == AGG_LLQUANTIZE && agg->n_data > BINS_MAX)
 		return "it has too many bins";
 	if (t->rows->ordered[agg->index])
-		return "what it adds to is looked at where an event is";
+		return "a clause of events reads the aggregation";
 	if (t->rows->used == RS_FILTER_ROWS || t->rows->n == RS_FILTER_SUMS_MAX)
-		return "more is added up of an event than there is room for";
+		return "an event has too many aggregations for its record";
 	return NULL;
 }
 
@@ -199,7 +199,7 @@ void rs_push_rows_add(struct translation_of *t, const struct insn *insn)
 	if (!action->has_key)
 		t->sum.n_parts = t->n_words = 0;
 	if (!why && !sum_new(t, action->aggregations[0], &number))
-		why = "there is no memory";
+		why = "there is not enough memory";
 	if (why) {
 		rs_push_stack_leave(t, why);
 		return;

@@ -16,7 +16,7 @@
 
 /* ---- what may be ---------------------------------------------------------------------------- */
 
-static bool is_looked_at(enum action_kind kind)
+static bool is_read_by(enum action_kind kind)
 {
 	return kind == ACT_PRINTA || kind == ACT_TRUNC || kind == ACT_CLEAR;
 }
@@ -38,7 +38,7 @@ static bool is_of_events(const struct rs_script *script, const struct clause *cl
 }
 
 /* Which aggregations a clause looks at; true: it may end the program. */
-static bool look(const struct rs_script *script, const struct clause *clause, bool *looked)
+static bool find_reads(const struct rs_script *script, const struct clause *clause, bool *read)
 {
 	bool ends = false;
 
@@ -49,23 +49,23 @@ static bool look(const struct rs_script *script, const struct clause *clause, bo
 			continue;
 		action = &script->actions.at[clause->code[i].k];
 		ends |= action->kind == ACT_EXIT;
-		for (uint8_t j = 0; is_looked_at(action->kind) && j < action->n_aggregations; j++)
-			looked[action->aggregations[j]->index] = true;
+		for (uint8_t j = 0; is_read_by(action->kind) && j < action->n_aggregations; j++)
+			read[action->aggregations[j]->index] = true;
 	}
 	return ends;
 }
 
-static bool tick_looks(const struct rs_script *script, const struct tick *tick, bool *scratch)
+static bool tick_reads(const struct rs_script *script, const struct tick *tick, bool *scratch)
 {
 	const struct probe *probe = &script->probes.at[tick->probe];
-	bool looks = false;
+	bool reads = false;
 
 	memset(scratch, 0, script->n_aggregations * sizeof(*scratch));
 	for (uint32_t i = 0; i < probe->n_clauses; i++)
-		looks |= look(script, script->clause_at.at[probe->clauses[i]], scratch);
+		reads |= find_reads(script, script->clause_at.at[probe->clauses[i]], scratch);
 	for (uint32_t i = 0; i < script->n_aggregations; i++)
-		looks |= scratch[i];
-	return looks;
+		reads |= scratch[i];
+	return reads;
 }
 
 static uint64_t common(uint64_t a, uint64_t b)
@@ -88,7 +88,7 @@ static bool ticks_of(const struct rs_script *script, struct push_sums *sums)
 	for (uint32_t i = 0; scratch && sums->ticks && i < script->ticks.n; i++) {
 		const struct tick *tick = &script->ticks.at[i];
 
-		sums->ticks[i] = tick_looks(script, tick, scratch);
+		sums->ticks[i] = tick_reads(script, tick, scratch);
 		if (sums->ticks[i])
 			sums->epoch_ns = common(sums->epoch_ns, (uint64_t)tick->period_ns);
 	}
@@ -105,19 +105,19 @@ struct rs_error *rs_push_sums_begin(const struct rs_script *script, struct push_
 		return rs_error_no_memory();
 	for (const struct clause *clause = script->clauses; clause; clause = clause->next) {
 		if (is_of_events(script, clause))
-			ends |= look(script, clause, sums->ordered);
+			ends |= find_reads(script, clause, sums->ordered);
 	}
 	for (const struct aggregation *agg = script->aggregations; agg; agg = agg->next) {
 		if (agg->n_keys > sums->rows.n_keys)
 			sums->rows.n_keys = agg->n_keys;
 	}
 	sums->rows.ordered = sums->ordered;
-	if (sums->not )
+	if (sums->why_not)
 		return NULL;
 	if (ends)
-		sums->not = "an event may end the program";
+		sums->why_not = "an event may end the program";
 	else if (sums->epoch_ns && sums->epoch_ns < EPOCH_NS_MIN)
-		sums->not = "ticks look at it too often";
+		sums->why_not = "ticks read it too often";
 	return NULL;
 }
 
@@ -160,7 +160,7 @@ struct tuple {
 static void add_bytes(struct tuple *tuple, const void *bytes, size_t n)
 {
 	if (n > sizeof(tuple->bytes) - tuple->n)
-		return; /* can't be: rows.c has looked */
+		return; /* can't be: rows.c has read */
 	memcpy(tuple->bytes + tuple->n, bytes, n);
 	tuple->n += (uint32_t)n;
 }

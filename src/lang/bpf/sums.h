@@ -8,15 +8,15 @@
 
 struct push_sums {
 	struct push_rows rows;
-	const char * not ; /* why nothing is; NULL: something may be */
-	bool *ordered;	   /* by aggregation: looked at where an event is */
-	bool *ticks;	   /* by tick: it looks at some, or may end the program */
+	const char *why_not; /* why the source adds nothing up, or NULL */
+	bool *ordered;	     /* by aggregation: looked at where an event is */
+	bool *ticks;	     /* by tick: it looks at some, or may end the program */
 	uint64_t epoch_ns;
 	const char *(*vm)(void *ctx, uint64_t thread);
 	void *ctx;
 };
 
-/* sums is zeroed, but for vm, ctx and not. */
+/* sums is zeroed, but for vm, ctx and why_not. */
 struct rs_error *rs_push_sums_begin(const struct rs_script *script, struct push_sums *sums);
 void rs_push_sums_deinit(struct push_sums *sums);
 

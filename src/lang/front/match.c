@@ -62,16 +62,16 @@ static struct rs_error *probes_make(struct rs_script *script, const struct claus
 {
 	for (const struct pattern *p = clause->patterns; p; p = p->next) {
 		const struct rs_event *event = NULL;
-		struct rs_error *err = NULL, *told;
+		struct rs_error *err = NULL, *refused;
 
 		if (!rs_lang_pattern_is_event(p))
 			continue;
-		told = script->config.make(script->config.make_ctx, p->text, clause->has_copyinstr,
-					   &event);
-		if (told)
+		refused = script->config.make(script->config.make_ctx, p->text,
+					      clause->has_copyinstr, &event);
+		if (refused)
 			err = rs_lang_error(script, p->at, "D_PDESC_INVAL", "%s",
-					    rs_error_text(told));
-		rs_error_free(told);
+					    rs_error_text(refused));
+		rs_error_free(refused);
 		if (!err && event)
 			err = rs_lang_probe_of_event(script, event, NULL);
 		if (err)

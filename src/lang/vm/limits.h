@@ -19,7 +19,7 @@
 #define LANG_QUANTIZE	 127	     /* bins: negative, zero, positive powers of two */
 #define LANG_BINS_MAX	 4096	     /* of lquantize and llquantize */
 #define LANG_TICKS_MAX	 (1u << 30)  /* of one probe after an event, until the next */
-#define LANG_TICKS_LOOK	 (1u << 20)  /* of them, and it is looked whether to stop */
+#define LANG_TICKS_POLL	 (1u << 20)  /* of them, and it is looked whether to stop */
 #define LANG_TICK_NS_MIN 1000
 #define LANG_WALKS_MAX	 8u	    /* loops of a clause */
 #define LANG_WALK_STEPS	 4096u	    /* of a loop, with those that it is in */

@@ -13,14 +13,14 @@ void rs_lang_report(struct rs_script *script, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	script->runtime->io.tell(script->runtime->io.ctx, line);
+	script->runtime->io.report(script->runtime->io.ctx, line);
 }
 
 void rs_lang_report_no_stack(struct firing *f)
 {
-	if (!f->rt->told_stack)
+	if (!f->rt->reported_stack)
 		rs_lang_report(f->script, "stack(): the source records no stacks");
-	f->rt->told_stack = true;
+	f->rt->reported_stack = true;
 }
 
 void rs_lang_report_unknown(const struct firing *f, uint32_t index, const struct value *value)
@@ -30,12 +30,12 @@ void rs_lang_report_unknown(const struct firing *f, uint32_t index, const struct
 	const char *probe;
 	char text[24];
 
-	if (!rs_lang_builtins[index].known || f->rt->told_unknown & bit ||
+	if (!rs_lang_builtins[index].known || f->rt->reported_unknown & bit ||
 	    rs_lang_builtins[index].known(f))
 		return;
 	if (f->view && f->view->event->kind == RS_KIND_LOSS)
 		return; /* what was lost is of no thread */
-	f->rt->told_unknown |= bit;
+	f->rt->reported_unknown |= bit;
 	rs_lang_prototype_read(rs_lang_builtins[index].prototype, &prototype);
 	probe = f->view ? f->view->event->probe : NULL;
 	if (prototype.result.kind == TYPE_STRING)

@@ -131,8 +131,8 @@ struct runtime {
 	int64_t end_ns; /* 0: with the last event */
 	uint64_t random, lost;
 	uint32_t n_epids;
-	bool heading, exiting, ended, in_error, told_stack;
-	uint64_t told_unknown; /* by builtin, a bit each */
+	bool heading, exiting, ended, in_error, reported_stack;
+	uint64_t reported_unknown; /* by builtin, a bit each */
 	int status;
 	struct rs_error *err;
 };

@@ -184,7 +184,7 @@ void rs_script_advance(struct rs_script *script, int64_t now_ns)
 		int64_t at = rt->next_tick_ns;
 
 		/* Ctrl-C waits for no gap that long. */
-		if (++n % LANG_TICKS_LOOK == 0 && rt->io.stop && *rt->io.stop)
+		if (++n % LANG_TICKS_POLL == 0 && rt->io.stop && *rt->io.stop)
 			break;
 		for (uint32_t i = 0; i < script->ticks.n && !rt->exiting; i++) {
 			if (script->ticks.at[i].next_ns == at &&
@@ -285,7 +285,7 @@ bool rs_script_holds(struct rs_script *script, const struct rs_view *view, bool 
 	return !f.fault;
 }
 
-static void tell_drops(struct rs_script *script)
+static void report_drops(struct rs_script *script)
 {
 	const struct runtime *rt = script->runtime;
 	const struct {
@@ -346,7 +346,7 @@ static struct rs_error *script_end(struct rs_sink *sink)
 		rs_out_long(rt->io.out, rt->text.at, rt->text.len);
 		rt->output_drops += rt->text.full;
 	}
-	tell_drops(script);
+	report_drops(script);
 	err = rs_error_first(rt->err, rs_out_flush(rt->io.out));
 	rt->err = NULL;
 	return err;
