@@ -13,7 +13,10 @@
 #include <ringside/error.h>
 
 struct rs_clock {
-	char name[64];	       /* [A-Za-z_][A-Za-z0-9_]*, unique in a trace */
+	char name[64]; /* [A-Za-z_][A-Za-z0-9_]*, unique in a trace */
+	/* Two structs with one id are states of one clock; 0 is none. rs_clock_init() and
+	 * rs_clock_guest() assign it, and it holds within this process only. */
+	uint64_t id;
 	uint64_t freq_hz;      /* never 0 */
 	uint64_t origin;       /* stamp at the trace's start: the host's, or CLOCK_MONOTONIC's */
 	int64_t wall_ns;       /* Unix time at the origin */
@@ -30,7 +33,8 @@ struct rs_clock {
  * 2^55 cycles (four months at 3 GHz). */
 #define RS_CLOCK_SHIFT 54
 
-/* Sets ns_mult from freq_hz. RS_DAMAGED: the frequency is below 1 MHz or above 1 THz. */
+/* Sets ns_mult from freq_hz, and an id where it is 0. RS_DAMAGED: the frequency is below 1 MHz or
+ * above 1 THz. */
 struct rs_error *rs_clock_init(struct rs_clock *clock);
 
 /*
@@ -50,7 +54,7 @@ void rs_clock_guest(const struct rs_clock *host, const char *name, int64_t offse
 /*
  * CLOCK_MONOTONIC on the host's timeline: its stamp at the host clock's origin, known to within
  * error_cycles (here ns). Its rate is trimmed by NTP, so the two may drift apart; see
- * rs_clock_monotonic_drift().
+ * rs_clock_monotonic_drift(). All calls for one host clock give clocks of one id.
  */
 struct rs_error *rs_clock_monotonic(const struct rs_clock *host, struct rs_clock *clock);
 

@@ -12,6 +12,15 @@
 
 #define PAIRS 16 /* readings of two clocks, of which the quickest counts */
 
+/* Returns an id that no clock of this process has. The one above it is for CLOCK_MONOTONIC on the
+ * timeline of the clock that gets it. */
+static uint64_t id_create(void)
+{
+	static uint64_t last;
+
+	return __atomic_add_fetch(&last, 2, __ATOMIC_RELAXED);
+}
+
 struct rs_error *rs_clock_init(struct rs_clock *clock)
 {
 	unsigned __int128 ns = (unsigned __int128)1000000000 << RS_CLOCK_SHIFT;
@@ -20,6 +29,8 @@ struct rs_error *rs_clock_init(struct rs_clock *clock)
 		return rs_error_create(RS_DAMAGED, "a clock of %llu Hz: expected 1 MHz to 1 THz",
 				       (unsigned long long)clock->freq_hz);
 	clock->ns_mult = (uint64_t)((ns + clock->freq_hz / 2) / clock->freq_hz);
+	if (!clock->id)
+		clock->id = id_create();
 	return NULL;
 }
 
@@ -27,6 +38,7 @@ void rs_clock_guest(const struct rs_clock *host, const char *name, int64_t offse
 		    uint64_t error_cycles, struct rs_clock *clock)
 {
 	*clock = *host;
+	clock->id = id_create();
 	snprintf(clock->name, sizeof(clock->name), "%s", name);
 	clock->offset = offset;
 	clock->error_cycles = error_cycles;
@@ -55,6 +67,7 @@ static uint64_t monotonic_origin(const struct rs_clock *host, uint64_t *error_ns
 struct rs_error *rs_clock_monotonic(const struct rs_clock *host, struct rs_clock *clock)
 {
 	*clock = (struct rs_clock){ .name = "monotonic",
+				    .id = host->id + 1,
 				    .freq_hz = 1000000000,
 				    .wall_ns = host->wall_ns,
 				    .raw_ns = host->raw_ns,

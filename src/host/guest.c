@@ -111,7 +111,6 @@ void rs_host_set_tsc_offset(struct rs_host_guest *guest, uint32_t vcpu, int64_t 
 	struct vcpu *v = &guest->vcpus[vcpu];
 	const struct rs_clock *first = &guest->vcpus[0].clock;
 	char name[sizeof(v->clock.name)], vm[40];
-	struct rs_clock host = v->clock;
 
 	snprintf(vm, sizeof(vm), "%s", guest->vm);
 	for (char *c = vm; *c; c++) {
@@ -120,11 +119,12 @@ void rs_host_set_tsc_offset(struct rs_host_guest *guest, uint32_t vcpu, int64_t 
 			*c = '_';
 	}
 	/* vCPUs whose offsets are equal share a clock, and with it a class of streams. */
-	if (vcpu && first->offset == offset && first->error_cycles == error_cycles)
-		snprintf(name, sizeof(name), "%s", first->name);
-	else
-		snprintf(name, sizeof(name), "guest_%s_vcpu%u", vm, vcpu);
-	rs_clock_guest(&host, name, offset, error_cycles, &v->clock);
+	if (vcpu && first->offset == offset && first->error_cycles == error_cycles) {
+		v->clock = *first;
+		return;
+	}
+	snprintf(name, sizeof(name), "guest_%s_vcpu%u", vm, vcpu);
+	rs_clock_guest(&v->clock, name, offset, error_cycles, &v->clock);
 }
 
 void rs_host_set_area(struct rs_host_guest *guest, uint64_t gpa)

@@ -102,11 +102,10 @@ static void tie(struct live *l, const struct rs_xen_block *block, uint64_t now)
 	l->tied = true;
 	if (stamp >= l->began_tsc - l->ahead_cycles && stamp <= now + l->ahead_cycles)
 		return;
-	clock->offset += (int64_t)(stamp - now);
-	clock->error_cycles += now - l->began_tsc;
+	rs_clock_guest(clock, "xen_tsc", clock->offset + (int64_t)(stamp - now),
+		       clock->error_cycles + now - l->began_tsc, clock);
 	l->began_tsc += stamp - now;
 	l->next_tsc += stamp - now;
-	snprintf(clock->name, sizeof(clock->name), "xen_tsc");
 	l->events.decoder.clock = *clock;
 	rs_xen_events_remark(&l->events, "Xen's stamps are not this domain's TSC: times beside "
 					 "other sources' are known to a tenth of a second or so");

@@ -220,7 +220,7 @@ static struct rs_error *guest_class(struct guest *g, uint32_t vcpu, const struct
 	for (uint32_t i = 0; i < RS_GUEST_VCPUS_MAX; i++) {
 		const struct rs_feed *feed = g->feeds[i];
 
-		if (feed && !strcmp(feed->clock->name, stream->clock->name)) {
+		if (feed && feed->clock->id == stream->clock->id) {
 			g->classes[vcpu] = g->classes[i];
 			return NULL;
 		}
@@ -306,7 +306,7 @@ static struct producer *producer_find(struct rs_recorder *r, const struct rs_sch
 	struct producer *p;
 
 	for (p = r->producers; p; p = p->next) {
-		if (p->schema == schema && (!clock || !strcmp(p->clock.name, clock->name)))
+		if (p->schema == schema && (!clock || p->clock.id == clock->id))
 			break;
 	}
 	return p;

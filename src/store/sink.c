@@ -43,7 +43,7 @@ struct store_sink {
 	struct rs_sink sink;
 	struct rs_store *store;
 	struct class *classes;
-	struct rs_clock *clocks; /* as written: names are unique */
+	struct rs_clock *clocks;
 	uint32_t n_clocks, clocks_room;
 	struct rs_map origins; /* by stream */
 	struct out **outs;
@@ -61,33 +61,27 @@ static bool same_clock(const struct rs_clock *a, const struct rs_clock *b)
 	       a->invariant == b->invariant && a->monotonic == b->monotonic;
 }
 
-static bool name_taken(const struct store_sink *s, const char *name)
-{
-	for (uint32_t i = 0; i < s->n_clocks; i++) {
-		if (!strcmp(s->clocks[i].name, name))
-			return true;
-	}
-	return false;
-}
-
-/* A clock as the trace has it: under its name, or another if two sources' clocks share one. */
+/* Returns in *written the first clock of this name and these values: sources that were recorded
+ * together each have a copy. */
 static struct rs_error *clock_add(struct store_sink *s, const struct rs_clock *clock,
 				  struct rs_clock *written)
 {
-	*written = *clock;
+	struct rs_error *err;
+
 	for (uint32_t i = 0; i < s->n_clocks; i++) {
-		if (!strncmp(s->clocks[i].name, clock->name, strlen(clock->name)) &&
-		    same_clock(&s->clocks[i], clock)) {
+		if (!strcmp(s->clocks[i].name, clock->name) && same_clock(&s->clocks[i], clock)) {
 			*written = s->clocks[i];
 			return NULL;
 		}
 	}
-	for (uint32_t n = 2; name_taken(s, written->name); n++)
-		snprintf(written->name, sizeof(written->name), "%.48s_%u", clock->name, n);
 	if (!RS_VECTOR_RESERVE(s->clocks, s->clocks_room, s->n_clocks + 1))
 		return rs_error_no_memory();
-	s->clocks[s->n_clocks++] = *written;
-	return NULL;
+	*written = *clock;
+	written->id = 0; /* the source may have given this id to a clock of other values */
+	err = rs_clock_init(written);
+	if (!err)
+		s->clocks[s->n_clocks++] = *written;
+	return err;
 }
 
 static struct rs_error *class_of(struct store_sink *s, const struct rs_stream *stream,

@@ -392,15 +392,30 @@ struct rs_error *rs_store_create_keeping(const struct rs_store_keep *keep,
 	return store_create(NULL, keep, clock, this_host(host), command, store);
 }
 
-/* The index of an equal clock, added if there is none. */
+static bool clock_has_name(const struct rs_describe *d, const char *name)
+{
+	for (uint32_t i = 0; i < d->n_clocks; i++) {
+		if (!strcmp(d->clocks[i]->name, name))
+			return true;
+	}
+	return false;
+}
+
+/* Returns the index of the clock in *index, and adds the clock if the trace has none of its id:
+ * under its name, or another one if the trace has a clock of that name. */
 static struct rs_error *clock_index(struct rs_store *store, const struct rs_clock *clock,
 				    uint32_t *index)
 {
-	for (*index = 0; *index < store->describe.n_clocks; (*index)++) {
-		if (!strcmp(store->describe.clocks[*index]->name, clock->name))
+	struct rs_describe *d = &store->describe;
+	struct rs_clock named = *clock;
+
+	for (*index = 0; *index < d->n_clocks; (*index)++) {
+		if (d->clocks[*index]->id == clock->id)
 			return NULL;
 	}
-	return rs_describe_add_clock(&store->describe, clock);
+	for (uint32_t n = 2; clock_has_name(d, named.name); n++)
+		snprintf(named.name, sizeof(named.name), "%.48s_%u", clock->name, n);
+	return rs_describe_add_clock(d, &named);
 }
 
 struct rs_error *rs_store_add_class(struct rs_store *store, struct rs_schema *schema,
@@ -500,9 +515,12 @@ struct rs_error *rs_store_set_clock(struct rs_store *store, const struct rs_cloc
 
 	pthread_mutex_lock(&store->lock);
 	for (uint32_t i = 0; i < store->describe.n_clocks; i++) {
-		if (strcmp(store->describe.clocks[i]->name, clock->name) != 0)
+		struct rs_clock *have = store->describe.clocks[i], set = *clock;
+
+		if (have->id != clock->id)
 			continue;
-		*store->describe.clocks[i] = *clock;
+		memcpy(set.name, have->name, sizeof(set.name));
+		*have = set;
 		if (store->told[RS_TOLD_CLOCKS] > i) /* again */
 			store->told[RS_TOLD_CLOCKS] = i;
 		err = rs_store_describe_sync(store);
