@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clear.h"
+#include "base/count.h"
 #include "base/json.h"
 #include "base/modes.h"
 #include "base/now.h"
@@ -74,6 +75,24 @@ int rs_cli_fail(const char *verb, struct rs_error *err)
 	code = exit_code(rs_error_code(err));
 	rs_error_free(err);
 	return code;
+}
+
+bool rs_cli_report_losses(const char *verb, const struct rs_cli_loss *losses, size_t n)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!losses[i].n)
+			continue;
+		if (!any)
+			fprintf(stderr, "ringside %s: incomplete", verb);
+		fprintf(stderr, "%s %s %s", any ? "," : ":",
+			RS_COUNT_OF(losses[i].n, losses[i].noun), losses[i].what);
+		any = true;
+	}
+	if (any)
+		fputc('\n', stderr);
+	return any;
 }
 
 struct rs_error *rs_cli_json_print(void (*put)(struct rs_json *json, const void *about),

@@ -62,6 +62,15 @@ struct rs_json;
 struct rs_error *rs_cli_json_print(void (*put)(struct rs_json *json, const void *about),
 				   const void *about);
 
+/* What is missing from a report: how many of what, and why. */
+struct rs_cli_loss {
+	uint64_t n;
+	const char *noun, *what;
+};
+
+/* Says on standard error what a report lacks. Returns whether it lacks anything. */
+bool rs_cli_report_losses(const char *verb, const struct rs_cli_loss *losses, size_t n);
+
 /* The command as it was typed, for a trace; the caller's to free. NULL: no memory. */
 char *rs_cli_command(int argc, char **argv);
 

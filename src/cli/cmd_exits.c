@@ -325,11 +325,7 @@ static struct rs_error *judge(struct run *run, int *code)
 	if (err)
 		return err;
 	remark_nothing(run);
-	if (all.lost || all.dropped) {
-		fprintf(stderr,
-			"ringside exits: incomplete: %llu exits found no place to be counted in, "
-			"%llu records were lost\n",
-			(unsigned long long)all.dropped, (unsigned long long)all.lost);
+	if (rs_cli_exits_losses("exits", &all)) {
 		*code = RS_EXIT_PARTIAL;
 		return NULL; /* what is missing can't add up */
 	}

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count.h"
 #include "cli/input.h"
 #include "export/export.h"
 
@@ -101,10 +102,9 @@ static char *list_formats(int key, const char *text, void *input)
 static void summary(const struct arguments *a, const struct rs_input *input,
 		    const struct rs_export_tally *tally)
 {
-	fprintf(stderr,
-		"ringside export: %s: %s: %" PRIu64 " records written, %" PRIu64
-		" events left out, %" PRIu64 " lost\n",
-		a->input.path, a->output, tally->records, tally->left_out, tally->lost);
+	fprintf(stderr, "ringside export: %s: %s: %s written, %s left out, %" PRIu64 " lost\n",
+		a->input.path, a->output, RS_COUNT_OF(tally->records, "record"),
+		RS_COUNT_OF(tally->left_out, "event"), tally->lost);
 	rs_cli_input_remarks("export", &a->input, input);
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/count.h"
 #include "cli/input.h"
 #include "store/reader.h"
 #include "store/sink.h"
@@ -90,12 +91,12 @@ static void summary(const struct arguments *a, const struct rs_input *input,
 
 	fprintf(stderr, "ringside import: %s (%s): ", a->input.path, input->importer->name);
 	if (tally->records || !failed)
-		fprintf(stderr, "%" PRIu64 " records of the file read, %" PRIu64 " left out; ",
-			tally->records, tally->left_out);
+		fprintf(stderr, "%s of the file read, %" PRIu64 " left out; ",
+			RS_COUNT_OF(tally->records, "record"), tally->left_out);
 	else
 		fputs("not read to its end; ", stderr);
-	fprintf(stderr, "%s: %" PRIu64 " events, %" PRIu64 " lost\n", a->directory, sum->records,
-		sum->lost);
+	fprintf(stderr, "%s: %s, %" PRIu64 " lost\n", a->directory,
+		RS_COUNT_OF(sum->records, "event"), sum->lost);
 	rs_cli_input_remarks("import", &a->input, input);
 }
 

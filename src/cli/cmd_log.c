@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ringside log: collects a log's rings; ringside log level: what goes into them. */
 #include "base/now.h"
+#include "base/count.h"
 #include "base/json.h"
 #include "cli/cli.h"
 
@@ -421,13 +422,10 @@ static void tell_left(const struct arguments *a, const struct rs_log_left *left,
 	*partial |= left->damaged || left->missing;
 	if (a->quiet || (!left->runs && !left->damaged))
 		return;
-	fprintf(stderr,
-		"ringside log: %u run%s%s left %llu lines (%llu missing, %llu torn elements) and "
-		"%llu "
-		"trace records: %s\n",
-		left->runs, left->runs == 1 ? "" : "s", how_ended(left),
-		(unsigned long long)left->lines, (unsigned long long)left->missing,
-		(unsigned long long)left->torn, (unsigned long long)left->records, left->file);
+	fprintf(stderr, "ringside log: %s%s left %s (%llu missing, %s) and %s: %s\n",
+		RS_COUNT_OF(left->runs, "run"), how_ended(left), RS_COUNT_OF(left->lines, "line"),
+		(unsigned long long)left->missing, RS_COUNT_OF(left->torn, "torn element"),
+		RS_COUNT_OF(left->records, "trace record"), left->file);
 	if (left->remark[0])
 		fprintf(stderr, "ringside log: %s\n", left->remark);
 }
@@ -559,13 +557,11 @@ static void tell_sum(const struct one *one)
 	one->logs->partial |= lacks;
 	if (a->quiet || (!lacks && (!a->directory || (one->last && !sum.lines))))
 		return;
-	fprintf(stderr,
-		"ringside log: %s%s%llu lines; %llu missing, in %llu gaps; %llu too late, %llu "
-		"elements damaged\n",
+	fprintf(stderr, "ringside log: %s%s%s; %llu missing, in %s; %llu too late, %s damaged\n",
 		several || one->last ? one->name : "", several || one->last ? ": " : "",
-		(unsigned long long)sum.lines, (unsigned long long)sum.missing,
-		(unsigned long long)sum.gaps, (unsigned long long)sum.late,
-		(unsigned long long)sum.damaged);
+		RS_COUNT_OF(sum.lines, "line"), (unsigned long long)sum.missing,
+		RS_COUNT_OF(sum.gaps, "gap"), (unsigned long long)sum.late,
+		RS_COUNT_OF(sum.damaged, "element"));
 }
 
 /* Gives what still waits, and says what came of it. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analyze/aggregate.h"
+#include "base/count.h"
 #include "cli/input.h"
 #include "cli/numbers.h"
 #include "cli/seen.h"
@@ -377,9 +378,8 @@ static struct rs_error *count_events(const struct arguments *a, struct rs_source
 	if (!err && !a->quiet && seen.any && !n)
 		no_rows_remark(a);
 	if (!err && !run_err && dropped)
-		err = rs_error_create(RS_DAMAGED,
-				      "%llu events are not counted: there are more than %u rows",
-				      (unsigned long long)dropped, RS_AGGREGATE_ROWS_MAX);
+		err = rs_error_create(RS_DAMAGED, "%s not counted: there are more than %u rows",
+				      RS_COUNT_OF(dropped, "event"), RS_AGGREGATE_ROWS_MAX);
 	rs_aggregate_sink_destroy(sink);
 	return rs_error_first(run_err, err);
 }

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/count.h"
 #include "cli/input.h"
 #include "replay/recording.h"
 #include "store/repair.h"
@@ -72,14 +73,16 @@ int cmd_repair(int argc, char **argv)
 	if (err)
 		return rs_cli_fail("repair", err);
 	fprintf(stderr,
-		"ringside repair: %s: %" PRIu64 " packets with %" PRIu64 " records kept; "
-		"%u streams mended, %" PRIu64 " records and %" PRIu64 " bytes dropped\n",
-		directory, result.packets, result.records, result.streams_changed, result.lost,
-		result.bytes_dropped);
+		"ringside repair: %s: %s with %s kept; "
+		"%s mended, %s and %s dropped\n",
+		directory, RS_COUNT_OF(result.packets, "packet"),
+		RS_COUNT_OF(result.records, "record"),
+		RS_COUNT_OF(result.streams_changed, "stream"), RS_COUNT_OF(result.lost, "record"),
+		RS_COUNT_OF(result.bytes_dropped, "byte"));
 	if (result.lines_dropped)
 		fprintf(stderr,
-			"ringside repair: %s/ringside/describe: %" PRIu32 " lines that made no "
-			"sense were dropped; %" PRIu32 " streams cannot be read without them\n",
+			"ringside repair: %s/ringside/describe: invalid lines dropped: %" PRIu32
+			"; streams that cannot be read without them: %" PRIu32 "\n",
 			directory, result.lines_dropped, result.streams_unread);
 	if (!result.description_damaged)
 		return RS_EXIT_OK;

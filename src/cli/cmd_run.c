@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "base/json.h"
 #include "cli/numbers.h"
 #include "introspect/binary.h"
@@ -381,10 +382,10 @@ static struct rs_error *guest_check(const char *path)
 static void left_remark(const struct run *run, const char *whose, const struct rs_log_left *left)
 {
 	if (left->runs)
-		remark(run, "%s of %u run%s before: %llu lines (%llu missing) and %llu records: %s",
-		       whose, left->runs, left->runs == 1 ? "" : "s",
-		       (unsigned long long)left->lines, (unsigned long long)left->missing,
-		       (unsigned long long)left->records, left->file);
+		remark(run, "%s of %s before: %s (%llu missing) and %s: %s", whose,
+		       RS_COUNT_OF(left->runs, "run"), RS_COUNT_OF(left->lines, "line"),
+		       (unsigned long long)left->missing, RS_COUNT_OF(left->records, "record"),
+		       left->file);
 	if (left->remark[0])
 		remark(run, "%s: %s", whose, left->remark);
 }
@@ -622,8 +623,8 @@ static int finish(struct run *run)
 		}
 		if (rs_cli_fail("run", guest_error) | rs_cli_fail("run", err))
 			code = RS_EXIT_PARTIAL;
-		remark(run, "the trace is in %s: %llu records, %llu lost", run->a->record,
-		       (unsigned long long)run->summary.records,
+		remark(run, "the trace is in %s: %s, %llu lost", run->a->record,
+		       RS_COUNT_OF(run->summary.records, "record"),
 		       (unsigned long long)run->summary.lost);
 	}
 	if (run->traced)

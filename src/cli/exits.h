@@ -25,6 +25,9 @@ void rs_cli_exits_deinit(struct rs_cli_exits *exits);
  * a hundred: that lags behind by some ticks. */
 #define RS_CLI_SCHED_SLACK_NS 50000000u
 
+/* Says what exits lack, if anything, as rs_cli_report_losses() does. */
+bool rs_cli_exits_losses(const char *verb, const struct rs_exits *exits);
+
 /* Whether latencies, or causes, are needed for what was asked. */
 bool rs_cli_exits_latency(const struct rs_cli_exits *exits);
 bool rs_cli_exits_causes(const struct rs_cli_exits *exits);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cli/cli.h"
 #include "cli/numbers.h"
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -159,4 +160,13 @@ bool rs_cli_exits_latency(const struct rs_cli_exits *exits)
 bool rs_cli_exits_causes(const struct rs_cli_exits *exits)
 {
 	return exits->show.causes || exits->than_ns;
+}
+
+bool rs_cli_exits_losses(const char *verb, const struct rs_exits *exits)
+{
+	const struct rs_cli_loss losses[] = { { exits->lost, "record", "lost" },
+					      { exits->dropped, "exit",
+						"not counted for lack of room" } };
+
+	return rs_cli_report_losses(verb, losses, sizeof(losses) / sizeof(losses[0]));
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "cli/cli.h"
 
 /* Set by SIGUSR1. */
@@ -94,8 +95,8 @@ static struct rs_error *report_written(struct rs_recording *r, const char *path,
 	};
 
 	r->partial |= kept->sum.lost != 0;
-	rs_recording_remark(r, "%s: %s: %llu records of %.3f s%s, %llu lost", path, why,
-			    (unsigned long long)kept->sum.records, written.seconds,
+	rs_recording_remark(r, "%s: %s: %s of %.3f s%s, %llu lost", path, why,
+			    RS_COUNT_OF(kept->sum.records, "record"), written.seconds,
 			    kept->short_of_bytes ? " (more does not fit: --memory)" : "",
 			    (unsigned long long)kept->sum.lost);
 	return r->common->json ? rs_cli_json_print(put_written, &written) : NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The options that give a D program. */
+#include "base/count.h"
 #include "cli/program.h"
 
 #include <errno.h>
@@ -336,8 +337,8 @@ void rs_cli_program_notice(const char *verb, const struct rs_cli_program *a,
 	if (rs_script_is_quiet(script))
 		return;
 	if (a->file)
-		fprintf(stderr, "ringside %s: script '%s' matched %u probe%s\n", verb, a->file, n,
-			n == 1 ? "" : "s");
+		fprintf(stderr, "ringside %s: script '%s' matched %s\n", verb, a->file,
+			RS_COUNT_OF(n, "probe"));
 	for (uint32_t i = 0; i < a->programs.n; i++) {
 		const char *program = a->programs.at[i];
 		uint32_t next = line + lines_of(program);
@@ -345,8 +346,8 @@ void rs_cli_program_notice(const char *verb, const struct rs_cli_program *a,
 		program += strspn(program, " \t\n");
 		if (a->programs.n > 1)
 			n = rs_script_matched(script, line, next - 1);
-		fprintf(stderr, "ringside %s: description '%.*s' matched %u probe%s\n", verb,
-			(int)strcspn(program, " \t\n,/{;"), program, n, n == 1 ? "" : "s");
+		fprintf(stderr, "ringside %s: description '%.*s' matched %s\n", verb,
+			(int)strcspn(program, " \t\n,/{;"), program, RS_COUNT_OF(n, "probe"));
 		line = next;
 	}
 }

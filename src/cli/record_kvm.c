@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "base/duration.h"
 #include "cli/numbers.h"
 #include "event/exit_reason.h"
@@ -268,12 +269,10 @@ static void kvm_sum(const void *state, char text[RS_RECORD_WHY_MAX])
 	uint32_t threads = rs_kvm_recording_threads(k->recording, &dropped);
 
 	if (dropped)
-		snprintf(text, RS_RECORD_WHY_MAX,
-			 "%u vCPU threads, %llu exits of more of them not seen", threads,
-			 (unsigned long long)dropped);
+		snprintf(text, RS_RECORD_WHY_MAX, "%s, %s of more of them not seen",
+			 RS_COUNT_OF(threads, "vCPU thread"), RS_COUNT_OF(dropped, "exit"));
 	else
-		snprintf(text, RS_RECORD_WHY_MAX, "%u vCPU thread%s", threads,
-			 threads == 1 ? "" : "s");
+		snprintf(text, RS_RECORD_WHY_MAX, "%s", RS_COUNT_OF(threads, "vCPU thread"));
 }
 
 static void kvm_sum_json(const void *state, struct rs_json *json)

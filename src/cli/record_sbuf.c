@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ringside record --sbuf: rings of ACRN's layout that other programs write, or that are lent to
  * them. */
+#include "base/count.h"
 #include "cli/cli.h"
 #include "cli/record.h"
 
@@ -186,10 +187,10 @@ static void sbuf_sum(const void *state, char text[RS_RECORD_WHY_MAX])
 		n += told.rings;
 	}
 	if (skipped)
-		snprintf(text, RS_RECORD_WHY_MAX, "%u ring%s (%llu of before skipped: --keep)", n,
-			 n == 1 ? "" : "s", (unsigned long long)skipped);
+		snprintf(text, RS_RECORD_WHY_MAX, "%s (%llu of before skipped: --keep)",
+			 RS_COUNT_OF(n, "ring"), (unsigned long long)skipped);
 	else
-		snprintf(text, RS_RECORD_WHY_MAX, "%u ring%s", n, n == 1 ? "" : "s");
+		rs_count_text(n, "ring", text);
 }
 
 static void sbuf_sum_json(const void *state, struct rs_json *json)
@@ -227,8 +228,8 @@ static void report_lines(const struct sbuf *s)
 	if (lines.moves)
 		fprintf(stderr,
 			"ringside record: the log's microseconds are not the TSC's of this "
-			"machine: its lines were put by when they came, %u time%s\n",
-			lines.moves, lines.moves == 1 ? "" : "s");
+			"machine: its lines were put by when they came, %s\n",
+			RS_COUNT_OF(lines.moves, "time"));
 }
 
 /* What did not come, went, or could not be read. */
@@ -242,9 +243,9 @@ static struct rs_error *sbuf_report(void *state, bool *partial)
 		any |= told.rings > 0;
 		if (told.rings > 1 && !s->quiet)
 			fprintf(stderr,
-				"ringside record: %s: its writer began anew %u time%s; each ring "
+				"ringside record: %s: its writer began anew %s; each ring "
 				"is a stream of its own\n",
-				told.path, told.rings - 1, told.rings == 2 ? "" : "s");
+				told.path, RS_COUNT_OF(told.rings - 1, "time"));
 		if (told.runs && !told.error)
 			continue;
 		*partial = true;

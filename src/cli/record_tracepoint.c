@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ringside record --tracepoint: any of the host kernel's tracepoints, through perf's rings. */
 #include "cli/cli.h"
+#include "base/count.h"
 #include "cli/record.h"
 
 #include <stdio.h>
@@ -111,7 +112,7 @@ static void tracepoint_sum(const void *state, char text[RS_RECORD_WHY_MAX])
 {
 	const struct tracepoint *t = state;
 	uint32_t refused, n = rs_tracepoints_count(t->session, &refused);
-	int len = snprintf(text, RS_RECORD_WHY_MAX, "%u tracepoint%s", n, n == 1 ? "" : "s");
+	int len = snprintf(text, RS_RECORD_WHY_MAX, "%s", RS_COUNT_OF(n, "tracepoint"));
 
 	if (refused)
 		snprintf(text + len, RS_RECORD_WHY_MAX - (size_t)len,
@@ -135,9 +136,9 @@ static bool tracepoint_closes_slowly(const void *state, char why[RS_RECORD_WHY_M
 	uint32_t refused, n = rs_tracepoints_count(t->session, &refused);
 
 	snprintf(why, RS_RECORD_WHY_MAX,
-		 "the trace is complete; the kernel releases %u tracepoints one after the other, "
+		 "the trace is complete; the kernel releases %s one after the other, "
 		 "which can take half a minute",
-		 n);
+		 RS_COUNT_OF(n, "tracepoint"));
 	return n >= MANY;
 }
 

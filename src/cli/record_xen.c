@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ringside record --xen: the trace of the Xen that this dom0 runs on. */
+#include "base/count.h"
 #include "cli/cli.h"
 #include "cli/record.h"
 #include "cli/xen.h"
@@ -103,8 +104,8 @@ static void xen_sum(const void *state, char text[RS_RECORD_WHY_MAX])
 	struct rs_xen_session_facts facts;
 
 	rs_xen_session_facts(x->session, &facts);
-	snprintf(text, RS_RECORD_WHY_MAX, "Xen on %u CPU%s, %u domain%s", facts.n_buffers,
-		 facts.n_buffers == 1 ? "" : "s", domains, domains == 1 ? "" : "s");
+	snprintf(text, RS_RECORD_WHY_MAX, "Xen on %s, %s", RS_COUNT_OF(facts.n_buffers, "CPU"),
+		 RS_COUNT_OF(domains, "domain"));
 }
 
 static void xen_sum_json(const void *state, struct rs_json *json)

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "cli/cli.h"
 
 #define NS_PER_US      1000u
@@ -110,9 +111,9 @@ static void show_progress(const struct rs_recording *r, uint64_t now)
 	if (!r->shows)
 		return;
 	rs_recorder_progress(r->recorder, &sum);
-	fprintf(stderr, "\r\033[K%.1f s: %llu records, %.1f MB, %llu lost",
-		(double)(now - r->began_ns) / 1e9, (unsigned long long)sum.records,
-		(double)sum.bytes / 1e6, (unsigned long long)sum.lost);
+	fprintf(stderr, "\r\033[K%.1f s: %s, %.1f MB, %llu lost", (double)(now - r->began_ns) / 1e9,
+		RS_COUNT_OF(sum.records, "record"), (double)sum.bytes / 1e6,
+		(unsigned long long)sum.lost);
 }
 
 static struct rs_error *look(struct rs_recording *r, uint64_t now)
@@ -197,13 +198,12 @@ static struct rs_error *summary(struct rs_recording *r, const struct rs_recorder
 
 	whose(r, text);
 	if (r->common->flight_ns)
-		rs_recording_remark(r,
-				    "%u written; %llu records of %s went by in %.1f s, %llu lost",
-				    r->n_written, (unsigned long long)sum->records, text, seconds,
-				    (unsigned long long)sum->lost);
+		rs_recording_remark(r, "%u written; %s of %s went by in %.1f s, %llu lost",
+				    r->n_written, RS_COUNT_OF(sum->records, "record"), text,
+				    seconds, (unsigned long long)sum->lost);
 	else
-		rs_recording_remark(r, "%s: %llu records of %s in %.1f s, %.1f MB, %llu lost",
-				    r->common->directory, (unsigned long long)sum->records, text,
+		rs_recording_remark(r, "%s: %s of %s in %.1f s, %.1f MB, %llu lost",
+				    r->common->directory, RS_COUNT_OF(sum->records, "record"), text,
 				    seconds, (double)sum->bytes / 1e6,
 				    (unsigned long long)sum->lost);
 	return r->common->json ? rs_cli_json_print(put_summary, &ended) : NULL;

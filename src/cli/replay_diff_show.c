@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count.h"
 #include "base/json.h"
 #include "cli/cli.h"
 #include "replay/moment.h"
@@ -59,8 +60,8 @@ static void show_logs(const struct diff *d)
 {
 	const struct rs_rr_compared *c = &d->logs;
 
-	printf("logs      %s: %" PRIu64 " and %" PRIu64 " events",
-	       c->differs ? "DIFFER" : "the same", c->n[0], c->n[1]);
+	printf("logs      %s: %" PRIu64 " and %s", c->differs ? "DIFFER" : "the same", c->n[0],
+	       RS_COUNT_OF(c->n[1], "event"));
 	if (!c->differs) {
 		putchar('\n');
 		return;
@@ -112,7 +113,8 @@ static void show_events_there(const struct diff *d)
 		if (!n)
 			printf("  %-16s has no event there\n", which[i]);
 		if (n > EVENTS_SHOWN)
-			printf("  %-16s and %u events more\n", which[i], n - EVENTS_SHOWN);
+			printf("  %-16s and %s more\n", which[i],
+			       RS_COUNT_OF(n - EVENTS_SHOWN, "event"));
 	}
 }
 
@@ -149,11 +151,12 @@ static void show_states(const struct diff *d)
 	       p->before.cs & CPL_MASK, p->before.gpr[7]);
 	show_events_there(d);
 	show_registers(p);
-	printf("  RAM: %" PRIu64 " pages of 4 KiB differ", p->n_pages);
+	printf("  RAM: %s of 4 KiB differ", RS_COUNT_OF(p->n_pages, "page"));
 	for (uint64_t i = 0; i < p->n_pages && i < RS_PARTING_PAGES_MAX; i++)
 		printf("%s0x%" PRIx64, i ? ", " : ": at ", p->pages[i]);
-	printf("%s\n  console: the guest had written %" PRIu64 " bytes\n",
-	       p->n_pages > RS_PARTING_PAGES_MAX ? ", ..." : "", p->console_bytes);
+	printf("%s\n  console: the guest had written %s\n",
+	       p->n_pages > RS_PARTING_PAGES_MAX ? ", ..." : "",
+	       RS_COUNT_OF(p->console_bytes, "byte"));
 }
 
 static void show_consoles(const struct diff *d)
@@ -161,7 +164,7 @@ static void show_consoles(const struct diff *d)
 	const struct diff_console *c = &d->console;
 
 	if (!c->differs) {
-		printf("consoles  the same: %" PRIu64 " bytes\n", c->bytes[0]);
+		printf("consoles  the same: %s\n", RS_COUNT_OF(c->bytes[0], "byte"));
 		return;
 	}
 	printf("consoles  DIFFER at byte %" PRIu64 ", in line %" PRIu64 "\n", c->at, c->line);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/copy.h"
+#include "base/count.h"
 #include "cli/cli.h"
 #include "cli/numbers.h"
 #include "replay/image.h"
@@ -286,9 +287,10 @@ static struct rs_error *pack(const struct replay_guest *a, int fd)
 				       a->programs, made.bytes >> 20, (needs >> 20) + 1);
 	if (!a->quiet)
 		fprintf(stderr,
-			"ringside replay record: %s: %" PRIu32 " files, %" PRIu32
+			"ringside replay record: %s: %s, %" PRIu32
 			" libraries with them, %.1f MB\n",
-			a->programs, made.files, made.libraries, (double)made.bytes / 1e6);
+			a->programs, RS_COUNT_OF(made.files, "file"), made.libraries,
+			(double)made.bytes / 1e6);
 	return NULL;
 }
 

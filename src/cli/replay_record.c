@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "base/duration.h"
 #include "base/json.h"
 #include "cli/numbers.h"
@@ -305,7 +306,7 @@ static struct rs_error *summary(const struct recording *r)
 			" instructions; ",
 			r->a->guest.directory, rs_moment_text(guest_ns(r), text), r->made.icount);
 		for_each_file(r, print_size, &before);
-		fprintf(stderr, ", console %" PRIu64 " bytes; %s\n", bytes_of(r->console),
+		fprintf(stderr, ", console %s; %s\n", RS_COUNT_OF(bytes_of(r->console), "byte"),
 			r->made.why);
 	}
 	return r->a->json ? rs_cli_json_print(put_recording, r) : NULL;

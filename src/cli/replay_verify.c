@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "base/duration.h"
 #include "base/json.h"
 #include "cli/numbers.h"
@@ -545,13 +546,14 @@ static void show_text(const struct replayed *alone, const struct replayed *looke
 		       a->low == b->low && a->high == b->high ? "" : "  DIFFERS");
 	}
 	printf("%" PRIu64 " of %" PRIu64 " states are the same, with %" PRIu64
-	       " stops that read %" PRIu64 " bytes (no stack at %" PRIu64 " of them)",
-	       v->same_points, points, looked_at->samples, looked_at->read, looked_at->missing);
+	       " stops that read %s (no stack at %" PRIu64 " of them)",
+	       v->same_points, points, looked_at->samples, RS_COUNT_OF(looked_at->read, "byte"),
+	       looked_at->missing);
 	if (rs_cli_program_given(&looked_at->a->program))
 		printf(", %" PRIu64 " probes that fired (%" PRIu64 " errors)", looked_at->fired,
 		       looked_at->told);
 	putchar('\n');
-	printf("console, %" PRIu64 " bytes: %s; %s as recorded\n", v->console_bytes,
+	printf("console, %s: %s; %s as recorded\n", RS_COUNT_OF(v->console_bytes, "byte"),
 	       v->same_console ? "the same" : "DIFFERS",
 	       v->same_as_recorded ? "the same" : "NOT the same");
 	if (looked_at->a->live)

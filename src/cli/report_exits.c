@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "cli/exits.h"
 #include "cli/input.h"
 #include "cli/numbers.h"
@@ -144,9 +145,9 @@ static void remark_nothing(const struct arguments *a, const struct rs_exits *exi
 		return;
 	if (exits->n_vcpus && !a->exits.user)
 		fprintf(stderr,
-			"ringside " VERB ": %s has events of %zu vCPUs, but no exits from guests: "
+			"ringside " VERB ": %s has events of %s, but no exits from guests: "
 			"--user counts the returns to the VMM\n",
-			a->input.path, exits->n_vcpus);
+			a->input.path, RS_COUNT_OF(exits->n_vcpus, "vCPU"));
 	else
 		fprintf(stderr, "ringside " VERB ": %s has no exits\n", a->input.path);
 }
@@ -174,11 +175,7 @@ static struct rs_error *show(const struct arguments *a, struct rs_sink *sink,
 	if (rs_cli_pipe_closed())
 		return NULL;
 	remark_nothing(a, &exits);
-	if (exits.lost || exits.dropped) {
-		fprintf(stderr,
-			"ringside " VERB ": incomplete: %llu records were lost, %llu exits found "
-			"no place\n",
-			(unsigned long long)exits.lost, (unsigned long long)exits.dropped);
+	if (rs_cli_exits_losses(VERB, &exits)) {
 		*code = RS_EXIT_PARTIAL;
 		return NULL; /* what is missing can't add up */
 	}

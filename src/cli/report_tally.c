@@ -153,6 +153,9 @@ static uint64_t tsc_hz(const struct rs_clock *clock)
 static struct rs_error *show(struct rs_tally_show *show, const char *verb, struct rs_sink *sink,
 			     bool quiet, int *code)
 {
+	struct rs_cli_loss losses[] = { { 0, "record", "lost" },
+					{ 0, "switch", "from a thread that did not have the CPU" },
+					{ 0, "count", "dropped for lack of room" } };
 	struct rs_tally tally;
 	struct rs_error *err = rs_tally_take(sink, show->by, &tally);
 	bool any = false;
@@ -167,15 +170,11 @@ static struct rs_error *show(struct rs_tally_show *show, const char *verb, struc
 		return NULL;
 	if (!any && !quiet)
 		fprintf(stderr, "ringside %s: %s has nothing of this\n", verb, show->trace);
-	if (tally.lost || tally.refused || tally.contradictions) {
-		fprintf(stderr,
-			"ringside %s: incomplete: %llu records were lost, %llu switches do not fit "
-			"the one before, %llu counts found no place\n",
-			verb, (unsigned long long)tally.lost,
-			(unsigned long long)tally.contradictions,
-			(unsigned long long)tally.refused);
+	losses[0].n = tally.lost;
+	losses[1].n = tally.contradictions;
+	losses[2].n = tally.refused;
+	if (rs_cli_report_losses(verb, losses, sizeof(losses) / sizeof(losses[0])))
 		*code = RS_EXIT_PARTIAL;
-	}
 	return NULL;
 }
 

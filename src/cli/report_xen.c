@@ -178,23 +178,20 @@ static const struct rs_sink_ops interval_ops = { .name = "intervals", .events = 
 
 static void remarks(const struct shown *s, int *code)
 {
-	const char *report = s->what->report;
+	/* Xen does not count the records of every loss. */
+	const struct rs_cli_loss losses[] = { { s->lost, "record", "lost" },
+					      { s->lost ? 0 : s->losses, "loss",
+						"of an unknown number of records" },
+					      { s->refused, "count", "dropped for lack of room" } };
+	char verb[64];
 
 	if (rs_cli_pipe_closed())
 		return;
-	if (s->lost || s->losses) {
-		fprintf(stderr, "ringside report %s: incomplete: %llu records were lost\n", report,
-			(unsigned long long)s->lost);
+	snprintf(verb, sizeof(verb), "report %s", s->what->report);
+	if (rs_cli_report_losses(verb, losses, sizeof(losses) / sizeof(losses[0])))
 		*code = RS_EXIT_PARTIAL;
-	}
-	if (s->refused) {
-		fprintf(stderr, "ringside report %s: incomplete: %llu counts found no place\n",
-			report, (unsigned long long)s->refused);
-		*code = RS_EXIT_PARTIAL;
-	}
 	if (!s->rows)
-		fprintf(stderr, "ringside report %s: %s has nothing of this\n", report,
-			s->what->trace);
+		fprintf(stderr, "ringside %s: %s has nothing of this\n", verb, s->what->trace);
 }
 
 /* Shows what came before the damage, then reports the damage. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/count.h"
 #include "cli/cli.h"
 #include "cli/numbers.h"
 #include "kvm/kvm.h"
@@ -392,8 +393,8 @@ static struct rs_error *tee_close(struct rs_script_live *live, int64_t end_ns,
 		return NULL;
 	rs_store_sink_set_closed(live->store, end_ns);
 	err = rs_store_sink_close(live->store, failed, &sum);
-	fprintf(stderr, "ringside script: %s: %llu records, %llu lost", live->tee,
-		(unsigned long long)sum.records, (unsigned long long)sum.lost);
+	fprintf(stderr, "ringside script: %s: %s, %llu lost", live->tee,
+		RS_COUNT_OF(sum.records, "record"), (unsigned long long)sum.lost);
 	if (live->teed && rs_tee_moved(live->teed))
 		fprintf(stderr, "; %llu came late, and have a later stamp",
 			(unsigned long long)rs_tee_moved(live->teed));

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "cli/cli.h"
 #include "cli/numbers.h"
 #include "live/tee.h"
@@ -263,8 +264,8 @@ static struct rs_error *keep_close(struct rs_script_replay *replay, const char *
 	if (kept->store) {
 		rs_store_sink_set_closed(kept->store, ended_ns(replay));
 		err = rs_store_sink_close(kept->store, failed, &sum);
-		fprintf(stderr, "ringside %s: %s: %llu records\n", verb, replay->trace,
-			(unsigned long long)sum.records);
+		fprintf(stderr, "ringside %s: %s: %s\n", verb, replay->trace,
+			RS_COUNT_OF(sum.records, "record"));
 	}
 	rs_tee_destroy(kept->tee);
 	return err;
@@ -307,11 +308,11 @@ void rs_script_replay_distortion(const struct rs_script_replay *replay,
 	rs_live_source_distortion(replay->source, &d);
 	snprintf(text, RS_DISTORTION_BYTES,
 		 "the guest's clock went %.6f s in %.6f s of the host's: %.6f s behind, all took "
-		 "%.3f times as long (without probes it went %.6f s a second%s); %llu stops, "
+		 "%.3f times as long (without probes it went %.6f s a second%s); %s, "
 		 "%.6f s in all",
 		 seconds(d.guest_ns), seconds(d.host_ns), (double)d.behind_ns / 1e9, d.factor,
 		 d.rate, d.clock ? "" : ", supposedly: it has no clock that can be read",
-		 (unsigned long long)d.stops, seconds(d.stopped_ns));
+		 RS_COUNT_OF(d.stops, "stop"), seconds(d.stopped_ns));
 }
 
 void rs_script_replay_tell_live(const struct rs_script_replay *replay, const char *verb)

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "base/modes.h"
 #include "base/now.h"
 #include "cli/cli.h"
@@ -213,9 +214,9 @@ static int status_of(const struct rs_script_run *a, const struct rs_script *scri
 	bool missing = rs_script_live_report(&a->live);
 
 	if (rs_script_lost(script) && !rs_cli_pipe_closed())
-		fprintf(stderr,
-			"ringside %s: %llu records were lost before they reached the program\n",
-			a->verb, (unsigned long long)rs_script_lost(script));
+		fprintf(stderr, "ringside %s: %s %s lost before they reached the program\n",
+			a->verb, RS_COUNT_OF(rs_script_lost(script), "record"),
+			RS_COUNT_WERE(rs_script_lost(script)));
 	if (rs_script_status(script))
 		return rs_script_status(script);
 	if (a->replay.failed)

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count.h"
 #include "source/ring.h"
 #include <ringside/guest_abi.h>
 
@@ -73,8 +74,8 @@ struct rs_error *rs_host_guest_create(const struct rs_host_options *options,
 	struct rs_error *err;
 
 	if (!options->vcpus || options->vcpus > RS_GUEST_VCPUS_MAX)
-		return rs_error_create(RS_USAGE, "a guest of %u vCPUs: expected 1 to %u",
-				       options->vcpus, RS_GUEST_VCPUS_MAX);
+		return rs_error_create(RS_USAGE, "a guest of %s: expected 1 to %u",
+				       RS_COUNT_OF(options->vcpus, "vCPU"), RS_GUEST_VCPUS_MAX);
 	guest = calloc(1, sizeof(*guest) + options->vcpus * sizeof(guest->vcpus[0]));
 	if (!guest)
 		return rs_error_no_memory();

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "ring/guard.h"
 #include "ring/shared.h"
 #include <ringside/error.h>
@@ -133,11 +134,12 @@ static struct rs_error *unsound(const char *path, enum rs_sbuf_status status,
 				const struct rs_sbuf *copy, size_t bytes)
 {
 	return rs_error_create(RS_DAMAGED,
-			       "%s: %s: its header says %u elements of %u bytes, %u bytes in all, "
+			       "%s: %s: its header says %s of %u bytes, %u bytes in all, "
 			       "head %u, tail %u, and %zu bytes are there; it is read when its "
 			       "writer has made it anew",
-			       path, rs_sbuf_status_text(status), copy->ele_num, copy->ele_size,
-			       copy->size, copy->head, copy->tail, bytes);
+			       path, rs_sbuf_status_text(status),
+			       RS_COUNT_OF(copy->ele_num, "element"), copy->ele_size, copy->size,
+			       copy->head, copy->tail, bytes);
 }
 
 static struct rs_error *map(int fd, const char *path, size_t bytes, struct rs_live_ring *r)

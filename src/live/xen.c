@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count.h"
 #include "import/xen/events.h"
 #include "live/xen_names.h"
 
@@ -234,16 +235,12 @@ static void tell_end(struct live *l)
 {
 	if (l->damaged)
 		rs_xen_events_remark(&l->events,
-				     "%" PRIu64
-				     " times what was in a buffer made no sense, and was "
-				     "left out",
-				     l->damaged);
+				     "%s what was in a buffer was invalid, and was left out",
+				     RS_COUNT_OF(l->damaged, "time"));
 	if (l->taken)
 		rs_xen_events_remark(&l->events,
-				     "%" PRIu64
-				     " times somebody else read a buffer: what they took "
-				     "is missing",
-				     l->taken);
+				     "%s another program read a buffer: what it read is missing",
+				     RS_COUNT_OF(l->taken, "time"));
 	rs_xen_events_end(&l->events);
 }
 

@@ -13,6 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/count.h"
+
 /* libxenctrl's name has Xen's version; what is used of it has been the same in all of these. */
 #define MINOR_NEWEST 29
 #define MINOR_OLDEST 8 /* libxenforeignmemory came with 4.7 */
@@ -254,7 +256,8 @@ struct rs_error *rs_xen_ctl_make_buffers(struct rs_xen_ctl *ctl, uint32_t pages)
 {
 	if (!ctl->call.set_size(ctl->xc, pages))
 		return NULL;
-	return rs_error_errno(errno, "Xen's trace buffers of %u pages for each CPU", pages);
+	return rs_error_errno(errno, "Xen's trace buffers of %s for each CPU",
+			      RS_COUNT_OF(pages, "page"));
 }
 
 struct rs_error *rs_xen_ctl_set_events(struct rs_xen_ctl *ctl, uint32_t mask)
@@ -315,7 +318,7 @@ struct rs_error *rs_xen_ctl_map(struct rs_xen_ctl *ctl, const uint32_t *frames, 
 				  n, wide, NULL);
 	free(wide);
 	if (!at)
-		return rs_error_errno(errno, "mapping %u pages of Xen's", n);
+		return rs_error_errno(errno, "mapping %s of Xen's", RS_COUNT_OF(n, "page"));
 	*mem = at;
 	return NULL;
 }

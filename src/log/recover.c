@@ -27,6 +27,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "log/files.h"
 #include "log/merge.h"
 #include "log/traces.h"
@@ -192,8 +193,7 @@ static struct rs_error *lines_write(struct recovery *r, uint32_t half, int fd)
 	r->left->lines += r->merge.lines;
 	r->left->missing += r->merge.missing;
 	if (r->merge.odd)
-		remark(r->left, "%llu whole elements are no lines of a log",
-		       (unsigned long long)r->merge.odd);
+		remark(r->left, "%s not of a log", RS_COUNT_OF(r->merge.odd, "whole element"));
 	rs_log_merge_deinit(&r->merge);
 	rs_out_deinit(&r->out);
 	return err;
@@ -292,8 +292,8 @@ static struct rs_error *traces_commit(struct recovery *r, uint32_t half)
 	r->left->records += traces.records;
 	r->left->damaged += traces.damaged;
 	if (traces.damaged && !r->left->remark[0])
-		snprintf(r->left->remark, sizeof(r->left->remark), "%u trace rings are damaged",
-			 traces.damaged);
+		snprintf(r->left->remark, sizeof(r->left->remark), "%s damaged",
+			 RS_COUNT_OF(traces.damaged, "trace ring"));
 	if (!err && traces.records) /* else at most rings with nothing in them */
 		err = part_move(r, fd, name);
 	close(fd);

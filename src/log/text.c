@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/count.h"
 #include "base/json.h"
 #include "base/utf8.h"
 
@@ -136,8 +137,9 @@ static void gap_text(struct rs_out *out, const struct rs_log_gap *gap)
 {
 	uint64_t n = gap->last - gap->first + 1;
 
-	field(out, "[gap: ", n);
-	rs_out_text(out, n == 1 ? " line is missing" : " lines are missing");
+	rs_out_text(out, "[gap: ");
+	rs_out_text(out, RS_COUNT_OF(n, "line"));
+	rs_out_text(out, n == 1 ? " is missing" : " are missing");
 	field(out, ", seq ", gap->first);
 	field(out, " to ", gap->last);
 	rs_out_text(out, ", cpu ");

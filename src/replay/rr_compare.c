@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/count.h"
+
 #define SHOWN_BYTES 12u
 #define NS_PER_SEC  UINT64_C(1000000000)
 
@@ -189,7 +191,7 @@ static void bytes_text(const struct rs_rr_event *event, size_t from, bool letter
 					       c);
 	}
 	if (n > shown)
-		snprintf(text + at, RS_RR_TEXT_BYTES - at, "... (%zu bytes)", n);
+		snprintf(text + at, RS_RR_TEXT_BYTES - at, "... (%s)", RS_COUNT_OF(n, "byte"));
 }
 
 void rs_rr_event_text(const struct rs_rr_event *event, char text[RS_RR_TEXT_BYTES])

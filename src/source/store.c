@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count.h"
 #include "event/query.h"
 #include "event/view.h"
 #include "source/threads.h"
@@ -354,8 +355,8 @@ static struct rs_error *trace_end(const struct rs_trace *trace)
 	const char *dir = trace->folder.path;
 
 	if (trace->unsaid)
-		return rs_error_create(RS_DAMAGED, "%s: %llu records at its end were lost: %s", dir,
-				       (unsigned long long)trace->unsaid,
+		return rs_error_create(RS_DAMAGED, "%s: %s lost at its end: %s", dir,
+				       RS_COUNT_OF(trace->unsaid, "record"),
 				       trace->end_error ? trace->end_error : "not said why");
 	if (trace->end_error)
 		return rs_error_create(RS_DAMAGED, "%s: not all was recorded: %s", dir,

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "base/utf8.h"
 #include "store/check.h"
 #include "store/json_fields.h"
@@ -682,7 +683,7 @@ static void say_cost(FILE *out, const struct rs_folder *folder, const struct rs_
 	if (bad->n)
 		fprintf(out, ", line %zu: %s", bad->numbers[0], bad->first);
 	if (bad->n > 1)
-		fprintf(out, " (and %u more lines)", bad->n - 1);
+		fprintf(out, " (and %s)", RS_COUNT_OF(bad->n - 1, "more line"));
 	fputs(bad->n ? "; it is skipped" : ": lines are missing", out);
 	if (memchr(mended, 1, n)) {
 		fputs(", and the thread, VM and vCPU are unknown of", out);

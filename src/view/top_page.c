@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count.h"
 #include "base/duration.h"
 
 #define NAME_MIN   8
@@ -378,17 +379,15 @@ static void title_lines(const struct rs_top *top, const struct rs_exits *exits,
 		all += rows[i].is_vm ? rows[i].exits : 0;
 		vms += rows[i].is_vm;
 	}
-	line_add(page, RS_TOP_PLAIN,
-		 "ringside top  %s  %s  %" PRIu64 " VM%s, %zu vCPU%s, %s exits/s, of %.1f s",
-		 about->host, about->clock, vms, vms == 1 ? "" : "s", exits->n_vcpus,
-		 exits->n_vcpus == 1 ? "" : "s", rate_text(all, about->interval_ns, rate),
+	line_add(page, RS_TOP_PLAIN, "ringside top  %s  %s  %s, %s, %s exits/s, of %.1f s",
+		 about->host, about->clock, RS_COUNT_OF(vms, "VM"),
+		 RS_COUNT_OF(exits->n_vcpus, "vCPU"), rate_text(all, about->interval_ns, rate),
 		 (double)about->interval_ns / 1e9);
 	if (top->is_typing)
 		line_add(page, RS_TOP_HEAD, "filter VMs by name: %s_", top->typing);
 	else if (exits->lost || exits->dropped)
-		line_add(page, RS_TOP_WARNING,
-			 "%" PRIu64 " records lost, %" PRIu64 " exits not counted: no room",
-			 exits->lost, exits->dropped);
+		line_add(page, RS_TOP_WARNING, "%s lost, %s not counted: no room",
+			 RS_COUNT_OF(exits->lost, "record"), RS_COUNT_OF(exits->dropped, "exit"));
 	else
 		line_add(page, about->note ? RS_TOP_WARNING : RS_TOP_PLAIN,
 			 "sort: %s  filter: %s%s%s%s", sort_names[top->sort],

@@ -10,6 +10,8 @@
 
 #include <ringside/vmm.h>
 
+#include "base/count.h"
+
 /* ---- the guest calls ---------------------------------------------------------------------- */
 
 static bool print(struct rs_vm *vm, uint32_t vcpu, void *ctx, const uint64_t *args,
@@ -171,8 +173,9 @@ static struct rs_error *function_find(const struct rs_vm_image *image, const cha
 		if (strcmp(image->exports[i].name, name) != 0)
 			continue;
 		if (image->exports[i].n_args != n_args)
-			return rs_error_create(RS_USAGE, "%s: %s takes %u arguments, not %u",
-					       image->path, name, image->exports[i].n_args, n_args);
+			return rs_error_create(
+				RS_USAGE, "%s: %s takes %s, not %u", image->path, name,
+				RS_COUNT_OF(image->exports[i].n_args, "argument"), n_args);
 		*index = image->exports[i].index;
 		return NULL;
 	}

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "kvm/kvm.h"
 #include <ringside/vmm.h>
 
@@ -302,8 +303,8 @@ static struct rs_error *machine_create(struct rs_vm *vm)
 static struct rs_error *options_check(const struct rs_vm_options *options)
 {
 	if (!options->vcpus || options->vcpus > RS_VM_VCPUS_MAX)
-		return rs_error_create(RS_USAGE, "%u vCPUs; it can be 1 to %u", options->vcpus,
-				       RS_VM_VCPUS_MAX);
+		return rs_error_create(RS_USAGE, "%s; it can be 1 to %u",
+				       RS_COUNT_OF(options->vcpus, "vCPU"), RS_VM_VCPUS_MAX);
 	if (!options->memory_bytes || options->memory_bytes % RS_VM_LARGE_PAGE ||
 	    options->memory_bytes > RS_VM_MEMORY_MAX)
 		return rs_error_create(RS_USAGE,
@@ -342,7 +343,8 @@ static struct rs_error *parts_create(struct rs_vm *vm)
 	if (!err)
 		err = machine_create(vm);
 	if (!err) {
-		RS_LOG(INFO, "VM %s: %u vCPUs, %llu MiB", name_of(vm), vm->options.vcpus,
+		RS_LOG(INFO, "VM %s: %s, %llu MiB", name_of(vm),
+		       RS_COUNT_OF(vm->options.vcpus, "vCPU"),
 		       (unsigned long long)(vm->options.memory_bytes >> 20));
 		RS_EMIT_EVENT(vm_create, .vcpus = vm->options.vcpus,
 			      .memory = vm->options.memory_bytes);

@@ -16,7 +16,7 @@ FAILING = os.path.join(BUILD, "tests", "faults", "failing.so")
 BAD_DISK = os.path.join(BUILD, "tests", "faults", "bad_disk.so")
 COMPARE = os.path.join(TESTS, "trace", "compare_bt2.py")
 LOST = "app:trace::records-lost"
-UNSAID = re.compile(r"(\d+) records at its end were lost")
+UNSAID = re.compile(r"(\d+) records? lost at its end")
 DESCRIPTORS = 1024  # of a reader
 
 

@@ -182,11 +182,11 @@ TEST(what_makes_no_sense_ends_the_file_there)
 	add_pio(&m, FIRST + 2, 97);
 	add_pio(&m, FIRST + 1, 97); /* back in time */
 	finish(&m, &end, NULL);
-	check_damage(&m, true, "nonsense after 1 records", 1);
+	check_damage(&m, true, "nonsense after 1 record", 1);
 	begin(&m);
 	add_record(&m, RS_TRACEDAT_KVM, 3, FIRST, RS_ID(RS_IDS_KVM, 32), "short", 5);
 	add_record(&m, RS_TRACEDAT_KVM, 3, FIRST, RS_ID(RS_IDS_KVM, 4000), "unknown", 8);
-	check_damage(&m, true, "nonsense after 1 records", 1); /* one slot, as its event has */
+	check_damage(&m, true, "nonsense after 1 record", 1); /* one slot, as its event has */
 	begin(&m);
 	add_record(&m, RS_TRACEDAT_KVM, 2, FIRST, RS_ID_CLOCK_BACK, "12345678", 8);
 	check_damage(&m, true, "nonsense after 0 records", 0); /* a CPU that was not told of */
@@ -205,8 +205,8 @@ TEST(a_reader_that_dies_or_stands_still_is_damage)
 
 	begin(&m);
 	add_pio(&m, FIRST, 97);
-	check_damage(&m, true, "ended early in it, after 1 records", 1);
-	check_damage(&m, false, "neither reads on nor ends, after 1 records", 1);
+	check_damage(&m, true, "ended early in it, after 1 record", 1);
+	check_damage(&m, false, "neither reads on nor ends, after 1 record", 1);
 	finish(&m, &end, "the file is cut");
 	check_damage(&m, true, "the file is cut", 1);
 	m = (struct messages){ .used = 0 };

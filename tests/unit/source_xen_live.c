@@ -368,7 +368,7 @@ TEST(a_buffer_of_nonsense_is_a_loss)
 	CHECK_EQ_U64(lines.tally.gaps, 1);
 	REQUIRE_EQ_U64(lines.tally.n_remarks, 1);
 	CHECK_STR(lines.tally.remarks[0],
-		  "1 times what was in a buffer made no sense, and was left out");
+		  "1 time what was in a buffer was invalid, and was left out");
 	lines_free(&lines);
 }
 
@@ -407,7 +407,7 @@ TEST(another_reader_is_noticed)
 	CHECK_EQ_U64(lines.n, 3); /* a window, what was left, the loss */
 	CHECK_EQ_U64(lines.tally.gaps, 1);
 	REQUIRE_EQ_U64(lines.tally.n_remarks, 1);
-	CHECK(strstr(lines.tally.remarks[0], "somebody else read a buffer") != NULL);
+	CHECK(strstr(lines.tally.remarks[0], "another program read a buffer") != NULL);
 	lines_free(&lines);
 }
 

@@ -168,7 +168,7 @@ TEST(windows_out_of_order)
 	read_pipe(m.words, m.n * 4, 1 << 20, &lines);
 	REQUIRE_EQ_U64(lines.n, 12);
 	REQUIRE_EQ_U64(lines.tally.n_remarks, 1);
-	CHECK(strstr(lines.tally.remarks[0], "1 records came too late") != NULL);
+	CHECK(strstr(lines.tally.remarks[0], "1 record too late") != NULL);
 	lines_free(&lines);
 }
 

@@ -88,7 +88,7 @@ static void stream_full_at(uint64_t more, bool room_again)
 	CHECK_EQ_U64(rs_trace_end_state(trace), RS_TRACE_CUT);
 	err = trace_read(trace, NULL, &got);
 	CHECK_ERR(err, RS_DAMAGED,
-		  room_again ? "not all was recorded: " : "109 records at its end were lost: ");
+		  room_again ? "not all was recorded: " : "109 records lost at its end: ");
 	CHECK_EQ_U64(kept(&got), sum.records);
 	CHECK_EQ_U64(got.lost, room_again ? 108 : 0);
 	if (room_again && CHECK_EQ_U64(got.n, BEFORE + 2)) {

@@ -208,7 +208,7 @@ TEST(what_can_t_be_written_is_said_and_kept_all_the_same)
 	REQUIRE_OK(rs_trace_open(k.path, &trace));
 	CHECK_EQ_U64(rs_trace_end_state(trace), RS_TRACE_CUT);
 	err = trace_read(trace, NULL, &got);
-	CHECK_ERR(err, RS_DAMAGED, "54033 records at its end were lost");
+	CHECK_ERR(err, RS_DAMAGED, "54033 records lost at its end");
 	CHECK_EQ_U64(got.n, 1009);
 	got_free(&got);
 	rs_trace_close(trace);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "base/utf8.h"
 #include "import/acrn/log_files.h"
 #include "import/log_text.h"
@@ -355,23 +356,24 @@ static void remarks_at_end(struct log *log)
 	const struct rs_log_text_sum sum = rs_log_text_sum(log->text);
 	const struct {
 		uint64_t n;
-		const char *what;
+		const char *noun, *what;
 	} remarks[] = {
-		{ log->unmarked, "numbers of lines are missing with no gap told: filtered or cut "
-				 "out" },
-		{ log->runs, "times the numbers begin anew: a later run's time goes on from the "
-			     "one before" },
-		{ log->late, "lines stand behind one of a higher number" },
-		{ log->backed, "stamps are before their predecessor's" },
-		{ sum.joined, "lines without a head are taken for more of the message before" },
-		{ sum.cut, "messages are longer than a line of a log: their rest is left out" },
-		{ log->foreign.tally.left_out, "lines are invalid and are left out" },
+		{ log->unmarked, "line number",
+		  "missing, and no gap says so: filtered or cut out" },
+		{ log->runs, "time",
+		  "the line numbers begin anew: a later run's time goes on from the one before" },
+		{ log->late, "line", "behind one of a higher number" },
+		{ log->backed, "stamp", "earlier than the one before" },
+		{ sum.joined, "line", "without a head, taken for more of the message before" },
+		{ sum.cut, "message", "longer than a line of a log: the rest is left out" },
+		{ log->foreign.tally.left_out, "line", "left out: invalid" },
 	};
 
 	for (size_t i = 0; i < sizeof(remarks) / sizeof(remarks[0]); i++) {
 		if (remarks[i].n)
-			rs_foreign_remark(&log->foreign.tally, "%llu %s",
-					  (unsigned long long)remarks[i].n, remarks[i].what);
+			rs_foreign_remark(&log->foreign.tally, "%s %s",
+					  RS_COUNT_OF(remarks[i].n, remarks[i].noun),
+					  remarks[i].what);
 	}
 }
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "base/given.h"
 #include "event/layout.h"
 #include "event/view.h"
@@ -193,9 +194,9 @@ static void file_end(struct acrn *a, struct file *f)
 	f->ended = true;
 	if (!left)
 		return;
-	keep_error(a, rs_error_create(RS_DAMAGED,
-				      "%s: offset %llu: the file ends %u bytes into a record",
-				      f->path, (unsigned long long)(f->offset + f->at), left));
+	keep_error(a, rs_error_create(RS_DAMAGED, "%s: offset %llu: the file ends %s into a record",
+				      f->path, (unsigned long long)(f->offset + f->at),
+				      RS_COUNT_OF(left, "byte")));
 	f->damaged++;
 	a->foreign.tally.left_out++;
 	a->foreign.tally.lost++;
@@ -420,9 +421,8 @@ static void remarks_at_end(struct acrn *a)
 	if (a->n_raw)
 		rs_foreign_remark(tally, "%u ids are in no catalogue: acrn:raw", a->n_raw);
 	if (a->odd)
-		rs_foreign_remark(tally,
-				  "%llu records have another n_data than their event has elsewhere",
-				  (unsigned long long)a->odd);
+		rs_foreign_remark(tally, "%s with another n_data than their event has elsewhere",
+				  RS_COUNT_OF(a->odd, "record"));
 	if (a->backed)
 		rs_foreign_remark(tally, "%llu stamps are before their predecessor's",
 				  (unsigned long long)a->backed);
@@ -430,8 +430,8 @@ static void remarks_at_end(struct acrn *a)
 		rs_foreign_remark(tally, "%llu stamps are too far from the first to be times",
 				  (unsigned long long)a->far);
 	if (tally->left_out)
-		rs_foreign_remark(tally, "%llu records are invalid and are left out",
-				  (unsigned long long)tally->left_out);
+		rs_foreign_remark(tally, "%s left out: invalid",
+				  RS_COUNT_OF(tally->left_out, "record"));
 }
 
 static struct rs_error *acrn_next(struct rs_source *source, struct rs_batch *batch)

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/count.h"
 #include "confine/confine.h"
 #include "confine/calls.h"
 #include "base/copy.h"
@@ -82,9 +83,9 @@ struct tracedat {
 static struct rs_error *nonsense(const struct tracedat *t)
 {
 	return rs_error_create(RS_DAMAGED,
-			       "%s: its reader was made to tell nonsense after %llu records; "
+			       "%s: its reader was made to tell nonsense after %s; "
 			       "what came before is valid",
-			       t->path, (unsigned long long)t->given);
+			       t->path, RS_COUNT_OF(t->given, "record"));
 }
 
 /* ---- messages before the events ------------------------------------------------------------- */
@@ -256,17 +257,14 @@ static void set_end(struct tracedat *t, const struct rs_tracedat_end *end)
 	tally->gaps = end->gaps;
 	tally->left_out = end->undescribed + end->short_ones + t->n_refused;
 	if (end->undescribed)
-		rs_foreign_remark(tally,
-				  "%llu records left out: the file does not describe their events",
-				  (unsigned long long)end->undescribed);
+		rs_foreign_remark(tally, "%s left out: the file does not describe their events",
+				  RS_COUNT_OF(end->undescribed, "record"));
 	if (end->short_ones)
-		rs_foreign_remark(tally,
-				  "%llu records left out: they are shorter than their events",
-				  (unsigned long long)end->short_ones);
+		rs_foreign_remark(tally, "%s left out: they are shorter than their events",
+				  RS_COUNT_OF(end->short_ones, "record"));
 	if (t->n_refused)
-		rs_foreign_remark(tally,
-				  "%llu records left out: their events' descriptions make no sense",
-				  (unsigned long long)t->n_refused);
+		rs_foreign_remark(tally, "%s left out: their events' descriptions make no sense",
+				  RS_COUNT_OF(t->n_refused, "record"));
 	if (end->gaps)
 		rs_foreign_remark(tally,
 				  "%llu losses without a number in the file: each counts as one",
@@ -275,8 +273,8 @@ static void set_end(struct tracedat *t, const struct rs_tracedat_end *end)
 		rs_foreign_remark(tally, "%llu fields left out of their events: those beyond %d",
 				  (unsigned long long)end->fields, RS_FIELDS_MAX - 1);
 	if (end->tids)
-		rs_foreign_remark(tally, "more than %u threads: %llu records are of no thread",
-				  THREADS_MAX, (unsigned long long)end->tids);
+		rs_foreign_remark(tally, "more than %u threads: %s of no thread", THREADS_MAX,
+				  RS_COUNT_OF(end->tids, "record"));
 	if (!t->foreign.clock.invariant && t->ready)
 		rs_foreign_remark(tally, "its clock counts no time: a count is shown as 1 ns; "
 					 "trace-cmd record -C mono, or tsc2nsec, has ns");
@@ -295,9 +293,9 @@ static struct rs_error *reader_died(struct tracedat *t)
 	}
 	t->ended = t->died = true;
 	return rs_error_create(RS_DAMAGED,
-			       "%s: it is damaged: libtracecmd %s in it, after %llu records, which "
+			       "%s: it is damaged: libtracecmd %s in it, after %s, which "
 			       "are valid",
-			       t->path, how, (unsigned long long)t->given);
+			       t->path, how, RS_COUNT_OF(t->given, "record"));
 }
 
 /* ---- records ------------------------------------------------------------------------------ */
@@ -448,8 +446,8 @@ static struct rs_error *fill(struct tracedat *t, bool *any)
 		t->ended = true;
 		return rs_error_create(RS_DAMAGED,
 				       "%s: it is damaged: libtracecmd neither reads on nor ends, "
-				       "after %llu records, which are valid",
-				       t->path, (unsigned long long)t->given);
+				       "after %s, which are valid",
+				       t->path, RS_COUNT_OF(t->given, "record"));
 	}
 	n = read(t->fd, t->buffer + t->used, BUFFER_BYTES - t->used);
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))

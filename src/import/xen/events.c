@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Turns Xen's records into events with their domain and vCPU. */
+#include "base/count.h"
 #include "import/xen/events.h"
 
 #include <stdarg.h>
@@ -37,10 +38,10 @@ void rs_xen_events_remark(struct rs_xen_events *x, const char *format, ...)
 	va_end(args);
 }
 
-static void remark_count(struct rs_xen_events *x, uint64_t n, const char *what)
+static void remark_count(struct rs_xen_events *x, uint64_t n, const char *noun, const char *what)
 {
 	if (n)
-		rs_xen_events_remark(x, "%llu %s", (unsigned long long)n, what);
+		rs_xen_events_remark(x, "%s %s", RS_COUNT_OF(n, noun), what);
 }
 
 void rs_xen_events_tell_skew(struct rs_xen_events *x, const struct rs_xen_survey *survey)
@@ -61,13 +62,13 @@ void rs_xen_events_tell_skew(struct rs_xen_events *x, const struct rs_xen_survey
 
 void rs_xen_events_end(struct rs_xen_events *x)
 {
-	remark_count(x, x->decoder.unknown,
-		     "records are of no event and layout that is known: xen:raw");
-	remark_count(x, x->records->late, "records came too late for their place in time");
-	remark_count(x, x->torn, "times a vCPU came on a CPU while it ran on another");
-	remark_count(x, x->vcpus.refused, "times a vCPU was one too many, and is not named");
-	remark_count(x, x->isa_changed,
-		     "exit codes of AMD after others that were taken for Intel's");
+	remark_count(x, x->decoder.unknown, "record",
+		     "of no event and layout that is known: xen:raw");
+	remark_count(x, x->records->late, "record", "too late for the place in time");
+	remark_count(x, x->torn, "time", "a vCPU came on a CPU while it ran on another");
+	remark_count(x, x->vcpus.refused, "time", "a vCPU was one too many, and is not named");
+	remark_count(x, x->isa_changed, "exit code",
+		     "of AMD after others that were taken for Intel's");
 }
 
 /* ---- views ---------------------------------------------------------------------------------- */

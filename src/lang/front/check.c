@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "base/count.h"
 #include "lang/vm/builtin.h"
 
 /* ---- arguments ---------------------------------------------------------------------------- */
@@ -57,9 +58,8 @@ static struct type arg_type(struct checker *c, struct place at, const struct arg
 			return type;
 		}
 		if (!field) {
-			FAIL(c, at, "D_ARGS_IDX", "%s has %u argument%s: there is no args[%u]",
-			     event->probe, event->n_fields, event->n_fields == 1 ? "" : "s",
-			     ref->index);
+			FAIL(c, at, "D_ARGS_IDX", "%s has %s: there is no args[%u]", event->probe,
+			     RS_COUNT_OF(event->n_fields, "argument"), ref->index);
 			return type;
 		}
 		here = field_type(field);

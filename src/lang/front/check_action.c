@@ -4,6 +4,7 @@
  * which a clause may speculate, record and commit.
  */
 #include "lang/front/check.h"
+#include "base/count.h"
 #include "base/hist.h"
 #include "lang/vm/aggregate.h"
 #include "lang/vm/builtin.h"
@@ -70,12 +71,8 @@ static uint32_t count_args(const struct node *call)
 static void wrong_count(struct checker *c, const struct node *call, const char *tag, uint8_t n_min,
 			uint8_t n_max)
 {
-	char range[16] = "";
-
-	if (n_min < n_max)
-		snprintf(range, sizeof(range), "%u to ", n_min);
-	FAIL(c, call->at, tag, "%s() takes %s%u argument%s, not %u", call->text, range, n_max,
-	     n_max == 1 ? "" : "s", count_args(call));
+	FAIL(c, call->at, tag, "%s() takes %s, not %u", call->text,
+	     RS_COUNT_RANGE(n_min, n_max, "argument"), count_args(call));
 }
 
 static int aggregate_find(const char *name)

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/count.h"
+
 /* ---- the tree again ----------------------------------------------------------------------- */
 
 /* An expression that is put in several places is checked in each by itself. NULL: no memory, or
@@ -135,8 +137,8 @@ void rs_lang_check_element(struct checker *c, struct node *node)
 	if (node->a->type.kind == TYPE_ARRAY && rs_lang_fold(node->args) &&
 	    node->args->kind == N_INT && node->args->value >= node->a->type.n)
 		FAIL(c, node->args->at, "D_ARR_BADREF",
-		     "the index is out of range: the array has %u elements, from 0",
-		     node->a->type.n);
+		     "the index is out of range: the array has %s, from 0",
+		     RS_COUNT_OF(node->a->type.n, "element"));
 	node->refers = REFERS_MEMORY;
 	node->type = *to;
 }

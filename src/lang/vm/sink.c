@@ -6,6 +6,7 @@
  * nowhere.
  */
 #include "lang/vm/json.h"
+#include "base/count.h"
 #include "lang/vm/memory.h"
 
 #include <stdarg.h>
@@ -302,15 +303,15 @@ static void report_drops(struct rs_script *script)
 
 	for (size_t i = 0; i < sizeof(drops) / sizeof(drops[0]); i++) {
 		if (drops[i].n)
-			rs_lang_report(script, "%llu %s%s%s", (unsigned long long)drops[i].n,
-				       drops[i].what, drops[i].n > 1 ? "s" : "", drops[i].more);
+			rs_lang_report(script, "%s%s", RS_COUNT_OF(drops[i].n, drops[i].what),
+				       drops[i].more);
 	}
 	for (uint32_t i = 0; i < script->ticks.n; i++) {
 		const struct tick *tick = &script->ticks.at[i];
 
 		if (tick->skipped)
-			rs_lang_report(script, "%llu firings of %s skipped in gaps between events",
-				       (unsigned long long)tick->skipped,
+			rs_lang_report(script, "%s of %s skipped in gaps between events",
+				       RS_COUNT_OF(tick->skipped, "firing"),
 				       script->probes.at[tick->probe].public.name);
 	}
 }
