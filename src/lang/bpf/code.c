@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The machine's instructions as BPF. What is on the machine's stack at depth n is in a register of
- * its own, or in the frame beyond that; so the stack layout is identical
+ * Translates the machine's instructions into BPF. The entry of the machine's stack at depth n has
+ * its own register or, beyond the registers, a place in the frame, so the stack layout is identical
  * at every control-flow join of code that the machine's verifier accepts. A known number is written
- * only where a register must hold it; strings are supported only if they are constants.
+ * only when a register must hold it; strings are supported only if they are constants.
  *
- *	r1 record   r2 id   r6 r7 r8 r5 the stack   r0 r9 r3 r4 for the moment
- *	frame: r3 r4 as they came, then the rest of the stack
+ *	r1 record   r2 id   r6 r7 r8 r5 the stack   r0 r9 r3 r4 temporary
+ *	frame: the r3 and r4 passed in, then the rest of the stack
  *
- * An instruction that needs the program itself becomes a jump to where the record is kept. Nothing
- * before it had an effect, for rows (rows.c) are added when all of them are made; so the
- * program begins anew with the same event.
+ * An instruction that needs the program itself becomes a jump that keeps the record. Nothing before
+ * it had an effect, because rows (rows.c) are added only when all of them are complete; so the
+ * program can start over with the same event.
  */
 #include "lang/bpf/stack.h"
 
@@ -54,7 +54,7 @@ static void argument(struct translation_of *t, uint32_t ref)
 		rs_push_stack_known(t, 0);
 }
 
-/* As vm/bind.c has it. */
+/* Matches rs_lang_bind_fields() in vm/bind.c. */
 static void enumerator(struct translation_of *t, uint32_t which)
 {
 	const struct enum_ref *ref = &t->script->enums.at[which];
@@ -74,7 +74,7 @@ static void variable_cpu(struct translation_of *t)
 	rs_push_stack_register(t, reg);
 }
 
-/* Each record begins with its thread. */
+/* Each record begins with its thread ID. */
 static void variable_tid(struct translation_of *t)
 {
 	uint8_t reg = rs_push_stack_next(t);
@@ -96,7 +96,7 @@ static void variable_pid(struct translation_of *t)
 	rs_push_stack_register(t, reg);
 }
 
-/* What no record has told may be known to who looks it up: so with a process, too. */
+/* The program may find an unknown vCPU or process elsewhere: leave those to it. */
 static void variable_vcpu(struct translation_of *t)
 {
 	uint8_t reg = rs_push_stack_next(t);
@@ -122,7 +122,7 @@ static void variable_id(struct translation_of *t)
 	rs_push_stack_leave(t, "'id' is not known yet");
 }
 
-/* Those that the source does not know (dom, stackdepth) are the program's, for it says so. */
+/* Variables that the source lacks (dom, stackdepth) stay with the program, which reports that. */
 static const struct {
 	const char *name;
 	void (*push)(struct translation_of *t);
@@ -148,7 +148,7 @@ static void builtin(struct translation_of *t, uint32_t index)
 				       : "it reads a variable of the program");
 }
 
-/* As a key: who reads the sum knows the thread's VM. */
+/* As a key: the reader of the sum looks up the thread's VM. */
 static void text_of_vm(struct translation_of *t)
 {
 	uint8_t reg = rs_push_stack_next(t);
@@ -162,7 +162,7 @@ static void text_of_vm(struct translation_of *t)
 	rs_push_stack_later(t, reg, LATER_VM, NULL);
 }
 
-/* stringof(args.x), as a key: the same of an enumeration's names. */
+/* stringof(args.x) as a key: the reader of the sum looks up the enumeration's name. */
 static void text_of_argument(struct translation_of *t, const struct insn *insn)
 {
 	const struct rs_field *field = rs_lang_arg_field(t->event, &t->script->args.at[insn->k]);
@@ -245,7 +245,7 @@ static void arithmetic(struct translation_of *t, enum opcode op)
 	rs_push_stack_set(t, left, reg);
 }
 
-/* By zero: the program's own fault. */
+/* A division by zero goes to the program, which raises the fault. */
 static void guard(struct translation_of *t, const struct entry *b, uint8_t divisor)
 {
 	if (b->known && b->value)
@@ -261,7 +261,7 @@ static void absolute(struct push_code *c, uint8_t to, uint8_t from)
 	negate(c, to);
 }
 
-/* BPF divides what has no sign, before its version 4: signs are seen to here. */
+/* Before its version 4, BPF divides unsigned numbers only, so this handles the signs. */
 static void divide(struct translation_of *t, enum opcode op)
 {
 	uint32_t right = t->depth - 1, left = t->depth - 2;
@@ -276,7 +276,7 @@ static void divide(struct translation_of *t, enum opcode op)
 		absolute(t->code, T2, b);
 		absolute(t->code, T3, a);
 		alu(t->code, alu_of[op], T3, T2);
-		move(t->code, T2, a); /* a remainder has the sign of what is divided */
+		move(t->code, T2, a); /* a remainder has the sign of the dividend */
 		if (op == I_DIVS)
 			alu(t->code, BPF_XOR, T2, b);
 		skip_if(t->code, BPF_JSGE, T2, 0, 1);
@@ -327,7 +327,7 @@ static const uint8_t opposite[256] = {
 	[BPF_JGT] = BPF_JLE,   [BPF_JLE] = BPF_JGT,
 };
 
-/* A jump, whose way is set later, if the two values at the top are so; they are gone. */
+/* Pops two values and emits a jump on their comparison. The target is set later. */
 static void jump_compared(struct translation_of *t, uint8_t op)
 {
 	uint32_t right = t->depth - 1, left = t->depth - 2;
@@ -335,7 +335,7 @@ static void jump_compared(struct translation_of *t, uint8_t op)
 	bool small = b.known && is_small(b.value);
 	uint8_t with, reg;
 
-	rs_push_stack_settle(t, left); /* first: it may take what the two are loaded into */
+	rs_push_stack_settle(t, left); /* first: it may use the registers of the two */
 	with = small ? 0 : rs_push_stack_get(t, right, T1);
 	reg = rs_push_stack_get(t, left, T0);
 	t->depth -= 2;
@@ -354,7 +354,7 @@ static void jump_zero(struct translation_of *t, uint8_t op)
 	put(t->code, BPF_JMP | BPF_K | op, reg, 0, 0, 0);
 }
 
-/* What was put last jumps to an instruction of the machine's. */
+/* Makes the last instruction jump to the code of a machine instruction. */
 static void to_spot(struct translation_of *t, uint32_t to)
 {
 	if (t->code->full)
@@ -372,7 +372,7 @@ static bool has_text(const struct translation_of *t, uint32_t depth)
 	return false;
 }
 
-/* The branch at t->pc, on what the last comparison said (op) or on the value at the top (0). */
+/* Translates the branch at t->pc, on the last comparison (op) or on the value at the top (0). */
 static void branch(struct translation_of *t, const struct insn *insn, uint8_t op)
 {
 	uint32_t takes = op ? 2 : 1;
@@ -411,7 +411,7 @@ static bool is_branch(enum opcode op)
 	return op == I_JZERO || op == I_JNZERO || op == I_TRUTH;
 }
 
-/* What is only asked for by the branch behind it is not made into a number. */
+/* A comparison before a branch becomes a jump, not a number. */
 static void comparison(struct translation_of *t, enum opcode op)
 {
 	uint32_t after = t->pc + 1, left = t->depth - 2;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * BPF made of a clause's verified code, for one event; see code.c. push.c decides what becomes
- * of it.
+ * Translates a clause's verified code into BPF for one event (code.c); push.c combines the clauses.
  */
 #ifndef RS_LANG_BPF_CODE_H
 #define RS_LANG_BPF_CODE_H
@@ -13,14 +12,14 @@
 
 #define PUSH_INSNS (RS_FILTER_INSNS - RS_FILTER_TAIL)
 
-/* Where a jump goes that is not there yet. */
+/* The targets of jumps whose code is not emitted yet. */
 enum push_label {
-	PUSH_KEEP,	/* the record is wanted */
-	PUSH_REJECT,	/* this clause does not want it */
-	PUSH_SKIP,	/* the event is another's */
-	PUSH_DONE,	/* no clause wants it */
-	PUSH_KEEP_REST, /* the record is wanted beside what is added of it */
-	PUSH_OUT,	/* what becomes of it is said */
+	PUSH_KEEP,	/* keep the record */
+	PUSH_REJECT,	/* this clause does not want the record */
+	PUSH_SKIP,	/* the record is of another event */
+	PUSH_DONE,	/* no clause wants the record */
+	PUSH_KEEP_REST, /* keep the record, which is also added up */
+	PUSH_OUT,	/* the result is set */
 	PUSH_LABELS,
 };
 
@@ -34,19 +33,19 @@ struct push_code {
 	uint32_t n;
 	struct push_jump jumps[PUSH_INSNS];
 	uint32_t n_jumps;
-	bool full;	      /* something found no room */
-	bool thread;	      /* it asks for the thread */
-	enum push_label keep; /* where what can't be told goes */
+	bool full;	      /* something did not fit */
+	bool thread;	      /* the code reads the thread */
+	enum push_label keep; /* the target where BPF cannot decide */
 };
 
 /* ---- what is added up ----------------------------------------------------------------------- */
 
-/* A key of a tuple, as it is found in a sum. */
+/* A key of a tuple, as a sum stores it. */
 enum push_part_kind {
 	PART_NUMBER, /* the next word */
-	PART_VM,     /* the thread whose number the next word is */
-	PART_FIELD,  /* the name for it of an argument's enumeration */
-	PART_TEXT,   /* of no word: it is known */
+	PART_VM,     /* the VM of the thread in the next word */
+	PART_FIELD,  /* the name of the next word in an argument's enumeration */
+	PART_TEXT,   /* a constant: takes no word */
 };
 
 struct push_part {
@@ -56,7 +55,7 @@ struct push_part {
 	uint32_t len;
 };
 
-/* What a sum is of: a statement, where an event fires its clause. */
+/* The statement and the event that a sum belongs to. */
 struct push_sum {
 	const struct aggregation *agg;
 	struct push_part parts[LANG_KEYS_MAX];
@@ -68,37 +67,37 @@ struct push_rows {
 	uint32_t n, room;
 	uint32_t used;	     /* rows of the event */
 	uint32_t n_keys;     /* words of each key */
-	const bool *ordered; /* by aggregation: what it is at an event counts */
+	const bool *ordered; /* by aggregation: a clause of events reads it */
 };
 
-/* Around all of it. */
+/* Emits the start and the end of the filter. */
 void rs_push_begin(struct push_code *code);
 void rs_push_end(struct push_code *code);
 
-/* A jump to a label; the label is here: those from the jumps' `from`-th on. */
+/* Emits a jump to a label; places a label here, for the jumps from the `from`-th on. */
 void rs_push_goto(struct push_code *code, enum push_label label);
 void rs_push_land(struct push_code *code, enum push_label label, uint32_t from);
 void rs_push_label_last(struct push_code *code,
-			enum push_label label);		 /* what was put last jumps */
+			enum push_label label);		 /* the last instruction jumps there */
 void rs_push_event(struct push_code *code, uint64_t id); /* else to PUSH_SKIP */
 
-/* The event's rows, n at most, are none yet; and at its end: added, kept or not. live: somebody
- * comes there who does not want it. */
+/* Emits the start and the end of an event's rows, at most n. live: some path reaches the end
+ * without wanting the record. */
 void rs_push_rows_begin(struct push_code *code, uint32_t n);
 void rs_push_rows_end(struct push_code *code, uint32_t n, bool live);
 
-/* How far a clause's code went. */
+/* How much of a clause's code became BPF. */
 struct push_outcome {
-	const char *why; /* what it came to that only the program itself can do; NULL: nothing */
+	const char *why; /* what only the program can do, or NULL */
 	struct place at; /* where */
-	bool rejects;	 /* there is a way to PUSH_REJECT */
-	bool ends;	 /* there is one to its end */
+	bool rejects;	 /* some path reaches PUSH_REJECT */
+	bool ends;	 /* some path reaches the end */
 };
 
 /*
- * A clause's code from `from` to `to`, for an event that suits it. What is not of the event goes to
- * code->keep, and so does a division by zero; a predicate that does not hold to PUSH_REJECT; else
- * it comes to its end. With rows an aggregation is a row.
+ * Translates a clause's code from `from` to `to` for an event that has its arguments. Where the
+ * code needs the program, or divides by zero, it jumps to code->keep; where the predicate fails, to
+ * PUSH_REJECT. With rows, an aggregation becomes a row.
  */
 struct rs_error *rs_push_translate(struct push_code *code, struct rs_script *script,
 				   const struct clause *clause, const struct rs_event *event,

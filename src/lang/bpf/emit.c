@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Around the code of clauses and events: where jumps go that are made before their ends are. */
+/* The code around clauses and events, and forward jumps. */
 #include "lang/bpf/emit.h"
 
 void rs_push_begin(struct push_code *c)
@@ -44,7 +44,7 @@ void rs_push_event(struct push_code *c, uint64_t id)
 	rs_push_label_last(c, PUSH_SKIP);
 }
 
-/* Whether somebody jumps there: a verifier wants no code that nobody comes to. */
+/* Returns whether some jump targets the label: the kernel's verifier rejects unreachable code. */
 static bool is_asked_for(const struct push_code *c, enum push_label label)
 {
 	for (uint32_t i = 0; i < c->n_jumps; i++) {
@@ -54,7 +54,7 @@ static bool is_asked_for(const struct push_code *c, enum push_label label)
 	return false;
 }
 
-/* An event that nothing is known of is wanted. */
+/* A filter keeps events that it does not know. */
 void rs_push_end(struct push_code *c)
 {
 	rs_push_land(c, PUSH_KEEP, 0);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Single BPF instructions, put behind each other. */
+/* Emits single BPF instructions. */
 #ifndef RS_LANG_BPF_EMIT_H
 #define RS_LANG_BPF_EMIT_H
 
 #include "lang/bpf/code.h"
 
-/* What registers are for: those of the moment, and what a filter is given. */
+/* The registers: temporary ones, and the arguments of a filter. */
 enum { T0 = 0, T1 = 9, T2 = 3, T3 = 4 };
 enum { RECORD = 1, ID = 2, FRAME = 10 };
 
-/* The frame: r3 and r4 as they came, then what of the stack has no register. */
+/* The frame: the r3 and r4 passed in, then the stack entries beyond the registers. */
 #define AT_CPU	 (-8)
 #define AT_WHO	 (-16)
 #define AT_STACK (-24)
@@ -69,7 +69,7 @@ static inline void store(struct push_code *c, uint8_t to, int off, uint8_t from)
 	put(c, BPF_STX | BPF_MEM | BPF_DW, to, from, off, 0);
 }
 
-/* Over the next n instructions, if a register is so beside a number. */
+/* Skips the next n instructions if a register compares so with a number. */
 static inline void skip_if(struct push_code *c, uint8_t op, uint8_t reg, int32_t imm, int n)
 {
 	put(c, BPF_JMP | BPF_K | op, reg, 0, n, imm);
@@ -80,7 +80,7 @@ static inline void negate(struct push_code *c, uint8_t reg)
 	put(c, BPF_ALU64 | BPF_NEG, reg, 0, 0, 0);
 }
 
-/* To n bytes, and back to 64 bits. */
+/* Cuts a register to n bytes and extends it to 64 bits. */
 static inline void widen(struct push_code *c, uint8_t reg, uint32_t bytes, bool is_signed)
 {
 	int32_t bits = 64 - 8 * (int32_t)bytes;
@@ -91,7 +91,7 @@ static inline void widen(struct push_code *c, uint8_t reg, uint32_t bytes, bool 
 	alu_imm(c, is_signed ? BPF_ARSH : BPF_RSH, reg, bits);
 }
 
-/* Where the i-th row's word is, from the record on. */
+/* Returns the offset of a word of the i-th row from the record. */
 static inline int row_at(uint32_t i, uint32_t word)
 {
 	return (int)(RS_FILTER_AT + i * RS_FILTER_ROW + word) * 8;

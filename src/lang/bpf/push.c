@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What of a program a source may do itself. For each event that it can give, the clauses that match
- * it: are there none, it is not wanted. Those that do nothing but add up go first, and are done
- * there (rows.c); of the others the event is wanted where a predicate lets it through, as far
- * as BPF can decide that on the record (code.c).
+ * Decides which parts of a program a source executes. For each event of the source it emits the
+ * clauses that match; a record that no clause matches is dropped. Clauses that only aggregate come
+ * first, and BPF executes them completely (rows.c). For the others BPF keeps the record if their
+ * predicate holds, as far as BPF can evaluate it (code.c).
  *
- *	event -> another's? next
- *	         clause that adds: predicate -> holds: rows
- *	         clause ...                  -> undecided: wanted, and nothing is added
- *	         clause: predicate -> holds, or undecided: wanted, beside what is added
+ *	event -> of another kind? next event
+ *	         clause that aggregates: predicate -> holds: rows
+ *	         clause ...              -> undecided: keep the record, add no rows
+ *	         clause: predicate -> holds or undecided: keep the record, add the rows
  *	         clause: ...
- *	         not wanted
+ *	         drop the record
  *
- * The program decides again on what comes: a filter may let too much through, never too little.
- * Where a record comes of which all was added, its event says so (RS_FILTER_DONE), and is bound to
- * the other clauses alone.
+ * The program evaluates each record that it receives again: a filter may keep too many records,
+ * never too few. The id of a record whose rows were added carries RS_FILTER_DONE; such an event is
+ * bound to the other clauses only.
  */
 #include "lang/bpf/push.h"
 
@@ -24,12 +24,12 @@
 
 #include "lang/bpf/sums.h"
 
-#define EVENTS	 64 /* of a source; each has a bit */
-#define PUSH_END 24 /* instructions that rs_push_end() may need */
+#define EVENTS	 64 /* of a source, a bit each */
+#define PUSH_END 24 /* instructions reserved for rs_push_end() */
 
-/* What became of a clause; of several events, the worst. In order. */
+/* How much of a clause was pushed down; the worst over its events. The order matters. */
 enum outcome {
-	PUSHED_NONE, /* it matches no event of the source's */
+	PUSHED_NONE, /* it matches no event of the source */
 	PUSHED_ALL,
 	PUSHED_WHOLE, /* the predicate */
 	PUSHED_PART,
@@ -40,7 +40,7 @@ struct verdict {
 	enum outcome pushed;
 	const char *why;
 	struct place at;
-	const char *adds_not; /* why what it adds up is not; NULL: it is, or there is nothing */
+	const char *adds_not; /* why its aggregations are not pushed down, or NULL */
 	struct place adds_at;
 };
 
@@ -54,7 +54,7 @@ struct push {
 	struct verdict *verdicts; /* by clause */
 	uint64_t *done;		  /* by clause: events, by a bit each */
 	uint64_t wanted;
-	const char *off; /* why nothing is; or NULL */
+	const char *off; /* why nothing is pushed down, or NULL */
 };
 
 static struct push *push_of(const struct rs_script *script)
@@ -111,7 +111,7 @@ static void note_adds_not(struct push *push, const struct clause *clause, const 
 	push->verdicts[clause->index].adds_at = at;
 }
 
-/* What was made of a part, to go back to. */
+/* How far the code and the rows are, so that a part can be undone. */
 struct mark {
 	uint32_t n, n_jumps, n_sums, used;
 };
@@ -131,7 +131,7 @@ static void back_to(struct push *push, struct mark mark)
 	push->sums.rows.used = mark.used;
 }
 
-/* A clause of which all is done where the event is; else nothing of it was put. */
+/* Emits a clause that BPF does completely. Emits nothing if BPF cannot. */
 static struct rs_error *put_sums(struct rs_script *script, const struct clause *clause,
 				 const struct rs_event *event)
 {
@@ -167,7 +167,7 @@ static struct rs_error *put_sums(struct rs_script *script, const struct clause *
 	return NULL;
 }
 
-/* The clause's part of the event's code; *decides: it may say no. */
+/* Emits the clause's predicate. *decides: some path rejects the record. */
 static struct rs_error *put_clause(struct rs_script *script, const struct clause *clause,
 				   const struct rs_event *event, bool *decides)
 {
@@ -207,7 +207,8 @@ static bool is_done(const struct push *push, const struct clause *clause,
 	return push->done[clause->index] & bit_of(event);
 }
 
-/* Those that add up, first: what they do is undone by nothing that comes behind them. */
+/* Emits the clauses that only aggregate. They come first: nothing after them can undo their
+ * rows. */
 static struct rs_error *put_all_sums(struct rs_script *script, const struct rs_event *event)
 {
 	struct push *push = push_of(script);
@@ -228,7 +229,7 @@ static struct rs_error *put_all_sums(struct rs_script *script, const struct rs_e
 	return err;
 }
 
-/* The others. *any: there are such; *decide: each may say no. */
+/* Emits the other clauses. *any: there are some; *decide: each of them may reject the record. */
 static struct rs_error *put_others(struct rs_script *script, const struct rs_event *event,
 				   bool *any, bool *decide)
 {
@@ -249,7 +250,7 @@ static struct rs_error *put_others(struct rs_script *script, const struct rs_eve
 	return err;
 }
 
-/* Nothing is done where the event is: it found no room. */
+/* Undoes the clauses that BPF does for an event whose code does not fit. */
 static void undo(struct rs_script *script, const struct rs_event *event)
 {
 	struct push *push = push_of(script);
@@ -275,7 +276,7 @@ static struct rs_error *put_event(struct rs_script *script, const struct rs_even
 	rs_push_event(code, event->id);
 	err = put_all_sums(script, event);
 	adds = push->sums.rows.used;
-	if (!adds) { /* nor need rows be none */
+	if (!adds) { /* and no code that empties the rows */
 		back_to(push, before);
 		rs_push_event(code, event->id);
 	}
@@ -287,7 +288,7 @@ static struct rs_error *put_event(struct rs_script *script, const struct rs_even
 		return err;
 	}
 	push->wanted |= bit_of(event);
-	if (adds && !decide) { /* each is wanted */
+	if (adds && !decide) { /* every record is wanted */
 		back_to(push, sums);
 		rs_push_goto(code, PUSH_KEEP_REST);
 	}
@@ -301,7 +302,7 @@ static struct rs_error *put_event(struct rs_script *script, const struct rs_even
 	}
 	if (adds)
 		undo(script, event);
-	back_to(push, before); /* each is wanted, or there is no room to tell */
+	back_to(push, before); /* every record is wanted, or the code does not fit */
 	return NULL;
 }
 
@@ -428,7 +429,7 @@ static void explain_clause(const struct push *push, const struct clause *clause,
 	rs_out_text(out, line);
 	if (push->off || !verdict->adds_not ||
 	    (verdict->why && !strcmp(verdict->why, verdict->adds_not)))
-		return; /* that was said */
+		return; /* already printed */
 	snprintf(line, sizeof(line), "  its aggregations are not: line %u, column %u: %s\n",
 		 verdict->adds_at.line, verdict->adds_at.column, verdict->adds_not);
 	rs_out_line(out);

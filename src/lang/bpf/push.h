@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Push-down: what of a program a live source may do itself, before a record costs anything more. A
- * predicate, as far as it is of the event and of who speaks, becomes BPF that decides on records;
- * what it can't know it lets through, and the program decides again.
+ * Push-down: the parts of a program that a live source executes, before a record costs more. A
+ * predicate on the event and its thread becomes BPF that filters records. What BPF cannot decide
+ * passes, and the program decides again.
  *
- * An aggregation, with keys that BPF can know, is added up there, too, and such an event is not
- * sent at all where nobody else wants it.
+ * BPF also adds up aggregations whose keys it has. The source then sends the event only if another
+ * clause needs it.
  *
  *	verified code --> rs_script_push() --> struct rs_filter --> the source
  *	                  rs_script_receive() <-- struct rs_filter_row <--
@@ -17,33 +17,34 @@
 #include "lang/lang.h"
 
 struct rs_push_options {
-	const struct rs_schema *schema; /* the source's; its events' ids are of `provider` */
+	const struct rs_schema *schema; /* of the source; `provider` has its events' ids */
 	uint32_t provider;		/* RS_IDS_KVM */
 	/*
-	 * Where the source adds up, too; else NULL. sums() hands what it has added of records
-	 * before a time (ns from the start; INT64_MAX: of all) to rs_script_receive(), and forgets
-	 * it. vm() tells a thread's VM by the number that a row has for it.
+	 * For a source that aggregates; else NULL. sums() passes the sums over the records before a
+	 * time (ns from the start; INT64_MAX: over all records) to rs_script_receive() and resets
+	 * them. vm() returns the VM of a thread by its number in a row.
 	 */
 	struct rs_error *(*sums)(void *ctx, struct rs_script *script, int64_t before_ns);
 	const char *(*vm)(void *ctx, uint64_t thread);
 	void *ctx;
-	const char *sums_not; /* why they are NULL, for rs_script_push_explain() */
+	const char *sums_not; /* why the callbacks are NULL, for rs_script_push_explain() */
 };
 
 /*
- * Makes the filter; its instructions are the script's. With the option nopushdown, or where nothing
- * can be left out, it has none and wants everything. Before rs_script_start().
+ * Makes the filter, whose instructions belong to the script. With the option nopushdown, or if
+ * nothing can be filtered, the filter has no instructions and keeps every record. Call it before
+ * rs_script_start().
  */
 struct rs_error *rs_script_push(struct rs_script *script, const struct rs_push_options *options,
 				struct rs_filter *filter);
 
-/* What the source has added up goes to the program's own. */
+/* Adds a row of the source's sums to the program's aggregations. */
 void rs_script_receive(struct rs_script *script, const struct rs_filter_row *row);
 
-/* The source can't do it after all: everything comes as events. */
+/* Cancels the push-down: the source delivers every event. */
 void rs_script_push_cancel(struct rs_script *script);
 
-/* What was pushed of each clause that rs_script_push() looked at, and why no more. */
+/* Prints, for each clause that rs_script_push() examined, what was pushed down and why not more. */
 void rs_script_push_explain(const struct rs_script *script, struct rs_out *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Aggregations as BPF: each becomes a row behind the record (event/filter.h), of a key, what is
- * added, and how. What of a key is known where the program is compiled takes no room in it.
+ * Translates aggregations into BPF: each becomes a row behind the record (event/filter.h) of a key,
+ * a value and an operation. Constant parts of a key take no room in the row.
  */
 #include "lang/bpf/stack.h"
 
@@ -9,7 +9,7 @@
 
 #include "base/vector.h"
 
-#define BINS_MAX 256u /* of llquantize(): each is some instructions */
+#define BINS_MAX 256u /* of llquantize(): each takes several instructions */
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
@@ -59,12 +59,12 @@ void rs_push_rows_key(struct translation_of *t, const struct insn *insn)
 		part_add(t, &entry, first + i, entry.text);
 	}
 	t->depth = first;
-	rs_push_stack_known(t, 0); /* it is in its row */
+	rs_push_stack_known(t, 0); /* it is in the row */
 }
 
 /* ---- bins ----------------------------------------------------------------------------------- */
 
-/* As lquantize_bin() has it: into T0, of what is in T3. */
+/* Computes lquantize_bin() of T3 into T0. */
 static void bin_linear(struct push_code *c, const struct aggregation *agg)
 {
 	uint32_t jump;
@@ -90,7 +90,7 @@ struct bins {
 	uint32_t n;
 };
 
-/* How many of the bounds from low to high are not above T3: a tree of comparisons. */
+/* Counts the bounds from low to high that do not exceed T3, by a tree of comparisons. */
 static void bin_tree(struct push_code *c, const struct aggregation *agg, uint32_t low,
 		     uint32_t high, struct bins *bins)
 {
@@ -139,7 +139,7 @@ static const struct {
 	[AGG_QUANTIZE] = { RS_FILTER_POWER, true },
 	[AGG_LQUANTIZE] = { RS_FILTER_BINS, true },
 	[AGG_LLQUANTIZE] = { RS_FILTER_BINS, true },
-	[AGG_TOPK] = { RS_FILTER_COUNT, false }, /* what it forgets is by the events' order */
+	[AGG_TOPK] = { RS_FILTER_COUNT, false }, /* its result depends on the order of the events */
 };
 
 static const char *refusal(const struct translation_of *t, const struct action *action)
@@ -159,7 +159,7 @@ static const char *refusal(const struct translation_of *t, const struct action *
 	return NULL;
 }
 
-/* The number of the sum; false: no memory. */
+/* Makes a sum and sets its number. Returns false without memory. */
 static bool sum_new(struct translation_of *t, const struct aggregation *agg, uint32_t *number)
 {
 	struct push_rows *rows = t->rows;
@@ -172,7 +172,7 @@ static bool sum_new(struct translation_of *t, const struct aggregation *agg, uin
 	return true;
 }
 
-/* The row's head: at the end, for with it the row is there. */
+/* Writes the head of the row last, because the head makes the row valid. */
 static void head(struct translation_of *t, const struct aggregation *agg, uint32_t number)
 {
 	struct push_code *c = t->code;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The machine's stack while its code becomes BPF: what is at depth n is in a register of its own,
- * or in the frame beyond that; numbers that are known stay unwritten until they must be somewhere.
+ * The machine's stack during the translation to BPF. The entry at depth n has its own register or,
+ * beyond the registers, a place in the frame. Known numbers are written only when a register must
+ * hold them.
  */
 #include "lang/bpf/stack.h"
 
@@ -15,7 +16,7 @@ static int place_of(uint32_t depth)
 	return AT_STACK - 8 * (int)(depth - N_REGISTERS);
 }
 
-/* The register that has a value, or the one given, that it is loaded into. */
+/* Returns the register of an entry, or loads the entry into `moment` and returns that. */
 uint8_t rs_push_stack_get(struct translation_of *t, uint32_t depth, uint8_t moment)
 {
 	const struct entry *entry = &t->stack[depth];
@@ -28,7 +29,7 @@ uint8_t rs_push_stack_get(struct translation_of *t, uint32_t depth, uint8_t mome
 	return reg;
 }
 
-/* A register's value becomes what is there. */
+/* Sets the entry to a register's value. */
 void rs_push_stack_set(struct translation_of *t, uint32_t depth, uint8_t reg)
 {
 	t->stack[depth] = (struct entry){ .text = false };
@@ -38,7 +39,7 @@ void rs_push_stack_set(struct translation_of *t, uint32_t depth, uint8_t reg)
 		store(t->code, FRAME, place_of(depth), reg);
 }
 
-/* Numbers that are known, of the first n, are written, for ways meet where it goes on. */
+/* Writes the known numbers among the first n entries, because a control-flow join follows. */
 void rs_push_stack_settle(struct translation_of *t, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -47,7 +48,7 @@ void rs_push_stack_settle(struct translation_of *t, uint32_t n)
 	}
 }
 
-/* Only the program itself can do this. */
+/* Ends the translation of this path: only the program can continue. */
 void rs_push_stack_leave(struct translation_of *t, const char *why)
 {
 	if (!t->outcome->why) {
@@ -83,7 +84,7 @@ void rs_push_stack_text(struct translation_of *t, const char *text, size_t len)
 					.len = (uint32_t)strnlen(text, len < most ? len : most) };
 }
 
-/* Where the next value is made. */
+/* Returns the register for the next value. */
 uint8_t rs_push_stack_next(const struct translation_of *t)
 {
 	return t->depth < N_REGISTERS ? registers[t->depth] : T0;

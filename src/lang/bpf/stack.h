@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A clause on its way to BPF, as those share it who translate it: code.c, rows.c. */
+/* The state of a clause's translation to BPF, which code.c and rows.c share. */
 #ifndef RS_LANG_BPF_STACK_H
 #define RS_LANG_BPF_STACK_H
 
@@ -7,7 +7,7 @@
 
 #define DEPTH_MAX 12u
 
-/* A string that the source does not have. The reader of its sums finds it by this number. */
+/* A string that BPF does not have. The reader of the sums looks it up by this number. */
 enum later {
 	LATER_NOT,
 	LATER_VM,    /* the thread's number */
@@ -18,16 +18,16 @@ struct entry {
 	bool text; /* of these bytes */
 	enum later later;
 	const struct rs_field *field;
-	bool known; /* a number that is written nowhere yet */
+	bool known; /* a number that no register holds yet */
 	uint64_t value;
 	const char *s;
 	uint32_t len;
 };
 
-/* What is known of an instruction of the machine's. */
+/* The state at an instruction of the machine. */
 struct spot {
-	uint32_t insn; /* of ours */
-	int16_t depth; /* of those who jump here; -1: none */
+	uint32_t insn; /* the BPF instruction */
+	int16_t depth; /* of the stack, for jumps to this place; -1: no jump */
 	bool target;
 };
 
@@ -41,37 +41,37 @@ struct translation_of {
 	const struct clause *clause;
 	const struct rs_event *event;
 	struct push_outcome *outcome;
-	struct push_rows *rows; /* what is added up goes there; NULL: that is not asked for */
-	struct push_sum sum;	/* the next one: what is known of its key */
+	struct push_rows *rows; /* where aggregations go; NULL: only the predicate is translated */
+	struct push_sum sum;	/* the next sum: the constant parts of its key */
 	uint32_t n_words;	/* of that key */
 	struct entry stack[DEPTH_MAX];
 	uint32_t depth;
 	uint32_t pc, from, to;
-	bool live; /* somebody comes here */
+	bool live; /* this place is reachable */
 	struct spot *spots;
 	struct fixup *fixups;
 	uint32_t n_fixups;
 };
 
-/* The register that has a value, or the one given, that it is loaded into. */
+/* Returns the register of an entry, or loads the entry into `moment` and returns that. */
 uint8_t rs_push_stack_get(struct translation_of *t, uint32_t depth, uint8_t moment);
 
-/* A register's value becomes what is there. */
+/* Sets the entry to a register's value. */
 void rs_push_stack_set(struct translation_of *t, uint32_t depth, uint8_t reg);
 
-/* Numbers that are known, of the first n, are written, for ways meet where it goes on. */
+/* Writes the known numbers among the first n entries, because a control-flow join follows. */
 void rs_push_stack_settle(struct translation_of *t, uint32_t n);
 
-/* Only the program itself can do this. */
+/* Ends the translation of this path: only the program can continue. */
 void rs_push_stack_leave(struct translation_of *t, const char *why);
 
-/* One more; false: it was left. */
+/* Reserves an entry. Returns false if the path has ended. */
 bool rs_push_stack_room(struct translation_of *t);
 void rs_push_stack_known(struct translation_of *t, uint64_t value);
 void rs_push_stack_text(struct translation_of *t, const char *text, size_t len);
 void rs_push_stack_register(struct translation_of *t, uint8_t reg);
 
-/* A string by its number. */
+/* Pushes a string that is looked up later by its number. */
 void rs_push_stack_later(struct translation_of *t, uint8_t reg, enum later later,
 			 const struct rs_field *field);
 
@@ -79,7 +79,7 @@ void rs_push_stack_later(struct translation_of *t, uint8_t reg, enum later later
 void rs_push_rows_key(struct translation_of *t, const struct insn *insn);
 void rs_push_rows_add(struct translation_of *t, const struct insn *insn);
 
-/* Where the next value is made. */
+/* Returns the register for the next value. */
 uint8_t rs_push_stack_next(const struct translation_of *t);
 
 #endif

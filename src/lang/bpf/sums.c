@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What may be added up where the event is, and what was. A sum is the program's own once something
- * looks at it: a tick, END. Sums of the time between two such ticks are told apart by their epoch,
- * so that a tick sees what is before it, and nothing else; what looks at an aggregation where an
- * event is, wants the events in their order.
+ * Decides which aggregations BPF adds up, and receives the sums. Sums stay in BPF until a tick or
+ * END reads them. Each sum carries the epoch between two such ticks, so that a tick reads exactly
+ * the records before it. An aggregation that a clause of events reads is not added up in BPF,
+ * because that clause depends on the order of events.
  */
 #include "lang/bpf/sums.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define EPOCH_NS_MIN 1000000 /* sums are not read more often */
-#define SUM_BYTES    1024u   /* of aggsize that a sum stands for: a distribution is some of them */
+#define EPOCH_NS_MIN 1000000 /* the shortest interval at which sums are read */
+#define SUM_BYTES    1024u   /* the share of aggsize per sum; a distribution has several sums */
 #define SUMS_MAX     65536u
 
 /* ---- what may be ---------------------------------------------------------------------------- */
@@ -21,7 +21,8 @@ static bool is_read_by(enum action_kind kind)
 	return kind == ACT_PRINTA || kind == ACT_TRUNC || kind == ACT_CLEAR;
 }
 
-/* Whether it runs where an event is: for one, or because of what another did. */
+/* Returns whether the clause runs at an event: one that it matches, or the fault of another
+ * clause. */
 static bool is_of_events(const struct rs_script *script, const struct clause *clause)
 {
 	const struct probe *error = &script->probes.at[PROBE_ERROR];
@@ -37,7 +38,7 @@ static bool is_of_events(const struct rs_script *script, const struct clause *cl
 	return false;
 }
 
-/* Which aggregations a clause looks at; true: it may end the program. */
+/* Marks the aggregations that a clause reads. Returns whether it may end the program. */
 static bool find_reads(const struct rs_script *script, const struct clause *clause, bool *read)
 {
 	bool ends = false;
@@ -79,7 +80,7 @@ static uint64_t common(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* The epoch that ticks need which look; they are noted. */
+/* Determines the epoch from the ticks that read aggregations, and marks those ticks. */
 static bool ticks_of(const struct rs_script *script, struct push_sums *sums)
 {
 	bool *scratch = calloc(script->n_aggregations + 1, sizeof(*scratch));
@@ -128,7 +129,7 @@ void rs_push_sums_deinit(struct push_sums *sums)
 	free(sums->ticks);
 }
 
-/* How many a clause adds to. */
+/* Returns the number of aggregations in a clause. */
 uint32_t rs_push_sums_of(const struct rs_script *script, const struct clause *clause)
 {
 	uint32_t n = 0;
@@ -160,12 +161,12 @@ struct tuple {
 static void add_bytes(struct tuple *tuple, const void *bytes, size_t n)
 {
 	if (n > sizeof(tuple->bytes) - tuple->n)
-		return; /* can't be: rows.c has read */
+		return; /* cannot happen: rows.c has read */
 	memcpy(tuple->bytes + tuple->n, bytes, n);
 	tuple->n += (uint32_t)n;
 }
 
-/* As vm/run.c has it. */
+/* Matches vm/run.c. */
 static void add_text(const struct rs_script *script, struct tuple *tuple, const char *text,
 		     size_t len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What of a program's aggregations a source adds up; push.c's. */
+/* The aggregations that a source adds up, for push.c. */
 #ifndef RS_LANG_BPF_SUMS_H
 #define RS_LANG_BPF_SUMS_H
 
@@ -9,14 +9,14 @@
 struct push_sums {
 	struct push_rows rows;
 	const char *why_not; /* why the source adds nothing up, or NULL */
-	bool *ordered;	     /* by aggregation: looked at where an event is */
-	bool *ticks;	     /* by tick: it looks at some, or may end the program */
+	bool *ordered;	     /* by aggregation: a clause of events reads it */
+	bool *ticks;	     /* by tick: it reads aggregations, or may end the program */
 	uint64_t epoch_ns;
 	const char *(*vm)(void *ctx, uint64_t thread);
 	void *ctx;
 };
 
-/* sums is zeroed, but for vm, ctx and why_not. */
+/* Expects sums to be zeroed except for vm, ctx and why_not. */
 struct rs_error *rs_push_sums_begin(const struct rs_script *script, struct push_sums *sums);
 void rs_push_sums_deinit(struct push_sums *sums);
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What each name of a clause means, and the type of each expression, against all the probes that
- * the clause matches: an argument must be there, and of one type, in every one of them. Variables
- * come to be where they are first assigned, in the program's order, with that value's type.
- *
- * As in the parser, the first error stays, and what follows does nothing that matters.
+ * Resolves the names of a clause and determines the type of each expression. An argument must exist
+ * in all probes that the clause matches, with one type. A variable exists from its first assignment
+ * on, in the order of the program, and has the type of that value. As in the parser, the first
+ * error is kept, and code after it has no effect.
  */
 #include "lang/front/check.h"
 
@@ -27,7 +26,7 @@ static struct type field_type(const struct rs_field *field)
 			      .hex = field->show == RS_SHOW_HEX };
 }
 
-/* The type of an argument in all the events; what lacks it, or has another, is the error. */
+/* Returns the type of an argument. An event that lacks it, or has another type, is an error. */
 static struct type arg_type(struct checker *c, struct place at, const struct arg_ref *ref)
 {
 	struct rs_script *script = c->script;
@@ -72,7 +71,7 @@ static struct type arg_type(struct checker *c, struct place at, const struct arg
 			     "describe the probes more narrowly",
 			     first->probe, event->probe);
 		} else if (here.bytes != type.bytes || here.is_signed != type.is_signed) {
-			/* Whatever holds both. */
+			/* The type that holds both. */
 			uint8_t bytes = here.bytes > type.bytes ? here.bytes : type.bytes;
 
 			type.is_signed |= here.is_signed;
@@ -116,7 +115,7 @@ static void check_arg(struct checker *c, struct node *node, struct arg_ref ref)
 	node->type = ref.type;
 }
 
-/* arg0..arg9: 64 bits, whatever they are; 0 where there is none. */
+/* arg0..arg9: 64 bits of any type; 0 if the event has fewer arguments. */
 static bool check_raw_arg(struct checker *c, struct node *node)
 {
 	struct arg_ref ref = { .raw = true, .type = TYPE_OF_INT64 };
@@ -160,7 +159,7 @@ static bool builtin_find(const char *name, uint32_t *index, struct type *type)
 	return false;
 }
 
-/* The expression of an inline, in the place of its name. */
+/* Replaces the name of an inline with its expression. */
 static void expand(struct checker *c, struct node *node, struct variable *variable)
 {
 	struct node *next = node->next, *value;
@@ -211,7 +210,7 @@ static void undefined(struct checker *c, const struct node *node)
 		rs_lang_nearest_try(node->text, prototype.name, &best, &distance);
 		if (best == prototype.name)
 			best = rs_lang_builtins[i]
-				       .prototype; /* which stays; its last word is the name */
+				       .prototype; /* stays valid; its last word is the name */
 	}
 	for (const struct variable *v = c->script->variables; v; v = v->next) {
 		if (v->scope == SCOPE_GLOBAL)
@@ -234,7 +233,7 @@ static void check_name(struct checker *c, struct node *node)
 		FAIL(c, node->at, "D_ARGS_TYPE", "write args.name or args[0]");
 		return;
 	}
-	if (variable && variable->inlined && !variable->busy) { /* before D's own of its name */
+	if (variable && variable->inlined && !variable->busy) { /* it hides a variable of D */
 		expand(c, node, variable);
 		return;
 	}
@@ -243,7 +242,7 @@ static void check_name(struct checker *c, struct node *node)
 		return;
 	}
 	if (variable && variable->inlined) {
-		expand(c, node, variable); /* which leads back to itself */
+		expand(c, node, variable); /* reports that it refers to itself */
 	} else if (variable) {
 		if (variable->is_array)
 			FAIL(c, node->at, "D_ARR_BADREF",
@@ -275,7 +274,7 @@ static void check_scoped(struct checker *c, struct node *node)
 
 /* ---- arrays ------------------------------------------------------------------------------- */
 
-/* Keys as a tuple's types; the number of them. */
+/* Checks keys and stores their types. Returns their number. */
 uint8_t rs_lang_check_keys(struct checker *c, struct node *args, struct type *keys)
 {
 	uint8_t n = 0;
@@ -315,7 +314,7 @@ void rs_lang_check_same_keys(struct checker *c, const struct node *node, const s
 	}
 }
 
-/* x[1, 2], self->x[1]: by what its name refers to; with `made` it comes to be, of that type. */
+/* x[1, 2], self->x[1]. With `made`, a new array gets that type. */
 static void check_array(struct checker *c, struct node *node, const struct type *made)
 {
 	struct node *base = node->a;
@@ -365,7 +364,7 @@ static bool is_args(const struct node *node)
 	return node->kind == N_NAME && !strcmp(node->text, "args");
 }
 
-/* A name that has keys, or is not known: x[1] then is of an associative array. */
+/* Returns whether x[1] is an element of an associative array: the name has keys, or is unknown. */
 static bool is_associative(const struct checker *c, const struct node *base)
 {
 	const struct variable *variable;
@@ -379,7 +378,7 @@ static bool is_associative(const struct checker *c, const struct node *base)
 		variable->type.kind != TYPE_POINTER);
 }
 
-/* uregs[R_RAX]: the array that is none. */
+/* uregs[R_RAX] looks like an array, but is a function. */
 static bool is_uregs(const struct checker *c, const struct node *base)
 {
 	return base->kind == N_NAME && !strcmp(base->text, "uregs") &&
@@ -426,7 +425,7 @@ static void check_member(struct checker *c, struct node *node)
 
 /* ---- assignments -------------------------------------------------------------------------- */
 
-/* What stands on the left of =; of `made`, where it is not there yet. */
+/* Checks the left side of =. A new variable gets the type `made`. */
 static void check_target(struct checker *c, struct node *node, const struct type *made)
 {
 	uint32_t index;
@@ -476,7 +475,7 @@ static void check_target(struct checker *c, struct node *node, const struct type
 		     "an array cannot be assigned: assign its elements");
 }
 
-/* A constant 0 where a string is meant is the empty string. */
+/* A constant 0 in place of a string is the empty string. */
 static void null_text(struct node *node)
 {
 	if (node->kind == N_INT && !node->value) {
@@ -487,7 +486,7 @@ static void null_text(struct node *node)
 	}
 }
 
-/* A constant 0 is the null pointer, and where a struct is meant, no struct. */
+/* A constant 0 is the null pointer and, in place of a struct, no struct. */
 static bool is_null(const struct node *node)
 {
 	return node->kind == N_INT && !node->value;
@@ -511,7 +510,7 @@ static bool assignable(const struct node *left, const struct node *right)
 	return to->kind == from->kind;
 }
 
-/* What an array is where its value is asked for: a pointer to its first element. */
+/* An array in an expression is a pointer to its first element. */
 static struct type decayed(struct type type)
 {
 	if (type.kind == TYPE_ARRAY)
@@ -585,7 +584,7 @@ static bool is_logical(enum op op)
 	return op == OP_LAND || op == OP_LOR || op == OP_LXOR;
 }
 
-/* p + 1, p - q, p == NULL, p && x: true where that settles the matter. */
+/* p + 1, p - q, p == NULL, p && x. Returns true if the operands are pointers. */
 static bool check_pointers(struct checker *c, struct node *node)
 {
 	struct type a = decayed(node->a->type), b = decayed(node->b->type);
@@ -616,7 +615,8 @@ static bool check_pointers(struct checker *c, struct node *node)
 	return true;
 }
 
-/* Whether a result is an address or a mask where its operands are: a difference of two is not. */
+/* Returns whether the result is hexadecimal if its operands are: the difference of two addresses
+ * is not. */
 static bool is_hex(enum op op, bool a, bool b)
 {
 	switch (op) {

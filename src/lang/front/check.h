@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the parts of the check share: expressions (check.c), what lies in memory (check_object.c),
- * statements (check_action.c). */
+/* Shared by the parts of the checker: expressions (check.c), objects in memory (check_object.c),
+ * enumerations (check_enum.c), statements (check_action.c, check_clause.c). */
 #ifndef RS_LANG_FRONT_CHECK_H
 #define RS_LANG_FRONT_CHECK_H
 
 #include "lang/front/tree.h"
 
-#define INLINES_MAX 10000 /* places where an inline's expression is put */
-#define XLATES_MAX  32	  /* translators within each other */
+#define INLINES_MAX 10000 /* expansions of inlines */
+#define XLATES_MAX  32	  /* nested translators */
 
 struct checker {
 	struct rs_script *script;
 	struct clause *clause;
 	struct rs_error *err;
 	bool speculates, commits;
-	uint32_t xlates; /* translators within translators */
-	uint64_t steps;	 /* of the walks that we are in, multiplied */
+	uint32_t xlates; /* nested translators */
+	uint64_t steps;	 /* product of the steps of the enclosing walks */
 };
 
 #define FAIL(c, at, ...)                                                                           \
@@ -32,7 +32,7 @@ uint8_t rs_lang_check_keys(struct checker *c, struct node *args, struct type *ke
 void rs_lang_check_same_keys(struct checker *c, const struct node *node, const struct type *have,
 			     uint8_t n_have, const struct type *want, uint8_t n_want);
 
-/* What lies in memory (check_object.c). */
+/* Objects in memory (check_object.c). */
 struct node *rs_lang_node_clone(struct checker *c, const struct node *from);
 void rs_lang_check_object_member(struct checker *c, struct node *node);
 void rs_lang_check_element(struct checker *c, struct node *node);
@@ -40,7 +40,7 @@ void rs_lang_check_deref(struct checker *c, struct node *node);
 void rs_lang_check_address(struct checker *c, struct node *node);
 void rs_lang_check_offsetof(struct checker *c, struct node *node);
 void rs_lang_check_xlate(struct checker *c, struct node *node);
-/* A this-> variable for the compiler's own use; and what a name becomes where it stands for it. */
+/* Makes a this-> variable for the compiler; makes a name refer to such a variable. */
 const char *rs_lang_check_hidden(struct checker *c, struct type type);
 void rs_lang_check_put(struct node *node, const char *name, const char *variable);
 void rs_lang_check_xlate_member(struct checker *c, struct node *node);
@@ -50,14 +50,14 @@ struct variable *rs_lang_variable_make(struct checker *c, const char *name, enum
 				       struct type type, bool is_array);
 
 /* Enumerations (check_enum.c). */
-/* A name that stands for a number: of an enum of the program's, a register, an enumeration of the
- * matched events. False: it is no such name. */
+/* Replaces a name with its number: of an enum of the program, a register, an enumeration of the
+ * matched events. Returns false if it is not such a name. */
 bool rs_lang_check_enumerator(struct checker *c, struct node *node);
-/* args.reason == HLT: the name is one of the argument's own enumeration, where that has it. */
+/* args.reason == HLT: looks the name up in the argument's own enumeration. */
 void rs_lang_check_enum_operand(struct checker *c, const struct node *arg, struct node *name);
-/* args.reason == "HLT", or another text on a side of a comparison: the names are compared. */
+/* args.reason == "HLT": compares the name of the argument's value with a string. */
 void rs_lang_check_named_text(struct checker *c, struct node *node);
-/* @[args.reason]: the key becomes the name. */
+/* @[args.reason]: replaces the key with the name of its value. */
 void rs_lang_check_named_key(struct checker *c, struct node *key, struct type *type);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls: functions of the table, actions, aggregations; what each may be given, and the order in
- * which a clause may speculate, record and commit.
+ * Checks calls: functions, actions and aggregations with their arguments, and the order in which a
+ * clause may speculate, record and commit.
  */
 #include "lang/front/check.h"
 #include "base/count.h"
@@ -15,9 +15,9 @@
 
 /* ---- functions ---------------------------------------------------------------------------- */
 
-/* What D has and a trace has not. */
+/* Functions of DTrace that are not available here. */
 static const struct {
-	const char *names; /* with blanks around each */
+	const char *names; /* each surrounded by blanks */
 	const char *why;
 } absent[] = {
 	{ " jstack ", "the events of a trace carry no stacks" },
@@ -30,12 +30,12 @@ static const struct {
 	  "it would change the observed system" },
 };
 
-/* Actions: what they may be given is checked one by one. */
+/* Actions. Each has its own check of arguments. */
 static const struct action_row {
 	const char *name;
 	enum action_kind kind;
 	uint8_t n_min, n_max;
-	bool records; /* leaves something in the output's order */
+	bool records; /* prints, or changes what is printed */
 	const char *tag;
 	void (*check)(struct checker *c, struct node *call, struct action *action);
 } * action_find(const char *name);
@@ -124,7 +124,7 @@ static void no_function(struct checker *c, const struct node *call)
 	     *near ? "; did you mean " : "", near, *near ? "()?" : "");
 }
 
-/* A string, an argument that may have a name, characters in memory. */
+/* Returns whether stringof() can convert it: a string, an argument, characters in memory. */
 static bool has_text(const struct node *node)
 {
 	const struct type *type = &node->type;
@@ -135,7 +135,7 @@ static bool has_text(const struct node *node)
 	return type->kind == TYPE_STRING || (type->kind == TYPE_INT && node->refers == REFERS_ARG);
 }
 
-/* stringof(args.reason): the name that the enumeration has for it. */
+/* stringof(args.reason): the name of the value in its enumeration. */
 static void check_stringof(struct checker *c, struct node *call)
 {
 	if (count_args(call) != 1) {
@@ -151,7 +151,7 @@ static void check_stringof(struct checker *c, struct node *call)
 	call->type = TYPE_OF_STRING;
 }
 
-/* Where an address is wanted, a pointer, an array and a string are one. */
+/* A parameter of type address accepts a pointer, an array and a string. */
 static bool takes(const struct type *want, const struct type *have)
 {
 	if (want->kind == TYPE_POINTER)
@@ -172,7 +172,7 @@ void rs_lang_check_call(struct checker *c, struct node *call)
 	if (n == 2 && !strcmp(call->text, "strtok")) {
 		rs_lang_check_node(c, call->args);
 		if (call->args->kind == N_INT && !call->args->value) {
-			call->text = "strtok_next"; /* strtok(NULL, ...) goes on */
+			call->text = "strtok_next"; /* strtok(NULL, ...) continues */
 			call->args = call->args->next;
 			n = 1;
 		}
@@ -212,7 +212,7 @@ static struct aggregation *aggregation_find(const struct rs_script *script, cons
 	return agg;
 }
 
-/* What aggregates are made with: constants within 16 or 32 bits, as DTrace packs them. */
+/* The parameters of aggregating functions: constants of 16 or 32 bits, as DTrace packs them. */
 static int64_t parameter(struct checker *c, struct node *arg, const char *what, int64_t least,
 			 int64_t most, const char *type_tag, const char *value_tag)
 {
@@ -261,7 +261,7 @@ static struct node *lquantize(struct checker *c, struct node *arg, struct aggreg
 	return arg ? arg->next : NULL;
 }
 
-/* Where the bins begin: powers of the factor, each stretch between two of them in steps. */
+/* Computes where the bins begin: powers of the factor, with steps between each two of them. */
 static void llquantize_bounds(struct checker *c, struct place at, struct aggregation *agg)
 {
 	int64_t factor = agg->params[0], high = agg->params[2], steps = agg->params[3];
@@ -331,7 +331,7 @@ static struct node *llquantize(struct checker *c, struct node *arg, struct aggre
 	return arg;
 }
 
-/* The aggregate's arguments; those that are constants stay in agg. */
+/* Checks the arguments of an aggregating function. Constants go to agg. */
 static void aggregate_args(struct checker *c, struct node *call, struct aggregation *agg,
 			   struct action *action)
 {
@@ -345,7 +345,7 @@ static void aggregate_args(struct checker *c, struct node *call, struct aggregat
 	case AGG_LLQUANTIZE:
 		by = llquantize(c, by, agg);
 		break;
-	case AGG_PERCENTILE: /* p(99, x): the value is the second */
+	case AGG_PERCENTILE: /* p(99, x): the second argument is the value */
 		agg->params[0] = parameter(c, value, "percentile", 0, 100, "D_PERCENTILE_TYPE",
 					   "D_PERCENTILE_VAL");
 		agg->n_data = AGG_HIST_AT + RS_HIST_BUCKETS;
@@ -368,7 +368,7 @@ static void aggregate_args(struct checker *c, struct node *call, struct aggregat
 	if (!c->err && value->type.kind != TYPE_INT)
 		FAIL(c, value->at, "D_AGG_SCALAR", "%s() takes numbers", call->text);
 	action->types[action->n_args++] = value->type;
-	value->next = by; /* what is left is evaluated: the value, and by how much it counts */
+	value->next = by; /* the remaining arguments are evaluated: the value and its increment */
 	if (!by || c->err)
 		return;
 	rs_lang_check_node(c, by);
@@ -379,7 +379,7 @@ static void aggregate_args(struct checker *c, struct node *call, struct aggregat
 	by->next = NULL;
 }
 
-/* The aggregation of that name, which is made here or was made before, and then alike. */
+/* Returns the aggregation of that name. It is new, or the same as before. */
 static struct aggregation *aggregation_make(struct checker *c, const struct node *node,
 					    const struct aggregation *want)
 {
@@ -489,7 +489,7 @@ static struct aggregation *aggregation_arg(struct checker *c, const struct node 
 	return agg;
 }
 
-/* The arguments that are evaluated become the call's; their types the action's. */
+/* Checks the arguments that run time evaluates, and stores their types in the action. */
 static void evaluated(struct checker *c, struct node *call, struct node *first,
 		      struct action *action)
 {
@@ -755,7 +755,7 @@ static const char *action_name(size_t index)
 	return index < N_ACTIONS ? actions[index].name : NULL;
 }
 
-/* A clause speculates before it records, and commits before it records anew. */
+/* Checks the order: a clause speculates before it records, and commits before it records anew. */
 static void check_order(struct checker *c, const struct node *call, const struct action_row *row)
 {
 	bool records = c->clause->records;
@@ -788,7 +788,7 @@ static void check_order(struct checker *c, const struct node *call, const struct
 	}
 }
 
-/* f(x) as a statement: false, it is no action. */
+/* Checks f(x) as a statement. Returns false if it is not an action. */
 bool rs_lang_check_action(struct checker *c, struct node *call)
 {
 	const struct action_row *row = action_find(call->text);

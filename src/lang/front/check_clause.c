@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The check of statements: a clause's predicate, branches, walks, actions. */
+/* Checks statements: the predicate, branches, walks, actions. */
 #include "lang/front/check.h"
 
 #include <string.h>
 
 static void check_statements(struct checker *c, struct node *first);
 
-/* Each branch is judged by itself; after it, what either may have done. */
+/* Checks each branch separately. After it, the clause may have done what either branch does. */
 static void check_if(struct checker *c, struct node *node)
 {
 	struct checker before = *c, after;
@@ -27,7 +27,7 @@ static void check_if(struct checker *c, struct node *node)
 	c->clause->records |= records;
 }
 
-/* walk (first, next, max) { ... }: the body sees what it has come to as `it`. */
+/* walk (first, next, max) { ... }: the body has the current value in `it`. */
 static void check_walk(struct checker *c, struct node *node)
 {
 	uint64_t steps = c->steps;
@@ -62,7 +62,7 @@ static void check_walk(struct checker *c, struct node *node)
 	c->steps = steps;
 }
 
-/* sym(x) as a statement traces what it gives. */
+/* sym(x) as a statement traces its result. */
 static bool shows_symbol(const char *name)
 {
 	static const char *const names[] = {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Arguments whose values have names: the enumerations of the schema. A name stands for the number
- * that the event's own enumeration has for it, and the argument for its name where a text is
- * wanted.
+ * Arguments whose values have names in an enumeration of the schema. A name becomes the number in
+ * the event's own enumeration; the argument becomes the name where a string is expected.
  */
 #include "lang/front/check.h"
 
@@ -13,8 +12,8 @@
 
 /* ---- a name for a number ------------------------------------------------------------------ */
 
-/* What an enumeration of some matched event's argument has under this name: 1 found, 0 not, -1
- * different values. */
+/* Looks a name up in the enumerations of the matched events. Returns 1 if found, 0 if not, -1 if
+ * the values differ. */
 static int enum_value(const struct rs_script *script, const char *name, uint64_t *value)
 {
 	bool any = false;
@@ -71,7 +70,7 @@ bool rs_lang_check_enumerator(struct checker *c, struct node *node)
 	return true;
 }
 
-/* The name becomes the number that the enumeration of the argument has for it, event by event. */
+/* Makes the name a reference that each event resolves in the argument's enumeration. */
 static void enum_operand(struct checker *c, const struct node *arg, struct node *name)
 {
 	struct enum_ref *ref = VECTOR_ADD(c->script, &c->script->enums);
@@ -107,7 +106,8 @@ void rs_lang_check_enum_operand(struct checker *c, const struct node *arg, struc
 
 /* ---- a name where a text is wanted -------------------------------------------------------- */
 
-/* An argument of a number; NULL: the node is none, or arg0, which is its 64 bits. */
+/* Returns the argument that a node refers to; NULL if it is not an argument or is arg0, which is
+ * 64 bits. */
 static const struct arg_ref *argument_of(const struct checker *c, const struct node *node)
 {
 	const struct arg_ref *ref;
@@ -118,7 +118,7 @@ static const struct arg_ref *argument_of(const struct checker *c, const struct n
 	return ref->raw ? NULL : ref;
 }
 
-/* The names of the argument's values in the i-th of the matched events; NULL: it has none there. */
+/* Returns the enumeration of the argument in the i-th matched event, or NULL. */
 static const struct rs_enum *names_in(const struct checker *c, const struct arg_ref *ref,
 				      uint32_t i)
 {
@@ -138,7 +138,7 @@ static bool is_named(const struct checker *c, const struct node *node)
 	return false;
 }
 
-/* stringof(args.x) in the place of args.x. */
+/* Replaces args.x with stringof(args.x). */
 static void become_name(struct checker *c, struct node *node)
 {
 	struct node *arg = rs_arena_alloc(&c->script->arena, sizeof(*arg));
@@ -165,7 +165,7 @@ void rs_lang_check_named_key(struct checker *c, struct node *key, struct type *t
 	*type = TYPE_OF_STRING;
 }
 
-/* Whether a table has one value alone under a name, which it has. */
+/* Returns whether an enumeration has exactly one value of a name. */
 static bool is_single(const struct rs_enum *values, const struct rs_enum *found)
 {
 	for (const struct rs_enum *row = values; row->name; row++) {
@@ -175,7 +175,7 @@ static bool is_single(const struct rs_enum *values, const struct rs_enum *found)
 	return true;
 }
 
-/* The text becomes the number that each event has for it, where that is one number. */
+/* Replaces the string with its number if that is the same in all events. */
 static bool become_enumerator(struct checker *c, struct node *arg, struct node *text)
 {
 	const struct arg_ref *ref = argument_of(c, arg);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The check of what lies in memory: members, elements, pointers, offsetof, translators. An address
- * is a number (vm/memory.h) and may be anything: it is looked at when it is used.
+ * Checks objects in memory: members, elements, pointers, offsetof, translators. An address is a
+ * number (vm/memory.h) of any value; the machine checks it at each access.
  */
 #include "lang/front/check.h"
 
@@ -12,8 +12,8 @@
 
 /* ---- the tree again ----------------------------------------------------------------------- */
 
-/* An expression that is put in several places is checked in each by itself. NULL: no memory, or
- * more of it than the program may have. */
+/* Copies an expression that stands in several places, because each copy is checked separately.
+ * Returns NULL without memory, or if the program is too large. */
 struct node *rs_lang_node_clone(struct checker *c, const struct node *from)
 {
 	struct node *node;
@@ -45,7 +45,7 @@ struct node *rs_lang_node_clone(struct checker *c, const struct node *from)
 
 /* ---- members and elements ----------------------------------------------------------------- */
 
-/* What -> and [] and * go through: a pointer, or an array, which is one to its first element. */
+/* Returns the type that ->, [] and * lead to: a pointer's or, of an array, its elements'. */
 static const struct type *target_of(const struct type *type)
 {
 	return type->kind == TYPE_POINTER || type->kind == TYPE_ARRAY ? type->to : NULL;
@@ -164,7 +164,7 @@ void rs_lang_check_deref(struct checker *c, struct node *node)
 	node->type = *to;
 }
 
-/* Whether it lies in a variable of D: such a variable may move, or go. */
+/* Returns whether the expression lies in a variable of D, which may move or disappear. */
 static bool is_in_variable(const struct node *node)
 {
 	while (node->refers == REFERS_MEMORY) {
@@ -239,7 +239,7 @@ static struct node *node_make(struct checker *c, enum node_kind kind, struct pla
 	return node;
 }
 
-/* A this-> variable that no program can name. */
+/* Makes a this-> variable with a name that no program can write. */
 const char *rs_lang_check_hidden(struct checker *c, struct type type)
 {
 	char name[32];
@@ -283,7 +283,7 @@ void rs_lang_check_put(struct node *node, const char *input, const char *name)
 		}
 		rs_lang_check_put(node->a, input, name);
 		if (node->kind == N_WALK && !strcmp(input, "it"))
-			continue; /* it has an `it` of its own */
+			continue; /* the inner walk has its own `it` */
 		rs_lang_check_put(node->b, input, name);
 		rs_lang_check_put(node->c, input, name);
 		rs_lang_check_put(node->args, input, name);
@@ -293,13 +293,13 @@ void rs_lang_check_put(struct node *node, const char *input, const char *name)
 static bool converts(const struct type *from, const struct type *to)
 {
 	if (from->kind == TYPE_INT && to->kind == TYPE_INT)
-		return true; /* a number of any width is a number */
+		return true; /* numbers of different widths are compatible */
 	if (from->kind == TYPE_POINTER && to->kind == TYPE_POINTER)
 		return rs_lang_type_same(from, to) || to->to->kind == TYPE_VOID;
 	return rs_lang_type_same(from, to);
 }
 
-/* The translator of xlate <T> (a), and its struct: T or what T points to. */
+/* Finds the translator of xlate <T> (a), and its struct: T or what T points to. */
 static const struct translator *translator_find(struct checker *c, struct node *node)
 {
 	const struct type *to = node->type.kind == TYPE_POINTER ? node->type.to : &node->type;
@@ -349,7 +349,7 @@ static void check_translation(struct checker *c, const struct translation *t,
 		     rs_lang_type_text(t->member->type, to), rs_lang_type_text(value->type, from));
 }
 
-/* What a comma of two becomes, in the place of node. */
+/* Replaces the node with a comma expression of two. */
 static void become_comma(struct node *node, struct node *first, struct node *second)
 {
 	struct node *next = node->next;
@@ -359,7 +359,7 @@ static void become_comma(struct node *node, struct node *first, struct node *sec
 	};
 }
 
-/* xlate <T> (a)->x: a is kept, and x's expression stands in its place. */
+/* xlate <T> (a)->x: stores a, then evaluates the expression for x. */
 void rs_lang_check_xlate_member(struct checker *c, struct node *node)
 {
 	struct node *xlate = node->a;
@@ -406,7 +406,7 @@ void rs_lang_check_xlate_member(struct checker *c, struct node *node)
 	node->type = type;
 }
 
-/* xlate <T> (a) as a whole: each member is translated into a T of the firing's own. */
+/* xlate <T> (a) as a value: translates each member into a T that lasts for the firing. */
 void rs_lang_check_xlate(struct checker *c, struct node *node)
 {
 	const struct translator *translator = translator_find(c, node);
@@ -444,5 +444,5 @@ void rs_lang_check_xlate(struct checker *c, struct node *node)
 	}
 	become_comma(node, all, hidden_node(c, made, node->at));
 	rs_lang_check_node(c, node->b);
-	node->type = wanted; /* a struct's value is its address: a pointer to it is the same */
+	node->type = wanted; /* the value of a struct is its address, and so is a pointer to it */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tokens to a tree: a program is declarations and clauses.
+ * Parses a program: declarations and clauses.
  *
  *	inline int LIMIT = 1000;	typedef, struct, enum; int x; self string s; int a[string];
  *	translator to < from x > { member = expression; };
@@ -87,7 +87,7 @@ static bool at_loop(struct parser *p)
 	return false;
 }
 
-/* Up to the closing brace, which stays. */
+/* Reads up to the closing brace, which remains. */
 static struct node *statements(struct parser *p)
 {
 	struct node *first = NULL, **end = &first;
@@ -121,7 +121,8 @@ static struct node *statements(struct parser *p)
 
 /* ---- probe descriptions ------------------------------------------------------------------- */
 
-/* Writes what $1 or $target stands for at out; how many bytes, with the macro behind us. */
+/* Writes the value of $1 or $target to out, and returns its length. The lexer is after the
+ * macro. */
 static size_t pattern_macro(struct parser *p, struct place at, char *out, size_t room)
 {
 	char word[16] = "";
@@ -154,7 +155,7 @@ static size_t pattern_macro(struct parser *p, struct place at, char *out, size_t
 	return n;
 }
 
-/* Raw text: it ends at a blank, a comma, or what begins the predicate or the actions. */
+/* Reads raw text up to a blank, a comma, or the start of the predicate or the actions. */
 static struct pattern *pattern(struct parser *p)
 {
 	struct pattern *pattern = rs_lang_parse_memory(p, sizeof(*pattern));
@@ -216,7 +217,7 @@ static bool raw_is(struct parser *p, char c)
 static void clause(struct parser *p)
 {
 	struct clause *clause = rs_lang_parse_memory(p, sizeof(*clause));
-	bool declared = p->copyinstr; /* an inline variable may call it, too */
+	bool declared = p->copyinstr; /* an inline variable may call it as well */
 	struct clause **place;
 	struct pattern **end;
 
@@ -464,7 +465,7 @@ static void translator_declaration(struct parser *p)
 	p->script->front->translators = translator;
 }
 
-/* The word at the lexer, which stays; "" where there is none. */
+/* Returns the word at the lexer without consuming it; "" if there is none. */
 static void raw_word(const struct parser *p, char *word, size_t room)
 {
 	const char *at = p->lexer.at;
@@ -474,7 +475,7 @@ static void raw_word(const struct parser *p, char *word, size_t room)
 		word[n++] = *at++;
 	while (at < p->lexer.end && isblank((unsigned char)*at))
 		at++;
-	/* A probe's name may look like a type: what is behind it tells. */
+	/* The name of a probe may look like a type: the text after it decides. */
 	if (at < p->lexer.end && !isalpha((unsigned char)*at) && *at != '_' && *at != '{' &&
 	    *at != '*' && !isspace((unsigned char)*at))
 		n = 0;
@@ -522,7 +523,7 @@ struct rs_error *rs_lang_parse_program(struct rs_script *script)
 		if (p.err || p.lexer.at >= p.lexer.end)
 			break;
 		declaration_or_clause(&p);
-		if (!p.err && p.ahead) /* never: each ends with a token that is behind us */
+		if (!p.err && p.ahead) /* cannot happen: the last token is read */
 			p.ahead = false;
 	}
 	if (!p.err && !script->n_clauses)

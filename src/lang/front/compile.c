@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The checked tree to code for a stack machine: a clause's predicate, then its statements, each of
- * which leaves the stack as it was. There are no jumps backward, so a clause comes to its end.
+ * Compiles the checked tree to code for a stack machine: the predicate of a clause, then its
+ * statements, each of which leaves the stack unchanged. Only walks jump backward, and they count
+ * down, so every clause terminates.
  */
 #include "lang/front/tree.h"
 #include "lang/vm/memory.h"
@@ -16,7 +17,7 @@ struct compiler {
 	struct clause *clause;
 	struct rs_error *err;
 	uint32_t room, n_walks;
-	uint16_t act; /* the statement we are in, from 1 */
+	uint16_t act; /* the current statement, from 1 */
 };
 
 static uint32_t emit(struct compiler *c, enum opcode op, uint32_t n, uint32_t k, struct place at)
@@ -45,7 +46,7 @@ static uint32_t emit(struct compiler *c, enum opcode op, uint32_t n, uint32_t k,
 	return index;
 }
 
-/* A jump's target is here. */
+/* Sets the target of a jump to this place. */
 static void land(struct compiler *c, uint32_t jump)
 {
 	if (!c->err)
@@ -100,21 +101,22 @@ static void cut(struct compiler *c, struct type type, struct place at)
 		emit(c, I_CUT, type.bytes | (type.is_signed ? 0x80 : 0), 0, at);
 }
 
-/* The key's bytes: the variable, its thread, its tuple. */
+/* Emits the code of a key: the variable, the thread, the tuple. */
 static void key(struct compiler *c, const struct node *args, uint32_t flags, struct place at)
 {
 	uint32_t n = 0, texts = 0;
 
 	for (const struct node *arg = args; arg; arg = arg->next, n++) {
 		expression(c, arg);
-		if (flags & LANG_KEY_AGGREGATION) /* it is shown as wide as its type */
+		if (flags & LANG_KEY_AGGREGATION) /* the output shows it as wide as its type */
 			cut(c, arg->type, arg->at);
 		texts |= (uint32_t)(arg->type.kind == TYPE_STRING) << n;
 	}
 	emit(c, I_KEY, texts, flags | n << 16, at);
 }
 
-/* KEY's second operand: the variable's number, how many keys (from bit 16), whose they are. */
+/* Returns the second operand of KEY: the number of the variable, the number of keys (from bit
+ * 16) and their owner. */
 static uint32_t key_flags(const struct variable *variable)
 {
 	return variable->slot | (variable->scope == SCOPE_SELF ? LANG_KEY_SELF : LANG_KEY_GLOBAL);
@@ -145,7 +147,7 @@ static void scale(struct compiler *c, const struct type *to, struct place at)
 	}
 }
 
-/* Where a struct or an array is; with `makes`, what is not there comes to be. */
+/* Emits the address of a struct or an array; with `makes`, the machine creates a missing one. */
 static void variable_address(struct compiler *c, const struct node *node, bool makes)
 {
 	const struct variable *variable = node->variable;
@@ -159,15 +161,15 @@ static void variable_address(struct compiler *c, const struct node *node, bool m
 	emit(c, I_DADDR, makes, (uint32_t)rs_lang_type_bytes(c->script, &variable->type), node->at);
 }
 
-/* The address of what has one. */
+/* Emits the address of an object. */
 static void address(struct compiler *c, const struct node *node, bool makes)
 {
 	if (node->refers == REFERS_VARIABLE && rs_lang_type_is_object(&node->variable->type)) {
 		variable_address(c, node, makes);
 	} else if (node->refers != REFERS_MEMORY) {
-		expression(c, node); /* a pointer's value, an object that a function gave */
+		expression(c, node); /* a pointer's value, or the result of a function */
 	} else if (node->kind == N_DEREF) {
-		expression(c, node->a); /* of an array its address */
+		expression(c, node->a); /* the value of an array is its address */
 	} else if (node->kind == N_MEMBER) {
 		bool through = node->op == OP_ARROW && node->a->type.kind == TYPE_POINTER;
 
@@ -197,7 +199,7 @@ static uint32_t width(const struct type *type)
 	return type->bytes | (type->is_signed ? 0x80u : 0);
 }
 
-/* Of a bit-field: its bits << 8 | at. */
+/* Returns the operand of a bit-field: its bits << 8 | at. */
 static uint32_t bits_of(const struct node *node)
 {
 	if (node->kind != N_MEMBER || !node->member->bits)
@@ -205,7 +207,7 @@ static uint32_t bits_of(const struct node *node)
 	return (uint32_t)node->member->bits << 8 | node->member->at;
 }
 
-/* What lies there: a number, a string; of a struct or an array, where. */
+/* Emits the load of an object: a number or a string; of a struct or an array, its address. */
 static void load_memory(struct compiler *c, const struct node *node)
 {
 	address(c, node, false);
@@ -261,7 +263,7 @@ static enum opcode arithmetic(enum op op, bool is_signed)
 	}
 }
 
-/* What += or ++ adds, in the units of what it is added to. */
+/* Emits the operand of += or ++, scaled to the elements of a pointer. */
 static void operate(struct compiler *c, const struct node *node)
 {
 	struct type type = node->a->type;
@@ -277,7 +279,7 @@ static void operate(struct compiler *c, const struct node *node)
 	emit(c, arithmetic(node->op, type.is_signed), 0, 0, node->at);
 }
 
-/* A struct: its bytes are copied; 0 takes a dynamic one away. */
+/* Assigns a struct: copies its bytes; 0 removes a dynamic one. */
 static void assign_object(struct compiler *c, const struct node *node)
 {
 	const struct node *to = node->a;
@@ -332,7 +334,7 @@ static void assign_variable(struct compiler *c, const struct node *node)
 		emit(c, text ? I_STORES : I_STOREI, variable->scope, variable->slot, node->at);
 }
 
-/* a = b, a += b, a++: leaves the new value, of a++ the old one. */
+/* a = b, a += b, a++. Leaves the new value; a++ leaves the old one. */
 static void assign(struct compiler *c, const struct node *node)
 {
 	const struct type *type = &node->a->type;
@@ -354,7 +356,7 @@ static void assign(struct compiler *c, const struct node *node)
 
 /* ---- expressions -------------------------------------------------------------------------- */
 
-/* a && b, a || b: 0 or 1, and b only where it matters. */
+/* a && b, a || b: 0 or 1. Evaluates b only if a does not decide. */
 static void logical(struct compiler *c, const struct node *node)
 {
 	enum opcode jump = node->op == OP_LAND ? I_JZERO : I_JNZERO;
@@ -372,13 +374,13 @@ static void logical(struct compiler *c, const struct node *node)
 	land(c, end);
 }
 
-/* What a pointer or an array points to; NULL: it is neither. */
+/* Returns the type that a pointer or an array leads to, or NULL if it is neither. */
 static const struct type *pointee(const struct type *type)
 {
 	return type->kind == TYPE_POINTER || type->kind == TYPE_ARRAY ? type->to : NULL;
 }
 
-/* p + 1, 1 + p, p - 1, p - q, p < q: false, it is not of pointers. */
+/* p + 1, 1 + p, p - 1, p - q, p < q. Returns false if no operand is a pointer. */
 static bool pointer_arithmetic(struct compiler *c, const struct node *node)
 {
 	const struct type *left = pointee(&node->a->type), *right = pointee(&node->b->type);
@@ -445,7 +447,7 @@ static void conditional(struct compiler *c, const struct node *node)
 	land(c, end);
 }
 
-/* stringof(p), stringof(a.name): up to a NUL, or the array's end. */
+/* stringof(p), stringof(a.name): the bytes up to a NUL or the end of the array. */
 static void stringof_memory(struct compiler *c, const struct node *node)
 {
 	expression(c, node);
@@ -585,7 +587,7 @@ static void if_statement(struct compiler *c, const struct node *node)
 	land(c, end);
 }
 
-/* it = first; up to `value` times while it is not 0: the body, it = next. */
+/* it = first; at most `value` times, while it is not 0: the body; it = next. */
 static void walk(struct compiler *c, const struct node *node)
 {
 	uint32_t counter = c->n_walks++, head, done;
@@ -607,7 +609,7 @@ static void walk(struct compiler *c, const struct node *node)
 	land(c, done);
 }
 
-/* The arguments that are evaluated, each as wide as its type, then the action. */
+/* Emits the arguments, each as wide as its type, then the action. */
 static void action(struct compiler *c, const struct node *node, const struct node *args)
 {
 	for (const struct node *arg = args; arg; arg = arg->next) {

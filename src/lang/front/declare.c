@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tokens to types: unsigned long, struct x { int a; char b[8]; unsigned c : 3; } *, enum, and what
- * stands around a name that is declared. Members lie as the C ABI of x86-64 has them (System V
- * psABI 3.1.2), bit-fields too. Each type's size is bounded here.
+ * Parses types: unsigned long, struct x { int a; char b[8]; unsigned c : 3; } *, enum, and
+ * declarators. The layout of structs follows the C ABI of x86-64 (System V psABI 3.1.2), bit-fields
+ * included. The size of each type is limited here.
  */
 #include "lang/front/parse.h"
 
@@ -63,7 +63,7 @@ static void qualifiers(struct parser *p)
 
 /* ---- constants ---------------------------------------------------------------------------- */
 
-/* Enumerators and sizes become numbers; the tree is no deeper than the parser allows. */
+/* Enumerators and sizes become numbers. The depth of the tree is that which the parser allows. */
 static void resolve(struct parser *p, struct node *node)
 {
 	const struct enum_name *name = p->script->front->enum_names;
@@ -136,12 +136,12 @@ static uint64_t up(uint64_t value, uint64_t align)
 	return (value + align - 1) / align * align;
 }
 
-/* Where the next member lies: in bits from the record's beginning. */
+/* The position of the next member: in bits from the start of the record. */
 static void place_bits(struct member *member, uint64_t *bits)
 {
 	uint32_t unit = member->type.bytes * 8u;
 
-	if (*bits / unit != (*bits + member->bits - 1) / unit) /* it may not cross its unit's end */
+	if (*bits / unit != (*bits + member->bits - 1) / unit) /* it stays within its unit */
 		*bits = up(*bits, unit);
 	member->offset = (uint32_t)(*bits / unit * member->type.bytes);
 	member->at = (uint8_t)(*bits % unit);
@@ -179,7 +179,7 @@ static void member_place(struct parser *p, struct record *record, struct member 
 		record->align = align;
 }
 
-/* : 3; without a name and of 0 bits, what follows begins a new unit. */
+/* : 3. An unnamed bit-field of 0 bits ends the current unit. */
 static bool bit_field(struct parser *p, struct member *member, struct place at, uint64_t *bits)
 {
 	int64_t n = rs_lang_parse_constant(p, "D_DECL_BFCONST", "a bit-field's size");
@@ -244,7 +244,7 @@ static void members(struct parser *p, struct record *record)
 	record->complete = true;
 }
 
-/* struct tag, struct { ... }, struct tag { ... }; the word before it is behind us. */
+/* struct tag, struct { ... }, struct tag { ... }, after the word struct. */
 static struct type record_type(struct parser *p, bool is_union)
 {
 	struct type type = { .kind = TYPE_RECORD };
@@ -385,7 +385,7 @@ static struct type array_of(struct parser *p, struct type type, int64_t n, struc
 	return (struct type){ .kind = TYPE_ARRAY, .n = p->err ? 1 : (uint32_t)n, .to = to };
 }
 
-/* [4][2], from the inside out. */
+/* [4][2], from the innermost out. */
 static struct type dimensions(struct parser *p, struct type type)
 {
 	struct place at = rs_lang_token_peek(p)->at;

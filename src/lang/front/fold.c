@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Expressions of constants become constants. Arithmetic is of 64 bits, as in the machine. */
+/* Folds constant expressions. Arithmetic has 64 bits, as in the machine. */
 #include "lang/front/tree.h"
 
 static bool operate(enum op op, bool is_signed, uint64_t a, uint64_t b, uint64_t *value)
@@ -18,7 +18,7 @@ static bool operate(enum op op, bool is_signed, uint64_t a, uint64_t b, uint64_t
 		return true;
 	case OP_DIV:
 		if (!b || (is_signed && x == INT64_MIN && y == -1))
-			return false; /* for run time to say */
+			return false; /* the fault occurs at run time */
 		*value = is_signed ? (uint64_t)(x / y) : a / b;
 		return true;
 	case OP_MOD:
@@ -119,7 +119,7 @@ static bool fold_binary(struct node *node)
 	return true;
 }
 
-/* The tree is no deeper than the parser allows. */
+/* The depth of the tree is that which the parser allows. */
 bool rs_lang_fold(struct node *node)
 {
 	switch (node->kind) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Text to tokens. Tokens are made when the parser asks, for what a letter means depends on where
- * it stands: a probe description is read raw, and a / may end a predicate.
+ * Makes tokens of text, one whenever the parser needs it, because the meaning of a character
+ * depends on the context: probe descriptions are raw text, and a / may end a predicate.
  */
 #include "lang/front/lex.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longest first where one begins another. */
+/* A longer operator comes before one that it begins with. */
 static const struct {
 	const char *text;
 	enum op op;
@@ -72,7 +72,7 @@ static bool starts(const struct lexer *lexer, const char *text)
 
 /* ---- what lies between tokens ------------------------------------------------------------- */
 
-/* # 12 "file" of the preprocessor: what follows is that line of that file. */
+/* # 12 "file" of the preprocessor: the next line is that line of that file. */
 static struct rs_error *line_mark(struct lexer *lexer, const char *text)
 {
 	char *end;
@@ -85,7 +85,7 @@ static struct rs_error *line_mark(struct lexer *lexer, const char *text)
 		if (!lexer->script->file)
 			return rs_error_no_memory();
 	}
-	lexer->line = (uint32_t)line - 1; /* its newline is still to come */
+	lexer->line = (uint32_t)line - 1; /* the newline after it is not read yet */
 	return NULL;
 }
 
@@ -96,7 +96,7 @@ static struct rs_error *pragma(struct lexer *lexer, struct place at, char *text)
 	char *word = strtok_r(text, blanks, &rest);
 
 	if (!word || strcmp(word, "D"))
-		return NULL; /* another compiler's */
+		return NULL; /* for another compiler */
 	word = strtok_r(NULL, blanks, &rest);
 	if (!word)
 		return rs_lang_error(lexer->script, at, "D_PRAGMA_MALFORM",
@@ -113,12 +113,12 @@ static struct rs_error *pragma(struct lexer *lexer, struct place at, char *text)
 		return rs_lang_error(lexer->script, at, "D_PRAGERR", "#error: %s",
 				     rest ? rest : "");
 	if (!strcmp(word, "depends_on") || !strcmp(word, "attributes") || !strcmp(word, "binding"))
-		return NULL; /* of Solaris' libraries; nothing depends on them here */
+		return NULL; /* for the libraries of Solaris; they have no effect here */
 	return rs_lang_error(lexer->script, at, "D_PRAGMA_INVAL",
 			     "there is no #pragma D %s; use #pragma D option", word);
 }
 
-/* A line that begins with #. */
+/* Reads a line that begins with #. */
 static struct rs_error *control(struct lexer *lexer)
 {
 	struct place at = rs_lang_lex_place(lexer);
@@ -187,7 +187,7 @@ struct rs_error *rs_lang_lex_space(struct lexer *lexer)
 
 /* ---- constants ---------------------------------------------------------------------------- */
 
-/* The type of a number by C's rules: the first of these that holds it. */
+/* Returns the type of a number by C's rules: the first of these that holds it. */
 static struct type number_type(uint64_t value, bool decimal, bool is_unsigned, bool is_long)
 {
 	if (!is_long && !is_unsigned && value <= INT32_MAX)
@@ -249,7 +249,7 @@ static struct rs_error *number(struct lexer *lexer, struct token *token)
 	return NULL;
 }
 
-/* The character after a backslash, which is behind us. */
+/* Reads the character after a backslash. */
 static unsigned char escape(struct lexer *lexer)
 {
 	static const char from[] = "abfnrtv", to[] = "\a\b\f\n\r\t\v";
@@ -273,7 +273,7 @@ static unsigned char escape(struct lexer *lexer)
 	return at ? (unsigned char)to[at - from] : (unsigned char)c;
 }
 
-/* What stands between quotes, into bytes. */
+/* Reads the characters between quotes. */
 static struct rs_error *quoted(struct lexer *lexer, struct token *token, char quote, char *bytes,
 			       size_t room, size_t *len)
 {
@@ -347,7 +347,7 @@ static struct rs_error *word(struct lexer *lexer, struct token *token, enum toke
 	return token->text ? NULL : rs_error_no_memory();
 }
 
-/* Whether the / here is the one before a clause's actions. */
+/* Returns whether this / ends the predicate, so that the actions follow. */
 static bool ends_predicate(const struct lexer *lexer)
 {
 	struct lexer ahead = *lexer;

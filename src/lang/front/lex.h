@@ -74,7 +74,7 @@ struct token {
 	enum op op;
 	uint64_t value;
 	struct type type;
-	const char *text; /* NUL-terminated, the arena's */
+	const char *text; /* NUL-terminated, in the arena */
 	size_t len;
 };
 
@@ -83,7 +83,7 @@ struct lexer {
 	const char *at, *end, *line_start;
 	uint32_t line;
 	bool predicate;	  /* a / before a { ends it */
-	const char *file; /* by the preprocessor's line marks */
+	const char *file; /* from the line marks of the preprocessor */
 };
 
 struct rs_error *rs_lang_lex_next(struct lexer *lexer, struct token *token);

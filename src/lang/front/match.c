@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which probes the descriptions of a clause match. A description of a tick makes its probe. */
+/* Matches the descriptions of clauses with probes. The description of a tick creates its probe. */
 #include "lang/front/tree.h"
 
 #include <ctype.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* DTrace's own three, then the events of all schemas, each probe once. */
+/* Adds DTrace's own three probes, then the events of all schemas, each probe once. */
 static struct rs_error *probes_of_schemas(struct rs_script *script)
 {
 	static const char *const own[] = { "BEGIN", "END", "ERROR" };
@@ -30,7 +30,8 @@ static struct rs_error *probes_of_schemas(struct rs_script *script)
 	return NULL;
 }
 
-/* A description that is a number is the probe's that -l shows with it: its name stands for it. */
+/* Replaces a description that is a number with the name of the probe that -l shows with that
+ * number. */
 static struct rs_error *probe_by_id(struct rs_script *script, struct pattern *pattern)
 {
 	char *end, text[4 * RS_WORD_MAX];
@@ -57,7 +58,7 @@ static struct rs_error *probes_by_id(struct rs_script *script)
 	return err;
 }
 
-/* The events that the source makes because the program names them. */
+/* Adds the events that the source creates because the program names them. */
 static struct rs_error *probes_make(struct rs_script *script, const struct clause *clause)
 {
 	for (const struct pattern *p = clause->patterns; p; p = p->next) {
@@ -91,7 +92,7 @@ struct rs_error *rs_lang_match_probes(struct rs_script *script)
 	return err;
 }
 
-/* The tick that a description names, made where it is not there; false: it names none. */
+/* Finds the tick that a description names, or creates it. Returns false if it names no tick. */
 static bool tick_of(struct rs_script *script, const struct pattern *pattern, uint32_t *probe,
 		    struct rs_error **err)
 {
@@ -136,7 +137,7 @@ static struct rs_error *probe_clause(struct rs_script *script, uint32_t index,
 
 	for (uint32_t i = 0; i < probe->n_clauses; i++) {
 		if (probe->clauses[i] == clause->index)
-			return NULL; /* two of its descriptions match the same probe */
+			return NULL; /* two descriptions of the clause match this probe */
 	}
 	if (!(probe->n_clauses & (probe->n_clauses - 1))) { /* full at each power of two */
 		grown = rs_arena_alloc(&script->arena, 2 * (probe->n_clauses + 1) * sizeof(*grown));
@@ -160,7 +161,7 @@ static struct rs_error *match_event(struct rs_script *script, const struct rs_ev
 	return NULL;
 }
 
-/* With zdefs: what the description matches elsewhere, for the types of arguments. */
+/* With zdefs: matches the known schemas of other sources, for the types of arguments. */
 static struct rs_error *match_known(struct rs_script *script, const struct pattern *pattern)
 {
 	struct rs_error *err = NULL;
@@ -223,7 +224,7 @@ static struct rs_error *match_pattern(struct rs_script *script, const struct cla
 		for (uint32_t j = 0; j < script->probes.at[i].layouts.n && !err; j++)
 			err = match_event(script, script->probes.at[i].layouts.at[j]);
 		if (probe->event)
-			; /* its arguments are checked */
+			; /* the arguments of the event are checked */
 		else if (i == PROBE_ERROR)
 			script->front->matched_error = true;
 		else

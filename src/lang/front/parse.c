@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Tokens to a tree: expressions. The tree's depth is bounded here, for those who walk it.
- */
+/* Parses expressions. The depth of the tree is limited here, because the later stages recurse. */
 #include "lang/front/parse.h"
 
 #include <ctype.h>
@@ -25,8 +23,8 @@ static void macro_used(struct parser *p, unsigned long number)
 		p->script->front->macros_used |= UINT64_C(1) << (number - 1);
 }
 
-/* $1 is what its argument looks like: a name, or a text between quotes, anywhere where these may
- * stand; rs_lang_parse_macro() takes it for a number otherwise. */
+/* $1 becomes a name or a string if its argument looks like one; otherwise rs_lang_parse_macro()
+ * reads it as a number. */
 static void argument_token(struct parser *p)
 {
 	const struct rs_script_config *config = &p->script->config;
@@ -125,7 +123,7 @@ bool rs_lang_parse_enter(struct parser *p)
 struct node *rs_lang_parse_node(struct parser *p, enum node_kind kind, struct place at)
 {
 	struct node *node = rs_lang_parse_memory(p, sizeof(*node));
-	static struct node none; /* after an error: nobody looks at what is in it */
+	static struct node none; /* after an error: the caller ignores its content */
 
 	if (!node) {
 		none = (struct node){ .kind = N_INT };
@@ -140,7 +138,7 @@ struct node *rs_lang_parse_node(struct parser *p, enum node_kind kind, struct pl
 
 static struct node *unary(struct parser *p);
 
-/* Up to the bracket that closes. */
+/* Reads up to the closing bracket. */
 static struct node *arguments(struct parser *p, enum op close)
 {
 	struct node *first = NULL, **end = &first;
@@ -161,7 +159,7 @@ static struct node *arguments(struct parser *p, enum op close)
 	return first;
 }
 
-/* $pid and the rest: of this process, as DTrace has them of dtrace(1M). */
+/* $pid and the like: of this process, as those of DTrace are of dtrace(1M). */
 static bool macro_of_process(const char *name, uint64_t *value)
 {
 	const struct {
@@ -354,7 +352,7 @@ static struct node *primary(struct parser *p)
 	return rs_lang_parse_node(p, N_INT, token.at);
 }
 
-/* A chain is as deep as it is long: for those who walk it. */
+/* A chain of operators is as deep as it is long, and the later stages recurse. */
 static bool add_link(struct parser *p, uint32_t *links)
 {
 	if (++*links > LANG_DEPTH_MAX)
@@ -369,7 +367,7 @@ static struct node *postfix(struct parser *p, struct node *node)
 	uint32_t links = 0;
 
 	while (add_link(p, &links)) {
-		struct place at = node->at; /* x[1] is where x is */
+		struct place at = node->at; /* x[1] has the position of x */
 
 		if (rs_lang_op_accept(p, OP_LBRACKET)) {
 			outer = rs_lang_parse_node(p, N_INDEX, at);
@@ -395,7 +393,7 @@ static struct node *postfix(struct parser *p, struct node *node)
 	return node;
 }
 
-/* (int)a; the bracket is behind us. */
+/* (int)a, after the opening bracket. */
 static struct node *cast(struct parser *p, struct place at)
 {
 	struct node *node = rs_lang_parse_node(p, N_CAST, at);
@@ -465,7 +463,7 @@ static struct node *unary(struct parser *p)
 	return node;
 }
 
-/* How tightly an operator binds; 0: it is none of two operands. */
+/* Returns the precedence of a binary operator, or 0 if it is not one. */
 static int binding(enum op op)
 {
 	switch (op) {
@@ -537,7 +535,8 @@ struct node *rs_lang_parse_conditional(struct parser *p)
 	return node;
 }
 
-/* What a += does; OP_NONE of a plain =. False: no assignment. */
+/* Sets the operator of a compound assignment such as +=, or OP_NONE for =. Returns false if it
+ * is not an assignment. */
 static bool assigns(enum op op, enum op *inner)
 {
 	static const enum op table[][2] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the parts of the parser share: expressions (parse.c), types (declare.c) and what stands
- * around them (clause.c). The first error stays in the parser and makes every further token the
- * end, so that no caller needs to look.
+ * Shared by the parts of the parser: expressions (parse.c), types (declare.c), declarations and
+ * clauses (clause.c). The parser keeps the first error and returns the end for every further token,
+ * so callers need not check for errors.
  */
 #ifndef RS_LANG_FRONT_PARSE_H
 #define RS_LANG_FRONT_PARSE_H
@@ -12,16 +12,16 @@
 struct parser {
 	struct lexer lexer;
 	struct rs_script *script;
-	struct token token; /* the one ahead, where `ahead` */
+	struct token token; /* the next token, if `ahead` */
 	bool ahead;
 	struct rs_error *err;
 	uint32_t depth;
-	bool copyinstr; /* it was called in this clause, or before it in a declaration */
-	bool keys; /* after rs_lang_parse_declarator(): [ is behind us, and keys' types ahead */
+	bool copyinstr; /* copyinstr() is called in this clause, or in a declaration before it */
+	bool keys; /* after rs_lang_parse_declarator(): [ is read, and the types of keys follow */
 };
 
-/* Keeps the first error: that of the token which the place or the words are of, if it cannot be
- * read. */
+/* Keeps the first error. If computing the place or the words reads a bad token, that error is
+ * first. */
 #define FAIL(p, at, ...)                                                                           \
 	do {                                                                                       \
 		const struct place fail_at = (at);                                                 \
@@ -33,7 +33,7 @@ struct parser {
 		(p)->err = rs_error_first((p)->err, fail_err);                                     \
 	} while (0)
 
-/* Zeroed; NULL after an error. */
+/* Returns zeroed memory, or NULL after an error. */
 void *rs_lang_parse_memory(struct parser *p, size_t bytes);
 struct node *rs_lang_parse_node(struct parser *p, enum node_kind kind, struct place at);
 
@@ -42,15 +42,15 @@ struct token rs_lang_token_next(struct parser *p);
 bool rs_lang_op_is(struct parser *p, enum op op);
 bool rs_lang_op_accept(struct parser *p, enum op op);
 void rs_lang_op_expect(struct parser *p, enum op op, const char *where);
-bool rs_lang_parse_enter(struct parser *p); /* one deeper; false: too deep */
+bool rs_lang_parse_enter(struct parser *p); /* enters a level; returns false if that is too deep */
 const char *rs_lang_token_text(const struct token *token);
 
-/* Types (declare.c): unsigned long; struct x *, with what stands around it in a declaration. */
+/* Types (declare.c): unsigned long, struct x *, and their declarators. */
 bool rs_lang_parse_begins_type(const struct parser *p, const char *word);
 bool rs_lang_parse_at_type(struct parser *p);
 struct type rs_lang_parse_type(struct parser *p); /* without a name */
 struct type rs_lang_parse_type_specifier(struct parser *p);
-/* What a name is declared as: *name[4]. An associative array's keys are left where they stand. */
+/* Parses a declarator: *name[4]. Leaves the keys of an associative array to the caller. */
 struct type rs_lang_parse_declarator(struct parser *p, struct type type, struct token *name);
 int64_t rs_lang_parse_constant(struct parser *p, const char *tag, const char *what);
 struct token rs_lang_parse_declared_name(struct parser *p);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An argument that nothing asks for is most often a mistake. */
+/* An unused argument is probably a mistake. */
 static struct rs_error *unused_arguments(const struct rs_script *script)
 {
 	for (uint32_t i = 0; i < script->config.n_args && i < 64; i++) {

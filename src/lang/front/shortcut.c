@@ -45,7 +45,7 @@ static bool test_of(const struct node *node, struct shortcut_test *test)
 	return true;
 }
 
-/* The tests that a && b && ... begins with. Returns whether they are all of it. */
+/* Collects the tests at the start of a && b && ... Returns whether they are all of it. */
 static bool tests_of(const struct node *node, struct shortcut *shortcut)
 {
 	if (node->kind == N_BINARY && node->op == OP_LAND)
@@ -57,7 +57,7 @@ static bool tests_of(const struct node *node, struct shortcut *shortcut)
 	return true;
 }
 
-/* Returns whether a key is the same as long as probe, stream and CPU are. */
+/* Returns whether a key depends only on the probe, the stream and the CPU. */
 static bool is_steady(const struct node *node)
 {
 	if (node->kind == N_INT || node->kind == N_TEXT)
@@ -66,7 +66,8 @@ static bool is_steady(const struct node *node)
 	       !rs_lang_builtins[node->index].varies;
 }
 
-/* The body's only statement is an aggregation with steady keys, of an argument or of nothing. */
+/* Takes a body whose only statement is an aggregation with steady keys, of an argument or of
+ * nothing. */
 static void aggregation_of(const struct node *node, struct shortcut *shortcut)
 {
 	const struct node *value;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tree of a clause, and what the compiler knows while it makes code of it. */
+/* The tree of a clause, and the state of the compiler. */
 #ifndef RS_LANG_FRONT_TREE_H
 #define RS_LANG_FRONT_TREE_H
 
@@ -42,15 +42,15 @@ struct node {
 	uint64_t value;
 	const char *text;
 	size_t len;
-	struct type type;	     /* given by check */
-	struct variable *variable;   /* of a name that is a variable of the program */
-	uint32_t index;		     /* of a table's row or a program's reference, by kind */
-	uint8_t refers;		     /* enum refers */
-	const struct member *member; /* of N_MEMBER, after check */
-	bool is_action;		     /* of N_CALL: index is of the actions */
+	struct type type;	   /* set by the checker */
+	struct variable *variable; /* of a name that refers to a variable of the program */
+	uint32_t index;		   /* the row of a table or the reference of the program, by kind */
+	uint8_t refers;		   /* enum refers */
+	const struct member *member; /* of N_MEMBER, set by the checker */
+	bool is_action;		     /* of N_CALL: index refers to the actions */
 };
 
-/* What a name came to. */
+/* What a name refers to. */
 enum refers {
 	REFERS_NONE,
 	REFERS_VARIABLE,
@@ -58,7 +58,7 @@ enum refers {
 	REFERS_ARG,
 	REFERS_ENUM,
 	REFERS_ERROR,
-	REFERS_MEMORY, /* what lies at an address: a member, an element, *p */
+	REFERS_MEMORY, /* an object at an address: a member, an element, *p */
 };
 
 struct type_name {
@@ -88,26 +88,27 @@ struct enum_name {
 	struct enum_name *next;
 };
 
-/* The names that the compiler has, and the clause that it is at. */
+/* The names that the program declares, and the state of the current clause. */
 struct front {
 	struct type_name *type_names;
 	struct enum_name *enum_names;
 	struct record *records;
 	struct translator *translators;
-	uint32_t n_hidden; /* variables that the compiler made for itself */
+	uint32_t n_hidden; /* variables that the compiler added */
 	/* Of the clause that is being compiled. */
-	bool matched_other; /* BEGIN, END, a tick: what has no arguments */
+	bool matched_other; /* BEGIN, END or a tick, which have no arguments */
 	bool matched_error;
-	uint32_t expansions, visits; /* of inlines, of the tree */
+	uint32_t expansions, visits; /* of inlines, of nodes */
 	uint64_t macros_used;
 };
 
 /* ---- the stages --------------------------------------------------------------------------- */
 
 struct rs_error *rs_lang_parse_program(struct rs_script *script); /* clause.c */
-/* The probes of all clauses, and the events that the source makes because they name them. */
+/* Creates the probes that clauses may match: those of all schemas, and those that the source
+ * creates because the program names them. */
 struct rs_error *rs_lang_match_probes(struct rs_script *script); /* match.c */
-/* The probes that the clause matches. */
+/* Finds the probes that the clause matches. */
 struct rs_error *rs_lang_match_clause(struct rs_script *script, const struct clause *clause);
 struct rs_error *rs_lang_check_clause(struct rs_script *script, struct clause *clause);
 struct rs_error *rs_lang_compile_clause(struct rs_script *script, struct clause *clause);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The variables of a program: by name, and their places. */
+/* Finds, creates and places the variables of a program. */
 #include "lang/front/check.h"
 
 #include <string.h>

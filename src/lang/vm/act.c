@@ -68,7 +68,7 @@ static void quit(struct firing *f, uint64_t status)
 		*f->rt->io.stop = true;
 }
 
-/* setopt(): while the program runs; the command line does not win over it. */
+/* setopt(): sets an option while the program runs, even one that the command line set. */
 static void set_option(struct firing *f, const struct action *action, const struct value *args)
 {
 	char text[128];
@@ -93,14 +93,14 @@ static void set_option(struct firing *f, const struct action *action, const stru
 	rs_error_free(err);
 }
 
-/* A stack of no frames, as DTrace prints one. */
+/* Prints a stack without frames as DTrace does. */
 static void no_stack(struct firing *f)
 {
 	rs_lang_report_no_stack(f);
 	rs_lang_text_add(&f->rt->text, LANG_NO_STACK, 1);
 }
 
-/* trace(): of a struct or an array its bytes. */
+/* trace(): prints the bytes of a struct or an array. */
 static void trace(struct firing *f, const struct action *action, const struct value *args)
 {
 	const struct type *type = &action->types[0];
@@ -129,7 +129,7 @@ static void trace_memory(struct firing *f, const struct action *action, const st
 		rs_lang_format_bytes(&f->rt->text, at, bytes);
 }
 
-/* What is said in another form: false, it is no such action. */
+/* Performs actions that print differently in JSON. Returns false for other actions. */
 static bool do_json(struct firing *f, const struct action *action, const struct value *args)
 {
 	struct text *text = &f->rt->text;
@@ -218,7 +218,7 @@ void rs_lang_do_action(struct firing *f, const struct action *action, const stru
 		agg->normal = 1;
 		break;
 	case ACT_SPECULATE:
-		/* 0, or one that is not active: what the clause records goes nowhere */
+		/* 0 or an inactive one: the clause's output is discarded */
 		f->speculation = args[0].i && args[0].i <= script->options[OPT_NSPEC]
 					 ? (uint32_t)args[0].i
 					 : UINT32_MAX;
@@ -237,7 +237,8 @@ void rs_lang_do_action(struct firing *f, const struct action *action, const stru
 	}
 }
 
-/* "  0      1                           :BEGIN ", as DTrace begins what a clause says. */
+/* "  0      1                           :BEGIN ": the start of a clause's output in DTrace's
+ * form. */
 static void opening(const struct firing *f, struct text *text)
 {
 	const struct rs_script_probe *probe = &f->probe->public;

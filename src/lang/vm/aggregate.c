@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The aggregations' data: a row for each tuple of keys, found by hash. What finds no room within
- * aggsize is dropped, and counted. A row's words, by function:
+ * The data of aggregations: a row for each tuple of keys, found by hash. What does not fit in
+ * aggsize is dropped and counted. The words of a row, by function:
  *
  *	count, sum	the number
  *	avg		count, sum
- *	min, max	whether there was any, the value
+ *	min, max	whether there is a value, the value
  *	stddev, variance	count, sum, and the sum of squares in two words
- *	p		whether there was any, min, max, a struct rs_hist
+ *	p		whether there is a value, min, max, a struct rs_hist
  *	*quantize	a count for each bin
- *	topk		how many values, then slots of a value and its count
+ *	topk		the number of values, then slots of a value and its count
  */
 #include "base/hist.h"
 #include "event/filter.h"
@@ -94,7 +94,7 @@ static uint32_t quantize_bin(int64_t value)
 	return power < ZERO_BIN ? ZERO_BIN - 1 - power : 0;
 }
 
-/* The value that a bin of quantize() is named by. */
+/* Returns the value that names a bin of quantize(). */
 int64_t rs_agg_quantize_bound(uint32_t bin)
 {
 	if (bin == ZERO_BIN)
@@ -106,7 +106,7 @@ int64_t rs_agg_quantize_bound(uint32_t bin)
 static uint32_t lquantize_bin(const struct aggregation *agg, int64_t value)
 {
 	int64_t base = agg->params[0];
-	uint64_t last = (uint64_t)agg->params[2], level; /* which may be more than an int64_t has */
+	uint64_t last = (uint64_t)agg->params[2], level; /* which may exceed an int64_t */
 
 	if (value < base)
 		return 0;
@@ -114,7 +114,7 @@ static uint32_t lquantize_bin(const struct aggregation *agg, int64_t value)
 	return (uint32_t)(level < last ? level : last) + 1;
 }
 
-/* How many bounds are not above the value. */
+/* Returns the number of bounds that do not exceed the value. */
 static uint32_t llquantize_bin(const struct aggregation *agg, int64_t value)
 {
 	uint32_t low = 0, high = agg->n_data - 1;
@@ -130,7 +130,7 @@ static uint32_t llquantize_bin(const struct aggregation *agg, int64_t value)
 	return low;
 }
 
-/* Wraps, where it must, as unsigned numbers do. */
+/* Adds with wraparound, as unsigned numbers do. */
 static void add_to(int64_t *word, int64_t value)
 {
 	*word = (int64_t)((uint64_t)*word + (uint64_t)value);
@@ -147,7 +147,7 @@ static void add_square(int64_t *words, int64_t value)
 
 _Static_assert(sizeof(struct rs_hist) == RS_HIST_BUCKETS * sizeof(int64_t), "words of a row");
 
-/* Durations: what is negative counts as 0. */
+/* Values are durations: a negative one counts as 0. */
 static void add_percentile(int64_t *data, int64_t value)
 {
 	if (value < 0)
@@ -171,9 +171,9 @@ static int64_t percentile(const struct agg_row *row)
 }
 
 /*
- * A value that has no slot takes that of the rarest, and its count: Metwally's space-saving, 2005.
- * While there are no more values than slots, the counts are exact; else each is too high by at most
- * the number of all, over that of the slots.
+ * A value without a slot replaces the rarest and inherits its count (the space-saving algorithm,
+ * Metwally et al., 2005). The counts are exact while there are no more different values than slots;
+ * then each is too high by at most the number of all values divided by the number of slots.
  */
 static void add_top(const struct aggregation *agg, int64_t *data, int64_t value)
 {
@@ -189,7 +189,7 @@ static void add_top(const struct aggregation *agg, int64_t *data, int64_t value)
 		if (slot[1] < rarest[1])
 			rarest = slot;
 		if (!slot[1])
-			break; /* those behind it are empty too */
+			break; /* the slots after it are empty too */
 	}
 	rarest[0] = value;
 	rarest[1]++;
@@ -247,7 +247,7 @@ static void update(struct agg_row *row, int64_t value, int64_t by)
 	}
 }
 
-/* The row of a key, made where it is not there; NULL: there is no room. */
+/* Returns the row of a key, which may be new; NULL if it does not fit. */
 static struct agg_row *row_of(struct agg_table *table, const struct aggregation *agg,
 			      const struct value *key)
 {
@@ -411,7 +411,7 @@ int64_t rs_agg_value(const struct agg_row *row, uint64_t normal)
 	}
 }
 
-/* A distribution's weight: each bin's bound as often as it was hit. */
+/* Returns the weight of a distribution: the sum of each bin's bound times its count. */
 static long double weight(const struct agg_row *row)
 {
 	const struct aggregation *agg = row->agg;
@@ -480,7 +480,7 @@ static int compare_value(struct type type, const struct value *a, const struct v
 	return a->i < b->i ? -1 : a->i > b->i;
 }
 
-/* From the position on, around. */
+/* Compares keys from the position on, then those before it. */
 int rs_agg_compare_keys(const struct agg_row *a, const struct agg_row *b, uint64_t position)
 {
 	struct value x[LANG_KEYS_MAX], y[LANG_KEYS_MAX];
@@ -498,7 +498,7 @@ int rs_agg_compare_keys(const struct agg_row *a, const struct agg_row *b, uint64
 	return 0;
 }
 
-/* topk()'s slots, the most frequent first, of equal ones the least value. */
+/* Orders the slots of topk(): the most frequent first, the least value among equals. */
 static int by_count(const void *a, const void *b)
 {
 	const int64_t *x = a, *y = b;
@@ -527,7 +527,7 @@ void rs_agg_clear(struct agg_table *table, const struct aggregation *agg)
 	}
 }
 
-/* By value, the greatest first; of equal ones as they are printed. */
+/* Orders rows by value, the greatest first; equal ones as printa() prints them. */
 static int by_value(const void *a, const void *b)
 {
 	const struct agg_row *const *x = a, *const *y = b;
@@ -545,7 +545,7 @@ void rs_agg_trunc(struct rs_script *script, const struct aggregation *agg, int64
 	struct agg_row **sorted = malloc((table->n + 1) * sizeof(*sorted));
 
 	if (!sorted) {
-		table->drops++; /* they stay: the result is too high, and a message says so */
+		table->drops++; /* no memory: the rows stay, which counts as drops */
 		return;
 	}
 	for (size_t i = 0; i < table->n; i++) {
@@ -558,7 +558,7 @@ void rs_agg_trunc(struct rs_script *script, const struct aggregation *agg, int64
 
 		if (!stays) {
 			rs_map_remove(&table->by_key, sorted[i]->hash, sorted[i]);
-			sorted[i]->data = NULL; /* marked: it is freed below */
+			sorted[i]->data = NULL; /* marked: the loop below frees it */
 		}
 	}
 	for (size_t i = 0; i < table->n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rows of aggregations, by key. */
+/* The rows of aggregations, found by key. */
 #ifndef RS_LANG_VM_AGGREGATE_H
 #define RS_LANG_VM_AGGREGATE_H
 
@@ -13,14 +13,17 @@ struct rs_filter_sum;
 struct agg_function_row {
 	const char *name;
 	uint8_t n_min, n_max; /* arguments */
-	uint32_t n_data;      /* words of a row; 0: the arguments say */
+	uint32_t n_data;      /* words of a row; 0: the arguments determine it */
 };
 extern const struct agg_function_row rs_agg_functions[N_AGG_FUNCTIONS];
 
 #define AGG_HIST_AT 3 /* the words of p(): whether there was any, min, max, histogram */
 
-/* topk()'s words: how many values were there, and pairs of a value and its count: several times as
- * many as are shown, so that the counts of those are right but for what is rare. */
+/*
+ * The words of topk(): the number of values, then pairs of a value and its count. There are several
+ * times more pairs than topk() shows, so that the counts of those shown are right except for rare
+ * values.
+ */
 #define AGG_TOP_AT 1
 static inline uint32_t agg_top_slots(uint32_t shown)
 {
@@ -46,38 +49,39 @@ struct agg_table {
 	struct rs_map by_key;
 	uint64_t bytes, most;
 	uint64_t drops;
-	uint64_t generation;	    /* of the rows: another one when some have gone */
-	struct agg_row *last_row;   /* that rs_agg_add() added to; NULL: it was dropped */
+	uint64_t generation;	    /* of the rows; changes when rows are removed */
+	struct agg_row *last_row;   /* the row that rs_agg_add() used; NULL: it dropped the value */
 	struct agg_row **last_rows; /* the same, by aggregation */
 };
 
 void rs_agg_add(struct agg_table *table, const struct aggregation *agg, const struct value *key,
 		int64_t value, int64_t by);
 void rs_agg_update(struct agg_row *row, int64_t value);
-/* What somebody else has added up; bin: of distributions. */
+/* Adds a sum that the source computed; bin is for distributions. */
 void rs_agg_merge(struct agg_table *table, const struct aggregation *agg, const struct value *key,
 		  uint32_t bin, const struct rs_filter_sum *sum);
 void rs_agg_clear(struct agg_table *table, const struct aggregation *agg);
-/* Leaves n rows, those of the greatest values; of the least where n is negative. */
+/* Keeps the n rows with the greatest values or, if n is negative, with the least. */
 void rs_agg_trunc(struct rs_script *script, const struct aggregation *agg, int64_t n);
 void rs_agg_table_deinit(struct agg_table *table);
 
-/* The one number that a row comes to, and how rows compare by it. */
+/* Returns the value of a row as one number; compares rows by their values. */
 int64_t rs_agg_value(const struct agg_row *row, uint64_t normal);
 int rs_agg_compare(const struct agg_row *a, const struct agg_row *b);
-/* Compares keys from the position on, around. */
+/* Compares keys from the position on, then those before it. */
 int rs_agg_compare_keys(const struct agg_row *a, const struct agg_row *b, uint64_t position);
 int64_t rs_agg_quantize_bound(uint32_t bin);
-/* topk()'s values and their counts, in order, into room for agg_top_slots() pairs; how many. */
+/* Copies the values of topk() and their counts, in order, to agg_top_slots() pairs. Returns
+ * their number. */
 uint32_t rs_agg_top(const struct agg_row *row, int64_t *pairs);
 
-/* What is printed as one: a row of each aggregation, with the same keys. */
+/* Rows of several aggregations with the same keys, which are printed together. */
 struct bundle {
 	const struct agg_row *any;
 	const struct agg_row **rows; /* by aggregation */
 };
 
-/* The key's values; as many as the aggregation has. */
+/* Unpacks the key of a row into as many values as the aggregation has keys. */
 void rs_agg_keys(const struct agg_row *row, struct value *values);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Events resolved: which clauses an event fires, and where in its payload each argument is that
- * the program asks for. An event is bound when it is first seen, for sources may learn of new ones
- * while they run; one that a clause was not compiled for, and that has no such arguments, does not
- * fire that clause, which is told.
+ * Binds events: which clauses an event fires, and where in its payload each argument of the program
+ * is. An event is bound when it first arrives, because a source may find new ones while it runs. An
+ * event without the arguments that a clause was compiled for does not fire that clause, and a
+ * message reports that.
  */
 #include "lang/vm/runtime.h"
 
@@ -15,7 +15,7 @@ static size_t place_of(const struct rs_event *event)
 	return ((uintptr_t)event >> 4 ^ (uintptr_t)event >> 12) & (BINDINGS - 1);
 }
 
-/* Whether the event has what the clause asks of an event; *what: the argument that it has not. */
+/* Returns whether the event has the arguments of the clause; else *what is one that it lacks. */
 bool rs_lang_bind_suits(const struct rs_script *script, const struct clause *clause,
 			const struct rs_event *event, const char **what)
 {
@@ -91,7 +91,7 @@ static struct rs_error *bind_fields(struct rs_script *script, struct binding *bi
 		const struct rs_enum *row =
 			field ? rs_lang_enum_find(field->values, ref->name) : NULL;
 
-		binding->enums[i] = row ? row->value : UINT64_MAX; /* which no argument is */
+		binding->enums[i] = row ? row->value : UINT64_MAX; /* which no argument has */
 	}
 	return NULL;
 }
@@ -140,7 +140,7 @@ const struct binding *rs_lang_bind_event(struct rs_script *script, const struct 
 	return binding;
 }
 
-/* The clauses of BEGIN, END, ERROR or a tick, and their numbers. */
+/* Binds the clauses of BEGIN, END, ERROR or a tick, and numbers them. */
 static struct rs_error *bind_special(struct rs_script *script, uint32_t index, struct bound **out,
 				     uint32_t *n)
 {

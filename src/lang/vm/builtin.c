@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * D's own variables, a row each. The prototype, in D, is the name and type that the compiler goes
- * by and that the manual shows.
+ * D's own variables, a row each. The compiler reads name and type from the prototype, which is in
+ * D; the manual shows the same text.
  */
 #include "lang/vm/runtime.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What gives a number, of the firing f. */
+/* Defines a getter that returns a number from the firing f. */
 #define NUMBER(name, expression)                                                                   \
 	static struct value get_##name(const struct firing *f)                                     \
 	{                                                                                          \
@@ -37,8 +37,8 @@ static struct value get_execname(const struct firing *f)
 }
 
 /*
- * What of an event its source does not say. Without an event nothing is asked of a source. A thread
- * that is known and of no VM has no vCPU, and a domain of Xen's neither where Xen itself runs.
+ * Whether the source knows a variable for an event. Without an event the answer is yes. A known
+ * thread of no VM has no vCPU, and Xen itself has no domain.
  */
 static bool cpu_known(const struct firing *f)
 {
@@ -82,7 +82,7 @@ static bool stack_known(const struct firing *f)
 	return !f->view;
 }
 
-/* No source has stacks: none is as deep as 0. */
+/* Sources record no stacks: the depth is 0. */
 static struct value get_stackdepth(const struct firing *f)
 {
 	(void)f;
@@ -114,7 +114,7 @@ static struct value get_probename(const struct firing *f)
 	return value_text(f->probe->public.name);
 }
 
-/* Xen's domain. */
+/* The domain of Xen. */
 static int64_t domain(const struct firing *f)
 {
 	return f->view && f->view->stream->xen ? f->view->stream->dom : RS_UNKNOWN;
@@ -122,7 +122,7 @@ static int64_t domain(const struct firing *f)
 
 NUMBER(dom, domain(f))
 
-/* xdt's variables are there in xdt's probes alone. */
+/* Variables of xdt exist in probes of xdt only. */
 static bool in_xdt(const struct firing *f)
 {
 	if (f->view && !strcmp(f->probe->public.provider, "xdt"))
@@ -192,7 +192,7 @@ bool rs_lang_prototype_is(const char *text, const char *name)
 
 static const struct type nothing = { .kind = TYPE_VOID };
 
-/* The type at the text's beginning, of one word or two; where it ends. */
+/* Reads the type at the start of the text, of one word or two. Returns where it ends. */
 static const char *type_at(const char *text, struct type *type)
 {
 	char words[32];

@@ -24,15 +24,15 @@ struct builtin {
 	const char *prototype; /* in D: "uint64_t timestamp" */
 	const char *help;
 	struct value (*get)(const struct firing *firing);
-	bool pure;   /* of nothing but the event */
-	bool varies; /* from event to event of a probe, a stream, and a CPU */
-	/* Whether the source says it of this event. NULL: it is always known. */
+	bool pure;   /* depends on the event alone */
+	bool varies; /* may differ between events of the same probe, stream and CPU */
+	/* Returns whether the source knows it for this event. NULL: always. */
 	bool (*known)(const struct firing *firing);
 };
 extern const struct builtin rs_lang_builtins[];
 extern const uint32_t rs_lang_n_builtins;
 
-/* A prototype's name and types; the parser's own, so that tables are in D. */
+/* The name and types of a prototype, which is written in D. */
 #define PROTOTYPE_ARGS_MAX 4
 struct prototype {
 	char name[32];
@@ -41,12 +41,13 @@ struct prototype {
 	uint8_t n_args, n_needed;
 };
 void rs_lang_prototype_read(const char *text, struct prototype *prototype);
-bool rs_lang_prototype_is(const char *text, const char *name); /* whose name is that */
+/* Returns whether a prototype is of that name. */
+bool rs_lang_prototype_is(const char *text, const char *name);
 
 struct function {
 	const char *prototype; /* "string substr(string s, int at [, int len])" */
 	const char *help;
-	/* False: the firing's fault is set. */
+	/* Returns false with the firing's fault set. */
 	bool (*call)(struct firing *firing, const struct value *args, uint32_t n,
 		     struct value *result);
 	bool hex; /* see struct type */

@@ -23,9 +23,10 @@ enum opcode {
 };
 #undef OP
 
-/* KEY's k: the variable's number, from bit 16 how many keys, and whose the tuple is. */
+/* The operand k of KEY: the number of the variable; from bit 16 the number of keys; from bit 24
+ * the owner. */
 #define LANG_KEY_GLOBAL	     (0u << 24)
-#define LANG_KEY_SELF	     (1u << 24) /* the thread is part of it */
+#define LANG_KEY_SELF	     (1u << 24) /* the thread is part of the key */
 #define LANG_KEY_AGGREGATION (2u << 24) /* the tuple alone */
 
 struct insn {
@@ -34,15 +35,15 @@ struct insn {
 	uint32_t k;
 };
 
-/* An argument that the program asks for, by name or by place. What it is depends on the event. */
+/* An argument that the program uses, by name or by position. Each event binds it to a field. */
 struct arg_ref {
 	const char *name; /* or NULL */
 	uint32_t index;
-	bool raw; /* arg0: 0 where there is none */
+	bool raw; /* arg0: 0 if the event has no such argument */
 	struct type type;
 };
 
-/* A name of an enumeration, as that argument's enumeration has it. */
+/* A name that is looked up in the enumeration of that argument. */
 struct enum_ref {
 	uint32_t arg;
 	const char *name;
@@ -62,7 +63,7 @@ struct aggregation {
 	uint8_t n_params;
 	uint8_t n_keys;
 	struct type keys[LANG_KEYS_MAX];
-	int64_t *bounds; /* llquantize: where bins begin, after the first */
+	int64_t *bounds; /* llquantize: the start of each bin after the first */
 	uint32_t n_data; /* 64-bit words of a row */
 	uint64_t normal;
 	uint32_t index;
@@ -70,7 +71,7 @@ struct aggregation {
 	struct aggregation *next;
 };
 
-/* The letters of conversions, by what they are for. */
+/* The letters of conversions, by the type that they take. */
 #define CONVERSIONS_OF_TEXT    "sSk"
 #define CONVERSIONS_OF_NUMBERS "dioxXucCpaAYT"
 
@@ -78,9 +79,9 @@ struct aggregation {
 struct conversion {
 	const char *before; /* literal text before it */
 	size_t before_len;
-	char letter; /* 0: nothing but the text before it */
+	char letter; /* 0: only the text before it */
 	bool minus, plus, space, alt, zero, group, aggregate;
-	bool width_given, precision_given; /* as arguments, by * */
+	bool width_given, precision_given; /* given as arguments, by * */
 	int width, precision;		   /* -1: none */
 };
 
@@ -108,7 +109,7 @@ enum action_kind {
 	ACT_STACK,
 };
 
-/* A place in the program that does something: what, with arguments of which types. */
+/* An action in the program, with the types of its arguments. */
 struct action {
 	enum action_kind kind;
 	uint8_t n_args;
@@ -116,14 +117,14 @@ struct action {
 	struct format *format;
 	struct aggregation *aggregations[LANG_ARGS_MAX];
 	uint8_t n_aggregations;
-	bool has_key;	/* ACT_AGGREGATE: a tuple is below the value */
+	bool has_key;	/* ACT_AGGREGATE: a key lies below the value */
 	uint32_t bytes; /* ACT_TRACEMEM */
 };
 
 /*
- * What of a clause most events need no code for (fast.c): comparisons of arguments with constants,
- * joined by &&, with which the predicate begins; and a body that is one aggregation, whose keys
- * depend on the probe, the stream and the CPU alone.
+ * The parts of a clause that most events need no code for (fast.c): comparisons of arguments with
+ * constants, joined by &&, at the start of the predicate; and a body that is one aggregation whose
+ * keys depend only on the probe, the stream and the CPU.
  */
 #define SHORTCUT_TESTS 4
 struct shortcut {
@@ -156,12 +157,12 @@ struct clause {
 	bool has_copyinstr;
 	struct place at;
 	uint32_t index;
-	/* After the compiler. */
+	/* Set by the compiler. */
 	struct insn *code;
 	uint32_t n_code, test_end; /* the body begins at test_end */
 	uint32_t n_walks;
 	struct place *places; /* of each instruction */
-	uint16_t *acts;	      /* which action each is part of, from 1; 0 the predicate */
+	uint16_t *acts;	      /* the action that each belongs to, from 1; 0: the predicate */
 	bool records;
 	struct shortcut shortcut;
 	struct clause *next;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Dynamic variables: self->x and x[...]. They come to be when something that is not zero is
- * assigned, and go when zero is. What finds no room within dynvarsize is dropped, and counted.
+ * Dynamic variables: self->x and x[...]. Assigning a value other than 0 creates one; assigning 0
+ * removes it. What does not fit in dynvarsize is dropped and counted.
  */
 #include "lang/vm/runtime.h"
 
@@ -18,8 +18,8 @@ struct dynamic {
 		uint64_t number;
 		uint32_t len;
 	};
-	uint32_t key_bytes, object_bytes; /* of an object: number is its handle */
-	char bytes[];			  /* the key's, then a string's or an object's */
+	uint32_t key_bytes, object_bytes; /* for an object, number is its handle */
+	char bytes[];			  /* of the key, then of a string or an object */
 };
 
 static bool same_key(const void *item, const void *key)
@@ -95,7 +95,7 @@ void rs_lang_dynamic_store(struct dynamics *d, const struct value *key, const st
 
 /* ---- objects ------------------------------------------------------------------------------ */
 
-/* A handle that no object has; of those that were given back the last. */
+/* Returns an unused handle: the one freed last, or a new one. */
 static bool handle_new(struct dynamics *d, struct dynamic *object)
 {
 	if (d->n_free) {

@@ -11,19 +11,21 @@ struct dynamics {
 	struct rs_map by_key;
 	uint64_t bytes, most;
 	uint64_t drops;
-	/* Structs and arrays have an address: by handle, so that what is gone is not found. */
+	/* The addresses of structs and arrays contain a handle, so that a removed object is not
+	 * found. */
 	struct dynamic **handles;
-	uint32_t *free; /* handles that are given back */
+	uint32_t *free; /* freed handles */
 	size_t n_handles, n_free, handles_room, free_room;
 };
 
-/* The variable of this key; *text is its string. 0 and "" where there is none. */
+/* Returns the variable of this key; 0 or "" if there is none. */
 struct value rs_lang_dynamic_load(const struct dynamics *dynamics, const struct value *key,
 				  bool text);
-/* 0 and "" give its memory back. */
+/* Stores a value. 0 and "" free the variable. */
 void rs_lang_dynamic_store(struct dynamics *dynamics, const struct value *key,
 			   const struct value *value, bool text, size_t text_most);
-/* The object of this key; it is made, of zeros, or it is not there, or there is no room: false. */
+/* Finds the object of this key; `makes` creates it, zeroed. Returns false if it does not exist
+ * or does not fit. */
 bool rs_lang_dynamic_object_find(struct dynamics *dynamics, const struct value *key, uint32_t bytes,
 				 bool makes, uint64_t *handle);
 char *rs_lang_dynamic_object(const struct dynamics *dynamics, uint64_t handle, uint64_t *room);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Errors of a program: at which place of its text, and which known name was perhaps meant. Vectors
+/* Errors of a program, with their place in its text and a name that was perhaps meant; vectors
  * that grow in its arena. */
 #include "lang/vm/program.h"
 
@@ -9,9 +9,10 @@
 
 #include "base/utf8.h"
 
-#define COLUMNS_SHOWN 200 /* of a line with a mistake */
+#define COLUMNS_SHOWN 200 /* of a line with an error */
 
-/* The line of a place, and what moves a caret below its column; false: it is not in our text. */
+/* Copies the line of a place, and blanks up to its column. Returns false if the place is not in
+ * the program's text. */
 static bool source_line(const struct rs_script *script, struct place at, char *line, char *caret)
 {
 	const char *text = script->config.text, *end = text + script->config.len, *stop;
@@ -49,7 +50,7 @@ struct rs_error *rs_lang_error(const struct rs_script *script, struct place at, 
 	va_start(args, format);
 	vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
-	rs_utf8_mend(message, strlen(message)); /* a program's bytes may stand in it */
+	rs_utf8_mend(message, strlen(message)); /* it may contain bytes of the program */
 	if (!source_line(script, at, line, caret))
 		return rs_error_create(RS_USAGE, "%s:%u:%u: [%s] %s", script->file, at.line,
 				       at.column, tag, message);
@@ -75,7 +76,7 @@ bool rs_lang_vector_room(struct rs_script *script, void **at, uint32_t n, uint32
 	return true;
 }
 
-/* Changes, insertions and deletions of a letter between two words of moderate length. */
+/* Returns the edit distance between two words of moderate length. */
 static uint32_t distance_of(const char *a, const char *b)
 {
 	size_t n = strlen(a), m = strlen(b);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What most events come to without the machine. A predicate, or what it begins with, that compares
- * arguments and numbers is decided on the payload; an aggregation whose keys are of the probe and
- * of who speaks goes to the row that the last such event went to. Made when an event is bound, for
- * then it is known where its arguments lie; the result is the machine's own, which it is tested
- * against.
+ * Evaluates clauses without the machine. Comparisons of arguments with numbers at the start of a
+ * predicate read the payload; an aggregation whose keys depend only on the probe, the stream and
+ * the CPU adds to the row of the last such event. It is prepared when an event is bound, because
+ * then the positions of the arguments are known. The tests compare the result with that of the
+ * machine.
  */
 #include "lang/vm/runtime.h"
 
@@ -12,7 +12,7 @@
 
 /* ---- predicates --------------------------------------------------------------------------- */
 
-/* As rs_field_value(), for the types that most comparisons are of without a call. */
+/* Returns rs_field_value(), without a call for the most common types. */
 static uint64_t load(const struct fast_test *test, const uint8_t *payload)
 {
 	const uint8_t *at = payload + test->offset;
@@ -101,8 +101,8 @@ static const struct rs_field *number_field(const struct binding *binding, uint32
 	return field && field->type != RS_TYPE_TEXT && field->show != RS_SHOW_TSC ? field : NULL;
 }
 
-/* Returns whether the tests are all of the predicate: they end before the first that the event
- * cannot have. */
+/* Binds the tests, up to the first that the event cannot evaluate. Returns whether they are all
+ * of the predicate. */
 static bool tests_bind(const struct shortcut *shortcut, const struct binding *binding,
 		       struct fast *fast)
 {

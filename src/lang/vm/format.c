@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* printf's formats, and text that is made piece by piece within a limit. */
+/* The formats of printf(), and text that grows within a limit. */
 #include "lang/vm/runtime.h"
 
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include "base/vector.h"
 
-#define WIDTH_MAX  1000 /* of a conversion; more is cut to it */
+#define WIDTH_MAX  1000 /* of a conversion; larger values are reduced to it */
 #define HEX_WIDTH  16	/* of a pointer, in hexadecimal: %?x */
 #define NS_PER_SEC INT64_C(1000000000)
 
@@ -106,7 +106,7 @@ static const char *flags(const char *at, const char *end, struct conversion *con
 	return at;
 }
 
-/* What stands after a %; the letter is the last of it. */
+/* Reads a conversion after its %, up to its letter. */
 static struct rs_error *conversion_read(struct rs_script *script, struct place place,
 					const char **from, const char *end,
 					struct conversion *conversion)
@@ -131,7 +131,7 @@ static struct rs_error *conversion_read(struct rs_script *script, struct place p
 			at = number(at, end, &conversion->precision);
 		}
 	}
-	while (at < end && strchr("hlLjztw", *at)) /* the type says how wide it is */
+	while (at < end && strchr("hlLjztw", *at)) /* the type determines the width */
 		at++;
 	if (at == end)
 		return rs_lang_error(script, place, "D_PRINTF_ARG_FMT",
@@ -168,7 +168,7 @@ struct rs_error *rs_lang_format_parse(struct rs_script *script, struct place pla
 		if (!percent)
 			break;
 		at = percent + 1;
-		if (at < end && *at == '%') { /* %%: the second % begins what is next */
+		if (at < end && *at == '%') { /* %%: the second % begins the next text */
 			before = at;
 			at++;
 			continue;
@@ -205,7 +205,7 @@ static void padded(struct text *text, const char *bytes, size_t len, int width, 
 		pad(text, more);
 }
 
-/* %S, %C: what can't be printed as C writes it. */
+/* %S, %C: escapes unprintable characters as C does. */
 static void escaped(struct text *text, const char *bytes, size_t len, int width, bool left)
 {
 	static const char from[] = "\a\b\f\n\r\t\v\\\"", to[] = "abfnrtv\\\"";
@@ -227,8 +227,8 @@ static void escaped(struct text *text, const char *bytes, size_t len, int width,
 }
 
 /*
- * %Y: 2026 Nov 21 11:05:09; %T, as in a mail: Sat, 21 Nov 2026 11:05:09 GMT. The zone is no
- * part of a trace, nor is its language.
+ * %Y: 2026 Nov 21 11:05:09; %T, as in a mail: Sat, 21 Nov 2026 11:05:09 GMT. A trace has neither a
+ * time zone nor a language, so both are fixed.
  */
 static void date(struct text *text, const char *form, uint64_t ns, int width, bool left)
 {
@@ -252,7 +252,7 @@ static void integer(struct text *text, const struct conversion *conversion, stru
 	size_t n = 0;
 	int len;
 
-	if (address) /* %a, %A: one whose symbol is not known, as none is */
+	if (address) /* %a, %A: an address without its symbol, because no symbols are known */
 		letter = 'x';
 	if (letter == 'i')
 		letter = 'd';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * D's functions, a row each. A string that is part of another is not copied; one that is made is
- * cut to strsize, and lies in the firing's scratch.
+ * D's functions, a row each. A result that is part of an argument is not copied; a new string is
+ * cut to strsize and lies in the scratch memory of the firing.
  */
 #include "lang/vm/machine.h"
 #include "lang/vm/memory.h"
@@ -23,7 +23,7 @@ static struct value part(const struct value *of, size_t from, size_t len)
 	return (struct value){ .s = of->s + from, .len = (uint32_t)len };
 }
 
-/* Room for a string of len bytes, or as many as strsize allows. */
+/* Allocates a string of len bytes, or as many as strsize allows. */
 static bool make(struct firing *f, size_t len, struct value *result, char **at)
 {
 	size_t most = f->script->options[OPT_STRSIZE] - 1;
@@ -66,7 +66,8 @@ FUNCTION(strjoin)
 	return true;
 }
 
-/* Perl's: a negative place counts from the end, a negative length leaves that much at the end. */
+/* As in Perl, a negative position counts from the end, and a negative length omits that many
+ * bytes at the end. */
 FUNCTION(substr)
 {
 	int64_t len = args[0].len, from = (int64_t)args[1].i, to = len;
@@ -123,7 +124,7 @@ FUNCTION(rindex)
 	return number(UINT64_MAX, result);
 }
 
-/* From the first of it on; "" where it is not. */
+/* Returns the string from the first occurrence on, or "". */
 FUNCTION(strstr)
 {
 	const char *at = find_first(&args[0], 0, &args[1]);
@@ -154,7 +155,7 @@ FUNCTION(strrchr)
 	return true;
 }
 
-/* The first word of a string, as the separators divide it; what is behind it stays. */
+/* Returns the first word of a string; keeps the rest for strtok(NULL, ...). */
 static bool token(struct firing *f, struct value of, const struct value *separators,
 		  struct value *result)
 {
@@ -228,7 +229,7 @@ FUNCTION(strtoll)
 	return number((uint64_t)strtoll(digits, NULL, (int)base), result);
 }
 
-/* What is behind the last slash, slashes at the end apart; as basename(1). */
+/* Returns the part after the last slash, ignoring slashes at the end, as basename(1) does. */
 static struct value base_of(const struct value *path)
 {
 	size_t to = path->len, from;
@@ -289,7 +290,7 @@ FUNCTION(tolower)
 	return change_case(f, &args[0], tolower, result);
 }
 
-/* An address in memory, in network byte order. family: the kernel's own number, or Solaris'. */
+/* Converts an address in network byte order to text. family: the number of Linux or Solaris. */
 static bool address_text(struct firing *f, uint64_t family, uint64_t where, struct value *result)
 {
 	char text[INET6_ADDRSTRLEN];
@@ -327,7 +328,7 @@ FUNCTION(inet_ntop)
 	return address_text(f, args[0].i, args[1].i, result);
 }
 
-/* A hardware address in memory; type: the kernel's number, include/uapi/linux/if_arp.h. */
+/* Converts a hardware address to text. type: the number in Linux's include/uapi/linux/if_arp.h. */
 FUNCTION(link_ntop)
 {
 	size_t bytes = args[0].i == ARPHRD_ETHER ? 6 : args[0].i == ARPHRD_INFINIBAND ? 20 : 0;
@@ -349,7 +350,7 @@ FUNCTION(link_ntop)
 	return true;
 }
 
-/* Without "//", "/./" and "x/../", by the text alone. */
+/* Removes "//", "/./" and "x/../" without reading the file system. */
 FUNCTION(cleanpath)
 {
 	const char *path = args[0].s, *end = path + args[0].len;
@@ -383,7 +384,7 @@ FUNCTION(cleanpath)
 	return true;
 }
 
-/* What is at "a.b[2].c" of an object; NULL: nothing. path is spoiled. */
+/* Returns the value at "a.b[2].c" of an object, or NULL. Modifies path. */
 static const json_t *json_at(const json_t *json, char *path)
 {
 	while (json && *path) {
@@ -449,7 +450,8 @@ FUNCTION(htonll)
 	return number(htobe64(args[0].i), result);
 }
 
-/* Pseudo-random, and the same in each run: a script's output is the trace's alone. */
+/* Returns pseudo-random numbers, the same in each run, so that the output depends on the trace
+ * alone. */
 FUNCTION(rand)
 {
 	uint64_t x = f->rt->random;
@@ -475,7 +477,7 @@ FUNCTION(speculation)
 	return number(0, result);
 }
 
-/* As DTrace writes an address whose symbol it does not know. */
+/* Prints an address as DTrace does if it has no symbol. */
 FUNCTION(symbol)
 {
 	char text[24], *at;
@@ -507,7 +509,7 @@ FUNCTION(bcopy)
 	return to;
 }
 
-/* Of no frames: no event here carries a stack. */
+/* Returns a stack without frames: the sources record no stacks. */
 FUNCTION(stack)
 {
 	UNUSED;

@@ -48,8 +48,8 @@ static const struct rs_field *field_with(const struct rs_event *event, const cha
 	return NULL;
 }
 
-/* Finds what the kernel has read at an address that is an argument of the event
- * (tracepoint_text.h). Returns false if it has read nothing there. */
+/* Finds the text that BPF read at an address that is an argument of the event
+ * (tracepoint_text.h). Returns false if BPF read nothing there. */
 static bool text_of_argument(const struct firing *f, uint64_t address, uint64_t most,
 			     struct value *value)
 {

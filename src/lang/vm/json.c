@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * --json: what a program says as JSON Lines, an object for each clause that says something, and at
- * the end one for each aggregation that was not printed:
+ * --json: the output of a program as JSON Lines, an object for each clause that prints, and at the
+ * end one for each aggregation that was not printed:
  *
  *	{"probe":"p:c:f:n","ts":1,"cpu":0,"output":[{"printf":"text"},{"trace":5},...]}
  *	{"aggregations":[{"name":"a","function":"count"}],"rows":[{"keys":["x"],"values":[5]}]}
  *
- * A number is always a number, whatever its value; a key that is shown in hexadecimal is a string,
- * "0x...", as an event's argument is. A distribution is
- * {"bins":[{"from":8,"to":16,"count":2}]}: to is beyond it, null is without end.
+ * A number is always a JSON number, whatever its value; a key in hexadecimal is a string, "0x...",
+ * as the arguments of events are. A distribution is {"bins":[{"from":8,"to":16,"count":2}]}: a bin
+ * excludes `to`, and null means that it has no bound.
  */
 #include "lang/vm/json.h"
 #include "lang/vm/memory.h"
@@ -28,7 +28,7 @@ struct rs_error *rs_lang_json_init(struct rs_out *out)
 	return rs_out_init_put(out, put_text);
 }
 
-/* Begins to write to the end of `text`, behind a value of the same list if it has any. */
+/* Starts to write at the end of `text`, after a value of the same list if there is one. */
 static struct rs_json begin(struct runtime *rt, struct text *text)
 {
 	rt->json.ctx = text;
@@ -96,7 +96,7 @@ static void put_array(struct firing *f, struct rs_json *json, const struct type 
 	rs_json_close(json, ']');
 }
 
-/* What cannot be read is a fault, which drops what the clause printed. */
+/* Unreadable memory is a fault, which discards the output of the clause. */
 static void put_memory(struct firing *f, struct rs_json *json, const struct type *type,
 		       uint64_t address)
 {
@@ -128,7 +128,7 @@ void rs_lang_json_trace(struct firing *f, const char *name, const struct type *t
 	end(&json);
 }
 
-/* Makes an output of the plain text from `from` on. */
+/* Turns the plain text from `from` on into a value. */
 void rs_lang_json_wrap(struct firing *f, const char *name, size_t from)
 {
 	struct text *text = &f->rt->text, plain = { .most = LANG_OUTPUT_MAX };
@@ -167,13 +167,13 @@ void rs_lang_json_clause(const struct firing *f, const struct text *said, struct
 
 /* ---- aggregations ------------------------------------------------------------------------- */
 
-/* Where a bin begins and where the next one does; false: it has no beginning, or no end. */
+/* Returns whether a bin has a lower bound, and the bound. */
 static bool bin_from(const struct aggregation *agg, uint32_t bin, int64_t *from)
 {
 	if (agg->function == AGG_QUANTIZE) {
 		int64_t bound = rs_agg_quantize_bound(bin);
 
-		/* -4 is from -7 to -4: negative bins are named by their end. */
+		/* Bin -4 is from -7 to -4: the end names a negative bin. */
 		*from = bound < 0 ? (int64_t)((uint64_t)bound * 2 + 1) : bound;
 		return bin;
 	}

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#define PAGE 4096u /* a text may end just before one that is missing */
+#define PAGE 4096u /* a string may end just before a missing page */
 
-/* What uregs[] can be asked for, by its place here; D's names, and the control registers. */
+/* The registers of uregs[], by index: those of D, and the control registers. */
 static const struct {
 	const char *name, *reg;
 } registers[] = {
@@ -67,8 +67,7 @@ char *rs_lang_machine_copy(struct firing *f, uint64_t gva, uint64_t bytes)
 {
 	char *at;
 
-	if (!rs_lang_machine_of(
-		    f)) { /* before scratch is asked for: it is the address that is wrong */
+	if (!rs_lang_machine_of(f)) { /* before the allocation: the fault is the address */
 		rs_lang_machine_fault(f, gva);
 		return NULL;
 	}
@@ -99,7 +98,7 @@ bool rs_lang_machine_text(struct firing *f, uint64_t gva, uint64_t most, struct 
 			break;
 	}
 	copy[len] = '\0';
-	f->rt->scratch_used -= most - len; /* the rest of it is given back */
+	f->rt->scratch_used -= most - len; /* frees the rest */
 	*value = (struct value){ .s = copy, .len = (uint32_t)len };
 	return true;
 }

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The machine that an event was seen on, where the source has stopped it: registers, and memory at
- * addresses that are not the program's own. Everything read there is the guest's, and is copied
- * into the firing's scratch; a page that is missing is a fault, with the address that was missing.
+ * The stopped machine of an event: registers, and memory at addresses outside the program's own.
+ * Bytes read there are copied into the scratch memory of the firing. A missing page is a fault,
+ * with the missing address.
  */
 #ifndef RS_LANG_VM_MACHINE_H
 #define RS_LANG_VM_MACHINE_H
 
 #include "lang/vm/runtime.h"
 
-/* R_RAX and the like, as uregs[] takes them. False: no register's name. */
+/* Looks up R_RAX and the like, the index of uregs[]. Returns false if there is no such register. */
 bool rs_lang_machine_register(const char *name, uint64_t *number);
-/* The name of such a register, as a machine has it; "" if there is none. */
+/* Returns the name of such a register in struct rs_machine; "" if there is none. */
 const char *rs_lang_machine_register_name(uint64_t number);
 
-/* The stopped machine of the event, or NULL. */
+/* Returns the stopped machine of the event, or NULL. */
 const struct rs_machine *rs_lang_machine_of(const struct firing *firing);
 /* Sets the fault of an address that cannot be read; returns false. */
 bool rs_lang_machine_fault(struct firing *firing, uint64_t address);
 
-/* So many bytes, all of them, or false with the fault set. */
+/* Reads all the bytes, or returns false with the fault set. */
 bool rs_lang_machine_read(struct firing *firing, uint64_t gva, void *buf, size_t bytes);
-/* The same, into scratch; NULL, with the fault set. */
+/* Reads the bytes into scratch memory; returns NULL with the fault set. */
 char *rs_lang_machine_copy(struct firing *firing, uint64_t gva, uint64_t bytes);
-/* A text to its NUL, of at most so many bytes, into scratch. */
+/* Reads a string up to its NUL, of at most that many bytes, into scratch memory. */
 bool rs_lang_machine_text(struct firing *firing, uint64_t gva, uint64_t most, struct value *value);
 
 /* Functions of D (function_machine.c); function.c has their prototypes. */

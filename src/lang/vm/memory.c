@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The memory of a D program: structs, arrays and what alloca() returns. */
+/* The memory of a D program: structs, arrays and the memory from alloca(). */
 #include "lang/vm/memory.h"
 
 #include <string.h>
@@ -77,7 +77,7 @@ bool rs_lang_memory_store(struct firing *firing, uint64_t address, uint8_t n, ui
 	return at;
 }
 
-/* A string's bytes and how many they are: each must be there, up to its NUL. */
+/* Returns a string and its length: each byte up to its NUL must be readable. */
 static const char *text_at(struct firing *firing, uint64_t address, uint64_t most, size_t *len)
 {
 	const char *first = rs_lang_memory_at(firing, address, 1, false), *at = first;

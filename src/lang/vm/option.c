@@ -10,7 +10,7 @@
 static const struct option_row {
 	const char *name;
 	uint64_t least, most, standard;
-	uint64_t cap; /* the most that the program itself may set; 0: `most` */
+	uint64_t cap; /* the maximum that the program may set; 0: `most` */
 } option_rows[OPT_COUNT] = {
 	[OPT_AGGSIZE] = { "aggsize", 4096, UINT64_C(1) << 40, UINT64_C(256) << 20,
 			  UINT64_C(1) << 30 },
@@ -32,13 +32,12 @@ static const struct option_row {
 	[OPT_ZDEFS] = { "zdefs", 0, 1, 0 },
 };
 
-/* They size and time what DTrace has between kernel and user, or are of stacks; here there is
- * nothing of the kind. */
+/* These options concern DTrace's kernel buffers or stacks, which do not exist here. */
 static const char no_effect[] = " bufsize bufpolicy bufresize aggrate switchrate statusrate "
 				"cleanrate bufhost destructive stackframes ustackframes "
 				"jstackframes jstackstrsize stackindent ";
 
-/* A number with k, m, g; a time is not needed by any of ours. */
+/* Reads a number with a suffix k, m, g or t. No option here is a time. */
 static bool option_value(const char *text, uint64_t *value)
 {
 	static const char units[] = "kmgt";
@@ -87,7 +86,7 @@ struct rs_error *rs_lang_option_set(struct rs_script *script, struct place at, c
 					     row->name, (unsigned long long)row->least,
 					     (unsigned long long)row->most);
 		if (!outside && script->options_fixed >> i & 1)
-			return NULL; /* the command line wins */
+			return NULL; /* the command line overrides the program */
 		if (!outside && row->cap && value > row->cap)
 			return rs_lang_error(
 				script, at, "D_PRAGMA_OPTSET",

@@ -106,7 +106,7 @@ void rs_lang_print_value(struct firing *f, const struct type *type, const struct
 		print_number(text, type, value->i);
 }
 
-/* As libdtrace lays them out: 16 in a line. */
+/* The layout of libdtrace: 16 bytes a line. */
 void rs_lang_format_bytes(struct text *text, const char *bytes, uint64_t n)
 {
 	rs_lang_text_print(text, "\n%11s", "");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Aggregations as text: in DTrace's own form, which its users know and their scripts parse, or by
- * a format. Rows of several aggregations stand side by side where their keys are equal.
+ * Aggregations as text: in DTrace's form, which its users know and their scripts parse, or by a
+ * format. Rows of several aggregations with equal keys stand side by side.
  */
 #include "lang/vm/json.h"
 
@@ -21,7 +21,7 @@ static void repeat(struct text *text, char c, uint32_t n)
 	rs_lang_text_add(text, line, n < BAR ? n : BAR);
 }
 
-/* Bars to the right of a line for what is positive, to its left for what is negative. */
+/* Positive values have bars to the right of a line, negative ones to its left. */
 static void bar(struct text *text, int64_t value, long double total, bool positives, bool negatives,
 		uint64_t normal)
 {
@@ -44,7 +44,7 @@ static void bar(struct text *text, int64_t value, long double total, bool positi
 	rs_lang_text_print(text, " %-9lld\n", (long long)(value / (int64_t)normal));
 }
 
-/* How a bin is named. */
+/* Writes the name of a bin. */
 static void bin_name(const struct aggregation *agg, uint32_t bin, char name[32])
 {
 	int64_t base = agg->params[0], step = agg->params[1];
@@ -70,14 +70,14 @@ static void bin_name(const struct aggregation *agg, uint32_t bin, char name[32])
 	}
 }
 
-/* The bins from the first that was hit to the last, and one on each side. */
+/* Finds the bins from the first that is not empty to the last, and one on each side. */
 static void bins_shown(const struct agg_row *row, uint32_t *first, uint32_t *last)
 {
 	uint32_t n = row->agg->n_data;
 
 	for (*first = 0; *first < n && !row->data[*first];)
 		++*first;
-	if (*first == n) { /* nothing: those around zero, or the first */
+	if (*first == n) { /* all empty: those around zero, or the first */
 		*first = row->agg->function == AGG_QUANTIZE ? LANG_QUANTIZE / 2 - 1 : 0;
 		*last = *first + (row->agg->function == AGG_LLQUANTIZE ? 1 : 2);
 		if (*last >= n)
@@ -142,7 +142,7 @@ static void key_default(struct text *text, struct type type, const struct value 
 	char hex[24];
 
 	if (type.kind == TYPE_STRING && value->len && value->s[0] == LANG_NO_STACK[0]) {
-		rs_lang_text_add(text, value->s, value->len); /* in lines of its own */
+		rs_lang_text_add(text, value->s, value->len); /* on separate lines */
 	} else if (type.kind == TYPE_STRING) {
 		struct conversion left = { .letter = 's', .minus = true };
 
@@ -243,7 +243,7 @@ static int by_keys(const void *a, const void *b)
 	return rs_agg_compare_keys(*x, *y, 0);
 }
 
-/* The aggregations' rows, those of equal keys together. */
+/* Collects the rows of the aggregations, those with equal keys together. */
 static size_t collect(const struct agg_table *table, struct aggregation *const *aggs, uint32_t n,
 		      const struct agg_row *const *zeros, const struct agg_row **rows,
 		      const struct agg_row **cells, struct bundle *bundles)

@@ -39,8 +39,7 @@ const struct rs_enum *rs_lang_enum_find(const struct rs_enum *values, const char
 
 /* ---- probes ------------------------------------------------------------------------------- */
 
-/* The last field of a description, and whether the others before it can match (provider, "", "").
- */
+/* Returns whether a description matches the probe (provider, "", "", name). */
 bool rs_lang_probe_is_own(const char *text, const char *provider, const char *name)
 {
 	struct rs_event event = {
@@ -70,7 +69,7 @@ static const struct {
 	{ "day", 86400000000000 },
 };
 
-/* tick-10ms, tick-5 (Hz), profile-97: the period; false: it is none. */
+/* tick-10ms, tick-5 (Hz), profile-97 */
 bool rs_lang_tick_period(const char *name, int64_t *period_ns, bool *all_cpus)
 {
 	uint64_t number, ns = 0;
@@ -256,10 +255,10 @@ const struct rs_event *rs_script_probe_layout(const struct rs_script *script, ui
 
 void rs_script_narrow(struct rs_script *script, struct rs_query *query)
 {
-	bool all = false; /* ::: wants each event */
+	bool all = false; /* ::: matches every event */
 	uint32_t n = 0;
 
-	if (script->ticks.n) /* each event's time drives them */
+	if (script->ticks.n) /* the time of every event drives them */
 		return;
 	for (const struct clause *clause = script->clauses; clause; clause = clause->next) {
 		for (const struct pattern *p = clause->patterns; p; p = p->next) {
@@ -272,6 +271,6 @@ void rs_script_narrow(struct rs_script *script, struct rs_query *query)
 		}
 	}
 	if (!n)
-		query->globs[n++] = "dtrace:::"; /* no event: losses alone */
+		query->globs[n++] = "dtrace:::"; /* no events but losses */
 	query->n_globs = n <= RS_QUERY_GLOBS_MAX && !all ? n : 0;
 }

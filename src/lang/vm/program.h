@@ -16,8 +16,8 @@ struct variable {
 	bool is_array;
 	uint8_t n_keys;
 	struct type keys[LANG_KEYS_MAX];
-	uint32_t slot;	      /* of its scope; of dynamic ones, its number */
-	uint32_t at;	      /* of a struct or array that is not dynamic: where in its region */
+	uint32_t slot;	      /* in its scope; of dynamic variables, the number */
+	uint32_t at;	      /* position in its region, of a struct or array that is not dynamic */
 	struct node *inlined; /* inline int x = ...: in its place */
 	bool busy;	      /* its inlined expression is being checked */
 	struct variable *next;
@@ -58,7 +58,7 @@ enum option {
 struct tick {
 	int64_t period_ns, next_ns;
 	uint32_t probe;
-	bool all_cpus;	/* profile-N: told apart by name alone */
+	bool all_cpus;	/* profile-N: differs from tick-N by name only */
 	uint64_t fired; /* since the last event */
 	uint64_t skipped;
 };
@@ -67,7 +67,7 @@ struct probe {
 	struct rs_script_probe public;
 	uint32_t *clauses; /* by index, in the program's order */
 	uint32_t n_clauses;
-	uint32_t tick; /* of the ticks, + 1 */
+	uint32_t tick; /* index of the tick, + 1 */
 	/* Events of the same name that differ in their fields; public.event is the first. */
 	VECTOR(const struct rs_event *) layouts;
 };
@@ -75,14 +75,13 @@ struct probe {
 struct front;
 struct runtime;
 
-/*
- * What a source does of the program itself (bpf/push.c), as the machine needs it.
- */
+/* The part of the program that a source executes (bpf/push.c), as the machine calls it. */
 struct pushed {
-	/* Whether the source has done a clause for an event, as the event's id says. */
+	/* Returns whether the source has executed a clause for an event, as the id of the event
+	 * shows. */
 	bool (*has_done)(const struct pushed *pushed, const struct clause *clause,
 			 const struct rs_event *event);
-	/* Adds what the source has added up before a tick's clauses fire, and at the end (at_ns
+	/* Reads the sums of the source before the clauses of a tick fire, and at the end (at_ns
 	 * is INT64_MAX). */
 	struct rs_error *(*settle)(struct rs_script *script, uint32_t tick, int64_t at_ns);
 	void (*destroy)(struct pushed *pushed);
@@ -92,7 +91,7 @@ struct rs_script {
 	struct rs_script_config config;
 	struct rs_arena arena;
 	uint64_t options[OPT_COUNT];
-	uint32_t options_fixed; /* bits: given from outside */
+	uint32_t options_fixed; /* bits: set by the command line */
 
 	struct clause *clauses, **clauses_end;
 	uint32_t n_clauses;
@@ -115,13 +114,13 @@ struct rs_script {
 	/* The events that the clause matches; at run time, of the last clause. */
 	VECTOR(const struct rs_event *) matched;
 
-	const char *file;    /* where the compiler is, for messages */
+	const char *file;    /* the file that the compiler reads, for messages */
 	struct front *front; /* the compiler's names (front/tree.h); NULL when it is done */
 	struct runtime *runtime;
-	struct pushed *pushed; /* what the source does of the program; NULL: nothing */
+	struct pushed *pushed; /* the part that the source executes, or NULL */
 };
 
-/* Room for one more in a vector; false without memory. */
+/* Makes room for one more item; returns false without memory. */
 bool rs_lang_vector_room(struct rs_script *script, void **at, uint32_t n, uint32_t *room,
 			 size_t bytes);
 #define VECTOR_ADD(script, vector)                                                                 \
@@ -134,10 +133,10 @@ bool rs_lang_vector_room(struct rs_script *script, void **at, uint32_t n, uint32
 struct rs_error *rs_lang_error(const struct rs_script *script, struct place at, const char *tag,
 			       const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* For suggestions: keeps in *best, at *distance, the name nearest to what was written so far. */
+/* For suggestions: keeps the nearest name so far in *best, and its distance in *distance. */
 void rs_lang_nearest_try(const char *written, const char *name, const char **best,
 			 uint32_t *distance);
-#define NEAREST_MAX 3 /* changes of a letter that still count as near */
+#define NEAREST_MAX 3 /* edits up to which a name is near */
 
 /* ---- options (option.c) --------------------------------------------------------------------- */
 

@@ -34,7 +34,7 @@ void rs_lang_report_unknown(const struct firing *f, uint32_t index, const struct
 	    rs_lang_builtins[index].known(f))
 		return;
 	if (f->view && f->view->event->kind == RS_KIND_LOSS)
-		return; /* what was lost is of no thread */
+		return; /* lost records belong to no thread */
 	f->rt->reported_unknown |= bit;
 	rs_lang_prototype_read(rs_lang_builtins[index].prototype, &prototype);
 	probe = f->view ? f->view->event->probe : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The machine. It trusts the verifier for everything about the code, and nothing about the events:
- * what an event gives is cut to what a value may be.
+ * The machine. It trusts the verifier for everything about the code, and trusts nothing in an
+ * event: values from events are cut to the limits of a value.
  */
 #include "lang/vm/memory.h"
 
@@ -20,7 +20,7 @@ static struct value cut_text(const struct firing *firing, const char *text, size
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-/* A stamp has the unit of `timestamp`: ns from the trace's start. */
+/* Converts a stamp to the unit of `timestamp`: ns from the start of the trace. */
 static uint64_t number_of(const struct rs_field *field, const struct rs_view *view)
 {
 	uint64_t value = rs_field_value(field, view->payload);
@@ -61,7 +61,7 @@ const char *rs_lang_value_name(const struct rs_field *field, uint64_t value,
 	return text;
 }
 
-/* Names and texts are where the event has them; numbers are written down. */
+/* Returns an argument as a string: a name or a text in place, a number converted. */
 static struct value arg_text(struct firing *firing, uint32_t ref)
 {
 	const struct rs_field *field = firing->binding ? firing->binding->fields[ref] : NULL;
@@ -92,8 +92,8 @@ static struct value arg_text(struct firing *firing, uint32_t ref)
 
 /* ---- keys --------------------------------------------------------------------------------- */
 
-/* Whose self-> it is: the vCPU, where it is known, whatever stream speaks of it; else the thread.
- */
+/* Returns the owner of self->: the vCPU if known, in whichever stream its events are; else the
+ * thread. */
 static uint64_t thread_of(const struct firing *firing)
 {
 	const struct rs_stream *stream = firing->view ? firing->view->stream : NULL;
@@ -105,11 +105,11 @@ static uint64_t thread_of(const struct firing *firing)
 					    (uint64_t)stream->vcpu + 1);
 	if (stream->tid >= 0)
 		return (uint64_t)stream->tid | UINT64_C(1) << 40;
-	/* Of several traces, two have streams of one index. */
+	/* Streams of different traces may have the same index. */
 	return (uint64_t)(uintptr_t)stream | UINT64_C(1) << 63;
 }
 
-/* The tuple as bytes: numbers as 8, texts as a length of 4 and their bytes. */
+/* Packs a tuple into bytes: a number has 8; a string has a length of 4 and its bytes. */
 static bool make_key(struct firing *firing, const struct insn *insn, const struct value *parts,
 		     struct value *key)
 {
@@ -153,7 +153,7 @@ static bool make_key(struct firing *firing, const struct insn *insn, const struc
 
 /* ---- variables ---------------------------------------------------------------------------- */
 
-/* A string as it is now, whatever becomes of the variable in this firing. */
+/* Copies a string, because the variable may change in this firing. */
 static bool keep(struct firing *firing, struct value *value)
 {
 	char *copy;
@@ -184,7 +184,7 @@ static bool load(struct firing *firing, const struct insn *insn, struct value *v
 	return true;
 }
 
-/* A string of this-> stays in scratch; a global one is copied. */
+/* Stores a variable. A string of this-> stays in scratch memory; a global one is copied. */
 static void store(struct firing *firing, const struct insn *insn, const struct value *value,
 		  bool text)
 {
@@ -243,7 +243,7 @@ static bool load_memory(struct firing *firing, const struct insn *insn, struct v
 
 	if (!rs_lang_memory_load(firing, value->i, bits ? insn->n & 0x7f : insn->n, &unit))
 		return false;
-	if (bits) { /* to the unit's top, and down again */
+	if (bits) { /* shifts to the top of the unit, and back */
 		unit <<= 64 - bits - at;
 		unit = insn->n & 0x80 ? (uint64_t)((int64_t)unit >> (64 - bits))
 				      : unit >> (64 - bits);
@@ -252,7 +252,7 @@ static bool load_memory(struct firing *firing, const struct insn *insn, struct v
 	return true;
 }
 
-/* at[0] is where, at[1] what; which it leaves in at[0]. */
+/* Stores at[1] at the address at[0], and leaves the value in at[0]. */
 static bool store_memory(struct firing *firing, const struct insn *insn, struct value *at)
 {
 	uint32_t bits = insn->k >> 8, shift = insn->k & 0xff;
@@ -282,7 +282,8 @@ static bool copy_memory(struct firing *firing, uint64_t to, uint64_t from, uint6
 	return target;
 }
 
-/* Where a dynamic object is. What finds no room is written to scratch, which is forgotten. */
+/* Returns the address of a dynamic object. One that does not fit lies in scratch memory, which
+ * is discarded. */
 static uint64_t object_address(struct firing *firing, const struct insn *insn,
 			       const struct value *key)
 {
@@ -352,7 +353,7 @@ static bool run(struct firing *firing, const struct clause *clause, uint32_t fro
 			*at = rs_lang_builtins[insn->k].get(firing);
 			if (firing->fault)
 				return false;
-			if (at->i + 1 <= 1) /* -1 and 0 stand for what is not known */
+			if (at->i + 1 <= 1) /* -1 and 0 may mean that the value is unknown */
 				rs_lang_report_unknown(firing, insn->k, at);
 			at++;
 			break;

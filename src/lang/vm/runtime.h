@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A running program: what a firing sees, where variables, aggregations and output are. */
+/* A running program: firings, variables, aggregations and output. */
 #ifndef RS_LANG_VM_RUNTIME_H
 #define RS_LANG_VM_RUNTIME_H
 
@@ -23,7 +23,7 @@ enum fault {
 
 /* ---- a firing ----------------------------------------------------------------------------- */
 
-/* What of a clause is done without the machine, for one event (fast.c). */
+/* The parts of a clause that need no machine, for one event (fast.c). */
 struct fast_test {
 	enum opcode op;
 	enum rs_type type;
@@ -35,30 +35,31 @@ struct fast {
 	struct fast_test tests[SHORTCUT_TESTS];
 	uint8_t n_tests;
 	bool whole; /* the tests are all of the predicate */
-	bool adds;  /* and the body is one aggregation, of this value where it has one */
+	bool adds;  /* and the body is one aggregation, of this value if any */
 	const struct rs_field *value;
 	struct type value_type;
-	/* The row of the last event, good for this stream and CPU while no row has gone. */
+	/* The row of the last event, valid for this stream and CPU while the generation is the
+	 * same. */
 	const struct rs_stream *stream;
 	int cpu;
 	uint64_t generation;
 	struct agg_row *row;
 };
 
-/* A clause as an event sees it. */
+/* A clause that an event fires. */
 struct bound {
 	const struct clause *clause;
 	uint32_t epid;	   /* DTrace's "enabled probe ID" */
 	struct fast *fast; /* or NULL */
 };
 
-/* An event, resolved: for each reference of the program what it is here. */
+/* An event, with the fields that the references of the program stand for. */
 struct binding {
 	const struct rs_event *event;
 	uint32_t probe;
 	struct bound *bound;
 	uint32_t n_bound;
-	const struct rs_field **fields; /* by reference; NULL: there is none */
+	const struct rs_field **fields; /* by reference; NULL: the event has none */
 	uint64_t *enums;		/* by reference to an enumeration's name */
 	struct binding *next;
 };
@@ -76,11 +77,11 @@ struct firing {
 	uint64_t fault_value;
 	bool recorded;
 	uint32_t speculation; /* of this clause; 0: none */
-	struct value tokens;  /* what strtok() has left */
+	struct value tokens;  /* the rest after strtok() */
 };
 
-/* What stringof() makes of an argument's value, but for names of the schema: its enumeration's
- * name, or the number, which goes into text. */
+/* Returns stringof() of an argument's value, except for names of the schema: the name in its
+ * enumeration, or the number, written to text. */
 #define VALUE_NAME_MAX 24
 const char *rs_lang_value_name(const struct rs_field *field, uint64_t value,
 			       char text[VALUE_NAME_MAX]);
@@ -101,7 +102,7 @@ struct global {
 	char *text; /* strsize bytes, of strings */
 };
 
-/* The sink, as its callbacks get it. */
+/* The sink that its callbacks receive. */
 struct sink_of {
 	struct rs_sink sink;
 	struct rs_script *script;
@@ -119,7 +120,7 @@ struct runtime {
 	struct agg_table aggs;
 	struct speculation *speculations;
 	uint64_t speculation_none, speculation_drops, output_drops;
-	struct text text;   /* of the clause that runs */
+	struct text text;   /* of the running clause */
 	struct rs_out json; /* with OPT_JSON: json.h */
 	struct binding *cache[BINDINGS];
 	struct binding *bindings;
@@ -139,8 +140,7 @@ struct runtime {
 
 #define LANG_NO_STACK "\n" /* as stack() prints and gives it */
 
-/* Returns memory for strings that lasts for the firing; or NULL, with the fault set, if it is used
- * up. */
+/* Returns memory that lasts for the firing; or NULL, with the fault set, if it is used up. */
 static inline char *scratch(struct firing *firing, size_t bytes)
 {
 	struct runtime *rt = firing->rt;
@@ -155,24 +155,25 @@ static inline char *scratch(struct firing *firing, size_t bytes)
 
 /* Runs a probe's clauses. */
 void rs_lang_fire(struct firing *firing, const struct bound *bound, uint32_t n);
-/* Runs a clause's code from its beginning: true, it came to its end; false, the predicate did not
- * hold or there is a fault. */
+/* Runs the code of a clause. Returns true at its end; false if the predicate fails or a fault
+ * occurs. */
 bool rs_lang_run_clause(struct firing *firing, const struct clause *clause, uint32_t *pc);
 bool rs_lang_run_predicate(struct firing *firing, const struct clause *clause, uint32_t *pc);
 void rs_lang_do_action(struct firing *firing, const struct action *action,
 		       const struct value *args);
-/* Puts out what a clause printed, or adds it to the clause's speculation (act.c). */
+/* Writes the output of a clause, or adds it to the clause's speculation (act.c). */
 void rs_lang_output(struct firing *firing);
-/* printa(): of several aggregations side by side; format NULL: DTrace's own form. */
+/* printa(): prints several aggregations side by side; format NULL: in DTrace's form. */
 void rs_agg_print(struct rs_script *script, struct text *text, struct aggregation *const *aggs,
 		  uint32_t n, const struct format *format);
-/* print(): a value with its type, of structs and arrays all that is in them. */
+/* print(): prints a value with its type, and all members and elements. */
 void rs_lang_print_value(struct firing *firing, const struct type *type, const struct value *value);
 
 struct rs_error *rs_lang_fast_make(struct rs_script *script, const struct binding *binding,
 				   const struct clause *clause, struct fast **out);
 bool rs_lang_fast_rejects(const struct fast *fast, const struct rs_view *view);
-/* Added, to the row that is kept; false: it is another event's, and the machine's to find. */
+/* Adds to the kept row. Returns false if the row is of another stream or CPU: the machine must
+ * find it. */
 bool rs_lang_fast_adds(struct fast *fast, const struct rs_view *view,
 		       const struct agg_table *table);
 void rs_lang_fast_keep(struct fast *fast, const struct rs_view *view,
@@ -185,9 +186,9 @@ const struct binding *rs_lang_bind_event(struct rs_script *script, const struct 
 
 void rs_lang_report(struct rs_script *script, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Reports, once for each variable of D, that the source does not say it of an event. */
+/* Reports, once for each variable of D, that its value is unknown for an event. */
 void rs_lang_report_unknown(const struct firing *firing, uint32_t index, const struct value *value);
-/* Reports once that no event carries a stack. */
+/* Reports once that the sources record no stacks. */
 void rs_lang_report_no_stack(struct firing *firing);
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program at work, as a sink: BEGIN, then for each event the ticks that are due and the clauses
- * that match, at the end END and what was not printed. What a clause says is held back until the
- * clause has come to its end: then it goes out, or into its speculation, or, after a fault,
- * nowhere.
+ * A running program as a sink: BEGIN; for each event the due ticks and the matching clauses; at the
+ * end END and the remaining aggregations.
  */
 #include "lang/vm/json.h"
 #include "base/count.h"
@@ -44,7 +42,7 @@ static void fault(struct firing *f, const struct clause *clause, uint32_t pc)
 		snprintf(where, sizeof(where), "action #%u", clause->acts[pc]);
 	if (f->fault == FAULT_BADADDR || f->fault == FAULT_BADALIGN)
 		snprintf(details, sizeof(details), " (0x%llx)", (unsigned long long)f->fault_value);
-	if (!rt->in_error) { /* a fault in ERROR itself is only told */
+	if (!rt->in_error) { /* a fault in ERROR is only reported */
 		uint64_t arguments[] = { 0,  f->bound->epid, clause->acts[pc],
 					 pc, f->fault,	     f->fault_value };
 
@@ -62,7 +60,7 @@ static void fault(struct firing *f, const struct clause *clause, uint32_t pc)
 		clause->places[pc].column);
 }
 
-/* What needs no machine; false: it does. */
+/* Evaluates a clause without the machine. Returns false if the machine is needed. */
 static bool view_done(struct runtime *rt, const struct rs_view *view, struct fast *fast)
 {
 	return rs_lang_fast_rejects(fast, view) ||
@@ -136,9 +134,8 @@ static void ticks_next(struct rs_script *script)
 }
 
 /*
- * In a gap that nobody lived through, a trace's ticks come to an end: so many fire after an event,
- * and those behind them until the next are passed over. A live run and its trace agree, for it goes
- * by events alone.
+ * Limits the ticks in a gap between events: so many fire after an event, and the rest until the
+ * next event are skipped. Only events count, so a live run and its trace agree.
  */
 static bool tick_passed_over(struct tick *tick, int64_t now_ns)
 {
@@ -184,7 +181,7 @@ void rs_script_advance(struct rs_script *script, int64_t now_ns)
 	while (rt->next_tick_ns <= now_ns && !rt->exiting) {
 		int64_t at = rt->next_tick_ns;
 
-		/* Ctrl-C waits for no gap that long. */
+		/* Ctrl-C must not wait for such a gap. */
 		if (++n % LANG_TICKS_POLL == 0 && rt->io.stop && *rt->io.stop)
 			break;
 		for (uint32_t i = 0; i < script->ticks.n && !rt->exiting; i++) {
@@ -198,7 +195,7 @@ void rs_script_advance(struct rs_script *script, int64_t now_ns)
 	}
 }
 
-/* An event came: the ticks that are due before it, and the gap is over. */
+/* Fires the ticks that are due before an event, which ends the gap. */
 static void ticks_until(struct rs_script *script, int64_t now_ns)
 {
 	rs_script_advance(script, now_ns);
@@ -316,7 +313,7 @@ static void report_drops(struct rs_script *script)
 	}
 }
 
-/* END; an empty line, as DTrace has it; the aggregations that were not printed. */
+/* Fires END; prints an empty line, as DTrace does, and the remaining aggregations. */
 static struct rs_error *script_end(struct rs_sink *sink)
 {
 	struct rs_script *script = script_of(sink);
@@ -340,7 +337,7 @@ static struct rs_error *script_end(struct rs_sink *sink)
 			continue;
 		rt->text.len = 0;
 		rt->text.full = false;
-		rt->text.most = SIZE_MAX / 2; /* all of it, however much */
+		rt->text.most = SIZE_MAX / 2; /* without a limit */
 		rs_agg_print(script, &rt->text, &agg, 1, NULL);
 		if (script->options[OPT_JSON])
 			rs_lang_text_add(&rt->text, "\n", 1);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Types: their names, and C's rules for two of them. */
+/* Types: their names, and C's rules for operands. */
 #include "lang/vm/program.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The first name of a type is how messages write it. */
+/* Messages use the first name of a type. */
 static const struct {
 	const char *name;
 	uint8_t bytes;

@@ -15,7 +15,7 @@ enum type_kind {
 	TYPE_VOID,
 	TYPE_AGGREGATION,
 	TYPE_POINTER, /* 8 bytes: an address (memory.h) */
-	TYPE_RECORD,  /* struct, union: its value is where it lies */
+	TYPE_RECORD,  /* struct, union: the value is its address */
 	TYPE_ARRAY,   /* of a fixed size: the same */
 };
 
@@ -24,9 +24,9 @@ struct type {
 	enum type_kind kind;
 	uint8_t bytes; /* of an integer or a pointer */
 	bool is_signed;
-	bool hex;	       /* of an integer: a key of it is shown in hexadecimal */
-	uint32_t n;	       /* of an array's elements */
-	const struct type *to; /* what a pointer points to, what an array is of */
+	bool hex;	       /* of an integer: keys print in hexadecimal */
+	uint32_t n;	       /* number of an array's elements */
+	const struct type *to; /* the target of a pointer, the element of an array */
 	struct record *record;
 };
 
@@ -34,12 +34,12 @@ struct member {
 	const char *name;
 	struct type type;
 	uint32_t offset;  /* bytes; of a bit-field's unit */
-	uint8_t bits, at; /* of a bit-field: how many, from which bit of its unit on; else 0 */
+	uint8_t bits, at; /* of a bit-field: its width and its first bit in the unit; else 0 */
 	struct member *next;
 };
 
 struct record {
-	const char *tag; /* "" where it has none */
+	const char *tag; /* "" if it has none */
 	bool is_union, complete;
 	bool busy; /* its members are being read */
 	struct member *members;
@@ -68,18 +68,18 @@ struct record {
 
 #define TYPE_TEXT_MAX 96
 const char *rs_lang_type_text(struct type type, char text[TYPE_TEXT_MAX]);
-/* Of two operands, by C's rules. */
+/* Types of operands, by C's rules. */
 struct type rs_lang_type_promote(struct type type);
 struct type rs_lang_type_common(struct type a, struct type b);
 uint64_t rs_lang_type_cut(struct type type, uint64_t value);
-/* A type's name ("uint8_t"), of one word or, as "unsigned long", of several with single blanks. */
+/* Looks up the name of a type: "uint8_t" or, with single blanks, "unsigned long". */
 bool rs_lang_type_named(const char *name, struct type *type);
 bool rs_lang_type_same(const struct type *a, const struct type *b);
-/* A number or a pointer: what fits a register. */
+/* Returns whether the type is a number or a pointer, which fits a register. */
 bool rs_lang_type_is_scalar(const struct type *type);
-/* A struct, union or array: what lies in memory. */
+/* Returns whether the type is a struct, union or array, which lies in memory. */
 bool rs_lang_type_is_object(const struct type *type);
-/* Bytes in memory, a string's being strsize; 0: it has no size. */
+/* Returns the size in memory; of a string, strsize; 0 if it has none. */
 uint64_t rs_lang_type_bytes(const struct rs_script *script, const struct type *type);
 uint32_t rs_lang_type_align(const struct type *type);
 const struct member *rs_lang_member_find(const struct record *record, const char *name);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Proves of a clause's code what the machine relies on, whatever made the code: operands are within
- * their tables, jumps go forward to an instruction and agree on the stack there, what goes back is
- * a walk that counts down, each instruction finds on the stack what it takes, the stack is never
- * higher than its limit, and the last instruction is the end.
+ * Proves the properties of a clause's code on which the machine relies, whatever produced the code:
+ * operands are within their tables; jumps go forward to an instruction, with an identical stack
+ * layout; a backward jump belongs to a walk that counts down; each instruction finds its operands
+ * on the stack; the stack stays within its limit; the last instruction is END.
  */
 #include "lang/vm/builtin.h"
 #include "lang/vm/program.h"
@@ -20,20 +20,20 @@ static const struct {
 #undef OP
 };
 
-/* The stack's types at a place, as letters; n < 0: nobody comes there. */
+/* The types on the stack at a place, as letters; n < 0: the place is unreachable. */
 struct shape {
 	int n;
 	char types[LANG_STACK_MAX];
-	uint32_t keys[LANG_STACK_MAX]; /* of a tuple: what KEY made it of, and which are strings */
+	uint32_t keys[LANG_STACK_MAX]; /* of a tuple: the operands of its KEY */
 };
 
 struct verifier {
 	const struct rs_script *script;
 	const struct type **slots[3]; /* the variables' types, by scope; dynamic ones are self's */
-	uint32_t tuple;		      /* of the key that was popped last */
+	uint32_t tuple;		      /* of the last popped key */
 	const struct clause *clause;
 	struct shape now;
-	struct shape **at;		    /* where jumps land: made when the jump is seen */
+	struct shape **at;		    /* at jump targets, set at the jump */
 	struct shape *head[LANG_WALKS_MAX]; /* of the walks, at their STEP */
 	uint32_t pc;
 };
@@ -65,7 +65,7 @@ static struct rs_error *push(struct verifier *v, char type)
 	return NULL;
 }
 
-/* Whether two ways to a place have the same on the stack. */
+/* Returns whether two paths to a place have the same stack layout. */
 static bool same_shape(const struct shape *a, const struct shape *b)
 {
 	return a->n == b->n && !memcmp(a->types, b->types, (size_t)a->n) &&
@@ -83,7 +83,7 @@ static bool width_is_good(uint8_t n)
 	return n == 1 || n == 2 || n == 4 || n == 8;
 }
 
-/* Whether there is such a variable, of that kind: 'i', 's', 'o' of an object; 0: any. */
+/* Returns whether a variable exists, of that kind: 'i', 's', 'o' for an object; 0: any. */
 static bool slot_is(const struct verifier *v, uint32_t scope, uint32_t slot, char kind)
 {
 	const struct type *type = slot < v->script->n_slots[scope] ? v->slots[scope][slot] : NULL;
@@ -98,7 +98,7 @@ static char letter_of_slot(uint8_t op)
 	return op == I_LOADS || op == I_STORES || op == I_DLOADS || op == I_DSTORES ? 's' : 'i';
 }
 
-/* Whether the operands are within the tables they point into. */
+/* Returns whether the operands are within their tables. */
 static bool operands(const struct verifier *v, const struct insn *insn)
 {
 	const struct rs_script *script = v->script;
@@ -166,13 +166,14 @@ static bool operands(const struct verifier *v, const struct insn *insn)
 	}
 }
 
-/* What a tuple is of: the variable, how many keys, which of them are strings, whose it is. */
+/* Returns the properties of a tuple: its variable, the number of keys, which of them are
+ * strings, the owner. */
 static uint32_t tuple_of(uint32_t slot, uint32_t n, uint32_t texts, uint32_t whose)
 {
 	return slot | n << 16 | (texts & ((1u << n) - 1)) << 20 | whose << 28;
 }
 
-/* A tuple is of the variable that it is used for. */
+/* Returns whether a tuple belongs to the variable that uses it. */
 static bool tuple_is_of(const struct verifier *v, uint32_t slot)
 {
 	return v->tuple >> 28 != 2 && (v->tuple & 0xffff) == slot;
@@ -232,7 +233,7 @@ static struct rs_error *take_action(struct verifier *v, const struct insn *insn)
 	return err;
 }
 
-/* A jump: the stack there is the stack here. */
+/* Checks a jump: the target has the stack layout of this place. */
 static struct rs_error *jump(struct verifier *v, uint32_t to)
 {
 	struct shape *shape;
@@ -253,8 +254,8 @@ static struct rs_error *jump(struct verifier *v, uint32_t to)
 	return NULL;
 }
 
-/* The only way back: to a STEP whose counter is set right before it, and nowhere between the two.
- * So each round takes one from a counter that was set once. */
+/* Checks the only backward jump: to a STEP whose counter is set right before it, and nowhere
+ * between the two. So each round decrements a counter that was set once. */
 static struct rs_error *loop_begin(struct verifier *v)
 {
 	struct shape *shape = malloc(sizeof(*shape));
@@ -276,7 +277,7 @@ static struct rs_error *loop_end(struct verifier *v, const struct insn *insn)
 	    code[insn->k].n != insn->n || code[insn->k - 1].op != I_WALK ||
 	    code[insn->k - 1].n != insn->n)
 		return refuse(v, "a way back to no walk");
-	if (code[insn->k].k <= v->pc) /* its end would be a way into it */
+	if (code[insn->k].k <= v->pc) /* its end would jump into it */
 		return refuse(v, "a walk that ends within itself");
 	for (uint32_t i = insn->k + 1; i < v->pc; i++) {
 		if ((code[i].op == I_WALK || code[i].op == I_STEP || code[i].op == I_AGAIN) &&
@@ -341,7 +342,7 @@ static struct rs_error *step(struct verifier *v, const struct insn *insn)
 	return err;
 }
 
-/* Checks an instruction on its own, reachable or not: push-down reads code from first to last. */
+/* Checks an instruction by its operands, reachable or not: the push-down reads all code. */
 static struct rs_error *instruction(const struct verifier *v, const struct insn *insn)
 {
 	if (insn->op >= I_COUNT)
@@ -349,7 +350,7 @@ static struct rs_error *instruction(const struct verifier *v, const struct insn 
 	return operands(v, insn) ? NULL : refuse(v, "an operand beyond its table");
 }
 
-/* Where a jump lands, what came from above must have the same stack. */
+/* At the target of a jump, the instruction before must leave the same stack layout. */
 static struct rs_error *meet(struct verifier *v)
 {
 	struct shape *shape = v->at[v->pc];
@@ -404,7 +405,7 @@ struct rs_error *rs_lang_verify_clause(const struct rs_script *script, const str
 		err = instruction(&v, insn);
 		if (!err)
 			err = meet(&v);
-		if (err || v.now.n < 0) /* nobody comes here */
+		if (err || v.now.n < 0) /* unreachable */
 			continue;
 		if (v.pc == clause->test_end && v.now.n)
 			err = refuse(&v, "a predicate that leaves something on the stack");
