@@ -151,8 +151,7 @@ static void counted(const uint8_t *bytes, size_t n, const struct rs_foreign_opti
 	rs_xen_sink_destroy(sink);
 	/* As the file's source counts it. */
 	rs_query_init(&query);
-	query.aggregates = rs_xen_aggregates;
-	query.n_aggregates = RS_XEN_AGGREGATES;
+	query.counts = RS_COUNTS_XEN;
 	MUST(!rs_xen_sink_create(1u << RS_XEN_VOLUME, &sink));
 	read_all_of(as_file(bytes, n), options, &query, sink);
 	MUST(take(sink, NULL) == records);

@@ -88,13 +88,13 @@ struct rs_machine {
 };
 
 enum rs_next {
-	RS_NEXT_EVENTS,	   /* views[0..n), ascending in time */
-	RS_NEXT_IDLE,	   /* nothing now; ask again later */
-	RS_NEXT_AGGREGATE, /* a partial aggregate that the source made of events it kept back */
-	RS_NEXT_END,	   /* nothing more, ever */
+	RS_NEXT_EVENTS, /* views[0..n), ascending in time */
+	RS_NEXT_IDLE,	/* nothing now; ask again later */
+	RS_NEXT_COUNTS, /* counts that the source made of events which it keeps back */
+	RS_NEXT_END,	/* nothing more, ever */
 };
 
-struct rs_partial;
+struct rs_counts;
 struct rs_query;
 
 struct rs_batch {
@@ -104,7 +104,7 @@ struct rs_batch {
 	/* Nothing before this time will come after this batch; lets a merge go past a quiet
 	 * source. INT64_MIN: no promise. */
 	int64_t watermark_ns;
-	const struct rs_partial *partial;
+	const struct rs_counts *counts; /* valid until the source's next next() */
 };
 
 struct rs_source;
@@ -134,8 +134,9 @@ struct rs_sink_ops {
 	const char *name;
 	/* In time order; views are valid during the call. */
 	struct rs_error *(*events)(struct rs_sink *, const struct rs_view *, size_t n);
-	struct rs_error *(*partial)(struct rs_sink *, const struct rs_partial *); /* optional */
-	struct rs_error *(*end)(struct rs_sink *);				  /* optional */
+	/* Of a kind that the sink's query asked for; optional. */
+	struct rs_error *(*counts)(struct rs_sink *, const struct rs_counts *);
+	struct rs_error *(*end)(struct rs_sink *); /* optional */
 };
 
 struct rs_sink {

@@ -2,7 +2,7 @@
 /*
  * Two tables: the first, on the hot path, by what an event's keys are made of (its event, its
  * stream, its raw argument values), so that nothing is formatted twice; the second by the keys'
- * texts, filled from the first at the end and from the sources' partial rows meanwhile.
+ * texts, filled from the first at the end.
  */
 #include "analyze/aggregate.h"
 
@@ -36,11 +36,12 @@ struct raw_row {
 
 struct aggregate_sink {
 	struct rs_sink sink;
-	const struct rs_query *query;
+	const struct rs_aggregate *aggregates;
+	uint32_t n_aggregates;
 	struct rs_map raw;    /* of struct raw_row, which are raw_arena's */
-	struct rs_map merged; /* of struct rs_partial, which are arena's */
+	struct rs_map merged; /* of struct rs_aggregate_row, which are arena's */
 	struct rs_arena raw_arena, arena;
-	struct rs_partial *sorted; /* of the aggregate asked for last */
+	struct rs_aggregate_row *sorted; /* of the aggregate asked for last */
 	uint64_t dropped[AGGREGATES_MAX];
 };
 
@@ -116,7 +117,7 @@ static struct rs_error *raw_row(struct aggregate_sink *s, const struct raw_key *
 static struct rs_error *add_event(struct aggregate_sink *s, uint32_t index,
 				  const struct rs_view *view)
 {
-	const struct rs_aggregate *aggregate = &s->query->aggregates[index];
+	const struct rs_aggregate *aggregate = &s->aggregates[index];
 	const struct rs_field *field = NULL;
 	struct raw_key key;
 	struct raw_row *row;
@@ -154,7 +155,7 @@ static struct rs_error *aggregate_events(struct rs_sink *sink, const struct rs_v
 	struct rs_error *err = NULL;
 
 	for (size_t i = 0; !err && i < n; i++) {
-		for (uint32_t j = 0; !err && j < s->query->n_aggregates; j++)
+		for (uint32_t j = 0; !err && j < s->n_aggregates; j++)
 			err = add_event(s, j, &views[i]);
 	}
 	return err;
@@ -162,15 +163,15 @@ static struct rs_error *aggregate_events(struct rs_sink *sink, const struct rs_v
 
 /* ---- rows by text ------------------------------------------------------------------------- */
 
-static uint32_t n_keys(const struct aggregate_sink *s, const struct rs_partial *row)
+static uint32_t n_keys(const struct aggregate_sink *s, const struct rs_aggregate_row *row)
 {
-	return s->query->aggregates[row->aggregate].n_keys;
+	return s->aggregates[row->aggregate].n_keys;
 }
 
 /* Unused keys are NULL, and compare equal. */
 static int compare_keys(const void *a, const void *b)
 {
-	const struct rs_partial *x = a, *y = b;
+	const struct rs_aggregate_row *x = a, *y = b;
 
 	if (x->aggregate != y->aggregate)
 		return x->aggregate < y->aggregate ? -1 : 1;
@@ -188,7 +189,7 @@ static bool same_keys(const void *item, const void *key)
 	return !compare_keys(item, key);
 }
 
-static uint64_t hash_of_keys(const struct rs_partial *row, uint32_t n)
+static uint64_t hash_of_keys(const struct rs_aggregate_row *row, uint32_t n)
 {
 	uint64_t hash = row->aggregate;
 
@@ -198,10 +199,10 @@ static uint64_t hash_of_keys(const struct rs_partial *row, uint32_t n)
 }
 
 /* Adds a row to the one of equal keys. Copies what it keeps. */
-static struct rs_error *merge_row(struct aggregate_sink *s, const struct rs_partial *row)
+static struct rs_error *merge_row(struct aggregate_sink *s, const struct rs_aggregate_row *row)
 {
 	uint64_t hash = hash_of_keys(row, n_keys(s, row));
-	struct rs_partial *copy = rs_map_find(&s->merged, hash, same_keys, row);
+	struct rs_aggregate_row *copy = rs_map_find(&s->merged, hash, same_keys, row);
 
 	if (copy) {
 		copy->count += row->count;
@@ -227,11 +228,6 @@ static struct rs_error *merge_row(struct aggregate_sink *s, const struct rs_part
 	}
 	rs_map_add(&s->merged, hash, copy);
 	return NULL;
-}
-
-static struct rs_error *aggregate_partial(struct rs_sink *sink, const struct rs_partial *partial)
-{
-	return merge_row((struct aggregate_sink *)sink, partial);
 }
 
 /* Each gives the key's text: as it stands somewhere, however long, or written into the buffer. */
@@ -294,12 +290,12 @@ static struct rs_error *aggregate_end(struct rs_sink *sink)
 	size_t at = 0;
 
 	while (!err && (raw = rs_map_next(&s->raw, &at))) {
-		const struct rs_aggregate *aggregate = &s->query->aggregates[raw->key.aggregate];
-		struct rs_partial row = { .aggregate = raw->key.aggregate,
-					  .count = raw->count,
-					  .sum = raw->sum,
-					  .min = raw->min,
-					  .max = raw->max };
+		const struct rs_aggregate *aggregate = &s->aggregates[raw->key.aggregate];
+		struct rs_aggregate_row row = { .aggregate = raw->key.aggregate,
+						.count = raw->count,
+						.sum = raw->sum,
+						.min = raw->min,
+						.max = raw->max };
 
 		for (uint32_t k = 0; k < aggregate->n_keys; k++)
 			row.keys[k] = key_text(&raw->key, aggregate->keys[k], raw->key.values[k],
@@ -316,7 +312,7 @@ static struct rs_error *aggregate_end(struct rs_sink *sink)
 
 static int most_first(const void *a, const void *b)
 {
-	const struct rs_partial *x = a, *y = b;
+	const struct rs_aggregate_row *x = a, *y = b;
 
 	if (x->count != y->count)
 		return x->count > y->count ? -1 : 1;
@@ -324,11 +320,12 @@ static int most_first(const void *a, const void *b)
 }
 
 struct rs_error *rs_aggregate_rows(struct rs_sink *sink, uint32_t aggregate,
-				   const struct rs_partial **rows, size_t *n, uint64_t *dropped)
+				   const struct rs_aggregate_row **rows, size_t *n,
+				   uint64_t *dropped)
 {
 	struct aggregate_sink *s = (struct aggregate_sink *)sink;
-	struct rs_partial *sorted = calloc(s->merged.used + 1, sizeof(*sorted));
-	const struct rs_partial *row;
+	struct rs_aggregate_row *sorted = calloc(s->merged.used + 1, sizeof(*sorted));
+	const struct rs_aggregate_row *row;
 	size_t count = 0, at = 0;
 
 	if (!sorted)
@@ -348,21 +345,22 @@ struct rs_error *rs_aggregate_rows(struct rs_sink *sink, uint32_t aggregate,
 static const struct rs_sink_ops aggregate_ops = {
 	.name = "aggregate",
 	.events = aggregate_events,
-	.partial = aggregate_partial,
 	.end = aggregate_end,
 };
 
-struct rs_error *rs_aggregate_sink_create(const struct rs_query *query, struct rs_sink **out)
+struct rs_error *rs_aggregate_sink_create(const struct rs_aggregate *aggregates, uint32_t n,
+					  struct rs_sink **out)
 {
 	struct aggregate_sink *s;
 
-	if (query->n_aggregates > AGGREGATES_MAX)
+	if (n > AGGREGATES_MAX)
 		return rs_error_create(RS_USAGE, "more than %d aggregates", AGGREGATES_MAX);
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return rs_error_no_memory();
 	s->sink.ops = &aggregate_ops;
-	s->query = query;
+	s->aggregates = aggregates;
+	s->n_aggregates = n;
 	*out = &s->sink;
 	return NULL;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Aggregates of a query, made of the events that reach us and of what sources have already made:
- * the part that is "done above" when a source does not push an aggregate down. The result is the
- * same either way.
+ * Aggregates of events: of those that reach the sink, by keys, how many there are and, where a
+ * value is named, its sum, minimum and maximum.
  *
  * Memory grows with the number of distinct keys, not with the trace; rows above the limit are
  * refused and counted.
@@ -14,13 +13,34 @@
 
 #define RS_AGGREGATE_ROWS_MAX (1u << 20)
 
-/* The query must outlive the sink; its aggregates may not be more than 32. */
-struct rs_error *rs_aggregate_sink_create(const struct rs_query *query, struct rs_sink **sink);
+/*
+ * A key is an argument's name, or else "probe", "vm", "vcpu", "cpu" or "tid". Events that lack a
+ * key's or the value's argument are not counted.
+ */
+#define RS_AGGREGATE_KEYS_MAX 8
+struct rs_aggregate {
+	const char *value; /* an argument's name, or NULL */
+	const char *keys[RS_AGGREGATE_KEYS_MAX];
+	uint32_t n_keys;
+};
+
+/* Keys are texts as `print` shows them: streams whose string tables differ meet in them. */
+struct rs_aggregate_row {
+	uint32_t aggregate; /* index of its struct rs_aggregate */
+	const char *keys[RS_AGGREGATE_KEYS_MAX];
+	uint64_t count;
+	int64_t sum, min, max; /* of the value */
+};
+
+/* The aggregates, at most 32, must outlive the sink. */
+struct rs_error *rs_aggregate_sink_create(const struct rs_aggregate *aggregates, uint32_t n,
+					  struct rs_sink **sink);
 void rs_aggregate_sink_destroy(struct rs_sink *sink);
 
 /* After the run: the rows of one aggregate, most counted first, then by keys. Valid until the
  * sink is destroyed. *dropped: events whose row found no place. */
 struct rs_error *rs_aggregate_rows(struct rs_sink *sink, uint32_t aggregate,
-				   const struct rs_partial **rows, size_t *n, uint64_t *dropped);
+				   const struct rs_aggregate_row **rows, size_t *n,
+				   uint64_t *dropped);
 
 #endif

@@ -1,217 +1,192 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The exits sink: what it asks of its sources, and the partial aggregates that it gets. */
+/* The exits sink: what it asks of its sources, and what it makes of a live session's snapshots. */
 #include "analyze/exits_parts.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys of rs_kvm_aggregates, by place. */
-enum { KEY_VM, KEY_PID, KEY_TID, KEY_VCPU, KEY_ISA, KEY_NESTED, KEY_CODE };
-enum { KEY_STATE = KEY_ISA, KEY_KIND = KEY_ISA, KEY_KEY = KEY_NESTED, KEY_WHAT = 0 };
+/* ---- snapshots ------------------------------------------------------------------------------ */
 
-/* ---- partial rows --------------------------------------------------------------------------- */
+/* A thread stays hidden for as long while its vCPU's number is not known, so that its first rows
+ * have it. */
+#define HIDDEN_NS UINT64_C(2000000000)
 
-static bool number(const char *text, uint64_t *value)
+static bool is_hidden(struct thread *t, const struct rs_kvm_counts *counts, uint32_t index)
 {
-	char *end;
+	const struct rs_kvm_thread *from = &counts->snapshot->threads[index];
+	uint64_t now = counts->snapshot->now_ns;
 
-	errno = 0;
-	*value = strtoull(text, &end, 10);
-	return end != text && !*end && !errno;
+	if (!counts->wanted[index])
+		return true;
+	if (from->vcpu >= 0 || from->ended || counts->last)
+		return false;
+	if (!t->hidden_ns)
+		t->hidden_ns = now;
+	return now - t->hidden_ns < HIDDEN_NS;
 }
 
-/* What is unknown is "-" or less than 0. */
-static int known_number(const char *text, int unknown)
+static struct rs_error *thread_fill(struct exits_sink *s, struct thread *t,
+				    const struct rs_kvm_counts *counts, uint32_t index)
 {
-	uint64_t value;
+	const struct rs_kvm_thread *from = &counts->snapshot->threads[index];
 
-	return number(text, &value) && value <= INT_MAX ? (int)value : unknown;
-}
-
-/* A thread's end is its last event: what comes under its tid then is another's. */
-static struct rs_error *thread_of(struct exits_sink *s, const struct rs_partial *row,
-				  struct thread **out)
-{
-	int pid = known_number(row->keys[KEY_PID], 0), tid = known_number(row->keys[KEY_TID], 0);
-	struct place *place = exits_thread_place(s, EXITS_BY_PARTIALS, pid, tid), *by_tid;
-	struct rs_error *err = NULL;
-	const char *vm = row->keys[KEY_VM];
-	int vcpu = known_number(row->keys[KEY_VCPU], RS_UNKNOWN);
-	struct thread *t;
-
-	*out = NULL;
-	if (!place)
-		return rs_error_no_memory();
-	t = place->value;
-	if (!t || t->ended) {
-		err = exits_thread_new(s, &t);
-		if (err || !t)
-			return err;
-		t->partial = true;
-		t->pid = pid;
-		t->tid = tid;
-		place->value = t;
-		by_tid = exits_thread_place(s, EXITS_BY_TID, 0, tid);
-		if (!by_tid)
-			return rs_error_no_memory();
-		by_tid->value = t;
-	}
-	if (vcpu >= 0)
-		t->vcpu = vcpu;
-	if (*vm && strcmp(vm, "-") != 0 && (!t->vm || strcmp(t->vm, vm) != 0)) {
-		t->vm = exits_name(s, vm);
+	t->vcpu = from->vcpu >= 0 ? from->vcpu : t->vcpu;
+	if (from->vm[0] && (!t->vm || strcmp(t->vm, from->vm) != 0)) {
+		t->vm = exits_name(s, from->vm);
 		if (!t->vm)
 			return rs_error_no_memory();
 	}
-	*out = t;
+	t->time = from->time;
+	if (from->sched_known) {
+		t->sched_last[0] = from->run_ns;
+		t->sched_last[1] = from->wait_ns;
+		t->sched_lines = 1;
+	}
+	t->ended = from->ended;
+	t->is_hidden = is_hidden(t, counts, index);
 	return NULL;
 }
 
-static struct rs_error *nonsense(const struct rs_partial *row)
+/* Makes the thread of an index that is new. *out is NULL if there are too many. */
+static struct rs_error *thread_begin(struct exits_sink *s, const struct rs_kvm_thread *from,
+				     struct thread **out)
 {
-	return rs_error_create(RS_DAMAGED, "a source's row %llu of aggregate %u makes no sense",
-			       (unsigned long long)row->count, row->aggregate);
+	struct rs_error *err = exits_thread_new(s, out);
+	struct place *place;
+
+	if (err || !*out)
+		return err;
+	place = exits_thread_place(s, EXITS_BY_COUNTS, from->tid);
+	if (!place)
+		return rs_error_no_memory();
+	place->value = *out;
+	(*out)->is_live = true;
+	(*out)->pid = from->pid;
+	(*out)->tid = from->tid;
+	return NULL;
 }
 
-/* The whole of the exits' times; its count is those that an entry ended. */
-static struct rs_error *add_whole(struct exits_sink *s, struct cell *cell,
-				  const struct rs_partial *row)
+static struct rs_error *add_threads(struct exits_sink *s, const struct rs_kvm_counts *counts)
 {
-	struct amounts more = { .entered = row->count,
-				.sum.total_ns = (uint64_t)row->sum,
-				.min_ns = (uint64_t)row->min,
-				.max_ns = (uint64_t)row->max };
 	struct rs_error *err = NULL;
 
-	if (row->hist) {
-		err = exits_hist(s, &cell->recent);
-		if (!err)
-			rs_hist_add(cell->recent.hist, row->hist);
+	for (uint32_t i = 0; !err && i < counts->snapshot->n_threads; i++) {
+		struct thread *t = NULL;
+
+		if (i == s->live.n) {
+			err = thread_begin(s, &counts->snapshot->threads[i], &t);
+			if (!err && !exits_list_add(&s->live, t))
+				err = rs_error_no_memory();
+		}
+		if (!err && s->live.at[i])
+			err = thread_fill(s, s->live.at[i], counts, i);
 	}
-	return err ? err : exits_amounts_add(s, &cell->recent, &more);
+	return err;
 }
 
-static struct rs_error *add_reason(struct exits_sink *s, struct thread *t,
-				   const struct rs_partial *row)
+/* Adds to the distribution by how much the snapshot's has grown, which goes on growing. */
+static struct rs_error *add_hist(struct exits_sink *s, struct cell *cell,
+				 const struct rs_hist *hist)
 {
-	uint32_t isa = rs_isa_find(row->keys[KEY_ISA]);
-	uint64_t code, nested;
+	struct rs_error *err = exits_hist(s, &cell->recent);
+	struct rs_hist now = *hist, grown = now;
+
+	if (!err)
+		err = exits_hist(s, &cell->seen);
+	if (err)
+		return err;
+	rs_hist_subtract(&grown, cell->seen.hist);
+	rs_hist_add(cell->recent.hist, &grown);
+	*cell->seen.hist = now;
+	return NULL;
+}
+
+/* Adds the times of the exits that entries have ended since the last snapshot. */
+static struct rs_error *add_times(struct exits_sink *s, struct cell *cell,
+				  const struct rs_kvm_exit *row)
+{
+	struct amounts *seen = &cell->seen;
+	const struct amounts grown = {
+		.entered = row->entered - seen->entered,
+		.sum = { .total_ns = row->sum.total_ns - seen->sum.total_ns,
+			 .kernel_ns = row->sum.kernel_ns - seen->sum.kernel_ns,
+			 .user_ns = row->sum.user_ns - seen->sum.user_ns,
+			 .poll_ns = row->sum.poll_ns - seen->sum.poll_ns,
+			 .off_ns = row->sum.off_ns - seen->sum.off_ns },
+		.min_ns = seen->min_ns,
+		.max_ns = seen->max_ns,
+	};
+	struct rs_error *err = exits_amounts_add(s, &cell->recent, &grown);
+
+	seen->entered = row->entered;
+	seen->sum = row->sum;
+	seen->min_ns = seen->max_ns = 0;
+	return err || !row->hist ? err : add_hist(s, cell, row->hist);
+}
+
+static struct rs_error *add_exit(struct exits_sink *s, const struct rs_kvm_exit *row)
+{
+	struct thread *t = s->live.at[row->thread];
+	struct amounts *seen;
 	struct rs_error *err;
 	struct cell *cell;
 
-	if (!number(row->keys[KEY_CODE], &code) || code > UINT32_MAX ||
-	    !number(row->keys[KEY_NESTED], &nested))
-		return nonsense(row);
-	err = exits_cell(s, t, isa, nested != 0, (uint32_t)code, &cell);
+	if (!t)
+		return NULL;
+	err = exits_cell(s, t, row->isa, row->nested, row->code, &cell);
 	if (err || !cell)
 		return err;
-	switch (row->aggregate) {
-	case RS_KVM_EXITS:
-		cell->recent.count += row->count;
-		break;
-	case RS_KVM_EXIT_NS:
-		return add_whole(s, cell, row);
-	case RS_KVM_KERNEL_NS:
-		cell->recent.sum.kernel_ns += (uint64_t)row->sum;
-		break;
-	case RS_KVM_USER_NS:
-		cell->recent.sum.user_ns += (uint64_t)row->sum;
-		break;
-	case RS_KVM_POLL_NS:
-		cell->recent.sum.poll_ns += (uint64_t)row->sum;
-		break;
-	default:
-		cell->recent.sum.off_ns += (uint64_t)row->sum;
-		break;
-	}
-	return NULL;
+	seen = &cell->seen;
+	cell->recent.count += row->count - seen->count;
+	seen->count = row->count;
+	if (row->max_ns && (!seen->max_ns || row->min_ns < seen->min_ns))
+		seen->min_ns = row->min_ns;
+	if (row->max_ns > seen->max_ns)
+		seen->max_ns = row->max_ns;
+	return row->entered > seen->entered ? add_times(s, cell, row) : NULL;
 }
 
-static struct rs_error *add_time(struct thread *t, const struct rs_partial *row)
+static struct rs_error *add_cause(struct exits_sink *s, const struct rs_kvm_cause *row)
 {
-	const char *state = row->keys[KEY_STATE];
-
-	if (!strcmp(state, RS_KVM_WALL)) {
-		t->ns[RS_VCPU_STATES] += row->sum;
-		t->has_wall = true;
-		return NULL;
-	}
-	for (uint32_t i = 0; i < RS_VCPU_STATES; i++) {
-		if (!strcmp(state, rs_vcpu_state_names[i])) {
-			t->ns[i] += row->sum;
-			return NULL;
-		}
-	}
-	return nonsense(row);
-}
-
-static struct rs_error *add_sched(struct thread *t, const struct rs_partial *row)
-{
-	bool wait = !strcmp(row->keys[KEY_STATE], "wait");
-
-	if (!wait && strcmp(row->keys[KEY_STATE], "run") != 0)
-		return nonsense(row);
-	t->sched_last[wait] += (uint64_t)row->sum;
-	t->sched_lines++;
-	return NULL;
-}
-
-static struct rs_error *add_cause(struct exits_sink *s, struct thread *t,
-				  const struct rs_partial *row)
-{
-	uint64_t kind, key;
+	struct thread *t = s->live.at[row->thread];
 	struct rs_error *err;
 	struct cause *cause;
 
-	if (!number(row->keys[KEY_KIND], &kind) || !number(row->keys[KEY_KEY], &key) ||
-	    kind > UINT32_MAX)
-		return nonsense(row);
-	err = exits_cause(s, t, (uint32_t)kind, key, &cause);
+	if (!t)
+		return NULL;
+	err = exits_cause(s, t, row->kind, row->key, &cause);
 	if (err || !cause)
 		return err;
-	if (row->aggregate == RS_KVM_CAUSES) {
-		cause->recent.count += row->count;
-		return NULL;
-	}
-	cause->recent.entered += row->count;
-	cause->recent.total_ns += (uint64_t)row->sum;
-	if ((uint64_t)row->max > cause->recent.max_ns)
-		cause->recent.max_ns = (uint64_t)row->max;
+	cause->recent.count += row->count - cause->seen.count;
+	cause->recent.entered += row->entered - cause->seen.entered;
+	cause->recent.total_ns += row->total_ns - cause->seen.total_ns;
+	if (row->entered > cause->seen.entered && row->max_ns > cause->recent.max_ns)
+		cause->recent.max_ns = row->max_ns;
+	cause->seen.count = row->count;
+	cause->seen.entered = row->entered;
+	cause->seen.total_ns = row->total_ns;
 	return NULL;
 }
 
-static struct rs_error *exits_partial(struct rs_sink *sink, const struct rs_partial *row)
+/* The arrays are in this process, by the session's code: indexes need no check. */
+static struct rs_error *exits_counts(struct rs_sink *sink, const struct rs_counts *given)
 {
+	const struct rs_kvm_counts *counts = (const struct rs_kvm_counts *)given;
+	const struct rs_kvm_snapshot *snapshot = counts->snapshot;
 	struct exits_sink *s = (struct exits_sink *)sink;
 	struct rs_error *err;
-	struct thread *t;
 
-	if (row->aggregate >= RS_KVM_AGGREGATES)
-		return nonsense(row);
-	s->has_partials = true;
-	if (row->aggregate == RS_KVM_DROPPED) {
-		s->dropped_live += row->count;
+	if (given->kind != RS_COUNTS_KVM)
 		return NULL;
-	}
-	err = thread_of(s, row, &t);
-	if (err || !t)
-		return err;
-	switch (row->aggregate) {
-	case RS_KVM_TIME_NS:
-		return add_time(t, row);
-	case RS_KVM_SCHED_NS:
-		return add_sched(t, row);
-	case RS_KVM_ENDED:
-		t->ended = true;
-		return NULL;
-	case RS_KVM_CAUSES:
-	case RS_KVM_CAUSE_NS:
-		return add_cause(s, t, row);
-	default:
-		return add_reason(s, t, row);
-	}
+	s->has_counts = true;
+	s->dropped_live =
+		snapshot->dropped_threads + snapshot->dropped_exits + snapshot->dropped_causes;
+	err = add_threads(s, counts);
+	for (uint32_t i = 0; !err && i < snapshot->n_exits; i++)
+		err = add_exit(s, &snapshot->exits[i]);
+	for (uint32_t i = 0; !err && i < snapshot->n_causes; i++)
+		err = add_cause(s, &snapshot->causes[i]);
+	return err;
 }
 
 /* ---- the sink ------------------------------------------------------------------------------- */
@@ -219,7 +194,7 @@ static struct rs_error *exits_partial(struct rs_sink *sink, const struct rs_part
 static const struct rs_sink_ops exits_ops = {
 	.name = "exits",
 	.events = exits_events,
-	.partial = exits_partial,
+	.counts = exits_counts,
 };
 
 /* Causes are wanted for what long exits were about, too. */
@@ -238,8 +213,7 @@ static void ask(struct exits_sink *s)
 	q->globs[q->n_globs++] = time[0];
 	for (size_t i = 0; (o->causes || o->than_ns) && i < sizeof(causes) / sizeof(causes[0]); i++)
 		q->globs[q->n_globs++] = causes[i];
-	q->aggregates = rs_kvm_aggregates;
-	q->n_aggregates = RS_KVM_AGGREGATES;
+	q->counts = RS_COUNTS_KVM;
 }
 
 struct rs_error *rs_exits_sink_create(const struct rs_exits_options *options, struct rs_sink **sink)
@@ -265,6 +239,7 @@ void rs_exits_sink_destroy(struct rs_sink *sink)
 	rs_map_deinit(&s->by_reason);
 	rs_map_deinit(&s->by_cause);
 	free(s->threads.at);
+	free(s->live.at);
 	free(s->cells.at);
 	free(s->causes.at);
 	free(s->rows);

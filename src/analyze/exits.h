@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * VM exits: which, of which VM and vCPU, how long, caused by what; and where each vCPU's time went.
- * The same result from a live host, whose BPF programs have aggregated already, and from the events
- * of a trace: the sink takes a source's partial aggregates, and makes the rest of events itself,
- * with the same state machine (kvm/vcpu_time.h).
+ * The same result from a live host, whose BPF programs have counted already, and from the events
+ * of a trace: the sink takes a source's snapshots, and makes the rest of events itself, with the
+ * same state machine (kvm/vcpu_time.h).
  *
- *	source --partials--> sink --> rs_exits_take() --> struct rs_exits --> a view
- *	       --events----/
+ *	source --snapshots--> sink --> rs_exits_take() --> struct rs_exits --> a view
+ *	       --events-----/
  *
  * Memory grows with vCPUs, reasons and causes, not with the trace.
  */
@@ -84,7 +84,7 @@ struct rs_error *rs_exits_sink_create(const struct rs_exits_options *options,
 				      struct rs_sink **sink);
 void rs_exits_sink_destroy(struct rs_sink *sink);
 
-/* The query that gives this sink what it needs: probes and aggregates. Valid as long as the sink.
+/* The query that gives this sink what it needs: probes and counts. Valid as long as the sink.
  */
 const struct rs_query *rs_exits_query(const struct rs_sink *sink);
 

@@ -492,7 +492,7 @@ static struct rs_error *thread_of(struct exits_sink *sink, const struct kind *ki
 				  const struct seen *seen, struct thread **out)
 {
 	const struct rs_stream *stream = seen->view->stream;
-	struct place *place = exits_thread_place(sink, EXITS_BY_EVENTS, 0, (int)seen->tid);
+	struct place *place = exits_thread_place(sink, EXITS_BY_EVENTS, (int)seen->tid);
 	struct thread *t;
 	struct rs_error *err;
 
@@ -518,12 +518,12 @@ static struct rs_error *on_loss(struct exits_sink *sink, const struct rs_view *v
 	sink->lost += rs_view_loss(view).count;
 	for (size_t i = 0; i < sink->threads.n; i++) {
 		struct thread *t = sink->threads.at[i];
-		struct rs_error *err = t->partial || t->ended ? NULL : settle(sink, t, NULL);
+		struct rs_error *err = t->is_live || t->ended ? NULL : settle(sink, t, NULL);
 
 		if (err)
 			return err;
 		forget_cause(t);
-		if (!t->partial && !t->ended)
+		if (!t->is_live && !t->ended)
 			rs_vcpu_forget(&t->time);
 	}
 	return NULL;

@@ -34,7 +34,7 @@ static struct place *place_of(struct exits_sink *sink, struct rs_map *map, uint6
 	return place;
 }
 
-static bool list_add(struct list *list, void *value)
+bool exits_list_add(struct list *list, void *value)
 {
 	if (!RS_VECTOR_RESERVE(list->at, list->room, list->n + 1))
 		return false;
@@ -52,7 +52,7 @@ static struct rs_error *element(struct exits_sink *sink, struct list *list, size
 		return NULL;
 	}
 	*out = rs_arena_alloc(&sink->arena, bytes);
-	if (!*out || !list_add(list, *out))
+	if (!*out || !exits_list_add(list, *out))
 		return rs_error_no_memory();
 	return NULL;
 }
@@ -73,11 +73,9 @@ struct rs_error *exits_thread_new(struct exits_sink *sink, struct thread **out)
 	return err;
 }
 
-struct place *exits_thread_place(struct exits_sink *sink, enum exits_by by, int pid, int tid)
+struct place *exits_thread_place(struct exits_sink *sink, enum exits_by by, int tid)
 {
-	uint64_t both = (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid;
-
-	return place_of(sink, &sink->by_tid, both, by);
+	return place_of(sink, &sink->by_tid, (uint32_t)tid, by);
 }
 
 const char *exits_name(struct exits_sink *sink, const char *name)

@@ -2,7 +2,7 @@
 /*
  * The inside of the exits sink: its threads, and for each the reasons and causes that were counted.
  *
- *	partials (exits.c) ----\
+ *	snapshots (exits.c) ---\
  *	                        > threads, cells, causes --> take (exits_take.c)
  *	events (exits_events.c) /
  *
@@ -14,7 +14,7 @@
 #include "analyze/exits.h"
 #include "base/arena.h"
 #include "base/map.h"
-#include "kvm/aggregates.h"
+#include "kvm/counts.h"
 
 /* What a hostile trace can make us keep; more is dropped and counted. */
 #define EXITS_THREADS_MAX (1u << 17)
@@ -32,13 +32,14 @@ struct thread {
 	uint32_t number; /* from 1 */
 	const char *vm;
 	int pid, tid, vcpu;
-	bool has_wall; /* its source tells the wall time */
-	bool partial;  /* its rows are a source's, not made of events */
+	bool is_live;	    /* its counts are snapshots' of a session, not made of events */
+	bool is_hidden;	    /* of a live one: the query does not select it, or not yet */
+	uint64_t hidden_ns; /* of a live one: since then, for want of its vCPU's number; 0: not */
 	bool ended;
-	bool end_taken; /* a take has told of its end */
-	/* Of events: the state machine, in biased ns, and the exit that waits for its entry. */
+	bool end_taken;		  /* a take has told of its end */
+	struct rs_vcpu_time time; /* a snapshot's, or the state machine's of events, in biased ns */
+	/* Of events: the exit that waits for its entry. */
 	const struct rs_stream *stream;
-	struct rs_vcpu_time time;
 	bool hardware;	 /* its hardware's exits are seen */
 	bool is_pending; /* the exit below is not counted yet */
 	bool is_counted; /* or is, by a take that could not wait */
@@ -46,13 +47,11 @@ struct thread {
 	uint64_t rip;
 	uint32_t cause_kind;
 	uint64_t cause_key;
-	/* schedstat (run, wait) at the first and the last line that told of it; of partials the
-	 * growth so far is the last. */
+	/* schedstat (run, wait) at the first and the last line that told of it; of a live one 0 and
+	 * the growth so far. */
 	uint32_t sched_lines;
 	uint64_t sched_first[2], sched_last[2];
-	/* Of partials: the growth so far; [RS_VCPU_STATES] is the wall time. */
-	int64_t ns[RS_VCPU_STATES + 1];
-	/* What takes have told of ns[], and of wall and sched. */
+	/* What takes have told of the states' times, the wall time and schedstat. */
 	uint64_t told_ns[RS_VCPU_STATES];
 	uint64_t told_wall_ns, told_sched[2];
 	uint64_t taken_exits; /* of the take that is being made */
@@ -62,6 +61,7 @@ struct cell {
 	struct thread *thread;
 	uint32_t isa, code, nested;
 	struct amounts recent, total;
+	struct amounts seen; /* the last snapshot's; of min and max what is not in recent yet */
 };
 
 struct cause {
@@ -70,7 +70,7 @@ struct cause {
 	uint64_t key;
 	struct {
 		uint64_t count, entered, total_ns, max_ns;
-	} recent, total;
+	} recent, total, seen; /* seen: the last snapshot's */
 };
 
 /* What a map holds: a key of two numbers, and what was found or made for it. */
@@ -102,7 +102,8 @@ struct exits_sink {
 	struct rs_arena arena;			   /* of threads, cells, causes, hists, names */
 	struct rs_map by_tid, by_reason, by_cause; /* of struct place */
 	struct list threads, cells, causes;	   /* in the order they came */
-	bool has_partials;
+	struct list live; /* threads, by their index in snapshots; NULL: there was no room */
+	bool has_counts;
 	/* Of the events. */
 	bool is_begun, is_open;
 	int64_t first_ns, opened_ns, last_ns;
@@ -147,11 +148,10 @@ struct rs_error *exits_cause(struct exits_sink *sink, struct thread *thread, uin
 
 /* Returns the place of a thread, or NULL without memory. */
 enum exits_by {
-	EXITS_BY_EVENTS,   /* pid 0, tid */
-	EXITS_BY_PARTIALS, /* pid, tid */
-	EXITS_BY_TID,	   /* pid 0; any that has partials */
+	EXITS_BY_EVENTS, /* of events */
+	EXITS_BY_COUNTS, /* any that snapshots have counts of */
 };
-struct place *exits_thread_place(struct exits_sink *sink, enum exits_by by, int pid, int tid);
+struct place *exits_thread_place(struct exits_sink *sink, enum exits_by by, int tid);
 
 /* Copies a VM's name; NULL without memory. */
 const char *exits_name(struct exits_sink *sink, const char *name);
@@ -160,6 +160,9 @@ const char *exits_name(struct exits_sink *sink, const char *name);
 struct rs_error *exits_amounts_add(struct exits_sink *sink, struct amounts *to,
 				   const struct amounts *from);
 struct rs_error *exits_hist(struct exits_sink *sink, struct amounts *amounts);
+
+/* Appends to a list; false: no memory. */
+bool exits_list_add(struct list *list, void *value);
 
 /* exits_events.c: the sink's events(). */
 struct rs_error *exits_events(struct rs_sink *sink, const struct rs_view *views, size_t n);

@@ -9,14 +9,14 @@ static const struct rs_hist nothing;
 
 /* ---- which threads -------------------------------------------------------------------------- */
 
-/* A thread whose counts a source gives is not shown again from its events. */
+/* A thread that snapshots count is not shown again from its events. */
 static bool is_shown(struct exits_sink *s, const struct thread *t)
 {
 	const struct place *place;
 
-	if (t->partial || !s->has_partials)
-		return true;
-	place = exits_thread_place(s, EXITS_BY_TID, 0, t->tid);
+	if (t->is_live || !s->has_counts)
+		return !t->is_hidden;
+	place = exits_thread_place(s, EXITS_BY_COUNTS, t->tid);
 	return !place || !place->value;
 }
 
@@ -152,6 +152,8 @@ static bool tells_entries(const struct exits_sink *s)
 	for (size_t i = 0; i < s->threads.n; i++) {
 		const struct thread *t = s->threads.at[i];
 
+		if (t->is_live) /* the session has seen to it */
+			continue;
 		if (t->time.entered)
 			return true;
 		left |= t->time.left;
@@ -165,19 +167,13 @@ static void time_now(const struct thread *t, bool told, int64_t to_ns, int64_t n
 {
 	struct rs_vcpu_time time = t->time;
 
-	*wall_ns = 0;
-	if (!t->partial && !t->ended)
+	if (!t->is_live && !t->ended)
 		rs_vcpu_end(&time, exits_stamp(to_ns));
-	if (!told)
+	if (!t->is_live && !told)
 		rs_vcpu_doubt(&time);
-	for (uint32_t i = 0; i < RS_VCPU_STATES; i++) {
-		ns[i] = t->partial ? t->ns[i] : (int64_t)time.ns[i];
-		*wall_ns += (uint64_t)ns[i];
-	}
-	if (!t->partial)
-		*wall_ns = time.at - time.since;
-	else if (t->has_wall)
-		*wall_ns = (uint64_t)t->ns[RS_VCPU_STATES];
+	for (uint32_t i = 0; i < RS_VCPU_STATES; i++)
+		ns[i] = (int64_t)time.ns[i];
+	*wall_ns = time.at - time.since;
 }
 
 /* A wake-up makes polling of what passed for the kernel's time before it: a state's growth can be
@@ -233,7 +229,7 @@ static void vcpu_fill(struct rs_exits_vcpu *vcpu, struct thread *t, bool told, b
 		.exits = t->taken_exits,
 		/* A line that ended with the thread, or is the only one, shows no difference. */
 		.sched_known =
-			!t->ended && (t->partial ? t->sched_lines > 0 : all && t->sched_lines > 1),
+			!t->ended && (t->is_live ? t->sched_lines > 0 : all && t->sched_lines > 1),
 		.run_ns = since_told(t->sched_last[0] - t->sched_first[0], &t->told_sched[0], all),
 		.wait_ns = since_told(t->sched_last[1] - t->sched_first[1], &t->told_sched[1], all),
 	};
@@ -351,7 +347,7 @@ static struct rs_error *fold(struct exits_sink *s)
 		struct rs_hist *hist = cell->recent.hist;
 		struct rs_error *err;
 
-		if (!is_some(cell, false))
+		if (!is_some(cell, false) || cell->thread->is_hidden)
 			continue;
 		err = exits_amounts_add(s, &cell->total, &cell->recent);
 		if (err)
@@ -365,7 +361,7 @@ static struct rs_error *fold(struct exits_sink *s)
 
 static int64_t start_of(const struct exits_sink *s)
 {
-	if (s->has_partials)
+	if (s->has_counts)
 		return 0;
 	return s->is_open ? s->opened_ns : s->first_ns;
 }
@@ -374,7 +370,7 @@ struct rs_error *rs_exits_take(struct rs_sink *sink, bool all, int64_t to_ns,
 			       struct rs_exits *exits)
 {
 	struct exits_sink *s = (struct exits_sink *)sink;
-	uint64_t dropped = s->dropped + (s->has_partials ? s->dropped_live : s->dropped_events);
+	uint64_t dropped = s->dropped + (s->has_counts ? s->dropped_live : s->dropped_events);
 	struct rs_exits e = { .latency = s->options.latency, .causes = s->options.causes };
 	struct rs_error *err = NULL;
 

@@ -250,38 +250,35 @@ static struct rs_error *xen_events(struct rs_sink *sink, const struct rs_view *v
 	return x->no_memory ? rs_error_no_memory() : NULL;
 }
 
-/* What a source has counted by itself (xen/aggregates.h), instead of events. */
-static struct rs_error *xen_partial(struct rs_sink *sink, const struct rs_partial *partial)
+/* Adds what a source has counted instead of giving events. */
+static struct rs_error *xen_counts(struct rs_sink *sink, const struct rs_counts *given)
 {
+	const struct rs_xen_counts *counts = (const struct rs_xen_counts *)given;
 	struct xen_sink *x = (struct xen_sink *)sink;
-	struct xen_row *row;
 
-	switch (partial->aggregate) {
-	case RS_XEN_BY_VOLUME:
-		row = xen_row(x, RS_XEN_VOLUME, RS_UNKNOWN, RS_UNKNOWN,
-			      (uint32_t)strtoul(partial->keys[0], NULL, 10),
-			      strtoul(partial->keys[1], NULL, 10));
+	if (given->kind != RS_COUNTS_XEN)
+		return NULL;
+	for (size_t i = 0; i < counts->n_rows; i++) {
+		const struct rs_xen_volume_row *from = &counts->rows[i];
+		struct xen_row *row =
+			xen_row(x, RS_XEN_VOLUME, RS_UNKNOWN, RS_UNKNOWN, from->pcpu, from->key);
+
 		if (row) {
-			row->row.count += partial->count;
-			row->row.bytes += (uint64_t)partial->sum;
+			row->row.count += from->records;
+			row->row.bytes += from->bytes;
 		}
-		break;
-	case RS_XEN_BY_LOSS:
-		x->losses += partial->count;
-		x->lost += (uint64_t)partial->sum;
-		break;
-	case RS_XEN_BY_TIME:
-		x->from_ns = partial->min;
-		x->to_ns = partial->max;
-		break;
 	}
+	x->losses += counts->losses;
+	x->lost += counts->lost;
+	x->from_ns = counts->from_ns;
+	x->to_ns = counts->to_ns;
 	return x->no_memory ? rs_error_no_memory() : NULL;
 }
 
 static const struct rs_sink_ops xen_ops = {
 	.name = "xen",
 	.events = xen_events,
-	.partial = xen_partial,
+	.counts = xen_counts,
 };
 
 /* ---- results -------------------------------------------------------------------------------- */

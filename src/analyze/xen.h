@@ -13,7 +13,7 @@
 #define RS_ANALYZE_XEN_H
 
 #include "base/hist.h"
-#include "xen/aggregates.h"
+#include "xen/counts.h"
 #include <ringside/source.h>
 
 /* What a row is about; behind each: what `sub` and `key` mean. */

@@ -356,21 +356,18 @@ static void no_rows_remark(const struct arguments *a)
 /* What was counted is shown though the trace is damaged further on: the error comes after. */
 static struct rs_error *count_events(const struct arguments *a, struct rs_source *source, bool *any)
 {
-	struct rs_query query = a->query;
-	const struct rs_partial *rows;
+	const struct rs_aggregate_row *rows;
 	struct rs_error *err, *run_err;
 	struct rs_cli_seen seen;
 	struct rs_sink *sink;
 	uint64_t dropped;
 	size_t n;
 
-	query.aggregates = &a->aggregate;
-	query.n_aggregates = 1;
-	err = rs_aggregate_sink_create(&query, &sink);
+	err = rs_aggregate_sink_create(&a->aggregate, 1, &sink);
 	if (err)
 		return err;
-	rs_cli_seen_init(&seen, sink, &query);
-	run_err = rs_run(source, &query, &seen.sink, &rs_cli_stop);
+	rs_cli_seen_init(&seen, sink, &a->query);
+	run_err = rs_run(source, &a->query, &seen.sink, &rs_cli_stop);
 	*any = seen.any;
 	err = rs_aggregate_rows(sink, 0, &rows, &n, &dropped);
 	if (!err)

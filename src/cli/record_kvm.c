@@ -297,8 +297,8 @@ static struct rs_error *counts_take(struct kvm *k, struct rs_sink *sink)
 		err = source->ops->open(source, rs_exits_query(sink), &pushed);
 	while (!err && batch.kind != RS_NEXT_END) {
 		err = source->ops->next(source, &batch);
-		if (!err && batch.kind == RS_NEXT_AGGREGATE)
-			err = sink->ops->partial(sink, batch.partial);
+		if (!err && batch.kind == RS_NEXT_COUNTS)
+			err = sink->ops->counts(sink, batch.counts);
 	}
 	rs_source_destroy(source);
 	return err;

@@ -259,10 +259,8 @@ static struct rs_error *run(struct arguments *a, int *code)
 	rs_query_init(&query);
 	query.from_ns = a->from_ns;
 	query.to_ns = a->to_ns;
-	if (!a->xen.wanted && a->show.kinds == 1u << RS_XEN_VOLUME && !a->show.interval_ns) {
-		query.aggregates = rs_xen_aggregates; /* a file counts them as it is read */
-		query.n_aggregates = RS_XEN_AGGREGATES;
-	}
+	if (!a->xen.wanted && a->show.kinds == 1u << RS_XEN_VOLUME && !a->show.interval_ns)
+		query.counts = RS_COUNTS_XEN; /* a file's records are counted as it is read */
 	err = rs_report_xen(&input, &query, &a->show, code);
 	if (!a->quiet)
 		rs_cli_input_remarks(a->verb, &a->input, &input);

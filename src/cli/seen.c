@@ -22,12 +22,12 @@ static struct rs_error *events(struct rs_sink *sink, const struct rs_view *views
 	return seen->to->ops->events(seen->to, views, n);
 }
 
-static struct rs_error *partial(struct rs_sink *sink, const struct rs_partial *row)
+static struct rs_error *counts(struct rs_sink *sink, const struct rs_counts *counts)
 {
 	struct rs_cli_seen *seen = (struct rs_cli_seen *)sink;
 
 	seen->any = true;
-	return seen->to->ops->partial ? seen->to->ops->partial(seen->to, row) : NULL;
+	return seen->to->ops->counts ? seen->to->ops->counts(seen->to, counts) : NULL;
 }
 
 static struct rs_error *end(struct rs_sink *sink)
@@ -38,7 +38,7 @@ static struct rs_error *end(struct rs_sink *sink)
 }
 
 static const struct rs_sink_ops ops = {
-	.name = "seen", .events = events, .partial = partial, .end = end
+	.name = "seen", .events = events, .counts = counts, .end = end
 };
 
 void rs_cli_seen_init(struct rs_cli_seen *seen, struct rs_sink *to, const struct rs_query *query)

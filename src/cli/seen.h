@@ -12,7 +12,7 @@ struct rs_cli_seen {
 	struct rs_sink sink;
 	struct rs_sink *to;
 	const struct rs_query *query;
-	bool any; /* an event that the query selects, or a part of an aggregate */
+	bool any; /* an event that the query selects, or a source's counts */
 };
 
 /* A loss is given whatever probes the query names; it counts where one of them matches it. */

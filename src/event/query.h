@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The query: which events, fields and aggregates a sink wants of its sources. It stands below
+ * The query: which events and counts a sink wants of its sources. It stands below
  * both sources and the probe language, so that a source may push any part of it down (BPF, a
  * reader that skips, a replay that places breakpoints) and the merge does the rest.
  */
@@ -9,15 +9,13 @@
 
 #include <ringside/source.h>
 
-#include "base/hist.h"
-
 /* Parts of a query that a source can take on itself. */
-#define RS_PUSHED_PROBES     (1u << 0)
-#define RS_PUSHED_TIME	     (1u << 1)
-#define RS_PUSHED_CPUS	     (1u << 2)
-#define RS_PUSHED_VCPUS	     (1u << 3)
-#define RS_PUSHED_PREDICATE  (1u << 4)
-#define RS_PUSHED_AGGREGATES (1u << 5)
+#define RS_PUSHED_PROBES    (1u << 0)
+#define RS_PUSHED_TIME	    (1u << 1)
+#define RS_PUSHED_CPUS	    (1u << 2)
+#define RS_PUSHED_VCPUS	    (1u << 3)
+#define RS_PUSHED_PREDICATE (1u << 4)
+#define RS_PUSHED_COUNTS    (1u << 5)
 
 #define RS_QUERY_GLOBS_MAX 64
 #define RS_QUERY_CPUS_MAX  4096
@@ -35,33 +33,17 @@ struct rs_evaluator {
 };
 
 /*
- * An aggregate that can be made in parts and merged: of the events that match, by keys, how many
- * there are and, where a value is named, its sum, least, greatest and distribution. A key is an
- * argument's name, or else "probe", "vm", "vcpu", "cpu" or "tid". Events that lack a key's or the
- * value's argument are not counted in it.
- *
- * A source may know more keys and values than its events have arguments (the cost of an exit, which
- * takes an exit and an entry); such an aggregate only it can answer, or an analysis that computes
- * the same from events.
+ * Counts that a source makes itself, instead of events that it keeps back: KVM's programs count in
+ * the kernel, xentrace's records are counted without being put in order. Each kind is a structure
+ * that begins with struct rs_counts.
  */
-#define RS_AGGREGATE_KEYS_MAX 8
-struct rs_aggregate {
-	const char *value; /* an argument's name, or NULL */
-	bool hist; /* the value's distribution too; a source that can't give it does not push */
-	const char *keys[RS_AGGREGATE_KEYS_MAX];
-	uint32_t n_keys;
+enum rs_counts_kind {
+	RS_COUNTS_KVM = 1u << 0, /* struct rs_kvm_counts, kvm/counts.h */
+	RS_COUNTS_XEN = 1u << 1, /* struct rs_xen_counts, xen/counts.h */
 };
 
-/*
- * One row of a partial aggregate. Keys are texts as `print` shows them, so that rows of sources
- * with different string tables meet; the receiver of rows adds those of equal keys together.
- */
-struct rs_partial {
-	uint32_t aggregate; /* index in the query */
-	const char *keys[RS_AGGREGATE_KEYS_MAX];
-	uint64_t count;
-	int64_t sum, min, max;	    /* of the value */
-	const struct rs_hist *hist; /* of the value, where asked for; valid as the batch */
+struct rs_counts {
+	enum rs_counts_kind kind;
 };
 
 struct rs_query {
@@ -71,8 +53,7 @@ struct rs_query {
 	struct rs_cpu_set cpus, vcpus;
 	const char *vm; /* glob on the VM's name, or NULL */
 	const struct rs_evaluator *predicate;
-	const struct rs_aggregate *aggregates;
-	uint32_t n_aggregates;
+	uint32_t counts; /* enum rs_counts_kind, bits: those that the sink receives */
 };
 
 /* All events, all times. */

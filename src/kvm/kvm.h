@@ -167,6 +167,10 @@ struct rs_error *rs_kvm_gate(struct rs_kvm_session *session, bool open);
 
 struct rs_error *rs_kvm_snapshot(struct rs_kvm_session *session, struct rs_kvm_snapshot *snapshot);
 
+/* A snapshot of the threads alone: what the next rs_kvm_snapshot() says of least and greatest is
+ * still since the one before. */
+struct rs_error *rs_kvm_threads(struct rs_kvm_session *session, struct rs_kvm_snapshot *snapshot);
+
 /* The rings, one per possible CPU, each an sbuf of 32-byte slots whose producer is BPF; mapped
  * until close. Its stamps are CLOCK_MONOTONIC ns; its events those of provider "kvm". */
 uint32_t rs_kvm_ring_count(const struct rs_kvm_session *session);

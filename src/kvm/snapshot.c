@@ -282,6 +282,27 @@ static void dropped_read(const struct rs_kvm_session *s, struct rs_kvm_snapshot 
 	}
 }
 
+/* Last of all that is read, so that no thread's time is ahead of it. */
+static void now_read(struct rs_kvm_session *s, struct rs_kvm_snapshot *snapshot)
+{
+	snapshot->now_ns = s->gate == RS_KVM_OPEN ? rs_now_ns(CLOCK_MONOTONIC) : s->closed_ns;
+	threads_until(s, snapshot->now_ns);
+	snapshot->threads = s->threads;
+	snapshot->n_threads = s->n_known;
+}
+
+struct rs_error *rs_kvm_threads(struct rs_kvm_session *s, struct rs_kvm_snapshot *snapshot)
+{
+	struct rs_error *err = rs_kvm_learn(s);
+
+	if (err)
+		return err;
+	*snapshot = (struct rs_kvm_snapshot){ .opened_ns = s->opened_ns };
+	threads_read(s);
+	now_read(s, snapshot);
+	return NULL;
+}
+
 struct rs_error *rs_kvm_snapshot(struct rs_kvm_session *s, struct rs_kvm_snapshot *snapshot)
 {
 	struct rs_kvm_control *control = (void *)s->control.mem;
@@ -302,14 +323,10 @@ struct rs_error *rs_kvm_snapshot(struct rs_kvm_session *s, struct rs_kvm_snapsho
 		err = causes_read(s, &got.n_causes);
 	if (err)
 		return err;
-	/* Last, so that no thread's time is ahead of it. */
-	got.now_ns = s->gate == RS_KVM_OPEN ? rs_now_ns(CLOCK_MONOTONIC) : s->closed_ns;
-	threads_until(s, got.now_ns);
+	now_read(s, &got);
 	dropped_read(s, &got);
-	got.threads = s->threads;
 	got.exits = s->exits;
 	got.causes = s->cause_rows;
-	got.n_threads = s->n_known;
 	*snapshot = got;
 	return NULL;
 }

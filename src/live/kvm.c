@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads a KVM session: its events, and what its counts grew by. */
+/* Reads a KVM session: its events, and its counts. */
 #include "live/kvm.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "base/now.h"
 #include "event/filter.h"
-#include "live/kvm_rows.h"
+#include "kvm/counts.h"
 #include "source/ring.h"
 #include "base/vector.h"
 
@@ -29,7 +29,7 @@ struct cpu_ring {
 	struct rs_drain drain;
 };
 
-enum stage { KVM_BEGIN, KVM_EVENTS, KVM_ROWS, KVM_OVER };
+enum stage { KVM_BEGIN, KVM_EVENTS, KVM_COUNTS, KVM_OVER };
 
 struct kvm_source {
 	struct rs_source source;
@@ -40,10 +40,13 @@ struct kvm_source {
 	bool merged; /* the clock is another's: its origin stands */
 	bool opened; /* the gate was, by the last snapshot */
 	bool shut;   /* and is shut again: this round is the last */
-	bool asked;  /* there are aggregates to give */
+	bool asked;  /* the query asks for counts */
 	enum stage stage;
 
-	struct kvm_rows rows;
+	struct rs_kvm_snapshot snapshot; /* of the counts given last */
+	struct rs_kvm_counts counts;
+	bool *wanted;
+	uint32_t wanted_room;
 
 	struct cpu_ring *rings;
 	uint32_t n_rings;
@@ -82,7 +85,7 @@ static bool threads_room(struct kvm_source *k, uint32_t n)
 }
 
 /* Streams of new threads; a vCPU's number may have become known. */
-static struct rs_error *threads_see(struct kvm_source *k, const struct rs_kvm_snapshot *snapshot)
+static struct rs_error *streams_update(struct kvm_source *k, const struct rs_kvm_snapshot *snapshot)
 {
 	uint32_t before = k->n_threads;
 
@@ -139,11 +142,12 @@ static const struct thread_stream *find(const struct kvm_source *k, int tid, uin
 
 /* ---- snapshots ------------------------------------------------------------------------------ */
 
-static struct rs_error *look(struct kvm_source *k)
+/* Observes which threads there are, and whether the gate is open. */
+static struct rs_error *threads_observe(struct kvm_source *k)
 {
 	uint64_t before = rs_now_ns(CLOCK_MONOTONIC);
 	struct rs_kvm_snapshot snapshot;
-	struct rs_error *err = rs_kvm_snapshot(k->session, &snapshot);
+	struct rs_error *err = rs_kvm_threads(k->session, &snapshot);
 
 	if (err)
 		return err;
@@ -158,8 +162,35 @@ static struct rs_error *look(struct kvm_source *k)
 	k->looked_ns = snapshot.now_ns;
 	/* While the gate is open a snapshot is of a time within the call. */
 	k->shut = k->opened && snapshot.now_ns < before;
-	err = threads_see(k, &snapshot);
-	return err ? err : kvm_rows_see(&k->rows, &snapshot);
+	return streams_update(k, &snapshot);
+}
+
+static bool is_wanted(const struct kvm_source *k, const struct rs_kvm_thread *thread)
+{
+	static const struct rs_event event;
+	const struct rs_stream stream = { .vm = thread->vm, .vcpu = thread->vcpu };
+	const struct rs_view view = { .event = &event, .stream = &stream };
+
+	return rs_query_match(&k->query, &view,
+			      RS_PUSHED_PROBES | RS_PUSHED_TIME | RS_PUSHED_CPUS |
+				      RS_PUSHED_PREDICATE);
+}
+
+static struct rs_error *counts_read(struct kvm_source *k)
+{
+	struct rs_error *err = rs_kvm_snapshot(k->session, &k->snapshot);
+
+	if (!err && !RS_VECTOR_RESERVE(k->wanted, k->wanted_room, k->snapshot.n_threads))
+		err = rs_error_no_memory();
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < k->snapshot.n_threads; i++)
+		k->wanted[i] = is_wanted(k, &k->snapshot.threads[i]);
+	k->counts = (struct rs_kvm_counts){ .counts.kind = RS_COUNTS_KVM,
+					    .snapshot = &k->snapshot,
+					    .wanted = k->wanted,
+					    .last = k->shut };
+	return NULL;
 }
 
 /* ---- events --------------------------------------------------------------------------------- */
@@ -196,7 +227,7 @@ static struct rs_error *stream_of(struct kvm_source *k, const struct rs_view *vi
 	if (!k->last || k->last->stream.tid != (int)tid || k->last->since > view->tsc)
 		k->last = find(k, (int)tid, view->tsc);
 	if (!k->last && view->tsc > k->looked_ns) {
-		err = look(k);
+		err = threads_observe(k);
 		if (err)
 			return err;
 		k->last = find(k, (int)tid, view->tsc);
@@ -251,34 +282,30 @@ static struct rs_error *kvm_source_open(struct rs_source *source, const struct r
 					uint32_t *pushed)
 {
 	struct kvm_source *k = (struct kvm_source *)source;
+	struct rs_query all;
 
 	k->query = *query;
-	k->asked = kvm_rows_ask(&k->rows, query);
+	/* A count has no time, and no event that a predicate or a set of CPUs could decide on. */
+	rs_query_init(&all);
+	k->asked = query->counts & RS_COUNTS_KVM && query->from_ns == all.from_ns &&
+		   query->to_ns == all.to_ns && !query->cpus.some && !query->predicate;
 	*pushed = RS_PUSHED_PROBES | RS_PUSHED_TIME | RS_PUSHED_CPUS | RS_PUSHED_VCPUS |
 		  RS_PUSHED_PREDICATE;
 	if (k->asked)
-		*pushed |= RS_PUSHED_AGGREGATES;
+		*pushed |= RS_PUSHED_COUNTS;
 	return NULL;
-}
-
-static void rows_stage(struct kvm_source *k)
-{
-	k->stage = KVM_ROWS;
-	kvm_rows_begin(&k->rows, k->shut);
 }
 
 static struct rs_error *round_begin(struct kvm_source *k)
 {
-	struct rs_error *err = look(k);
+	struct rs_error *err = threads_observe(k);
 
 	if (err)
 		return err;
 	if (!k->opened)
 		k->stage = KVM_OVER;
-	else if (k->merge)
-		k->stage = KVM_EVENTS;
 	else
-		rows_stage(k);
+		k->stage = k->merge ? KVM_EVENTS : KVM_COUNTS;
 	return NULL;
 }
 
@@ -305,7 +332,7 @@ static struct rs_error *kvm_source_next(struct rs_source *source, struct rs_batc
 	if (!err && k->stage == KVM_EVENTS) {
 		err = events(k, &n);
 		if (!n)
-			rows_stage(k);
+			k->stage = KVM_COUNTS;
 	}
 	if (err)
 		return err;
@@ -314,12 +341,13 @@ static struct rs_error *kvm_source_next(struct rs_source *source, struct rs_batc
 	};
 	if (n)
 		return NULL;
-	if (k->stage == KVM_ROWS) {
-		batch->kind = RS_NEXT_AGGREGATE;
-		batch->partial = k->asked ? kvm_rows_next(&k->rows) : NULL;
-		if (batch->partial)
-			return NULL;
+	if (k->stage == KVM_COUNTS) {
 		k->stage = KVM_OVER;
+		if (k->asked) {
+			batch->kind = RS_NEXT_COUNTS;
+			batch->counts = &k->counts.counts;
+			return counts_read(k);
+		}
 	}
 	return round_over(k, batch);
 }
@@ -335,7 +363,7 @@ static void kvm_source_destroy(struct rs_source *source)
 	free(k->by_tid);
 	free(k->views);
 	free(k->rings);
-	kvm_rows_deinit(&k->rows);
+	free(k->wanted);
 	rs_error_free(k->error);
 	rs_schema_destroy(k->schema);
 	free(k);
@@ -424,8 +452,6 @@ struct rs_error *rs_kvm_source_create(struct rs_kvm_session *session, struct rs_
 	/* No rings, no events: nothing will come before any time. */
 	k->watermark_ns = INT64_MAX;
 	rs_query_init(&k->query);
-	for (uint32_t i = 0; i < RS_KVM_AGGREGATES; i++)
-		k->rows.asked[i] = -1;
 	err = rs_clock_init(&k->clock);
 	if (!err)
 		err = rs_schema_create("kvm", &k->schema);
@@ -492,8 +518,8 @@ struct rs_error *rs_kvm_source_round(struct rs_source *source, struct rs_sink *s
 			return NULL;
 		if (batch.kind == RS_NEXT_EVENTS)
 			err = sink->ops->events(sink, batch.views, batch.n);
-		else if (sink->ops->partial)
-			err = sink->ops->partial(sink, batch.partial);
+		else if (sink->ops->counts)
+			err = sink->ops->counts(sink, batch.counts);
 		if (err)
 			return err;
 	}

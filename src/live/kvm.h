@@ -3,8 +3,8 @@
  * A KVM session as a source. Each round of next() gives
  *
  *	EVENTS		what is in the rings, merged over the CPUs by time (with events or than_ns)
- *	AGGREGATE ...	what the session's counts grew by since the round before, where the query
- *			asks for rs_kvm_aggregates (kvm/aggregates.h); no row that did not grow
+ *	COUNTS		a snapshot of the session's counts, where the query asks for RS_COUNTS_KVM
+ *			and has no times, CPUs or predicate (kvm/counts.h)
  *	IDLE		the round is over; END once the gate is shut and all was given
  *
  * Events of a thread come from a stream of its own, with its VM and vCPU.

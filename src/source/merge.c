@@ -120,8 +120,8 @@ static void refill(struct merge *m, int64_t *horizon)
 		struct rs_error *err = NULL;
 
 		input->at = 0;
-		/* A partial aggregate that was not handed on yet would be gone. */
-		if (input->batch.kind != RS_NEXT_AGGREGATE)
+		/* Counts that were not handed on yet would be gone. */
+		if (input->batch.kind != RS_NEXT_COUNTS)
 			err = input->source->ops->next(input->source, &input->batch);
 		if (err || input->batch.kind == RS_NEXT_END) {
 			end_input(m, input, err);
@@ -177,8 +177,8 @@ static size_t take(struct merge *m, const struct input *input, size_t n, struct 
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (wanted(m, views[i].event) &&
-		    (m->globs_alone || rs_query_match(&m->query, &views[i],
-						      input->pushed | RS_PUSHED_PROBES)))
+		    (m->globs_alone ||
+		     rs_query_match(&m->query, &views[i], input->pushed | RS_PUSHED_PROBES)))
 			to[kept++] = views[i];
 	}
 	return kept;
@@ -240,7 +240,7 @@ static struct rs_error *merge_open(struct rs_source *source, const struct rs_que
 	m->filter = !rs_query_is_all(query);
 	rest.n_globs = 0;
 	m->globs_alone = rs_query_is_all(&rest);
-	*pushed = ~0u & ~RS_PUSHED_AGGREGATES;
+	*pushed = ~0u & ~RS_PUSHED_COUNTS;
 	for (size_t i = 0; i < m->n; i++) {
 		struct input *input = &m->inputs[i];
 		struct rs_error *err;
@@ -254,14 +254,14 @@ static struct rs_error *merge_open(struct rs_source *source, const struct rs_que
 	return NULL;
 }
 
-/* Hands on a partial aggregate of an input at once: its order does not matter. What it promises of
- * the time to come holds for that input alone. */
-static bool partial_in_hand(struct merge *m, struct rs_batch *batch, int64_t horizon)
+/* Hands on an input's counts at once, because they have no place in the order of time. Their
+ * watermark applies only to that input. */
+static bool counts_in_hand(struct merge *m, struct rs_batch *batch, int64_t horizon)
 {
 	for (size_t i = 0; i < m->n_empty; i++) {
 		struct input *input = &m->inputs[m->empty[i]];
 
-		if (input->batch.kind == RS_NEXT_AGGREGATE) {
+		if (input->batch.kind == RS_NEXT_COUNTS) {
 			*batch = input->batch;
 			batch->watermark_ns = horizon;
 			if (m->n_heap && head_ns(m, m->heap[0]) < horizon)
@@ -283,7 +283,7 @@ static struct rs_error *merge_next(struct rs_source *source, struct rs_batch *ba
 		return m->inputs[0].source->ops->next(m->inputs[0].source, batch);
 	for (;;) {
 		refill(m, &horizon);
-		if (partial_in_hand(m, batch, horizon))
+		if (counts_in_hand(m, batch, horizon))
 			return NULL;
 		if (!m->n_heap || head_ns(m, m->heap[0]) >= horizon)
 			break;
@@ -377,8 +377,8 @@ static struct rs_error *feed(struct rs_source *source, struct rs_sink *sink,
 		}
 		if (batch.kind == RS_NEXT_EVENTS)
 			err = sink->ops->events(sink, batch.views, batch.n);
-		else if (sink->ops->partial)
-			err = sink->ops->partial(sink, batch.partial);
+		else if (sink->ops->counts)
+			err = sink->ops->counts(sink, batch.counts);
 		*sink_failed = err != NULL;
 	}
 	return err;

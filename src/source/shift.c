@@ -29,7 +29,8 @@ static int64_t back(int64_t ns, int64_t by_ns)
 	return own;
 }
 
-/* Predicates and aggregates see an event's time, which is the whole's: the merge does them. */
+/* Predicates see an event's time, which is the whole's, so the merge evaluates them. Counts have
+ * times of their own, and are not asked for. */
 static struct rs_error *shift_open(struct rs_source *source, const struct rs_query *query,
 				   uint32_t *pushed)
 {
@@ -43,9 +44,9 @@ static struct rs_error *shift_open(struct rs_source *source, const struct rs_que
 	s->query.from_ns = back(query->from_ns, s->by_ns);
 	s->query.to_ns = back(query->to_ns, s->by_ns);
 	s->query.predicate = NULL;
-	s->query.n_aggregates = 0;
+	s->query.counts = 0;
 	err = s->of->ops->open(s->of, &s->query, pushed);
-	*pushed &= ~(RS_PUSHED_PREDICATE | RS_PUSHED_AGGREGATES);
+	*pushed &= ~(RS_PUSHED_PREDICATE | RS_PUSHED_COUNTS);
 	return err;
 }
 

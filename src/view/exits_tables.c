@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "kvm/aggregates.h"
+#include "kvm/counts.h"
 
 /* Sets of columns. What stands before a reason or a cause in text is its VM, over all threads; its
  * thread, where each has rows of its own; nothing where they are added together. */

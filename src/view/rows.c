@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The rows of an aggregate: a table, or JSON Lines. */
+#include "analyze/aggregate.h"
 #include "view/table.h"
 #include "view/view.h"
 
@@ -10,12 +11,12 @@
 
 RS_COLUMN_GETTER(get_key)
 {
-	const struct rs_partial *row = at;
+	const struct rs_aggregate_row *row = at;
 
 	rs_cell_text(cell, row->keys[column->arg]);
 }
 
-#define AT(member) RS_COLUMN_AT(struct rs_partial, member)
+#define AT(member) RS_COLUMN_AT(struct rs_aggregate_row, member)
 #define VALUES	   2u /* the set of the columns that an aggregate of a value has */
 
 static const struct rs_column columns[] = {
@@ -42,7 +43,7 @@ static void add_keys(struct rs_column *keys, char (*heads)[HEAD_MAX],
 }
 
 struct rs_error *rs_rows_print(int fd, bool json, const struct rs_aggregate *aggregate,
-			       const struct rs_partial *rows, size_t n)
+			       const struct rs_aggregate_row *rows, size_t n)
 {
 	struct rs_column all[RS_AGGREGATE_KEYS_MAX + sizeof(columns) / sizeof(columns[0])];
 	char heads[RS_AGGREGATE_KEYS_MAX][HEAD_MAX];

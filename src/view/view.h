@@ -35,11 +35,11 @@ struct rs_error *rs_tree_sink_create(const struct rs_view_options *options, stru
 const char *rs_json_type(const struct rs_field *field);
 
 struct rs_aggregate;
-struct rs_partial;
+struct rs_aggregate_row;
 
 /* The rows of an aggregate as a table, or as JSON Lines. */
 struct rs_error *rs_rows_print(int fd, bool json, const struct rs_aggregate *aggregate,
-			       const struct rs_partial *rows, size_t n);
+			       const struct rs_aggregate_row *rows, size_t n);
 
 void rs_view_sink_destroy(struct rs_sink *sink);
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Aggregates, against rows that are written down, or counted in an array beside. Sources that
- * push aggregates down are played here by their partial rows.
- */
+/* Aggregates, against rows that are written down, or counted in an array beside. */
 #include "event_kit.h"
 
 #include "analyze/aggregate.h"
@@ -47,12 +44,12 @@ struct numbers {
 } __attribute__((packed));
 
 struct counted {
-	struct rs_query query;
+	uint32_t n_aggregates;
 	struct rs_aggregate aggregates[32];
 	struct rs_schema *schema;
 	struct rs_stream streams[4];
 	struct rs_sink *sink;
-	const struct rs_partial *rows;
+	const struct rs_aggregate_row *rows;
 	size_t n;
 	uint64_t dropped;
 };
@@ -60,7 +57,7 @@ struct counted {
 /* The spec of an aggregate: "key,key" or "key,key:value". */
 static void aggregate_of(struct counted *c, char *spec)
 {
-	struct rs_aggregate *a = &c->aggregates[c->query.n_aggregates++];
+	struct rs_aggregate *a = &c->aggregates[c->n_aggregates++];
 	char *value = strchr(spec, ':'), *save = NULL;
 
 	if (value) {
@@ -75,8 +72,6 @@ static void aggregate_of(struct counted *c, char *spec)
 static void counted_init(struct counted *c, char *const *specs, size_t n)
 {
 	*c = (struct counted){ .schema = schema_new() };
-	rs_query_init(&c->query);
-	c->query.aggregates = c->aggregates;
 	for (size_t i = 0; i < n; i++)
 		aggregate_of(c, specs[i]);
 	for (uint32_t i = 0; i < 4; i++)
@@ -86,7 +81,7 @@ static void counted_init(struct counted *c, char *const *specs, size_t n)
 						    .cpu = RS_UNKNOWN,
 						    .tid = i == 2 ? 77 : RS_UNKNOWN,
 						    .schema = c->schema };
-	CHECK_OK(rs_aggregate_sink_create(&c->query, &c->sink));
+	CHECK_OK(rs_aggregate_sink_create(c->aggregates, c->n_aggregates, &c->sink));
 }
 
 static void counted_free(struct counted *c)
@@ -121,17 +116,12 @@ static void count_other(struct counted *c, uint32_t stream, int cpu, uint64_t v)
 	count(c, stream, cpu, USER(OTHER), payload, sizeof(payload));
 }
 
-static void partial(struct counted *c, struct rs_partial row)
-{
-	CHECK_OK(c->sink->ops->partial(c->sink, &row));
-}
-
 static void finish(struct counted *c)
 {
 	CHECK_OK(c->sink->ops->end(c->sink));
 }
 
-static bool rows_are(struct counted *c, uint32_t aggregate, const struct rs_partial *expected,
+static bool rows_are(struct counted *c, uint32_t aggregate, const struct rs_aggregate_row *expected,
 		     size_t n)
 {
 	bool good;
@@ -154,9 +144,9 @@ static bool rows_are(struct counted *c, uint32_t aggregate, const struct rs_part
 }
 
 #define ROWS(c, aggregate, ...)                                                                    \
-	CHECK(rows_are(c, aggregate, (const struct rs_partial[]){ __VA_ARGS__ },                   \
-		       sizeof((const struct rs_partial[]){ __VA_ARGS__ }) /                        \
-			       sizeof(struct rs_partial)))
+	CHECK(rows_are(c, aggregate, (const struct rs_aggregate_row[]){ __VA_ARGS__ },             \
+		       sizeof((const struct rs_aggregate_row[]){ __VA_ARGS__ }) /                  \
+			       sizeof(struct rs_aggregate_row)))
 #define KEYS(...) .keys = { __VA_ARGS__ }
 
 #define SPECS(c, ...)                                                                              \
@@ -333,65 +323,10 @@ TEST(a_sum_that_overflows_wraps)
 	SPECS(&c, SPEC(":v"));
 	count_other(&c, 0, 0, INT64_MAX);
 	count_other(&c, 0, 0, INT64_MAX);
-	partial(&c, (struct rs_partial){ .count = 1, .sum = 3, .min = 3, .max = 3 });
+	count_other(&c, 0, 0, 3);
 	finish(&c);
 	ROWS(&c, 0, { .count = 3, .sum = 1, .min = 3, .max = INT64_MAX });
 	counted_free(&c);
-}
-
-/* ---- partial rows --------------------------------------------------------------------------- */
-
-/* The events that a source pushed down, as its own code might count them. */
-static void push_down(struct counted *c, const uint64_t *values, size_t n)
-{
-	struct rs_partial row = {
-		.aggregate = 0, KEYS("a", "1"), .min = INT64_MAX, .max = INT64_MIN
-	};
-
-	for (size_t i = 0; i < n; i++) {
-		int64_t value = (int64_t)values[i];
-
-		row.count++;
-		row.sum += value;
-		row.min = value < row.min ? value : row.min;
-		row.max = value > row.max ? value : row.max;
-	}
-	partial(c, row);
-}
-
-TEST(rows_that_were_pushed_down_equal_those_made_above)
-{
-	static const uint64_t values[] = { 3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9 };
-	const size_t n = sizeof(values) / sizeof(values[0]);
-
-	/* The first `pushed` of them by the source, in rows of two at most; the rest above. */
-	for (size_t pushed = 0; pushed <= n; pushed++) {
-		struct counted c;
-
-		SPECS(&c, SPEC("vm,vcpu:v"), SPEC("probe"));
-		for (size_t i = 0; i < pushed; i += 2) {
-			char first[] = "a", second[] = "1";
-			struct rs_partial row = { .aggregate = 1, KEYS("app:c::other") };
-
-			push_down(&c, values + i, pushed - i < 2 ? 1 : 2);
-			row.count = pushed - i < 2 ? 1 : 2;
-			partial(&c, row);
-			/* Texts are the source's, and gone after the call. */
-			partial(&c,
-				(struct rs_partial){
-					.aggregate = 0, KEYS(first, second), .min = 5, .max = 5 });
-			memset(first, 'z', 1);
-			memset(second, 'z', 1);
-		}
-		for (size_t i = pushed; i < n; i++)
-			count_other(&c, 1, 0, values[i]);
-		count_other(&c, 0, 0, 100);
-		finish(&c);
-		ROWS(&c, 0, { KEYS("a", "1"), .count = 15, .sum = 77, .min = 1, .max = 9 },
-		     { KEYS("a", "0"), .count = 1, .sum = 100, .min = 100, .max = 100 });
-		ROWS(&c, 1, { KEYS("app:c::other"), .count = 16 });
-		counted_free(&c);
-	}
 }
 
 /* ---- many ----------------------------------------------------------------------------------- */
@@ -443,27 +378,25 @@ TEST(rows_above_the_limit_are_refused_and_counted)
 	count_other(&c, 0, 0, RS_AGGREGATE_ROWS_MAX + 4);
 	count_other(&c, 0, 0, 1);
 	finish(&c);
-	partial(&c, (struct rs_partial){ KEYS("nobody"), .count = 30 });
-	partial(&c, (struct rs_partial){ KEYS("1"), .count = 1 });
 	REQUIRE_OK(rs_aggregate_rows(c.sink, 0, &c.rows, &c.n, &c.dropped));
 	CHECK_EQ_U64(c.n, RS_AGGREGATE_ROWS_MAX);
-	CHECK_EQ_U64(c.dropped, 36);
+	CHECK_EQ_U64(c.dropped, 6);
 	CHECK_STR(c.rows[0].keys[0], "1");
-	CHECK_EQ_U64(c.rows[0].count, 3);
+	CHECK_EQ_U64(c.rows[0].count, 2);
 	counted_free(&c);
 }
 
 TEST(as_many_aggregates_as_there_may_be)
 {
 	static char specs[32][8];
-	struct counted c, too_many = { 0 };
+	struct counted c;
 	struct rs_sink *sink;
 
 	SPECS(&c, SPEC("vm"));
 	rs_aggregate_sink_destroy(c.sink);
 	for (int i = 1; i < 32; i++)
 		aggregate_of(&c, strcpy(specs[i], i % 2 ? "probe" : "vcpu"));
-	REQUIRE_OK(rs_aggregate_sink_create(&c.query, &c.sink));
+	REQUIRE_OK(rs_aggregate_sink_create(c.aggregates, c.n_aggregates, &c.sink));
 	count_other(&c, 1, 0, 0);
 	finish(&c);
 	ROWS(&c, 0, { KEYS("a"), .count = 1 });
@@ -472,9 +405,7 @@ TEST(as_many_aggregates_as_there_may_be)
 		if (i < 31)
 			ROWS(&c, i + 1, { KEYS("1"), .count = 1 });
 	}
-	too_many.query = c.query;
-	too_many.query.n_aggregates = 33;
-	CHECK_ERR(rs_aggregate_sink_create(&too_many.query, &sink), RS_USAGE, "more than 32");
+	CHECK_ERR(rs_aggregate_sink_create(c.aggregates, 33, &sink), RS_USAGE, "more than 32");
 	counted_free(&c);
 	rs_aggregate_sink_destroy(NULL);
 }

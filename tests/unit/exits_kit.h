@@ -7,7 +7,7 @@
 #include "../test.h"
 
 #include "analyze/exits.h"
-#include "kvm/aggregates.h"
+#include "kvm/counts.h"
 #include <ringside/source.h>
 
 #define KIT_THREADS_MAX 16

@@ -16,7 +16,7 @@ struct step {
 	const int64_t *times; /* of events */
 	size_t n;
 	int64_t watermark_ns;
-	const struct rs_partial *partial;
+	const struct rs_counts *counts;
 	const char *error; /* not NULL: next() fails with this, whatever the kind */
 };
 
@@ -103,7 +103,7 @@ static struct rs_error *script_next(struct rs_source *source, struct rs_batch *b
 	}
 	*batch = (struct rs_batch){ .kind = step->kind,
 				    .watermark_ns = step->watermark_ns,
-				    .partial = step->partial };
+				    .counts = step->counts };
 	if (step->kind == RS_NEXT_EVENTS) {
 		batch->n = script_events(s, step);
 		batch->views = s->views;
@@ -328,12 +328,12 @@ TEST(the_slowest_watermark_counts)
 /* What a merge promises holds for a merge above it. */
 TEST(the_merge_s_own_watermark)
 {
-	const struct rs_partial partial = { .count = 1 };
+	const struct rs_counts counts = { .kind = 1 };
 	const struct step a[] = { { IDLE(15) }, { IDLE(50) }, { IDLE(60) }, { IDLE(80) } };
 	const struct step b[] = {
 		{ TIMES(17) },
 		{ IDLE(70) },
-		{ .kind = RS_NEXT_AGGREGATE, .partial = &partial, .watermark_ns = 90 },
+		{ .kind = RS_NEXT_COUNTS, .counts = &counts, .watermark_ns = 90 },
 	};
 	struct script scripts[] = { SCRIPT(0, a), SCRIPT(1, b) };
 	struct rs_source *merge = merge_of(scripts, 2);
@@ -349,7 +349,7 @@ TEST(the_merge_s_own_watermark)
 	CHECK_EQ_U64(batch.kind, RS_NEXT_IDLE);
 	CHECK_EQ_S64(batch.watermark_ns, 60);
 	REQUIRE_OK(merge->ops->next(merge, &batch));
-	CHECK_EQ_U64(batch.kind, RS_NEXT_AGGREGATE);
+	CHECK_EQ_U64(batch.kind, RS_NEXT_COUNTS);
 	CHECK_EQ_S64(batch.watermark_ns, 80);
 	rs_source_destroy(merge);
 }
@@ -627,80 +627,79 @@ TEST(a_source_that_does_not_open)
 	rs_source_destroy(merge);
 }
 
-/* ---- partial aggregates --------------------------------------------------------------------- */
+/* ---- counts --------------------------------------------------------------------------------- */
 
-struct partial_sink {
+struct counts_sink {
 	struct rs_sink sink;
-	uint64_t counts[16];
+	uint64_t kinds[16];
 	size_t n, events, fail_at;
 	bool ended;
 };
 
-static struct rs_error *partial_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
+static struct rs_error *counts_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
 {
 	(void)views;
-	((struct partial_sink *)sink)->events += n;
+	((struct counts_sink *)sink)->events += n;
 	return NULL;
 }
 
-static struct rs_error *partial_partial(struct rs_sink *sink, const struct rs_partial *partial)
+static struct rs_error *counts_counts(struct rs_sink *sink, const struct rs_counts *counts)
 {
-	struct partial_sink *s = (struct partial_sink *)sink;
+	struct counts_sink *s = (struct counts_sink *)sink;
 
 	if (s->n + 1 == s->fail_at)
 		return rs_error_create(RS_FAILED, "the sink takes no more");
-	s->counts[s->n++] = partial->count;
+	s->kinds[s->n++] = counts->kind;
 	return NULL;
 }
 
-static struct rs_error *partial_end(struct rs_sink *sink)
+static struct rs_error *counts_end(struct rs_sink *sink)
 {
-	((struct partial_sink *)sink)->ended = true;
+	((struct counts_sink *)sink)->ended = true;
 	return rs_error_create(RS_FAILED, "the end failed");
 }
 
-static const struct rs_sink_ops partial_ops = {
-	.name = "partial",
-	.events = partial_events,
-	.partial = partial_partial,
+static const struct rs_sink_ops counts_ops = {
+	.name = "counts",
+	.events = counts_events,
+	.counts = counts_counts,
 };
 
-static const struct rs_sink_ops partial_end_ops = {
-	.name = "partial with an end that fails",
-	.events = partial_events,
-	.partial = partial_partial,
-	.end = partial_end,
+static const struct rs_sink_ops counts_end_ops = {
+	.name = "counts, with an end that fails",
+	.events = counts_events,
+	.counts = counts_counts,
+	.end = counts_end,
 };
 
-#define PARTIAL(c, until)                                                                          \
-	.kind = RS_NEXT_AGGREGATE, .partial = &(const struct rs_partial){ .count = (c) },          \
+#define COUNTS(c, until)                                                                           \
+	.kind = RS_NEXT_COUNTS, .counts = &(const struct rs_counts){ .kind = (c) },                \
 	.watermark_ns = (until)
 
-static const struct step partials_a[] = { { PARTIAL(1, 5) }, { TIMES(7) }, { PARTIAL(2, 9) } };
-static const struct step partials_b[] = { { PARTIAL(4, 2) }, { PARTIAL(8, 3) }, { TIMES(8) } };
-static const struct step partials_c[] = { { PARTIAL(16, INT64_MIN) }, { PARTIAL(32, INT64_MAX) } };
+static const struct step counts_a[] = { { COUNTS(1, 5) }, { TIMES(7) }, { COUNTS(2, 9) } };
+static const struct step counts_b[] = { { COUNTS(4, 2) }, { COUNTS(8, 3) }, { TIMES(8) } };
+static const struct step counts_c[] = { { COUNTS(16, INT64_MIN) }, { COUNTS(32, INT64_MAX) } };
 
-TEST(each_partial_aggregate_is_handed_on_once)
+TEST(counts_are_handed_on_once)
 {
-	struct script scripts[] = { SCRIPT(0, partials_a), SCRIPT(1, partials_b),
-				    SCRIPT(2, partials_c) };
+	struct script scripts[] = { SCRIPT(0, counts_a), SCRIPT(1, counts_b), SCRIPT(2, counts_c) };
 	struct rs_source *merge = merge_of(scripts, 3);
-	struct partial_sink sink = { .sink = { &partial_ops } };
+	struct counts_sink sink = { .sink = { &counts_ops } };
 	uint64_t seen = 0;
 
 	CHECK_OK(rs_run(merge, NULL, &sink.sink, NULL));
 	CHECK_EQ_U64(sink.n, 6);
 	for (size_t i = 0; i < sink.n; i++)
-		seen += sink.counts[i];
+		seen += sink.kinds[i];
 	CHECK_EQ_U64(seen, 63);
 	CHECK_EQ_U64(sink.events, 2);
 	rs_source_destroy(merge);
 }
 
-/* A merge above another: a partial's watermark is not that of one of its inputs alone. */
-TEST(partial_aggregates_pass_a_merge_of_merges)
+/* A merge above another: the watermark of counts is not that of one of its inputs alone. */
+TEST(counts_pass_a_merge_of_merges)
 {
-	const struct step quick[] = { { PARTIAL(1, 100) }, { TIMES(100) } };
+	const struct step quick[] = { { COUNTS(1, 100) }, { TIMES(100) } };
 	const struct step slow[] = { { IDLE(10) }, { IDLE(10) }, { IDLE(10) }, { TIMES(10) } };
 	const struct step other[] = { { TIMES(5, 50) } };
 	struct script inner[] = { SCRIPT(0, quick), SCRIPT(1, slow) };
@@ -713,9 +712,9 @@ TEST(partial_aggregates_pass_a_merge_of_merges)
 	rs_source_destroy(merge);
 }
 
-TEST(a_sink_without_partials_is_not_given_any)
+TEST(a_sink_without_counts_is_not_given_any)
 {
-	struct script scripts[] = { SCRIPT(0, partials_a), SCRIPT(1, partials_b) };
+	struct script scripts[] = { SCRIPT(0, counts_a), SCRIPT(1, counts_b) };
 	struct rs_source *merge = merge_of(scripts, 2);
 	struct got_sink sink = got_sink();
 
@@ -742,11 +741,11 @@ TEST(the_sink_s_error_ends_the_run)
 	rs_source_destroy(merge);
 }
 
-TEST(the_sink_s_error_on_a_partial_ends_the_run)
+TEST(the_sink_s_error_on_a_counts_ends_the_run)
 {
-	struct script scripts[] = { SCRIPT(0, partials_a), SCRIPT(1, partials_b) };
+	struct script scripts[] = { SCRIPT(0, counts_a), SCRIPT(1, counts_b) };
 	struct rs_source *merge = merge_of(scripts, 2);
-	struct partial_sink sink = { .sink = { &partial_end_ops }, .fail_at = 2 };
+	struct counts_sink sink = { .sink = { &counts_end_ops }, .fail_at = 2 };
 
 	CHECK_ERR(rs_run(merge, NULL, &sink.sink, NULL), RS_FAILED, "takes no more");
 	CHECK_EQ_U64(sink.n, 1);
@@ -760,7 +759,7 @@ TEST(the_end_s_error)
 	const struct step broken[] = { { .error = "broken" } };
 	struct script scripts[] = { SCRIPT(0, good), SCRIPT(1, broken) };
 	struct rs_source *merge = merge_of(scripts, 1);
-	struct partial_sink sink = { .sink = { &partial_end_ops } };
+	struct counts_sink sink = { .sink = { &counts_end_ops } };
 
 	CHECK_ERR(rs_run(merge, NULL, &sink.sink, NULL), RS_FAILED, "the end failed");
 	CHECK(sink.ended);

@@ -77,7 +77,6 @@ TEST(views)
  * source's to do. */
 TEST(query)
 {
-	const struct rs_aggregate count = { 0 };
 	bool gone = false;
 	struct given given = { .source = { &given_ops }, .gone = &gone };
 	struct rs_source *source = NULL;
@@ -92,13 +91,12 @@ TEST(query)
 	CHECK_EQ_S64(given.query.to_ns, query.to_ns);
 	query.from_ns = 130;
 	query.to_ns = 50;
-	query.aggregates = &count;
-	query.n_aggregates = 1;
+	query.counts = RS_COUNTS_KVM;
 	CHECK_OK(source->ops->open(source, &query, &pushed));
 	CHECK_EQ_S64(given.query.from_ns, 30);
 	CHECK_EQ_S64(given.query.to_ns, -50);
-	CHECK_EQ_U64(given.query.n_aggregates, 0);
-	CHECK(!(pushed & (RS_PUSHED_PREDICATE | RS_PUSHED_AGGREGATES)));
+	CHECK_EQ_U64(given.query.counts, 0);
+	CHECK(!(pushed & (RS_PUSHED_PREDICATE | RS_PUSHED_COUNTS)));
 	CHECK(pushed & RS_PUSHED_TIME);
 	query.from_ns = INT64_MIN + 1;
 	CHECK_OK(source->ops->open(source, &query, &pushed));

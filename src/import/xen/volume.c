@@ -2,11 +2,10 @@
 /* Counts Xen's records by physical CPU and class. */
 #include "import/xen/volume.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "xen/aggregates.h"
+#include "base/vector.h"
 
 #define CLASS_BITS                                                                                 \
 	12 /* 16 to 27 of an event: one of them is set, as rs_xen_block_check() sees to */
@@ -28,24 +27,9 @@ struct rs_xen_volumes {
 	uint64_t lost, losses;
 	uint64_t first_tsc, last_tsc;
 	bool any;
-	/* What is given next. */
-	uint32_t cpu, class, whole;
-	char keys[2][16];
-	struct rs_partial partial;
+	struct rs_xen_volume_row *rows; /* made by the last rs_xen_volumes_counts() */
+	uint32_t n_rows, rows_room;
 };
-
-bool rs_xen_volumes_asked(const struct rs_query *query)
-{
-	if (query->n_aggregates != RS_XEN_AGGREGATES || !rs_query_is_all(query))
-		return false;
-	for (uint32_t i = 0; i < RS_XEN_AGGREGATES; i++) {
-		const char *value = query->aggregates[i].value;
-
-		if (!value || strcmp(value, rs_xen_aggregates[i].value) != 0)
-			return false;
-	}
-	return true;
-}
 
 struct rs_error *rs_xen_volumes_create(struct rs_xen_volumes **out)
 {
@@ -61,6 +45,8 @@ void rs_xen_volumes_destroy(struct rs_xen_volumes *v)
 {
 	for (uint32_t i = 0; v && i < v->pcpus_end; i++)
 		free(v->pcpus[i]);
+	if (v)
+		free(v->rows);
 	free(v);
 }
 
@@ -166,42 +152,43 @@ static uint32_t key_of(uint32_t place)
 	return 1u << (place / SUBCLASSES + 4) | place % SUBCLASSES;
 }
 
-static const struct rs_partial *whole_next(struct rs_xen_volumes *v, const struct rs_clock *clock)
+static struct rs_error *row_add(struct rs_xen_volumes *v, uint32_t pcpu, uint32_t place)
 {
-	switch (v->whole++) {
-	case 0:
-		v->partial = (struct rs_partial){ .aggregate = RS_XEN_BY_LOSS,
-						  .count = v->losses,
-						  .sum = (int64_t)v->lost };
-		return &v->partial;
-	case 1:
-		v->partial = (struct rs_partial){ .aggregate = RS_XEN_BY_TIME,
-						  .min = rs_clock_ns(clock, v->first_tsc),
-						  .max = rs_clock_ns(clock, v->last_tsc) };
-		return v->any ? &v->partial : NULL;
-	default:
+	const struct volume *volume = &v->pcpus[pcpu]->of[place];
+
+	if (!volume->records)
 		return NULL;
-	}
+	if (!RS_VECTOR_RESERVE(v->rows, v->rows_room, v->n_rows + 1))
+		return rs_error_no_memory();
+	v->rows[v->n_rows++] = (struct rs_xen_volume_row){
+		.pcpu = pcpu,
+		.key = key_of(place),
+		.records = volume->records,
+		.bytes = volume->bytes,
+	};
+	return NULL;
 }
 
-const struct rs_partial *rs_xen_volumes_next(struct rs_xen_volumes *v, const struct rs_clock *clock)
+struct rs_error *rs_xen_volumes_counts(struct rs_xen_volumes *v, const struct rs_clock *clock,
+				       struct rs_xen_counts *counts)
 {
-	for (; v->cpu < v->pcpus_end; v->cpu++, v->class = 0) {
-		const struct pcpu *p = v->pcpus[v->cpu];
+	struct rs_error *err = NULL;
 
-		for (; p && v->class < CLASSES + OWN; v->class ++) {
-			const struct volume *volume = &p->of[v->class];
-
-			if (!volume->records)
-				continue;
-			snprintf(v->keys[0], sizeof(v->keys[0]), "%u", v->cpu);
-			snprintf(v->keys[1], sizeof(v->keys[1]), "%u", key_of(v->class ++));
-			v->partial = (struct rs_partial){ .aggregate = RS_XEN_BY_VOLUME,
-							  .keys = { v->keys[0], v->keys[1] },
-							  .count = volume->records,
-							  .sum = (int64_t)volume->bytes };
-			return &v->partial;
-		}
+	v->n_rows = 0;
+	for (uint32_t i = 0; i < v->pcpus_end; i++) {
+		for (uint32_t place = 0; !err && v->pcpus[i] && place < CLASSES + OWN; place++)
+			err = row_add(v, i, place);
 	}
-	return whole_next(v, clock);
+	if (err)
+		return err;
+	*counts = (struct rs_xen_counts){
+		.counts.kind = RS_COUNTS_XEN,
+		.rows = v->rows,
+		.n_rows = v->n_rows,
+		.losses = v->losses,
+		.lost = v->lost,
+		.from_ns = v->any ? rs_clock_ns(clock, v->first_tsc) : 0,
+		.to_ns = v->any ? rs_clock_ns(clock, v->last_tsc) : 0,
+	};
+	return NULL;
 }

@@ -32,6 +32,7 @@ struct xentrace {
 	struct rs_xen_file file;
 	bool file_open;
 	struct rs_xen_volumes *volumes; /* instead of events, where the query asks for no more */
+	struct rs_xen_counts counts;	/* of them, once they were given */
 };
 
 static struct rs_error *xentrace_open(struct rs_source *source, const struct rs_query *query,
@@ -40,9 +41,9 @@ static struct rs_error *xentrace_open(struct rs_source *source, const struct rs_
 	struct xentrace *x = (struct xentrace *)source;
 
 	*pushed = 0;
-	if (!rs_xen_volumes_asked(query))
+	if (!(query->counts & RS_COUNTS_XEN) || !rs_query_is_all(query))
 		return NULL;
-	*pushed = RS_PUSHED_AGGREGATES;
+	*pushed = RS_PUSHED_COUNTS;
 	return rs_xen_volumes_create(&x->volumes);
 }
 
@@ -62,14 +63,16 @@ static struct rs_error *volumes_next(struct xentrace *x, struct rs_batch *batch)
 	*batch = (struct rs_batch){ .kind = RS_NEXT_IDLE, .watermark_ns = INT64_MIN };
 	if (!rs_xen_records_done(&x->file.of))
 		return NULL;
-	batch->partial = rs_xen_volumes_next(x->volumes, &x->foreign.clock);
-	batch->kind = batch->partial ? RS_NEXT_AGGREGATE : RS_NEXT_END;
-	if (batch->kind == RS_NEXT_END) {
-		x->foreign.tally.records = x->file.records;
-		x->foreign.tally.lost = rs_xen_volumes_lost(x->volumes);
-		err = x->file.error;
-		x->file.error = NULL;
+	if (!x->counts.counts.kind) {
+		batch->kind = RS_NEXT_COUNTS;
+		batch->counts = &x->counts.counts;
+		return rs_xen_volumes_counts(x->volumes, &x->foreign.clock, &x->counts);
 	}
+	batch->kind = RS_NEXT_END;
+	x->foreign.tally.records = x->file.records;
+	x->foreign.tally.lost = rs_xen_volumes_lost(x->volumes);
+	err = x->file.error;
+	x->file.error = NULL;
 	return err;
 }
 
