@@ -371,7 +371,7 @@ static struct rs_error *unequal(const struct rs_xen_row *row, uint64_t sum, uint
 	if (row->kind == RS_XEN_PCPUS)
 		snprintf(who, sizeof(who), "physical CPU %u", row->sub);
 	else if (row->kind == RS_XEN_DOMAINS)
-		snprintf(who, sizeof(who), "domain %d", row->dom);
+		snprintf(who, sizeof(who), "d%d", row->dom);
 	else
 		snprintf(who, sizeof(who), "d%dv%d", row->dom, row->vcpu);
 	return rs_error_create(RS_FAILED, "%s: its states add up to %llu ns, of %llu ns", who,

@@ -4,7 +4,7 @@
  *
  *	[58.197ms ] > entrypoint
  *	[58.294ms ]   > load_gdt
- *	[58.314ms ]   < load_gdt (20µs)
+ *	[58.314ms ]   < load_gdt (20.0us)
  *
  * Each stream has a stack of its open spans. A span's depth is in its record, so a stream finds
  * its place again after a loss; a duration that may span a loss is followed by a question mark.
@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/duration.h"
 #include <ringside/record.h>
 
 #define LABEL_COLUMNS 16
@@ -65,13 +66,14 @@ static struct stack *stack_of(struct tree_sink *t, const struct rs_stream *strea
 	return t->stacks[stream->index] = stack;
 }
 
-/* Three decimals at most, none that are zero: 58.197ms, 941µs, 1.5s. */
-static int duration(char *text, size_t bytes, int64_t ns)
+/* Writes a time since the start with up to three decimals, none that are zero: 58.197ms, 941us,
+ * 1.5s. Returns its length. */
+static int time_text(char *text, size_t bytes, int64_t ns)
 {
 	static const struct {
 		int64_t ns;
 		const char *unit;
-	} units[] = { { 1000000000, "s" }, { 1000000, "ms" }, { 1000, "µs" }, { 1, "ns" } };
+	} units[] = { { 1000000000, "s" }, { 1000000, "ms" }, { 1000, "us" }, { 1, "ns" } };
 	int64_t value = ns < 0 ? -ns : ns;
 	size_t i = 0;
 	int len;
@@ -98,10 +100,9 @@ static void line_head(struct rs_view_sink *s, const struct rs_view *view, uint32
 	rs_out_line(out);
 	rs_out_char(out, '[');
 	if (s->options.time == RS_TIME_START) {
-		len = duration(text, sizeof(text), view->ts_ns);
+		len = time_text(text, sizeof(text), view->ts_ns);
 		rs_out_bytes(out, text, (size_t)len);
-		/* 'µ' is one column of two bytes */
-		for (len -= strstr(text, "µ") != NULL; len < 9; len++)
+		for (; len < 9; len++)
 			rs_out_char(out, ' ');
 	} else {
 		rs_words_time(out, &s->options, view->ts_ns, view->tsc);
@@ -159,8 +160,7 @@ static void end(struct tree_sink *t, struct stack *stack, const struct rs_view *
 	struct rs_out *out = &t->view_sink.out;
 	struct open_span *open;
 	struct rs_span span;
-	char text[48];
-	int len;
+	char text[RS_DURATION_TEXT_MAX];
 
 	memcpy(&span, view->payload, sizeof(span));
 	line_head(&t->view_sink, view, span.depth);
@@ -172,9 +172,10 @@ static void end(struct tree_sink *t, struct stack *stack, const struct rs_view *
 	open = &stack->spans[span.depth];
 	if (!open->known || open->name != span.name)
 		return; /* its beginning was lost, or before the time asked for */
-	len = duration(text, sizeof(text), view->ts_ns - open->since_ns);
 	rs_out_text(out, " (");
-	rs_out_bytes(out, text, (size_t)len);
+	if (view->ts_ns < open->since_ns) /* a clock that went back */
+		rs_out_char(out, '-');
+	rs_out_text(out, rs_duration_text((uint64_t)llabs(view->ts_ns - open->since_ns), text));
 	rs_out_text(out, open->doubtful ? "?)" : ")");
 	open->known = false;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/count.h"
 #include "base/json.h"
 #include "base/out.h"
 #include "base/utf8.h"
@@ -182,6 +183,19 @@ TEST(utf8_mend_replaces_bytes_and_nothing_else)
 		rs_utf8_mend(text, strlen(text));
 		CHECK_STR(text, cases[i].good);
 	}
+}
+
+TEST(counts_have_their_nouns)
+{
+	CHECK_STR(RS_COUNT_OF(0, "record"), "0 records");
+	CHECK_STR(RS_COUNT_OF(1, "vCPU thread"), "1 vCPU thread");
+	CHECK_STR(RS_COUNT_OF(2, "entry"), "2 entries");
+	CHECK_STR(RS_COUNT_OF(2, "key"), "2 keys");
+	CHECK_STR(RS_COUNT_OF(3, "switch"), "3 switches");
+	CHECK_STR(RS_COUNT_OF(UINT64_MAX, "loss"), "18446744073709551615 losses");
+	CHECK_STR(RS_COUNT_RANGE(1, 1, "argument"), "1 argument");
+	CHECK_STR(RS_COUNT_RANGE(0, 1, "argument"), "0 to 1 argument");
+	CHECK_STR(RS_COUNT_RANGE(2, 3, "argument"), "2 to 3 arguments");
 }
 
 /* ---- output ------------------------------------------------------------------------------- */
