@@ -91,6 +91,7 @@ static void operate(struct rs_host_guest *guest, struct rs_source *source)
 	for (uint32_t i = 0; i < OPERATIONS && ram.in->left; i++) {
 		uint8_t what = fuzz_u8(ram.in);
 		uint32_t vcpu = (what >> 4) % rs_host_guest_vcpus(guest);
+		struct rs_host_ring ring;
 		uint32_t eax;
 
 		switch (what & 7) {
@@ -99,10 +100,11 @@ static void operate(struct rs_host_guest *guest, struct rs_source *source)
 			fuzz_drop(rs_host_doorbell(guest, vcpu, eax, fuzz_u64(ram.in)));
 			break;
 		case 1:
-			fuzz_drop(rs_host_drain(guest, vcpu));
+			fuzz_drop(rs_host_ring_poll(guest, vcpu, &ring));
 			break;
 		case 2:
-			fuzz_drop(rs_host_guest_look(guest));
+			for (uint32_t v = 0; v < rs_host_guest_vcpus(guest); v++)
+				fuzz_drop(rs_host_ring_poll(guest, v, &ring));
 			break;
 		case 3:
 			piece(UINT16_MAX);

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The host side of guest tracing, for any VMM: give it a way to reach guest memory and, for the
- * doorbell, the registers of the OUT; get a source, or hand the guest to a recorder.
+ * The host side of guest tracing, for any VMM. The VMM gives access to guest memory and, for the
+ * doorbell, the registers of the OUT. A recorder (recorder.h) or a source reads the rings.
  *
  *	rs_host_guest_create(&options, &guest);
+ *	rs_recorder_add_guest(recorder, guest, false);
  *	...on an exit for port RS_DOORBELL_PORT:  rs_host_doorbell(guest, vcpu, eax, rcx)
- *	...on every other exit of that vCPU:      rs_host_drain(guest, vcpu)
+ *	...on every exit of that vCPU:            rs_recorder_drain_guest(recorder, guest, vcpu)
+ *
+ * Calls go one way: the VMM calls the recorder, which reads the guest's rings through this file,
+ * which reads the guest's memory. Nothing here calls a recorder.
  *
  * Everything that comes from the guest is hostile. Each field is read once, into host memory,
  * and checked there; a guest that breaks its ring, its area or its records loses its own trace
@@ -47,23 +51,17 @@ void rs_host_guest_destroy(struct rs_host_guest *guest);
 void rs_host_set_tsc_offset(struct rs_host_guest *guest, uint32_t vcpu, int64_t offset,
 			    uint64_t error_cycles);
 
-/* Shared hand-over: where the area will be. It is looked at until it is there. */
+/* Shared hand-over: sets where the area will be. Each drain polls until the area is there. */
 void rs_host_set_area(struct rs_host_guest *guest, uint64_t gpa);
 
 /*
- * A doorbell: takes the OUT's EAX and RCX. An error means that the guest's request made no sense;
- * the VMM may go on, and will want to say it once. EAX values that are none of ours: RS_USAGE.
+ * Serves a doorbell with the OUT's EAX and RCX. RS_DOORBELL_REGISTER finds the vCPU's ring.
+ * RS_DOORBELL_FULL does nothing here: the drain at this exit makes room. RS_DAMAGED: the guest's
+ * area or ring is invalid; the error is returned once, and the VMM may go on. RS_USAGE: EAX is no
+ * request of the doorbell's.
  */
 struct rs_error *rs_host_doorbell(struct rs_host_guest *guest, uint32_t vcpu, uint32_t eax,
 				  uint64_t rcx);
-
-/*
- * Drains a vCPU's ring into whatever was given the guest: a recorder, or a source's buffer.
- * Nothing happens before there is a taker, or after the ring was found broken; a ring that is not
- * known yet is looked for where a doorbell or rs_host_set_area() has said that it will be. An
- * error (the area or ring makes no sense, the ring broke, the storage failed) is returned once.
- */
-struct rs_error *rs_host_drain(struct rs_host_guest *guest, uint32_t vcpu);
 
 /* A source of the guest's events, live: next() drains, and is idle where there is nothing. The
  * source ends after rs_host_guest_end(). One source or one recorder per guest. */

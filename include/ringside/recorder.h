@@ -42,12 +42,22 @@ struct rs_error *rs_recorder_create(const struct rs_recorder_options *options,
 struct rs_error *rs_recorder_add_trace(struct rs_recorder *recorder);
 
 /*
- * Collects a guest. With poll, the recorder's threads drain its rings; without, only
- * rs_host_drain() does, on the caller's thread, so that what a doorbell left is in the packet
- * before the guest goes on.
+ * Collects a guest, which must outlive the recorder. With poll, the recorder's threads drain its
+ * rings. Without, only rs_recorder_drain_guest() does. RS_USAGE: the guest has a recorder or a
+ * source.
  */
 struct rs_error *rs_recorder_add_guest(struct rs_recorder *recorder, struct rs_host_guest *guest,
 				       bool poll);
+
+/*
+ * Drains a vCPU's ring on the caller's thread, so that what a doorbell left is in the packet before
+ * the guest goes on. A ring that is not known yet is searched for where a doorbell or
+ * rs_host_set_area() says. Does nothing after the ring was found broken. RS_USAGE: the recorder
+ * does not collect this guest. Other errors (the area or ring is invalid, the ring broke, the
+ * storage failed) are returned once.
+ */
+struct rs_error *rs_recorder_drain_guest(struct rs_recorder *recorder,
+					 const struct rs_host_guest *guest, uint32_t vcpu);
 
 /*
  * A ring in this process's memory that somebody else puts into: the kernel's BPF programs, another

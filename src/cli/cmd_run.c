@@ -470,7 +470,7 @@ static struct rs_error *record_guest(struct run *run)
 				   &run->guest);
 	/* Offsets before the recorder, which writes the clocks down. */
 	if (!err)
-		err = rs_vm_trace(run->vm, run->guest);
+		err = rs_vm_trace(run->vm, run->guest, run->recorder);
 	if (!err)
 		err = rs_recorder_add_guest(run->recorder, run->guest,
 					    a->vm.hand_over == RS_KIT_SHARED);

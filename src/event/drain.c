@@ -122,13 +122,10 @@ static enum stop classify(const struct rs_slot *slot, uint32_t left, bool whole_
 	return STOP_FILLER;
 }
 
-/* Whether an id may have been defined since the schema was last looked at. */
+/* Returns whether the slot's event may have been defined since the schema was last refreshed. */
 static bool may_learn(const struct rs_drain *drain, const struct rs_slot *slot)
 {
-	uint64_t id = rs_slot_id(slot->head);
-
-	return (drain->learn_id || (drain->learn && RS_ID_PROVIDER(id) == RS_IDS_USER)) &&
-	       !rs_schema_find(drain->layouts.schema, id);
+	return drain->learn && !rs_schema_find(drain->layouts.schema, rs_slot_id(slot->head));
 }
 
 /* How many slots in a row, from a bad one on, begin nothing: they are done with at once. */
@@ -247,9 +244,7 @@ static void scan(struct rs_drain *drain, uint8_t *run, uint32_t n, bool whole_ru
 /* Refreshes the schema. Returns whether the slot's id is known now. */
 static bool learnt(struct rs_drain *drain, const struct rs_slot *slot)
 {
-	return may_learn(drain, slot) &&
-	       (drain->learn_id ? drain->learn_id(drain->learn_ctx, slot->head)
-				: drain->learn(drain->learn_ctx)) &&
+	return may_learn(drain, slot) && drain->learn(drain->learn_ctx, slot->head) &&
 	       rs_schema_find(drain->layouts.schema, rs_slot_id(slot->head));
 }
 

@@ -50,13 +50,13 @@ struct rs_drain {
 	/* Header words, without the CPU, of records of one slot that were good: most are of a few
 	 * kinds, and one comparison identifies them. No loss records, and none with a text. */
 	uint64_t known[RS_DRAIN_KNOWN];
-	/* Called for an id the schema lacks: it may have been defined since. May be NULL. */
-	bool (*learn)(void *ctx);
-	/* The same for ids of any provider, which the slot's header word tells. May be NULL. */
-	bool (*learn_id)(void *ctx, uint64_t head);
+	/* Called with the header word of a slot whose id the schema lacks: defines the event, if it
+	 * can, and returns whether it may have. May be NULL. */
+	bool (*learn)(void *ctx, uint64_t head);
 	void *learn_ctx;
-	/* The ring's. Each read asks it for the present after it has seen the tail: what was put
-	 * until then is not of the future, however long we did not run. May be NULL. */
+	/* The ring's. Each read asks it for the present after it has read the tail: what was put
+	 * until then is not of the future, even if this thread did not run for long. May be NULL.
+	 */
 	const struct rs_clock *clock;
 };
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The host side of guest tracing (host.h). Guest memory is reached through the VMM's callbacks
- * alone; what is read is read once, into host memory, and checked there.
+ * The host side of guest tracing (host.h). It reaches guest memory only through the VMM's
+ * callbacks, reads each field once, into host memory, and checks it there.
  *
  *	area --> sites --> schema (once)
- *	area --> ring of a vCPU --> port --> drain --> taker: a recorder, or a source of ours
+ *	area --> ring of a vCPU --> port --> drain <-- a recorder, or the source below
  *
- * The guest's lock covers finding the area and rings; a found ring's drain belongs to its taker.
+ * The guest's lock covers finding the area and rings. The drain of a ring that was found belongs to
+ * the recorder or source that claimed the guest.
  */
 #include "host/guest.h"
 
@@ -22,7 +23,7 @@
 enum vcpu_state {
 	VCPU_NONE, /* no ring yet */
 	VCPU_READY,
-	VCPU_BROKEN, /* its ring made no sense: told, and never looked at again */
+	VCPU_BROKEN, /* its ring is invalid: reported, and never read again */
 };
 
 struct vcpu {
@@ -39,8 +40,8 @@ struct rs_host_guest {
 	char *vm;
 	struct rs_guest_memory memory;
 	struct rs_schema *schema;
-	struct rs_guest_taker taker;
 	pthread_mutex_t lock;
+	bool claimed;  /* by a recorder or a source */
 	uint64_t area; /* gpa; where it will be, or is */
 	bool area_expected, area_read, area_broken;
 	uint32_t ended; /* atomic, in a word of its own; release and acquire */
@@ -138,23 +139,13 @@ void rs_host_set_area(struct rs_host_guest *guest, uint64_t gpa)
 
 void rs_host_guest_end(struct rs_host_guest *guest)
 {
-	/* Pairs with the acquire in rs_host_guest_ended(). */
+	/* Pairs with the acquire in vcpu_ended(). */
 	__atomic_store_n(&guest->ended, 1, __ATOMIC_RELEASE);
-}
-
-bool rs_host_guest_ended(const struct rs_host_guest *guest)
-{
-	return __atomic_load_n(&guest->ended, __ATOMIC_ACQUIRE) != 0;
 }
 
 uint32_t rs_host_guest_vcpus(const struct rs_host_guest *guest)
 {
 	return guest->n_vcpus;
-}
-
-const char *rs_host_guest_vm(const struct rs_host_guest *guest)
-{
-	return guest->vm;
 }
 
 /* ---- guest memory ------------------------------------------------------------------------- */
@@ -170,7 +161,7 @@ static struct rs_error *bad(const struct rs_host_guest *guest, const char *what,
 			       what, (unsigned long long)gpa);
 }
 
-/* The port of a guest's ring. */
+/* ---- the port of a guest's ring ----------------------------------------------------------- */
 
 static bool port_poll(void *ctx, uint32_t *tail, uint64_t *refused)
 {
@@ -205,7 +196,7 @@ static bool port_release(void *ctx, uint32_t head)
 
 /* ---- the area ----------------------------------------------------------------------------- */
 
-/* One site: its text is read and becomes a name or an event of the schema. */
+/* Reads the text of one site, and adds it to the schema as a name or an event. */
 static struct rs_error *site_read(struct rs_host_guest *guest, const struct rs_guest_area *area,
 				  uint32_t index)
 {
@@ -244,7 +235,7 @@ static struct rs_error *area_read(struct rs_host_guest *guest, bool *there)
 		err = bad(guest, "no memory for the trace area", guest->area);
 	else if (area.magic != RS_GUEST_AREA_MAGIC)
 		return NULL;
-	/* The magic came with the same copy as the rest: look again now that it is there. */
+	/* The magic came with the same copy as the rest: reads that again, after the magic. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (!err && !guest_read(guest, guest->area, &area, offsetof(struct rs_guest_area, ring)))
 		err = bad(guest, "no memory for the trace area", guest->area);
@@ -305,6 +296,7 @@ static struct rs_error *ring_read(struct rs_host_guest *guest, uint32_t vcpu, bo
 					 .size = head.size,
 					 .head = head.head },
 		      guest->schema);
+	v->drain.clock = &v->clock;
 	*found = true;
 	return NULL;
 }
@@ -314,47 +306,61 @@ static enum vcpu_state vcpu_state(const struct vcpu *v)
 	return __atomic_load_n(&v->state, __ATOMIC_ACQUIRE);
 }
 
-/* Looks for a vCPU's ring, and hands it to the taker. Under the lock. */
-static struct rs_error *ring_look(struct rs_host_guest *guest, uint32_t vcpu)
+/* Searches the area for a vCPU's ring. Under the lock. */
+static struct rs_error *ring_find(struct rs_host_guest *guest, uint32_t vcpu)
 {
 	struct vcpu *v = &guest->vcpus[vcpu];
 	struct rs_error *err;
 	bool found;
 
-	if (v->state != VCPU_NONE || !guest->taker.found)
+	if (v->state != VCPU_NONE)
 		return NULL;
 	err = ring_read(guest, vcpu, &found);
 	if (!err && !found)
 		return NULL;
-	if (!err)
-		err = guest->taker.found(guest->taker.ctx, vcpu, &v->drain, &v->stream,
-					 guest->schema);
 	/* Pairs with the acquire in vcpu_state(). */
 	__atomic_store_n(&v->state, err ? VCPU_BROKEN : VCPU_READY, __ATOMIC_RELEASE);
 	return rs_error_wrap(err, "vCPU %u", vcpu);
 }
 
-/* Looks for the area and for one vCPU's ring, where they are expected. Under the lock. */
-static struct rs_error *vcpu_look(struct rs_host_guest *guest, uint32_t vcpu)
-{
-	struct rs_error *err;
-	bool there;
-
-	if (!guest->area_expected && !guest->vcpus[vcpu].registered)
-		return NULL;
-	err = area_read(guest, &there);
-	return err || !there ? err : ring_look(guest, vcpu);
-}
-
-struct rs_error *rs_host_guest_look(struct rs_host_guest *guest)
+/* Searches for the area and for one vCPU's ring, where they are expected. */
+static struct rs_error *vcpu_find(struct rs_host_guest *guest, uint32_t vcpu)
 {
 	struct rs_error *err = NULL;
+	bool there = false;
 
 	pthread_mutex_lock(&guest->lock);
-	for (uint32_t i = 0; !err && i < guest->n_vcpus; i++)
-		err = vcpu_look(guest, i);
+	if (guest->area_expected || guest->vcpus[vcpu].registered)
+		err = area_read(guest, &there);
+	if (there)
+		err = ring_find(guest, vcpu);
 	pthread_mutex_unlock(&guest->lock);
 	return err;
+}
+
+struct rs_error *rs_host_ring_poll(struct rs_host_guest *guest, uint32_t vcpu,
+				   struct rs_host_ring *ring)
+{
+	struct vcpu *v = &guest->vcpus[vcpu];
+	struct rs_error *err = vcpu_state(v) == VCPU_NONE ? vcpu_find(guest, vcpu) : NULL;
+
+	*ring = (struct rs_host_ring){ .drain = vcpu_state(v) == VCPU_READY ? &v->drain : NULL,
+				       .stream = &v->stream,
+				       .schema = guest->schema };
+	return err;
+}
+
+struct rs_error *rs_host_guest_claim(struct rs_host_guest *guest)
+{
+	bool claimed;
+
+	pthread_mutex_lock(&guest->lock);
+	claimed = guest->claimed;
+	guest->claimed = true;
+	pthread_mutex_unlock(&guest->lock);
+	return claimed ? rs_error_create(RS_USAGE, "guest '%s' is recorded or read already",
+					 guest->vm)
+		       : NULL;
 }
 
 /* ---- the VMM's calls ---------------------------------------------------------------------- */
@@ -368,16 +374,16 @@ static struct rs_error *doorbell_register(struct rs_host_guest *guest, uint32_t 
 	if (guest->area_read && guest->area != area) {
 		err = bad(guest, "another trace area than before", area);
 	} else if (guest->area_broken) {
-		err = NULL; /* told before */
+		err = NULL; /* reported before */
 	} else {
 		guest->area = area;
 		err = area_read(guest, &there);
 		if (!err && !there)
 			err = bad(guest, "no trace area (its magic is missing)", area);
-		guest->vcpus[vcpu].registered = !err; /* a taker may come later */
+		guest->vcpus[vcpu].registered = !err;
 		if (!err)
-			err = ring_look(guest, vcpu);
-		if (!err && guest->taker.found && guest->vcpus[vcpu].state == VCPU_NONE)
+			err = ring_find(guest, vcpu);
+		if (!err && guest->vcpus[vcpu].state == VCPU_NONE)
 			err = bad(guest, "no ring of this vCPU in the trace area", area);
 	}
 	pthread_mutex_unlock(&guest->lock);
@@ -391,7 +397,7 @@ struct rs_error *rs_host_doorbell(struct rs_host_guest *guest, uint32_t vcpu, ui
 	case RS_DOORBELL_REGISTER:
 		return doorbell_register(guest, vcpu, rcx);
 	case RS_DOORBELL_FULL:
-		return rs_host_drain(guest, vcpu);
+		return NULL;
 	}
 	return rs_error_create(RS_USAGE,
 			       "guest '%s', vCPU %u: doorbell with EAX 0x%x, which "
@@ -399,65 +405,16 @@ struct rs_error *rs_host_doorbell(struct rs_host_guest *guest, uint32_t vcpu, ui
 			       guest->vm, vcpu, eax);
 }
 
-struct rs_error *rs_host_drain(struct rs_host_guest *guest, uint32_t vcpu)
-{
-	struct rs_error *err = NULL;
-
-	if (vcpu_state(&guest->vcpus[vcpu]) == VCPU_NONE) {
-		pthread_mutex_lock(&guest->lock);
-		if (guest->taker.drain) /* a source looks by itself */
-			err = vcpu_look(guest, vcpu);
-		pthread_mutex_unlock(&guest->lock);
-	}
-	if (err || vcpu_state(&guest->vcpus[vcpu]) != VCPU_READY || !guest->taker.drain)
-		return err;
-	return guest->taker.drain(guest->taker.ctx, vcpu);
-}
-
-struct rs_error *rs_host_guest_take(struct rs_host_guest *guest, const struct rs_guest_taker *taker)
-{
-	struct rs_error *err = NULL;
-
-	pthread_mutex_lock(&guest->lock);
-	if (guest->taker.found)
-		err = rs_error_create(RS_USAGE, "guest '%s' is recorded or read already",
-				      guest->vm);
-	else
-		guest->taker = *taker;
-	pthread_mutex_unlock(&guest->lock);
-	return err;
-}
-
-/* No-op: vcpu_drain() polls for rings. */
-static struct rs_error *source_found(void *ctx, uint32_t vcpu, struct rs_drain *drain,
-				     const struct rs_stream *stream, struct rs_schema *schema)
-{
-	(void)ctx, (void)vcpu, (void)drain, (void)stream, (void)schema;
-	return NULL;
-}
-
-void rs_host_guest_let_go(struct rs_host_guest *guest)
-{
-	pthread_mutex_lock(&guest->lock);
-	/* It stays taken: a second recorder would not have the beginning. */
-	guest->taker = (struct rs_guest_taker){ .found = source_found };
-	pthread_mutex_unlock(&guest->lock);
-}
-
 /* ---- as a source -------------------------------------------------------------------------- */
 
 static struct rs_error *vcpu_drain(void *ctx, struct rs_drain **drain)
 {
 	struct vcpu *v = ctx;
-	struct rs_host_guest *guest = v->guest;
-	struct rs_error *err;
+	struct rs_host_ring ring;
+	struct rs_error *err = rs_host_ring_poll(v->guest, (uint32_t)(v - v->guest->vcpus), &ring);
 
-	/* The source runs in one thread: finding a ring and draining it do not overlap. */
-	pthread_mutex_lock(&guest->lock);
-	err = vcpu_look(guest, (uint32_t)(v - guest->vcpus));
-	pthread_mutex_unlock(&guest->lock);
 	if (!err)
-		*drain = vcpu_state(v) == VCPU_READY ? &v->drain : NULL;
+		*drain = ring.drain;
 	return err;
 }
 
@@ -465,14 +422,14 @@ static bool vcpu_ended(void *ctx)
 {
 	struct vcpu *v = ctx;
 
-	return rs_host_guest_ended(v->guest);
+	/* Pairs with the release in rs_host_guest_end(). */
+	return __atomic_load_n(&v->guest->ended, __ATOMIC_ACQUIRE) != 0;
 }
 
 struct rs_error *rs_host_source(struct rs_host_guest *guest, struct rs_source **out)
 {
 	struct rs_source *vcpus[RS_GUEST_VCPUS_MAX];
-	struct rs_error *err =
-		rs_host_guest_take(guest, &(struct rs_guest_taker){ .found = source_found });
+	struct rs_error *err = rs_host_guest_claim(guest);
 	uint32_t n = 0;
 
 	while (!err && n < guest->n_vcpus) {

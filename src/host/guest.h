@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a recorder asks of a guest's host side (host.h): to be told of rings as they are found,
- * and to be called to drain them.
+ * What a recorder asks of a guest's host side (host.h): the rings of its vCPUs, as they are found.
  */
 #ifndef RS_HOST_GUEST_H
 #define RS_HOST_GUEST_H
@@ -9,27 +8,22 @@
 #include "event/drain.h"
 #include <ringside/host.h>
 
-struct rs_guest_taker {
-	void *ctx;
-	/* A vCPU's ring was found. drain and stream stay the guest's; they live as long as it. */
-	struct rs_error *(*found)(void *ctx, uint32_t vcpu, struct rs_drain *drain,
-				  const struct rs_stream *stream, struct rs_schema *schema);
-	/* The error says which guest and vCPU. */
-	struct rs_error *(*drain)(void *ctx, uint32_t vcpu);
+/* Claims a guest for one recorder or source, for good: a second one would lack the beginning.
+ * RS_USAGE: it has one. */
+struct rs_error *rs_host_guest_claim(struct rs_host_guest *guest);
+
+/* A vCPU's ring. Its parts stay the guest's, and live as long as the guest. */
+struct rs_host_ring {
+	struct rs_drain *drain; /* NULL: no ring yet, or an invalid one */
+	const struct rs_stream *stream;
+	struct rs_schema *schema;
 };
 
-/* RS_USAGE: it has a taker already. */
-struct rs_error *rs_host_guest_take(struct rs_host_guest *guest,
-				    const struct rs_guest_taker *taker);
-
-/* The taker is going: nothing more is handed to it. Not while a call to it is under way. */
-void rs_host_guest_let_go(struct rs_host_guest *guest);
-
-/* Shared hand-over: looks for the area and for rings that are not known yet. Any thread. */
-struct rs_error *rs_host_guest_look(struct rs_host_guest *guest);
+/* Returns a vCPU's ring in *ring, and searches for one that is not known yet where a doorbell or
+ * rs_host_set_area() says. RS_DAMAGED: the area or ring is invalid; returned once. Any thread. */
+struct rs_error *rs_host_ring_poll(struct rs_host_guest *guest, uint32_t vcpu,
+				   struct rs_host_ring *ring);
 
 uint32_t rs_host_guest_vcpus(const struct rs_host_guest *guest);
-const char *rs_host_guest_vm(const struct rs_host_guest *guest);
-bool rs_host_guest_ended(const struct rs_host_guest *guest);
 
 #endif

@@ -135,7 +135,7 @@ void rs_sbuf_recording_destroy(struct rs_sbuf_recording *r)
 /* ---- rings that come ------------------------------------------------------------------------ */
 
 /* An id that the catalogue lacks: as in ACRN's files. */
-static bool learn_id(void *ctx, uint64_t head)
+static bool learn(void *ctx, uint64_t head)
 {
 	struct rs_sbuf_recording *r = ctx;
 	bool known = true;
@@ -173,7 +173,7 @@ static struct rs_error *add(struct rs_sbuf_recording *r, struct place *place,
 							.schema = r->schema,
 							.clock = r->clock,
 							.stream = &ring->stream,
-							.learn_id = learn_id,
+							.learn = learn,
 							.learn_ctx = r });
 	if (err) {
 		free(ring);

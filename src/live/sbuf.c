@@ -32,7 +32,7 @@ struct rs_sbuf_reading {
 static void drain_set(struct rs_drain *drain, const struct rs_recorder_port *port)
 {
 	rs_drain_init(drain, &port->port, port->schema);
-	drain->learn_id = port->learn_id;
+	drain->learn = port->learn;
 	drain->learn_ctx = port->learn_ctx;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the two halves of the recorder share: feeds, the threads that drain them (recorder.c), and
- * the feeds of this program's own threads (program.c).
+ * What the recorder's files share: feeds and the threads that drain them (recorder.c), the feeds of
+ * guests (guests.c) and of this program's own threads (program.c).
  */
 #ifndef RS_RECORD_INSIDE_H
 #define RS_RECORD_INSIDE_H
@@ -15,47 +15,55 @@
 
 #define RS_RECORDER_THREADS_MAX 64
 
+struct rs_worker;
+
+/*
+ * A way into a stream of the store: the common part of all feeds, and the first member of each
+ * kind.
+ */
 struct rs_feed {
+	struct rs_recorder *recorder;
 	struct rs_feed *next;
 	uint32_t number; /* decides which thread polls it */
 	pthread_mutex_t lock;
-	struct rs_drain *drain;
-	const struct rs_clock *clock;
-	const struct rs_stream *vcpu; /* a guest's; else NULL */
 	struct rs_store_stream *out;
-	bool poll;     /* else only its owner drains it, and we flush */
-	bool done;     /* broken, or its producer gone: never drained again */
-	char what[48]; /* of somebody else's, for errors; else empty */
-	/* Of a stream that its owner fills: no drain. */
-	struct rs_recorder *recorder;
-	struct rs_layouts layouts;
-	uint64_t last_stamp; /* or, once it is finished, the drain's last */
-	/* Of a thread of this program. */
+	/* Of the ring that the records come from. NULL: the stream's owner puts them. */
+	struct rs_drain *drain;
+	char *name;	  /* of the ring, in errors; NULL: errors do not name it */
+	bool poll;	  /* else only its owner drains it, and the recorder flushes it */
+	bool own_program; /* its records use names that this program defines while it runs */
+	bool done;	  /* broken, or its producer has ended: never drained again */
+};
+
+/* The feed of a thread of this program. */
+struct rs_program_feed {
+	struct rs_feed feed;
+	struct rs_program_feed *next;
 	struct rs_trace_ring *ring;
-	struct rs_feed *rest; /* the next one without a thread */
-	/* Of one in this process's memory. */
 	struct rs_sbuf_consumer consumer;
-	struct rs_drain own_drain;
+	struct rs_drain drain;
 };
 
 /*
- * This program's own threads. All but learning is the first worker's, or the closing thread's.
+ * This program's own threads. Only the first worker, or the closing thread, uses it, except for
+ * what learn_lock covers.
  */
 struct rs_program {
 	bool on; /* read with acquire */
 	struct rs_schema *schema;
 	uint32_t class_index;
 	pthread_mutex_t learn_lock;
-	uint32_t learnt;
+	uint32_t learnt;	       /* under learn_lock */
+	struct rs_program_feed *feeds; /* with a ring */
 	/* Feeds whose threads have ended, for threads that begin later. */
-	struct rs_feed *resting, **last_resting;
+	struct rs_program_feed *resting, **last_resting;
 	/* Lost events of threads that got no ring for lack of memory: how many of them the trace
 	 * reports, since when they are counted, and their stream: NULL until one is lost. */
 	uint64_t ringless_told, ringless_tsc;
 	struct rs_store_stream *ringless;
 };
 
-struct guest;
+struct rs_guest;
 struct producer;
 
 struct rs_recorder {
@@ -66,14 +74,14 @@ struct rs_recorder {
 	pthread_mutex_t lock; /* adding feeds and guests; the first error */
 	struct rs_feed *feeds;
 	uint32_t n_feeds;
-	struct guest *guests;
+	struct rs_guest *guests;
 	struct producer *producers;
 	struct rs_error *error;
 	struct rs_program program;
 	/* Threads. */
 	bool stop;
 	uint32_t n_threads;
-	struct worker {
+	struct rs_worker {
 		struct rs_recorder *recorder;
 		pthread_t thread;
 		bool runs;
@@ -88,18 +96,36 @@ struct rs_recorder {
  * the trace's state. Takes ownership of err; NULL is ignored. */
 void rs_recorder_keep_error(struct rs_recorder *r, struct rs_error *err);
 
-struct rs_error *rs_feed_create(struct rs_recorder *r, uint32_t class_index,
-				const struct rs_stream *stream, struct rs_feed **out);
-void rs_feed_publish(struct rs_recorder *r, struct rs_feed *feed);
+/* Creates a feed of a kind that takes bytes, for a new stream. *out: a pointer to that kind. */
+struct rs_error *rs_feed_create(struct rs_recorder *r, size_t bytes, uint32_t class_index,
+				const struct rs_stream *stream, void *out);
 
-/* The producer is gone, or we are going: what is left, what was lost unsaid, and out. Under the
- * feed's lock. */
+/* Hands a feed that is complete to the recorder's threads. */
+void rs_feed_publish(struct rs_feed *feed);
+
+/*
+ * Drains a feed until its ring was empty once, but no more than a ring's worth, even if its
+ * producer goes on. Returns an error of the ring or of the store. The caller holds the feed's lock;
+ * writer, unless it is NULL, releases the lock to write packets while they are in the cache.
+ */
+struct rs_error *rs_feed_drain(struct rs_feed *feed, struct rs_worker *writer, uint64_t *drained);
+
+/* Drains what is left after the producer's end or at the recorder's, adds the losses that no record
+ * reports, and ends the stream. The caller holds the feed's lock. */
 struct rs_error *rs_feed_finish(struct rs_feed *feed);
 
-/* Looks for rings of threads that began or ended. */
-void rs_program_look(struct rs_recorder *r);
+/* Adds the names and events that this program has defined to its schema. Any thread. */
+void rs_program_learn(struct rs_recorder *r);
+
+/* Polls for rings of threads that began or ended. */
+void rs_program_poll(struct rs_recorder *r);
 
 /* Once all feeds are finished: counts what is in no feed as lost, and gives up collecting. */
 void rs_program_end(struct rs_recorder *r);
+
+/* Polls for the rings of guests that are to be polled. */
+void rs_guests_poll(struct rs_recorder *r);
+
+void rs_guests_free(struct rs_recorder *r);
 
 #endif

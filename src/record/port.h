@@ -14,9 +14,9 @@ struct rs_recorder_port {
 	struct rs_schema *schema;
 	const struct rs_clock *clock;
 	const struct rs_stream *stream;
-	/* Of struct rs_drain: several threads may call it at once, for several ports. May be NULL.
+	/* Of struct rs_drain. Several threads may call it at once, for several ports. May be NULL.
 	 */
-	bool (*learn_id)(void *ctx, uint64_t head);
+	bool (*learn)(void *ctx, uint64_t head);
 	void *learn_ctx;
 };
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The recorder and this program's own threads: a feed for each ring. What is in no feed, for lack
- * of memory or of anything else that it takes to make one, is counted as lost: events of threads
- * that have no ring, and what is in rings that were never taken.
+ * The recorder and this program's own threads: a feed for each ring. Events of threads without a
+ * ring, and events in rings that have no feed, are counted as lost: both happen only where memory
+ * or something else that a ring or feed needs is missing.
  */
 #include <string.h>
 
 #include "record/inside.h"
 
-#define RESTING_LOOK 64 /* feeds without a thread that a new ring is tried on */
+#define RESTING_TRIED 64 /* feeds without a thread that a new ring is tried on */
 
-/* As much as is defined; an error: there is no memory for more. */
+/* Adds what this program has defined to the schema. An error: there is no memory for more. */
 static struct rs_error *learn_all(struct rs_recorder *r)
 {
 	struct rs_program *program = &r->program;
@@ -22,46 +22,65 @@ static struct rs_error *learn_all(struct rs_recorder *r)
 	return err;
 }
 
-static bool learn(void *ctx)
+void rs_program_learn(struct rs_recorder *r)
+{
+	rs_error_free(learn_all(r));
+}
+
+/* The drain's: only events of this program's own come later than its schema. */
+static bool learn(void *ctx, uint64_t head)
 {
 	struct rs_recorder *r = ctx;
 	bool any;
 
-	rs_error_free(learn_all(r));
+	if (RS_ID_PROVIDER(rs_slot_id(head)) != RS_IDS_USER)
+		return false;
+	rs_program_learn(r);
 	pthread_mutex_lock(&r->program.learn_lock);
 	any = r->program.learnt > 0; /* another worker may have learnt what this one lacks */
 	pthread_mutex_unlock(&r->program.learn_lock);
 	return any;
 }
 
-/* A feed begins to drain a ring. Under its lock, or before it is published. */
-static void feed_begin(struct rs_recorder *r, struct rs_feed *feed, struct rs_trace_ring *ring)
+/* Attaches a feed to a ring. Under its lock, or before it is published. */
+static void feed_begin(struct rs_program_feed *f, struct rs_trace_ring *ring)
 {
+	struct rs_recorder *r = f->feed.recorder;
 	struct rs_port port;
 
 	ring->taken = true;
-	rs_sbuf_attach(&feed->consumer, ring->memory.mem, ring->memory.bytes);
-	port = rs_port_local(&feed->consumer);
-	rs_drain_init(&feed->own_drain, &port, r->program.schema);
-	feed->own_drain.told_lost = ring->told_lost;
-	feed->own_drain.told_ahead = ring->told_ahead;
-	feed->own_drain.learn = learn;
-	feed->own_drain.learn_ctx = r;
-	feed->drain = &feed->own_drain;
-	feed->clock = &r->clock;
-	feed->ring = ring;
-	feed->poll = true;
-	feed->done = false;
+	rs_sbuf_attach(&f->consumer, ring->memory.mem, ring->memory.bytes);
+	port = rs_port_local(&f->consumer);
+	rs_drain_init(&f->drain, &port, r->program.schema);
+	f->drain.told_lost = ring->told_lost;
+	f->drain.told_ahead = ring->told_ahead;
+	f->drain.learn = learn;
+	f->drain.learn_ctx = r;
+	f->drain.clock = &r->clock;
+	f->ring = ring;
+	f->feed.drain = &f->drain;
+	f->feed.own_program = true;
+	f->feed.poll = true;
+	f->feed.done = false;
+	f->next = r->program.feeds;
+	r->program.feeds = f;
+}
+
+/* A ring outlives its recorder: a later one goes on from these counts. */
+static void feed_end(const struct rs_program_feed *f)
+{
+	f->ring->told_lost = f->drain.told_lost;
+	f->ring->told_ahead = f->drain.told_ahead;
 }
 
 /* Finds a feed whose thread has ended, and all of whose records came before the stamp. */
-static struct rs_feed **resting_before(struct rs_program *program, uint64_t stamp)
+static struct rs_program_feed **resting_before(struct rs_program *program, uint64_t stamp)
 {
-	struct rs_feed **at = &program->resting;
+	struct rs_program_feed **at = &program->resting;
 
 	/* They are about in the order of their stamps. */
-	for (uint32_t i = 0; i < RESTING_LOOK && *at; i++, at = &(*at)->rest) {
-		if ((*at)->last_stamp < stamp)
+	for (uint32_t i = 0; i < RESTING_TRIED && *at; i++, at = &(*at)->next) {
+		if ((*at)->drain.last_tsc < stamp)
 			return at;
 	}
 	return NULL;
@@ -73,10 +92,10 @@ static struct rs_feed **resting_before(struct rs_program *program, uint64_t stam
  * *resumed: NULL if there is none.
  */
 static struct rs_error *ring_resume(struct rs_recorder *r, struct rs_trace_ring *ring,
-				    struct rs_feed **resumed)
+				    struct rs_program_feed **resumed)
 {
 	struct rs_program *program = &r->program;
-	struct rs_feed **at = resting_before(program, ring->from), *feed;
+	struct rs_program_feed **at = resting_before(program, ring->from), *f;
 	struct rs_owner owner = { .thread = ring->thread,
 				  .vm = ring->vm[0] ? ring->vm : NULL,
 				  .vcpu = ring->vcpu,
@@ -87,23 +106,23 @@ static struct rs_error *ring_resume(struct rs_recorder *r, struct rs_trace_ring 
 	*resumed = NULL;
 	if (!at)
 		return NULL;
-	feed = *at;
-	err = rs_store_resume_stream(feed->out, &owner);
+	f = *at;
+	err = rs_store_resume_stream(f->feed.out, &owner);
 	if (err)
 		return err;
-	*at = feed->rest;
+	*at = f->next;
 	if (!*at)
 		program->last_resting = at;
-	pthread_mutex_lock(&feed->lock);
-	feed_begin(r, feed, ring);
-	feed->own_drain.last_tsc = ring->from;
-	pthread_mutex_unlock(&feed->lock);
-	*resumed = feed;
+	pthread_mutex_lock(&f->feed.lock);
+	feed_begin(f, ring);
+	f->drain.last_tsc = ring->from;
+	pthread_mutex_unlock(&f->feed.lock);
+	*resumed = f;
 	return NULL;
 }
 
 static struct rs_error *ring_add(struct rs_recorder *r, struct rs_trace_ring *ring,
-				 struct rs_feed **out)
+				 struct rs_program_feed **out)
 {
 	struct rs_stream stream = { .thread = ring->thread,
 				    .vm = ring->vm[0] ? ring->vm : NULL,
@@ -113,18 +132,18 @@ static struct rs_error *ring_add(struct rs_recorder *r, struct rs_trace_ring *ri
 				    .schema = r->program.schema,
 				    .clock = &r->clock };
 	struct rs_error *err = learn_all(r); /* names and events of the sites known so far */
-	struct rs_feed *feed;
+	struct rs_program_feed *f;
 
 	if (!err)
 		err = ring_resume(r, ring, out);
 	if (err || *out)
 		return err;
-	err = rs_feed_create(r, r->program.class_index, &stream, &feed);
+	err = rs_feed_create(r, sizeof(*f), r->program.class_index, &stream, &f);
 	if (err)
 		return err;
-	feed_begin(r, feed, ring);
-	rs_feed_publish(r, feed);
-	*out = feed;
+	feed_begin(f, ring);
+	rs_feed_publish(&f->feed);
+	*out = f;
 	return NULL;
 }
 
@@ -171,7 +190,7 @@ static void ring_discard(struct rs_recorder *r, struct rs_trace_ring *ring)
 
 /* Reports the events of threads without a ring that were lost since the last report, as one
  * records-lost record in a stream of its own. */
-static void ringless_tell(struct rs_recorder *r)
+static void ringless_report(struct rs_recorder *r)
 {
 	static const struct rs_stream nobody = { .thread = "threads without a ring",
 						 .vcpu = RS_UNKNOWN,
@@ -194,7 +213,7 @@ static void ringless_tell(struct rs_recorder *r)
 	if (!program->ringless)
 		err = rs_store_add_stream(r->store, program->class_index, &nobody,
 					  &program->ringless);
-	if (err) { /* told later */
+	if (err) { /* the next call reports it */
 		rs_recorder_keep_error(r, err);
 		return;
 	}
@@ -211,35 +230,38 @@ static void ringless_tell(struct rs_recorder *r)
 						  "for the threads' rings"));
 }
 
-/* ---- looking ------------------------------------------------------------------------------- */
+/* ---- polling ------------------------------------------------------------------------------- */
 
-/* A feed whose ring's thread has ended: the ring is drained to its end, and freed. */
-static void feed_retire(struct rs_recorder *r, struct rs_feed *feed)
+/* Drains and frees a ring whose thread has ended. at: the feed's place among those with a ring. */
+static void feed_retire(struct rs_recorder *r, struct rs_program_feed **at)
 {
-	pthread_mutex_lock(&feed->lock);
-	rs_recorder_keep_error(r, rs_feed_finish(feed));
-	pthread_mutex_unlock(&feed->lock);
-	rs_trace_ring_free(feed->ring);
-	feed->ring = NULL;
-	feed->rest = NULL;
-	*r->program.last_resting = feed;
-	r->program.last_resting = &feed->rest;
+	struct rs_program_feed *f = *at;
+
+	pthread_mutex_lock(&f->feed.lock);
+	rs_recorder_keep_error(r, rs_feed_finish(&f->feed));
+	pthread_mutex_unlock(&f->feed.lock);
+	rs_trace_ring_free(f->ring);
+	f->ring = NULL;
+	*at = f->next;
+	f->next = NULL;
+	*r->program.last_resting = f;
+	r->program.last_resting = &f->next;
 }
 
 /*
- * Takes a new ring. Where threads end faster than the recorder looks, they have ended by now: their
- * streams are free at once for the rings behind them. A ring that cannot be taken stays for the
- * next time, unless its thread has ended: its memory may be what is needed.
+ * Makes a feed for a new ring. If its thread has ended by now, the stream is free at once for the
+ * rings that come next. A ring that gets no feed stays for the next poll, unless its thread has
+ * ended: its memory may be what is missing.
  */
-static void ring_take(struct rs_recorder *r, struct rs_trace_ring *ring)
+static void ring_collect(struct rs_recorder *r, struct rs_trace_ring *ring)
 {
 	/* Pairs with the thread's release at its end. */
 	bool ended = __atomic_load_n(&ring->ended, __ATOMIC_ACQUIRE);
-	struct rs_feed *feed = NULL;
-	struct rs_error *err = ring_add(r, ring, &feed);
+	struct rs_program_feed *f = NULL;
+	struct rs_error *err = ring_add(r, ring, &f);
 
 	if (!err && ended) {
-		feed_retire(r, feed);
+		feed_retire(r, &r->program.feeds); /* the newest */
 	} else if (err && ended) {
 		ring_discard(r, ring);
 		rs_trace_ring_free(ring);
@@ -247,8 +269,9 @@ static void ring_take(struct rs_recorder *r, struct rs_trace_ring *ring)
 	rs_recorder_keep_error(r, err);
 }
 
-/* New rings, the oldest first: the streams of those that ended first are for them. */
-static void rings_look(struct rs_recorder *r)
+/* Makes feeds for new rings, the oldest ring first: it gets the stream of the thread that ended
+ * first. */
+static void rings_collect(struct rs_recorder *r)
 {
 	struct rs_trace_ring *fresh = NULL, *next;
 
@@ -262,28 +285,31 @@ static void rings_look(struct rs_recorder *r)
 	}
 	for (; fresh; fresh = next) {
 		next = fresh->newer;
-		ring_take(r, fresh);
+		ring_collect(r, fresh);
 	}
 }
 
-/* Rings whose threads have ended. */
+/* Retires the feeds of threads that have ended. */
 static void rings_retire(struct rs_recorder *r)
 {
-	for (struct rs_feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;
-	     feed = feed->next) {
+	struct rs_program_feed **at = &r->program.feeds;
+
+	while (*at) {
 		/* Pairs with the thread's release at its end. */
-		if (feed->ring && __atomic_load_n(&feed->ring->ended, __ATOMIC_ACQUIRE))
-			feed_retire(r, feed);
+		if (__atomic_load_n(&(*at)->ring->ended, __ATOMIC_ACQUIRE))
+			feed_retire(r, at);
+		else
+			at = &(*at)->next;
 	}
 }
 
-void rs_program_look(struct rs_recorder *r)
+void rs_program_poll(struct rs_recorder *r)
 {
 	/* Pairs with the release in rs_recorder_add_trace(). */
 	if (!__atomic_load_n(&r->program.on, __ATOMIC_ACQUIRE))
 		return;
-	ringless_tell(r);
-	rings_look(r);
+	ringless_report(r);
+	rings_collect(r);
 	rings_retire(r);
 }
 
@@ -294,6 +320,8 @@ void rs_program_end(struct rs_recorder *r)
 
 	if (!program->on)
 		return;
+	for (const struct rs_program_feed *f = program->feeds; f; f = f->next)
+		feed_end(f);
 	for (struct rs_trace_ring *ring = rs_trace_rings(); ring; ring = ring->next) {
 		if (!ring->taken)
 			ring_discard(r, ring);
@@ -326,7 +354,7 @@ struct rs_error *rs_recorder_add_trace(struct rs_recorder *r)
 	program->last_resting = &program->resting;
 	program->ringless_told = rs_trace_ringless();
 	program->ringless_tsc = rs_clock_now(&r->clock);
-	/* Pairs with the acquire in rs_program_look(). */
+	/* Pairs with the acquire in rs_program_poll(). */
 	__atomic_store_n(&program->on, true, __ATOMIC_RELEASE);
 	return NULL;
 }

@@ -2,17 +2,17 @@
 /*
  * The recorder. A feed is a ring on its way to a stream of the store:
  *
- *	this program's thread rings --+
- *	guests' rings ----------------+-- feed: drain --> packet --> queue --> stream_N
- *	rings that others put into ---+
+ *	this program's thread rings (program.c) --+
+ *	guests' rings (guests.c) -----------------+-- feed: drain --> packet --> queue --> stream_N
+ *	rings of other producers -----------------+
  *
- * Feeds are put at the front of a list that only grows. Each has a lock, held while it is
+ * Feeds are added to the front of a list that only grows. A feed's lock is held while the feed is
  * drained or flushed: by the recorder's thread that it belongs to, and for a guest with doorbells
- * by the VMM's thread too.
+ * also by the VMM's thread.
  *
- * A worker drains its feeds and writes their packets, each while it is warm in the cache. Where the
- * disk keeps it, a stand-in drains its feeds, and packets wait in the store's queues until it is
- * back: this costs nothing but a look now and then while the disk is as fast as it mostly is.
+ * A worker drains its feeds and writes their packets while these are in the cache. While the disk
+ * blocks a worker, a stand-in drains the worker's feeds, and packets wait in the store's queues.
+ * Where the disk is fast enough, the stand-in only checks the workers now and then.
  */
 #include <ringside/recorder.h>
 
@@ -27,29 +27,32 @@
 #include "base/now.h"
 #include "record/inside.h"
 #include "record/port.h"
-#include "host/guest.h"
 #include "store/sink.h"
 
 #define POLL_US_DEFAULT	 1000
 #define FLUSH_MS_DEFAULT 100
-#define FINISH_ROUNDS	 4 /* a producer that goes on meanwhile must not keep us */
+#define FINISH_ROUNDS	 4 /* bounds the end where a producer goes on */
 #define PAUSE_NS_MIN	 100000
 #define URGENT_NICE	 (-20)
 #define BEHIND_BYTES	 (UINT64_C(64) << 20) /* of packets that wait for the disk */
-#define STAND_IN_NS	 4000000	      /* a worker that writes for longer is stood in for */
+#define STAND_IN_NS	 4000000 /* the stand-in drains for a worker that writes for longer */
 #define FILL_WHOLE	 256u
 
-/* A guest that is collected: its feeds by vCPU. */
-struct guest {
-	struct guest *next;
-	struct rs_recorder *recorder;
-	struct rs_host_guest *guest;
-	bool poll;
-	struct rs_feed *feeds[RS_GUEST_VCPUS_MAX];
-	uint32_t classes[RS_GUEST_VCPUS_MAX];
+/* The feed of another producer's ring. */
+struct port_feed {
+	struct rs_feed feed;
+	struct rs_sbuf_consumer consumer; /* of a ring in this process's memory */
+	struct rs_drain drain;
 };
 
-/* A class that rings of others share. */
+/* A stream that its owner fills: a feed without a drain. */
+struct rs_recorder_stream {
+	struct rs_feed feed;
+	struct rs_layouts layouts;
+	uint64_t last_stamp;
+};
+
+/* A class that the rings of other producers share. */
 struct producer {
 	struct producer *next;
 	const struct rs_schema *schema;
@@ -73,10 +76,10 @@ void rs_recorder_keep_error(struct rs_recorder *r, struct rs_error *err)
 
 /* ---- feeds -------------------------------------------------------------------------------- */
 
-struct rs_error *rs_feed_create(struct rs_recorder *r, uint32_t class_index,
-				const struct rs_stream *stream, struct rs_feed **out)
+struct rs_error *rs_feed_create(struct rs_recorder *r, size_t bytes, uint32_t class_index,
+				const struct rs_stream *stream, void *out)
 {
-	struct rs_feed *feed = calloc(1, sizeof(*feed));
+	struct rs_feed *feed = calloc(1, bytes);
 	struct rs_error *err;
 
 	if (!feed)
@@ -86,13 +89,16 @@ struct rs_error *rs_feed_create(struct rs_recorder *r, uint32_t class_index,
 		free(feed);
 		return err;
 	}
+	feed->recorder = r;
 	pthread_mutex_init(&feed->lock, NULL);
-	*out = feed;
+	*(void **)out = feed;
 	return NULL;
 }
 
-void rs_feed_publish(struct rs_recorder *r, struct rs_feed *feed)
+void rs_feed_publish(struct rs_feed *feed)
 {
+	struct rs_recorder *r = feed->recorder;
+
 	pthread_mutex_lock(&r->lock);
 	feed->number = r->n_feeds++;
 	feed->next = r->feeds;
@@ -101,7 +107,7 @@ void rs_feed_publish(struct rs_recorder *r, struct rs_feed *feed)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* Bytes that can wait in a feed's ring. */
+/* Returns how many bytes can wait in a feed's ring. */
 static uint64_t feed_holds(const struct rs_feed *feed)
 {
 	const struct rs_port *port = &feed->drain->port;
@@ -109,8 +115,9 @@ static uint64_t feed_holds(const struct rs_feed *feed)
 	return port->holds > port->size ? port->holds : port->size;
 }
 
-/* A worker at the disk: without the lock of any feed, so that the stand-in can drain them. */
-static void worker_write(struct worker *w, const struct rs_store_stream *stream)
+/* Writes a stream's packets, or a worker's whole queue for NULL. The caller holds the lock of no
+ * feed, so that the stand-in can drain them. */
+static void worker_write(struct rs_worker *w, const struct rs_store_stream *stream)
 {
 	/* Pairs with the acquire in stand_in_main(). */
 	__atomic_store_n(&w->writes_from, rs_now_ns(CLOCK_MONOTONIC), __ATOMIC_RELEASE);
@@ -121,12 +128,7 @@ static void worker_write(struct worker *w, const struct rs_store_stream *stream)
 	__atomic_store_n(&w->writes_from, 0, __ATOMIC_RELEASE);
 }
 
-/*
- * Drains a feed until it was empty once, but no more than a ring's worth, whatever its producer
- * does meanwhile. Under its lock; writer, if any, gives that up to write packets while they are
- * warm. The error is the ring's or the store's.
- */
-static struct rs_error *feed_drain(struct rs_feed *feed, struct worker *writer, uint64_t *drained)
+static struct rs_error *drain_run(struct rs_feed *feed, struct rs_worker *writer, uint64_t *drained)
 {
 	uint64_t total = 0, most = feed_holds(feed);
 	struct rs_error *err = NULL;
@@ -146,13 +148,10 @@ static struct rs_error *feed_drain(struct rs_feed *feed, struct worker *writer, 
 				break;
 			err = rs_error_first(err, rs_store_room(feed->out, &at, &room));
 		}
-		feed->drain->clock = feed->clock;
 		status = rs_drain_read(feed->drain, at, room, 0, &got);
 		rs_store_take(feed->out, &got);
-		/* A new name is seen in no header: it must be known before its packet is written.
-		 */
-		if (got.bytes && feed->drain->learn)
-			feed->drain->learn(feed->drain->learn_ctx);
+		if (got.bytes && feed->own_program)
+			rs_program_learn(feed->recorder);
 		total += got.bytes;
 		if (status != RS_DRAIN_OK) {
 			feed->done = true;
@@ -166,28 +165,24 @@ static struct rs_error *feed_drain(struct rs_feed *feed, struct worker *writer, 
 	return err;
 }
 
-/* Says whose feed an error is of. */
-static struct rs_error *feed_error(const struct rs_feed *feed, struct rs_error *err)
+struct rs_error *rs_feed_drain(struct rs_feed *feed, struct rs_worker *writer, uint64_t *drained)
 {
-	const struct rs_stream *vcpu = feed->vcpu;
+	struct rs_error *err = drain_run(feed, writer, drained);
 
-	if (feed->what[0])
-		return rs_error_wrap(err, "%s", feed->what);
-	return vcpu ? rs_error_wrap(err, "guest '%s', vCPU %d", vcpu->vm, vcpu->vcpu) : err;
+	return feed->name ? rs_error_wrap(err, "%s", feed->name) : err;
 }
 
-/* All that is in the ring: more than a ring's worth comes out where stamps have to be mended. */
+/* Drains all that is in the ring: more than a ring's worth, where the drain mends stamps. */
 static struct rs_error *feed_empty(struct rs_feed *feed)
 {
 	struct rs_error *err = NULL;
 	uint64_t drained = 1;
 
 	for (int i = 0; drained && !feed->done && i < FINISH_ROUNDS; i++)
-		err = rs_error_first(err, feed_drain(feed, NULL, &drained));
+		err = rs_error_first(err, rs_feed_drain(feed, NULL, &drained));
 	return err;
 }
 
-/* The producer is gone, or we are going: what is left, what was lost unsaid, and out. */
 struct rs_error *rs_feed_finish(struct rs_feed *feed)
 {
 	struct rs_error *err = NULL;
@@ -198,106 +193,14 @@ struct rs_error *rs_feed_finish(struct rs_feed *feed)
 	if (!feed->done && feed->drain) {
 		err = feed_empty(feed);
 		rs_error_free(rs_store_room(feed->out, &at, &room));
-		rs_drain_end(feed->drain, at, room, rs_drain_now(feed->clock), &got);
+		rs_drain_end(feed->drain, at, room, rs_drain_now(feed->drain->clock), &got);
 		rs_store_take(feed->out, &got);
 	}
 	feed->done = true;
-	if (feed->ring) {
-		feed->ring->told_lost = feed->drain->told_lost;
-		feed->ring->told_ahead = feed->drain->told_ahead;
-	}
-	if (feed->drain)
-		feed->last_stamp = feed->drain->last_tsc;
 	return rs_error_first(err, rs_store_end_stream(feed->out));
 }
 
-/* ---- guests ------------------------------------------------------------------------------- */
-
-/* The class of a vCPU's stream: one for each clock of the guest. */
-static struct rs_error *guest_class(struct guest *g, uint32_t vcpu, const struct rs_stream *stream,
-				    struct rs_schema *schema)
-{
-	for (uint32_t i = 0; i < RS_GUEST_VCPUS_MAX; i++) {
-		const struct rs_feed *feed = g->feeds[i];
-
-		if (feed && feed->clock->id == stream->clock->id) {
-			g->classes[vcpu] = g->classes[i];
-			return NULL;
-		}
-	}
-	return rs_store_add_class(g->recorder->store, schema, stream->clock, &g->classes[vcpu]);
-}
-
-static struct rs_error *guest_found(void *ctx, uint32_t vcpu, struct rs_drain *drain,
-				    const struct rs_stream *stream, struct rs_schema *schema)
-{
-	struct guest *g = ctx;
-	struct rs_error *err = guest_class(g, vcpu, stream, schema);
-	struct rs_feed *feed;
-
-	if (!err)
-		err = rs_feed_create(g->recorder, g->classes[vcpu], stream, &feed);
-	if (err)
-		return err;
-	feed->drain = drain;
-	feed->clock = stream->clock;
-	feed->vcpu = stream;
-	feed->poll = g->poll;
-	g->feeds[vcpu] = feed;
-	rs_feed_publish(g->recorder, feed);
-	return NULL;
-}
-
-static struct rs_error *guest_drain(void *ctx, uint32_t vcpu)
-{
-	struct guest *g = ctx;
-	struct rs_feed *feed = g->feeds[vcpu];
-	struct rs_error *err;
-	uint64_t drained;
-
-	pthread_mutex_lock(&feed->lock);
-	err = feed_error(feed, feed_drain(feed, NULL, &drained));
-	pthread_mutex_unlock(&feed->lock);
-	rs_store_write(feed->out);
-	if (err)
-		rs_store_note(g->recorder->store, err);
-	return err;
-}
-
-struct rs_error *rs_recorder_add_guest(struct rs_recorder *r, struct rs_host_guest *guest,
-				       bool poll)
-{
-	struct guest *g = calloc(1, sizeof(*g));
-	struct rs_error *err;
-
-	if (!g)
-		return rs_error_no_memory();
-	*g = (struct guest){ .recorder = r, .guest = guest, .poll = poll };
-	err = rs_host_guest_take(guest, &(struct rs_guest_taker){ g, guest_found, guest_drain });
-	if (err) {
-		free(g);
-		return err;
-	}
-	pthread_mutex_lock(&r->lock);
-	g->next = r->guests;
-	/* Pairs with the acquire in guests_look(). */
-	__atomic_store_n(&r->guests, g, __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&r->lock);
-	return NULL;
-}
-
-static void guests_look(struct rs_recorder *r)
-{
-	for (struct guest *g = __atomic_load_n(&r->guests, __ATOMIC_ACQUIRE); g; g = g->next) {
-		struct rs_error *err;
-
-		/* Each vCPU's ring can be bad once: until there is nothing more to complain of. */
-		while (g->poll && (err = rs_host_guest_look(g->guest)))
-			rs_recorder_keep_error(r, err);
-	}
-}
-
-/* ---- rings of others ---------------------------------------------------------------------- */
+/* ---- other producers' rings --------------------------------------------------------------- */
 
 /* Under the lock. */
 static struct producer *producer_find(struct rs_recorder *r, const struct rs_schema *schema,
@@ -342,72 +245,89 @@ static struct rs_error *producer_of(struct rs_recorder *r, struct rs_schema *sch
 	return NULL;
 }
 
-static void ring_words(const struct rs_stream *stream, char what[48])
+/* Returns the words for a ring in errors; NULL for lack of memory. */
+static char *ring_words(const struct rs_stream *stream)
 {
-	if (stream->cpu >= 0)
-		snprintf(what, 48, "the ring of CPU %d", stream->cpu);
-	else
-		snprintf(what, 48, "the ring of %.32s",
-			 stream->thread ? stream->thread : "no name");
+	const char *thread = stream->thread ? stream->thread : "no name";
+	char *words;
+	int n = stream->cpu >= 0 ? asprintf(&words, "the ring of CPU %d", stream->cpu)
+				 : asprintf(&words, "the ring of %.32s", thread);
+
+	return n < 0 ? NULL : words;
+}
+
+/* Creates the feed of a ring without its drain's port, which needs the feed's address. */
+static struct rs_error *port_feed_create(struct rs_recorder *r, struct rs_schema *schema,
+					 const struct rs_clock *clock,
+					 const struct rs_stream *stream, struct port_feed **out)
+{
+	uint32_t class_index;
+	struct rs_error *err = producer_of(r, schema, clock, &class_index);
+
+	if (!err)
+		err = rs_feed_create(r, sizeof(**out), class_index, stream, out);
+	if (!err)
+		(*out)->feed.name = ring_words(stream);
+	return err;
+}
+
+static void port_feed_publish(struct port_feed *f, const struct rs_recorder_port *port)
+{
+	rs_drain_init(&f->drain, &port->port, port->schema);
+	f->drain.learn = port->learn;
+	f->drain.learn_ctx = port->learn_ctx;
+	f->drain.clock = port->clock;
+	f->feed.drain = &f->drain;
+	f->feed.poll = true;
+	rs_feed_publish(&f->feed);
+}
+
+/* Attaches to the sbuf of a ring. The error does not say which one it is. */
+static struct rs_error *ring_attach(const struct rs_recorder_ring *ring,
+				    struct rs_sbuf_consumer *consumer)
+{
+	enum rs_sbuf_status status = rs_sbuf_attach(consumer, ring->mem, ring->bytes);
+
+	if (status != RS_SBUF_OK)
+		return rs_error_create(RS_DAMAGED, "%s", rs_sbuf_status_text(status));
+	if (consumer->ele_size != RS_SLOT_BYTES)
+		return rs_error_create(RS_DAMAGED, "its elements have %u bytes, not %u",
+				       consumer->ele_size, RS_SLOT_BYTES);
+	return NULL;
 }
 
 struct rs_error *rs_recorder_add_ring(struct rs_recorder *r, const struct rs_recorder_ring *ring)
 {
 	struct rs_sbuf_consumer consumer;
-	enum rs_sbuf_status status = rs_sbuf_attach(&consumer, ring->mem, ring->bytes);
-	uint32_t class_index;
-	struct rs_error *err;
-	struct rs_port port;
-	struct rs_feed *feed;
-	char what[48];
+	struct rs_error *err = ring_attach(ring, &consumer);
+	struct port_feed *f;
 
-	ring_words(ring->stream, what);
-	if (status != RS_SBUF_OK)
-		return rs_error_create(RS_DAMAGED, "%s: %s", what, rs_sbuf_status_text(status));
-	if (consumer.ele_size != RS_SLOT_BYTES)
-		return rs_error_create(RS_DAMAGED, "%s: its elements have %u bytes, not %u", what,
-				       consumer.ele_size, RS_SLOT_BYTES);
-	err = producer_of(r, ring->schema, ring->clock, &class_index);
-	if (!err)
-		err = rs_feed_create(r, class_index, ring->stream, &feed);
+	if (err) {
+		char *words = ring_words(ring->stream);
+
+		err = rs_error_wrap(err, "%s", words ? words : "a ring");
+		free(words);
+		return err;
+	}
+	err = port_feed_create(r, ring->schema, ring->clock, ring->stream, &f);
 	if (err)
 		return err;
-	memcpy(feed->what, what, sizeof(what));
-	feed->consumer = consumer;
-	port = rs_port_local(&feed->consumer);
-	rs_drain_init(&feed->own_drain, &port, ring->schema);
-	feed->drain = &feed->own_drain;
-	feed->clock = ring->clock;
-	feed->poll = true;
-	rs_feed_publish(r, feed);
+	f->consumer = consumer;
+	port_feed_publish(f, &(struct rs_recorder_port){ .port = rs_port_local(&f->consumer),
+							 .schema = ring->schema,
+							 .clock = ring->clock });
 	return NULL;
 }
 
 struct rs_error *rs_recorder_add_port(struct rs_recorder *r, const struct rs_recorder_port *port)
 {
-	uint32_t class_index;
-	struct rs_feed *feed;
-	struct rs_error *err = producer_of(r, port->schema, port->clock, &class_index);
+	struct port_feed *f;
+	struct rs_error *err = port_feed_create(r, port->schema, port->clock, port->stream, &f);
 
 	if (!err)
-		err = rs_feed_create(r, class_index, port->stream, &feed);
-	if (err)
-		return err;
-	ring_words(port->stream, feed->what);
-	rs_drain_init(&feed->own_drain, &port->port, port->schema);
-	feed->own_drain.learn_id = port->learn_id;
-	feed->own_drain.learn_ctx = port->learn_ctx;
-	feed->drain = &feed->own_drain;
-	feed->clock = port->clock;
-	feed->poll = true;
-	rs_feed_publish(r, feed);
-	return NULL;
+		port_feed_publish(f, port);
+	return err;
 }
-
-/* A feed by another name: what its owner puts needs no drain. */
-struct rs_recorder_stream {
-	struct rs_feed feed;
-};
 
 struct rs_error *rs_recorder_add_stream(struct rs_recorder *r, struct rs_schema *schema,
 					const struct rs_clock *clock,
@@ -416,23 +336,22 @@ struct rs_error *rs_recorder_add_stream(struct rs_recorder *r, struct rs_schema 
 {
 	uint32_t class_index;
 	struct rs_error *err = producer_of(r, schema, clock, &class_index);
-	struct rs_feed *feed;
+	struct rs_recorder_stream *stream;
 
 	if (!err)
-		err = rs_feed_create(r, class_index, identity, &feed);
+		err = rs_feed_create(r, sizeof(*stream), class_index, identity, &stream);
 	if (err)
 		return err;
-	feed->recorder = r;
-	rs_layouts_init(&feed->layouts, schema);
-	rs_feed_publish(r, feed);
-	*out = (struct rs_recorder_stream *)feed;
+	rs_layouts_init(&stream->layouts, schema);
+	rs_feed_publish(&stream->feed);
+	*out = stream;
 	return NULL;
 }
 
 struct rs_error *rs_recorder_put(struct rs_recorder_stream *stream, uint64_t stamp, uint64_t id,
 				 const void *payload, uint32_t bytes)
 {
-	struct rs_feed *feed = (struct rs_feed *)stream;
+	struct rs_feed *feed = &stream->feed;
 	const struct rs_layout *layout;
 	uint32_t slots = RS_RECORD_SLOTS(bytes), room;
 	struct rs_drained got = { .bytes = slots * RS_SLOT_BYTES, .records = 1 };
@@ -447,12 +366,12 @@ struct rs_error *rs_recorder_put(struct rs_recorder_stream *stream, uint64_t sta
 	if (err) /* of the packet before: there still is room */
 		rs_recorder_keep_error(feed->recorder, err);
 	slot = memset(at, 0, got.bytes);
-	slot->tsc = stamp > feed->last_stamp ? stamp : feed->last_stamp;
+	slot->tsc = stamp > stream->last_stamp ? stamp : stream->last_stamp;
 	slot->head = rs_record_head(id, slots) | (uint64_t)RS_CPU_UNKNOWN << RS_CPU_SHIFT;
 	if (bytes)
 		memcpy(at + RS_RECORD_HEAD, payload, bytes);
-	if (rs_layouts_check(&feed->layouts, slot, slots, &layout) == slots) {
-		got.first_tsc = got.last_tsc = feed->last_stamp = slot->tsc;
+	if (rs_layouts_check(&stream->layouts, slot, slots, &layout) == slots) {
+		got.first_tsc = got.last_tsc = stream->last_stamp = slot->tsc;
 		got.padding = rs_layout_padding(layout->event, slot);
 		rs_store_take(feed->out, &got);
 		err = NULL;
@@ -466,11 +385,11 @@ struct rs_error *rs_recorder_put(struct rs_recorder_stream *stream, uint64_t sta
 
 struct rs_error *rs_recorder_put_view(struct rs_recorder_stream *stream, const struct rs_view *view)
 {
-	struct rs_feed *feed = (struct rs_feed *)stream;
+	struct rs_feed *feed = &stream->feed;
 	struct rs_error *err;
 
 	pthread_mutex_lock(&feed->lock);
-	err = rs_store_put_view(feed->out, &feed->last_stamp, view);
+	err = rs_store_put_view(feed->out, &stream->last_stamp, view);
 	pthread_mutex_unlock(&feed->lock);
 	return err;
 }
@@ -524,10 +443,10 @@ struct rs_error *rs_recorder_add_binary(struct rs_recorder *r, const struct rs_t
 /* ---- threads ------------------------------------------------------------------------------ */
 
 /* A worker's feeds, each drained once: by itself, or by the stand-in w for it. */
-static void worker_feeds(struct worker *w, uint32_t number, uint64_t now)
+static void worker_feeds(struct rs_worker *w, uint32_t number, uint64_t now)
 {
 	struct rs_recorder *r = w->recorder;
-	struct worker *writer = w == &r->stand_in ? NULL : w;
+	struct rs_worker *writer = w == &r->stand_in ? NULL : w;
 
 	for (struct rs_feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;
 	     feed = feed->next) {
@@ -537,8 +456,7 @@ static void worker_feeds(struct worker *w, uint32_t number, uint64_t now)
 			continue;
 		pthread_mutex_lock(&feed->lock);
 		if (!feed->done && feed->poll)
-			rs_recorder_keep_error(
-				r, feed_error(feed, feed_drain(feed, writer, &drained)));
+			rs_recorder_keep_error(r, rs_feed_drain(feed, writer, &drained));
 		if (!feed->done)
 			rs_recorder_keep_error(r, rs_store_flush(feed->out, now, r->flush_ns));
 		/* A feed without a ring drains nothing. */
@@ -548,14 +466,14 @@ static void worker_feeds(struct worker *w, uint32_t number, uint64_t now)
 	}
 }
 
-static void worker_round(struct worker *w)
+static void worker_round(struct rs_worker *w)
 {
 	struct rs_recorder *r = w->recorder;
 	uint64_t now = rs_now_ns(CLOCK_MONOTONIC);
 
 	if (w->number == 0) {
-		rs_program_look(r);
-		guests_look(r);
+		rs_program_poll(r);
+		rs_guests_poll(r);
 	}
 	worker_feeds(w, w->number, now);
 	worker_write(w, NULL);
@@ -565,7 +483,7 @@ static void worker_round(struct worker *w)
  * The next pause: half of the last one where a ring was more than a quarter full, and longer again
  * while none is an eighth full. None at all before a ring is looked at again that was nearly full.
  */
-static void worker_pause(struct worker *w)
+static void worker_pause(struct rs_worker *w)
 {
 	uint64_t most = w->recorder->poll_ns;
 	struct timespec pause;
@@ -587,7 +505,7 @@ static void worker_pause(struct worker *w)
 
 static void *worker_main(void *arg)
 {
-	struct worker *w = arg;
+	struct rs_worker *w = arg;
 	struct rs_recorder *r = w->recorder;
 
 	/* Of this thread alone, as Linux has it. Who may not goes on as others do. */
@@ -606,7 +524,7 @@ static void *worker_main(void *arg)
 static void *stand_in_main(void *arg)
 {
 	const struct timespec look = { .tv_nsec = STAND_IN_NS };
-	struct worker *self = arg;
+	struct rs_worker *self = arg;
 	struct rs_recorder *r = self->recorder;
 
 	if (r->urgent)
@@ -634,12 +552,12 @@ static void *stand_in_main(void *arg)
 	return NULL;
 }
 
-static struct rs_error *worker_start(struct rs_recorder *r, struct worker *w, uint32_t number,
+static struct rs_error *worker_start(struct rs_recorder *r, struct rs_worker *w, uint32_t number,
 				     void *(*run)(void *))
 {
 	int failed;
 
-	*w = (struct worker){ .recorder = r, .number = number, .pause_ns = PAUSE_NS_MIN };
+	*w = (struct rs_worker){ .recorder = r, .number = number, .pause_ns = PAUSE_NS_MIN };
 	failed = pthread_create(&w->thread, NULL, run, w);
 	w->runs = !failed;
 	return failed ? rs_error_errno(failed, "a recorder thread") : NULL;
@@ -712,12 +630,12 @@ struct rs_error *rs_recorder_create(const struct rs_recorder_options *options,
 
 static void finish_all(struct rs_recorder *r)
 {
-	rs_program_look(r);
-	guests_look(r);
+	rs_program_poll(r);
+	rs_guests_poll(r);
 	for (struct rs_feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;
 	     feed = feed->next) {
 		pthread_mutex_lock(&feed->lock);
-		rs_recorder_keep_error(r, feed_error(feed, rs_feed_finish(feed)));
+		rs_recorder_keep_error(r, rs_feed_finish(feed));
 		pthread_mutex_unlock(&feed->lock);
 	}
 }
@@ -725,19 +643,15 @@ static void finish_all(struct rs_recorder *r)
 static void recorder_free(struct rs_recorder *r)
 {
 	struct rs_feed *feed, *next_feed;
-	struct guest *guest, *next_guest;
 	struct producer *producer, *next_producer;
 
 	for (feed = r->feeds; feed; feed = next_feed) {
 		next_feed = feed->next;
 		pthread_mutex_destroy(&feed->lock);
+		free(feed->name);
 		free(feed);
 	}
-	for (guest = r->guests; guest; guest = next_guest) {
-		next_guest = guest->next;
-		rs_host_guest_let_go(guest->guest);
-		free(guest);
-	}
+	rs_guests_free(r);
 	for (producer = r->producers; producer; producer = next_producer) {
 		next_producer = producer->next;
 		free(producer);
@@ -775,8 +689,7 @@ static void finish_packets(struct rs_recorder *r)
 
 		pthread_mutex_lock(&feed->lock);
 		if (!feed->done && feed->poll)
-			rs_recorder_keep_error(r,
-					       feed_error(feed, feed_drain(feed, NULL, &drained)));
+			rs_recorder_keep_error(r, rs_feed_drain(feed, NULL, &drained));
 		if (!feed->done)
 			rs_recorder_keep_error(r, rs_store_flush(feed->out, 0, 0));
 		pthread_mutex_unlock(&feed->lock);

@@ -230,7 +230,8 @@ struct rs_error *rs_vm_boot(struct rs_vm *vm, uint32_t timeout_ms, struct rs_vm_
 	return NULL;
 }
 
-struct rs_error *rs_vm_trace(struct rs_vm *vm, struct rs_host_guest *guest)
+struct rs_error *rs_vm_trace(struct rs_vm *vm, struct rs_host_guest *guest,
+			     struct rs_recorder *recorder)
 {
 	if (vm->booted || !vm->image.path)
 		return rs_error_create(RS_USAGE, "a guest is traced from before its boot on");
@@ -247,5 +248,6 @@ struct rs_error *rs_vm_trace(struct rs_vm *vm, struct rs_host_guest *guest)
 	for (uint32_t i = 0; i < vm->options.vcpus; i++)
 		rs_host_set_tsc_offset(guest, i, vm->vcpus[i].tsc_offset, vm->vcpus[i].tsc_error);
 	vm->trace = guest;
+	vm->recorder = recorder;
 	return NULL;
 }

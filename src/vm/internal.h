@@ -88,7 +88,8 @@ struct rs_vm {
 	struct rs_vm_image image;
 	struct rs_vm_host_function functions[RS_VM_HOST_FUNCTIONS_MAX];
 	uint32_t n_functions;
-	struct rs_host_guest *trace; /* NULL: the guest's trace is not collected */
+	struct rs_host_guest *trace;  /* NULL: the guest's trace is not collected */
+	struct rs_recorder *recorder; /* that collects it */
 
 	pthread_mutex_t lock;
 	pthread_cond_t done;	      /* a vCPU's job is done */

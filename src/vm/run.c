@@ -238,14 +238,14 @@ static const struct exit_kind *exit_kind(uint32_t reason)
 
 /* ---- the loop ----------------------------------------------------------------------------- */
 
-/* With the doorbell the host takes what is in the ring at every exit, whatever caused it: so a
- * guest that never comes back loses nothing. A full ring's own doorbell has done it already. */
+/* With the doorbell the host drains the ring at every exit, for any reason: so a guest that never
+ * comes back loses nothing, and a full ring's own doorbell finds room. */
 static void drain(struct rs_vm_vcpu *vcpu)
 {
 	struct rs_vm *vm = vcpu->vm;
 
 	if (vm->trace && vm->options.hand_over == RS_KIT_DOORBELL)
-		trace_error_keep(vm, rs_host_drain(vm->trace, vcpu->index));
+		trace_error_keep(vm, rs_recorder_drain_guest(vm->recorder, vm->trace, vcpu->index));
 }
 
 /* Enters the guest once and serves its exit. */

@@ -13,7 +13,7 @@
 #ifndef RS_VM_H
 #define RS_VM_H
 
-#include <ringside/host.h>
+#include <ringside/recorder.h>
 #include <ringside/kit_abi.h>
 #include <ringside/log.h>
 
@@ -75,8 +75,10 @@ struct rs_error *rs_vm_add_host_function(struct rs_vm *vm,
 /* Access to the guest's memory, from any thread, until rs_vm_destroy(). */
 struct rs_guest_memory rs_vm_memory(struct rs_vm *vm);
 
-/* Collects the guest's trace, by the options' hand-over. After load, before boot. */
-struct rs_error *rs_vm_trace(struct rs_vm *vm, struct rs_host_guest *guest);
+/* Collects the guest's trace with a recorder that guest is added to, by the options' hand-over.
+ * After load, before boot. */
+struct rs_error *rs_vm_trace(struct rs_vm *vm, struct rs_host_guest *guest,
+			     struct rs_recorder *recorder);
 
 /* How a vCPU's run ended. */
 enum rs_vm_end {

@@ -429,12 +429,16 @@ static void recording_end(struct recording *r, struct got_sink *got)
 	remove_tree(r->dir);
 }
 
-static struct fake *ringing; /* the guest whose vCPUs ring when they are full */
+/* The guest whose vCPUs ring when they are full, and its recorder. */
+static struct fake *ringing;
+static struct rs_recorder *rung;
 
 static bool ring_when_full(struct rs_sbuf_producer *p)
 {
-	return CHECK_OK(rs_host_doorbell(ringing->host, (uint32_t)(p - ringing->p),
-					 RS_DOORBELL_FULL, AREA));
+	uint32_t vcpu = (uint32_t)(p - ringing->p);
+
+	return CHECK_OK(rs_host_doorbell(ringing->host, vcpu, RS_DOORBELL_FULL, AREA)) &&
+	       CHECK_OK(rs_recorder_drain_guest(rung, ringing->host, vcpu));
 }
 
 /* Rings far smaller than what is emitted; a full one's doorbell drains it. */
@@ -446,6 +450,7 @@ TEST(recorded_by_doorbell)
 	struct got_sink got = got_sink();
 
 	recording_start(&r, &f->clock);
+	rung = r.recorder;
 	CHECK_OK(rs_recorder_add_guest(r.recorder, f->host, false));
 	for (uint32_t i = 0; i < VCPUS; i++) {
 		CHECK_OK(ring_doorbell(f, i));
@@ -455,7 +460,7 @@ TEST(recorded_by_doorbell)
 	for (uint32_t i = 0; i < N; i++) {
 		CHECK(emit(f, i % VCPUS, i / VCPUS + 100));
 		if (i % 1000 == 0)
-			CHECK_OK(rs_host_drain(f->host, 0));
+			CHECK_OK(rs_recorder_drain_guest(r.recorder, f->host, 0));
 	}
 	rs_host_guest_end(f->host);
 	CHECK_OK(rs_recorder_close(r.recorder, &r.sum));
@@ -537,10 +542,10 @@ TEST(recorded_without_polling_the_area)
 			CHECK_OK(ring_doorbell(f, i)); /* before there is a recorder */
 		recording_start(&r, &f->clock);
 		CHECK_OK(rs_recorder_add_guest(r.recorder, f->host, false));
-		CHECK_OK(rs_host_drain(f->host, 0));
+		CHECK_OK(rs_recorder_drain_guest(r.recorder, f->host, 0));
 		CHECK_EQ_U64(ring_of(f, 0)->head, ring_of(f, 0)->tail);
 		CHECK_EQ_U64(ring_of(f, 1)->head, 0);
-		CHECK_OK(rs_host_drain(f->host, 1));
+		CHECK_OK(rs_recorder_drain_guest(r.recorder, f->host, 1));
 		CHECK_OK(rs_recorder_close(r.recorder, &r.sum));
 		CHECK_EQ_U64(r.sum.records, 6);
 		recording_read(&r, NULL, &got);
@@ -561,6 +566,8 @@ TEST(a_guest_has_one_taker)
 	CHECK_ERR(rs_host_source(f->host, &second), RS_USAGE, "guest 'vm' is recorded or read");
 	recording_start(&r, &f->clock);
 	CHECK_ERR(rs_recorder_add_guest(r.recorder, f->host, true), RS_USAGE, "already");
+	CHECK_ERR(rs_recorder_drain_guest(r.recorder, f->host, 0), RS_USAGE,
+		  "this recorder does not collect its guest");
 	CHECK_OK(rs_recorder_close(r.recorder, &r.sum));
 	recording_end(&r, &got);
 	rs_source_destroy(source);
@@ -717,8 +724,9 @@ static struct fake *hostile_create(size_t i)
 	return f;
 }
 
-/* Rings every vCPU's doorbell; the error, which must be one. */
-static struct rs_error *ring_all(struct fake *f)
+/* Rings every vCPU's doorbells as a VMM serves them, with a recorder unless it is NULL. Returns the
+ * error, which must be one. */
+static struct rs_error *ring_all(struct fake *f, struct rs_recorder *recorder)
 {
 	struct rs_error *err = NULL;
 
@@ -727,11 +735,14 @@ static struct rs_error *ring_all(struct fake *f)
 
 		if (!one)
 			one = rs_host_doorbell(f->host, i, RS_DOORBELL_FULL, AREA);
+		if (!one && recorder)
+			one = rs_recorder_drain_guest(recorder, f->host, i);
 		if (!CHECK(!one || !err))
 			rs_error_free(one);
 		else if (one)
 			err = one;
-		CHECK_OK(rs_host_drain(f->host, i)); /* told once */
+		if (recorder) /* each error is returned once */
+			CHECK_OK(rs_recorder_drain_guest(recorder, f->host, i));
 	}
 	return err;
 }
@@ -747,7 +758,7 @@ TEST(hostile_guests_as_sources)
 			int lives = hostile[i].lives;
 
 			if (doorbell)
-				err = ring_all(f);
+				err = ring_all(f, NULL);
 			else
 				rs_host_set_area(f->host, AREA);
 			rs_host_guest_end(f->host);
@@ -786,7 +797,7 @@ TEST(hostile_guests_beside_a_sound_one)
 			CHECK_OK(rs_recorder_add_guest(r.recorder, f->host, !doorbell));
 			CHECK_OK(rs_recorder_add_guest(r.recorder, good->host, true));
 			if (doorbell)
-				err = ring_all(f);
+				err = ring_all(f, r.recorder);
 			close_err = rs_recorder_close(r.recorder, &r.sum);
 			/* What the VMM was not there to be told; or is of the recording itself. */
 			noted = !doorbell || hostile[i].late;
@@ -816,7 +827,6 @@ TEST(doorbells_that_make_no_sense)
 	CHECK_ERR(rs_host_doorbell(f->host, 0, 3, AREA), RS_USAGE, "EAX 0x3, which is no request");
 	CHECK_ERR(rs_host_doorbell(f->host, 0, UINT32_MAX, AREA), RS_USAGE, "EAX 0xffffffff");
 	CHECK_OK(rs_host_doorbell(f->host, 0, RS_DOORBELL_FULL, AREA)); /* not registered */
-	CHECK_OK(rs_host_drain(f->host, 1));
 	/* Nothing there yet: it may ring again when there is. */
 	CHECK_ERR(rs_host_doorbell(f->host, 0, RS_DOORBELL_REGISTER, AREA + 8), RS_DAMAGED,
 		  "no trace area (its magic is missing) at guest-physical 0x1008");
@@ -896,18 +906,20 @@ TEST(rings_that_break_later)
 		for (uint32_t v = 0; v < VCPUS; v++) {
 			emit_three(f, v);
 			CHECK_OK(ring_doorbell(f, v));
-			CHECK_OK(rs_host_drain(f->host, v));
+			CHECK_OK(rs_recorder_drain_guest(r.recorder, f->host, v));
 		}
 		emit_three(f, 0);
 		emit_three(f, 1);
 		later[i].spoil(f);
-		CHECK_ERR(rs_host_drain(f->host, 0), RS_DAMAGED, later[i].error);
-		CHECK_OK(rs_host_drain(f->host, 0));
+		CHECK_ERR(rs_recorder_drain_guest(r.recorder, f->host, 0), RS_DAMAGED,
+			  later[i].error);
+		CHECK_OK(rs_recorder_drain_guest(r.recorder, f->host, 0));
 		CHECK_OK(rs_host_doorbell(f->host, 0, RS_DOORBELL_FULL, AREA));
 		if (later[i].records == 9)
-			CHECK_OK(rs_host_drain(f->host, 1));
+			CHECK_OK(rs_recorder_drain_guest(r.recorder, f->host, 1));
 		else
-			CHECK_ERR(rs_host_drain(f->host, 1), RS_DAMAGED, "can't be reached");
+			CHECK_ERR(rs_recorder_drain_guest(r.recorder, f->host, 1), RS_DAMAGED,
+				  "can't be reached");
 		CHECK_ERR(rs_recorder_close(r.recorder, &r.sum), RS_DAMAGED, later[i].error);
 		CHECK_EQ_U64(r.sum.records, later[i].records);
 		recording_read(&r, later[i].error, &got);
