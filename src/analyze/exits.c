@@ -32,7 +32,7 @@ static struct rs_error *thread_fill(struct exits_sink *s, struct thread *t,
 
 	t->vcpu = from->vcpu >= 0 ? from->vcpu : t->vcpu;
 	if (from->vm[0] && (!t->vm || strcmp(t->vm, from->vm) != 0)) {
-		t->vm = exits_name(s, from->vm);
+		t->vm = rs_exits_name_copy(s, from->vm);
 		if (!t->vm)
 			return rs_error_no_memory();
 	}
@@ -51,12 +51,12 @@ static struct rs_error *thread_fill(struct exits_sink *s, struct thread *t,
 static struct rs_error *thread_begin(struct exits_sink *s, const struct rs_kvm_thread *from,
 				     struct thread **out)
 {
-	struct rs_error *err = exits_thread_new(s, out);
+	struct rs_error *err = rs_exits_thread_make(s, out);
 	struct place *place;
 
 	if (err || !*out)
 		return err;
-	place = exits_thread_place(s, EXITS_BY_COUNTS, from->tid);
+	place = rs_exits_thread_place(s, EXITS_BY_COUNTS, from->tid);
 	if (!place)
 		return rs_error_no_memory();
 	place->value = *out;
@@ -75,7 +75,7 @@ static struct rs_error *add_threads(struct exits_sink *s, const struct rs_kvm_co
 
 		if (i == s->live.n) {
 			err = thread_begin(s, &counts->snapshot->threads[i], &t);
-			if (!err && !exits_list_add(&s->live, t))
+			if (!err && !rs_exits_list_add(&s->live, t))
 				err = rs_error_no_memory();
 		}
 		if (!err && s->live.at[i])
@@ -88,11 +88,11 @@ static struct rs_error *add_threads(struct exits_sink *s, const struct rs_kvm_co
 static struct rs_error *add_hist(struct exits_sink *s, struct cell *cell,
 				 const struct rs_hist *hist)
 {
-	struct rs_error *err = exits_hist(s, &cell->recent);
+	struct rs_error *err = rs_exits_hist_make(s, &cell->recent);
 	struct rs_hist now = *hist, grown = now;
 
 	if (!err)
-		err = exits_hist(s, &cell->seen);
+		err = rs_exits_hist_make(s, &cell->seen);
 	if (err)
 		return err;
 	rs_hist_subtract(&grown, cell->seen.hist);
@@ -116,7 +116,7 @@ static struct rs_error *add_times(struct exits_sink *s, struct cell *cell,
 		.min_ns = seen->min_ns,
 		.max_ns = seen->max_ns,
 	};
-	struct rs_error *err = exits_amounts_add(s, &cell->recent, &grown);
+	struct rs_error *err = rs_exits_amounts_add(s, &cell->recent, &grown);
 
 	seen->entered = row->entered;
 	seen->sum = row->sum;
@@ -133,7 +133,7 @@ static struct rs_error *add_exit(struct exits_sink *s, const struct rs_kvm_exit 
 
 	if (!t)
 		return NULL;
-	err = exits_cell(s, t, row->isa, row->nested, row->code, &cell);
+	err = rs_exits_cell_of(s, t, row->isa, row->nested, row->code, &cell);
 	if (err || !cell)
 		return err;
 	seen = &cell->seen;
@@ -154,7 +154,7 @@ static struct rs_error *add_cause(struct exits_sink *s, const struct rs_kvm_caus
 
 	if (!t)
 		return NULL;
-	err = exits_cause(s, t, row->kind, row->key, &cause);
+	err = rs_exits_cause_of(s, t, row->kind, row->key, &cause);
 	if (err || !cause)
 		return err;
 	cause->recent.count += row->count - cause->seen.count;
@@ -193,7 +193,7 @@ static struct rs_error *exits_counts(struct rs_sink *sink, const struct rs_count
 
 static const struct rs_sink_ops exits_ops = {
 	.name = "exits",
-	.events = exits_events,
+	.events = rs_exits_events,
 	.counts = exits_counts,
 };
 

@@ -34,19 +34,19 @@ static struct rs_error *settle(struct exits_sink *sink, struct thread *t,
 	if (!t->is_pending)
 		return NULL;
 	t->is_pending = false;
-	err = exits_cell(sink, t, t->isa, t->nested, t->code, &cell);
+	err = rs_exits_cell_of(sink, t, t->isa, t->nested, t->code, &cell);
 	if (err || !cell)
 		return err;
 	if (cost && sink->options.latency) {
 		one.entered = 1;
 		one.sum = *cost;
 		one.min_ns = one.max_ns = cost->total_ns;
-		err = exits_hist(sink, &cell->recent);
+		err = rs_exits_hist_make(sink, &cell->recent);
 		if (err)
 			return err;
 		cell->recent.hist->count[rs_hist_bucket(cost->total_ns)]++;
 	}
-	return exits_amounts_add(sink, &cell->recent, &one);
+	return rs_exits_amounts_add(sink, &cell->recent, &one);
 }
 
 /* A new current exit; the one before it is counted. */
@@ -78,7 +78,7 @@ static struct rs_error *settle_cause(struct exits_sink *sink, struct thread *t,
 
 	if (!sink->options.causes || t->cause_kind == RS_CAUSE_NONE)
 		return NULL;
-	err = exits_cause(sink, t, t->cause_kind, t->cause_key, &cause);
+	err = rs_exits_cause_of(sink, t, t->cause_kind, t->cause_key, &cause);
 	if (err || !cause)
 		return err;
 	cause->recent.entered++;
@@ -97,7 +97,7 @@ static struct rs_error *cause_is(struct exits_sink *sink, struct thread *t, uint
 	struct cause *cause;
 
 	if (sink->options.causes) {
-		err = exits_cause(sink, t, kind, key, &cause);
+		err = rs_exits_cause_of(sink, t, kind, key, &cause);
 		if (!err && cause)
 			cause->recent.count++;
 	}
@@ -466,7 +466,7 @@ static void know(struct known *known, const struct rs_event *event)
 static struct rs_error *thread_begin(struct exits_sink *sink, const struct rs_stream *stream,
 				     const struct seen *seen, struct thread **out)
 {
-	struct rs_error *err = exits_thread_new(sink, out);
+	struct rs_error *err = rs_exits_thread_make(sink, out);
 	struct thread *t = *out;
 
 	if (err || !t)
@@ -479,7 +479,7 @@ static struct rs_error *thread_begin(struct exits_sink *sink, const struct rs_st
 	t->pid = stream->pid > 0 ? stream->pid : 0;
 	t->vcpu = stream->vcpu;
 	if (stream->vm) {
-		t->vm = exits_name(sink, stream->vm);
+		t->vm = rs_exits_name_copy(sink, stream->vm);
 		if (!t->vm)
 			return rs_error_no_memory();
 	}
@@ -492,7 +492,7 @@ static struct rs_error *thread_of(struct exits_sink *sink, const struct kind *ki
 				  const struct seen *seen, struct thread **out)
 {
 	const struct rs_stream *stream = seen->view->stream;
-	struct place *place = exits_thread_place(sink, EXITS_BY_EVENTS, (int)seen->tid);
+	struct place *place = rs_exits_thread_place(sink, EXITS_BY_EVENTS, (int)seen->tid);
 	struct thread *t;
 	struct rs_error *err;
 
@@ -560,7 +560,7 @@ static struct rs_error *on_view(struct exits_sink *sink, const struct known *kno
 	return err || !t ? err : known->kind->run(sink, t, &seen);
 }
 
-struct rs_error *exits_events(struct rs_sink *rs_sink, const struct rs_view *views, size_t n)
+struct rs_error *rs_exits_events(struct rs_sink *rs_sink, const struct rs_view *views, size_t n)
 {
 	struct exits_sink *sink = (struct exits_sink *)rs_sink;
 	struct rs_error *err = NULL;

@@ -34,7 +34,7 @@ static struct place *place_of(struct exits_sink *sink, struct rs_map *map, uint6
 	return place;
 }
 
-bool exits_list_add(struct list *list, void *value)
+bool rs_exits_list_add(struct list *list, void *value)
 {
 	if (!RS_VECTOR_RESERVE(list->at, list->room, list->n + 1))
 		return false;
@@ -52,14 +52,14 @@ static struct rs_error *element(struct exits_sink *sink, struct list *list, size
 		return NULL;
 	}
 	*out = rs_arena_alloc(&sink->arena, bytes);
-	if (!*out || !exits_list_add(list, *out))
+	if (!*out || !rs_exits_list_add(list, *out))
 		return rs_error_no_memory();
 	return NULL;
 }
 
 /* ---- threads -------------------------------------------------------------------------------- */
 
-struct rs_error *exits_thread_new(struct exits_sink *sink, struct thread **out)
+struct rs_error *rs_exits_thread_make(struct exits_sink *sink, struct thread **out)
 {
 	struct rs_error *err;
 	void *made;
@@ -73,20 +73,20 @@ struct rs_error *exits_thread_new(struct exits_sink *sink, struct thread **out)
 	return err;
 }
 
-struct place *exits_thread_place(struct exits_sink *sink, enum exits_by by, int tid)
+struct place *rs_exits_thread_place(struct exits_sink *sink, enum exits_by by, int tid)
 {
 	return place_of(sink, &sink->by_tid, (uint32_t)tid, by);
 }
 
-const char *exits_name(struct exits_sink *sink, const char *name)
+const char *rs_exits_name_copy(struct exits_sink *sink, const char *name)
 {
 	return rs_arena_text(&sink->arena, name, strlen(name));
 }
 
 /* ---- reasons and causes --------------------------------------------------------------------- */
 
-struct rs_error *exits_cell(struct exits_sink *sink, struct thread *thread, uint32_t isa,
-			    uint32_t nested, uint32_t code, struct cell **out)
+struct rs_error *rs_exits_cell_of(struct exits_sink *sink, struct thread *thread, uint32_t isa,
+				  uint32_t nested, uint32_t code, struct cell **out)
 {
 	struct place *place =
 		place_of(sink, &sink->by_reason, (uint64_t)thread->number << 32 | code,
@@ -110,8 +110,8 @@ struct rs_error *exits_cell(struct exits_sink *sink, struct thread *thread, uint
 	return NULL;
 }
 
-struct rs_error *exits_cause(struct exits_sink *sink, struct thread *thread, uint32_t kind,
-			     uint64_t key, struct cause **out)
+struct rs_error *rs_exits_cause_of(struct exits_sink *sink, struct thread *thread, uint32_t kind,
+				   uint64_t key, struct cause **out)
 {
 	struct place *place =
 		place_of(sink, &sink->by_cause, (uint64_t)thread->number << 32 | kind, key);
@@ -133,20 +133,20 @@ struct rs_error *exits_cause(struct exits_sink *sink, struct thread *thread, uin
 	return NULL;
 }
 
-struct rs_error *exits_hist(struct exits_sink *sink, struct amounts *amounts)
+struct rs_error *rs_exits_hist_make(struct exits_sink *sink, struct amounts *amounts)
 {
 	if (!amounts->hist)
 		amounts->hist = rs_arena_alloc(&sink->arena, sizeof(*amounts->hist));
 	return amounts->hist ? NULL : rs_error_no_memory();
 }
 
-struct rs_error *exits_amounts_add(struct exits_sink *sink, struct amounts *to,
-				   const struct amounts *from)
+struct rs_error *rs_exits_amounts_add(struct exits_sink *sink, struct amounts *to,
+				      const struct amounts *from)
 {
 	struct rs_error *err;
 
 	if (from->hist) {
-		err = exits_hist(sink, to);
+		err = rs_exits_hist_make(sink, to);
 		if (err)
 			return err;
 		rs_hist_add(to->hist, from->hist);

@@ -140,31 +140,31 @@ static inline uint64_t exits_stamp(int64_t ts_ns)
 
 /* Each is found or made. *out is NULL where there was no room any more, which has been counted in
  * sink->dropped. */
-struct rs_error *exits_thread_new(struct exits_sink *sink, struct thread **out);
-struct rs_error *exits_cell(struct exits_sink *sink, struct thread *thread, uint32_t isa,
-			    uint32_t nested, uint32_t code, struct cell **out);
-struct rs_error *exits_cause(struct exits_sink *sink, struct thread *thread, uint32_t kind,
-			     uint64_t key, struct cause **out);
+struct rs_error *rs_exits_thread_make(struct exits_sink *sink, struct thread **out);
+struct rs_error *rs_exits_cell_of(struct exits_sink *sink, struct thread *thread, uint32_t isa,
+				  uint32_t nested, uint32_t code, struct cell **out);
+struct rs_error *rs_exits_cause_of(struct exits_sink *sink, struct thread *thread, uint32_t kind,
+				   uint64_t key, struct cause **out);
 
 /* Returns the place of a thread, or NULL without memory. */
 enum exits_by {
 	EXITS_BY_EVENTS, /* of events */
 	EXITS_BY_COUNTS, /* any that snapshots have counts of */
 };
-struct place *exits_thread_place(struct exits_sink *sink, enum exits_by by, int tid);
+struct place *rs_exits_thread_place(struct exits_sink *sink, enum exits_by by, int tid);
 
 /* Copies a VM's name; NULL without memory. */
-const char *exits_name(struct exits_sink *sink, const char *name);
+const char *rs_exits_name_copy(struct exits_sink *sink, const char *name);
 
 /* Adds. Without memory for the distribution, an error. */
-struct rs_error *exits_amounts_add(struct exits_sink *sink, struct amounts *to,
-				   const struct amounts *from);
-struct rs_error *exits_hist(struct exits_sink *sink, struct amounts *amounts);
+struct rs_error *rs_exits_amounts_add(struct exits_sink *sink, struct amounts *to,
+				      const struct amounts *from);
+struct rs_error *rs_exits_hist_make(struct exits_sink *sink, struct amounts *amounts);
 
 /* Appends to a list; false: no memory. */
-bool exits_list_add(struct list *list, void *value);
+bool rs_exits_list_add(struct list *list, void *value);
 
 /* exits_events.c: the sink's events(). */
-struct rs_error *exits_events(struct rs_sink *sink, const struct rs_view *views, size_t n);
+struct rs_error *rs_exits_events(struct rs_sink *sink, const struct rs_view *views, size_t n);
 
 #endif

@@ -16,7 +16,7 @@ static bool is_shown(struct exits_sink *s, const struct thread *t)
 
 	if (t->is_live || !s->has_counts)
 		return !t->is_hidden;
-	place = exits_thread_place(s, EXITS_BY_COUNTS, t->tid);
+	place = rs_exits_thread_place(s, EXITS_BY_COUNTS, t->tid);
 	return !place || !place->value;
 }
 
@@ -30,7 +30,7 @@ static struct rs_error *count_pending(struct exits_sink *s, struct thread *t)
 	if (!t->is_pending || t->is_counted)
 		return NULL;
 	t->is_counted = true;
-	err = exits_cell(s, t, t->isa, t->nested, t->code, &cell);
+	err = rs_exits_cell_of(s, t, t->isa, t->nested, t->code, &cell);
 	if (!err && cell)
 		cell->recent.count++;
 	return err;
@@ -71,7 +71,7 @@ static void row_fill(struct rs_exits_row *row, const struct cell *cell, bool all
 		struct amounts total = cell->total;
 
 		total.hist = NULL;
-		rs_error_free(exits_amounts_add(NULL, &a, &total));
+		rs_error_free(rs_exits_amounts_add(NULL, &a, &total));
 	}
 	*row = (struct rs_exits_row){ .vm = t->vm,
 				      .pid = t->pid,
@@ -349,7 +349,7 @@ static struct rs_error *fold(struct exits_sink *s)
 
 		if (!is_some(cell, false) || cell->thread->is_hidden)
 			continue;
-		err = exits_amounts_add(s, &cell->total, &cell->recent);
+		err = rs_exits_amounts_add(s, &cell->total, &cell->recent);
 		if (err)
 			return err;
 		cell->recent = (struct amounts){ .hist = hist };

@@ -52,7 +52,7 @@ static void *made(struct tally_sink *s, struct rs_map *map, uint32_t *n, uint32_
 	return at;
 }
 
-struct tally_cpu *tally_cpu(struct tally_sink *s, struct tally_who who, int cpu)
+struct tally_cpu *rs_tally_cpu_of(struct tally_sink *s, struct tally_who who, int cpu)
 {
 	struct tally_cpu *c = rs_map_find(&s->cpus, hash_of(who), same_cpu, &who);
 
@@ -72,7 +72,7 @@ struct tally_cpu *tally_cpu(struct tally_sink *s, struct tally_who who, int cpu)
 	return c;
 }
 
-struct tally_vcpu *tally_vcpu(struct tally_sink *s, struct tally_who who, uint64_t now)
+struct tally_vcpu *rs_tally_vcpu_of(struct tally_sink *s, struct tally_who who, uint64_t now)
 {
 	struct tally_vcpu *v = rs_map_find(&s->vcpus, hash_of(who), same_vcpu, &who);
 
@@ -90,7 +90,7 @@ struct tally_vcpu *tally_vcpu(struct tally_sink *s, struct tally_who who, uint64
 	return v;
 }
 
-void tally_vcpu_know(struct tally_sink *s, struct tally_vcpu *v, struct tally_who who)
+void rs_tally_vcpu_identify(struct tally_sink *s, struct tally_vcpu *v, struct tally_who who)
 {
 	if (rs_map_find(&s->vcpus, hash_of(who), same_vcpu, &who))
 		return;
@@ -99,8 +99,8 @@ void tally_vcpu_know(struct tally_sink *s, struct tally_vcpu *v, struct tally_wh
 	rs_map_add(&s->vcpus, hash_of(who), v);
 }
 
-struct tally_row *tally_row(struct tally_sink *s, enum rs_tally_kind kind, int cpu,
-			    const struct tally_vcpu *owner, uint32_t sub, uint64_t key)
+struct tally_row *rs_tally_row_of(struct tally_sink *s, enum rs_tally_kind kind, int cpu,
+				  const struct tally_vcpu *owner, uint32_t sub, uint64_t key)
 {
 	const struct tally_row wanted = {
 		.owner = owner, .row = { .kind = kind, .cpu = cpu, .sub = sub, .key = key }
@@ -122,7 +122,7 @@ struct tally_row *tally_row(struct tally_sink *s, enum rs_tally_kind kind, int c
 	return r;
 }
 
-const char *tally_name(struct tally_sink *s, const char *name, size_t len)
+const char *rs_tally_name_copy(struct tally_sink *s, const char *name, size_t len)
 {
 	const char *copy = rs_arena_text(&s->arena, name, len);
 
@@ -130,7 +130,7 @@ const char *tally_name(struct tally_sink *s, const char *name, size_t len)
 	return copy;
 }
 
-void tally_time(struct tally_sink *s, struct tally_row *row, uint64_t total, uint64_t off)
+void rs_tally_time(struct tally_sink *s, struct tally_row *row, uint64_t total, uint64_t off)
 {
 	struct rs_tally_row *r;
 
@@ -162,20 +162,20 @@ static void spend(struct tally_sink *s, struct tally_cpu *c, uint64_t now, bool 
 
 	if (now <= c->since)
 		return;
-	row = tally_row(s, RS_TALLY_CPU, c->cpu, c->use == RS_TALLY_VCPU ? c->owner : NULL, c->use,
-			0);
+	row = rs_tally_row_of(s, RS_TALLY_CPU, c->cpu, c->use == RS_TALLY_VCPU ? c->owner : NULL,
+			      c->use, 0);
 	if (!row)
 		return;
 	row->row.count++;
 	if (whole)
-		tally_time(s, row, now - c->since, 0);
+		rs_tally_time(s, row, now - c->since, 0);
 	else
 		row->row.total += now - c->since;
 	c->since = now;
 }
 
-void tally_turn(struct tally_sink *s, struct tally_cpu *c, enum rs_tally_use use,
-		struct tally_vcpu *owner, uint64_t now)
+void rs_tally_turn(struct tally_sink *s, struct tally_cpu *c, enum rs_tally_use use,
+		   struct tally_vcpu *owner, uint64_t now)
 {
 	if (c->told && c->use == use && c->owner == owner)
 		return;
@@ -187,7 +187,7 @@ void tally_turn(struct tally_sink *s, struct tally_cpu *c, enum rs_tally_use use
 	c->owner = owner;
 }
 
-void tally_had(struct tally_cpu *c, enum rs_tally_use use, struct tally_vcpu *owner)
+void rs_tally_assign(struct tally_cpu *c, enum rs_tally_use use, struct tally_vcpu *owner)
 {
 	if (c->told)
 		return;
@@ -196,7 +196,7 @@ void tally_had(struct tally_cpu *c, enum rs_tally_use use, struct tally_vcpu *ow
 	c->owner = owner;
 }
 
-void tally_cpu_lost(struct tally_sink *s, struct tally_cpu *c, uint64_t now)
+void rs_tally_cpu_lost(struct tally_sink *s, struct tally_cpu *c, uint64_t now)
 {
 	spend(s, c, c->last, false);
 	c->use = RS_TALLY_UNKNOWN;
@@ -215,29 +215,29 @@ static void settle(struct tally_sink *s, struct tally_vcpu *v, const struct rs_v
 	if (!v->pending)
 		return;
 	v->pending = false;
-	row = tally_row(s, RS_TALLY_EXITS, v->exit_cpu, v, v->isa, v->code);
+	row = rs_tally_row_of(s, RS_TALLY_EXITS, v->exit_cpu, v, v->isa, v->code);
 	if (row)
 		row->row.count++;
 	if (cost) {
-		tally_time(s, row, cost->total_ns, cost->off_ns);
-		tally_time(s, v->interrupt, cost->total_ns, cost->off_ns);
+		rs_tally_time(s, row, cost->total_ns, cost->off_ns);
+		rs_tally_time(s, v->interrupt, cost->total_ns, cost->off_ns);
 	}
 	v->interrupt = NULL;
 }
 
-void tally_settle(struct tally_sink *s, struct tally_vcpu *v)
+void rs_tally_settle_exit(struct tally_sink *s, struct tally_vcpu *v)
 {
 	settle(s, v, NULL);
 }
 
-void tally_exit(struct tally_sink *s, struct tally_vcpu *v, int cpu, uint32_t isa, uint32_t code,
-		uint64_t now)
+void rs_tally_exit(struct tally_sink *s, struct tally_vcpu *v, int cpu, uint32_t isa, uint32_t code,
+		   uint64_t now)
 {
 	v->exits = true;
 	settle(s, v, NULL);
 	rs_vcpu_exit(&v->time, now);
 	if (v->entered && now > v->entered) {
-		struct tally_row *row = tally_row(s, RS_TALLY_CPU, cpu, v, RS_TALLY_VCPU, 0);
+		struct tally_row *row = rs_tally_row_of(s, RS_TALLY_CPU, cpu, v, RS_TALLY_VCPU, 0);
 
 		if (row)
 			row->row.guest += now - v->entered;
@@ -249,7 +249,7 @@ void tally_exit(struct tally_sink *s, struct tally_vcpu *v, int cpu, uint32_t is
 	v->exit_cpu = cpu;
 }
 
-void tally_entry(struct tally_sink *s, struct tally_vcpu *v, int cpu, uint64_t now)
+void rs_tally_entry(struct tally_sink *s, struct tally_vcpu *v, int cpu, uint64_t now)
 {
 	struct rs_vcpu_cost cost = { 0 };
 	bool ended = rs_vcpu_entry(&v->time, now, &cost);
@@ -260,13 +260,13 @@ void tally_entry(struct tally_sink *s, struct tally_vcpu *v, int cpu, uint64_t n
 	v->entered = now;
 }
 
-void tally_off(struct tally_vcpu *v, uint64_t now, bool preempted)
+void rs_tally_off(struct tally_vcpu *v, uint64_t now, bool preempted)
 {
 	rs_vcpu_off(&v->time, now, preempted);
 	v->entered = 0;
 }
 
-void tally_vcpu_lost(struct tally_sink *s, struct tally_vcpu *v, uint64_t now)
+void rs_tally_vcpu_lost(struct tally_sink *s, struct tally_vcpu *v, uint64_t now)
 {
 	settle(s, v, NULL);
 	rs_vcpu_forget(&v->time);
@@ -278,7 +278,7 @@ void tally_vcpu_lost(struct tally_sink *s, struct tally_vcpu *v, uint64_t now)
 
 static const struct rs_sink_ops tally_ops = {
 	.name = "tally",
-	.events = tally_events,
+	.events = rs_tally_events,
 };
 
 struct rs_error *rs_tally_sink_create(struct rs_sink **sink)

@@ -44,7 +44,7 @@ struct tally_kind {
 static void interrupt(struct tally_sink *s, struct tally_vcpu *v, int cpu,
 		      enum rs_tally_interrupt what, uint64_t vector)
 {
-	struct tally_row *row = tally_row(s, RS_TALLY_INTERRUPTS, cpu, v, what, vector);
+	struct tally_row *row = rs_tally_row_of(s, RS_TALLY_INTERRUPTS, cpu, v, what, vector);
 
 	if (row)
 		row->row.count++;
@@ -68,10 +68,10 @@ static struct tally_cpu *acrn_cpu_of_loss(struct tally_sink *s, const struct see
 static void acrn_cpu_lost(struct tally_sink *s, struct tally_cpu *c, uint64_t now)
 {
 	if (c->owner) {
-		tally_vcpu_lost(s, c->owner, now);
+		rs_tally_vcpu_lost(s, c->owner, now);
 		rs_vcpu_off(&c->owner->time, now, true);
 	}
-	tally_cpu_lost(s, c, now);
+	rs_tally_cpu_lost(s, c, now);
 }
 
 /* Another stream of the same CPU: its ring was begun anew, and what was between is not known. */
@@ -82,7 +82,7 @@ static struct tally_cpu *acrn_cpu(struct tally_sink *s, const struct seen *seen)
 	const struct tally_who who = { known ? (uint64_t)(uint32_t)seen->view->cpu
 					     : (uint64_t)(uintptr_t)stream,
 				       known ? 5 : 1 };
-	struct tally_cpu *c = tally_cpu(s, who, seen->view->cpu);
+	struct tally_cpu *c = rs_tally_cpu_of(s, who, seen->view->cpu);
 
 	if (c && c->stream && c->stream != stream)
 		acrn_cpu_lost(s, c, seen->now);
@@ -95,7 +95,7 @@ static struct tally_cpu *acrn_cpu(struct tally_sink *s, const struct seen *seen)
 static struct tally_vcpu *acrn_nameless(struct tally_sink *s, struct tally_cpu *c, uint64_t since)
 {
 	const struct tally_who who = { (uint64_t)(uintptr_t)c, NAMELESS | s->n_unnamed++ };
-	struct tally_vcpu *v = tally_vcpu(s, who, since);
+	struct tally_vcpu *v = rs_tally_vcpu_of(s, who, since);
 
 	if (v)
 		v->home = c;
@@ -111,11 +111,11 @@ static struct tally_vcpu *acrn_current(struct tally_sink *s, struct tally_cpu *c
 		return c->owner;
 	if (c->told) {
 		s->contradictions++;
-		tally_cpu_lost(s, c, now);
+		rs_tally_cpu_lost(s, c, now);
 	}
 	v = acrn_nameless(s, c, c->since);
 	if (v)
-		tally_had(c, RS_TALLY_VCPU, v);
+		rs_tally_assign(c, RS_TALLY_VCPU, v);
 	return v;
 }
 
@@ -126,7 +126,7 @@ static void acrn_exit(struct tally_sink *s, const struct seen *seen)
 
 	if (!v)
 		return;
-	tally_exit(s, v, c->cpu, RS_ISA_VMX, (uint32_t)seen->arg[0], seen->now);
+	rs_tally_exit(s, v, c->cpu, RS_ISA_VMX, (uint32_t)seen->arg[0], seen->now);
 	c->last = seen->now;
 }
 
@@ -137,7 +137,7 @@ static void acrn_enter(struct tally_sink *s, const struct seen *seen)
 
 	if (!v)
 		return;
-	tally_entry(s, v, c->cpu, seen->now);
+	rs_tally_entry(s, v, c->cpu, seen->now);
 	c->last = seen->now;
 }
 
@@ -162,14 +162,14 @@ static const char *acrn_name(struct tally_sink *s, uint32_t letters)
 		if (text[len] < ' ' || text[len] > '~')
 			text[len] = '?';
 	}
-	return tally_name(s, text, len);
+	return rs_tally_name_copy(s, text, len);
 }
 
 static struct tally_vcpu *acrn_named(struct tally_sink *s, struct tally_cpu *c, uint32_t letters,
 				     uint64_t now)
 {
 	const struct tally_who who = { (uint64_t)(uintptr_t)c, letters };
-	struct tally_vcpu *v = tally_vcpu(s, who, now);
+	struct tally_vcpu *v = rs_tally_vcpu_of(s, who, now);
 
 	if (v && !v->home) {
 		v->home = c;
@@ -191,7 +191,7 @@ static void acrn_before(struct tally_sink *s, struct tally_cpu *c, uint32_t prev
 	if (c->told && owner && owner->who.b & NAMELESS && prev != ACRN_IDLE) {
 		/* All that was of no name since, is this one's. */
 		owner->vm = acrn_name(s, prev);
-		tally_vcpu_know(s, owner, (struct tally_who){ owner->who.a, prev });
+		rs_tally_vcpu_identify(s, owner, (struct tally_who){ owner->who.a, prev });
 		return;
 	}
 	if (c->told &&
@@ -200,13 +200,13 @@ static void acrn_before(struct tally_sink *s, struct tally_cpu *c, uint32_t prev
 	if (c->told) {
 		s->contradictions++;
 		if (owner) {
-			tally_vcpu_lost(s, owner, now);
+			rs_tally_vcpu_lost(s, owner, now);
 			rs_vcpu_off(&owner->time, now, true);
 		}
-		tally_cpu_lost(s, c, now);
+		rs_tally_cpu_lost(s, c, now);
 	}
-	tally_had(c, prev == ACRN_IDLE ? RS_TALLY_IDLE : RS_TALLY_VCPU,
-		  prev == ACRN_IDLE ? NULL : acrn_named(s, c, prev, c->since));
+	rs_tally_assign(c, prev == ACRN_IDLE ? RS_TALLY_IDLE : RS_TALLY_VCPU,
+			prev == ACRN_IDLE ? NULL : acrn_named(s, c, prev, c->since));
 }
 
 static void acrn_switch(struct tally_sink *s, const struct seen *seen)
@@ -219,16 +219,16 @@ static void acrn_switch(struct tally_sink *s, const struct seen *seen)
 		return;
 	acrn_before(s, c, (uint32_t)seen->arg[0], seen->now);
 	if (c->owner)
-		tally_off(c->owner, seen->now, true);
+		rs_tally_off(c->owner, seen->now, true);
 	if (next == ACRN_IDLE) {
-		tally_turn(s, c, RS_TALLY_IDLE, NULL, seen->now);
+		rs_tally_turn(s, c, RS_TALLY_IDLE, NULL, seen->now);
 	} else {
 		v = acrn_named(s, c, next, seen->now);
 		if (v)
 			rs_vcpu_on(&v->time, seen->now);
 		if (v && v->time.state == RS_VCPU_UNKNOWN)
 			v->time.state = RS_VCPU_KERNEL; /* who switches is the hypervisor */
-		tally_turn(s, c, RS_TALLY_VCPU, v, seen->now);
+		rs_tally_turn(s, c, RS_TALLY_VCPU, v, seen->now);
 	}
 	c->last = seen->now;
 }
@@ -247,7 +247,7 @@ static struct tally_cpu *by_number(struct tally_sink *s, const struct seen *seen
 {
 	const struct tally_who who = { (uint64_t)(uint32_t)seen->view->cpu, 0 };
 
-	return seen->view->cpu < 0 ? NULL : tally_cpu(s, who, seen->view->cpu);
+	return seen->view->cpu < 0 ? NULL : rs_tally_cpu_of(s, who, seen->view->cpu);
 }
 
 static struct tally_vcpu *of_stream(struct tally_sink *s, const struct seen *seen, uint64_t number)
@@ -255,11 +255,11 @@ static struct tally_vcpu *of_stream(struct tally_sink *s, const struct seen *see
 	const struct rs_stream *stream = seen->view->stream;
 	const struct tally_who who = { stream->mixed ? 0 : (uint64_t)(uintptr_t)stream,
 				       number | UINT64_C(2) << 32 };
-	struct tally_vcpu *v = tally_vcpu(s, who, seen->now);
+	struct tally_vcpu *v = rs_tally_vcpu_of(s, who, seen->now);
 
 	if (v && !stream->mixed) {
 		if (!v->vm && stream->vm)
-			v->vm = tally_name(s, stream->vm, strlen(stream->vm));
+			v->vm = rs_tally_name_copy(s, stream->vm, strlen(stream->vm));
 		if (v->vcpu < 0)
 			v->vcpu = stream->vcpu;
 	}
@@ -275,8 +275,8 @@ static struct tally_vcpu *kvm_vcpu(struct tally_sink *s, const struct seen *seen
 	s->kvm = true;
 	if (!v || !c)
 		return v;
-	tally_had(c, RS_TALLY_VCPU, v);
-	tally_turn(s, c, RS_TALLY_VCPU, v, seen->now);
+	rs_tally_assign(c, RS_TALLY_VCPU, v);
+	rs_tally_turn(s, c, RS_TALLY_VCPU, v, seen->now);
 	c->last = seen->now;
 	return v;
 }
@@ -292,7 +292,7 @@ static void kvm_exit(struct tally_sink *s, const struct seen *seen)
 		return;
 	if (vmx)
 		code = (code & 0xffff) | (uint32_t)seen->arg[2] << 16;
-	tally_exit(s, v, seen->view->cpu, seen->known->kind->isa, code, seen->now);
+	rs_tally_exit(s, v, seen->view->cpu, seen->known->kind->isa, code, seen->now);
 	if (vmx && code == 1 && info & INTR_INFO_VALID)
 		interrupt(s, v, seen->view->cpu, RS_TALLY_EXTERNAL, info & 0xff);
 }
@@ -306,7 +306,7 @@ static void kvm_entry(struct tally_sink *s, const struct seen *seen)
 		return;
 	if (seen->known->fields[1] && (int32_t)seen->arg[1] >= 0)
 		v->vcpu = (int32_t)seen->arg[1];
-	tally_entry(s, v, seen->view->cpu, seen->now);
+	rs_tally_entry(s, v, seen->view->cpu, seen->now);
 }
 
 /* tid, vector, again: its delivery was cut short, and it was counted before */
@@ -325,9 +325,9 @@ static void kvm_off(struct tally_sink *s, const struct seen *seen)
 
 	s->kvm_switches = true;
 	if (v)
-		tally_off(v, seen->now, !seen->arg[1]);
+		rs_tally_off(v, seen->now, !seen->arg[1]);
 	if (c)
-		tally_turn(s, c, RS_TALLY_OTHERS, NULL, seen->now);
+		rs_tally_turn(s, c, RS_TALLY_OTHERS, NULL, seen->now);
 }
 
 static void kvm_on(struct tally_sink *s, const struct seen *seen)
@@ -337,7 +337,7 @@ static void kvm_on(struct tally_sink *s, const struct seen *seen)
 
 	s->kvm_switches = true;
 	if (c) /* it was somebody else's */
-		tally_had(c, RS_TALLY_OTHERS, NULL);
+		rs_tally_assign(c, RS_TALLY_OTHERS, NULL);
 	v = kvm_vcpu(s, seen);
 	if (v)
 		rs_vcpu_on(&v->time, seen->now);
@@ -346,7 +346,7 @@ static void kvm_on(struct tally_sink *s, const struct seen *seen)
 static void all_lost(struct tally_sink *s, uint64_t now)
 {
 	for (struct tally_vcpu *v = s->all_vcpus; v; v = v->all)
-		tally_vcpu_lost(s, v, now);
+		rs_tally_vcpu_lost(s, v, now);
 }
 
 /* What was lost on a CPU may be of any vCPU. */
@@ -356,10 +356,10 @@ static void any_lost(struct tally_sink *s, const struct seen *seen)
 
 	all_lost(s, seen->now);
 	if (c)
-		tally_cpu_lost(s, c, seen->now);
+		rs_tally_cpu_lost(s, c, seen->now);
 	else
 		for (c = s->all_cpus; c; c = c->all)
-			tally_cpu_lost(s, c, seen->now);
+			rs_tally_cpu_lost(s, c, seen->now);
 }
 
 /* ---- Xen ------------------------------------------------------------------------------------ */
@@ -367,11 +367,12 @@ static void any_lost(struct tally_sink *s, const struct seen *seen)
 static struct tally_vcpu *xen_vcpu(struct tally_sink *s, uint64_t now, uint32_t dom, uint32_t vcpu)
 {
 	const struct tally_who who = { UINT64_C(3) << 60, (uint64_t)dom << 32 | vcpu };
-	struct tally_vcpu *v = tally_vcpu(s, who, now);
+	struct tally_vcpu *v = rs_tally_vcpu_of(s, who, now);
 	char name[16];
 
 	if (v && !v->vm) {
-		v->vm = tally_name(s, name, (size_t)snprintf(name, sizeof(name), "d%u", dom));
+		v->vm = rs_tally_name_copy(s, name,
+					   (size_t)snprintf(name, sizeof(name), "d%u", dom));
 		v->vcpu = (int)vcpu;
 	}
 	return v;
@@ -396,9 +397,9 @@ static void xen_exit(struct tally_sink *s, const struct seen *seen)
 	struct tally_vcpu *v = xen_current(s, seen);
 
 	if (v)
-		tally_exit(s, v, seen->view->cpu,
-			   is_svm(seen->known->fields[0]) ? RS_ISA_SVM : RS_ISA_VMX,
-			   (uint32_t)seen->arg[0], seen->now);
+		rs_tally_exit(s, v, seen->view->cpu,
+			      is_svm(seen->known->fields[0]) ? RS_ISA_SVM : RS_ISA_VMX,
+			      (uint32_t)seen->arg[0], seen->now);
 }
 
 static void xen_entry(struct tally_sink *s, const struct seen *seen)
@@ -406,7 +407,7 @@ static void xen_entry(struct tally_sink *s, const struct seen *seen)
 	struct tally_vcpu *v = xen_current(s, seen);
 
 	if (v)
-		tally_entry(s, v, seen->view->cpu, seen->now);
+		rs_tally_entry(s, v, seen->view->cpu, seen->now);
 }
 
 /* vector; the records without one tell nothing */
@@ -431,12 +432,12 @@ static uint64_t ticks_of_ns(const struct tally_sink *s, uint64_t ns)
 /* irq, took */
 static void xen_handled(struct tally_sink *s, const struct seen *seen)
 {
-	struct tally_row *row = tally_row(s, RS_TALLY_INTERRUPTS, seen->view->cpu, NULL,
-					  RS_TALLY_HANDLED, seen->arg[0]);
+	struct tally_row *row = rs_tally_row_of(s, RS_TALLY_INTERRUPTS, seen->view->cpu, NULL,
+						RS_TALLY_HANDLED, seen->arg[0]);
 
 	if (row)
 		row->row.count++;
-	tally_time(s, row, ticks_of_ns(s, seen->arg[1]), 0);
+	rs_tally_time(s, row, ticks_of_ns(s, seen->arg[1]), 0);
 }
 
 static void xen_runs(struct tally_sink *s, const struct seen *seen, struct tally_cpu *c, bool had)
@@ -447,9 +448,9 @@ static void xen_runs(struct tally_sink *s, const struct seen *seen, struct tally
 		     : xen_vcpu(s, seen->now, (uint32_t)seen->arg[0], (uint32_t)seen->arg[1]);
 
 	if (had)
-		tally_had(c, idle ? RS_TALLY_IDLE : RS_TALLY_VCPU, v);
+		rs_tally_assign(c, idle ? RS_TALLY_IDLE : RS_TALLY_VCPU, v);
 	else
-		tally_turn(s, c, idle ? RS_TALLY_IDLE : RS_TALLY_VCPU, v, seen->now);
+		rs_tally_turn(s, c, idle ? RS_TALLY_IDLE : RS_TALLY_VCPU, v, seen->now);
 	if (v && !had)
 		rs_vcpu_on(&v->time, seen->now);
 }
@@ -467,9 +468,9 @@ static void xen_runstate(struct tally_sink *s, const struct seen *seen)
 		if (seen->arg[0] != XEN_IDLE) {
 			v = xen_vcpu(s, seen->now, (uint32_t)seen->arg[0], (uint32_t)seen->arg[1]);
 			if (v)
-				tally_off(v, seen->now, true);
+				rs_tally_off(v, seen->now, true);
 		}
-		tally_turn(s, c, RS_TALLY_OTHERS, NULL, seen->now);
+		rs_tally_turn(s, c, RS_TALLY_OTHERS, NULL, seen->now);
 	}
 	if (seen->arg[3] == XEN_RUNNING)
 		xen_runs(s, seen, c, false);
@@ -493,7 +494,7 @@ static struct tally_vcpu *vmm_vcpu(struct tally_sink *s, const struct seen *seen
 {
 	const struct tally_who who = { (uint64_t)(uintptr_t)seen->view->stream,
 				       seen->arg[0] | UINT64_C(4) << 32 };
-	struct tally_cpu *c = tally_cpu(s, who, seen->view->cpu);
+	struct tally_cpu *c = rs_tally_cpu_of(s, who, seen->view->cpu);
 	struct tally_vcpu *v = c ? of_stream(s, seen, seen->arg[0]) : NULL;
 
 	if (!v)
@@ -504,7 +505,7 @@ static struct tally_vcpu *vmm_vcpu(struct tally_sink *s, const struct seen *seen
 		v->home = c;
 		c->since = seen->now;
 	}
-	tally_had(c, RS_TALLY_VCPU, v);
+	rs_tally_assign(c, RS_TALLY_VCPU, v);
 	c->last = seen->now;
 	return v;
 }
@@ -514,7 +515,7 @@ static void vmm_run(struct tally_sink *s, const struct seen *seen)
 	struct tally_vcpu *v = vmm_vcpu(s, seen);
 
 	if (v)
-		tally_entry(s, v, v->home->cpu, seen->now);
+		rs_tally_entry(s, v, v->home->cpu, seen->now);
 }
 
 /* vcpu, reason */
@@ -523,7 +524,7 @@ static void vmm_exit(struct tally_sink *s, const struct seen *seen)
 	struct tally_vcpu *v = vmm_vcpu(s, seen);
 
 	if (v)
-		tally_exit(s, v, v->home->cpu, RS_ISA_USER, (uint32_t)seen->arg[1], seen->now);
+		rs_tally_exit(s, v, v->home->cpu, RS_ISA_USER, (uint32_t)seen->arg[1], seen->now);
 }
 
 static void vmm_lost(struct tally_sink *s, const struct seen *seen)
@@ -531,8 +532,8 @@ static void vmm_lost(struct tally_sink *s, const struct seen *seen)
 	for (struct tally_vcpu *v = s->all_vcpus; v; v = v->all) {
 		if (v->who.a != (uint64_t)(uintptr_t)seen->view->stream || !v->home)
 			continue;
-		tally_vcpu_lost(s, v, seen->now);
-		tally_cpu_lost(s, v->home, seen->now);
+		rs_tally_vcpu_lost(s, v, seen->now);
+		rs_tally_cpu_lost(s, v->home, seen->now);
 	}
 }
 
@@ -649,7 +650,7 @@ static void on_view(struct tally_sink *s, const struct tally_known *known,
 	known->kind->run(s, &seen);
 }
 
-struct rs_error *tally_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
+struct rs_error *rs_tally_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
 {
 	struct tally_sink *s = (struct tally_sink *)sink;
 

@@ -92,34 +92,34 @@ struct tally_sink {
 };
 
 /* Each is found, or made: NULL where it finds no place, which is counted, or without memory. */
-struct tally_cpu *tally_cpu(struct tally_sink *s, struct tally_who who, int cpu);
-struct tally_vcpu *tally_vcpu(struct tally_sink *s, struct tally_who who, uint64_t now);
+struct tally_cpu *rs_tally_cpu_of(struct tally_sink *s, struct tally_who who, int cpu);
+struct tally_vcpu *rs_tally_vcpu_of(struct tally_sink *s, struct tally_who who, uint64_t now);
 /* It turns out to be this one; where there is one of these already, both stay. */
-void tally_vcpu_know(struct tally_sink *s, struct tally_vcpu *v, struct tally_who who);
-struct tally_row *tally_row(struct tally_sink *s, enum rs_tally_kind kind, int cpu,
-			    const struct tally_vcpu *owner, uint32_t sub, uint64_t key);
-const char *tally_name(struct tally_sink *s, const char *name, size_t len);
+void rs_tally_vcpu_identify(struct tally_sink *s, struct tally_vcpu *v, struct tally_who who);
+struct tally_row *rs_tally_row_of(struct tally_sink *s, enum rs_tally_kind kind, int cpu,
+				  const struct tally_vcpu *owner, uint32_t sub, uint64_t key);
+const char *rs_tally_name_copy(struct tally_sink *s, const char *name, size_t len);
 
 /* A duration of a row, which may be NULL. */
-void tally_time(struct tally_sink *s, struct tally_row *row, uint64_t total, uint64_t off);
+void rs_tally_time(struct tally_sink *s, struct tally_row *row, uint64_t total, uint64_t off);
 
 /* Somebody else has the CPU from now on; or the one that is named had it all the time. */
-void tally_turn(struct tally_sink *s, struct tally_cpu *c, enum rs_tally_use use,
-		struct tally_vcpu *owner, uint64_t now);
-void tally_had(struct tally_cpu *c, enum rs_tally_use use, struct tally_vcpu *owner);
+void rs_tally_turn(struct tally_sink *s, struct tally_cpu *c, enum rs_tally_use use,
+		   struct tally_vcpu *owner, uint64_t now);
+void rs_tally_assign(struct tally_cpu *c, enum rs_tally_use use, struct tally_vcpu *owner);
 /* Who had it is not known since its last event; the next one tells. */
-void tally_cpu_lost(struct tally_sink *s, struct tally_cpu *c, uint64_t now);
+void rs_tally_cpu_lost(struct tally_sink *s, struct tally_cpu *c, uint64_t now);
 
-void tally_exit(struct tally_sink *s, struct tally_vcpu *v, int cpu, uint32_t isa, uint32_t code,
-		uint64_t now);
-void tally_entry(struct tally_sink *s, struct tally_vcpu *v, int cpu, uint64_t now);
+void rs_tally_exit(struct tally_sink *s, struct tally_vcpu *v, int cpu, uint32_t isa, uint32_t code,
+		   uint64_t now);
+void rs_tally_entry(struct tally_sink *s, struct tally_vcpu *v, int cpu, uint64_t now);
 /* It has no CPU from now on. */
-void tally_off(struct tally_vcpu *v, uint64_t now, bool preempted);
-void tally_vcpu_lost(struct tally_sink *s, struct tally_vcpu *v, uint64_t now);
+void rs_tally_off(struct tally_vcpu *v, uint64_t now, bool preempted);
+void rs_tally_vcpu_lost(struct tally_sink *s, struct tally_vcpu *v, uint64_t now);
 /* Counts the exit that waits, without a time. */
-void tally_settle(struct tally_sink *s, struct tally_vcpu *v);
+void rs_tally_settle_exit(struct tally_sink *s, struct tally_vcpu *v);
 
 /* tally_events.c: the sink's events(). */
-struct rs_error *tally_events(struct rs_sink *sink, const struct rs_view *views, size_t n);
+struct rs_error *rs_tally_events(struct rs_sink *sink, const struct rs_view *views, size_t n);
 
 #endif

@@ -13,22 +13,22 @@ static void close_all(struct tally_sink *s)
 	for (struct tally_cpu *c = s->all_cpus; c; c = c->all) {
 		c->whole = false;
 		if (c->told)
-			tally_turn(s, c, RS_TALLY_USES, NULL, s->last);
+			rs_tally_turn(s, c, RS_TALLY_USES, NULL, s->last);
 		else
-			tally_cpu_lost(s, c, s->last);
+			rs_tally_cpu_lost(s, c, s->last);
 	}
 	for (struct tally_vcpu *v = s->all_vcpus; v; v = v->all) {
 		uint64_t unknown;
 		struct tally_row *row;
 
-		tally_settle(s, v);
+		rs_tally_settle_exit(s, v);
 		rs_vcpu_end(&v->time, s->last);
 		unknown = v->time.ns[RS_VCPU_UNKNOWN];
 		/* A PV domain's vCPU has no exits: none of its time is of unknown ones. */
 		if (!unknown || !v->exits)
 			continue;
-		row = tally_row(s, RS_TALLY_EXITS, v->home ? v->home->cpu : RS_UNKNOWN, v,
-				RS_TALLY_LOST, 0);
+		row = rs_tally_row_of(s, RS_TALLY_EXITS, v->home ? v->home->cpu : RS_UNKNOWN, v,
+				      RS_TALLY_LOST, 0);
 		if (row)
 			row->row.total = unknown;
 	}
@@ -46,7 +46,7 @@ static void guests_alone(struct tally_sink *s)
 
 		if (row->kind != RS_TALLY_CPU || row->sub != RS_TALLY_VCPU)
 			continue;
-		unknown = tally_row(s, RS_TALLY_CPU, row->cpu, NULL, RS_TALLY_UNKNOWN, 0);
+		unknown = rs_tally_row_of(s, RS_TALLY_CPU, row->cpu, NULL, RS_TALLY_UNKNOWN, 0);
 		if (unknown)
 			unknown->row.total += row->total - guest;
 		row->total = row->guest = guest;

@@ -26,8 +26,8 @@ static bool same_vcpu(const void *item, const void *key)
 	return v->dom == numbers[0] && v->vcpu == numbers[1];
 }
 
-struct xen_row *xen_row(struct xen_sink *x, enum rs_xen_kind kind, int dom, int vcpu, uint32_t sub,
-			uint64_t key)
+struct xen_row *rs_xen_row_of(struct xen_sink *x, enum rs_xen_kind kind, int dom, int vcpu,
+			      uint32_t sub, uint64_t key)
 {
 	const struct rs_xen_row wanted = {
 		.kind = kind, .dom = dom, .vcpu = vcpu, .sub = sub, .key = key
@@ -58,7 +58,7 @@ struct xen_row *xen_row(struct xen_sink *x, enum rs_xen_kind kind, int dom, int 
 	return row;
 }
 
-void xen_time(struct xen_sink *x, struct xen_row *row, uint64_t ns)
+void rs_xen_row_time(struct xen_sink *x, struct xen_row *row, uint64_t ns)
 {
 	struct rs_xen_row *r;
 
@@ -104,7 +104,7 @@ static struct xen_domain *domain_of(struct xen_sink *x, int dom)
 	return d;
 }
 
-struct xen_vcpu *xen_vcpu_find(struct xen_sink *x, int dom, int vcpu)
+struct xen_vcpu *rs_xen_sink_vcpu(struct xen_sink *x, int dom, int vcpu)
 {
 	const int numbers[2] = { dom, vcpu };
 	uint64_t hash = rs_hash_pair((uint32_t)dom, (uint32_t)vcpu);
@@ -141,7 +141,7 @@ struct xen_vcpu *xen_vcpu_find(struct xen_sink *x, int dom, int vcpu)
 	return v;
 }
 
-struct xen_pcpu *xen_pcpu_make(struct xen_sink *x, int cpu)
+struct xen_pcpu *rs_xen_sink_pcpu(struct xen_sink *x, int cpu)
 {
 	struct xen_pcpu *p = calloc(1, sizeof(*p));
 
@@ -179,9 +179,9 @@ static __attribute__((noinline)) struct xen_row *volume_row(struct xen_sink *x, 
 	else if (event == RS_XEN_LOST_RECORDS)
 		key = RS_XEN_VOLUME_LOSS;
 	if (place >= 16)
-		return p->volumes[place] = xen_row(x, RS_XEN_VOLUME, RS_UNKNOWN, RS_UNKNOWN,
-						   (uint32_t)cpu, key);
-	return xen_row(x, RS_XEN_VOLUME, RS_UNKNOWN, RS_UNKNOWN, (uint32_t)cpu, key);
+		return p->volumes[place] = rs_xen_row_of(x, RS_XEN_VOLUME, RS_UNKNOWN, RS_UNKNOWN,
+							 (uint32_t)cpu, key);
+	return rs_xen_row_of(x, RS_XEN_VOLUME, RS_UNKNOWN, RS_UNKNOWN, (uint32_t)cpu, key);
 }
 
 static inline void volume(struct xen_sink *x, struct xen_pcpu *p, const struct rs_view *view)
@@ -211,7 +211,7 @@ static void lost(struct xen_sink *x, const struct rs_view *view)
 		from_ns = x->from_ns;
 	if (from_ns > view->ts_ns)
 		from_ns = view->ts_ns;
-	xen_sched_lost(x, view, from_ns);
+	rs_xen_sched_lost(x, view, from_ns);
 }
 
 static inline void event(struct xen_sink *x, const struct rs_view *view)
@@ -227,11 +227,11 @@ static inline void event(struct xen_sink *x, const struct rs_view *view)
 	}
 	handler = xen_handler(view->event->id);
 	if (handler >= XEN_OF_VCPU)
-		xen_guest_event(x, view, handler);
+		rs_xen_guest_event(x, view, handler);
 	else if (handler == XEN_RUNSTATE)
-		xen_sched_change(x, view);
+		rs_xen_sched_change(x, view);
 	else if (handler)
-		xen_pcpu_event(x, view, handler);
+		rs_xen_pcpu_event(x, view, handler);
 }
 
 static struct rs_error *xen_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
@@ -260,8 +260,8 @@ static struct rs_error *xen_counts(struct rs_sink *sink, const struct rs_counts 
 		return NULL;
 	for (size_t i = 0; i < counts->n_rows; i++) {
 		const struct rs_xen_volume_row *from = &counts->rows[i];
-		struct xen_row *row =
-			xen_row(x, RS_XEN_VOLUME, RS_UNKNOWN, RS_UNKNOWN, from->pcpu, from->key);
+		struct xen_row *row = rs_xen_row_of(x, RS_XEN_VOLUME, RS_UNKNOWN, RS_UNKNOWN,
+						    from->pcpu, from->key);
 
 		if (row) {
 			row->row.count += from->records;
@@ -317,7 +317,7 @@ struct rs_error *rs_xen_take_until(struct rs_sink *sink, int64_t to_ns,
 
 	x->to_ns = to_ns;
 
-	xen_sched_close(x, x->to_ns);
+	rs_xen_sched_close(x, x->to_ns);
 	free(x->taken);
 	x->taken = calloc(x->n_rows + 1, sizeof(*x->taken));
 	if (!x->taken || x->no_memory)

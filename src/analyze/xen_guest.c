@@ -14,7 +14,7 @@
 
 /* ---- exits ---------------------------------------------------------------------------------- */
 
-void xen_guest_exit_ends(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns)
+void rs_xen_guest_exit_ends(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns)
 {
 	struct xen_exit *e = &v->exit;
 	uint64_t ns;
@@ -23,9 +23,9 @@ void xen_guest_exit_ends(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns)
 		return;
 	e->open = false;
 	ns = now_ns > e->since_ns ? (uint64_t)(now_ns - e->since_ns) : 0;
-	xen_time(x, e->row, ns);
-	xen_time(x, e->call, ns);
-	xen_time(x, e->io, ns);
+	rs_xen_row_time(x, e->row, ns);
+	rs_xen_row_time(x, e->call, ns);
+	rs_xen_row_time(x, e->io, ns);
 }
 
 static void vmexit(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view *view, uint32_t isa)
@@ -42,9 +42,9 @@ static void vmexit(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view 
 
 static void vmentry(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view *view)
 {
-	xen_guest_exit_ends(x, v, view->ts_ns);
+	rs_xen_guest_exit_ends(x, v, view->ts_ns);
 	if (v->inject)
-		xen_time(x, v->inject, (uint64_t)(view->ts_ns - v->inject_ns));
+		rs_xen_row_time(x, v->inject, (uint64_t)(view->ts_ns - v->inject_ns));
 	v->inject = NULL;
 }
 
@@ -103,7 +103,7 @@ static void inject(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view 
 	v->n_injected++;
 }
 
-void xen_guest_halts(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns)
+void rs_xen_guest_halts(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns)
 {
 	v->waking = false;
 	for (uint32_t i = 0; v->n_injected && i < XEN_INJECTED_MAX; i++) {
@@ -117,7 +117,7 @@ void xen_guest_halts(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns)
 		row = xen_vcpu_row(x, v, RS_XEN_INTERRUPTS,
 				   injected->woke ? RS_XEN_VIRQ_WAKE_HALT : RS_XEN_VIRQ_HALT, i);
 		xen_count(row);
-		xen_time(x, row, (uint64_t)(now_ns - injected->since_ns));
+		rs_xen_row_time(x, row, (uint64_t)(now_ns - injected->since_ns));
 	}
 }
 
@@ -127,22 +127,23 @@ static void physical(struct xen_sink *x, const struct rs_view *view)
 
 	if (!xen_wants(x, RS_XEN_INTERRUPTS))
 		return;
-	row = xen_row(x, RS_XEN_INTERRUPTS, RS_UNKNOWN, RS_UNKNOWN, RS_XEN_IRQ, xen_arg(view, 0));
+	row = rs_xen_row_of(x, RS_XEN_INTERRUPTS, RS_UNKNOWN, RS_UNKNOWN, RS_XEN_IRQ,
+			    xen_arg(view, 0));
 	xen_count(row);
-	xen_time(x, row, xen_arg(view, 1));
+	rs_xen_row_time(x, row, xen_arg(view, 1));
 }
 
 /* ---- address spaces ------------------------------------------------------------------------- */
 
-void xen_guest_runs(struct xen_vcpu *v, int64_t now_ns)
+void rs_xen_guest_runs(struct xen_vcpu *v, int64_t now_ns)
 {
 	v->cr3_ns = now_ns;
 }
 
-void xen_guest_stops(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns)
+void rs_xen_guest_stops(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns)
 {
 	if (v->cr3 && now_ns > v->cr3_ns)
-		xen_time(x, v->cr3, (uint64_t)(now_ns - v->cr3_ns));
+		rs_xen_row_time(x, v->cr3, (uint64_t)(now_ns - v->cr3_ns));
 	v->cr3_ns = now_ns;
 }
 
@@ -152,7 +153,7 @@ static void cr_write(struct xen_sink *x, struct xen_vcpu *v, const struct rs_vie
 
 	if (xen_arg(view, 0) != 3 || !xen_wants(x, RS_XEN_CR3))
 		return;
-	xen_guest_stops(x, v, view->ts_ns);
+	rs_xen_guest_stops(x, v, view->ts_ns);
 	row = xen_vcpu_row(x, v, RS_XEN_CR3, 0, xen_arg(view, 1));
 	xen_count(row);
 	if (v->dom >= 0)
@@ -160,7 +161,7 @@ static void cr_write(struct xen_sink *x, struct xen_vcpu *v, const struct rs_vie
 }
 
 /* What was going on has no end that can be told. */
-void xen_guest_lost(struct xen_vcpu *v)
+void rs_xen_guest_lost(struct xen_vcpu *v)
 {
 	v->exit.open = false;
 	v->inject = NULL;
@@ -185,13 +186,13 @@ static void power(struct xen_sink *x, const struct rs_view *view)
 
 	if (!p || !xen_wants(x, RS_XEN_PM))
 		return;
-	row = xen_row(x, RS_XEN_PM, RS_UNKNOWN, RS_UNKNOWN, (uint32_t)view->cpu, key);
+	row = rs_xen_row_of(x, RS_XEN_PM, RS_UNKNOWN, RS_UNKNOWN, (uint32_t)view->cpu, key);
 	if (changes || enters)
 		xen_count(row);
 	if (changes)
 		return;
 	if (!enters && p->cstate && p->cstate == row)
-		xen_time(x, row, (uint64_t)(view->ts_ns - p->cstate_ns));
+		rs_xen_row_time(x, row, (uint64_t)(view->ts_ns - p->cstate_ns));
 	p->cstate = enters ? row : NULL;
 	p->cstate_ns = view->ts_ns;
 }
@@ -205,7 +206,7 @@ static void pv(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view *vie
 }
 
 #define N(symbol) ((symbol)&RS_ID_N_MAX)
-const uint8_t xen_handlers[8][XEN_HANDLERS] = {
+const uint8_t rs_xen_handlers[8][XEN_HANDLERS] = {
 	[RS_IDS_XDT] = {
 		[N(RS_XEN_xdt_vmexit_vmx)] = XEN_VMEXIT_VMX,
 		[N(RS_XEN_xdt_vmexit_svm)] = XEN_VMEXIT_SVM,
@@ -255,7 +256,7 @@ const uint8_t xen_handlers[8][XEN_HANDLERS] = {
 	 1u << RS_XEN_IO | 1u << RS_XEN_CR3)
 
 /* Events of a vCPU: the one whose context they came in. */
-void xen_guest_event(struct xen_sink *x, const struct rs_view *view, enum xen_handler handler)
+void rs_xen_guest_event(struct xen_sink *x, const struct rs_view *view, enum xen_handler handler)
 {
 	struct xen_vcpu *v = x->kinds & XEN_GUEST_KINDS
 				     ? xen_vcpu(x, view->stream->dom, view->stream->vcpu)
@@ -314,7 +315,7 @@ void xen_guest_event(struct xen_sink *x, const struct rs_view *view, enum xen_ha
 	}
 }
 
-void xen_pcpu_event(struct xen_sink *x, const struct rs_view *view, enum xen_handler handler)
+void rs_xen_pcpu_event(struct xen_sink *x, const struct rs_view *view, enum xen_handler handler)
 {
 	if (handler == XEN_PHYSICAL)
 		physical(x, view);

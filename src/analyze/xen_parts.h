@@ -133,14 +133,14 @@ enum xen_handler {
 	XEN_CR_WRITE,
 };
 
-#define XEN_HANDLERS 256u			    /* more than xdt or xen have events */
-extern const uint8_t xen_handlers[8][XEN_HANDLERS]; /* by provider, by number */
+#define XEN_HANDLERS 256u			       /* more than xdt or xen have events */
+extern const uint8_t rs_xen_handlers[8][XEN_HANDLERS]; /* by provider, by number */
 
 static inline enum xen_handler xen_handler(uint64_t id)
 {
 	if (id & ~(UINT64_C(7) << 20 | (XEN_HANDLERS - 1)))
 		return XEN_NOTHING;
-	return (enum xen_handler)xen_handlers[id >> 20][id & (XEN_HANDLERS - 1)];
+	return (enum xen_handler)rs_xen_handlers[id >> 20][id & (XEN_HANDLERS - 1)];
 }
 
 static inline bool xen_wants(const struct xen_sink *x, enum rs_xen_kind kind)
@@ -149,8 +149,8 @@ static inline bool xen_wants(const struct xen_sink *x, enum rs_xen_kind kind)
 }
 
 /* A row, made when it is new. NULL: it finds no place, which is counted. */
-struct xen_row *xen_row(struct xen_sink *x, enum rs_xen_kind kind, int dom, int vcpu, uint32_t sub,
-			uint64_t key);
+struct xen_row *rs_xen_row_of(struct xen_sink *x, enum rs_xen_kind kind, int dom, int vcpu,
+			      uint32_t sub, uint64_t key);
 /* The same of a vCPU: mostly at hand. */
 static inline struct xen_row *xen_vcpu_row(struct xen_sink *x, struct xen_vcpu *v,
 					   enum rs_xen_kind kind, uint32_t sub, uint64_t key)
@@ -161,14 +161,14 @@ static inline struct xen_row *xen_vcpu_row(struct xen_sink *x, struct xen_vcpu *
 
 	if (row && row->row.key == key && row->row.kind == kind && row->row.sub == sub)
 		return row;
-	row = xen_row(x, kind, v->dom, v->vcpu, sub, key);
+	row = rs_xen_row_of(x, kind, v->dom, v->vcpu, sub, key);
 	if (row)
 		*recent = row;
 	return row;
 }
 
 /* Counts a duration in a row, which may be NULL. */
-void xen_time(struct xen_sink *x, struct xen_row *row, uint64_t ns);
+void rs_xen_row_time(struct xen_sink *x, struct xen_row *row, uint64_t ns);
 
 static inline void xen_count(struct xen_row *row)
 {
@@ -177,8 +177,8 @@ static inline void xen_count(struct xen_row *row)
 }
 
 /* The same of the next two: NULL, and counted, or no_memory. */
-struct xen_vcpu *xen_vcpu_find(struct xen_sink *x, int dom, int vcpu);
-struct xen_pcpu *xen_pcpu_make(struct xen_sink *x, int cpu);
+struct xen_vcpu *rs_xen_sink_vcpu(struct xen_sink *x, int dom, int vcpu);
+struct xen_pcpu *rs_xen_sink_pcpu(struct xen_sink *x, int cpu);
 
 /* Where the vCPU is that was asked for last of those that share the place. */
 static inline struct xen_vcpu **xen_vcpu_recent(struct xen_sink *x, int dom, int vcpu)
@@ -191,31 +191,31 @@ static inline struct xen_vcpu *xen_vcpu(struct xen_sink *x, int dom, int vcpu)
 {
 	struct xen_vcpu *v = *xen_vcpu_recent(x, dom, vcpu);
 
-	return v && v->dom == dom && v->vcpu == vcpu ? v : xen_vcpu_find(x, dom, vcpu);
+	return v && v->dom == dom && v->vcpu == vcpu ? v : rs_xen_sink_vcpu(x, dom, vcpu);
 }
 
 static inline struct xen_pcpu *xen_pcpu(struct xen_sink *x, int cpu)
 {
 	if ((uint32_t)cpu >= XEN_PCPUS_MAX)
 		return NULL;
-	return x->pcpus[cpu] ? x->pcpus[cpu] : xen_pcpu_make(x, cpu);
+	return x->pcpus[cpu] ? x->pcpus[cpu] : rs_xen_sink_pcpu(x, cpu);
 }
 
 /* xen_sched.c: the scheduler's events, losses, and states that go on at the end. */
-void xen_sched_change(struct xen_sink *x, const struct rs_view *view);
-void xen_sched_lost(struct xen_sink *x, const struct rs_view *view, int64_t from_ns);
+void rs_xen_sched_change(struct xen_sink *x, const struct rs_view *view);
+void rs_xen_sched_lost(struct xen_sink *x, const struct rs_view *view, int64_t from_ns);
 /* What is still going on goes into its row's edge, and goes on from there. */
-void xen_sched_close(struct xen_sink *x, int64_t now_ns);
+void rs_xen_sched_close(struct xen_sink *x, int64_t now_ns);
 
 /* xen_guest.c: what a guest does; and that its vCPU wants to run, runs, stops, halts, is lost. */
-void xen_guest_event(struct xen_sink *x, const struct rs_view *view, enum xen_handler handler);
+void rs_xen_guest_event(struct xen_sink *x, const struct rs_view *view, enum xen_handler handler);
 /* The same of a physical CPU. */
-void xen_pcpu_event(struct xen_sink *x, const struct rs_view *view, enum xen_handler handler);
-void xen_guest_exit_ends(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns);
-void xen_guest_halts(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns);
-void xen_guest_runs(struct xen_vcpu *v, int64_t now_ns);
-void xen_guest_stops(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns);
-void xen_guest_lost(struct xen_vcpu *v);
+void rs_xen_pcpu_event(struct xen_sink *x, const struct rs_view *view, enum xen_handler handler);
+void rs_xen_guest_exit_ends(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns);
+void rs_xen_guest_halts(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns);
+void rs_xen_guest_runs(struct xen_vcpu *v, int64_t now_ns);
+void rs_xen_guest_stops(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns);
+void rs_xen_guest_lost(struct xen_vcpu *v);
 
 static inline uint64_t xen_arg(const struct rs_view *view, uint32_t at)
 {

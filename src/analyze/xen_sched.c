@@ -39,7 +39,7 @@ static void spend(struct xen_sink *x, struct xen_row *row, int64_t since_ns, int
 		return;
 	}
 	row->row.count++;
-	xen_time(x, row, ns);
+	rs_xen_row_time(x, row, ns);
 }
 
 /* ---- domains -------------------------------------------------------------------------------- */
@@ -71,7 +71,8 @@ static void domain_spend(struct xen_sink *x, struct xen_domain *d, int64_t now_n
 	if (!xen_wants(x, RS_XEN_DOMAINS) || d->dom < 0 || !d->seen)
 		return;
 	if (!d->states[d->state])
-		d->states[d->state] = xen_row(x, RS_XEN_DOMAINS, d->dom, RS_UNKNOWN, 0, d->state);
+		d->states[d->state] =
+			rs_xen_row_of(x, RS_XEN_DOMAINS, d->dom, RS_UNKNOWN, 0, d->state);
 	spend(x, d->states[d->state], d->since_ns, now_ns, whole);
 }
 
@@ -97,8 +98,8 @@ static void pcpu_spend(struct xen_sink *x, struct xen_pcpu *p, int cpu, int64_t 
 	if (!xen_wants(x, RS_XEN_PCPUS))
 		return;
 	if (!p->states[p->state])
-		p->states[p->state] =
-			xen_row(x, RS_XEN_PCPUS, RS_UNKNOWN, RS_UNKNOWN, (uint32_t)cpu, p->state);
+		p->states[p->state] = rs_xen_row_of(x, RS_XEN_PCPUS, RS_UNKNOWN, RS_UNKNOWN,
+						    (uint32_t)cpu, p->state);
 	spend(x, p->states[p->state], p->since_ns, now_ns, whole);
 }
 
@@ -141,13 +142,13 @@ static void vcpu_spend(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns, b
 	if (v->dom < 0 || !v->seen) /* stands for whom it is not known */
 		return;
 	if (v->state == RS_XEN_RUNNING && v->pcpu >= 0 && xen_wants(x, RS_XEN_AFFINITY)) {
-		row = xen_row(x, RS_XEN_AFFINITY, v->dom, v->vcpu, 0, (uint64_t)v->pcpu);
+		row = rs_xen_row_of(x, RS_XEN_AFFINITY, v->dom, v->vcpu, 0, (uint64_t)v->pcpu);
 		spend(x, row, v->since_ns, now_ns, whole);
 	}
 	if (!xen_wants(x, RS_XEN_STATES))
 		return;
 	if (!v->states[v->state])
-		v->states[v->state] = xen_row(x, RS_XEN_STATES, v->dom, v->vcpu, 0, v->state);
+		v->states[v->state] = rs_xen_row_of(x, RS_XEN_STATES, v->dom, v->vcpu, 0, v->state);
 	spend(x, v->states[v->state], v->since_ns, now_ns, whole);
 }
 
@@ -157,7 +158,7 @@ static void vcpu_becomes(struct xen_sink *x, struct xen_vcpu *v, enum rs_xen_sta
 	if (now_ns < v->since_ns)
 		now_ns = v->since_ns;
 	if (v->state == RS_XEN_RUNNING)
-		xen_guest_stops(x, v, now_ns);
+		rs_xen_guest_stops(x, v, now_ns);
 	vcpu_spend(x, v, now_ns, v->whole);
 	v->state = state;
 	v->whole = true;
@@ -193,7 +194,7 @@ static void vcpu_was(struct xen_sink *x, struct xen_vcpu *v, enum rs_xen_state o
 		return;
 	x->contradictions++;
 	if (v->state == RS_XEN_RUNNING)
-		xen_guest_stops(x, v, v->since_ns);
+		rs_xen_guest_stops(x, v, v->since_ns);
 	v->state = RS_XEN_LOST; /* since the last change: the time can't be told apart */
 }
 
@@ -216,11 +217,11 @@ static void runstate_change(struct xen_sink *x, const struct rs_view *view)
 		return;
 	vcpu_was(x, v, state_of(old), view->cpu);
 	if (new == RUNNABLE)
-		xen_guest_exit_ends(x, v, now);
+		rs_xen_guest_exit_ends(x, v, now);
 	if (old == BLOCKED && new == RUNNABLE)
 		v->waking = true;
 	if (old == RUNNING && new == BLOCKED)
-		xen_guest_halts(x, v, now);
+		rs_xen_guest_halts(x, v, now);
 	if (old == RUNNING) {
 		pcpu_ran(x, view->cpu, v);
 		if (new != RUNNING)
@@ -230,7 +231,7 @@ static void runstate_change(struct xen_sink *x, const struct rs_view *view)
 		vcpu_becomes(x, v, next_state(v, (enum runstate)old, new), now);
 	v->pcpu = new == RUNNING ? view->cpu : RS_UNKNOWN;
 	if (new == RUNNING) {
-		xen_guest_runs(v, now);
+		rs_xen_guest_runs(v, now);
 		pcpu_becomes(x, view->cpu, running_state(v), now);
 	}
 }
@@ -247,13 +248,13 @@ static void continue_running(struct xen_sink *x, const struct rs_view *view)
 	if (v->state == RS_XEN_LOST) {
 		vcpu_becomes(x, v, RS_XEN_RUNNING, view->ts_ns);
 		v->whole = false;
-		xen_guest_runs(v, view->ts_ns);
+		rs_xen_guest_runs(v, view->ts_ns);
 	}
 	v->pcpu = view->cpu;
 	if (xen_wants(x, RS_XEN_STATES)) {
 		if (!v->states[RS_XEN_RUNNING])
 			v->states[RS_XEN_RUNNING] =
-				xen_row(x, RS_XEN_STATES, v->dom, v->vcpu, 0, RS_XEN_RUNNING);
+				rs_xen_row_of(x, RS_XEN_STATES, v->dom, v->vcpu, 0, RS_XEN_RUNNING);
 		if (v->states[RS_XEN_RUNNING])
 			v->states[RS_XEN_RUNNING]->row.goes_on++;
 	}
@@ -264,7 +265,7 @@ static void continue_running(struct xen_sink *x, const struct rs_view *view)
 	 1u << RS_XEN_EXITS | 1u << RS_XEN_CALLS | 1u << RS_XEN_INTERRUPTS | 1u << RS_XEN_IO |     \
 	 1u << RS_XEN_CR3)
 
-void xen_sched_change(struct xen_sink *x, const struct rs_view *view)
+void rs_xen_sched_change(struct xen_sink *x, const struct rs_view *view)
 {
 	if (!(x->kinds & XEN_SCHED_KINDS))
 		return;
@@ -274,7 +275,7 @@ void xen_sched_change(struct xen_sink *x, const struct rs_view *view)
 		continue_running(x, view);
 }
 
-void xen_sched_lost(struct xen_sink *x, const struct rs_view *view, int64_t from_ns)
+void rs_xen_sched_lost(struct xen_sink *x, const struct rs_view *view, int64_t from_ns)
 {
 	struct xen_pcpu *p;
 
@@ -287,7 +288,7 @@ void xen_sched_lost(struct xen_sink *x, const struct rs_view *view, int64_t from
 		v->whole = false; /* its end was not seen */
 		vcpu_becomes(x, v, RS_XEN_LOST, from_ns);
 		v->pcpu = RS_UNKNOWN;
-		xen_guest_lost(v);
+		rs_xen_guest_lost(v);
 	}
 	p = xen_pcpu(x, view->cpu);
 	if (!p)
@@ -297,14 +298,14 @@ void xen_sched_lost(struct xen_sink *x, const struct rs_view *view, int64_t from
 	pcpu_becomes(x, view->cpu, RS_XEN_PCPU_LOST, from_ns);
 }
 
-void xen_sched_close(struct xen_sink *x, int64_t now_ns)
+void rs_xen_sched_close(struct xen_sink *x, int64_t now_ns)
 {
 	for (struct xen_vcpu *v = x->all_vcpus; v; v = v->all) {
 		if (!v->seen)
 			continue;
 		if (v->state == RS_XEN_RUNNING) {
-			xen_guest_stops(x, v, now_ns);
-			xen_guest_runs(v, now_ns);
+			rs_xen_guest_stops(x, v, now_ns);
+			rs_xen_guest_runs(v, now_ns);
 		}
 		vcpu_spend(x, v, now_ns, false);
 		v->whole = false;

@@ -11,7 +11,7 @@
 #include "cli/probes.h"
 #include "event/log_line.h"
 #include "kvm/kvm.h"
-#include "import/open.h"
+#include "input/open.h"
 #include "replay/source.h"
 #include "live/tracefs.h"
 #include "xen/classes.h"

@@ -6,7 +6,7 @@
 
 #include <argp.h>
 
-#include "import/open.h"
+#include "input/open.h"
 
 #define RS_CLI_PATHS_TEXT 512u
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "import/open.h"
+#include "input/open.h"
 #include "base/vector.h"
 #include <ringside/reader.h>
 

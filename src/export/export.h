@@ -9,7 +9,7 @@
 #ifndef RS_EXPORT_EXPORT_H
 #define RS_EXPORT_EXPORT_H
 
-#include "import/open.h"
+#include "input/open.h"
 
 /* What came of it; whole once the sink's end() has been called. */
 struct rs_export_tally {

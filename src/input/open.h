@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A trace by its path, whatever wrote it: a trace directory, or a file that an importer knows. */
-#ifndef RS_IMPORT_OPEN_H
-#define RS_IMPORT_OPEN_H
+#ifndef RS_INPUT_OPEN_H
+#define RS_INPUT_OPEN_H
 
 #include "source/align.h"
 #include "import/foreign.h"

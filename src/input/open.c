@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opens a trace by its path, and finds the reader for its format. */
-#include "import/open.h"
+#include "input/open.h"
 
 #include "base/given.h"
 #include "import/acrn/trace.h"

@@ -6,7 +6,7 @@
  *	input -> shift ---> merge
  */
 #include "source/align.h"
-#include "import/open.h"
+#include "input/open.h"
 #include "source/shift.h"
 
 #include <stdlib.h>
