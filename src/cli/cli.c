@@ -319,11 +319,6 @@ char *rs_cli_command(int argc, char **argv)
 	return command;
 }
 
-uint64_t rs_cli_now_ns(void)
-{
-	return rs_now_ns(CLOCK_MONOTONIC);
-}
-
 /* SIGPIPE comes to the thread that writes, before its write() fails. Async-signal-safe. */
 static void on_pipe(int signal_number)
 {
@@ -364,7 +359,7 @@ int rs_cli_pipe_status(int status)
 static void on_stop(int signal_number)
 {
 	static uint64_t asked_ns;
-	uint64_t now = rs_cli_now_ns();
+	uint64_t now = rs_now_ns(CLOCK_MONOTONIC);
 
 	if (!rs_cli_stop) {
 		rs_cli_stop = true;

@@ -102,9 +102,6 @@ rs_cli_row_fn *rs_cli_rows_of(const struct argp *argp);
 /* That there are a process (0: none was given) and threads of these numbers. */
 struct rs_error *rs_cli_check_ids(int pid, const int *tids, size_t n_tids);
 
-/* CLOCK_MONOTONIC. */
-uint64_t rs_cli_now_ns(void);
-
 /*
  * Takes over SIGPIPE. A closed pipe or socket is an error of write(), with a message. When it is
  * standard output whose reader has gone, as in `ringside print TRACE | head`, nobody is left to

@@ -7,6 +7,7 @@
  * While it waits it takes rounds of the source, so that threads get their names while they live
  * and exits that took long are shown as they happen.
  */
+#include "base/now.h"
 #include "cli/cli.h"
 
 #include <signal.h>
@@ -205,8 +206,8 @@ static struct rs_error *show_table(struct run *run)
 {
 	struct rs_exits_show *show = &run->a->exits.show;
 	struct rs_exits exits;
-	struct rs_error *err = rs_exits_take(run->sink, false,
-					     (int64_t)(rs_cli_now_ns() - run->opened_ns), &exits);
+	struct rs_error *err = rs_exits_take(
+		run->sink, false, (int64_t)(rs_now_ns(CLOCK_MONOTONIC) - run->opened_ns), &exits);
 
 	if (err)
 		return err;
@@ -230,7 +231,7 @@ static struct rs_error *one_round(struct run *run)
 /* Until `until`, or a signal; not longer than a tick. */
 static void sleep_until(uint64_t until)
 {
-	uint64_t now = rs_cli_now_ns(), ns = until > now ? until - now : 0;
+	uint64_t now = rs_now_ns(CLOCK_MONOTONIC), ns = until > now ? until - now : 0;
 	struct timespec tick = { .tv_nsec = (long)(ns < TICK_NS ? ns : TICK_NS) };
 
 	nanosleep(&tick, NULL);
@@ -245,7 +246,7 @@ static struct rs_error *wait_and_show(struct run *run)
 	struct rs_error *err = NULL;
 
 	while (!err && !rs_cli_stop) {
-		uint64_t next = end < table ? end : table, now = rs_cli_now_ns();
+		uint64_t next = end < table ? end : table, now = rs_now_ns(CLOCK_MONOTONIC);
 
 		if (now >= end)
 			break;
@@ -253,7 +254,8 @@ static struct rs_error *wait_and_show(struct run *run)
 			err = one_round(run);
 			if (!err)
 				err = show_table(run);
-			table += (rs_cli_now_ns() - table) / a->interval_ns * a->interval_ns +
+			table += (rs_now_ns(CLOCK_MONOTONIC) - table) / a->interval_ns *
+					 a->interval_ns +
 				 a->interval_ns;
 		} else if (now >= look || a->exits.than_ns) {
 			err = one_round(run);
@@ -319,8 +321,8 @@ static struct rs_error *judge(struct run *run, int *code)
 {
 	const struct arguments *a = run->a;
 	struct rs_exits all;
-	struct rs_error *err =
-		rs_exits_take(run->sink, true, (int64_t)(rs_cli_now_ns() - run->opened_ns), &all);
+	struct rs_error *err = rs_exits_take(
+		run->sink, true, (int64_t)(rs_now_ns(CLOCK_MONOTONIC) - run->opened_ns), &all);
 
 	if (err)
 		return err;
@@ -345,7 +347,7 @@ static struct rs_error *run_all(struct run *run, int *code)
 		err = rs_exits_head(show);
 	if (!err)
 		err = rs_kvm_gate(run->session, true);
-	run->opened_ns = rs_cli_now_ns();
+	run->opened_ns = rs_now_ns(CLOCK_MONOTONIC);
 	if (err)
 		return err;
 	err = wait_and_show(run);

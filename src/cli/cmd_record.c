@@ -72,7 +72,7 @@ static const char doc[] =
 
 /* ---- what goes with what ------------------------------------------------------------------ */
 
-static void choose(const struct argp_state *state, struct rs_recording *r)
+static void choose(const struct argp_state *state, struct rs_cli_recording *r)
 {
 	char names[RS_RECORD_WHY_MAX] = "";
 
@@ -88,8 +88,8 @@ static void choose(const struct argp_state *state, struct rs_recording *r)
 }
 
 /* A common option that was given, and that none of what is recorded has a use for. */
-static void check_use(const struct argp_state *state, const struct rs_recording *r, uint32_t use,
-		      const char *option)
+static void check_use(const struct argp_state *state, const struct rs_cli_recording *r,
+		      uint32_t use, const char *option)
 {
 	char names[RS_RECORD_WHY_MAX] = "";
 
@@ -108,7 +108,7 @@ static void check_use(const struct argp_state *state, const struct rs_recording 
 		   names);
 }
 
-static void check(const struct argp_state *state, struct rs_recording *r,
+static void check(const struct argp_state *state, struct rs_cli_recording *r,
 		  const struct rs_record_common *c)
 {
 	choose(state, r);
@@ -131,7 +131,7 @@ static void check(const struct argp_state *state, struct rs_recording *r,
 /* The input of the parser. */
 struct arguments {
 	struct rs_record_common common;
-	struct rs_recording recording;
+	struct rs_cli_recording recording;
 };
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -190,7 +190,7 @@ int cmd_record(int argc, char **argv)
 	struct argp_child children[N_KINDS + 1] = { 0 };
 	const struct argp argp = { options, parse, NULL, doc, children, NULL, NULL };
 	struct arguments a = { 0 };
-	struct rs_recording *r = &a.recording;
+	struct rs_cli_recording *r = &a.recording;
 	struct rs_error *err;
 
 	for (size_t i = 0; i < N_KINDS; i++)
@@ -204,7 +204,7 @@ int cmd_record(int argc, char **argv)
 	r->shows = !a.common.quiet && !a.common.json && isatty(STDERR_FILENO);
 	rs_cli_catch_stop();
 	signal(SIGUSR1, SIG_IGN);
-	err = rs_recording_run(r);
+	err = rs_cli_recording_run(r);
 	free(r->command);
 	if (err)
 		return rs_cli_fail("record", err);

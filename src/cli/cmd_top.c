@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ringside top: VMs and vCPUs as a live screen. */
+#include "base/now.h"
 #include "cli/cli.h"
 
 #include <stdio.h>
@@ -143,7 +144,7 @@ static struct rs_error *run_open(struct run *run)
 		err = run->source->ops->open(run->source, rs_exits_query(run->sink), &pushed);
 	if (!err)
 		err = rs_kvm_gate(run->session, true);
-	run->opened_ns = rs_cli_now_ns();
+	run->opened_ns = rs_now_ns(CLOCK_MONOTONIC);
 	return err ? err : rs_cli_confine(RS_CONFINE_COLLECTOR);
 }
 
@@ -163,8 +164,8 @@ static struct rs_error *run_round(struct run *run)
 	err = rs_kvm_source_round(run->source, run->sink, &more);
 	if (err || run->a->top.paused)
 		return err;
-	return rs_exits_take(run->sink, false, (int64_t)(rs_cli_now_ns() - run->opened_ns),
-			     &run->exits);
+	return rs_exits_take(run->sink, false,
+			     (int64_t)(rs_now_ns(CLOCK_MONOTONIC) - run->opened_ns), &run->exits);
 }
 
 static struct rs_error *run_page(struct run *run, int columns, int lines, struct rs_top_page *page)
@@ -199,12 +200,12 @@ static struct rs_error *screen_show(struct run *run, struct rs_top_page *page)
 
 static struct rs_error *screen_loop(struct run *run, struct rs_top_page *page)
 {
-	uint64_t next = rs_cli_now_ns() + FIRST_NS;
+	uint64_t next = rs_now_ns(CLOCK_MONOTONIC) + FIRST_NS;
 	struct rs_error *err = screen_show(run, page);
 	unsigned long shown = 0;
 
 	while (!err && !rs_cli_stop && (!run->a->count || shown < run->a->count)) {
-		uint64_t now = rs_cli_now_ns();
+		uint64_t now = rs_now_ns(CLOCK_MONOTONIC);
 		int key;
 
 		if (now >= next) {
@@ -254,9 +255,9 @@ static struct rs_error *batch(struct run *run, struct rs_top_page *page)
 	struct rs_error *err = NULL;
 
 	for (uint32_t n = 0; !err && (!run->a->count || n < run->a->count); n++) {
-		uint64_t next = rs_cli_now_ns() + run->a->interval_ns;
+		uint64_t next = rs_now_ns(CLOCK_MONOTONIC) + run->a->interval_ns;
 
-		while (!rs_cli_stop && rs_cli_now_ns() < next)
+		while (!rs_cli_stop && rs_now_ns(CLOCK_MONOTONIC) < next)
 			nanosleep(&nap, NULL);
 		err = run_round(run);
 		if (!err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The flight recorder of `ringside record`: when it writes, where to, and what is said then. */
+#include "base/now.h"
 #include "cli/recording.h"
 
 #include <signal.h>
@@ -26,7 +27,7 @@ void rs_flight_listen(void)
 }
 
 /* A directory of the flight recorder, by number. */
-static char *directory_of(const struct rs_recording *r, uint32_t number)
+static char *directory_of(const struct rs_cli_recording *r, uint32_t number)
 {
 	char *path;
 
@@ -35,7 +36,7 @@ static char *directory_of(const struct rs_recording *r, uint32_t number)
 	return asprintf(&path, "%s.%u", r->common->directory, number) < 0 ? NULL : path;
 }
 
-struct rs_error *rs_flight_check(const struct rs_recording *r)
+struct rs_error *rs_flight_check(const struct rs_cli_recording *r)
 {
 	char *path = directory_of(r, 1);
 	struct rs_error *err = NULL;
@@ -49,7 +50,7 @@ struct rs_error *rs_flight_check(const struct rs_recording *r)
 	return err;
 }
 
-static bool triggered(struct rs_recording *r, uint64_t now, char why[RS_RECORD_WHY_MAX])
+static bool triggered(struct rs_cli_recording *r, uint64_t now, char why[RS_RECORD_WHY_MAX])
 {
 	if (asked) {
 		asked = 0;
@@ -86,8 +87,8 @@ static void put_written(struct rs_json *json, const void *about)
 	rs_json_bool(rs_json_key(json, "short_of_memory"), written->kept->short_of_bytes);
 }
 
-static struct rs_error *report_written(struct rs_recording *r, const char *path, const char *why,
-				       const struct rs_recorder_kept *kept)
+static struct rs_error *report_written(struct rs_cli_recording *r, const char *path,
+				       const char *why, const struct rs_recorder_kept *kept)
 {
 	bool whole = kept->from_ns == INT64_MIN;
 	const struct written written = {
@@ -95,14 +96,14 @@ static struct rs_error *report_written(struct rs_recording *r, const char *path,
 	};
 
 	r->partial |= kept->sum.lost != 0;
-	rs_recording_remark(r, "%s: %s: %s of %.3f s%s, %llu lost", path, why,
-			    RS_COUNT_OF(kept->sum.records, "record"), written.seconds,
-			    kept->short_of_bytes ? " (more does not fit: --memory)" : "",
-			    (unsigned long long)kept->sum.lost);
+	rs_cli_recording_remark(r, "%s: %s: %s of %.3f s%s, %llu lost", path, why,
+				RS_COUNT_OF(kept->sum.records, "record"), written.seconds,
+				kept->short_of_bytes ? " (more does not fit: --memory)" : "",
+				(unsigned long long)kept->sum.lost);
 	return r->common->json ? rs_cli_json_print(put_written, &written) : NULL;
 }
 
-static struct rs_error *write_kept(struct rs_recording *r, const char *path, const char *why)
+static struct rs_error *write_kept(struct rs_cli_recording *r, const char *path, const char *why)
 {
 	struct rs_recorder_kept kept;
 	struct rs_error *err = NULL;
@@ -120,7 +121,7 @@ static struct rs_error *write_kept(struct rs_recording *r, const char *path, con
 	return report_written(r, path, why, &kept);
 }
 
-struct rs_error *rs_flight_look(struct rs_recording *r, uint64_t now)
+struct rs_error *rs_flight_look(struct rs_cli_recording *r, uint64_t now)
 {
 	char why[RS_RECORD_WHY_MAX];
 	struct rs_error *err;
@@ -132,7 +133,7 @@ struct rs_error *rs_flight_look(struct rs_recording *r, uint64_t now)
 	if (!path)
 		return rs_error_no_memory();
 	err = write_kept(r, path, why);
-	r->quiet_until_ns = rs_cli_now_ns() + r->common->flight_ns;
+	r->quiet_until_ns = rs_now_ns(CLOCK_MONOTONIC) + r->common->flight_ns;
 	for (uint32_t i = 0; i < r->n_kinds; i++) {
 		if (r->kinds[i]->rearm)
 			r->kinds[i]->rearm(r->kinds[i]->state);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/count.h"
+#include "base/now.h"
 #include "cli/cli.h"
 
 #define NS_PER_US      1000u
@@ -17,7 +18,7 @@
 #define WORKERS_MAX    4
 #define WHOSE_MAX      (RS_RECORD_KINDS_MAX * (RS_RECORD_WHY_MAX + sizeof(", ")))
 
-void rs_recording_remark(const struct rs_recording *r, const char *format, ...)
+void rs_cli_recording_remark(const struct rs_cli_recording *r, const char *format, ...)
 {
 	va_list args;
 
@@ -33,7 +34,7 @@ void rs_recording_remark(const struct rs_recording *r, const char *format, ...)
 
 /* ---- the beginning ------------------------------------------------------------------------ */
 
-static struct rs_error *kinds_open(struct rs_recording *r)
+static struct rs_error *kinds_open(struct rs_cli_recording *r)
 {
 	struct rs_error *err = NULL;
 
@@ -44,7 +45,7 @@ static struct rs_error *kinds_open(struct rs_recording *r)
 	return err;
 }
 
-static struct rs_error *gates_open(struct rs_recording *r)
+static struct rs_error *gates_open(struct rs_cli_recording *r)
 {
 	struct rs_error *err = NULL;
 
@@ -56,7 +57,7 @@ static struct rs_error *gates_open(struct rs_recording *r)
 	return err;
 }
 
-static struct rs_error *gates_shut(struct rs_recording *r)
+static struct rs_error *gates_shut(struct rs_cli_recording *r)
 {
 	struct rs_error *err = NULL;
 
@@ -66,7 +67,7 @@ static struct rs_error *gates_shut(struct rs_recording *r)
 	return err;
 }
 
-static struct rs_error *begin(struct rs_recording *r)
+static struct rs_error *begin(struct rs_cli_recording *r)
 {
 	const struct rs_record_common *c = r->common;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -98,13 +99,13 @@ static struct rs_error *begin(struct rs_recording *r)
 	if (!err)
 		err = gates_open(r);
 	if (!err)
-		r->began_ns = r->look_ns = rs_cli_now_ns();
+		r->began_ns = r->look_ns = rs_now_ns(CLOCK_MONOTONIC);
 	return err;
 }
 
 /* ---- while it goes on --------------------------------------------------------------------- */
 
-static void show_progress(const struct rs_recording *r, uint64_t now)
+static void show_progress(const struct rs_cli_recording *r, uint64_t now)
 {
 	struct rs_recorder_summary sum;
 
@@ -116,7 +117,7 @@ static void show_progress(const struct rs_recording *r, uint64_t now)
 		(unsigned long long)sum.lost);
 }
 
-static struct rs_error *look(struct rs_recording *r, uint64_t now)
+static struct rs_error *look(struct rs_cli_recording *r, uint64_t now)
 {
 	struct rs_error *err = NULL;
 
@@ -131,13 +132,13 @@ static struct rs_error *look(struct rs_recording *r, uint64_t now)
 	return err;
 }
 
-static struct rs_error *wait_for_end(struct rs_recording *r)
+static struct rs_error *wait_for_end(struct rs_cli_recording *r)
 {
 	const struct timespec tick = { .tv_nsec = TICK_NS };
 	struct rs_error *err = NULL;
 
 	while (!err && !rs_cli_stop) {
-		uint64_t now = rs_cli_now_ns();
+		uint64_t now = rs_now_ns(CLOCK_MONOTONIC);
 
 		if (r->common->duration_ns && now - r->began_ns >= r->common->duration_ns)
 			break;
@@ -152,7 +153,7 @@ static struct rs_error *wait_for_end(struct rs_recording *r)
 /* ---- the end ------------------------------------------------------------------------------ */
 
 /* Of whom the records are, as each kind says it. */
-static void whose(const struct rs_recording *r, char text[WHOSE_MAX])
+static void whose(const struct rs_cli_recording *r, char text[WHOSE_MAX])
 {
 	char *at = text;
 
@@ -167,7 +168,7 @@ static void whose(const struct rs_recording *r, char text[WHOSE_MAX])
 
 /* What a summary is about. */
 struct ended {
-	const struct rs_recording *recording;
+	const struct rs_cli_recording *recording;
 	const struct rs_recorder_summary *sum;
 	double seconds;
 };
@@ -175,7 +176,7 @@ struct ended {
 static void put_summary(struct rs_json *json, const void *about)
 {
 	const struct ended *ended = about;
-	const struct rs_recording *r = ended->recording;
+	const struct rs_cli_recording *r = ended->recording;
 
 	rs_json_unsigned(rs_json_key(json, "records"), ended->sum->records);
 	rs_json_unsigned(rs_json_key(json, "lost"), ended->sum->lost);
@@ -190,7 +191,7 @@ static void put_summary(struct rs_json *json, const void *about)
 		rs_json_text(rs_json_key(json, "trace"), r->common->directory);
 }
 
-static struct rs_error *summary(struct rs_recording *r, const struct rs_recorder_summary *sum,
+static struct rs_error *summary(struct rs_cli_recording *r, const struct rs_recorder_summary *sum,
 				double seconds)
 {
 	const struct ended ended = { r, sum, seconds };
@@ -198,26 +199,26 @@ static struct rs_error *summary(struct rs_recording *r, const struct rs_recorder
 
 	whose(r, text);
 	if (r->common->flight_ns)
-		rs_recording_remark(r, "%u written; %s of %s went by in %.1f s, %llu lost",
-				    r->n_written, RS_COUNT_OF(sum->records, "record"), text,
-				    seconds, (unsigned long long)sum->lost);
+		rs_cli_recording_remark(r, "%u written; %s of %s went by in %.1f s, %llu lost",
+					r->n_written, RS_COUNT_OF(sum->records, "record"), text,
+					seconds, (unsigned long long)sum->lost);
 	else
-		rs_recording_remark(r, "%s: %s of %s in %.1f s, %.1f MB, %llu lost",
-				    r->common->directory, RS_COUNT_OF(sum->records, "record"), text,
-				    seconds, (double)sum->bytes / 1e6,
-				    (unsigned long long)sum->lost);
+		rs_cli_recording_remark(r, "%s: %s of %s in %.1f s, %.1f MB, %llu lost",
+					r->common->directory, RS_COUNT_OF(sum->records, "record"),
+					text, seconds, (double)sum->bytes / 1e6,
+					(unsigned long long)sum->lost);
 	return r->common->json ? rs_cli_json_print(put_summary, &ended) : NULL;
 }
 
 /* Whatever has begun ends here, whether or not it went well: err is what went wrong before. */
-static struct rs_error *end(struct rs_recording *r, struct rs_error *err)
+static struct rs_error *end(struct rs_cli_recording *r, struct rs_error *err)
 {
 	struct rs_recorder_summary sum = { 0 };
 	char why[RS_RECORD_WHY_MAX];
 	double seconds;
 
 	err = rs_error_first(err, gates_shut(r));
-	seconds = (double)(rs_cli_now_ns() - r->began_ns) / 1e9;
+	seconds = (double)(rs_now_ns(CLOCK_MONOTONIC) - r->began_ns) / 1e9;
 	err = rs_error_first(err, rs_recorder_close(r->recorder, &sum));
 	if (r->began_ns)
 		err = rs_error_first(err, summary(r, &sum, seconds));
@@ -230,13 +231,13 @@ static struct rs_error *end(struct rs_recording *r, struct rs_error *err)
 		if (!err && kind->report)
 			err = kind->report(kind->state, &r->partial);
 		if (kind->closes_slowly && kind->closes_slowly(kind->state, why))
-			rs_recording_remark(r, "%s", why);
+			rs_cli_recording_remark(r, "%s", why);
 		kind->close(kind->state);
 	}
 	return err;
 }
 
-struct rs_error *rs_recording_run(struct rs_recording *r)
+struct rs_error *rs_cli_recording_run(struct rs_cli_recording *r)
 {
 	struct rs_error *err = begin(r);
 

@@ -11,12 +11,12 @@
 
 #include "cli/record.h"
 
-struct rs_recording {
+struct rs_cli_recording {
 	const struct rs_record_common *common;
 	const struct rs_record_kind *kinds[RS_RECORD_KINDS_MAX]; /* the chosen ones */
 	uint32_t n_kinds;
 	char *command; /* as typed, for the trace */
-	/* Zero before rs_recording_run(). */
+	/* Zero before rs_cli_recording_run(). */
 	uint32_t n_open;  /* of kinds */
 	uint32_t n_gates; /* that are open */
 	struct rs_clock clock;
@@ -30,21 +30,21 @@ struct rs_recording {
 };
 
 /* From open to close. True in partial: records were lost, or not all was seen. */
-struct rs_error *rs_recording_run(struct rs_recording *r);
+struct rs_error *rs_cli_recording_run(struct rs_cli_recording *r);
 
 /* One line on standard error, unless it is to be quiet. */
-__attribute__((format(printf, 2, 3))) void rs_recording_remark(const struct rs_recording *r,
-							       const char *format, ...);
+__attribute__((format(printf, 2, 3))) void rs_cli_recording_remark(const struct rs_cli_recording *r,
+								   const char *format, ...);
 
 /* ---- the flight recorder: flight.c -------------------------------------------------------- */
 
 /* That its first directory can be made: said before hours have passed. */
-struct rs_error *rs_flight_check(const struct rs_recording *r);
+struct rs_error *rs_flight_check(const struct rs_cli_recording *r);
 
 /* From here on SIGUSR1 is a trigger; before, it is ignored: there is nothing to write yet. */
 void rs_flight_listen(void);
 
 /* Writes what is kept, if a signal or a kind asks for it. */
-struct rs_error *rs_flight_look(struct rs_recording *r, uint64_t now);
+struct rs_error *rs_flight_look(struct rs_cli_recording *r, uint64_t now);
 
 #endif

@@ -5,6 +5,7 @@
  *	folder, copies (or a folder of programs, packed) -> QEMU records -> the guest's end, Ctrl-C
  *	or a limit -> hashes, sizes
  */
+#include "base/now.h"
 #include "cli/cli.h"
 
 #include <inttypes.h>
@@ -236,9 +237,9 @@ static struct rs_error *go_on(struct recording *r)
 	struct rs_error *err;
 
 	while (rs_qemu_runs(&r->qemu) && there && !why) {
-		if (rs_cli_now_ns() - looked >= LOOK_NS) {
+		if (rs_now_ns(CLOCK_MONOTONIC) - looked >= LOOK_NS) {
 			there = look(r);
-			looked = rs_cli_now_ns();
+			looked = rs_now_ns(CLOCK_MONOTONIC);
 		}
 		why = end_reason(r);
 		if (!why)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads a hypervisor's log ring, and turns its lines into records. */
 #include "event/log_port.h"
+#include "base/now.h"
 
 #include <errno.h>
 #include <string.h>
@@ -280,7 +281,7 @@ static bool fill(struct rs_log_port *port)
 		}
 		if (!port->parts.bytes || waited)
 			break;
-		nanosleep(&(struct timespec){ .tv_nsec = REST_NS }, NULL);
+		rs_sleep_ns(REST_NS);
 		waited = true;
 	}
 	if (waited)

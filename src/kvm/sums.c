@@ -3,6 +3,7 @@
  * What a session's filter has added up, taken out of the BPF array and hash when its epoch is over
  * (sums.bpf.h).
  */
+#include "base/now.h"
 #include "kvm/session.h"
 
 #include <bpf/bpf.h>
@@ -26,7 +27,6 @@ struct key {
  * preempted: it is a matter of microseconds, or of how long a hypervisor keeps a CPU from us. */
 static void settle(const struct rs_kvm_session *s, uint64_t before_ns)
 {
-	const struct timespec pause = { .tv_nsec = LOOK_NS };
 
 	for (uint32_t i = 0; i < s->n_cpus; i++) {
 		const struct rs_kvm_cpu *cpu = rs_kvm_cpu(s, i);
@@ -36,7 +36,7 @@ static void settle(const struct rs_kvm_session *s, uint64_t before_ns)
 			if (!__atomic_load_n(&cpu->busy, __ATOMIC_ACQUIRE) ||
 			    __atomic_load_n(&cpu->last_ns, __ATOMIC_RELAXED) >= before_ns)
 				break;
-			nanosleep(&pause, NULL);
+			rs_sleep_ns(LOOK_NS);
 		}
 	}
 }

@@ -10,6 +10,7 @@
 #include <cpuid.h>
 #endif
 
+#include "base/now.h"
 #include "record/port.h"
 #include "live/xen.h"
 #include "xen/layout.h"
@@ -100,7 +101,6 @@ static struct rs_error *view_put(struct rs_xen_recording *r, const struct rs_vie
 
 static void *run(void *arg)
 {
-	const struct timespec wait = { .tv_nsec = SLEEP_NS };
 	struct rs_xen_recording *r = arg;
 	struct rs_source *source = &r->live->source;
 	struct rs_batch batch = { .kind = RS_NEXT_IDLE };
@@ -117,7 +117,7 @@ static void *run(void *arg)
 			continue;
 		if (!err && r->n_unnamed && ++idle % NAMES_EVERY == 0)
 			err = names_look(r);
-		nanosleep(&wait, NULL);
+		rs_sleep_ns(SLEEP_NS);
 	}
 	if (!err && r->n_unnamed)
 		err = names_look(r);

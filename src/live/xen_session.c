@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Starts and stops tracing on a running Xen, and restores its state. */
 #include "live/xen_session.h"
+#include "base/now.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -107,7 +108,6 @@ static struct rs_error *buffers_map(struct rs_xen_session *s)
 /* Whether the buffers are written to, and read by somebody who has not claimed them. */
 static struct rs_error *watch(struct rs_xen_session *s)
 {
-	const struct timespec wait = { .tv_nsec = WATCH_NS };
 	uint32_t *before = calloc(s->n, 2 * sizeof(*before)), now[2];
 	struct rs_error *err = NULL;
 
@@ -115,7 +115,7 @@ static struct rs_error *watch(struct rs_xen_session *s)
 		return rs_error_no_memory();
 	for (uint32_t i = 0; i < s->n; i++)
 		rs_xen_tbuf_peek(&s->buffers[i], &before[2 * i], &before[2 * i + 1]);
-	nanosleep(&wait, NULL);
+	rs_sleep_ns(WATCH_NS);
 	for (uint32_t i = 0; !err && i < s->n; i++) {
 		rs_xen_tbuf_peek(&s->buffers[i], &now[0], &now[1]);
 		if (now[0] != before[2 * i])

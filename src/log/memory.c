@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "ring/shared.h"
 #include <ringside/overwrite.h>
 
@@ -61,7 +62,7 @@ struct rs_error *rs_log_memory_lock_recovery(const struct rs_log_memory *memory)
 	for (int i = 0; i < WAITS_MAX; i++) {
 		if (rs_log_memory_lock(memory, RS_LOG_LOCK_RECOVERY, true))
 			return NULL;
-		nanosleep(&(struct timespec){ .tv_nsec = WAIT_MS * 1000000 }, NULL);
+		rs_sleep_ns(WAIT_MS * UINT64_C(1000000));
 	}
 	return rs_error_create(RS_FAILED, "%s: another process is recovering it, and does not end",
 			       memory->name);

@@ -486,7 +486,6 @@ static void worker_round(struct rs_worker *w)
 static void worker_pause(struct rs_worker *w)
 {
 	uint64_t most = w->recorder->poll_ns;
-	struct timespec pause;
 
 	if (w->fill > FILL_WHOLE / 4)
 		w->pause_ns /= 2;
@@ -498,9 +497,7 @@ static void worker_pause(struct rs_worker *w)
 		w->pause_ns = most;
 	if (w->fill > FILL_WHOLE / 4 * 3)
 		return;
-	pause = (struct timespec){ .tv_sec = (time_t)(w->pause_ns / 1000000000),
-				   .tv_nsec = (long)(w->pause_ns % 1000000000) };
-	nanosleep(&pause, NULL);
+	rs_sleep_ns(w->pause_ns);
 }
 
 static void *worker_main(void *arg)
@@ -523,7 +520,6 @@ static void *worker_main(void *arg)
 /* Drains for workers whom the disk keeps; looks for one less often than it drains then. */
 static void *stand_in_main(void *arg)
 {
-	const struct timespec look = { .tv_nsec = STAND_IN_NS };
 	struct rs_worker *self = arg;
 	struct rs_recorder *r = self->recorder;
 
@@ -547,7 +543,7 @@ static void *stand_in_main(void *arg)
 		if (any)
 			worker_pause(self);
 		else
-			nanosleep(&look, NULL);
+			rs_sleep_ns(STAND_IN_NS);
 	}
 	return NULL;
 }

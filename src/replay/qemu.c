@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "confine/confine.h"
 
 #define BEFORE_MAX 8u		       /* words before its own */
@@ -23,13 +24,6 @@
 #define LOOK_NS	   5000000		/* between two looks whether it has gone */
 #define END_LOOKS  200			/* 1 s: it has shut its channel, and is about to go */
 #define QUIT_LOOKS 6000			/* 30 s, for a machine that is busy */
-
-static void pause_ns(long ns)
-{
-	const struct timespec ts = { .tv_nsec = ns };
-
-	nanosleep(&ts, NULL);
-}
 
 /* ---- what it says --------------------------------------------------------------------------- */
 
@@ -167,7 +161,7 @@ static struct rs_error *wait_for_qmp(struct rs_qemu *qemu, int fd)
 	struct rs_error *err = rs_qmp_adopt(fd, &qemu->qmp);
 
 	for (int i = 0; err && i < END_LOOKS && rs_qemu_runs(qemu); i++)
-		pause_ns(LOOK_NS);
+		rs_sleep_ns(LOOK_NS);
 	if (!err || qemu->pid > 0)
 		return rs_error_wrap(err, "QEMU does not answer");
 	rs_error_free(err);
@@ -279,7 +273,7 @@ struct rs_error *rs_qemu_ended(struct rs_qemu *qemu)
 	rs_gdb_close(qemu->gdb); /* a machine that it holds would not go */
 	qemu->gdb = NULL;
 	for (int i = 1; i <= QUIT_LOOKS && rs_qemu_runs(qemu); i++) {
-		pause_ns(LOOK_NS);
+		rs_sleep_ns(LOOK_NS);
 		if (i % END_LOOKS == 0)
 			kill(qemu->pid, SIGTERM);
 	}

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "ring/guard.h"
 #include "ring/shared.h"
 #include <ringside/ring.h>
@@ -364,7 +365,6 @@ struct rs_error *rs_lender_lend(struct rs_lender *lender)
 /* Whether the id's borrower has ended its put; *pid: who has not. */
 static struct rs_error *wait_idle(struct rs_lender *lender, uint32_t id, uint64_t *patience_ns)
 {
-	const struct timespec tick = { .tv_nsec = BUSY_TICK_NS };
 
 	lender->id = id;
 	for (;;) {
@@ -380,7 +380,7 @@ static struct rs_error *wait_idle(struct rs_lender *lender, uint32_t id, uint64_
 				"what it puts still is lost",
 				lender->paths[id], lender->read);
 		*patience_ns -= BUSY_TICK_NS;
-		nanosleep(&tick, NULL);
+		rs_sleep_ns(BUSY_TICK_NS);
 	}
 }
 

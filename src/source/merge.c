@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/now.h"
 #include "event/query.h"
 
 #define VIEWS	     256
@@ -362,7 +363,6 @@ void rs_source_destroy(struct rs_source *source)
 static struct rs_error *feed(struct rs_source *source, struct rs_sink *sink,
 			     const volatile bool *stop, bool *sink_failed)
 {
-	const struct timespec wait = { .tv_nsec = IDLE_WAIT_NS };
 	struct rs_error *err = NULL;
 
 	while (!err && !(stop && *stop)) {
@@ -372,7 +372,7 @@ static struct rs_error *feed(struct rs_source *source, struct rs_sink *sink,
 		if (err || batch.kind == RS_NEXT_END)
 			break;
 		if (batch.kind == RS_NEXT_IDLE) {
-			nanosleep(&wait, NULL);
+			rs_sleep_ns(IDLE_WAIT_NS);
 			continue;
 		}
 		if (batch.kind == RS_NEXT_EVENTS)

@@ -77,7 +77,7 @@ struct rs_folder;
 /* Lines of a description that make no sense: they are skipped. */
 struct rs_bad_lines {
 	size_t *numbers; /* in the file, from 1, growing */
-	uint32_t n;
+	uint32_t n, room;
 	uint8_t *mended; /* by stream: 1: its line is missing, its packets say what it is */
 	char *first;	 /* what is wrong with the first; NULL: none */
 	char *cost; /* the file, its first bad line, which streams that cost; NULL: all is well */

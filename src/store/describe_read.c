@@ -3,6 +3,7 @@
  * Reading a description: a file that may be damaged, cut or hostile. Each line is parsed by
  * jansson; each number is checked before it is an index.
  */
+#include "base/vector.h"
 #include "store/describe.h"
 
 #include <errno.h>
@@ -542,13 +543,10 @@ static bool lines_fill(struct rs_lines_reader *reader, size_t *n)
 		reader->at = 0;
 	}
 	if (reader->end == reader->room) {
-		size_t room = reader->room ? reader->room * 2 : LINES_ROOM;
-		char *more = realloc(reader->buffer, room);
+		size_t need = reader->room ? reader->room + 1 : LINES_ROOM;
 
-		if (!more)
+		if (!RS_VECTOR_RESERVE(reader->buffer, reader->room, need))
 			return false;
-		reader->buffer = more;
-		reader->room = room;
 	}
 	*n = fread_unlocked(reader->buffer + reader->end, 1, reader->room - reader->end,
 			    reader->file);
@@ -581,18 +579,16 @@ bool rs_describe_line(struct rs_lines_reader *reader, const char **text, size_t 
 static struct rs_error *skip_line(struct rs_describe *describe, size_t number, struct rs_error *err)
 {
 	struct rs_bad_lines *bad = &describe->bad;
-	size_t *more;
+	bool room;
 
 	if (!err || rs_error_code(err) == RS_NO_MEMORY || !describe->uuid[0] ||
 	    !describe->n_clocks || bad->n == RS_BAD_LINES_MAX)
 		return err;
-	more = reallocarray(bad->numbers, bad->n + 1, sizeof(*more));
-	if (more)
-		bad->numbers = more;
+	room = RS_VECTOR_RESERVE(bad->numbers, bad->room, bad->n + 1);
 	if (!bad->first)
 		bad->first = strdup(rs_error_text(err));
 	rs_error_free(err);
-	if (!more || !bad->first)
+	if (!room || !bad->first)
 		return rs_error_no_memory();
 	bad->numbers[bad->n++] = number;
 	return NULL;
