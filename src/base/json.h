@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes JSON to a buffered output as it comes, without a tree in memory: a line of events costs
- * little more than its text. The calls nest as the values do:
+ * Writes JSON to a buffered output, without a tree in memory: an event costs little more than its
+ * text. The calls nest as the values do:
  *
  *	struct rs_json json = { .out = &out };
  *

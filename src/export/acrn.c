@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ACRN's raw files, written: a directory with a file for each physical CPU, named by its number, as
- * acrntrace leaves it: records of 32 bytes (record.h), and nothing else. A loss has no place in it,
- * nor has a frequency.
+ * Writes ACRN's raw files: a directory with a file for each physical CPU, named by its number, as
+ * acrntrace makes it. A file holds records of 32 bytes (record.h), and neither losses nor a
+ * frequency.
  *
- * A trace keeps of a record what its event's fields say; the rest of its 16 bytes is what the
- * hypervisor puts there: 0, but for an exception's third word.
+ * A trace keeps only those bytes of a record that its event's fields cover. The rest of the 16
+ * bytes is what the hypervisor writes: 0, except for the third word of an exception.
  */
 #include "export/export.h"
 
@@ -32,7 +32,7 @@ struct file {
 	struct rs_slot slots[SLOTS];
 };
 
-/* Of a stream, the stamp that its next record had before it was mended. */
+/* The stamp that a stream's next record had before it was corrected. */
 struct back {
 	const struct rs_stream *stream; /* NULL: none */
 	uint64_t tsc;
@@ -41,7 +41,7 @@ struct back {
 struct acrn {
 	struct rs_export export;
 	struct rs_folder folder;
-	bool fields_alone; /* a trace directory: what its records had behind their fields is gone */
+	bool fields_alone; /* a trace directory: bytes behind the fields are gone */
 	struct file *files[CPUS_MAX];
 	struct back backs[BACKS];
 };
@@ -91,7 +91,7 @@ static struct rs_error *file_open(struct acrn *a, uint32_t cpu, struct file **ou
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-/* Of an id that no catalogue has, the first field says which kind of record it was. */
+/* Returns a record's n_data. For an id that no catalogue has, the first field's type gives it. */
 static uint64_t n_data_of(const struct rs_event *event)
 {
 	if (strcmp(event->class_name, "raw") != 0 || !event->n_fields)

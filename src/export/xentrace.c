@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * xentrace's files, written: windows of records, as Xen made them. Where the trace came from such a
- * file its windows are in it, each with its place, and come out as they were: a window waits until
- * all its records have come and all windows before it are written.
+ * Writes files of xentrace: windows of records, as Xen made them. A trace that was imported from
+ * such a file holds its windows and their offsets, and they are written as they were. A window
+ * waits until all of its records have been received and all windows before it are written.
  *
  *	records by time --> window of their CPU --> (complete, and its turn) --> file
  *
- * What was recorded live has none, or a trace has lost some: then windows are made here, in rounds
- * over the CPUs as xentrace writes them. A round has all records of its time.
+ * A live recording has no windows, and a damaged trace lacks some. Then this file makes windows, in
+ * rounds over the CPUs as xentrace writes them. A round holds all records of its time.
  */
 #include "export/export.h"
 
@@ -19,16 +19,16 @@
 #include "base/vector.h"
 
 #define CPUS_MAX    4096u	 /* the most that Xen can be built for */
-#define ROUND_BYTES (256u << 10) /* of records, in a round that is made here */
-#define WAIT_MAX    (256u << 20) /* bytes that wait for their turn; then it comes */
+#define ROUND_BYTES (256u << 10) /* of records in a round */
+#define WAIT_MAX    (256u << 20) /* bytes of waiting windows; beyond it, rounds begin */
 #define RECORD_MAX  (4u + 8u + RS_XEN_WORDS_MAX * 4u)
 #define HEAD_WORDS  3
 
 struct window {
 	struct window *next;
-	uint64_t offset; /* where it was */
+	uint64_t offset; /* in the original file */
 	uint32_t cpu;
-	uint32_t want; /* bytes of records that it had */
+	uint32_t want; /* bytes of its records in the original file */
 	uint32_t have, room;
 	uint8_t *bytes;
 };
@@ -38,15 +38,15 @@ struct xentrace {
 	char *path;
 	int fd;
 	uint64_t written;
-	bool rounds;	      /* windows are made here */
-	struct window *first; /* those that wait, by their place */
+	bool rounds;	      /* windows are made in rounds */
+	struct window *first; /* those that wait, by offset */
 	struct window *last;
 	size_t waiting;			/* bytes of records in these */
 	struct window *round[CPUS_MAX]; /* of the round that is being made */
 	size_t round_bytes;
-	struct window *open[CPUS_MAX]; /* of each CPU, that is not complete */
-	int64_t skew[CPUS_MAX];	       /* that was added to its stamps */
-	bool was_back;		       /* the next record's stamp was this one */
+	struct window *open[CPUS_MAX]; /* of each CPU: the incomplete one */
+	int64_t skew[CPUS_MAX];	       /* of each CPU: added to its stamps on import */
+	bool was_back;		       /* back_tsc is the next record's original stamp */
 	uint64_t back_tsc;
 };
 
@@ -100,7 +100,7 @@ static struct rs_error *window_write(struct xentrace *x, struct window *window)
 	return err;
 }
 
-/* Puts a window among those that wait: behind those of its place or before. */
+/* Inserts a window among those that wait, by offset, behind those of the same offset. */
 static void window_wait(struct xentrace *x, struct window *window)
 {
 	struct window **at = &x->first;
@@ -115,7 +115,7 @@ static void window_wait(struct xentrace *x, struct window *window)
 		x->last = window;
 }
 
-/* Takes the first of those that wait. */
+/* Removes the first window that waits, and returns it. */
 static struct window *window_next(struct xentrace *x)
 {
 	struct window *window = x->first;
@@ -129,7 +129,7 @@ static struct window *window_next(struct xentrace *x)
 	return window;
 }
 
-/* Writes the windows whose turn has come; at the end every one, whatever it has. */
+/* Writes the windows that are complete and next in the file; at the end all of them. */
 static struct rs_error *windows_write(struct xentrace *x, bool end)
 {
 	struct rs_error *err = NULL;
@@ -150,7 +150,7 @@ static bool round_put(struct xentrace *x, uint32_t cpu, const void *bytes, uint3
 	return x->round[cpu] && window_put(x->round[cpu], bytes, n);
 }
 
-/* The round that was made here, in the order of CPUs. */
+/* Writes the round, in the order of CPUs. */
 static struct rs_error *round_write(struct xentrace *x)
 {
 	struct rs_error *err = NULL;
@@ -170,7 +170,7 @@ static struct rs_error *round_write(struct xentrace *x)
 	return err;
 }
 
-/* The trace's windows can't be had: what waits for them is a round. */
+/* Gives up the original windows: moves the waiting records into a round. */
 static struct rs_error *rounds_begin(struct xentrace *x)
 {
 	bool good = true;
@@ -188,7 +188,7 @@ static struct rs_error *rounds_begin(struct xentrace *x)
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-/* A window's head: what follows on its CPU is in it. */
+/* Begins a window: the records that follow on its CPU belong to it. */
 static struct rs_error *window_begin(struct xentrace *x, const struct rs_xen_record *record)
 {
 	uint32_t cpu = record->words[0];
@@ -212,7 +212,7 @@ static struct rs_error *window_begin(struct xentrace *x, const struct rs_xen_rec
 	return NULL;
 }
 
-/* As Xen has it in its buffers. */
+/* Writes a record as Xen's buffers hold it. Returns its bytes. */
 static uint32_t record_make(const struct xentrace *x, const struct rs_view *view, uint8_t *to)
 {
 	const struct rs_xen_record *record = rs_view_xen(view);
@@ -257,7 +257,7 @@ static struct rs_error *record_put(struct xentrace *x, const struct rs_view *vie
 	return NULL;
 }
 
-static struct rs_error *take(struct xentrace *x, const struct rs_view *view)
+static struct rs_error *event_write(struct xentrace *x, const struct rs_view *view)
 {
 	const struct rs_xen_record *record = rs_view_xen(view);
 	struct rs_error *err = NULL;
@@ -275,7 +275,7 @@ static struct rs_error *take(struct xentrace *x, const struct rs_view *view)
 		err = window_begin(x, record);
 	else
 		err = record_put(x, view);
-	x->was_back &= !record; /* it was this one's */
+	x->was_back &= !record; /* used by this record */
 	return err;
 }
 
@@ -287,7 +287,7 @@ static struct rs_error *xentrace_events(struct rs_sink *sink, const struct rs_vi
 	struct rs_error *err = NULL;
 
 	for (size_t i = 0; !err && i < n; i++)
-		err = take(x, &views[i]);
+		err = event_write(x, &views[i]);
 	return err ? err : windows_write(x, false);
 }
 

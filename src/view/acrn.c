@@ -50,18 +50,18 @@ struct value {
 	bool negative;
 };
 
-/* A value of a line of the catalogue's. */
+/* A value of a line that the catalogue describes. */
 struct shown {
 	const struct rs_field *field;
-	const char *lead; /* what stands before it: " vcpu exit [reason = ", ", rip = " */
+	const char *lead; /* the text before it: " vcpu exit [reason = ", ", rip = " */
 	uint32_t lead_bytes;
 };
 
-/* What the lines of an event have in common, made at its first. */
+/* What all lines of an event have in common; made at the first one. */
 struct form {
 	const struct rs_event *event;
 	struct form *next; /* of its place */
-	bool plain;	   /* of ACRN's, and no loss: it has a line */
+	bool plain;	   /* an event of ACRN, not a loss */
 	uint16_t n_shown;
 	uint32_t tail_bytes;
 	const char *tail; /* "]\n", " vcpu enter\n" */
@@ -78,7 +78,7 @@ struct form {
 _Static_assert(LINE_ROOM + (RS_FIELDS_MAX + 1) * (4 * (RS_WORD_MAX + 1)) <= RS_OUT_BYTES,
 	       "any line has room");
 
-/* Names that values had last; direct-mapped. */
+/* A direct-mapped cache of the names of values. */
 #define NAMES 64u
 struct name {
 	const struct rs_enum *values; /* NULL: none yet */
@@ -92,7 +92,7 @@ struct acrn_view {
 	bool by_file;
 	char *text; /* the formats file */
 	struct format *buckets[BUCKETS];
-	/* What a clock-back said: the next record of the stream is shown as it was. */
+	/* The original stamp of the next record of a stream, from a clock-back event. */
 	const struct rs_stream *back_stream;
 	uint64_t back_tsc;
 	struct rs_acrn_omitted omitted;
@@ -102,7 +102,7 @@ struct acrn_view {
 	int cpu; /* of the last line; its text */
 	size_t cpu_bytes;
 	char cpu_text[CPU_ROOM];
-	/* The last stamp's decimals before the last eight: most are those of the next, too. */
+	/* The decimals of the last stamp but its last eight: the next stamp mostly has the same. */
 	uint64_t high;
 	size_t high_bytes;
 	char high_text[HIGH_ROOM];
@@ -157,7 +157,7 @@ static bool number_at(const char **at, uint32_t most, uint32_t *n)
 	return *n <= most;
 }
 
-/* Flags, width, precision, conversion, as Python's % takes them. */
+/* Parses flags, width, precision and conversion, as Python's % does. */
 static struct rs_error *piece_tail(const struct place *place, const char **at, struct piece *p)
 {
 	for (;; (*at)++) {
@@ -185,7 +185,7 @@ static struct rs_error *piece_tail(const struct place *place, const char **at, s
 	if (**at == 'h' || **at == 'l' || **at == 'L')
 		(*at)++;
 	if (!**at || !strchr("diuoxXeEfFgGcrsa", **at))
-		return bad(place, "'%%(...)%.1s': no conversion of Python's", *at);
+		return bad(place, "'%%(...)%.1s' is not a conversion of Python", *at);
 	p->conversion = *(*at)++;
 	return NULL;
 }
@@ -206,7 +206,7 @@ static struct rs_error *piece_name(const struct place *place, const char **at, s
 	return NULL;
 }
 
-/* Takes a line's text apart. */
+/* Splits a line's text into pieces. */
 static struct rs_error *pieces_of(const struct place *place, const char *at, struct piece *pieces,
 				  uint32_t *n_pieces)
 {
@@ -236,7 +236,7 @@ static struct rs_error *pieces_of(const struct place *place, const char *at, str
 	return err ? err : bad(place, "more than %u conversions", PIECES_MAX);
 }
 
-/* A number as Python writes it: 10, 0x10, 0o10, 0b10. */
+/* Parses a number as Python writes it: 10, 0x10, 0o10, 0b10. */
 static bool id_of(const char *text, uint64_t *id)
 {
 	int base = 10;
@@ -278,7 +278,7 @@ static struct rs_error *line_add(struct acrn_view *v, const struct place *place,
 		return bad(place, "expected an id, blanks, and a text");
 	line[word] = '\0';
 	if (!id_of(line, &id))
-		return bad(place, "'%.32s' is no event's number", line);
+		return bad(place, "'%.32s' is not the number of an event", line);
 	err = pieces_of(place, line + word + gap, pieces, &n);
 	if (err)
 		return err;
@@ -307,8 +307,8 @@ static struct rs_error *file_read(const char *path, char **text)
 	if (!*text)
 		return rs_error_no_memory();
 	if (n > FILE_MAX || memchr(*text, '\0', n))
-		return rs_error_create(RS_USAGE, "%s: it is no text, or longer than %u bytes", path,
-				       FILE_MAX);
+		return rs_error_create(RS_USAGE, "%s: not a text file, or longer than %u bytes",
+				       path, FILE_MAX);
 	(*text)[n] = '\0';
 	return NULL;
 }
@@ -351,7 +351,7 @@ static void put_padded(struct rs_out *out, const struct piece *p, const char *te
 	pad(out, ' ', p->left ? fill : 0);
 }
 
-/* sign, prefix, zeros of the width, zeros of the precision, digits */
+/* Writes sign, prefix, zeros of the width, zeros of the precision, and digits. */
 static void put_number(struct rs_out *out, const struct piece *p, struct value value)
 {
 	static const char lower[] = "0123456789abcdef", upper[] = "0123456789ABCDEF";
@@ -361,7 +361,7 @@ static void put_number(struct rs_out *out, const struct piece *p, struct value v
 	char text[24], head[4];
 	size_t n = sizeof(text), n_head = 0, len, zeros, fill;
 
-	do { /* never a division by what is not a constant */
+	do { /* dividing by a constant is fast */
 		text[--n] =
 			digits[bits ? value.magnitude & ((1u << bits) - 1) : value.magnitude % 10];
 		value.magnitude = bits ? value.magnitude >> bits : value.magnitude / 10;
@@ -383,7 +383,7 @@ static void put_number(struct rs_out *out, const struct piece *p, struct value v
 	pad(out, ' ', p->left ? fill : 0);
 }
 
-/* %s, %r and %a of a number: its digits, cut at the precision. */
+/* Writes %s, %r or %a of a number: its digits, cut at the precision. */
 static void put_as_text(struct rs_out *out, const struct piece *p, struct value value)
 {
 	char text[32];
@@ -394,7 +394,7 @@ static void put_as_text(struct rs_out *out, const struct piece *p, struct value 
 	put_padded(out, p, text, n);
 }
 
-/* A character by its number, in UTF-8; what is none, and stops Python, is '?'. */
+/* Writes a character by its number, in UTF-8. A number that stops Python becomes '?'. */
 static void put_character(struct rs_out *out, const struct piece *p, struct value value)
 {
 	uint32_t c = value.negative || value.magnitude > 0x10ffff ||
@@ -463,7 +463,7 @@ static void put(struct rs_out *out, const struct piece *p, struct value value)
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-/* Data number n (from 0) of a record, as its n_data says. */
+/* Returns data item n (from 0) of a record, by its n_data. */
 static struct value data_of(const uint8_t payload[16], uint32_t n_data, uint32_t n)
 {
 	uint64_t whole = 0;
@@ -554,7 +554,7 @@ static struct form *form_make(struct acrn_view *v, const struct rs_event *event)
 	return form;
 }
 
-/* NULL: there is no memory, which the output tells. */
+/* Returns NULL without memory, which becomes the error of the output. */
 static __attribute__((noinline)) const struct form *form_new(struct acrn_view *v,
 							     const struct rs_event *event)
 {
@@ -583,7 +583,7 @@ static __attribute__((noinline)) void cpu_now(struct acrn_view *v, int cpu)
 	memcpy(v->cpu_text, "CPU-", 4);
 	v->cpu = cpu;
 	v->cpu_bytes = 4;
-	if (cpu >= 0) /* of a directory's merged files every line may be another's */
+	if (cpu >= 0) /* in a directory, each line may be of another CPU */
 		v->cpu_bytes = (size_t)(rs_at_dec(v->cpu_text + 3, (uint64_t)cpu) - v->cpu_text);
 }
 
@@ -614,7 +614,7 @@ static inline char *put_stamp(struct acrn_view *v, char *at, uint64_t tsc)
 	return rs_at_eight(at + v->high_bytes, (uint32_t)(tsc - high * RS_OUT_E8));
 }
 
-/* A value without a name is a number. */
+/* Writes a value that is not in the cache; without a name, its number. */
 static __attribute__((noinline)) char *put_unknown(char *at, const struct rs_enum *values,
 						   uint64_t value, struct name *known)
 {
@@ -634,10 +634,10 @@ static __attribute__((noinline)) char *put_unknown(char *at, const struct rs_enu
 static inline char *put_name(struct acrn_view *v, char *at, const struct rs_enum *values,
 			     uint64_t value)
 {
-	/* Names of threads are numbers of four letters, of which the third is another. */
+	/* The names of threads differ in the third of four letters. */
 	struct name *known = &v->names[(value ^ value >> 16) % NAMES];
 
-	/* values NULL: a trace that describes an enumeration without any */
+	/* values is NULL if a trace describes an enumeration without values */
 	if (known->values != values || known->value != value || !values)
 		return put_unknown(at, values, value, known);
 	return rs_at_piece(at, known->text, known->bytes);
@@ -698,7 +698,7 @@ static __attribute__((noinline)) void event(struct acrn_view *v, const struct rs
 		v->back_tsc = rs_field_value(&view->event->fields[0], view->payload);
 		return;
 	}
-	/* A log beside the trace loses lines of its own. */
+	/* A log that is read beside the trace has losses of its own. */
 	if (view->event->kind == RS_KIND_LOSS && !strcmp(view->event->provider, "acrn")) {
 		line_of(v, view, tsc);
 		return;
@@ -759,7 +759,7 @@ static struct rs_error *acrn_events(struct rs_sink *sink, const struct rs_view *
 	}
 	if (!v->base.out.error)
 		return NULL;
-	acrn_free(v); /* no end() will come */
+	acrn_free(v); /* end() is not called after an error */
 	return rs_out_flush(&v->base.out);
 }
 
@@ -788,7 +788,7 @@ struct rs_error *rs_acrn_sink_create(const struct rs_view_options *options, cons
 	if (err)
 		return err;
 	v->by_file = formats != NULL;
-	v->high = UINT64_MAX; /* no stamp has it */
+	v->high = UINT64_MAX; /* not a stamp */
 	cpu_now(v, RS_UNKNOWN);
 	if (formats)
 		err = formats_read(v, formats);

@@ -11,7 +11,7 @@
 
 /* ---- the banner ----------------------------------------------------------------------------- */
 
-/* As kvmexit says whose exits they are; a list of tids as it prints one. */
+/* Writes what the exits are of, as kvmexit does; a list of tids in the syntax of Python. */
 static void whose(struct rs_out *out, const struct rs_exits_choice *choice)
 {
 	switch (choice->scope) {
@@ -350,7 +350,7 @@ static void long_text(struct rs_out *out, const struct rs_exits_long *exit)
 	rs_out_line(out);
 	rs_out_seconds(out, exit->ts_ns);
 	rs_out_char(out, ' ');
-	rs_words_who(out, &stream);
+	rs_words_stream(out, &stream);
 	rs_out_text(out, " tid ");
 	rs_out_signed(out, exit->tid);
 	rs_out_char(out, ' ');

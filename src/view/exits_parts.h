@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of the exits views share. */
+/* What exits.c and exits_tables.c share. */
 #ifndef RS_VIEW_EXITS_PARTS_H
 #define RS_VIEW_EXITS_PARTS_H
 
@@ -7,10 +7,10 @@
 
 #include <stdio.h>
 
-/* What is printed at once. */
+/* What one call prints. */
 struct exits_page {
 	const struct rs_exits_show *show;
-	const struct rs_exits *exits; /* what is chosen of it */
+	const struct rs_exits *exits; /* those that the choice selects */
 	struct rs_out out;
 	struct rs_json json;	    /* on out */
 	uint64_t all_count, all_ns; /* of the rows: what a share is of */
@@ -20,7 +20,7 @@ struct exits_page {
 #define EXITS_REASON_MAX (RS_EXIT_TEXT_MAX + 16)
 void exits_reason(const struct rs_exits_row *row, char text[EXITS_REASON_MAX]);
 
-/* kernel + user: what was done for the guest. Sleep and polling are its own idleness. */
+/* Returns the time in the kernel and the VMM. Sleep and polling are idle time of the guest. */
 static inline uint64_t exits_handled(const struct rs_vcpu_cost *cost)
 {
 	return cost->kernel_ns + cost->user_ns;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tables of exits: counts, times, causes, where each vCPU's time went, and long exits. */
+/* The tables of exits: counts, times, causes, states of vCPUs, and long exits. */
 #include "view/exits_parts.h"
 
 #include <stdlib.h>
 
 #include "kvm/counts.h"
 
-/* Sets of columns. What stands before a reason or a cause in text is its VM, over all threads; its
- * thread, where each has rows of its own; nothing where they are added together. */
+/* Sets of columns. In text, a reason or cause has a column for its VM if the rows are of all
+ * threads, for its thread if each thread has rows, and neither if threads are added together. */
 enum {
 	OF_VM = 1u << 0,
 	OF_TID = 1u << 1,
@@ -37,7 +37,7 @@ static uint32_t whose(const struct rs_exits_show *show)
 
 /* ---- kvmexit's counts ----------------------------------------------------------------------- */
 
-/* Over all threads kvmexit writes Intel's names as the kernel's header has them. */
+/* For all threads, kvmexit prints Intel's names as in the kernel's header. */
 RS_COLUMN_GETTER(get_kvmexit_reason)
 {
 	const struct rs_exits_row *row = at;
@@ -155,7 +155,7 @@ RS_COLUMN_GETTER(get_time_share)
 		rs_cell_share(cell, exits_handled(&row->sum), page->all_ns);
 }
 
-/* Of an exit that no entry has ended, no duration is known. */
+/* The duration of an exit is unknown until an entry ends it. */
 RS_COLUMN_GETTER(get_cost)
 {
 	if (((const struct rs_exits_row *)at)->entered)
@@ -219,7 +219,7 @@ static struct rs_table row_table(struct exits_page *page)
 {
 	struct rs_table table = table_of(page, row_columns);
 	const struct rs_exits_show *show = page->show;
-	/* the head of CSV may come before the result */
+	/* the head of CSV may be printed before there is a result */
 	bool latency = show->form == RS_TABLE_JSON ? page->exits->latency : asks_for_times(show);
 
 	table.sets |= show->form == RS_TABLE_CSV ? CSV : 0;
@@ -236,7 +236,7 @@ void exits_head(struct exits_page *page)
 	rs_table_head(&table);
 }
 
-/* Text has what takes most time first, of each VM or thread; data are in the order of threads. */
+/* Text is sorted by time within each VM or thread; JSON and CSV by thread. */
 struct rs_error *exits_times(struct exits_page *page)
 {
 	bool is_text = page->show->form == RS_TABLE_TEXT;
@@ -341,7 +341,7 @@ struct rs_error *exits_causes(struct exits_page *page)
 	return NULL;
 }
 
-/* ---- where the time went -------------------------------------------------------------------- */
+/* ---- states of vCPUs -------------------------------------------------------------------- */
 
 RS_COLUMN_GETTER(get_state)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Events as JSON Lines, one object each. The type of a value does not depend on the value: what is
- * shown in hex is always a string, "0x..."; an enumeration and a name are always strings; every
- * other number is always a number. What is unknown is null. In a text that is not UTF-8, '?' stands
- * for each bad byte.
+ * Writes events as JSON Lines, one object per event. The type of a value does not depend on the
+ * value. A number that is shown in hexadecimal is a string, "0x..."; enumerations and names are
+ * strings; other numbers are numbers. An unknown value is null. A '?' replaces each byte of a text
+ * that is not UTF-8.
  */
 #include "view/view.h"
 
@@ -90,7 +90,7 @@ static void write_arg(struct rs_json *json, const struct rs_view_sink *s,
 	}
 }
 
-/* Writes the record as Xen wrote it, beside what was made of it. */
+/* Writes the record as Xen wrote it, beside the event that was decoded from it. */
 static void write_xen(struct rs_json *json, const struct rs_view *view)
 {
 	const struct rs_xen_record *record = rs_view_xen(view);

@@ -10,7 +10,7 @@
 
 #define NS_PER_S   1000000000u
 #define WIDTH_MAX  60 /* a longer cell moves what follows it to the right */
-#define TIME_WIDTH 6  /* of most durations: tables of one report stand alike */
+#define TIME_WIDTH 6  /* of most durations, so that successive tables align */
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
@@ -321,7 +321,7 @@ static void put_csv_text(struct rs_out *out, const char *text)
 		rs_out_char(out, '"');
 }
 
-/* A value of CSV is JSON's but for these. */
+/* Writes a value of CSV; most are as in JSON. */
 static void put_csv(struct rs_json *json, enum rs_column_type type, const struct rs_cell *cell)
 {
 	json->follows = false;
@@ -364,7 +364,7 @@ static void put_value(struct data_line *line, const char *key, const char *unit,
 		put_csv(json, type, cell);
 }
 
-/* Of ticks there are cycles and ns, of which one may not be known. */
+/* Writes a time in ns, and with a clock also in cycles; one may be unknown. */
 static void put_time(struct data_line *line, const char *key, const struct rs_cell *cell)
 {
 	const struct rs_table_clock *clock = line->table->clock;

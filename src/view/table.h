@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tables: a report declares columns, and hands over its rows; text, JSON and CSV come from that.
+ * Tables. A report declares its columns and passes its rows; this writes text, JSON and CSV.
  *
  *	#define AT(member) RS_COLUMN_AT(struct row, member)
  *
@@ -11,8 +11,9 @@
  *		{ 0 },
  *	};
  *
- * What is unknown is "-" in text, null in JSON and an empty field of CSV. A row is written when it
- * is given. Text is as wide as its cells: rs_table_measure() asks for each row before the first.
+ * An unknown value is "-" in text, null in JSON and an empty field in CSV. Rows are written as they
+ * are passed. The columns of text are as wide as their cells, so text needs each row twice: first
+ * for rs_table_measure(), then for rs_table_row(). rs_table_rows() does both.
  */
 #ifndef RS_VIEW_TABLE_H
 #define RS_VIEW_TABLE_H
@@ -29,7 +30,7 @@ enum rs_table_form {
 	RS_TABLE_CSV,  /* RFC 4180, below a line of the keys */
 };
 
-/* What a column's values are, and how each form shows them. */
+/* The type of a column's values decides how each form shows them. */
 enum rs_column_type {
 	RS_COLUMN_TEXT,	  /* left-aligned; the others are right-aligned */
 	RS_COLUMN_NUMBER, /* unsigned */
@@ -58,7 +59,7 @@ struct rs_column;
 typedef void rs_column_fn(const struct rs_column *column, const void *report, const void *row,
 			  struct rs_cell *cell);
 
-/* A getter: what `column` shows of the row `at`. */
+/* Begins a getter, which sets `cell` to the value of `column` in the row `at`. */
 #define RS_COLUMN_GETTER(name)                                                                     \
 	static void name(const struct rs_column *column __attribute__((unused)),                   \
 			 const void *report __attribute__((unused)),                               \
@@ -69,13 +70,13 @@ struct rs_column {
 	const char *head; /* in the text; NULL: the column is of JSON and CSV alone */
 	enum rs_column_type type;
 	rs_column_fn *get;
-	uint32_t arg;	    /* the getter's: a place in the row, a percentile */
+	uint32_t arg;	    /* for the getter: an offset in the row, a percentile */
 	uint32_t sets;	    /* the table has the column if it has one of these sets; 0: always */
 	uint32_t text_sets; /* the same, for the text */
 	uint16_t width;	    /* of the text, at least */
 };
 
-/* Of times that are ticks: of a TSC, or ns. */
+/* The clock of times that are ticks of a TSC or of CLOCK_MONOTONIC. */
 struct rs_table_clock {
 	uint64_t tsc_hz; /* 0: not known */
 	bool ticks_are_ns;
@@ -99,7 +100,7 @@ struct rs_table {
 /* Widens the columns of text for a row; the other forms need none of it. */
 void rs_table_measure(struct rs_table *table, const void *row);
 
-/* Writes the line that names the columns, unless has_head is set, and sets it. JSON has none. */
+/* Writes the line of heads (text) or keys (CSV) unless has_head is set; sets has_head. */
 void rs_table_head(struct rs_table *table);
 
 void rs_table_row(const struct rs_table *table, const void *row);
@@ -107,7 +108,7 @@ void rs_table_row(const struct rs_table *table, const void *row);
 /* Writes n rows, `bytes` apart, below a head. */
 void rs_table_rows(struct rs_table *table, const void *rows, size_t n, size_t bytes);
 
-/* Ticks as ns and as cycles. Returns false if the clock does not say. */
+/* Convert ticks. Return false if the frequency is unknown. */
 bool rs_table_ns(const struct rs_table_clock *clock, uint64_t ticks, uint64_t *ns);
 bool rs_table_cycles(const struct rs_table_clock *clock, uint64_t ticks, uint64_t *cycles);
 
@@ -139,14 +140,14 @@ void rs_cell_real(struct rs_cell *cell, double value);
 /* Sets what percentage `part` is of `of`: unknown if that is 0. */
 void rs_cell_share(struct rs_cell *cell, uint64_t part, uint64_t of);
 
-/* Getters of a member of the row: arg is its place. */
+/* Getters of a member of the row. arg is the member's offset. */
 #define RS_COLUMN_AT(type, member) ((uint32_t)offsetof(type, member))
 rs_column_fn rs_column_u64, rs_column_u32;
 rs_column_fn rs_column_int;  /* unknown below 0 */
 rs_column_fn rs_column_id;   /* unknown below 1 */
 rs_column_fn rs_column_text; /* a const char *; unknown if NULL or empty */
 
-/* How long something took each time, for the columns that each report has of it. */
+/* Durations of one thing: each report shows the same columns of them. */
 struct rs_spread {
 	uint64_t n, total, min, max; /* n: what was timed; 0: all of it is unknown */
 	const struct rs_hist *hist;

@@ -16,7 +16,7 @@ const char *rs_tally_kind_name(enum rs_tally_kind kind)
 	return names[kind];
 }
 
-/* What is printed at once. */
+/* What one call prints. */
 struct page {
 	const struct rs_tally_show *show;
 	const struct rs_tally *tally;
@@ -76,7 +76,7 @@ RS_COLUMN_GETTER(get_guest)
 		rs_cell_number(cell, row->guest);
 }
 
-/* Of what was neither timed nor in part, no time is known. */
+/* The time is unknown if neither all nor a part of it was measured. */
 RS_COLUMN_GETTER(get_time)
 {
 	const struct rs_tally_row *row = at;
@@ -85,7 +85,7 @@ RS_COLUMN_GETTER(get_time)
 		rs_column_u64(column, report, at, cell);
 }
 
-/* Of the time of the CPUs, else the vCPUs, that the row is about. */
+/* The base is the time of the row's CPUs, else of its vCPUs. */
 RS_COLUMN_GETTER(get_share)
 {
 	const struct rs_tally_row *row = at;
@@ -94,7 +94,7 @@ RS_COLUMN_GETTER(get_share)
 		rs_cell_share(cell, row->total - row->off, row->base);
 }
 
-/* What was not seen to its end is in total, but no duration. */
+/* A duration needs a begin and an end; total includes parts of which one is missing. */
 RS_COLUMN_GETTER(get_spread)
 {
 	const struct rs_tally_row *row = at;
@@ -103,7 +103,7 @@ RS_COLUMN_GETTER(get_spread)
 	rs_cell_spread(cell, &spread, column->arg);
 }
 
-/* A table's sets: what it is of, and what its rows are told apart by. */
+/* Sets of columns: the kind of table, and the keys of its rows. */
 #define OF(kind)  (1u << RS_TALLY_##kind)
 #define BY(whose) ((uint32_t)RS_TALLY_BY_##whose << RS_TALLY_KINDS)
 
@@ -132,7 +132,7 @@ static const struct rs_column columns[] = {
 
 /* ---- beside the rows ------------------------------------------------------------------------ */
 
-static void text_span(const struct page *p, struct rs_out *out)
+static void put_span(const struct page *p, struct rs_out *out)
 {
 	char line[256];
 
@@ -150,7 +150,7 @@ static void text_span(const struct page *p, struct rs_out *out)
 	rs_out_text(out, line);
 }
 
-static void known_json(struct rs_json *json, const char *key, bool known, uint64_t value)
+static void put_known(struct rs_json *json, const char *key, bool known, uint64_t value)
 {
 	rs_json_key(json, key);
 	if (known)
@@ -159,16 +159,16 @@ static void known_json(struct rs_json *json, const char *key, bool known, uint64
 		rs_json_null(json);
 }
 
-static void json_head(const struct page *p, struct rs_json *json)
+static void put_json_head(const struct page *p, struct rs_json *json)
 {
 	const struct rs_tally *t = p->tally;
 
 	rs_json_open(json, '{');
 	rs_json_text(rs_json_key(json, "report"), rs_tally_kind_name(p->show->kind));
 	rs_json_text(rs_json_key(json, "trace"), p->show->trace);
-	known_json(json, "freq_hz", p->clock.tsc_hz, p->clock.tsc_hz);
-	known_json(json, "duration_cycles", p->has_cycles, p->cycles);
-	known_json(json, "duration_ns", p->has_ns, p->ns);
+	put_known(json, "freq_hz", p->clock.tsc_hz, p->clock.tsc_hz);
+	put_known(json, "duration_cycles", p->has_cycles, p->cycles);
+	put_known(json, "duration_ns", p->has_ns, p->ns);
 	rs_json_unsigned(rs_json_key(json, "lost"), t->lost);
 	rs_json_unsigned(rs_json_key(json, "contradictions"), t->contradictions);
 	rs_json_open(rs_json_key(json, "rows"), '[');
@@ -183,7 +183,7 @@ static uint32_t table_sets(const struct rs_tally_show *show)
 	return 1u << show->kind | by << RS_TALLY_KINDS;
 }
 
-/* The rows of a kind stand together. */
+/* Returns the rows of a kind: rows are sorted by kind. */
 static const struct rs_tally_row *rows_of(const struct rs_tally *tally, enum rs_tally_kind kind,
 					  size_t *n)
 {
@@ -220,9 +220,9 @@ struct rs_error *rs_tally_print(const struct rs_tally_show *show, const struct r
 	if (err)
 		return err;
 	if (show->form == RS_TABLE_TEXT)
-		text_span(&page, &out);
+		put_span(&page, &out);
 	else if (show->form == RS_TABLE_JSON)
-		json_head(&page, &json);
+		put_json_head(&page, &json);
 	rows = rows_of(tally, show->kind, &n);
 	rs_table_rows(&table, rows, n, sizeof(*rows));
 	if (show->form == RS_TABLE_JSON) {

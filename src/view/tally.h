@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The tally as a table of text, CSV and JSON, one object. Times are ns and cycles, as far as the
- * clock's frequency is known: without it, cycles alone; of CLOCK_MONOTONIC's ns, cycles where the
- * TSC's frequency is.
+ * The tally as a table: text, CSV, or one object of JSON. Times are given in ns and in cycles. One
+ * of these is unknown if the frequency of the TSC is.
  */
 #ifndef RS_VIEW_TALLY_H
 #define RS_VIEW_TALLY_H
@@ -15,9 +14,9 @@ struct rs_tally_show {
 	enum rs_table_form form;
 	enum rs_tally_kind kind;
 	uint32_t by;	   /* RS_TALLY_BY_ */
-	bool is_by;	   /* that was asked for */
+	bool is_by;	   /* --by was given */
 	uint64_t tsc_hz;   /* the trace's TSC; 0: its frequency is not known */
-	const char *trace; /* as it was named */
+	const char *trace; /* its name, as given */
 };
 
 /* "exits", "interrupts", "cpu" */

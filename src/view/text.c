@@ -16,7 +16,7 @@ static void event(struct rs_view_sink *s, const struct rs_view *view)
 	else
 		rs_out_char(out, '-');
 	rs_out_text(out, "] ");
-	rs_words_who(out, view->stream);
+	rs_words_stream(out, view->stream);
 	rs_out_char(out, ' ');
 	rs_words_event(s, view);
 	rs_out_char(out, '\n');

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ringside top`: a screen of what the VMs' vCPUs do. Three parts that know nothing of each other's
- * insides:
+ * `ringside top`: a screen of what the VMs' vCPUs do. It has three independent parts:
  *
  *	struct rs_exits --> rs_top_page() --> lines of text --> rs_top_screen_draw() (a terminal)
  *	     key -------> rs_top_key() ---^             \-----> stdout (--batch)
  *
- * The page says everything in words and places; colour only adds to it.
+ * The page is complete as plain text; colours repeat what it says.
  */
 #ifndef RS_VIEW_TOP_H
 #define RS_VIEW_TOP_H
@@ -31,19 +30,19 @@ enum rs_top_sort {
 	RS_TOP_SORTS,
 };
 
-/* What the reader has chosen. Zero is a good beginning. */
+/* What the user has chosen. Zero is the initial state. */
 struct rs_top {
 	enum rs_top_sort sort;
 	char filter[RS_TOP_FILTER_MAX]; /* a glob on VMs' names; empty: all */
-	char typing[RS_TOP_FILTER_MAX]; /* a filter in the making */
+	char typing[RS_TOP_FILTER_MAX]; /* the filter that is being typed */
 	bool is_typing;
 	bool paused;
-	bool vms;    /* a line a VM, without its vCPUs */
-	bool causes; /* below: what the exits were about, not their reasons */
+	bool vms;    /* one line per VM, without its vCPUs */
+	bool causes; /* below the list: causes of exits instead of reasons */
 	bool help;
-	/* The selected line: a vCPU's pid and tid, a VM's pid and 0; pid 0: the first line. */
+	/* The selected line: pid and tid of a vCPU, or pid and 0 of a VM; pid 0: the first line. */
 	int pid, tid;
-	size_t first; /* line of the list that is shown first */
+	size_t first; /* the first line of the list on the screen */
 };
 
 /* One line of the list. */
@@ -55,28 +54,28 @@ struct rs_top_row {
 	uint64_t ns[RS_VCPU_STATES];
 };
 
-/* What stands on the screen apart from the VMs. */
+/* What the page shows beside the VMs. */
 struct rs_top_about {
 	const char *host;
 	const char *clock;    /* the time of day */
-	uint64_t interval_ns; /* that the figures are of */
-	const char *note;     /* NULL, or what the reader must know */
+	uint64_t interval_ns; /* which the figures cover */
+	const char *note;     /* a warning for the user, or NULL */
 };
 
-/* The list: VMs, each followed by its vCPUs, sorted and filtered; *rows malloc()ed. */
+/* Makes the list: VMs, each followed by its vCPUs, sorted and filtered. The caller frees *rows. */
 struct rs_error *rs_top_rows(const struct rs_top *top, const struct rs_exits *exits,
 			     struct rs_top_row **rows, size_t *n);
 
-enum rs_top_look {
+enum rs_top_style {
 	RS_TOP_PLAIN,
 	RS_TOP_HEAD,	 /* column heads */
-	RS_TOP_SELECTED, /* has '>' in front, too */
+	RS_TOP_SELECTED, /* begins with '>', too */
 	RS_TOP_WARNING,
 };
 
 struct rs_top_line {
 	char text[RS_TOP_COLUMNS_MAX * 4 + 1]; /* UTF-8 of at most `columns` columns */
-	enum rs_top_look look;
+	enum rs_top_style style;
 };
 
 struct rs_top_page {
@@ -84,7 +83,7 @@ struct rs_top_page {
 	struct rs_top_line line[RS_TOP_LINES_MAX];
 };
 
-/* Fills a page of that size; moves top's selection and first line to what there is. */
+/* Fills a page of that size. Moves the selection to the first line if its line is gone. */
 struct rs_error *rs_top_page(struct rs_top *top, const struct rs_exits *exits,
 			     const struct rs_top_about *about, int columns, int lines,
 			     struct rs_top_page *page);
@@ -102,17 +101,17 @@ enum rs_top_key {
 	RS_TOP_KEY_NONE,
 };
 
-/* A character or a key; true: the reader wants to leave. */
+/* Handles a character or an enum rs_top_key. Returns whether the user quits. */
 bool rs_top_key(struct rs_top *top, const struct rs_exits *exits, int key);
 
 /* ---- the terminal (ncurses) ----------------------------------------------------------------- */
 
-/* RS_FAILED: this is no terminal, or one that can't be used; says which. */
+/* Opens the terminal. RS_FAILED: standard input or output is not one, or its type is unknown. */
 struct rs_error *rs_top_screen_open(void);
 void rs_top_screen_close(void);
 void rs_top_screen_size(int *columns, int *lines);
 void rs_top_screen_draw(const struct rs_top_page *page);
-/* Waits up to wait_ms for a key. */
+/* Waits up to wait_ms for a key. Returns a character or an enum rs_top_key. */
 int rs_top_screen_key(int wait_ms);
 
 #endif

@@ -31,7 +31,7 @@ static const char *const sort_names[RS_TOP_SORTS] = {
 	[RS_TOP_BY_WAIT] = "wait",   [RS_TOP_BY_NAME] = "name",
 };
 
-/* The states that have a column, in their order, and its head. */
+/* The states that have a column, and its head. */
 static const struct {
 	enum rs_vcpu_state state;
 	const char *head;
@@ -44,9 +44,9 @@ static const struct {
 
 static const char *const help_lines[] = {
 	"up, down, page up, page down, home   select a VM or a vCPU",
-	"s, S   sort by the next, the previous column; VMs are sorted, vCPUs stay under theirs",
+	"s, S   sort VMs by the next, the previous column; vCPUs stay under their VM",
 	"f      filter VMs by name: a word, or a glob such as web-*; Enter sets it, Esc does not",
-	"p      pause: the figures stay; again: go on",
+	"p      pause, resume",
 	"v      VMs alone, or with their vCPUs",
 	"c      below: the causes of exits (ports, addresses, MSRs), or their reasons",
 	"q      quit",
@@ -55,13 +55,12 @@ static const char *const help_lines[] = {
 	"KERN   an exit handled by KVM      HALT   halted, asleep",
 	"USER   an exit handled by the VMM  BLOCK  asleep in the VMM",
 	"                                   WAIT   could run, waits for a CPU",
-	"All in percent of the time the vCPU was watched in the interval.",
+	"All are percentages of the time that Ringside watched the vCPU in the interval.",
 };
 
-/* ---- words ------------------------------------------------------------------------------------
- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
-/* Cuts UTF-8 to so many characters, in place; a character counts as one column. */
+/* Cuts UTF-8 text to a number of characters, in place. A character counts as one column. */
 static void cut(char *text, int columns)
 {
 	for (; *text; text++) {
@@ -83,10 +82,10 @@ static int columns_of(const char *text)
 	return n;
 }
 
-static void line_add(struct rs_top_page *page, enum rs_top_look look, const char *format, ...)
+static void line_add(struct rs_top_page *page, enum rs_top_style style, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static void line_add(struct rs_top_page *page, enum rs_top_look look, const char *format, ...)
+static void line_add(struct rs_top_page *page, enum rs_top_style style, const char *format, ...)
 {
 	struct rs_top_line *line = &page->line[page->lines];
 	va_list args;
@@ -96,14 +95,14 @@ static void line_add(struct rs_top_page *page, enum rs_top_look look, const char
 	va_end(args);
 	for (char *c = line->text; *c; c++) {
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?'; /* a VM's name does not steer the terminal */
+			*c = '?'; /* a VM's name must not control the terminal */
 	}
 	cut(line->text, page->columns);
-	line->look = look;
+	line->style = style;
 	page->lines++;
 }
 
-/* "1234567", "12.3M": a rate in at most nine columns. */
+/* Writes a rate in at most nine columns: "1234567", "12.3M". Returns text. */
 static const char *rate_text(uint64_t n, uint64_t interval_ns, char text[NUMBER_MAX])
 {
 	double rate = interval_ns ? (double)n * 1e9 / (double)interval_ns : 0;
@@ -128,8 +127,7 @@ static const char *percent_text(uint64_t part, uint64_t whole, char text[NUMBER_
 	return text;
 }
 
-/* ---- the list -----------------------------------------------------------------------------------
- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static int name_columns(const struct rs_top_page *page)
 {
@@ -138,7 +136,7 @@ static int name_columns(const struct rs_top_page *page)
 	return n < NAME_MIN ? NAME_MIN : n > NAME_MAX ? NAME_MAX : n;
 }
 
-/* A VM's name, or of a vCPU its VM's set in; as wide as its column. */
+/* Writes the name of a VM, indented for its vCPUs, as wide as the column. */
 static void name_text(const struct rs_top_row *row, int columns, char *text, size_t room)
 {
 	char name[RS_KVM_VM_MAX + 8];
@@ -195,14 +193,14 @@ static size_t row_find(const struct rs_top_row *rows, size_t n, int pid, int tid
 	return n;
 }
 
-/* The selection's line; what is gone gives way to the first line. */
+/* Returns the index of the selected line. If the line is gone, selects its VM or the first line. */
 static size_t selected_row(struct rs_top *top, const struct rs_top_row *rows, size_t n)
 {
 	size_t at = row_find(rows, n, top->pid, top->tid);
 
 	if (at < n || !n)
 		return at;
-	if (row_find(rows, n, top->pid, 0) < n) /* its vCPUs are not shown any more */
+	if (row_find(rows, n, top->pid, 0) < n) /* the list has no vCPUs any more */
 		at = row_find(rows, n, top->pid, 0);
 	else
 		at = 0;
@@ -226,12 +224,11 @@ static void list_lines(struct rs_top *top, const struct rs_top_row *rows, size_t
 		row_line(page, &rows[i], i == at, interval_ns);
 	if (!n)
 		line_add(page, RS_TOP_PLAIN, "  %s",
-			 *top->filter ? "no VM has such a name (f: filter)"
-				      : "no vCPU has left its guest yet");
+			 *top->filter ? "no VM matches the filter (f changes it)"
+				      : "no vCPU has exited yet");
 }
 
-/* ---- why: of the selected line ------------------------------------------------------------------
- */
+/* ---- below the list: exits of the selected line ---------------------------------------------- */
 
 static bool selected_has(const struct rs_top *top, int pid, int tid)
 {
@@ -252,7 +249,7 @@ static int reason_compare(const void *pa, const void *pb)
 	return (a->count < b->count) - (a->count > b->count);
 }
 
-/* Of an exit that no entry has ended, no duration is known. */
+/* The duration of an exit is unknown until an entry ends it. */
 static const char *cost_text(const struct rs_exits_row *row, uint64_t ns,
 			     char text[RS_DURATION_TEXT_MAX])
 {
@@ -276,7 +273,7 @@ static void reason_line(struct rs_top_page *page, const struct rs_exits_row *row
 		 cost_text(row, high, p99), cost_text(row, row->max_ns, max));
 }
 
-/* The rows of the selection, reasons added together. */
+/* Adds up the rows of the selection by reason. */
 static struct rs_error *reasons_of(const struct rs_top *top, const struct rs_exits *exits,
 				   struct rs_exits_row **rows, size_t *n)
 {
@@ -320,7 +317,7 @@ static struct rs_error *reason_lines(const struct rs_top *top, const struct rs_e
 	return NULL;
 }
 
-/* Causes come sorted by time; those of several vCPUs are not added up, but say whose they are. */
+/* Causes are sorted by time. Each vCPU has its own rows. */
 static void cause_lines(const struct rs_top *top, const struct rs_exits *exits,
 			uint64_t interval_ns, int until, struct rs_top_page *page)
 {
@@ -355,18 +352,17 @@ static struct rs_error *why_lines(const struct rs_top *top, const struct rs_exit
 	memset(rule, '-', sizeof(rule) - 1);
 	rule[sizeof(rule) - 1] = '\0';
 	line_add(page, RS_TOP_PLAIN, "-- %s: %s %s", title,
-		 top->causes ? "what its exits were about" : "why it left its guest", rule);
+		 top->causes ? "exit causes" : "exit reasons", rule);
 	if (!top->causes)
 		return reason_lines(top, exits, row->wall_ns, interval_ns, until, page);
 	if (exits->causes)
 		cause_lines(top, exits, interval_ns, until, page);
 	else
-		line_add(page, RS_TOP_PLAIN, " causes are not watched");
+		line_add(page, RS_TOP_PLAIN, " causes are not recorded");
 	return NULL;
 }
 
-/* ---- the page -----------------------------------------------------------------------------------
- */
+/* ---- the page -------------------------------------------------------------------------------- */
 
 static void title_lines(const struct rs_top *top, const struct rs_exits *exits,
 			const struct rs_top_row *rows, size_t n, const struct rs_top_about *about,
@@ -386,7 +382,7 @@ static void title_lines(const struct rs_top *top, const struct rs_exits *exits,
 	if (top->is_typing)
 		line_add(page, RS_TOP_HEAD, "filter VMs by name: %s_", top->typing);
 	else if (exits->lost || exits->dropped)
-		line_add(page, RS_TOP_WARNING, "%s lost, %s not counted: no room",
+		line_add(page, RS_TOP_WARNING, "%s lost, %s not counted for lack of room",
 			 RS_COUNT_OF(exits->lost, "record"), RS_COUNT_OF(exits->dropped, "exit"));
 	else
 		line_add(page, about->note ? RS_TOP_WARNING : RS_TOP_PLAIN,
@@ -402,7 +398,7 @@ static struct rs_error *body_lines(struct rs_top *top, const struct rs_exits *ex
 {
 	size_t room = (size_t)(lines - FRAME), list = n, at;
 
-	/* The list has what it needs, but leaves the reasons a good half. */
+	/* The list takes at most half of the page; the rest is for the reasons. */
 	if (list > (room + 1) / 2)
 		list = (room + 1) / 2;
 	if (!list)
@@ -451,8 +447,7 @@ struct rs_error *rs_top_page(struct rs_top *top, const struct rs_exits *exits,
 	return err;
 }
 
-/* ---- keys ---------------------------------------------------------------------------------------
- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static void typing_key(struct rs_top *top, int key)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The list of `ringside top`: vCPUs under their VMs, as the reader wants them. */
+/* The list of `ringside top`: VMs and their vCPUs, sorted and filtered. */
 #include "view/top.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The state that a sort is by; RS_VCPU_STATES: not by a state. */
+/* The state that a sort compares; RS_VCPU_STATES: none. */
 static const enum rs_vcpu_state sort_states[RS_TOP_SORTS] = {
 	[RS_TOP_BY_EXITS] = RS_VCPU_STATES,  [RS_TOP_BY_GUEST] = RS_VCPU_GUEST,
 	[RS_TOP_BY_KERNEL] = RS_VCPU_KERNEL, [RS_TOP_BY_USER] = RS_VCPU_USER,
@@ -14,7 +14,7 @@ static const enum rs_vcpu_state sort_states[RS_TOP_SORTS] = {
 	[RS_TOP_BY_WAIT] = RS_VCPU_WAIT,     [RS_TOP_BY_NAME] = RS_VCPU_STATES,
 };
 
-/* What a group of lines is sorted by: its VM's figures, so that vCPUs stay under their VM. */
+/* A VM with its vCPUs. Groups are sorted by the VM's figures. */
 struct group {
 	struct rs_top_row vm;
 	size_t first, n; /* of the vCPUs, sorted by pid */
@@ -50,7 +50,7 @@ static void row_add(struct rs_top_row *to, const struct rs_exits_vcpu *vcpu)
 
 static uint64_t row_share(const struct rs_top_row *row, enum rs_vcpu_state state)
 {
-	/* In parts of 2^20, so that VMs of one and of many vCPUs compare. */
+	/* In parts of 2^20 of the time, so that the number of vCPUs does not matter. */
 	return row->wall_ns ? (uint64_t)(((__uint128_t)row->ns[state] << 20) / row->wall_ns) : 0;
 }
 
@@ -80,7 +80,7 @@ static int group_compare(const void *a, const void *b, void *sort)
 			   *(const enum rs_top_sort *)sort);
 }
 
-/* vCPUs by number: one looks for them there; those without by thread. */
+/* Sorts vCPUs by number, and those without a number by thread. */
 static int vcpu_compare(const void *pa, const void *pb)
 {
 	const struct rs_exits_vcpu *a = *(const struct rs_exits_vcpu *const *)pa;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The terminal of `ringside top`: ncurses, and nothing else of Ringside knows of it. */
+/* The terminal of `ringside top`. This is the only file that uses ncurses. */
 #include "view/top.h"
 
 #include <locale.h>
@@ -16,14 +16,15 @@ static bool colours;
 struct rs_error *rs_top_screen_open(void)
 {
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return rs_error_create(RS_FAILED, "this is no terminal; --batch prints the page as "
-						  "text, without one");
+		return rs_error_create(RS_FAILED,
+				       "standard input and output are not a terminal: use "
+				       "--batch to print the page as text");
 	setlocale(LC_CTYPE, "");
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return rs_error_create(RS_FAILED,
-				       "the terminal's type (TERM) is not known; --batch prints "
-				       "the page as text");
+				       "the terminal's type (TERM) is unknown: use --batch to "
+				       "print the page as text");
 	set_term(screen);
 	cbreak();
 	noecho();
@@ -53,9 +54,9 @@ void rs_top_screen_size(int *columns, int *lines)
 	*lines = LINES;
 }
 
-static attr_t look_attributes(enum rs_top_look look)
+static attr_t style_attributes(enum rs_top_style style)
 {
-	switch (look) {
+	switch (style) {
 	case RS_TOP_HEAD:
 		return A_BOLD | (colours ? COLOR_PAIR(PAIR_HEAD) : 0);
 	case RS_TOP_SELECTED:
@@ -72,7 +73,7 @@ void rs_top_screen_draw(const struct rs_top_page *page)
 {
 	erase();
 	for (int i = 0; i < page->lines && i < LINES; i++) {
-		attrset((attr_t)look_attributes(page->line[i].look));
+		attrset((attr_t)style_attributes(page->line[i].style));
 		mvaddnstr(i, 0, page->line[i].text, (int)strlen(page->line[i].text));
 	}
 	attrset(A_NORMAL);

@@ -6,8 +6,8 @@
  *	[58.294ms ]   > load_gdt
  *	[58.314ms ]   < load_gdt (20.0us)
  *
- * Each stream has a stack of its open spans. A span's depth is in its record, so a stream finds
- * its place again after a loss; a duration that may span a loss is followed by a question mark.
+ * Each stream has a stack of its open spans. A record holds its span's depth, so the tree is right
+ * again after a loss. A duration that may include a loss is followed by a question mark.
  */
 #include "view/view.h"
 
@@ -18,7 +18,7 @@
 #include <ringside/record.h>
 
 #define LABEL_COLUMNS 16
-#define DEPTH_MAX     64 /* deeper spans are shown there, without a duration */
+#define DEPTH_MAX     64 /* deeper spans are shown at this depth, without a duration */
 
 struct open_span {
 	uint64_t name;
@@ -27,7 +27,7 @@ struct open_span {
 };
 
 struct stack {
-	struct stack *next; /* of another trace's stream with the same index */
+	struct stack *next; /* of a stream of another trace with the same index */
 	const struct rs_stream *stream;
 	uint32_t depth;
 	struct open_span spans[DEPTH_MAX];
@@ -115,7 +115,7 @@ static void line_head(struct rs_view_sink *s, const struct rs_view *view, uint32
 		if (!view->stream->vm && view->stream->thread)
 			rs_out_text(out, view->stream->thread);
 		else
-			rs_words_who(out, view->stream);
+			rs_words_stream(out, view->stream);
 		while (out->used - from < LABEL_COLUMNS)
 			rs_out_char(out, ' ');
 		rs_out_char(out, ' ');
@@ -141,7 +141,7 @@ static void begin(struct tree_sink *t, struct stack *stack, const struct rs_view
 	struct rs_out *out = &t->view_sink.out;
 	struct rs_span span;
 
-	memcpy(&span, view->payload, sizeof(span)); /* a payload has 16 bytes at least */
+	memcpy(&span, view->payload, sizeof(span)); /* a payload has at least 16 bytes */
 	line_head(&t->view_sink, view, span.depth);
 	rs_out_text(out, "> ");
 	span_name(out, view, span.name);
@@ -171,7 +171,7 @@ static void end(struct tree_sink *t, struct stack *stack, const struct rs_view *
 		return;
 	open = &stack->spans[span.depth];
 	if (!open->known || open->name != span.name)
-		return; /* its beginning was lost, or before the time asked for */
+		return; /* its beginning was lost, or is not in the time asked for */
 	rs_out_text(out, " (");
 	if (view->ts_ns < open->since_ns) /* a clock that went back */
 		rs_out_char(out, '-');

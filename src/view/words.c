@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The words that the terminal views share: who, when, and an event's arguments. */
+/* What the text views share: the stream, the time and the arguments of an event. */
 #include "view/view.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ size_t rs_view_sink_allow(struct rs_view_sink *view_sink, size_t n)
 	return n;
 }
 
-/* A text that mostly has a few bytes: a loop is faster than calls. */
+/* Writes a text that is mostly short: a loop is faster than a call. */
 static inline void brief(struct rs_out *out, const char *text)
 {
 	char *const begin = out->buffer + out->used, *at = begin;
@@ -52,7 +52,7 @@ static inline void brief(struct rs_out *out, const char *text)
 		rs_out_text(out, text);
 }
 
-void rs_words_who(struct rs_out *out, const struct rs_stream *stream)
+void rs_words_stream(struct rs_out *out, const struct rs_stream *stream)
 {
 	if (!stream->vm && stream->vcpu < 0 && stream->thread && rs_view_has_process(stream)) {
 		brief(out, stream->thread);
@@ -104,7 +104,7 @@ void rs_words_time(struct rs_out *out, const struct rs_view_options *options, in
 		rs_out_seconds(out, ns);
 		break;
 	case RS_TIME_WALL:
-		/* A trace's description may say anything of when it began. */
+		/* a damaged trace may claim any time of its beginning */
 		if (__builtin_add_overflow(options->clock->wall_ns, ns, &wall_ns))
 			rs_out_char(out, '-');
 		else
@@ -162,7 +162,8 @@ static void form_free(struct rs_words_form *form)
 	free(form);
 }
 
-/* Without memory it stays without: rs_enum_name() says the same. */
+/* Makes a table of an enumeration's names. Without memory there is none: rs_enum_name() finds the
+ * same names. */
 static void words_make(struct shown_field *shown, const struct rs_enum *values)
 {
 	uint64_t most = 0;
@@ -210,7 +211,7 @@ static struct rs_words_form *form_make(const struct rs_event *event)
 	return form;
 }
 
-/* NULL: there is no memory, which the output tells. */
+/* Returns NULL without memory, which becomes the error of the output. */
 static __attribute__((noinline)) struct rs_words_form *form_new(struct rs_view_sink *s,
 								const struct rs_event *event)
 {

@@ -2,7 +2,7 @@
 /* Prints the Xen reports: each is some tables, one below the other. */
 #include "view/xen_tables.h"
 
-/* Returns the rows of a table, which stand together: they are sorted by kind. */
+/* Returns the rows of a kind: rows are sorted by kind. */
 static const struct rs_xen_row *rows_of(const struct rs_xen_result *result, enum rs_xen_kind kind,
 					size_t *n)
 {

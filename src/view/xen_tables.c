@@ -12,7 +12,7 @@
 
 /* ---- columns that several tables have ------------------------------------------------------- */
 
-/* A domain is spelled as the VM of its events is. */
+/* A domain has the name that the VM of its events has. */
 RS_COLUMN_GETTER(get_vm)
 {
 	const struct rs_xen_row *row = at;
@@ -21,7 +21,7 @@ RS_COLUMN_GETTER(get_vm)
 		rs_cell_format(cell, "d%d", row->dom);
 }
 
-/* Whether a row's time is known, and what it is: a state's has edges, all else has been timed. */
+/* Returns whether a row's time is known: that of a state, with its edges, or what was timed. */
 static bool total_of(const struct rs_xen_row *row, uint64_t *ns)
 {
 	static const uint32_t states = 1u << RS_XEN_STATES | 1u << RS_XEN_DOMAINS |
@@ -74,7 +74,7 @@ RS_COLUMN_GETTER(get_interval)
 	}
 #define AT(member) RS_COLUMN_AT(struct rs_xen_row, member)
 
-/* Each table begins with these: of an interval, each line of CSV says which. */
+/* The first columns of each table: with --interval, each line of CSV names its interval. */
 #define INTERVAL                                                                                   \
 	{ "from_ns", NULL, RS_COLUMN_SIGNED, get_interval, 0, XEN_TABLE_INTERVAL },                \
 	{                                                                                          \

@@ -134,7 +134,7 @@ TEST(a_page_of_80_by_24)
 		"   db              1     102     40000  50.0  25.0  12.5   0.0   0.0   0.0  12.5",
 		" web-1             *     200       500   0.0   0.0   0.0 100.0   0.0   0.0   0.0",
 		"   web-1           0     201       500   0.0   0.0   0.0 100.0   0.0   0.0   0.0",
-		"-- db, all its vCPUs: why it left its guest ------------------------------------",
+		"-- db, all its vCPUs: exit reasons ---------------------------------------------",
 		" REASON                         EXITS/S COUNT% SHARE%     MEAN      P99      MAX",
 		" IOIO                             30000   75.0   15.0   10.0us        0   90.0us",
 		" CPUID                            10000   25.0    1.0   2.00us        0   5.00us",
@@ -146,7 +146,7 @@ TEST(a_page_of_80_by_24)
 	draw(&top, &exits, 80, 24);
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
 		CHECK_STR(page.line[i].text, expected[i]);
-	CHECK(page.line[3].look == RS_TOP_SELECTED);
+	CHECK(page.line[3].style == RS_TOP_SELECTED);
 	has(23, "q quit  h help");
 }
 
@@ -190,15 +190,15 @@ TEST(the_selection_moves_and_stays_with_its_vcpu)
 	rs_top_key(&top, &exits, RS_TOP_KEY_DOWN);
 	rs_top_key(&top, &exits, RS_TOP_KEY_DOWN);
 	draw(&top, &exits, 80, 24);
-	CHECK(page.line[5].look == RS_TOP_SELECTED);
-	has(8, "-- db, vCPU 1: why it left its guest");
+	CHECK(page.line[5].style == RS_TOP_SELECTED);
+	has(8, "-- db, vCPU 1: exit reasons");
 	has(10, "IOIO");
 	press(&top, "ssss"); /* another order: the same vCPU */
 	draw(&top, &exits, 80, 24);
-	CHECK(page.line[7].look == RS_TOP_SELECTED && page.line[7].text[0] == '>');
+	CHECK(page.line[7].style == RS_TOP_SELECTED && page.line[7].text[0] == '>');
 	press(&top, "v"); /* its line is gone: its VM */
 	draw(&top, &exits, 80, 24);
-	CHECK(page.line[4].look == RS_TOP_SELECTED);
+	CHECK(page.line[4].style == RS_TOP_SELECTED);
 	has(4, ">db");
 	rs_top_key(&top, &exits, RS_TOP_KEY_HOME);
 	draw(&top, &exits, 80, 24);
@@ -229,7 +229,7 @@ TEST(a_filter_is_typed)
 	press(&top, "f*]");
 	rs_top_key(&top, &exits, RS_TOP_KEY_ENTER);
 	draw(&top, &exits, 80, 24);
-	has(3, "no VM has such a name");
+	has(3, "no VM matches the filter");
 	for (int i = 0; i < 100; i++)
 		press(&top, "f0");
 	CHECK(strlen(top.typing) < RS_TOP_FILTER_MAX);
@@ -249,11 +249,11 @@ TEST(pause_help_causes_and_leaving)
 	rs_top_key(&top, &exits, RS_TOP_KEY_ESCAPE);
 	press(&top, "c");
 	draw(&top, &exits, 80, 24);
-	has(8, "what its exits were about");
+	has(8, "exit causes");
 	has(10, "0x3f8");
 	blind.causes = false;
 	draw(&top, &blind, 80, 24);
-	has(9, "not watched");
+	has(9, "not recorded");
 	CHECK(rs_top_key(&top, &exits, 'q'));
 	CHECK(!rs_top_key(&top, &exits, RS_TOP_KEY_RESIZE));
 }
@@ -268,13 +268,13 @@ TEST(nothing_yet_losses_and_odd_names)
 	struct rs_top top = { 0 };
 
 	draw(&top, &none, 80, 24);
-	has(3, "no vCPU has left its guest yet");
+	has(3, "no vCPU has exited yet");
 	CHECK(!rs_top_key(&top, &none, RS_TOP_KEY_DOWN));
 	none.lost = 3;
 	none.dropped = 5;
 	draw(&top, &none, 80, 24);
 	has(1, "3 records lost, 5 exits not counted");
-	CHECK(page.line[1].look == RS_TOP_WARNING);
+	CHECK(page.line[1].style == RS_TOP_WARNING);
 	none.vcpus = odd;
 	none.n_vcpus = 2;
 	draw(&top, &none, 80, 24);
