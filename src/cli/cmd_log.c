@@ -654,7 +654,7 @@ static struct rs_error *all_open(struct logs *logs)
 	for (uint32_t i = 0; i < a->n_paths && !err; i++) {
 		const char *path = a->paths[i];
 		bool is_found = logs->finds && !is_device(path);
-		enum rs_log_path kind = is_found ? RS_LOG_PATH_MEMORY : rs_log_path_look(path);
+		enum rs_log_path kind = is_found ? RS_LOG_PATH_MEMORY : rs_log_path_kind(path);
 
 		if (kind != RS_LOG_PATH_MEMORY)
 			rings[kind == RS_LOG_PATH_LAST][n[kind == RS_LOG_PATH_LAST]++] = path;

@@ -22,7 +22,7 @@ static struct rs_error *wrong(const struct parser *p, const char *expected)
 			       expected);
 }
 
-static bool take(struct parser *p, char c)
+static bool consume(struct parser *p, char c)
 {
 	if (p->at >= p->len || p->text[p->at] != c)
 		return false;
@@ -98,7 +98,7 @@ static struct rs_error *field(struct parser *p, struct rs_field *out, struct fie
 	if (!words->name[0] || (words->name[0] >= '0' && words->name[0] <= '9'))
 		return wrong(p, "a field's name before here");
 	words->unit[0] = '\0';
-	if (take(p, ':')) {
+	if (consume(p, ':')) {
 		err = word(p, "/%", words->unit);
 		if (err)
 			return err;
@@ -114,10 +114,10 @@ static struct rs_error *field(struct parser *p, struct rs_field *out, struct fie
 static struct rs_error *fields(struct parser *p, struct rs_field *out, struct field_words *words,
 			       uint16_t *n)
 {
-	if (!take(p, '('))
+	if (!consume(p, '('))
 		return wrong(p, "'('");
 	skip_blanks(p);
-	if (take(p, ')'))
+	if (consume(p, ')'))
 		return NULL;
 	do {
 		struct rs_error *err;
@@ -128,8 +128,8 @@ static struct rs_error *fields(struct parser *p, struct rs_field *out, struct fi
 		if (err)
 			return err;
 		(*n)++;
-	} while (take(p, ','));
-	return take(p, ')') ? NULL : wrong(p, "',' or ')'");
+	} while (consume(p, ','));
+	return consume(p, ')') ? NULL : wrong(p, "',' or ')'");
 }
 
 struct rs_error *rs_schema_declare(struct rs_schema *schema, uint64_t id, const char *text,
@@ -150,11 +150,11 @@ struct rs_error *rs_schema_declare(struct rs_schema *schema, uint64_t id, const 
 		return rs_error_create(RS_DAMAGED, "event declaration of %zu bytes: more than %d",
 				       len, DECLARATION_MAX);
 	err = word(&p, ".-", class_name);
-	if (!err && !take(&p, ':'))
+	if (!err && !consume(&p, ':'))
 		err = wrong(&p, "':' after the class");
 	if (!err)
 		err = word(&p, ".-", function);
-	if (!err && !take(&p, ':'))
+	if (!err && !consume(&p, ':'))
 		err = wrong(&p, "':' after the function, which may be empty");
 	if (!err)
 		err = word(&p, ".-", name);

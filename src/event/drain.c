@@ -48,7 +48,7 @@ struct output {
 	struct rs_drained *out;
 };
 
-static void stamp_seen(struct rs_drained *out, uint64_t first, uint64_t last)
+static void stamp_note(struct rs_drained *out, uint64_t first, uint64_t last)
 {
 	if (!out->bytes)
 		out->first_tsc = first;
@@ -64,7 +64,7 @@ static void put_lost(struct rs_drain *drain, struct output *o, uint64_t count, e
 				.why = why };
 
 	rs_record_write_lost(o->to + o->out->bytes, CPU_UNKNOWN, &lost, tsc);
-	stamp_seen(o->out, tsc, tsc);
+	stamp_note(o->out, tsc, tsc);
 	o->out->bytes += LOST_BYTES;
 	o->out->padding = RS_LOST_PADDING;
 	o->out->lost += count;
@@ -93,7 +93,7 @@ static void mend_stamp(struct rs_drain *drain, struct output *o, const struct sc
 		.head = rs_record_head(RS_ID_CLOCK_BACK, 1) | CPU_UNKNOWN,
 	};
 	memcpy(slot[0].payload, &said, sizeof(said));
-	stamp_seen(o->out, tsc, tsc);
+	stamp_note(o->out, tsc, tsc);
 	o->out->bytes += RS_SLOT_BYTES + bytes;
 	o->out->padding = s->stop_padding;
 	if (s->stop_is_loss) {
@@ -155,7 +155,7 @@ static uint64_t lost_untold(struct rs_drain *drain, struct rs_slot *slot)
 	return count;
 }
 
-static uint64_t *known_at(struct rs_drain *drain, uint64_t word)
+static uint64_t *known_slot(struct rs_drain *drain, uint64_t word)
 {
 	return &drain->known[(word ^ word >> 11) & (RS_DRAIN_KNOWN - 1)];
 }
@@ -172,7 +172,7 @@ static uint32_t scan_known(struct rs_drain *drain, const struct rs_slot *slot, u
 	for (; n < left; n++) {
 		uint64_t word = WORD_OF(slot[n].head), tsc = slot[n].tsc;
 
-		if (*known_at(drain, word) != word || tsc < before || tsc > now)
+		if (*known_slot(drain, word) != word || tsc < before || tsc > now)
 			break;
 		before = tsc;
 	}
@@ -225,7 +225,7 @@ static void scan(struct rs_drain *drain, uint8_t *run, uint32_t n, bool whole_ru
 		} else {
 			s->records++;
 			if (layout->slots == 1)
-				*known_at(drain, WORD_OF(slot->head)) = WORD_OF(slot->head);
+				*known_slot(drain, WORD_OF(slot->head)) = WORD_OF(slot->head);
 		}
 		last = slot->tsc;
 		last_slot = slot;
@@ -242,7 +242,7 @@ static void scan(struct rs_drain *drain, uint8_t *run, uint32_t n, bool whole_ru
 }
 
 /* Refreshes the schema. Returns whether the slot's id is known now. */
-static bool learnt(struct rs_drain *drain, const struct rs_slot *slot)
+static bool learn_event(struct rs_drain *drain, const struct rs_slot *slot)
 {
 	return may_learn(drain, slot) && drain->learn(drain->learn_ctx, slot->head) &&
 	       rs_schema_find(drain->layouts.schema, rs_slot_id(slot->head));
@@ -266,7 +266,7 @@ static uint32_t accept(struct rs_drain *drain, struct output *o, const struct sc
 		drain->damaged = 0;
 	}
 	if (s->good) {
-		stamp_seen(o->out, first, s->last_tsc);
+		stamp_note(o->out, first, s->last_tsc);
 		o->out->bytes += s->good;
 		o->out->padding = s->padding;
 		o->out->records += s->records;
@@ -284,7 +284,7 @@ static uint32_t accept(struct rs_drain *drain, struct output *o, const struct sc
 	case STOP_FILLER:
 		return s->good + s->bytes;
 	case STOP_BAD:
-		if (learnt(drain, (const struct rs_slot *)(const void *)(run + s->good)))
+		if (learn_event(drain, (const struct rs_slot *)(const void *)(run + s->good)))
 			return s->good;
 		drain->damaged += s->bytes / RS_SLOT_BYTES;
 		drain->damaged_total += s->bytes / RS_SLOT_BYTES;

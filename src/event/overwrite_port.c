@@ -31,7 +31,7 @@ static void filler_to_end(struct rs_overwrite_port *port, uint32_t from)
 }
 
 /* What was lost, at the place that was left for it. */
-static void tell(struct rs_overwrite_port *port, struct rs_slot *at, uint64_t tsc)
+static void report_loss(struct rs_overwrite_port *port, struct rs_slot *at, uint64_t tsc)
 {
 	struct rs_lost lost = { .count = port->untold,
 				.from = port->last_tsc && port->last_tsc < tsc ? port->last_tsc
@@ -65,7 +65,7 @@ static bool fill(struct rs_overwrite_port *port)
 	if (!got)
 		return true;
 	if (port->untold) {
-		tell(port, to, to[RS_LOST_SLOTS].tsc);
+		report_loss(port, to, to[RS_LOST_SLOTS].tsc);
 		got += RS_LOST_SLOTS;
 	} else {
 		memmove(to, to + RS_LOST_SLOTS, got * sizeof(*to));

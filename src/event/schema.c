@@ -367,7 +367,7 @@ static struct rs_error *check_words(const struct rs_event *event)
 }
 
 /* Whether a is the name of a field, or of the length that CTF has beside a text. */
-static bool takes_name(const struct rs_field *field, const char *a)
+static bool name_clashes(const struct rs_field *field, const char *a)
 {
 	size_t len = strlen(field->name);
 
@@ -391,7 +391,7 @@ static struct rs_error *check_fields(const struct rs_event *event, uint32_t room
 		for (uint16_t j = 0; j < i; j++) {
 			const struct rs_field *other = &event->fields[j];
 
-			if (takes_name(field, other->name) || takes_name(other, field->name))
+			if (name_clashes(field, other->name) || name_clashes(other, field->name))
 				return rs_error_create(RS_DAMAGED, "field '%s' beside a field '%s'",
 						       field->name, other->name);
 		}

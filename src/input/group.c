@@ -40,7 +40,7 @@ static bool align_one(struct rs_input *group, const struct rs_align_clocks *cloc
 		part->aligned = true;
 		part->later_ns = to->later_ns + found.later_ns;
 		part->beside = to;
-		rs_align_say(&found, part->alignment);
+		rs_align_text(&found, part->alignment);
 		return true;
 	}
 	return false;
@@ -54,8 +54,8 @@ static struct rs_error *not_aligned(const struct rs_input *group,
 
 	while (group->parts[i].aligned)
 		i++;
-	rs_align_clocks_say(&clocks[0], first);
-	rs_align_clocks_say(&clocks[i], other);
+	rs_align_clocks_text(&clocks[0], first);
+	rs_align_clocks_text(&clocks[i], other);
 	return rs_error_create(RS_USAGE,
 			       "%s and %s cannot be put on one timeline: no clock of one boot is "
 			       "in both. The first has %s; the second %s. Where a frequency is "

@@ -249,7 +249,7 @@ static void run_begin(struct rs_log_collector *c, uint32_t half, uint64_t run)
 }
 
 /* What is written is out of the rings. */
-static void tell_rings(struct rs_log_collector *c)
+static void rings_report(struct rs_log_collector *c)
 {
 	struct rs_log_half *h = &c->memory.head->half[c->half];
 
@@ -284,7 +284,7 @@ static struct rs_error *run_finish(struct rs_log_collector *c, int64_t now_ms)
 		if (!err)
 			err = rs_log_merge_run(&c->merge, now_ms, 0, true);
 	} while (!err && c->merge.lines != before);
-	tell_rings(c);
+	rings_report(c);
 	return err;
 }
 
@@ -371,7 +371,7 @@ struct rs_error *rs_log_collector_poll(struct rs_log_collector *c, int64_t now_m
 	if (err)
 		return err;
 	if (c->memory.map.mem)
-		tell_rings(c);
+		rings_report(c);
 	if (c->options.once && c->merge.lines + c->merge.n == before && all_read(c)) {
 		err = rs_log_collector_end(c, now_ms);
 		*done = true;
@@ -390,7 +390,7 @@ struct rs_error *rs_log_collector_end(struct rs_log_collector *c, int64_t now_ms
 	if (!err)
 		err = rs_log_merge_run(&c->merge, now_ms, 0, true);
 	if (!err && c->memory.map.mem)
-		tell_rings(c);
+		rings_report(c);
 	return err;
 }
 
@@ -476,7 +476,7 @@ static struct rs_error *feeds_make(struct rs_log_collector *c, uint32_t n,
 	return rs_log_merge_init(&c->merge, n, taker);
 }
 
-enum rs_log_path rs_log_path_look(const char *path)
+enum rs_log_path rs_log_path_kind(const char *path)
 {
 	static const char last[] = "acrn_hvlog_last_"; /* ACRN's names of devices */
 	const char *name = strrchr(path, '/');
@@ -508,7 +508,7 @@ static struct rs_error *open_all(struct rs_log_collector *c, const struct rs_log
 	struct rs_error *err = NULL;
 
 	if (c->options.n_paths == 1 &&
-	    rs_log_path_look(c->options.paths[0]) == RS_LOG_PATH_MEMORY) {
+	    rs_log_path_kind(c->options.paths[0]) == RS_LOG_PATH_MEMORY) {
 		err = rs_log_memory_open(c->options.paths[0], &c->memory);
 		if (err)
 			return err;
@@ -518,7 +518,7 @@ static struct rs_error *open_all(struct rs_log_collector *c, const struct rs_log
 	for (uint32_t i = 0; i < c->n_feeds && !err; i++) {
 		struct feed *f = &c->feeds[i];
 
-		if (rs_log_path_look(f->path) == RS_LOG_PATH_MEMORY)
+		if (rs_log_path_kind(f->path) == RS_LOG_PATH_MEMORY)
 			err = rs_error_create(RS_USAGE,
 					      "%s: a log's memory is a log by itself: it can't be "
 					      "collected with others",

@@ -33,7 +33,7 @@ enum rs_log_path {
 };
 
 /* What is at path, by its name and its first bytes. */
-enum rs_log_path rs_log_path_look(const char *path);
+enum rs_log_path rs_log_path_kind(const char *path);
 
 struct rs_log_collector;
 

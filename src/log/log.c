@@ -410,7 +410,7 @@ static struct rs_error *start(const struct rs_log_options *options, struct rs_lo
 	struct rs_log_memory memory;
 	uint32_t half = 0;
 	bool made = false;
-	struct rs_error *err = rs_log_memory_take(options, left, &memory, &half, &made);
+	struct rs_error *err = rs_log_memory_claim(options, left, &memory, &half, &made);
 
 	if (err)
 		return err;

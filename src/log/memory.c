@@ -98,7 +98,7 @@ static bool has_lane(const struct rs_log_memory *memory)
 	return false;
 }
 
-static struct rs_error *look(const char *path, struct rs_log_memory *memory)
+static struct rs_error *memory_check(const char *path, struct rs_log_memory *memory)
 {
 	enum rs_sbuf_status status;
 
@@ -124,7 +124,7 @@ struct rs_error *rs_log_memory_open(const char *path, struct rs_log_memory *memo
 		return err;
 	err = lock_apart(path, memory);
 	if (!err)
-		err = look(path, memory);
+		err = memory_check(path, memory);
 	if (err && rs_error_code(err) != RS_DAMAGED)
 		rs_log_memory_close(memory);
 	return err;
@@ -201,7 +201,7 @@ static struct rs_error *make(const struct rs_log_options *options, struct rs_log
 		rs_log_memory_close(memory);
 		return err;
 	}
-	err = look(path, memory);
+	err = memory_check(path, memory);
 	if (!err)
 		return NULL;
 	if (rs_error_code(err) == RS_USAGE) {
@@ -252,8 +252,8 @@ bool rs_log_memory_oldest_last(const struct rs_log_memory *memory, uint32_t *hal
 
 /* ---- a run's --------------------------------------------------------------------------------- */
 
-static struct rs_error *half_take(struct rs_log_memory *m, const struct rs_log_options *options,
-				  struct rs_log_left *left, uint32_t *half)
+static struct rs_error *half_claim(struct rs_log_memory *m, const struct rs_log_options *options,
+				   struct rs_log_left *left, uint32_t *half)
 {
 	struct rs_error *err = NULL;
 	bool sound = m->sound;
@@ -279,8 +279,8 @@ static struct rs_error *half_take(struct rs_log_memory *m, const struct rs_log_o
 			       m->name);
 }
 
-struct rs_error *rs_log_memory_take(const struct rs_log_options *options, struct rs_log_left *left,
-				    struct rs_log_memory *memory, uint32_t *half, bool *made)
+struct rs_error *rs_log_memory_claim(const struct rs_log_options *options, struct rs_log_left *left,
+				     struct rs_log_memory *memory, uint32_t *half, bool *made)
 {
 	struct rs_log_memory m;
 	struct rs_error *err = make(options, &m);
@@ -291,7 +291,7 @@ struct rs_error *rs_log_memory_take(const struct rs_log_options *options, struct
 	if (!rs_log_memory_lock(&m, RS_LOG_LOCK_WRITER, true))
 		err = rs_error_create(RS_USAGE, "%s: another process logs there", options->path);
 	if (!err)
-		err = half_take(&m, options, left, half);
+		err = half_claim(&m, options, left, half);
 	if (err) {
 		rs_log_memory_close(&m);
 		return err;

@@ -35,8 +35,8 @@ struct rs_error *rs_log_memory_open(const char *path, struct rs_log_memory *memo
  * or may stay. RS_USAGE: another process logs there. made: there was none, or none that made sense.
  * left is added to.
  */
-struct rs_error *rs_log_memory_take(const struct rs_log_options *options, struct rs_log_left *left,
-				    struct rs_log_memory *memory, uint32_t *half, bool *made);
+struct rs_error *rs_log_memory_claim(const struct rs_log_options *options, struct rs_log_left *left,
+				     struct rs_log_memory *memory, uint32_t *half, bool *made);
 
 /* Holding byte 0: the run in this half has ended in order. */
 void rs_log_memory_end(struct rs_log_memory *memory, uint32_t half);

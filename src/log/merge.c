@@ -190,7 +190,7 @@ struct rs_error *rs_log_merge_put(struct rs_log_merge *m, uint32_t lane, const c
 	return NULL;
 }
 
-static struct rs_error *give_gap(struct rs_log_merge *m, uint64_t last, uint64_t to_us)
+static struct rs_error *gap_emit(struct rs_log_merge *m, uint64_t last, uint64_t to_us)
 {
 	struct rs_log_gap gap = {
 		.first = m->next, .last = last, .from_us = m->last_us, .to_us = to_us
@@ -208,7 +208,7 @@ static struct rs_error *give_gap(struct rs_log_merge *m, uint64_t last, uint64_t
 	return m->taker.gap(m->taker.ctx, &gap);
 }
 
-static struct rs_error *give(struct rs_log_merge *m, const struct rs_log_merge_entry *e)
+static struct rs_error *line_emit(struct rs_log_merge *m, const struct rs_log_merge_entry *e)
 {
 	struct rs_error *err = NULL;
 	struct rs_log_line line;
@@ -216,7 +216,7 @@ static struct rs_error *give(struct rs_log_merge *m, const struct rs_log_merge_e
 	rs_log_line_parse(e->text, e->bytes, &line);
 	line.cut |= e->cut;
 	if (e->seq > m->next)
-		err = give_gap(m, e->seq - 1, line.us);
+		err = gap_emit(m, e->seq - 1, line.us);
 	m->next = e->seq + 1;
 	m->last_us = line.us;
 	m->lines++;
@@ -238,7 +238,7 @@ struct rs_error *rs_log_merge_run(struct rs_log_merge *m, int64_t now_ms, uint32
 				break;
 			if (!m->next)
 				m->next = e->seq;
-			err = give(m, e);
+			err = line_emit(m, e);
 		}
 		pop(m);
 		if (err)

@@ -305,7 +305,7 @@ static struct rs_error *traces_commit(struct recovery *r, uint32_t half)
 /* ---- a half -------------------------------------------------------------------------------- */
 
 /* The number that this half has or gets; *whole: its recovery was committed before. */
-static struct rs_error *number_take(struct recovery *r, uint32_t half, bool *whole)
+static struct rs_error *number_claim(struct recovery *r, uint32_t half, bool *whole)
 {
 	struct rs_log_half *h = &r->memory->head->half[half];
 	uint32_t given = r->memory->sound ? __atomic_load_n(&h->recovered, __ATOMIC_ACQUIRE) : 0;
@@ -337,7 +337,7 @@ static struct rs_error *number_take(struct recovery *r, uint32_t half, bool *who
 static struct rs_error *half_recover(struct recovery *r, uint32_t half)
 {
 	bool whole;
-	struct rs_error *err = number_take(r, half, &whole);
+	struct rs_error *err = number_claim(r, half, &whole);
 
 	if (!err && !whole && r->memory->sound)
 		err = traces_commit(r, half);

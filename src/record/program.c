@@ -221,7 +221,7 @@ static void ringless_report(struct rs_recorder *r)
 	rs_record_write_lost(at, (uint64_t)RS_CPU_UNKNOWN << RS_CPU_SHIFT,
 			     &(struct rs_lost){ n, before, now, RS_LOST_FULL }, now);
 	put.first_tsc = put.last_tsc = now;
-	rs_store_take(program->ringless, &put);
+	rs_store_commit(program->ringless, &put);
 	rs_recorder_keep_error(r, rs_store_flush(program->ringless, 0, 0));
 	program->ringless_told += n;
 	program->ringless_tsc = now;

@@ -149,7 +149,7 @@ static struct rs_error *drain_run(struct rs_feed *feed, struct rs_worker *writer
 			err = rs_error_first(err, rs_store_room(feed->out, &at, &room));
 		}
 		status = rs_drain_read(feed->drain, at, room, 0, &got);
-		rs_store_take(feed->out, &got);
+		rs_store_commit(feed->out, &got);
 		if (got.bytes && feed->own_program)
 			rs_program_learn(feed->recorder);
 		total += got.bytes;
@@ -194,7 +194,7 @@ struct rs_error *rs_feed_finish(struct rs_feed *feed)
 		err = feed_empty(feed);
 		rs_error_free(rs_store_room(feed->out, &at, &room));
 		rs_drain_end(feed->drain, at, room, rs_drain_now(feed->drain->clock), &got);
-		rs_store_take(feed->out, &got);
+		rs_store_commit(feed->out, &got);
 	}
 	feed->done = true;
 	return rs_error_first(err, rs_store_end_stream(feed->out));
@@ -373,7 +373,7 @@ struct rs_error *rs_recorder_put(struct rs_recorder_stream *stream, uint64_t sta
 	if (rs_layouts_check(&stream->layouts, slot, slots, &layout) == slots) {
 		got.first_tsc = got.last_tsc = stream->last_stamp = slot->tsc;
 		got.padding = rs_layout_padding(layout->event, slot);
-		rs_store_take(feed->out, &got);
+		rs_store_commit(feed->out, &got);
 		err = NULL;
 	} else {
 		err = rs_error_create(RS_USAGE, "event 0x%llx of %u bytes is none of the schema's",

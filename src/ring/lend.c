@@ -28,7 +28,7 @@
 
 /* Gives a file its name, unless there is such a file. A hard link would leave it with two names for
  * a moment, which those who open it refuse; it is for file systems without RENAME_NOREPLACE. */
-static bool name_give(const char *temp, const char *path)
+static bool file_publish(const char *temp, const char *path)
 {
 	if (!renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_NOREPLACE))
 		return true;
@@ -53,7 +53,7 @@ static struct rs_error *board_make(const char *path)
 	}
 	if (write(fd, &board, sizeof(board)) != (ssize_t)sizeof(board))
 		err = rs_error_errno(errno ? errno : ENOSPC, "%s", temp);
-	else if (!name_give(temp, path))
+	else if (!file_publish(temp, path))
 		err = rs_error_errno(errno, "%s: can't create it", path);
 	unlink(temp);
 	close(fd);
@@ -118,7 +118,7 @@ static bool lives(uint32_t pid)
 }
 
 /* Two that come at once: one of them gets it. Within a process, ids are the caller's business. */
-static struct rs_error *place_take(struct rs_lent *lent)
+static struct rs_error *place_claim(struct rs_lent *lent)
 {
 	uint32_t pid = (uint32_t)getpid(), had = 0;
 
@@ -156,7 +156,7 @@ struct rs_error *rs_lent_open(const char *path, uint32_t id, struct rs_lent **ou
 	if (!err) {
 		close(fd);
 		lent->place = &lent->board->places[id];
-		err = place_take(lent);
+		err = place_claim(lent);
 		if (err)
 			munmap(lent->board, sizeof(*lent->board));
 	}

@@ -315,7 +315,7 @@ static bool read_element(const struct rs_log_lane *lane, uint64_t number, uint64
 	       check == finish(sum, state);
 }
 
-static uint64_t look(const struct rs_log_lane *lane, uint64_t number)
+static uint64_t state_read(const struct rs_log_lane *lane, uint64_t number)
 {
 	/* Pairs with the releases in rs_log_lane_put(). */
 	return __atomic_load_n(&tag_at(lane, number)->state, __ATOMIC_ACQUIRE);
@@ -353,7 +353,7 @@ static enum taken why_not(uint64_t state, uint64_t due)
 
 /* The line that begins at r->next, whose tag says DONE. Of its parts any may be overwritten first,
  * for those who do that do not wait for each other. */
-static enum taken take(const struct rs_log_reader *r, uint64_t state, struct rs_log_raw *raw)
+static enum taken record_read(const struct rs_log_reader *r, uint64_t state, struct rs_log_raw *raw)
 {
 	uint32_t parts = parts_of(state);
 
@@ -365,11 +365,11 @@ static enum taken take(const struct rs_log_reader *r, uint64_t state, struct rs_
 		uint64_t due = state_of(r->next + i, RS_LOG_DONE, i, parts, state & 1);
 		uint64_t words[WORDS];
 
-		state = look(&r->lane, r->next + i);
+		state = state_read(&r->lane, r->next + i);
 		if (state != due)
 			return why_not(state, due);
 		if (!read_element(&r->lane, r->next + i, due, words))
-			return why_not(look(&r->lane, r->next + i), due);
+			return why_not(state_read(&r->lane, r->next + i), due);
 		__builtin_memcpy(raw->text + i * RS_LOG_ELEMENT_BYTES, words, sizeof(words));
 	}
 	raw->cut = state & 1;
@@ -398,7 +398,7 @@ enum rs_log_read rs_log_reader_next(struct rs_log_reader *r, struct rs_log_raw *
 	}
 	catch_up(r, taken);
 	for (; r->next < taken; r->next++) {
-		uint64_t state = look(&r->lane, r->next);
+		uint64_t state = state_read(&r->lane, r->next);
 		uint64_t number = state >> NUMBER_SHIFT;
 		enum taken got;
 
@@ -410,7 +410,7 @@ enum rs_log_read rs_log_reader_next(struct rs_log_reader *r, struct rs_log_raw *
 			return RS_LOG_READ_BUSY;
 		if (kind_of(state) == RS_LOG_VOID)
 			continue;
-		got = kind_of(state) == RS_LOG_DONE ? take(r, state, raw) : TAKE_DAMAGED;
+		got = kind_of(state) == RS_LOG_DONE ? record_read(r, state, raw) : TAKE_DAMAGED;
 		if (got == TAKE_BUSY)
 			return RS_LOG_READ_BUSY;
 		if (got == TAKEN) {
@@ -435,8 +435,8 @@ void rs_log_reader_skip(struct rs_log_reader *r)
 	do {
 		r->lost++;
 		r->next++;
-	} while (r->next < taken && (look(&r->lane, r->next) >> NUMBER_SHIFT < r->next + 1 ||
-				     kind_of(look(&r->lane, r->next)) == RS_LOG_WRITING));
+	} while (r->next < taken && (state_read(&r->lane, r->next) >> NUMBER_SHIFT < r->next + 1 ||
+				     kind_of(state_read(&r->lane, r->next)) == RS_LOG_WRITING));
 }
 
 void rs_log_reader_done(const struct rs_log_reader *r)
@@ -500,7 +500,7 @@ static uint32_t whole(const struct rs_log_lane *lane, uint64_t *order, struct rs
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < lane->elements; i++) {
-		uint64_t state = look(lane, i);
+		uint64_t state = state_read(lane, i);
 		uint32_t kind = kind_of(state);
 
 		if (!state || kind == RS_LOG_VOID)
@@ -530,7 +530,7 @@ void rs_log_lane_salvage(const struct rs_log_lane *lane, uint64_t *order,
 		struct rs_log_reader r = { .lane = *lane, .next = (order[i] >> NUMBER_SHIFT) - 1 };
 		struct rs_log_raw raw;
 
-		if (take(&r, order[i], &raw) == TAKEN) {
+		if (record_read(&r, order[i], &raw) == TAKEN) {
 			sum->lines++;
 			raw.after_loss = r.next != due;
 			due = r.next + parts_of(order[i]);

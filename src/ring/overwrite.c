@@ -178,7 +178,7 @@ enum rs_sbuf_status rs_overwrite_attach(struct rs_overwrite_reader *r, void *mem
 }
 
 /* Where the writer is; false: it is nowhere. A ring at rest stays as it was attached. */
-static bool look(struct rs_overwrite_reader *r)
+static bool position_poll(struct rs_overwrite_reader *r)
 {
 	uint64_t position;
 
@@ -232,7 +232,7 @@ enum rs_sbuf_status rs_overwrite_read(struct rs_overwrite_reader *r, void *to, u
 	for (int i = 0; i < LAPPED_MAX && gone == have; i++) {
 		uint64_t left;
 
-		if (!look(r))
+		if (!position_poll(r))
 			return RS_SBUF_BAD_POSITION;
 		*lost += skip(r);
 		left = (r->seen - r->position) / r->ele_size;
@@ -240,7 +240,7 @@ enum rs_sbuf_status rs_overwrite_read(struct rs_overwrite_reader *r, void *to, u
 		if (!have)
 			break;
 		copy_out(r, to, have);
-		if (!look(r))
+		if (!position_poll(r))
 			return RS_SBUF_BAD_POSITION;
 		gone = skip(r);
 		*lost += gone;

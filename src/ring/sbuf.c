@@ -132,7 +132,7 @@ enum rs_sbuf_status rs_sbuf_producer_init(struct rs_sbuf_producer *p, void *mem,
 /* ---- the slow path ------------------------------------------------------------------------ */
 
 /* What was refused and not told yet. Only slots can tell: other elements have no place for it. */
-static bool untold(const struct rs_sbuf_producer *p)
+static bool has_unreported(const struct rs_sbuf_producer *p)
 {
 	return __atomic_load_n(&p->told, __ATOMIC_RELAXED) !=
 		       __atomic_load_n(&p->refused, __ATOMIC_RELAXED) &&
@@ -148,7 +148,7 @@ void rs_sbuf_refuse(struct rs_sbuf_producer *p, uint64_t n)
 	uint64_t now = rs_tsc();
 	uint64_t before;
 
-	if (!untold(p))
+	if (!has_unreported(p))
 		__atomic_store_n(&p->lost_from, now, __ATOMIC_RELAXED);
 	rs_signal_fence();
 	do {
@@ -159,7 +159,7 @@ void rs_sbuf_refuse(struct rs_sbuf_producer *p, uint64_t n)
 		__atomic_store_n(&p->ring->refused, p->refused_before + before, __ATOMIC_RELAXED);
 		rs_signal_fence();
 	} while (__atomic_load_n(&p->refused, __ATOMIC_RELAXED) != before);
-	if (untold(p))
+	if (has_unreported(p))
 		__atomic_store_n(&p->limit, 0, __ATOMIC_RELAXED);
 }
 
@@ -226,7 +226,7 @@ static bool claim_plan(const struct rs_sbuf_producer *p, uint32_t bytes, struct 
 	at = (uint32_t)c->from;
 	used = at >= c->head ? at - c->head : at + p->size - c->head;
 	c->refused = __atomic_load_n(&p->refused, __ATOMIC_RELAXED);
-	c->loss = untold(p) ? RS_LOST_SLOTS * RS_SLOT_BYTES : 0;
+	c->loss = has_unreported(p) ? RS_LOST_SLOTS * RS_SLOT_BYTES : 0;
 	need = bytes + c->loss;
 	c->filler = need > p->size - at ? p->size - at : 0;
 	if (c->filler && p->ele_size != RS_SLOT_BYTES)
@@ -253,7 +253,7 @@ static void limit_set(struct rs_sbuf_producer *p, const struct claim *c)
 	/* A handler may have refreshed it from a newer head; an older one is only more careful. */
 	__atomic_store_n(&p->limit, (c->to & ~UINT64_C(0xffffffff)) | end, __ATOMIC_RELAXED);
 	rs_signal_fence();
-	if (untold(p)) /* then all must come the slow way */
+	if (has_unreported(p)) /* then all must come the slow way */
 		__atomic_store_n(&p->limit, 0, __ATOMIC_RELAXED);
 }
 

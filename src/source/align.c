@@ -116,7 +116,7 @@ bool rs_align_by_wall(const struct rs_align_clocks *first, const struct rs_align
 	return true;
 }
 
-void rs_align_say(const struct rs_alignment *alignment, char text[RS_ALIGN_TEXT])
+void rs_align_text(const struct rs_alignment *alignment, char text[RS_ALIGN_TEXT])
 {
 	size_t at;
 
@@ -139,7 +139,7 @@ void rs_align_say(const struct rs_alignment *alignment, char text[RS_ALIGN_TEXT]
 			 "say");
 }
 
-void rs_align_clocks_say(const struct rs_align_clocks *clocks, char text[RS_ALIGN_TEXT])
+void rs_align_clocks_text(const struct rs_align_clocks *clocks, char text[RS_ALIGN_TEXT])
 {
 	size_t at = 0;
 

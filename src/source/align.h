@@ -41,9 +41,9 @@ bool rs_align_by_wall(const struct rs_align_clocks *first, const struct rs_align
 		      struct rs_alignment *alignment);
 
 /* "the TSC, to within 120 ns": by what, and the bound. */
-void rs_align_say(const struct rs_alignment *alignment, char text[RS_ALIGN_TEXT]);
+void rs_align_text(const struct rs_alignment *alignment, char text[RS_ALIGN_TEXT]);
 
 /* "the TSC at 2596.125 MHz (option), no time of day": what there is to align a trace by. */
-void rs_align_clocks_say(const struct rs_align_clocks *clocks, char text[RS_ALIGN_TEXT]);
+void rs_align_clocks_text(const struct rs_align_clocks *clocks, char text[RS_ALIGN_TEXT]);
 
 #endif

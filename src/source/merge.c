@@ -167,7 +167,7 @@ static bool wanted(struct merge *m, const struct rs_event *event)
 }
 
 /* Copies what the query wants of n views; how many that were. */
-static size_t take(struct merge *m, const struct input *input, size_t n, struct rs_view *to)
+static size_t views_copy(struct merge *m, const struct input *input, size_t n, struct rs_view *to)
 {
 	const struct rs_view *views = input->batch.views + input->at;
 	size_t kept = 0;
@@ -217,7 +217,7 @@ static size_t gather(struct merge *m, int64_t horizon)
 			break;
 		if (!run) /* of equal time, and first */
 			run = 1;
-		n += take(m, input, run, &m->out[n]);
+		n += views_copy(m, input, run, &m->out[n]);
 		input->at += run;
 		if (input->at == input->batch.n) {
 			m->empty[m->n_empty++] = m->heap[0];

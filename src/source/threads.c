@@ -149,8 +149,8 @@ static const struct rs_stream *unknown_stream(const struct rs_threads_class *c, 
 }
 
 /* Finds a tid's stream at a stamp, and for which stamps that is it. */
-static void look_up(struct rs_threads_class *c, const struct rs_stream *file, int tid,
-		    uint64_t stamp)
+static void lookup(struct rs_threads_class *c, const struct rs_stream *file, int tid,
+		   uint64_t stamp)
 {
 	uint32_t next = place(c, tid, stamp); /* the first entry that begins later */
 	bool begun = next > 0 && is_of(c, next - 1, tid), later = is_of(c, next, tid);
@@ -192,6 +192,6 @@ const struct rs_stream *rs_threads_find(struct rs_threads_class *c, const struct
 	if (!tid)
 		return &c->idle.stream;
 	if ((int)tid != c->tid || stamp < c->from || stamp >= c->to)
-		look_up(c, file, (int)tid, stamp);
+		lookup(c, file, (int)tid, stamp);
 	return c->stream;
 }

@@ -176,17 +176,17 @@ enum rs_told {
  * line found no memory: that line and the ones behind it are for the next call. *schema is set if
  * a line was made that the metadata depends on.
  */
-bool rs_describe_tell(struct rs_describe *describe, uint32_t told[RS_TOLD_KINDS],
-		      struct rs_lines *lines, bool *schema);
+bool rs_describe_write(struct rs_describe *describe, uint32_t told[RS_TOLD_KINDS],
+		       struct rs_lines *lines, bool *schema);
 
 /* The line of an owner, which is not in the description; false: no memory. */
-bool rs_describe_tell_owner(struct rs_lines *lines, uint32_t stream, const struct rs_owner *owner);
+bool rs_describe_write_owner(struct rs_lines *lines, uint32_t stream, const struct rs_owner *owner);
 
 /* The line of one stream, and that of its end if it is known; false: no memory. */
-bool rs_describe_tell_stream(const struct rs_describe *describe, struct rs_lines *lines,
-			     uint32_t stream);
-bool rs_describe_tell_end(const struct rs_describe *describe, struct rs_lines *lines,
-			  uint32_t stream);
+bool rs_describe_write_stream(const struct rs_describe *describe, struct rs_lines *lines,
+			      uint32_t stream);
+bool rs_describe_write_end(const struct rs_describe *describe, struct rs_lines *lines,
+			   uint32_t stream);
 
 /*
  * Reads "ringside/describe". A last line without its newline (the recorder was killed in it) is

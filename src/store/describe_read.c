@@ -669,8 +669,9 @@ static void list_streams(FILE *out, const uint8_t *set, uint32_t n)
 		fprintf(out, " and %u more", said - LISTED_MAX);
 }
 
-static void say_cost(FILE *out, const struct rs_folder *folder, const struct rs_describe *describe,
-		     const uint8_t *mended, const uint8_t *lost)
+static void cost_write(FILE *out, const struct rs_folder *folder,
+		       const struct rs_describe *describe, const uint8_t *mended,
+		       const uint8_t *lost)
 {
 	const struct rs_bad_lines *bad = &describe->bad;
 	uint32_t n = describe->n_streams;
@@ -721,7 +722,7 @@ static struct rs_error *streams_recover(const struct rs_folder *folder,
 	}
 	out = !err && any ? open_memstream(&describe->bad.cost, &bytes) : NULL;
 	if (out) {
-		say_cost(out, folder, describe, mended, lost);
+		cost_write(out, folder, describe, mended, lost);
 		fclose(out);
 	}
 	describe->bad.mended = mended;

@@ -338,7 +338,7 @@ static bool write_name(struct rs_lines *lines, const struct rs_class *class, uin
 /* ---- all of them --------------------------------------------------------------------------- */
 
 /* What a class's schema has come to since; counted in the class. */
-static bool tell_schema(struct rs_lines *lines, struct rs_class *class, bool *any)
+static bool write_schema(struct rs_lines *lines, struct rs_class *class, bool *any)
 {
 	uint32_t events = rs_schema_count(class->schema);
 	uint32_t names = rs_schema_name_count(class->schema);
@@ -354,17 +354,17 @@ static bool tell_schema(struct rs_lines *lines, struct rs_class *class, bool *an
 	return true;
 }
 
-static bool tell_schemas(struct rs_describe *describe, struct rs_lines *lines, bool *any)
+static bool write_schemas(struct rs_describe *describe, struct rs_lines *lines, bool *any)
 {
 	for (uint32_t i = 0; i < describe->n_classes; i++) {
-		if (!tell_schema(lines, describe->classes[i], any))
+		if (!write_schema(lines, describe->classes[i], any))
 			return false;
 	}
 	return true;
 }
 
-bool rs_describe_tell(struct rs_describe *describe, uint32_t told[RS_TOLD_KINDS],
-		      struct rs_lines *lines, bool *schema)
+bool rs_describe_write(struct rs_describe *describe, uint32_t told[RS_TOLD_KINDS],
+		       struct rs_lines *lines, bool *schema)
 {
 	const struct {
 		uint32_t n;
@@ -390,7 +390,7 @@ bool rs_describe_tell(struct rs_describe *describe, uint32_t told[RS_TOLD_KINDS]
 				return false;
 			*schema |= kinds[kind].in_metadata;
 		}
-		if (kind == RS_TOLD_CLASSES && !tell_schemas(describe, lines, schema))
+		if (kind == RS_TOLD_CLASSES && !write_schemas(describe, lines, schema))
 			return false;
 	}
 	*schema |= describe->metadata_stale;
@@ -398,7 +398,7 @@ bool rs_describe_tell(struct rs_describe *describe, uint32_t told[RS_TOLD_KINDS]
 	return true;
 }
 
-bool rs_describe_tell_owner(struct rs_lines *lines, uint32_t stream, const struct rs_owner *owner)
+bool rs_describe_write_owner(struct rs_lines *lines, uint32_t stream, const struct rs_owner *owner)
 {
 	struct line l = begin(lines, "owner");
 
@@ -411,14 +411,14 @@ bool rs_describe_tell_owner(struct rs_lines *lines, uint32_t stream, const struc
 	return end(&l);
 }
 
-bool rs_describe_tell_stream(const struct rs_describe *describe, struct rs_lines *lines,
-			     uint32_t stream)
+bool rs_describe_write_stream(const struct rs_describe *describe, struct rs_lines *lines,
+			      uint32_t stream)
 {
 	return write_stream(lines, describe, stream);
 }
 
-bool rs_describe_tell_end(const struct rs_describe *describe, struct rs_lines *lines,
-			  uint32_t stream)
+bool rs_describe_write_end(const struct rs_describe *describe, struct rs_lines *lines,
+			   uint32_t stream)
 {
 	return write_end(lines, describe, stream);
 }

@@ -81,8 +81,8 @@ struct rs_store {
 struct rs_error *rs_store_describe_sync(struct rs_store *store);
 
 /* Makes the line of a stream's owner. Under the lock. RS_NO_MEMORY: there is none. */
-struct rs_error *rs_store_tell_owner(struct rs_store *store, uint32_t stream,
-				     const struct rs_owner *owner);
+struct rs_error *rs_store_describe_owner(struct rs_store *store, uint32_t stream,
+					 const struct rs_owner *owner);
 
 /* Writes the index's entries. Under the lock. */
 void rs_store_index_flush(struct rs_store *store);

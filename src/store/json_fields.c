@@ -5,7 +5,7 @@
 #include <limits.h>
 
 /* Stores the value of one member. Returns whether it has the expected type. */
-static bool field_take(const struct rs_json_field *field, const json_t *value)
+static bool field_read(const struct rs_json_field *field, const json_t *value)
 {
 	json_int_t number = json_integer_value(value);
 
@@ -30,7 +30,7 @@ static bool field_take(const struct rs_json_field *field, const json_t *value)
 bool rs_json_fields(const json_t *json, const struct rs_json_field *fields, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (!field_take(&fields[i], json_object_get(json, fields[i].name)))
+		if (!field_read(&fields[i], json_object_get(json, fields[i].name)))
 			return false;
 	}
 	return true;

@@ -136,7 +136,7 @@ bool rs_keep_hold(struct rs_keep *keep, struct rs_kept *kept)
 	return kept->packets != NULL;
 }
 
-void rs_keep_give_back(struct rs_keep *keep, struct rs_kept *kept)
+void rs_keep_release(struct rs_keep *keep, struct rs_kept *kept)
 {
 	pthread_mutex_lock(&keep->lock);
 	for (uint32_t i = 0; i < kept->n; i++)

@@ -59,6 +59,6 @@ struct rs_kept {
 	int64_t dropped_to_ns, squeezed_out_ns;
 };
 bool rs_keep_hold(struct rs_keep *keep, struct rs_kept *kept);
-void rs_keep_give_back(struct rs_keep *keep, struct rs_kept *kept);
+void rs_keep_release(struct rs_keep *keep, struct rs_kept *kept);
 
 #endif

@@ -166,8 +166,8 @@ static void packet_lost(struct rs_store_stream *stream, const struct rs_drained 
 }
 
 /* What packet_write() has made of a packet, for the store's index, progress and error. */
-static void packet_tell(struct rs_store *store, const struct rs_index_entry *entry, uint64_t lost,
-			struct rs_error *err)
+static void packet_report(struct rs_store *store, const struct rs_index_entry *entry, uint64_t lost,
+			  struct rs_error *err)
 {
 	pthread_mutex_lock(&store->lock);
 	if (!err && !store->keep) {
@@ -244,7 +244,7 @@ static struct rs_error *packet_write(struct rs_store_stream *stream,
 		stream->total_records += what.records;
 		stream->unsaid = 0;
 	}
-	packet_tell(store, &entry, records->lost, err);
+	packet_report(store, &entry, records->lost, err);
 	return err;
 }
 
@@ -335,7 +335,7 @@ struct rs_error *rs_store_room(struct rs_store_stream *stream, uint8_t **at, uin
 	return err;
 }
 
-void rs_store_take(struct rs_store_stream *stream, const struct rs_drained *drained)
+void rs_store_commit(struct rs_store_stream *stream, const struct rs_drained *drained)
 {
 	struct rs_drained *what = &stream->packet->what;
 
@@ -407,7 +407,7 @@ struct rs_error *rs_store_resume_stream(struct rs_store_stream *stream,
 		err = kept ? NULL : rs_error_no_memory();
 	} else {
 		pthread_mutex_lock(&store->lock);
-		err = rs_store_tell_owner(store, stream->identity->index, owner);
+		err = rs_store_describe_owner(store, stream->identity->index, owner);
 		pthread_mutex_unlock(&store->lock);
 	}
 	if (err) {

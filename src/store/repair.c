@@ -441,10 +441,10 @@ static struct rs_error *write_describe(const struct rs_trace *trace)
 
 	for (uint32_t i = 0; good && i < describe->n_streams; i++) {
 		if (describe->bad.mended[i])
-			good = rs_describe_tell_stream(describe, &lines, i);
+			good = rs_describe_write_stream(describe, &lines, i);
 	}
 	for (uint32_t i = 0; good && i < describe->n_streams; i++)
-		good = rs_describe_tell_end(describe, &lines, i);
+		good = rs_describe_write_end(describe, &lines, i);
 	good = good && fwrite(lines.text, 1, lines.bytes, file) == lines.bytes;
 	if (file && fclose(file))
 		good = false;

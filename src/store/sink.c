@@ -212,7 +212,7 @@ static bool is_of_thread(const struct rs_view *view)
 	       rs_field_value(field, view->payload) == (uint64_t)stream->tid;
 }
 
-static struct rs_error *thread_tell(struct store_sink *s, struct origin *origin, uint64_t tsc)
+static struct rs_error *thread_describe(struct store_sink *s, struct origin *origin, uint64_t tsc)
 {
 	const struct rs_stream *stream = origin->stream;
 	struct rs_thread thread = { .tid = stream->tid,
@@ -263,7 +263,7 @@ static struct rs_error *out_of(struct store_sink *s, const struct rs_view *view,
 		/* A CPU's idle thread, 0, needs no line. */
 		if (tell && view->stream->tid &&
 		    (!o->is_told || o->told_vcpu != view->stream->vcpu))
-			err = thread_tell(s, o, view->tsc);
+			err = thread_describe(s, o, view->tsc);
 		return err ? err : cpu_out(s, o->class, view->cpu, out);
 	}
 	if (!o->out && view->stream->mixed)
@@ -383,7 +383,7 @@ struct rs_error *rs_store_put_view(struct rs_store_stream *stream, uint64_t *las
 		put.lost = rs_view_loss(view).count;
 	else if (view->event->id != RS_ID_CLOCK_BACK)
 		put.records = 1;
-	rs_store_take(stream, &put);
+	rs_store_commit(stream, &put);
 	return NULL;
 }
 

@@ -124,7 +124,7 @@ static struct rs_error *describe_flush(struct rs_store *store)
 
 /* Makes the lines that there are none of yet, and writes them. What finds no memory or no room is
  * for the next call. */
-static struct rs_error *describe_tell(struct rs_store *store)
+static struct rs_error *describe_append(struct rs_store *store)
 {
 	struct rs_error *err = NULL;
 	bool all = false, any = true;
@@ -133,26 +133,26 @@ static struct rs_error *describe_tell(struct rs_store *store)
 		return NULL;
 	/* Without memory for more lines at once, those that there is room for make room. */
 	while (!err && !all && any) {
-		all = rs_describe_tell(&store->describe, store->told, &store->lines,
-				       &store->metadata_stale);
+		all = rs_describe_write(&store->describe, store->told, &store->lines,
+					&store->metadata_stale);
 		any = store->lines.bytes > 0;
 		err = describe_flush(store);
 	}
 	return err || all ? err : rs_error_no_memory();
 }
 
-struct rs_error *rs_store_tell_owner(struct rs_store *store, uint32_t stream,
-				     const struct rs_owner *owner)
+struct rs_error *rs_store_describe_owner(struct rs_store *store, uint32_t stream,
+					 const struct rs_owner *owner)
 {
 	struct rs_error *err = NULL;
 
 	if (store->told[RS_TOLD_STREAMS] <= stream) /* the stream's own line is before it */
-		err = describe_tell(store);
+		err = describe_append(store);
 	if (err && rs_error_code(err) == RS_NO_MEMORY)
 		return err;
 	rs_error_free(rs_store_keep_error(store, err));
 	/* The first of its packets brings the line to the disk. */
-	return rs_describe_tell_owner(&store->lines, stream, owner) ? NULL : rs_error_no_memory();
+	return rs_describe_write_owner(&store->lines, stream, owner) ? NULL : rs_error_no_memory();
 }
 
 static struct rs_error *metadata_replace(struct rs_store *store)
@@ -196,7 +196,7 @@ void rs_store_index_flush(struct rs_store *store)
 
 struct rs_error *rs_store_describe_sync(struct rs_store *store)
 {
-	struct rs_error *err = describe_tell(store);
+	struct rs_error *err = describe_append(store);
 
 	if (err || !store->metadata_stale)
 		return err;
@@ -467,7 +467,7 @@ struct rs_error *rs_store_add_stream(struct rs_store *store, uint32_t class_inde
 		stream->next = store->streams;
 		store->streams = stream;
 		/* Where one fails, the first packet tries again, and is what is lost. */
-		rs_error_free(rs_store_keep_error(store, describe_tell(store)));
+		rs_error_free(rs_store_keep_error(store, describe_append(store)));
 		rs_error_free(rs_store_keep_error(store, rs_store_stream_make(stream)));
 		*out = stream;
 	} else {
@@ -486,7 +486,7 @@ struct rs_error *rs_store_add_thread(struct rs_store *store, uint32_t class_inde
 	pthread_mutex_lock(&store->lock);
 	err = rs_describe_add_thread(&store->describe, class_index, thread);
 	if (!err) /* As with a stream: where it fails, the next packet tries again. */
-		rs_error_free(rs_store_keep_error(store, describe_tell(store)));
+		rs_error_free(rs_store_keep_error(store, describe_append(store)));
 	pthread_mutex_unlock(&store->lock);
 	return err;
 }
@@ -503,7 +503,7 @@ struct rs_error *rs_store_add_domain(struct rs_store *store, uint32_t class_inde
 	if (!have || strcmp(have, vm) != 0) {
 		err = rs_describe_add_domain(d, class_index, dom, vm);
 		if (!err)
-			rs_error_free(rs_store_keep_error(store, describe_tell(store)));
+			rs_error_free(rs_store_keep_error(store, describe_append(store)));
 	}
 	pthread_mutex_unlock(&store->lock);
 	return err;
@@ -602,7 +602,7 @@ static void put_kept(struct rs_store_stream *stream, const struct rs_kept_packet
 
 	rs_error_free(rs_store_room(stream, &at, &room)); /* it is empty */
 	memcpy(at, packet->content, packet->what.bytes);
-	rs_store_take(stream, &packet->what);
+	rs_store_commit(stream, &packet->what);
 	rs_error_free(rs_store_flush(stream, 0, 0)); /* kept by rs_store_keep_error() */
 }
 
@@ -616,7 +616,7 @@ static struct rs_error *resume_kept(struct rs_store_stream *stream,
 	if (packet->owner == stream->owner)
 		return NULL;
 	pthread_mutex_lock(&to->lock);
-	err = rs_store_tell_owner(to, stream->identity->index, &packet->owner->owner);
+	err = rs_store_describe_owner(to, stream->identity->index, &packet->owner->owner);
 	pthread_mutex_unlock(&to->lock);
 	rs_kept_owner_put(stream->owner);
 	stream->owner = rs_kept_owner_get(packet->owner);
@@ -669,7 +669,7 @@ struct rs_error *rs_store_write_kept(struct rs_store *store, const char *directo
 			rs_store_note(to, err);
 		err = rs_error_first(err, rs_store_close(to, clock, &result.sum));
 	}
-	rs_keep_give_back(store->keep, &kept);
+	rs_keep_release(store->keep, &kept);
 	if (!err)
 		*out = result;
 	return err;

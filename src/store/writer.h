@@ -79,7 +79,7 @@ struct rs_error *rs_store_add_binary(struct rs_store *store, const struct rs_tra
 struct rs_error *rs_store_room(struct rs_store_stream *stream, uint8_t **at, uint32_t *bytes);
 
 /* Takes over what was put there. */
-void rs_store_take(struct rs_store_stream *stream, const struct rs_drained *drained);
+void rs_store_commit(struct rs_store_stream *stream, const struct rs_drained *drained);
 
 /* Writes what there is, if it has waited for as long as age_ns by now_ns (any clock, the same in
  * all calls), and none of this stream's waits for the disk; or if age_ns is 0. */

@@ -89,7 +89,7 @@ static struct rs_survive_place *place_at(uint32_t n)
 }
 
 /* Memory for a ring in a free place; NULL: there is none. */
-static void *place_take(size_t *bytes, int *number)
+static void *place_claim(size_t *bytes, int *number)
 {
 	/* Pairs with the release in rs_trace_survive(). */
 	if (!__atomic_load_n(&self.survive, __ATOMIC_ACQUIRE))
@@ -105,7 +105,7 @@ static void *place_take(size_t *bytes, int *number)
 }
 
 /* Says whose ring is in its place; who reads after our death looks at `used` first. */
-static void place_say(const struct rs_trace_ring *ring)
+static void place_describe(const struct rs_trace_ring *ring)
 {
 	struct rs_survive_place *place;
 
@@ -148,7 +148,7 @@ static struct rs_trace_ring *ring_create(void)
 		    0);
 	if (ring == MAP_FAILED)
 		return NULL;
-	mem = place_take(&bytes, &place);
+	mem = place_claim(&bytes, &place);
 	if (!mem)
 		mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ring->memory = (struct rs_ring_memory){ .mem = mem, .bytes = bytes, .fd = -1 };
@@ -166,7 +166,7 @@ static struct rs_trace_ring *ring_create(void)
 	pthread_getname_np(pthread_self(), ring->thread, sizeof(ring->thread));
 	memcpy(ring->vm, own_vcpu.vm, sizeof(ring->vm));
 	ring->vcpu = own_vcpu.vcpu;
-	place_say(ring);
+	place_describe(ring);
 	return ring;
 }
 
@@ -427,7 +427,7 @@ bool rs_trace_survive(void *mem, uint64_t bytes)
 	self.places = head->places;
 	memset(self.taken, 0, sizeof(self.taken));
 	__atomic_store_n(&head->magic, RS_SURVIVE_MAGIC, __ATOMIC_RELEASE);
-	/* Pairs with the acquire in place_take(). */
+	/* Pairs with the acquire in place_claim(). */
 	__atomic_store_n(&self.survive, mem, __ATOMIC_RELEASE);
 	for (uint32_t i = 0; i < n_definitions; i++) {
 		const struct definition *d = &definitions[i / CHUNK][i % CHUNK];

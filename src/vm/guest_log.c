@@ -38,8 +38,8 @@ struct rs_error *rs_vm_log_open(struct rs_vm *vm)
 
 	if (!options->guest_log)
 		return NULL;
-	err = rs_log_memory_take(&log, options->guest_log_left ? options->guest_log_left : &unused,
-				 &vm->log, &vm->log_half, &made);
+	err = rs_log_memory_claim(&log, options->guest_log_left ? options->guest_log_left : &unused,
+				  &vm->log, &vm->log_half, &made);
 	if (err)
 		return err;
 	vm->has_log = true;

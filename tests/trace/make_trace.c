@@ -128,7 +128,7 @@ static void record(struct rs_store_stream *stream, uint64_t tsc, uint64_t id, co
 		memcpy(at + RS_RECORD_HEAD, payload, bytes);
 	if (id == RS_ID_LOST)
 		memcpy(&got.lost, payload, sizeof(got.lost));
-	rs_store_take(stream, &got);
+	rs_store_commit(stream, &got);
 }
 
 static void text(struct rs_store_stream *stream, uint64_t tsc, uint64_t id, const void *fixed,

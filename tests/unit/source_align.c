@@ -95,7 +95,7 @@ TEST(through_a_second_clock)
 	CHECK_EQ_S64(found.later_ns, 4000);
 	CHECK_STR(found.by, "CLOCK_MONOTONIC");
 	CHECK_EQ_U64(found.bound_ns, 121);
-	rs_align_say(&found, text);
+	rs_align_text(&found, text);
 	CHECK_STR(text, "CLOCK_MONOTONIC, to within 121 ns, if both were recorded in one boot of "
 			"one machine, which they do not say");
 }
@@ -127,8 +127,8 @@ TEST(nothing_in_common)
 	CHECK(!rs_align_by_clock(&first, &other, &found));
 	CHECK(!rs_align_by_wall(&first, &other, &found));
 	snprintf(a.freq_from, sizeof(a.freq_from), "kernel");
-	rs_align_clocks_say(&first, text);
+	rs_align_clocks_text(&first, text);
 	CHECK_STR(text, "the TSC at 3000.000 MHz (kernel), a time of day");
-	rs_align_clocks_say(&other, text);
+	rs_align_clocks_text(&other, text);
 	CHECK_STR(text, "the TSC at 2000.000 MHz (), no time of day");
 }

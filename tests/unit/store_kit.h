@@ -85,7 +85,7 @@ KIT struct rs_error *kit_store_put(struct kit_store *k, uint32_t i, struct slots
 		else
 			rs_error_free(next);
 		CHECK_EQ_U64(rs_drain_read(drain, at, room, UINT64_MAX, &got), RS_DRAIN_OK);
-		rs_store_take(k->stream[i], &got);
+		rs_store_commit(k->stream[i], &got);
 	} while (got.bytes);
 	slots_free(s);
 	return err;

@@ -51,7 +51,7 @@ static size_t store_one(char *directory, uint8_t *bytes, size_t room)
 	CHECK(!rs_store_add_stream(store, class_index, &identity, &stream));
 	CHECK(!rs_store_room(stream, &at, &space));
 	memcpy(at, vm_exit, sizeof(vm_exit));
-	rs_store_take(stream, &drained);
+	rs_store_commit(stream, &drained);
 	CHECK(!rs_store_close(store, NULL, NULL));
 	rs_schema_destroy(schema);
 	snprintf(path, sizeof(path), "%s/stream_0", directory);
