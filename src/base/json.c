@@ -10,13 +10,17 @@
  * at most: no controls, quotes or backslashes, and nothing but UTF-8. */
 static size_t plain_len(const char *text, size_t len)
 {
-	size_t at = 0;
+	size_t at = 0, sequence;
 
 	while (at < len && at < RS_OUT_SHORT) {
 		unsigned char c = (unsigned char)text[at];
-		size_t sequence = c < 0x80 ? 1 : rs_utf8_sequence_len(text + at, len - at);
 
-		if (c < ' ' || c == '"' || c == '\\' || !sequence)
+		if (__builtin_expect(c >= ' ' && c < 0x80 && c != '"' && c != '\\', 1)) {
+			at++;
+			continue;
+		}
+		sequence = c < 0x80 ? 0 : rs_utf8_sequence_len(text + at, len - at);
+		if (!sequence)
 			break;
 		at += sequence;
 	}
@@ -49,13 +53,14 @@ void rs_json_bytes(struct rs_json *json, const char *text, size_t len)
 	rs_out_char(out, '"');
 	for (size_t at = 0, plain; at < len; at += plain) {
 		plain = plain_len(text + at, len - at);
-		rs_out_line(out);
 		rs_out_bytes(out, text + at, plain);
-		if (at + plain < len && plain < RS_OUT_SHORT)
-			put_escaped(out, text[at + plain++]);
+		if (__builtin_expect(at + plain < len, 0)) {
+			if (plain < RS_OUT_SHORT)
+				put_escaped(out, text[at + plain++]);
+			rs_out_line(out);
+		}
 	}
 	rs_out_char(out, '"');
-	rs_out_line(out);
 }
 
 void rs_json_hex(struct rs_json *json, uint64_t value)
