@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An arena: memory that is given piece by piece and taken back as a whole, so that what points
- * into it stays valid as long as its owner. One thread at a time.
+ * An arena: memory that is allocated piece by piece and freed as a whole, so that pointers into it
+ * stay valid as long as their owner. One thread at a time.
  */
 #ifndef RS_BASE_ARENA_H
 #define RS_BASE_ARENA_H
@@ -18,10 +18,10 @@ struct rs_arena {
 
 void rs_arena_deinit(struct rs_arena *arena); /* an arena of zero bytes is empty and valid */
 
-/* Zeroed and aligned for anything; NULL without memory. */
+/* Returns zeroed memory that is aligned for any type, or NULL if there is none. */
 void *rs_arena_alloc(struct rs_arena *arena, size_t bytes);
 
-/* A NUL-terminated copy of len bytes; NULL without memory. */
+/* Returns a NUL-terminated copy of len bytes, or NULL if there is no memory. */
 char *rs_arena_text(struct rs_arena *arena, const char *text, size_t len);
 
 #endif

@@ -49,7 +49,7 @@ static struct rs_error *is_foreign(const struct rs_folder *folder, const struct 
 			       folder->path, name, kind->what);
 }
 
-/* What is done with a file; `at` holds it by `name`, and `full` is its name below the folder. */
+/* Called for each file. `at` is its directory, `name` its name there, `full` that in the folder. */
 typedef struct rs_error *visit_fn(const struct rs_folder *folder, const struct rs_clear_kind *kind,
 				  int at, const char *name, const char *full);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Emptying a directory that is to be written anew: a trace or a recording that a user gives up. The
- * directory may hold anything, and root may be asked to do it, so only what is known by its name is
- * removed: a directory that holds any other file, a link, or no file that says what the directory
- * is, stays as it is. The directory is held by a descriptor meanwhile, and no link is followed, the
- * path's last part included.
+ * Empties a directory that is to be written again: a trace or a recording that its user discards.
+ * The directory may hold anything, and root may empty it, so only files of known names are removed.
+ * A directory with any other file, with a link, or without the file that marks its kind stays as it
+ * is. A descriptor holds the directory throughout, and no link is followed, the path's last part
+ * included.
  */
 #ifndef RS_BASE_CLEAR_H
 #define RS_BASE_CLEAR_H
@@ -22,13 +22,14 @@ struct rs_clear_kind {
 			    * by blanks */
 };
 
-/* Lets directories of these kinds be emptied, from now on; they outlive the process. */
+/* Allows directories of these kinds to be emptied from now on. The kinds stay the caller's and must
+ * stay valid until the process ends. */
 void rs_clear_allow(const struct rs_clear_kind *kinds, size_t n);
 
 /*
- * Removes what is in the directory, where that is allowed. Returns NULL where it is not: the caller
- * finds whether the directory is empty then. RS_USAGE: it is of no such kind, it has other files
- * too, or it is being written; nothing is removed then.
+ * Removes the files of a directory of an allowed kind. Returns NULL also if no kinds are allowed:
+ * the caller then finds out whether the directory is empty. RS_USAGE: the directory is of no such
+ * kind, has other files too, or is being written; nothing is removed.
  */
 struct rs_error *rs_clear_directory(const char *path);
 

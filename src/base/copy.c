@@ -30,7 +30,7 @@ size_t rs_write_at(int fd, const void *from, size_t bytes, uint64_t offset)
 	return done;
 }
 
-/* Through memory: from one kind of file system to another there is no other way. */
+/* Copies through memory, which also works from one kind of file system to another. */
 static ssize_t copy_part(int from, off_t at, int to, size_t bytes)
 {
 	char part[PART];

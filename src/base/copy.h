@@ -7,16 +7,16 @@
 #include <stdint.h>
 #include <ringside/error.h>
 
-/* Writes the bytes at this offset of a file, also where the kernel takes them in pieces or a signal
- * interrupts it. Returns how many are written; fewer than all: errno says why. */
+/* Writes the bytes at this offset of a file, and retries short and interrupted writes. Returns how
+ * many bytes are written. If these are fewer than all, errno says why. */
 size_t rs_write_at(int fd, const void *from, size_t bytes, uint64_t offset);
 
-/* Copies all of `from` to the start of `to`, which becomes as long; both are open, name is for
- * errors. Holes stay holes, and where the file system can, both share their blocks. */
+/* Copies all of `from` to the start of `to`, and gives `to` the same length. Both are open; errors
+ * contain name. Holes stay holes, and the files share their blocks where the file system can. */
 struct rs_error *rs_copy_file(int from, int to, const char *name);
 
-/* Makes an empty file without a name, for reading and writing, close-on-exec: in P_tmpdir, or in
- * memory where no file there can be without a name. It goes with the last that has it open. */
+/* Creates an empty file without a name, for reading and writing, close-on-exec: in P_tmpdir, or in
+ * memory if P_tmpdir's file system has no such files. The file is removed at its last close. */
 struct rs_error *rs_nameless_file(const char *what, int *fd);
 
 #endif

@@ -5,11 +5,11 @@
 
 #include <stdint.h>
 
-/* A value below 10^8. */
+/* Returns the eight decimal digits of a value below 10^8. */
 static inline uint64_t rs_eight_digits(uint32_t value)
 {
-	/* two halves of four digits, then pairs, then digits: x/100 and x/10 by multiplication,
-	 * which is exact for what there can be */
+	/* Splits into two halves of four digits, then pairs, then digits. x/100 and x/10 are
+	 * multiplications, which are exact in this range. */
 	uint64_t x = value / 10000 | (uint64_t)(value % 10000) << 32, above;
 
 	above = x * 10486 >> 20 & UINT64_C(0x0000007f0000007f);
@@ -19,7 +19,7 @@ static inline uint64_t rs_eight_digits(uint32_t value)
 	return x | UINT64_C(0x3030303030303030);
 }
 
-/* In hexadecimal. */
+/* Returns the eight hexadecimal digits of a value. */
 static inline uint64_t rs_eight_nibbles(uint32_t value)
 {
 	uint64_t x = value, letters;

@@ -63,8 +63,8 @@ const char *rs_duration_exact(uint64_t ns, char text[RS_DURATION_TEXT_MAX])
 	return text;
 }
 
-/* The number that a text opens with, and what is behind it; NULL: it opens with none. strtod()
- * takes more: "inf", "nan", hexadecimal, signs, blanks. */
+/* Parses the number at a text's start. Returns the text behind it, or NULL if there is no number.
+ * strtod() alone also accepts "inf", "nan", hexadecimal, signs and blanks. */
 static const char *number(const char *text, double *value)
 {
 	const char *digit = text + (*text == '.');
@@ -76,7 +76,7 @@ static const char *number(const char *text, double *value)
 	return end;
 }
 
-/* The unit that a text is; false: none of n. */
+/* Finds the unit that a text names. Returns false if it is none of the n units. */
 static bool unit_find(const char *text, const struct unit *units, size_t n, bool any_case,
 		      uint64_t *is)
 {

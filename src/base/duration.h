@@ -8,24 +8,24 @@
 
 #define RS_DURATION_TEXT_MAX 16
 
-/* Of a clock that can be. */
+/* Frequencies of clocks that exist. */
 #define RS_FREQUENCY_HZ_MIN UINT64_C(1000000)
 #define RS_FREQUENCY_HZ_MAX UINT64_C(1000000000000)
 
-/* Three or four digits and a unit, at most eight bytes: "0", "999ns", "1.23us", "45.6ms",
- * "12345s". Returns text. */
+/* Writes a duration with three or four digits and a unit, in at most eight bytes: "0", "999ns",
+ * "1.23us", "45.6ms", "12345s". Returns text. */
 const char *rs_duration_text(uint64_t ns, char text[RS_DURATION_TEXT_MAX]);
 
-/* A whole number of the greatest unit that it is one of, as a bound is written: "1us", "90m".
- * More digits than fit the text are cut. Returns text. */
+/* Writes a duration exactly, as a whole number of the greatest unit that allows it: "1us", "90m".
+ * Digits that do not fit the text are cut. Returns text. */
 const char *rs_duration_exact(uint64_t ns, char text[RS_DURATION_TEXT_MAX]);
 
-/* A number, with a fraction or without, and ns, us, ms, s, m (minutes) or h; without a unit it is
- * of unit_ns. RS_USAGE says what makes no sense. */
+/* Parses a number, with or without a fraction, and a unit: ns, us, ms, s, m (minutes) or h. Without
+ * a unit the number counts units of unit_ns. RS_USAGE: the text is no duration. */
 struct rs_error *rs_duration_parse(const char *text, uint64_t unit_ns, uint64_t *ns);
 
-/* A number, with a fraction or without, and Hz, kHz, MHz or GHz in either case; without a unit it
- * is in Hz. RS_USAGE says what is expected, where it is none or not from 1 MHz to 1 THz. */
+/* Parses a number, with or without a fraction, and Hz, kHz, MHz or GHz in either case. Without a
+ * unit the number is in Hz. RS_USAGE: the text is no frequency from 1 MHz to 1 THz. */
 struct rs_error *rs_frequency_parse(const char *text, uint64_t *hz);
 
 #endif

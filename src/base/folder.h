@@ -25,42 +25,42 @@ struct rs_folder {
 };
 #define RS_FOLDER_NONE ((struct rs_folder){ .fd = -1, .inside = -1 })
 
-/* Opens one that is there. RS_USAGE: it is not, or is a file. */
+/* Opens a directory. RS_USAGE: it does not exist, or is a file. */
 struct rs_error *rs_folder_open(const char *path, struct rs_folder *folder);
-/* The same, but the path is no link. */
+/* Opens a directory whose path must not be a link. */
 struct rs_error *rs_folder_open_itself(const char *path, struct rs_folder *folder);
-/* Makes one. RS_USAGE: it is there, is not empty, and may not be emptied (clear.h). */
+/* Creates a directory. RS_USAGE: it exists, is not empty, and may not be emptied (clear.h). */
 struct rs_error *rs_folder_make(const char *path, struct rs_folder *folder);
-/* Opens one, or makes it if it is not there. */
+/* Opens a directory, or creates it if it does not exist. */
 struct rs_error *rs_folder_open_or_make(const char *path, struct rs_folder *folder);
-/* Makes the folder "ringside" of it. */
+/* Creates the directory's folder "ringside". */
 struct rs_error *rs_folder_make_inside(struct rs_folder *folder);
 void rs_folder_close(struct rs_folder *folder); /* also one of zero bytes */
 
 /*
- * Opens a regular file of it, by a name such as "stream_3" or "ringside/index". `flags` are
- * open()'s; O_CREAT goes with O_EXCL. Returns the descriptor, or -1 and errno: ELOOP for a link,
- * EINVAL for what is no regular file, EMLINK for one that is to be written and has other names too.
+ * Opens a regular file of the directory, by a name such as "stream_3" or "ringside/index". `flags`
+ * are open()'s; O_CREAT goes with O_EXCL. Returns the descriptor, or -1 and errno: ELOOP for a
+ * link, EINVAL for no regular file, EMLINK for a file that is to be written and has other names.
  */
 int rs_folder_open_file(const struct rs_folder *folder, const char *name, int flags);
 
-/* The same with an error that names the file. `mode` is fdopen()'s. */
+/* Open a file as rs_folder_open_file() does. Errors name the file. `mode` is fdopen()'s. */
 struct rs_error *rs_folder_fd(const struct rs_folder *folder, const char *name, int flags, int *fd);
 struct rs_error *rs_folder_file(const struct rs_folder *folder, const char *name, int flags,
 				const char *mode, FILE **file);
 
-/* The size of a regular file. False: there is none of this name. */
+/* Returns the size of a regular file in *bytes. Returns false if there is none of this name. */
 bool rs_folder_bytes(const struct rs_folder *folder, const char *name, uint64_t *bytes);
 
-/* Makes a file that is to replace another, in the place of one that a process left when it was
- * killed; and puts it there. */
+/* Create a file that is to replace another, also over one that a killed process left; and rename
+ * it. */
 struct rs_error *rs_folder_new(const struct rs_folder *folder, const char *name, FILE **file);
 struct rs_error *rs_folder_rename(const struct rs_folder *folder, const char *from, const char *to);
-/* Both, with what `write` writes in between. If it fails, the file stays as it was. */
+/* Replaces a file by what `write` writes. If that fails, the file stays as it was. */
 struct rs_error *rs_folder_replace(const struct rs_folder *folder, const char *name,
 				   const char *new_name, void (*write)(FILE *file, const void *ctx),
 				   const void *ctx);
-/* Removes a file, if it is there. */
+/* Removes a file if it exists. */
 void rs_folder_drop(const struct rs_folder *folder, const char *name);
 
 #endif

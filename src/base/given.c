@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* More than a tool leaves by seeking ahead, less than hurts to read. */
+/* Above what tools leave when they seek ahead, and fast to read. */
 #define HOLES_BYTES_MAX (64 << 20)
 
 static bool is_own_descriptor(const char *path)
@@ -23,7 +23,7 @@ static bool is_own_descriptor(const char *path)
 	return !strcmp(path, "/dev/stdin");
 }
 
-/* What a file is that is refused, and what to do about it; NULL: it is not refused. */
+/* Returns what a refused file is, and what to do about it; NULL if the file is accepted. */
 static const char *refused(const char *path, enum rs_given what, mode_t mode)
 {
 	switch (mode & S_IFMT) {
@@ -45,7 +45,7 @@ static const char *refused(const char *path, enum rs_given what, mode_t mode)
 	}
 }
 
-/* Whether more of the file is holes than is accepted. Each hole counts, so the walk ends early. */
+/* Returns whether the file's holes exceed the limit. The walk ends at the hole that exceeds it. */
 static bool has_holes(int fd, off_t size)
 {
 	off_t holes = 0, data = 0;

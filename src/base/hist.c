@@ -37,7 +37,7 @@ uint64_t rs_hist_total(const struct rs_hist *hist)
 	return total;
 }
 
-/* Where in [low, high) the rank-th of n values lies, if they are spread evenly. */
+/* Returns where in [low, high) the rank-th of n evenly spread values lies. */
 static uint64_t interpolate(uint64_t low, uint64_t high, uint64_t rank, uint64_t n)
 {
 	return low + (uint64_t)((__uint128_t)(high - low) * rank / n);
@@ -53,7 +53,7 @@ uint64_t rs_hist_percentile(const struct rs_hist *hist, uint32_t permille, uint6
 		return 0;
 	if (permille > 1000)
 		permille = 1000;
-	/* How many values it must not be exceeded by: at least one. */
+	/* The number of values at or below the result: at least one. */
 	rank = (uint64_t)(((__uint128_t)total * permille + 999) / 1000);
 	if (!rank)
 		rank = 1;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A histogram of durations whose buckets grow with the value: eight to each power of two, so a
- * bucket is at most an eighth of its value wide. The same layout is counted in by BPF programs, by
- * reports and by the probe language; two of them are merged by adding.
+ * bucket is at most an eighth of its value wide. BPF programs, reports and the probe language all
+ * use this layout, and two histograms are merged by adding their buckets.
  *
  *	value	0 1 2 ... 7 | 8 9 ... 15 | 16 18 20 ... 30 | 32 36 40 ... | ...
  *	bucket	0 1 2 ... 7 | 8 9 ... 15 | 16 17 18 ... 23 | 24 25 26 ... | ...
  *
- * This header is read by the BPF compiler too: no libc, no division, no loop.
+ * The BPF compiler reads this header too: no libc, no division, no loop.
  */
 #ifndef RS_BASE_HIST_H
 #define RS_BASE_HIST_H
@@ -16,15 +16,15 @@
 #include <stdint.h>
 
 #define RS_HIST_SUB_BITS 3
-#define RS_HIST_BITS	 42 /* of the largest value told apart: 73 minutes in ns */
+#define RS_HIST_BITS	 42 /* of the largest value with a bucket below the last: 73 min in ns */
 #define RS_HIST_BUCKETS	 ((RS_HIST_BITS - RS_HIST_SUB_BITS + 1) << RS_HIST_SUB_BITS)
 
 struct rs_hist {
 	uint64_t count[RS_HIST_BUCKETS];
 };
 
-/* The place of the highest bit that is set; value is not 0. BPF has no instruction for it; the
- * empty asm keeps a step one jump: its compiler would make two selections of it. */
+/* Returns the index of the highest bit set in value, which is not 0. BPF has no instruction for
+ * that. The empty asm keeps each step one jump, where the compiler would make two selections. */
 static inline uint32_t rs_hist_log2(uint64_t value)
 {
 #ifndef __bpf__
@@ -49,7 +49,7 @@ static inline uint32_t rs_hist_log2(uint64_t value)
 #endif
 }
 
-/* Always below RS_HIST_BUCKETS. */
+/* Returns a value's bucket, below RS_HIST_BUCKETS. */
 static inline uint32_t rs_hist_bucket(uint64_t value)
 {
 	uint32_t log2;
@@ -65,25 +65,25 @@ static inline uint32_t rs_hist_bucket(uint64_t value)
 
 #ifndef __bpf__
 
-/* The least value of a bucket; of RS_HIST_BUCKETS, where the last one ends. */
+/* Returns the least value of a bucket; for RS_HIST_BUCKETS, the end of the last bucket. */
 uint64_t rs_hist_bound(uint32_t bucket);
 
 void rs_hist_add(struct rs_hist *to, const struct rs_hist *from);
 
-/* What `of` has more than it had at `before`; the counts only grow. */
+/* Subtracts an earlier state, `before`, from `of`. Counts only grow. */
 void rs_hist_subtract(struct rs_hist *of, const struct rs_hist *before);
 
 uint64_t rs_hist_total(const struct rs_hist *hist);
 
 /*
- * The value that permille (0..1000) of the counted do not exceed, interpolated within its bucket;
- * 0 when nothing was counted. min and max, where known (max 0: not), tighten the ends.
+ * Returns the value that permille (0..1000) of the values do not exceed, interpolated within its
+ * bucket; 0 for an empty histogram. min and max bound the result; max 0: both are unknown.
  */
 uint64_t rs_hist_percentile(const struct rs_hist *hist, uint32_t permille, uint64_t min,
 			    uint64_t max);
 
-/* Counts by power of two, as bcc's and DTrace's distributions show them: slots[n] has the values
- * of n bits, slots[0] the zeros. */
+/* Counts by power of two, as bcc's and DTrace's distributions show them: slots[n] is the number of
+ * values of n bits, slots[0] that of zeros. */
 #define RS_HIST_LOG2_SLOTS (RS_HIST_BITS + 2)
 void rs_hist_log2_slots(const struct rs_hist *hist, uint64_t slots[RS_HIST_LOG2_SLOTS]);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who may read what this process writes: traces, recordings, snapshots with a guest's memory, logs,
+ * Modes of files that this process writes: traces, recordings, snapshots of guest memory, logs,
  * exports. By default its user alone: files have mode 0600, directories 0700. A command may share
  * them, once, before it makes the first.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Text output, buffered: built for millions of lines a second, so numbers and texts go straight
- * into the buffer. After an error nothing more is written; rs_out_flush() tells it.
+ * into the buffer. After an error nothing more is written; rs_out_flush() returns the error.
  */
 #ifndef RS_BASE_OUT_H
 #define RS_BASE_OUT_H
@@ -16,7 +16,7 @@
 
 #define RS_OUT_BYTES (64u << 10) /* as a pipe holds; malloc() has more than 128 KiB mapped anew */
 #define RS_OUT_LINE  (8u << 10)	 /* room that rs_out_line() makes sure of */
-#define RS_OUT_SHORT 255u	 /* a longer text takes room by itself */
+#define RS_OUT_SHORT 255u	 /* a longer text reserves its own room */
 #define RS_OUT_SLACK 64u	 /* bytes behind the buffer that may be written, and mean nothing */
 
 struct rs_out {

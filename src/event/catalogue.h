@@ -21,10 +21,10 @@ struct rs_catalogue {
 	bool lodges; /* in streams of another provider, which carry the common events */
 };
 
-/* NULL provider: the common events. NULL: no such. */
+/* Returns a provider's catalogue, or NULL if there is none. NULL names the common events. */
 const struct rs_catalogue *rs_catalogue_find(const char *provider);
 
-/* An enumeration by name, for readers of a trace's description; NULL: no such. */
+/* Returns an enumeration by its name, for readers of a trace's description, or NULL. */
 const struct rs_enum *rs_catalogue_values(const char *name);
 
 #endif

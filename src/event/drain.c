@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define CHUNK_MIN (RS_RECORD_SLOTS_MAX * RS_SLOT_BYTES) /* holds the longest record */
-#define CHUNK_MAX (16u << 10) /* half of a cache of the first level: it is read twice */
+#define CHUNK_MAX (16u << 10) /* half of the L1 data cache: the bytes are read twice */
 
 #define LOST_BYTES  (RS_LOST_SLOTS * RS_SLOT_BYTES)
 #define CPU_UNKNOWN ((uint64_t)RS_CPU_UNKNOWN << RS_CPU_SHIFT)
@@ -23,7 +23,7 @@ void rs_drain_init(struct rs_drain *drain, const struct rs_port *port,
 /* Why a scan stopped. */
 enum stop {
 	STOP_END,     /* all of it is good */
-	STOP_PARTIAL, /* a record goes on behind what was copied */
+	STOP_PARTIAL, /* a record continues behind what was copied */
 	STOP_FILLER,
 	STOP_BAD,
 	STOP_STAMP,
@@ -71,14 +71,14 @@ static void put_lost(struct rs_drain *drain, struct output *o, uint64_t count, e
 	drain->last_tsc = tsc;
 }
 
-/* The nearest stamp in order to one that is not. */
+/* Returns the stamp in order that is nearest to one out of order. */
 static uint64_t stamp_nearest(const struct rs_drain *drain, uint64_t said, uint64_t now)
 {
 	return said < drain->last_tsc || drain->last_tsc > now ? drain->last_tsc : now;
 }
 
-/* The record after the output, where a scan stopped, has a stamp out of order: says so, and gives
- * it the nearest stamp in order. */
+/* Mends the record behind the output, at which a scan stopped for a stamp out of order: puts a
+ * clock-back record before it, and gives it the nearest stamp in order. */
 static void mend_stamp(struct rs_drain *drain, struct output *o, const struct scan *s, uint64_t now)
 {
 	uint32_t bytes = s->bytes;
@@ -107,7 +107,7 @@ static void mend_stamp(struct rs_drain *drain, struct output *o, const struct sc
 
 /* ---- checking a run ----------------------------------------------------------------------- */
 
-/* What a slot is that begins no good record; left slots of the run can be seen. */
+/* Classifies a slot that begins no good record. left slots of the run are in the copy. */
 static enum stop classify(const struct rs_slot *slot, uint32_t left, bool whole_run,
 			  uint32_t *bytes)
 {
@@ -128,7 +128,7 @@ static bool may_learn(const struct rs_drain *drain, const struct rs_slot *slot)
 	return drain->learn && !rs_schema_find(drain->layouts.schema, rs_slot_id(slot->head));
 }
 
-/* How many slots in a row, from a bad one on, begin nothing: they are done with at once. */
+/* Returns how many slots in a row, from a bad one on, begin no record: they are skipped at once. */
 static uint32_t bad_slots(struct rs_drain *drain, const struct rs_slot *slot, uint32_t left,
 			  bool whole_run)
 {
@@ -142,8 +142,8 @@ static uint32_t bad_slots(struct rs_drain *drain, const struct rs_slot *slot, ui
 	return n;
 }
 
-/* The count of a loss record, less what rs_drain_end() has told of it; 0: nothing is left to say.
- */
+/* Subtracts from a loss record what rs_drain_end() has reported of it. Returns the new count; for 0
+ * the record is dropped. */
 static uint64_t lost_untold(struct rs_drain *drain, struct rs_slot *slot)
 {
 	uint64_t count = rs_lost_count(slot);
@@ -162,7 +162,8 @@ static uint64_t *known_slot(struct rs_drain *drain, uint64_t word)
 
 #define WORD_OF(head) ((head) & ~((uint64_t)UINT8_MAX << RS_CPU_SHIFT))
 
-/* How many records of one slot follow that are known, and whose stamps are in order. */
+/* Returns how many records of one slot follow whose header word is known and whose stamps are in
+ * order. */
 static uint32_t scan_known(struct rs_drain *drain, const struct rs_slot *slot, uint32_t left,
 			   uint64_t now, uint64_t *last)
 {
@@ -180,7 +181,7 @@ static uint32_t scan_known(struct rs_drain *drain, const struct rs_slot *slot, u
 	return n;
 }
 
-/* Looks at n copied bytes. whole_run: nothing of this run is left in the ring behind them. */
+/* Checks n copied bytes. whole_run: the ring holds nothing more of this run. */
 static void scan(struct rs_drain *drain, uint8_t *run, uint32_t n, bool whole_run, uint64_t now,
 		 struct scan *s)
 {
@@ -232,7 +233,7 @@ static void scan(struct rs_drain *drain, uint8_t *run, uint32_t n, bool whole_ru
 		slot += slots;
 		left -= slots;
 	}
-	/* It was good, so its event is there, be it gone from the cache by now. */
+	/* The record was good, so its event is in the schema, even if it left the cache. */
 	if (last_slot)
 		s->padding = rs_layout_padding(
 			rs_layouts_find(&drain->layouts, rs_slot_id(last_slot->head))->event,
@@ -249,14 +250,14 @@ static bool learn_event(struct rs_drain *drain, const struct rs_slot *slot)
 }
 
 /*
- * Takes a scanned run, which stands gap bytes behind the output, into the output; the gap is
- * for the loss to tell before it. Returns how many of the ring's bytes are done with.
+ * Accepts a scanned run, which begins gap bytes behind the output, into the output. The gap is room
+ * for the loss record before it. Returns how many of the ring's bytes are consumed.
  */
 static uint32_t accept(struct rs_drain *drain, struct output *o, const struct scan *s, uint32_t gap,
 		       uint64_t now)
 {
 	uint8_t *run = o->to + o->out->bytes + gap;
-	uint64_t first; /* stamp of the first record or, where that is out of order, its new one */
+	uint64_t first; /* the first record's stamp; its new one if the old is out of order */
 
 	memcpy(&first, run, sizeof(first));
 	if (!s->good)
@@ -297,7 +298,8 @@ static uint32_t accept(struct rs_drain *drain, struct output *o, const struct sc
 	return s->good + s->bytes;
 }
 
-/* The longest run that can be copied now; 0 when the ring is empty or the room is used up. */
+/* Returns the length of the longest run that can be copied now; 0 if the ring is empty or the room
+ * is used up. */
 static uint32_t run_bytes(const struct rs_drain *drain, const struct output *o, uint32_t tail,
 			  bool *whole_run)
 {
@@ -306,7 +308,7 @@ static uint32_t run_bytes(const struct rs_drain *drain, const struct output *o, 
 	uint32_t left = o->room - o->out->bytes;
 	uint32_t n = run;
 
-	/* Before a run there may have to be a loss, and after it a clock record. */
+	/* A loss may have to go before a run, and a clock record after it. */
 	if (left < CHUNK_MIN + LOST_BYTES + RS_SLOT_BYTES)
 		return 0;
 	left = (left - LOST_BYTES - RS_SLOT_BYTES) & ~(RS_SLOT_BYTES - 1);
@@ -385,7 +387,7 @@ const char *rs_drain_status_text(enum rs_drain_status status)
 		return "the ring's tail points outside it or into an element; "
 		       "nothing more is read from it";
 	case RS_DRAIN_BAD_MEMORY:
-		return "the ring's memory can't be reached; nothing more is read from it";
+		return "the ring's memory cannot be reached; nothing more is read from it";
 	}
 	return "unknown";
 }

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The drain: takes records out of a ring, of any writer and in any memory, into private
- * memory, and lets nothing through that the schema does not know, that overlaps, or that would
- * turn time back.
+ * The drain copies records out of a ring, of any writer and in any memory, into private memory. It
+ * drops records that the schema lacks or that overlap, and mends stamps that go back in time.
  *
  *	ring --copy a run--> private memory --check slot by slot--> records fit for a trace
  *
- * Each byte is copied once and looked at in the copy, where nobody can change it any more.
- *	- A record that makes no sense is skipped slot by slot and counted; the next good one is
- *	  preceded by a records-lost (damaged).
+ * Each byte is copied once and checked in the copy, which the writer cannot change.
+ *	- An invalid record is skipped slot by slot and counted. A records-lost (damaged) precedes
+ *	  the next good record.
  *	- A stamp that is earlier than its predecessor's, or later than the present, becomes its
- *	  predecessor's (or the present); a clock-back record before it says what it was.
+ *	  predecessor's (or the present). A clock-back record before it contains the old stamp.
  *	- Filler is dropped.
- * Costs of a hostile ring are bounded: after an anomaly the next run is short, and grows again.
+ * The cost of a hostile ring is bounded: after an anomaly the next run is short, and grows again.
  *
  * A drain belongs to one thread at a time.
  */
@@ -22,16 +21,18 @@
 #include "event/layout.h"
 #include <ringside/source.h>
 
-/* The consuming end of a ring, by whatever access there is to its memory. */
+/* The consuming end of a ring, for any kind of access to the ring's memory. */
 struct rs_port {
 	void *ctx;
-	/* What the producer has published (a byte offset, not checked) and ever refused. */
+	/* Returns the end of what the producer has published (a byte offset, not checked), and how
+	 * many records it has ever refused. Like the two below, returns false if the ring's memory
+	 * cannot be reached. */
 	bool (*poll)(void *ctx, uint32_t *tail, uint64_t *refused);
 	bool (*copy)(void *ctx, uint32_t offset, void *to, uint32_t bytes);
 	bool (*release)(void *ctx, uint32_t head);
 	uint32_t size; /* bytes of slots */
-	/* Bytes of slots that can wait at once, where that is more than size: the port is a window
-	 * on a larger ring. */
+	/* Bytes of slots that can wait at once, if more than size: for a window on a larger
+	 * ring. */
 	uint32_t holds;
 	uint32_t head; /* where reading begins */
 };
@@ -42,21 +43,20 @@ struct rs_drain {
 	struct rs_port port;
 	struct rs_layouts layouts;
 	uint64_t last_tsc;
-	uint64_t told_lost;  /* of what the producer refused: told, by its own loss records or us */
-	uint64_t told_ahead; /* by us at an end: its next loss record will say it again */
-	uint64_t damaged;    /* slots skipped since the last loss record of ours */
+	uint64_t told_lost;  /* refused records that loss records report, also the drain's own */
+	uint64_t told_ahead; /* of those, the drain's at an end: the producer's next repeats them */
+	uint64_t damaged;    /* slots skipped since the drain's last loss record */
 	uint64_t damaged_total;
 	uint32_t chunk; /* bytes to copy next */
-	/* Header words, without the CPU, of records of one slot that were good: most are of a few
-	 * kinds, and one comparison identifies them. No loss records, and none with a text. */
+	/* Header words, without the CPU, of good records of one slot: most records are of a few
+	 * kinds, and one comparison identifies them. No loss records, no records with a text. */
 	uint64_t known[RS_DRAIN_KNOWN];
 	/* Called with the header word of a slot whose id the schema lacks: defines the event, if it
 	 * can, and returns whether it may have. May be NULL. */
 	bool (*learn)(void *ctx, uint64_t head);
 	void *learn_ctx;
-	/* The ring's. Each read asks it for the present after it has read the tail: what was put
-	 * until then is not of the future, even if this thread did not run for long. May be NULL.
-	 */
+	/* The ring's. Each read of the ring gets the present after it has read the tail, so that no
+	 * record is later than that, even if this thread was preempted. May be NULL. */
 	const struct rs_clock *clock;
 };
 
@@ -77,29 +77,29 @@ _Static_assert(RS_DRAIN_ROOM_MIN >= (RS_RECORD_SLOTS_MAX + RS_LOST_SLOTS + 1) * 
 enum rs_drain_status {
 	RS_DRAIN_OK,
 	RS_DRAIN_BAD_POSITION, /* tail is out of the ring */
-	RS_DRAIN_BAD_MEMORY,   /* the ring's memory can't be reached (any more) */
+	RS_DRAIN_BAD_MEMORY,   /* the ring's memory cannot be reached */
 };
 
 void rs_drain_init(struct rs_drain *drain, const struct rs_port *port,
 		   const struct rs_schema *schema);
 
 /*
- * Takes what fits into room bytes (at least RS_DRAIN_ROOM_MIN) at to, 8-byte aligned. now: the
- * present in the ring's clock, with the slack that is to be allowed; where drain->clock tells a
- * later one, that. After anything but RS_DRAIN_OK the ring is broken and must not be read again;
- * *out is valid in each case.
+ * Reads what fits into room bytes (at least RS_DRAIN_ROOM_MIN) at to, which is 8-byte aligned. The
+ * present is now, in the ring's clock and with slack, or that of drain->clock if it is later. After
+ * any status but RS_DRAIN_OK the ring is broken and must not be read again. *out is always valid.
  */
 enum rs_drain_status rs_drain_read(struct rs_drain *drain, void *to, uint32_t room, uint64_t now,
 				   struct rs_drained *out);
 
-/* After the producer has ended and a read gave nothing: losses not told yet. */
+/* Writes the losses that no record reports yet. Called after the producer has ended and a read
+ * found nothing. */
 void rs_drain_end(struct rs_drain *drain, void *to, uint32_t room, uint64_t now,
 		  struct rs_drained *out);
 
-/* What stamps may be ahead of a reading of the clock: TSCs of two CPUs, a put in the making. */
+/* How far stamps may be ahead of a reading of the clock: TSCs of two CPUs, a put under way. */
 #define RS_STAMP_SLACK (UINT64_C(1) << 20)
 
-/* The present in a stream's clock, for the calls above. */
+/* Returns the present in a stream's clock, for the calls above. */
 static inline uint64_t rs_drain_now(const struct rs_clock *clock)
 {
 	return rs_clock_now(clock) + clock->error_cycles + RS_STAMP_SLACK;
@@ -107,7 +107,8 @@ static inline uint64_t rs_drain_now(const struct rs_clock *clock)
 
 const char *rs_drain_status_text(enum rs_drain_status status);
 
-/* A port on a ring in this process's memory. consumer stays the caller's and must outlive it. */
+/* Returns a port on a ring in this process's memory. consumer stays the caller's and must outlive
+ * the port. */
 struct rs_port rs_port_local(struct rs_sbuf_consumer *consumer);
 
 #endif

@@ -59,7 +59,7 @@ static const struct {
 	[RS_ISA_RISCV] = { riscv, COUNT(riscv) },
 };
 
-/* KVM_EXIT_* are the catalogue's: few, and asked for by few. */
+/* KVM_EXIT_* come from the catalogue: they are few, and rarely looked up. */
 static const struct rs_enum *user_reasons(void)
 {
 	return rs_catalogue_values("kvm_exit_reason");
@@ -112,7 +112,7 @@ const char *rs_exit_text(uint32_t isa, uint32_t code, char text[RS_EXIT_TEXT_MAX
 	bool vmx_failed = isa == RS_ISA_VMX && code & RS_EXIT_VMX_FAILED;
 	const char *behind = vmx_failed ? " (failed entry)" : "";
 
-	/* KVM_RUN failed: mostly EINTR, when somebody wants the vCPU out of it. */
+	/* KVM_RUN failed: mostly EINTR, when a signal interrupts the vCPU. */
 	if (!name && isa == RS_ISA_USER && (int32_t)code < 0)
 		name = strerrorname_np((int)(0u - code));
 	if (name)

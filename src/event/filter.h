@@ -9,21 +9,20 @@
  *	r1	the record, RS_FILTER_WORDS words of 8 bytes: two of the head, then the payload
  *	r2	the event's id
  *	r3	the CPU
- *	r4	where asked for, the vCPU's number, 32 bits, signed, negative: not known; from bit
- *		32 on the process
+ *	r4	if `thread` is set, the vCPU's number in 32 bits, signed, negative if unknown; from
+ *		bit 32 on the process
  *
- * and come to their end with r0 RS_FILTER_KEEP or 0. They jump forward alone, call nothing, and
- * read and write nothing else but their own frame and, where they add up, what is behind the
- * record:
+ * and end with r0 RS_FILTER_KEEP or 0. They only jump forward, call nothing, and access only their
+ * own frame and, where they add up, what is behind the record:
  *
  *	record | the thread's number (RS_FILTER_WHO) | rows to add, RS_FILTER_ROWS of RS_FILTER_ROW
  *
- * Such a filter says RS_FILTER_ADD, too, and from bit RS_FILTER_N on how many rows to look at. The
- * source adds all of them to their sums, found by key, or, where there is no room for one, none:
- * then the record is kept as one that nothing was done for. A record that is kept beside what was
- * added of it has RS_FILTER_DONE in its id.
+ * Such a filter also returns RS_FILTER_ADD and, from bit RS_FILTER_N on, the number of rows. The
+ * source adds all rows to their sums, which it finds by key. If one sum has no room, it adds none
+ * of them and keeps the record. A record that is kept although its rows were added has
+ * RS_FILTER_DONE in its id.
  *
- * Read by both compilers: no libc, no pointers but the filter's own.
+ * Both compilers read this header: no libc, no pointers but the filter's own.
  */
 #ifndef RS_EVENT_FILTER_H
 #define RS_EVENT_FILTER_H

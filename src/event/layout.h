@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether a record's slots agree with the schema. Both who takes records out of a ring and who
- * reads them from a file ask here, so that what is recorded can be read.
+ * Checks whether a record's slots agree with the schema. The drain of a ring and the reader of a
+ * file both call this, so that every recorded record can be read.
  */
 #ifndef RS_EVENT_LAYOUT_H
 #define RS_EVENT_LAYOUT_H
@@ -9,11 +9,11 @@
 #include <ringside/record.h>
 #include <ringside/schema.h>
 
-/* What is remembered of an id, so that most records cost one comparison. */
+/* A cached id, so that most records cost one comparison. */
 struct rs_layout {
 	uint64_t id;
 	const struct rs_event *event; /* NULL: this entry is free */
-	uint32_t slots;		      /* 0: it has a text, and its length says */
+	uint32_t slots;		      /* 0: depends on the length of the record's text */
 };
 
 #define RS_LAYOUTS 64 /* a power of two */
@@ -54,16 +54,17 @@ static inline uint32_t rs_texts_bytes(const struct rs_event *event, const uint8_
 	return bytes;
 }
 
-/* Slots of a record with texts at slot, of which left slots are there; 0: it makes no sense. */
+/* Returns the slots of a record with texts at slot, of which left can be read; 0: it is invalid. */
 uint32_t rs_layout_text_slots(const struct rs_layout *layout, const struct rs_slot *slot,
 			      uint32_t left);
 
-/* Bytes between the end of a good record's last field and the end of its last slot; below 32. */
+/* Returns the bytes between the end of a good record's last field and its last slot's; below 32. */
 uint32_t rs_layout_padding(const struct rs_event *event, const struct rs_slot *slot);
 
 /*
- * Slots of the record at slot, of which left (at least 1) slots can be read, in private memory;
- * 0: no such event, or it has not the extent that its event demands. *found: its layout.
+ * Returns the slots of the record at slot, of which left (at least 1) can be read, in private
+ * memory; 0 if the schema lacks the event, or the extent is not that of the event. *found: its
+ * layout.
  */
 static inline uint32_t rs_layouts_check(struct rs_layouts *layouts, const struct rs_slot *slot,
 					uint32_t left, const struct rs_layout **found)
@@ -88,7 +89,7 @@ static inline uint32_t rs_layouts_check(struct rs_layouts *layouts, const struct
 	return said;
 }
 
-/* How many a good loss record says. */
+/* Returns the count in a good loss record. */
 static inline uint64_t rs_lost_count(const struct rs_slot *slot)
 {
 	uint64_t count;

@@ -11,8 +11,7 @@
  * "[%luus][cpu=%hu][%s][sev=%u][seq=%u]:", where %s is the name of the thread that runs
  * (arch/x86/guest/vcpu.c: "vm%hu:vcpu%hu"; common/hv_main.c: "idle%hu"); before, it had no "[%s]".
  *
- * Texts point into what was given, which anybody may have written: nothing but their bounds is
- * promised.
+ * Texts point into the caller's line, which is untrusted: only their bounds are checked.
  */
 #ifndef RS_EVENT_LOG_LINE_H
 #define RS_EVENT_LOG_LINE_H
@@ -32,7 +31,7 @@ struct rs_log_line {
 	bool cut;
 };
 
-/* Lines that are not there, between two that are. */
+/* Missing lines between two lines. */
 struct rs_log_gap {
 	uint64_t first, last;	 /* sequence numbers */
 	uint64_t from_us, to_us; /* the lines before and after; UINT64_MAX: there is none */
@@ -40,16 +39,16 @@ struct rs_log_gap {
 	uint64_t cpus[RS_LOG_LANES_MAX / 64];
 };
 
-/* False: it is none. */
+/* Parses a line. Returns false if the text is none. */
 bool rs_log_line_parse(const char *text, size_t bytes, struct rs_log_line *line);
 
-/* False: it is none, or contradicts itself. */
+/* Parses a gap's line. Returns false if the text is none, or contradicts itself. */
 bool rs_log_gap_parse(const char *text, size_t bytes, struct rs_log_gap *gap);
 
-/* "error" of 3; "?" of what is no level. */
+/* Returns a level's name, "error" for 3; "?" for a number that is no level. */
 const char *rs_log_level_name(uint32_t level);
 
-/* A level by its number or name; 0 ("off") too. False: it is none. */
+/* Parses a level's number or name; 0 ("off") is one too. Returns false if the text is none. */
 bool rs_log_level_parse(const char *text, uint32_t *level);
 
 #endif

@@ -11,7 +11,7 @@
 #define BUFFER_BYTES (RS_LOG_PORT_SLOTS * RS_SLOT_BYTES)
 #define LINE_FIXED   (sizeof(struct rs_log_message) + sizeof(uint16_t))
 #define LINE_SLOTS   ((RS_RECORD_HEAD + LINE_FIXED + RS_LOG_TEXT_MAX) / RS_SLOT_BYTES + 1)
-/* What one line makes at most: two losses, a clock-back, itself. */
+/* One line becomes at most two losses, a clock-back and itself. */
 #define ROOM_MIN   (LINE_SLOTS + 2 * RS_LOST_SLOTS + 1u)
 #define EARLY_MS   1000u      /* that a line may stand in its ring before it is seen as put */
 #define REST_NS	   200000     /* for the rest of a line that may have one */
@@ -93,7 +93,7 @@ static void offset_move(struct rs_log_port *port, int64_t by)
 	__atomic_fetch_add(&port->epoch->moves, 1, __ATOMIC_RELAXED);
 }
 
-/* A line's own stamp. False: it has none, or one that can't be. */
+/* Returns a line's own stamp in *stamp. Returns false if it has none, or an impossible one. */
 static bool stamp_of(const struct rs_log_port *port, const struct rs_log_line *line, uint64_t *tsc)
 {
 	unsigned __int128 stamp =
@@ -103,7 +103,7 @@ static bool stamp_of(const struct rs_log_port *port, const struct rs_log_line *l
 	return line->us && stamp < CYCLES_MAX;
 }
 
-/* Where it stands on the recording's timeline. */
+/* Returns the stamp of a line on the recording's timeline. */
 static uint64_t time_of(struct rs_log_port *port, const struct rs_log_line *line, bool old,
 			uint64_t *said)
 {
@@ -196,7 +196,7 @@ static void put_line(struct rs_log_port *port, const struct rs_log_line *line, u
 	port->tail += slots * RS_SLOT_BYTES;
 }
 
-/* What has come together becomes a record. */
+/* Makes a record of the line that was put together. */
 static void line_end(struct rs_log_port *port)
 {
 	struct rs_log_line line;
@@ -225,8 +225,8 @@ static void line_end(struct rs_log_port *port)
 	port->parts.bytes = 0;
 }
 
-/* A line's first element has its head. What has none belongs to the line before, if that is open
- * still: if it had no NUL behind it. */
+/* Adds an element. A line's first element has the line's head. An element without a head belongs to
+ * the line before, if that line is open: no NUL has ended it. */
 static void add(struct rs_log_port *port, const char *text)
 {
 	struct rs_log_parts *parts = &port->parts;
@@ -248,7 +248,7 @@ static void add(struct rs_log_port *port, const char *text)
 
 /* ---- as a port ------------------------------------------------------------------------------- */
 
-/* The buffer is empty: where there is room for lines. */
+/* Returns where an empty buffer has room for lines. */
 static uint32_t make_room(struct rs_log_port *port)
 {
 	uint32_t at = port->tail / RS_SLOT_BYTES;

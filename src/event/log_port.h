@@ -5,15 +5,15 @@
  *
  *	sbuf, positioned ring, read() --> elements --> line --> record --> buffer --> drain
  *
- * A line's thread stands before its message, as in ACRN's own text: "[vm0:vcpu1]it broke".
- * What has no head, and follows no line that is open, is counted as damaged, and a records-lost
- * before the next line tells. What a writer overwrote is counted in elements, at least one a line.
+ * A line's thread goes before its message, as in ACRN's own text: "[vm0:vcpu1]it broke". An element
+ * that has no head and follows no open line is counted as damaged; a records-lost before the next
+ * line reports it. What a writer overwrote is counted in elements, of which a line has one or more.
  *
- * Times are the line's microseconds, ACRN's of the TSC since its zero, at the frequency of the
- * clock that is given. Two frequencies that were measured are never quite the same, and a log may
- * count from elsewhere: so a line that is put while we read, and by its stamp could not have been,
- * moves the epoch that all rings of a recording share. A line of the last boot has no stamp of this
- * one's: it stands at the time when it was read, after a clock-back of what it said.
+ * Times are the line's microseconds: for ACRN, of the TSC since its zero, at the frequency of the
+ * caller's clock. Two measured frequencies differ slightly, and a log may count from another zero.
+ * So a line that is put during the recording, but whose stamp says otherwise, moves the epoch that
+ * all rings of a recording share. A line of the last boot has no stamp of this boot's clock: it
+ * gets the time of its reading, after a clock-back with its own stamp.
  */
 #ifndef RS_EVENT_LOG_PORT_H
 #define RS_EVENT_LOG_PORT_H
@@ -45,8 +45,8 @@ struct rs_log_port {
 	int fd; /* -1: none */
 	struct rs_log_epoch *epoch;
 	bool last;    /* of the last boot */
-	uint64_t old; /* elements that were there when we came; UINT64_MAX: until it is empty */
-	/* What came of it. */
+	uint64_t old; /* elements from before the attach; UINT64_MAX: all until it is empty */
+	/* The records made. */
 	uint64_t lines, first_seq, last_seq, damaged;
 	struct rs_log_parts parts;
 	uint32_t head, tail; /* of the buffer; as a ring's */
@@ -57,7 +57,7 @@ struct rs_log_port {
 
 void rs_log_port_init(struct rs_log_port *port, struct rs_log_epoch *epoch);
 
-/* Drops what is there; *n elements. False: the ring is broken. */
+/* Drops what is in the ring: *n elements. Returns false if the ring is broken. */
 bool rs_log_port_skip(struct rs_log_port *port, uint64_t *n);
 
 struct rs_port rs_port_log(struct rs_log_port *port);

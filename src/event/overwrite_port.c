@@ -30,7 +30,7 @@ static void filler_to_end(struct rs_overwrite_port *port, uint32_t from)
 		port->buffer[from] = (struct rs_slot){ .head = rs_record_head(RS_ID_FILLER, 1) };
 }
 
-/* What was lost, at the place that was left for it. */
+/* Writes the loss record into the place before the records. */
 static void report_loss(struct rs_overwrite_port *port, struct rs_slot *at, uint64_t tsc)
 {
 	struct rs_lost lost = { .count = port->untold,
@@ -43,7 +43,7 @@ static void report_loss(struct rs_overwrite_port *port, struct rs_slot *at, uint
 	port->untold = 0;
 }
 
-/* The buffer is empty: fills it from its tail on. False: the ring is broken. */
+/* Fills the empty buffer from its tail on. Returns false if the ring is broken. */
 static bool fill(struct rs_overwrite_port *port)
 {
 	uint32_t at = port->tail / RS_SLOT_BYTES, got;
@@ -57,7 +57,7 @@ static bool fill(struct rs_overwrite_port *port)
 		at = 0;
 	}
 	to = &port->buffer[at];
-	/* Room for a loss, and one slot less than all, that a full buffer is not an empty one. */
+	/* Room for a loss; one slot stays free, so that a full buffer differs from an empty one. */
 	if (rs_overwrite_read(&port->reader, to + RS_LOST_SLOTS, room - RS_LOST_SLOTS - 1, &got,
 			      &lost) != RS_SBUF_OK)
 		return false;

@@ -9,7 +9,7 @@
 
 #include <ringside/source.h>
 
-/* Parts of a query that a source can take on itself. */
+/* Parts of a query that a source can evaluate itself. */
 #define RS_PUSHED_PROBES    (1u << 0)
 #define RS_PUSHED_TIME	    (1u << 1)
 #define RS_PUSHED_CPUS	    (1u << 2)
@@ -59,17 +59,17 @@ struct rs_query {
 /* All events, all times. */
 void rs_query_init(struct rs_query *query);
 
-/* Adds "0-3,7" to a set. RS_USAGE names the column that makes no sense. */
+/* Adds "0-3,7" to a set. RS_USAGE names the column of the first error. */
 struct rs_error *rs_cpu_set_parse(struct rs_cpu_set *set, const char *list);
 bool rs_cpu_set_has(const struct rs_cpu_set *set, int cpu);
 
-/* Whether the query wants an event's probe; loss is always wanted: it qualifies the rest. */
+/* Returns whether the query wants an event's probe. Losses always match: they qualify the rest. */
 bool rs_query_wants(const struct rs_query *query, const struct rs_event *event);
 
-/* Whether it wants this view, but for the parts in `pushed`. */
+/* Returns whether a view matches the query, apart from the parts in `pushed`. */
 bool rs_query_match(const struct rs_query *query, const struct rs_view *view, uint32_t pushed);
 
-/* Whether it wants everything. */
+/* Returns whether the query matches every event. */
 bool rs_query_is_all(const struct rs_query *query);
 
 #endif

@@ -95,7 +95,7 @@ struct name {
 struct rs_schema {
 	const char *provider;
 	bool xen;
-	bool constant; /* what is being added is the catalogue's, whose texts are there forever */
+	bool constant; /* the catalogue is being added, whose texts are static */
 	struct rs_arena arena;
 	struct table *by_id;   /* to struct rs_event */
 	struct table *by_name; /* name id to struct name */
@@ -132,8 +132,8 @@ static const void *list_at(const void **const *list, uint32_t index)
 	return __atomic_load_n(list, __ATOMIC_ACQUIRE)[index];
 }
 
-/* A copy fit to print: a trace's description may say anything. The catalogue's needs none, and
- * neither does an empty one, of which an event of plain numbers has many. */
+/* Returns a copy that is fit to print, since a trace's description is untrusted. Texts of the
+ * catalogue and empty texts are not copied. */
 static const char *word_copy(struct rs_schema *schema, const char *word)
 {
 	size_t len;
@@ -309,7 +309,7 @@ static bool copy_values(struct rs_schema *schema, struct rs_field *field)
 	return to && field->values_name;
 }
 
-/* Copies fields into the arena and lays them out, packed. NULL: no memory. */
+/* Copies fields into the arena and lays them out, packed. Returns NULL if there is no memory. */
 static struct rs_field *copy_fields(struct rs_schema *schema, const struct rs_event *event,
 				    struct rs_event *copy)
 {
@@ -334,7 +334,7 @@ static struct rs_field *copy_fields(struct rs_schema *schema, const struct rs_ev
 	return fields;
 }
 
-/* Sinks count on it: a line of text has room for so much. */
+/* Sinks depend on this limit: a line of text has this much room. */
 static struct rs_error *check_word(const char *word)
 {
 	if (word && strlen(word) > RS_WORD_MAX)
@@ -430,7 +430,7 @@ struct rs_error *rs_schema_add(struct rs_schema *schema, const struct rs_event *
 	const char *function = event->function ? event->function : "";
 	const char *help = event->help ? event->help : "";
 	const char *provider = event->provider ? event->provider : schema->provider;
-	/* Those that are common to all are no records of Xen's. */
+	/* Common events are no records of Xen's. */
 	bool is_xen = schema->xen && RS_ID_PROVIDER(event->id) != RS_IDS_COMMON;
 	uint16_t lead = is_xen ? sizeof(struct rs_xen_record) : 0;
 	struct rs_event *copy;
@@ -469,7 +469,7 @@ struct rs_error *rs_schema_add(struct rs_schema *schema, const struct rs_event *
 	return NULL;
 }
 
-/* How much of a name is kept: not half a character at its end. */
+/* Returns how many bytes of a name are kept: no part of a character at its end. */
 static size_t name_len(const char *text, size_t len)
 {
 	if (len <= RS_NAME_MAX)

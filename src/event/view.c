@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Of an event that has more to say of a loss than RS_ID_LOST. */
+/* Reads the loss of an event that has more fields than RS_ID_LOST. */
 static struct rs_lost loss_by_names(const struct rs_view *view)
 {
 	struct rs_lost lost = { 0 };

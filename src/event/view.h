@@ -5,8 +5,8 @@
 
 #include <ringside/source.h>
 
-/* The host CPU of a record: the stream's, else the slot's own 8 bits. A guest's 8 bits are its
- * vCPU; where that ran is not known. */
+/* Returns the host CPU of a record: the stream's, else the slot's own 8 bits. A guest's 8 bits are
+ * its vCPU, whose CPU is unknown. */
 static inline int rs_view_cpu(const struct rs_stream *stream, uint64_t head)
 {
 	uint32_t cpu = (uint32_t)(head >> RS_CPU_SHIFT);

@@ -104,9 +104,10 @@ struct rs_error *rs_feed_create(struct rs_recorder *r, size_t bytes, uint32_t cl
 void rs_feed_publish(struct rs_feed *feed);
 
 /*
- * Drains a feed until its ring was empty once, but no more than a ring's worth, even if its
- * producer goes on. Returns an error of the ring or of the store. The caller holds the feed's lock;
- * writer, unless it is NULL, releases the lock to write packets while they are in the cache.
+ * Drains a feed until its ring was empty once, but at most one ring's worth of bytes: the producer
+ * may put as fast as this drains. Returns an error of the ring or of the store. The caller holds
+ * the feed's lock. writer, unless it is NULL, releases the lock while it writes packets that are
+ * still in the cache.
  */
 struct rs_error *rs_feed_drain(struct rs_feed *feed, struct rs_worker *writer, uint64_t *drained);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The recorder on a ring by whatever access there is to it: a port (event/drain.h); and on a source
- * that is read by its caller, view by view.
+ * Inputs of the recorder besides rings in memory: a ring behind a port (event/drain.h), and a
+ * source that the caller reads view by view.
  */
 #ifndef RS_RECORD_PORT_H
 #define RS_RECORD_PORT_H
@@ -20,17 +20,18 @@ struct rs_recorder_port {
 	void *learn_ctx;
 };
 
-/* Collects it, as rs_recorder_add_ring() does. What the port points to must outlive the recorder.
- */
+/* Collects a ring behind a port, as rs_recorder_add_ring() does for one in memory. What the port
+ * points to must outlive the recorder. */
 struct rs_error *rs_recorder_add_port(struct rs_recorder *recorder,
 				      const struct rs_recorder_port *port);
 
-/* A source's event, into a stream that the caller fills (rs_recorder_add_stream()), as the store's
- * sink writes it. */
+/* Puts a source's event into a stream that the caller fills (rs_recorder_add_stream()), as the
+ * store's sink writes it. */
 struct rs_error *rs_recorder_put_view(struct rs_recorder_stream *stream,
 				      const struct rs_view *view);
 
-/* What a domain of Xen's is called, for records of this schema. RS_USAGE: nothing has it. */
+/* Adds the name of a Xen domain, for records of this schema. RS_USAGE: nothing of this schema is
+ * recorded. */
 struct rs_error *rs_recorder_add_domain(struct rs_recorder *recorder,
 					const struct rs_schema *schema, uint32_t dom,
 					const char *vm);

@@ -66,7 +66,7 @@ static void feed_begin(struct rs_program_feed *f, struct rs_trace_ring *ring)
 	r->program.feeds = f;
 }
 
-/* A ring outlives its recorder: a later one goes on from these counts. */
+/* A ring outlives its recorder. A later recorder continues from these counts. */
 static void feed_end(const struct rs_program_feed *f)
 {
 	f->ring->told_lost = f->drain.told_lost;
@@ -87,9 +87,9 @@ static struct rs_program_feed **resting_before(struct rs_program *program, uint6
 }
 
 /*
- * Goes on with the stream of a thread that has ended, if there is one all of whose records came
- * before the ring was made: so a trace has about as many streams as there were threads at once.
- * *resumed: NULL if there is none.
+ * Resumes the stream of a thread that has ended, if all records of one came before the ring was
+ * made. So a trace has about as many streams as there were threads at once. Returns the stream's
+ * feed in *resumed, or NULL.
  */
 static struct rs_error *ring_resume(struct rs_recorder *r, struct rs_trace_ring *ring,
 				    struct rs_program_feed **resumed)
@@ -149,7 +149,8 @@ static struct rs_error *ring_add(struct rs_recorder *r, struct rs_trace_ring *ri
 
 /* ---- what is in no feed -------------------------------------------------------------------- */
 
-/* Empties a ring, which is this program's own: what it says is believed. Returns its records. */
+/* Empties a ring, and returns how many records were in it or were refused. The ring is this
+ * program's own, so its fields need no check. */
 static uint64_t ring_empty(struct rs_trace_ring *ring)
 {
 	struct rs_sbuf_consumer consumer;
@@ -178,7 +179,7 @@ static uint64_t ring_empty(struct rs_trace_ring *ring)
 	return records + refused;
 }
 
-/* A ring that no feed could be made for. */
+/* Counts the records of a ring without a feed as lost. */
 static void ring_discard(struct rs_recorder *r, struct rs_trace_ring *ring)
 {
 	uint64_t lost = ring_empty(ring);
@@ -192,10 +193,10 @@ static void ring_discard(struct rs_recorder *r, struct rs_trace_ring *ring)
  * records-lost record in a stream of its own. */
 static void ringless_report(struct rs_recorder *r)
 {
-	static const struct rs_stream nobody = { .thread = "threads without a ring",
-						 .vcpu = RS_UNKNOWN,
-						 .cpu = RS_UNKNOWN,
-						 .tid = RS_UNKNOWN };
+	static const struct rs_stream identity = { .thread = "threads without a ring",
+						   .vcpu = RS_UNKNOWN,
+						   .cpu = RS_UNKNOWN,
+						   .tid = RS_UNKNOWN };
 	struct rs_program *program = &r->program;
 	uint64_t now = rs_clock_now(&r->clock), before = program->ringless_tsc;
 	uint64_t n = rs_trace_ringless() - program->ringless_told;
@@ -211,7 +212,7 @@ static void ringless_report(struct rs_recorder *r)
 		return;
 	}
 	if (!program->ringless)
-		err = rs_store_add_stream(r->store, program->class_index, &nobody,
+		err = rs_store_add_stream(r->store, program->class_index, &identity,
 					  &program->ringless);
 	if (err) { /* the next call reports it */
 		rs_recorder_keep_error(r, err);

@@ -31,7 +31,7 @@
 
 #define POLL_US_DEFAULT	 1000
 #define FLUSH_MS_DEFAULT 100
-#define FINISH_ROUNDS	 4 /* bounds the end where a producer goes on */
+#define FINISH_ROUNDS	 4 /* bounds the closing drain while a producer still puts */
 #define PAUSE_NS_MIN	 100000
 #define URGENT_NICE	 (-20)
 #define BEHIND_BYTES	 (UINT64_C(64) << 20) /* of packets that wait for the disk */
@@ -363,7 +363,7 @@ struct rs_error *rs_recorder_put(struct rs_recorder_stream *stream, uint64_t sta
 		return rs_error_create(RS_USAGE, "a record of %u bytes is too long", bytes);
 	pthread_mutex_lock(&feed->lock);
 	err = rs_store_room(feed->out, &at, &room);
-	if (err) /* of the packet before: there still is room */
+	if (err) /* of the previous packet: this one has room */
 		rs_recorder_keep_error(feed->recorder, err);
 	slot = memset(at, 0, got.bytes);
 	slot->tsc = stamp > stream->last_stamp ? stamp : stream->last_stamp;
@@ -421,7 +421,7 @@ struct rs_error *rs_recorder_add_domain(struct rs_recorder *r, const struct rs_s
 	return rs_store_add_domain(r->store, p->class_index, dom, vm);
 }
 
-/* How far CLOCK_MONOTONIC and the host's clock have gone apart is part of its error. */
+/* Adds to the error of each clock of CLOCK_MONOTONIC how far it and the host's clock drifted. */
 static void producers_drift(struct rs_recorder *r, const struct rs_clock *host)
 {
 	for (struct producer *p = r->producers; p; p = p->next) {
@@ -442,7 +442,7 @@ struct rs_error *rs_recorder_add_binary(struct rs_recorder *r, const struct rs_t
 
 /* ---- threads ------------------------------------------------------------------------------ */
 
-/* A worker's feeds, each drained once: by itself, or by the stand-in w for it. */
+/* Drains each feed of a worker once. w is that worker, or the stand-in for it. */
 static void worker_feeds(struct rs_worker *w, uint32_t number, uint64_t now)
 {
 	struct rs_recorder *r = w->recorder;
@@ -480,8 +480,8 @@ static void worker_round(struct rs_worker *w)
 }
 
 /*
- * The next pause: half of the last one where a ring was more than a quarter full, and longer again
- * while none is an eighth full. None at all before a ring is looked at again that was nearly full.
+ * Pauses before the next round. The pause halves when a ring was more than a quarter full, and
+ * doubles while no ring is an eighth full. There is no pause after a ring was nearly full.
  */
 static void worker_pause(struct rs_worker *w)
 {
@@ -505,7 +505,7 @@ static void *worker_main(void *arg)
 	struct rs_worker *w = arg;
 	struct rs_recorder *r = w->recorder;
 
-	/* Of this thread alone, as Linux has it. Who may not goes on as others do. */
+	/* Linux applies this to the thread alone. Without the right to it, the priority stays. */
 	if (r->urgent)
 		setpriority(PRIO_PROCESS, (id_t)gettid(), URGENT_NICE);
 	/* Pairs with the release in rs_recorder_close(). */
@@ -517,7 +517,7 @@ static void *worker_main(void *arg)
 	return NULL;
 }
 
-/* Drains for workers whom the disk keeps; looks for one less often than it drains then. */
+/* Drains for workers that the disk blocks. Checks the workers less often than it drains. */
 static void *stand_in_main(void *arg)
 {
 	struct rs_worker *self = arg;
@@ -676,7 +676,7 @@ void rs_recorder_progress(const struct rs_recorder *r, struct rs_recorder_summar
 	*summary = summary_of(&sum);
 }
 
-/* What is in the rings, and in packets that are not full yet, becomes packets. */
+/* Drains the rings, and finishes the packets that are not full yet. */
 static void finish_packets(struct rs_recorder *r)
 {
 	for (struct rs_feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;

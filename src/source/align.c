@@ -8,15 +8,15 @@
 
 #define NS_PER_SEC INT64_C(1000000000)
 
-/* What the times of day of two machines' clocks, or of one before and after it was set, may be
- * apart when the TSC is still one: a boot puts it further off. */
+/* The most by which times of day may differ within one boot, as of clocks of two VMs or one that
+ * was set. A boot moves the TSC further. */
 #define APART_NS_MAX (2 * NS_PER_SEC)
-/* Two measures of one frequency are no further apart: one part in so many. */
+/* Two measurements of one frequency differ by at most one part in this many. */
 #define FREQ_PARTS 1000u
 
-/* What a clock is, whichever trace has it: clocks of one kind in one boot are one clock. ftrace
- * has several (trace_clocks in kernel/trace/trace.c); all others that are not CLOCK_MONOTONIC
- * count the host's TSC, a guest's with its offset taken off. */
+/* Returns the kind of a clock. Clocks of one kind in one boot are one clock. ftrace has several
+ * (trace_clocks in kernel/trace/trace.c). All others that are not CLOCK_MONOTONIC count the host's
+ * TSC, those of guests with an offset. */
 static const char *kind_of(const struct rs_clock *clock)
 {
 	static const char ftrace[] = "ftrace_";
@@ -51,8 +51,8 @@ static uint64_t apart(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* By the stamps of two clocks at their traces' starts. Returns false if they are of two kinds, or
- * of two frequencies. */
+/* Compares the stamps of two clocks at their traces' starts. Returns false if the clocks are of two
+ * kinds, or of two frequencies. */
 static bool by_stamps(const struct rs_clock *first, const struct rs_clock *other, int64_t *ns)
 {
 	uint64_t a = first->freq_hz, b = other->freq_hz;
@@ -67,7 +67,7 @@ static bool by_stamps(const struct rs_clock *first, const struct rs_clock *other
 	return true;
 }
 
-/* How much later by the time of day. Returns false if it is unknown in either. */
+/* Compares the times of day at the starts. Returns false if one is unknown. */
 static bool wall_between(const struct rs_align_clocks *first, const struct rs_align_clocks *other,
 			 int64_t *ns)
 {

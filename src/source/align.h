@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How several traces lie in time. Each counts ns from its own start; what their clocks have in
- * common says how much later one began than another, and how exact that is.
+ * Aligns several traces in time. Each counts ns from its own start. A clock that two traces have in
+ * common gives how much later one began than the other, and a bound of the error.
  */
 #ifndef RS_SOURCE_ALIGN_H
 #define RS_SOURCE_ALIGN_H
@@ -20,7 +20,7 @@ struct rs_align_clocks {
 	uint64_t error_ns; /* how far the clocks of the trace may be apart */
 };
 
-/* Adds a clock of a trace; of kinds that are there, its error alone. */
+/* Adds a clock of a trace. Of a clock whose kind is there already, only the error counts. */
 void rs_align_clocks_add(struct rs_align_clocks *clocks, const struct rs_clock *clock);
 
 /* How one trace lies to another. */
@@ -36,14 +36,14 @@ struct rs_alignment {
  * boot, another machine). */
 bool rs_align_by_clock(const struct rs_align_clocks *first, const struct rs_align_clocks *other,
 		       struct rs_alignment *alignment);
-/* By the time of day. Returns false if it is unknown in either. */
+/* Aligns by the time of day. Returns false if one trace has none. */
 bool rs_align_by_wall(const struct rs_align_clocks *first, const struct rs_align_clocks *other,
 		      struct rs_alignment *alignment);
 
-/* "the TSC, to within 120 ns": by what, and the bound. */
+/* Writes what aligns two traces, and the bound: "the TSC, to within 120 ns". */
 void rs_align_text(const struct rs_alignment *alignment, char text[RS_ALIGN_TEXT]);
 
-/* "the TSC at 2596.125 MHz (option), no time of day": what there is to align a trace by. */
+/* Writes what a trace can be aligned by: "the TSC at 2596.125 MHz (option), no time of day". */
 void rs_align_clocks_text(const struct rs_align_clocks *clocks, char text[RS_ALIGN_TEXT]);
 
 #endif

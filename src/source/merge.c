@@ -2,9 +2,9 @@
 /*
  * The merge: several sources as one, by time; and rs_run(), which feeds a sink.
  *
- * A heap holds the sources that have views in hand, the earliest on top; equal times go in the
- * sources' order, so that two runs give the same. A source that is idle holds the others back
- * only up to its watermark. What no source took on of the query is done here.
+ * A heap holds the sources that have unread views, the earliest on top. Views of equal time are in
+ * the sources' order, so that two runs give the same. An idle source delays the others only up to
+ * its watermark. The merge evaluates the parts of the query that no source does.
  */
 #include <ringside/source.h>
 
@@ -38,12 +38,12 @@ struct merge {
 	size_t n_empty;
 	struct rs_query query;
 	bool filter, globs_alone; /* by nothing but the probes' names */
-	/* What the globs say of the events seen last; direct-mapped. */
+	/* Whether the globs match the latest events; direct-mapped. */
 	struct {
 		const struct rs_event *event;
 		bool wanted;
 	} wants[WANTS];
-	struct rs_error *error; /* the first of an input; told at the end */
+	struct rs_error *error; /* the first of an input; returned at the end */
 	struct rs_view out[VIEWS];
 };
 
@@ -109,8 +109,8 @@ static void end_input(struct merge *m, struct input *input, struct rs_error *err
 		rs_error_free(err);
 }
 
-/* Asks each input that has nothing in hand. *horizon: the earliest time that an input which
- * still has nothing may come with. */
+/* Reads from each input that has no unread views. *horizon: the earliest time of a view that an
+ * input without views may still give. */
 static void refill(struct merge *m, int64_t *horizon)
 {
 	size_t still = 0;
@@ -139,7 +139,7 @@ static void refill(struct merge *m, int64_t *horizon)
 	m->n_empty = still;
 }
 
-/* How many views from at on are not after limit; most often all of them, or few. */
+/* Returns how many views from at on are not after limit: mostly all of them, or few. */
 static size_t run_length(const struct input *input, int64_t limit, bool inclusive, size_t most)
 {
 	const struct rs_view *views = input->batch.views + input->at;
@@ -166,7 +166,7 @@ static bool wanted(struct merge *m, const struct rs_event *event)
 	return m->wants[at].wanted;
 }
 
-/* Copies what the query wants of n views; how many that were. */
+/* Copies those of n views that match the query. Returns how many. */
 static size_t views_copy(struct merge *m, const struct input *input, size_t n, struct rs_view *to)
 {
 	const struct rs_view *views = input->batch.views + input->at;
@@ -185,7 +185,7 @@ static size_t views_copy(struct merge *m, const struct input *input, size_t n, s
 	return kept;
 }
 
-/* The time up to which the top of the heap may go: its rival's, or the horizon. */
+/* Returns the time up to which the top of the heap may give views: its rival's, or the horizon. */
 static int64_t limit_of(const struct merge *m, int64_t horizon, bool *inclusive)
 {
 	uint32_t rival = UINT32_MAX;
@@ -255,7 +255,7 @@ static struct rs_error *merge_open(struct rs_source *source, const struct rs_que
 	return NULL;
 }
 
-/* Hands on an input's counts at once, because they have no place in the order of time. Their
+/* Passes an input's counts on at once, because they have no place in the order of time. Their
  * watermark applies only to that input. */
 static bool counts_in_hand(struct merge *m, struct rs_batch *batch, int64_t horizon)
 {

@@ -9,8 +9,8 @@
 #define BUFFER_BYTES (64u << 10)
 #define VIEWS	     (BUFFER_BYTES / RS_SLOT_BYTES)
 
-/* How long a put may be under way, stamped but not published, before the merge goes past it. One
- * that takes longer is shown late; in a trace directory it stands in its place. */
+/* How long a put may be stamped but not published before the merge passes its time. A longer put is
+ * shown late; in a trace directory it is in its place. */
 #define PUT_NS_MAX 5000000
 
 struct ring_source {
@@ -19,7 +19,7 @@ struct ring_source {
 	const struct rs_stream *stream;
 	struct rs_layouts layouts;
 	bool told_end;
-	enum rs_drain_status status; /* not RS_DRAIN_OK: broken, to be told once */
+	enum rs_drain_status status; /* not RS_DRAIN_OK: the ring is broken; reported once */
 	bool told_broken;
 	_Alignas(64) uint8_t buffer[BUFFER_BYTES];
 	struct rs_view views[VIEWS];
@@ -35,7 +35,7 @@ static size_t make_views(struct ring_source *r, uint32_t bytes)
 		const struct rs_layout *layout;
 		uint32_t slots = rs_layouts_check(&r->layouts, slot, left, &layout);
 
-		if (!slots) /* the drain has let it through: can't be */
+		if (!slots) /* impossible: the drain has checked it */
 			break;
 		rs_view_fill(&r->views[n++], r->stream, slot, layout->event, slots);
 		slot += slots;
@@ -44,7 +44,7 @@ static size_t make_views(struct ring_source *r, uint32_t bytes)
 	return n;
 }
 
-/* Drains once; at the end of the producer, what there is to say about losses. */
+/* Drains once. After the producer's end, also writes the losses that no record reports. */
 static struct rs_error *drain_once(struct ring_source *r, bool ended, struct rs_drained *got)
 {
 	struct rs_drain *drain = NULL;
@@ -79,7 +79,7 @@ static struct rs_error *broken(struct ring_source *r)
 static struct rs_error *ring_next(struct rs_source *source, struct rs_batch *batch)
 {
 	struct ring_source *r = (struct ring_source *)source;
-	/* Before the drain: an end that comes after it leaves something for the next call. */
+	/* Read before the drain: after a later end, the next call drains again. */
 	bool ended = r->feed.ended(r->feed.ctx);
 	int64_t now_ns = rs_clock_ns(r->stream->clock, rs_clock_now(r->stream->clock));
 	struct rs_drained got = { 0 };

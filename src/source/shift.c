@@ -17,7 +17,7 @@ struct shift {
 	size_t room;
 };
 
-/* A time of the whole as the source's; INT64_MIN and INT64_MAX are no times, but none at all. */
+/* Converts a common time to the source's. INT64_MIN and INT64_MAX stay: they mean no bound. */
 static int64_t back(int64_t ns, int64_t by_ns)
 {
 	int64_t own;
@@ -29,8 +29,8 @@ static int64_t back(int64_t ns, int64_t by_ns)
 	return own;
 }
 
-/* Predicates see an event's time, which is the whole's, so the merge evaluates them. Counts have
- * times of their own, and are not asked for. */
+/* Opens the source. The merge evaluates predicates, since these use an event's common time. Counts
+ * have times of their own, and are not requested. */
 static struct rs_error *shift_open(struct rs_source *source, const struct rs_query *query,
 				   uint32_t *pushed)
 {

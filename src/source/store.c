@@ -2,9 +2,9 @@
 /*
  * The trace directory as a source: one source a stream, made into views packet by packet, merged.
  *
- * Damage: a packet whose content is not what was written is a loss of its records; behind a
- * header that makes no sense, or a cut, nothing can be found. Either way the stream's error is
- * told when it ends, and what was valid has been given.
+ * Damage: a packet with a wrong checksum is a loss of its records. Behind an invalid header, or a
+ * cut, no packet can be found. In both cases the stream gives what is valid, and returns its error
+ * at its end.
  */
 #include <ringside/reader.h>
 
@@ -28,8 +28,8 @@ struct stream_source {
 	struct rs_owner_entry *const *owners; /* still to come, by stamp */
 	uint32_t n_owners;
 	uint64_t owner_from;		 /* the next one's; UINT64_MAX: none */
-	struct rs_threads_class threads; /* whose events they are, where these tell */
-	struct rs_xen_vcpus vcpus;	 /* the same of Xen's records */
+	struct rs_threads_class threads; /* of streams whose events name their thread */
+	struct rs_xen_vcpus vcpus;	 /* of streams of Xen's records */
 	const struct rs_describe *describe;
 	struct rs_layouts layouts;
 	int64_t from_ns, to_ns;
@@ -38,9 +38,9 @@ struct stream_source {
 	uint64_t last_tsc;
 	int64_t last_ns;
 	bool in_packet, ended;
-	uint64_t pending;		    /* records of packets passed over, to be told */
-	struct rs_error *error;		    /* to be told at the end */
-	struct rs_slot loss[RS_LOST_SLOTS]; /* that tells them */
+	uint64_t pending;		    /* records of skipped packets, not reported yet */
+	struct rs_error *error;		    /* returned at the end */
+	struct rs_slot loss[RS_LOST_SLOTS]; /* that reports the pending records */
 	struct rs_view views[VIEWS];
 };
 
@@ -65,8 +65,8 @@ static uint64_t place(const struct stream_source *s)
 	return s->packet.offset + sizeof(struct rs_packet_head) + s->at;
 }
 
-/* What packets that can't be believed have cost, as a view: until the first stamp after them, or
- * the last before them. */
+/* Makes a view of the loss of skipped packets, up to the first stamp after them or the last before
+ * them. */
 static void view_loss(struct stream_source *s, struct rs_view *view, uint64_t to)
 {
 	struct rs_lost lost = { .count = s->pending,
@@ -80,8 +80,7 @@ static void view_loss(struct stream_source *s, struct rs_view *view, uint64_t to
 	s->pending = 0;
 }
 
-/* The packet's next record makes no sense, or not after the one before: nothing more is read of
- * this stream. */
+/* Ends the stream at an invalid record, or one whose stamp is before that of its predecessor. */
 static void stop_here(struct stream_source *s, bool backward)
 {
 	s->in_packet = false;
@@ -93,7 +92,7 @@ static void stop_here(struct stream_source *s, bool backward)
 				  place(s)));
 }
 
-/* What a record of Xen's has to say of its view. False: it can't be one. */
+/* Completes the view of a record of Xen's. Returns false if the record is invalid. */
 static bool view_xen(struct stream_source *s, struct rs_view *view)
 {
 	const struct rs_xen_record *record = rs_view_xen(view);
@@ -102,7 +101,7 @@ static bool view_xen(struct stream_source *s, struct rs_view *view)
 	if (record->n > RS_XEN_WORDS_MAX || record->stamped > 1 || record->event >> 28)
 		return false;
 	view->cpu = record->cpu == UINT16_MAX ? RS_UNKNOWN : record->cpu;
-	if (view->event->kind == RS_KIND_LOSS) /* of anybody's: the file's own */
+	if (view->event->kind == RS_KIND_LOSS) /* of any thread: stays the file's */
 		return true;
 	if (record->dom != UINT16_MAX && record->vcpu != UINT16_MAX)
 		vcpu = rs_xen_vcpus_find(&s->vcpus, record->dom, record->vcpu);
@@ -110,7 +109,7 @@ static bool view_xen(struct stream_source *s, struct rs_view *view)
 	return true;
 }
 
-/* What a domain is called. */
+/* Returns a domain's name. */
 static const char *domain_name(void *ctx, uint32_t dom)
 {
 	const struct stream_source *s = ctx;
@@ -119,7 +118,7 @@ static const char *domain_name(void *ctx, uint32_t dom)
 				  dom);
 }
 
-/* Goes on to the owner of a stamp. */
+/* Advances to the owner of a stamp. */
 static void owner_next(struct stream_source *s, uint64_t stamp)
 {
 	while (s->n_owners && s->owners[0]->from <= stamp) {
@@ -130,7 +129,7 @@ static void owner_next(struct stream_source *s, uint64_t stamp)
 	s->owner_from = s->n_owners ? s->owners[0]->from : UINT64_MAX;
 }
 
-/* The first of a stream's owners. */
+/* Begins with the first of a stream's owners. */
 static void owners_init(struct stream_source *s, const struct rs_describe *describe, uint32_t index)
 {
 	uint32_t low = 0, high = describe->n_owners;
@@ -150,12 +149,12 @@ static void owners_init(struct stream_source *s, const struct rs_describe *descr
 	s->owner_from = s->n_owners ? s->owners[0]->from : UINT64_MAX;
 }
 
-/* The next records of the packet as views. */
+/* Makes views of the packet's next records. */
 static size_t view_packet(struct stream_source *s)
 {
 	size_t n = 0;
 
-	while (n < VIEWS - 1) { /* a loss may have to stand before a record */
+	while (n < VIEWS - 1) { /* a loss may have to precede a record */
 		uint32_t left = (s->packet.bytes - s->at) / RS_SLOT_BYTES;
 		const struct rs_layout *layout;
 		const struct rs_slot *slot;
@@ -197,7 +196,7 @@ static size_t view_packet(struct stream_source *s)
 	return n;
 }
 
-/* Passes over a packet that is not what was written: its records are lost. */
+/* Skips a packet with a wrong checksum: its records are lost. */
 static void pass_over(struct stream_source *s)
 {
 	uint32_t most = s->packet.bytes / RS_SLOT_BYTES;
@@ -207,7 +206,7 @@ static void pass_over(struct stream_source *s)
 	keep_error(s, damage(s, "it is not what was written; its records are lost,", place(s)));
 }
 
-/* Whether a packet is outside the time that is asked for. */
+/* Returns whether a packet is outside the query's time. */
 static bool too_early(const struct stream_source *s)
 {
 	return !s->packet.cut && rs_clock_ns(s->stream->clock, s->packet.head.ts_end) < s->from_ns;
@@ -218,7 +217,7 @@ static bool too_late(const struct stream_source *s)
 	return rs_clock_ns(s->stream->clock, s->packet.head.ts_begin) >= s->to_ns;
 }
 
-/* Goes on to the next packet that can matter; false at the end. */
+/* Advances to the next packet within the query's time. Returns false at the end. */
 static bool next_packet(struct stream_source *s)
 {
 	bool more;
@@ -341,7 +340,7 @@ static struct rs_error *stream_create(struct rs_trace *trace, struct rs_threads 
 
 /* ---- the whole trace ---------------------------------------------------------------------- */
 
-/* The merge of all streams, with the trace's own end told after theirs. */
+/* The merge of all streams. It returns the trace's own error after those of the streams. */
 struct trace_source {
 	struct rs_source source;
 	struct rs_trace *trace;

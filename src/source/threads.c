@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tids without a line that get a stream; the events of more are their file's. */
+/* How many tids without a line get a stream. The events of further tids stay their file's. */
 #define UNKNOWN_MAX 65536u
 
 struct unknown {
@@ -57,7 +57,7 @@ void rs_threads_destroy(struct rs_threads *threads)
 	free(threads);
 }
 
-/* The first entry of a class, or of one behind it. */
+/* Returns the first entry of a class, or of a later one. */
 static uint32_t first_of(const struct rs_describe *describe, uint32_t class_index)
 {
 	uint32_t low = 0, high = describe->n_threads;
@@ -90,7 +90,7 @@ void rs_threads_of_class(struct rs_threads *threads, const struct rs_class *clas
 	};
 }
 
-/* How many entries are of lower tids, or of this one from this stamp on or before. */
+/* Returns how many entries are of lower tids, or of this one and not later than the stamp. */
 static uint32_t place(const struct rs_threads_class *c, int tid, uint64_t stamp)
 {
 	uint32_t low = 0, high = c->n;
@@ -119,7 +119,7 @@ static bool same_class_and_tid(const void *item, const void *key)
 	return x->class == y->class && x->stream.tid == y->stream.tid;
 }
 
-/* The stream of a tid that no line describes. NULL: no memory, or too many. */
+/* Returns the stream of a tid that no line describes, or NULL: no memory, or too many. */
 static const struct rs_stream *unknown_stream(const struct rs_threads_class *c, int tid)
 {
 	struct rs_threads *threads = c->threads;
@@ -160,7 +160,7 @@ static void lookup(struct rs_threads_class *c, const struct rs_stream *file, int
 	c->to = UINT64_MAX;
 	if (begun) {
 		c->stream = &c->entries[next - 1]->stream;
-		/* Before the first of them is the first's, too: no need to look again there. */
+		/* The first entry holds before its stamp, too: no further lookup there. */
 		if (next > 1 && is_of(c, next - 2, tid))
 			c->from = c->entries[next - 1]->thread.from;
 		if (later)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whose events they are, where a trace's streams hold those of many threads (struct rs_thread): for
- * each thread a stream of its own, which all its views point to, whatever
- * file they come from. Of a tid that no line describes, only the tid is known.
+ * Finds the thread of each event where a trace's streams hold the events of many threads (struct
+ * rs_thread). Each thread has a stream of its own, to which all its views point, from any file. Of
+ * a tid that no line describes, only the tid is known.
  *
  * One thread uses it at a time.
  */
@@ -34,7 +34,7 @@ struct rs_threads_class {
 	struct rs_threads *threads;
 	const struct rs_class *class;
 	struct rs_thread_entry *const *entries; /* by tid, from */
-	uint32_t n;				/* 0: its streams speak for themselves */
+	uint32_t n;				/* 0: the class's streams have one thread each */
 	/* The last answer, and the stamps for which it holds. */
 	int tid;
 	uint64_t from, to; /* inclusive, exclusive */
@@ -46,8 +46,8 @@ struct rs_threads_class {
 void rs_threads_of_class(struct rs_threads *threads, const struct rs_class *class,
 			 struct rs_threads_class *of_class);
 
-/* Whose an event is; file: the stream that holds it, which is the answer where the event tells of
- * no thread. payload is the event's, checked. */
+/* Returns the stream of an event's thread. file, the stream that holds the event, is returned if
+ * the event names no thread. payload is the event's, checked. */
 const struct rs_stream *rs_threads_find(struct rs_threads_class *of_class,
 					const struct rs_stream *file, const struct rs_event *event,
 					const uint8_t *payload, uint64_t stamp);

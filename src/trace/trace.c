@@ -25,10 +25,10 @@ uint32_t rs_trace_mask;
 
 static bool thread_attach(struct rs_sbuf_producer *p);
 
-/* full() makes the ring when there is none yet, so that the fast path need not ask. */
+/* full() makes the ring when there is none yet, so that the fast path need not check. */
 __thread struct rs_sbuf_producer rs_trace_self = { .full = thread_attach };
 
-/* What rs_trace_thread() said, until there is a ring to say it of. */
+/* The arguments of rs_trace_thread(), until the thread has a ring. */
 static __thread struct {
 	char vm[64];
 	int vcpu;
@@ -64,7 +64,7 @@ static void thread_detach(void *ring)
 	__atomic_store_n(&own->ended, true, __ATOMIC_RELEASE);
 }
 
-/* The child has the parent's rings mapped: it must not put into them. */
+/* Detaches the child from its parent's rings, which it has mapped: it must not put into them. */
 static void after_fork_in_child(void)
 {
 	__atomic_store_n(&rs_trace_mask, 0, __ATOMIC_RELAXED);
@@ -88,7 +88,7 @@ static struct rs_survive_place *place_at(uint32_t n)
 	return (void *)(self.survive + first + (uint64_t)n * self.place_bytes);
 }
 
-/* Memory for a ring in a free place; NULL: there is none. */
+/* Claims a free place for a ring. Returns its memory, or NULL if there is none. */
 static void *place_claim(size_t *bytes, int *number)
 {
 	/* Pairs with the release in rs_trace_survive(). */
@@ -104,7 +104,7 @@ static void *place_claim(size_t *bytes, int *number)
 	return NULL;
 }
 
-/* Says whose ring is in its place; who reads after our death looks at `used` first. */
+/* Writes whose ring is in its place. A reader after this process's death reads `used` first. */
 static void place_describe(const struct rs_trace_ring *ring)
 {
 	struct rs_survive_place *place;
@@ -119,7 +119,7 @@ static void place_describe(const struct rs_trace_ring *ring)
 	__atomic_store_n(&place->used, 1, __ATOMIC_RELEASE);
 }
 
-/* Under the lock: a definition, for who reads after us. One that finds no room is not told. */
+/* Writes a definition for readers after this process's death, if there is room. Under the lock. */
 static void survive_define(const char *text, uint32_t len, uint32_t kind)
 {
 	struct rs_survive_head *head = (void *)self.survive;
@@ -143,7 +143,7 @@ static struct rs_trace_ring *ring_create(void)
 	int place = -1;
 	void *mem;
 
-	/* mmap and not malloc: we may be in a signal handler that interrupted malloc. */
+	/* mmap and not malloc: this may be a signal handler that interrupted malloc. */
 	ring = mmap(NULL, sizeof(*ring), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		    0);
 	if (ring == MAP_FAILED)
@@ -182,9 +182,9 @@ static void ring_publish(struct rs_trace_ring *ring)
 }
 
 /*
- * The hook of a thread without a ring. Signals are held off: two attachments of one thread, one
- * inside the other, would give it two rings. A full ring stays full: that is for the counter; but
- * where it survives us, and nobody collects it, the newest is what counts.
+ * Attaches a thread without a ring to a new one. Signals are blocked: two nested attachments would
+ * give one thread two rings. A full ring stays full, and the producer counts what it refuses; but
+ * where it survives the process, and no recorder collects it, it keeps the newest records.
  */
 static bool thread_attach(struct rs_sbuf_producer *p)
 {

@@ -21,40 +21,40 @@ struct rs_trace_ring {
 	char thread[16];
 	char vm[64]; /* rs_trace_thread(); empty: none */
 	int vcpu;    /* -1: none */
-	int place;   /* where it survives us (ring/survive.h); -1: nowhere */
+	int place;   /* where it survives the process (ring/survive.h); -1: nowhere */
 	bool ended;  /* its thread is gone; read with acquire */
-	bool taken;  /* the collector's: it has seen this one */
+	bool taken;  /* the collector's: the ring has a feed */
 	struct rs_trace_ring
 		*before; /* the collector's: the one in front of it; NULL: it is not known */
-	struct rs_trace_ring *newer; /* the collector's, while it looks for new ones */
+	struct rs_trace_ring *newer; /* the collector's, while it polls for new rings */
 	/* The collectors': of the ring's refusals, how many are in a trace (drain.h). */
 	uint64_t told_lost, told_ahead;
 };
 
 /*
- * A thread's ring is made in a place of this memory (ring/survive.h) from now on, while one is
- * free, else in memory that does not survive. bytes of zeros at mem, which stays. False: too
- * little.
+ * From now on makes a thread's ring in a place of this memory (ring/survive.h), while one is free,
+ * else in memory that does not survive. mem has bytes of zeros and must stay mapped. Returns false
+ * if it is too small.
  */
 bool rs_trace_survive(void *mem, uint64_t bytes);
 
-/* Becomes the collector, or gives that up; false: there is one already. */
+/* Becomes the collector, or ends that. Returns false if there is a collector already. */
 bool rs_trace_collect(bool on);
 
-/* The newest ring; acquire, pairs with the release of the thread that made it. */
+/* Returns the newest ring. Its acquire pairs with the release of the thread that made the ring. */
 struct rs_trace_ring *rs_trace_rings(void);
 
-/* Takes an ended ring off the list and frees it. */
+/* Removes an ended ring from the list, and frees it. */
 void rs_trace_ring_free(struct rs_trace_ring *ring);
 
 const char *rs_trace_provider(void);
 
-/* Returns how many events there were ever of threads that found no memory for a ring. */
+/* Returns how many events were lost so far of threads without memory for a ring. */
 uint64_t rs_trace_ringless(void);
 
 /*
- * Adds to schema what was defined since *seen definitions. RS_NO_MEMORY: the next call goes on from
- * there. Other errors of single definitions are dropped: their events will be counted as damaged.
+ * Adds to schema what was defined since *seen definitions. RS_NO_MEMORY: the next call continues
+ * there. Other errors of single definitions are dropped; their events are counted as damaged.
  */
 struct rs_error *rs_trace_learn(struct rs_schema *schema, uint32_t *seen);
 

@@ -645,7 +645,7 @@ TEST(a_tail_out_of_the_ring_is_told_and_nothing_is_read)
 		free(fake.ring);
 	}
 	CHECK(strstr(rs_drain_status_text(RS_DRAIN_BAD_POSITION), "outside"));
-	CHECK(strstr(rs_drain_status_text(RS_DRAIN_BAD_MEMORY), "can't be reached"));
+	CHECK(strstr(rs_drain_status_text(RS_DRAIN_BAD_MEMORY), "cannot be reached"));
 	CHECK_STR(rs_drain_status_text(RS_DRAIN_OK), "sound");
 	slots_free(&s);
 	rs_schema_destroy(schema);

@@ -710,7 +710,7 @@ static const struct {
 	HOSTILE(ring_product, "sizes are impossible", 1),
 	HOSTILE(ring_huge, "sizes are impossible", 1),
 	HOSTILE(ring_of_logs, "a ring whose elements are no slots at guest-physical 0x4000", 1),
-	HOSTILE(ring_beyond, "guest 'bad', vCPU 1: the ring's memory can't be reached", 0, true),
+	HOSTILE(ring_beyond, "guest 'bad', vCPU 1: the ring's memory cannot be reached", 0, true),
 };
 #define HOSTILE_N (sizeof(hostile) / sizeof(hostile[0]))
 
@@ -893,7 +893,7 @@ TEST(rings_that_break_later)
 	} later[] = {
 		{ later_tail_out, "vCPU 0: the ring's tail points outside it", 9 },
 		{ later_tail_odd, "vCPU 0: the ring's tail points outside it", 9 },
-		{ later_gone, "vCPU 0: the ring's memory can't be reached", 6 },
+		{ later_gone, "vCPU 0: the ring's memory cannot be reached", 6 },
 	};
 
 	for (size_t i = 0; i < 3; i++) {
@@ -919,7 +919,7 @@ TEST(rings_that_break_later)
 			CHECK_OK(rs_recorder_drain_guest(r.recorder, f->host, 1));
 		else
 			CHECK_ERR(rs_recorder_drain_guest(r.recorder, f->host, 1), RS_DAMAGED,
-				  "can't be reached");
+				  "cannot be reached");
 		CHECK_ERR(rs_recorder_close(r.recorder, &r.sum), RS_DAMAGED, later[i].error);
 		CHECK_EQ_U64(r.sum.records, later[i].records);
 		recording_read(&r, later[i].error, &got);
