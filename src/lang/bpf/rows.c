@@ -5,8 +5,6 @@
  */
 #include "lang/bpf/stack.h"
 
-#include <stdlib.h>
-
 #include "base/vector.h"
 
 #define BINS_MAX 256u /* of llquantize(): each takes several instructions */

@@ -16,7 +16,6 @@ static int place_of(uint32_t depth)
 	return AT_STACK - 8 * (int)(depth - N_REGISTERS);
 }
 
-/* Returns the register of an entry, or loads the entry into `moment` and returns that. */
 uint8_t rs_push_stack_get(struct translation_of *t, uint32_t depth, uint8_t moment)
 {
 	const struct entry *entry = &t->stack[depth];
@@ -29,7 +28,6 @@ uint8_t rs_push_stack_get(struct translation_of *t, uint32_t depth, uint8_t mome
 	return reg;
 }
 
-/* Sets the entry to a register's value. */
 void rs_push_stack_set(struct translation_of *t, uint32_t depth, uint8_t reg)
 {
 	t->stack[depth] = (struct entry){ .text = false };
@@ -39,7 +37,6 @@ void rs_push_stack_set(struct translation_of *t, uint32_t depth, uint8_t reg)
 		store(t->code, FRAME, place_of(depth), reg);
 }
 
-/* Writes the known numbers among the first n entries, because a control-flow join follows. */
 void rs_push_stack_settle(struct translation_of *t, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -48,7 +45,6 @@ void rs_push_stack_settle(struct translation_of *t, uint32_t n)
 	}
 }
 
-/* Ends the translation of this path: only the program can continue. */
 void rs_push_stack_leave(struct translation_of *t, const char *why)
 {
 	if (!t->outcome->why) {
@@ -84,7 +80,6 @@ void rs_push_stack_text(struct translation_of *t, const char *text, size_t len)
 					.len = (uint32_t)strnlen(text, len < most ? len : most) };
 }
 
-/* Returns the register for the next value. */
 uint8_t rs_push_stack_next(const struct translation_of *t)
 {
 	return t->depth < N_REGISTERS ? registers[t->depth] : T0;

@@ -45,15 +45,12 @@ static struct type arg_type(struct checker *c, struct place at, const struct arg
 		if (!field && rs_lang_probe_has_arg(script, event, ref))
 			continue;
 		if (!field && ref->name) {
-			const char *best = NULL;
-			uint32_t distance = NEAREST_MAX + 1;
+			struct nearest nearest = { .written = ref->name };
 
 			for (uint16_t j = 0; j < event->n_fields; j++)
-				rs_lang_nearest_try(ref->name, event->fields[j].name, &best,
-						    &distance);
-			FAIL(c, at, "D_TYPE_MEMBER", "%s has no argument '%s'%s%s%s", event->probe,
-			     ref->name, best ? "; did you mean '" : "", best ? best : "",
-			     best ? "'?" : "");
+				rs_lang_nearest_try(&nearest, event->fields[j].name, NULL);
+			FAIL(c, at, "D_TYPE_MEMBER", "%s has no argument '%s'%s", event->probe,
+			     ref->name, rs_lang_nearest_text(&nearest));
 			return type;
 		}
 		if (!field) {
@@ -196,8 +193,8 @@ static void undefined(struct checker *c, const struct node *node)
 	static const char absent[] = " ppid uid gid curthread curpsinfo curlwpsinfo curcpu errno "
 				     "vtimestamp caller ucaller ipl root cwd zonename "
 				     "regs ";
-	const char *best = NULL, *known = strstr(absent, node->text);
-	uint32_t distance = NEAREST_MAX + 1;
+	struct nearest nearest = { .written = node->text };
+	const char *known = strstr(absent, node->text);
 	struct prototype prototype;
 
 	if (known && known[-1] == ' ' && known[strlen(node->text)] == ' ') {
@@ -207,20 +204,15 @@ static void undefined(struct checker *c, const struct node *node)
 	}
 	for (uint32_t i = 0; i < rs_lang_n_builtins; i++) {
 		rs_lang_prototype_read(rs_lang_builtins[i].prototype, &prototype);
-		rs_lang_nearest_try(node->text, prototype.name, &best, &distance);
-		if (best == prototype.name)
-			best = rs_lang_builtins[i]
-				       .prototype; /* stays valid; its last word is the name */
+		rs_lang_nearest_try(&nearest, prototype.name, NULL);
 	}
 	for (const struct variable *v = c->script->variables; v; v = v->next) {
 		if (v->scope == SCOPE_GLOBAL)
-			rs_lang_nearest_try(node->text, v->name, &best, &distance);
+			rs_lang_nearest_try(&nearest, v->name, NULL);
 	}
-	if (best && strrchr(best, ' '))
-		best = strrchr(best, ' ') + 1;
 	FAIL(c, node->at, "D_IDENT_UNDEF",
-	     "'%s' is neither a variable of D nor assigned before this point%s%s%s", node->text,
-	     best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "");
+	     "'%s' is neither a variable of D nor assigned before this point%s", node->text,
+	     rs_lang_nearest_text(&nearest));
 }
 
 static void check_name(struct checker *c, struct node *node)

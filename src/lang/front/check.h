@@ -43,7 +43,6 @@ void rs_lang_check_xlate(struct checker *c, struct node *node);
 /* Makes a this-> variable for the compiler; makes a name refer to such a variable. */
 const char *rs_lang_check_hidden(struct checker *c, struct type type);
 void rs_lang_check_put(struct node *node, const char *name, const char *variable);
-void rs_lang_check_xlate_member(struct checker *c, struct node *node);
 
 /* Makes a variable and gives it its place (variable.c). Returns NULL without memory. */
 struct variable *rs_lang_variable_make(struct checker *c, const char *name, enum scope scope,

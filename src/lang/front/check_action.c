@@ -86,9 +86,8 @@ static int aggregate_find(const char *name)
 
 static void no_function(struct checker *c, const struct node *call)
 {
-	const char *why = why_absent(call->text), *best = NULL;
-	uint32_t distance = NEAREST_MAX + 1;
-	char near[64] = "";
+	struct nearest nearest = { .written = call->text };
+	const char *why = why_absent(call->text);
 
 	if (why) {
 		FAIL(c, call->at, "D_FUNC_UNDEF", "%s() is not available: %s", call->text, why);
@@ -109,19 +108,12 @@ static void no_function(struct checker *c, const struct node *call)
 		struct prototype prototype;
 
 		rs_lang_prototype_read(rs_lang_functions[i].prototype, &prototype);
-		best = NULL;
-		rs_lang_nearest_try(call->text, prototype.name, &best, &distance);
-		if (best)
-			memcpy(near, prototype.name, sizeof(prototype.name));
+		rs_lang_nearest_try(&nearest, prototype.name, NULL);
 	}
-	for (size_t i = 0; action_name(i); i++) {
-		best = NULL;
-		rs_lang_nearest_try(call->text, action_name(i), &best, &distance);
-		if (best)
-			snprintf(near, sizeof(near), "%s", best);
-	}
-	FAIL(c, call->at, "D_FUNC_UNDEF", "there is no function %s()%s%s%s", call->text,
-	     *near ? "; did you mean " : "", near, *near ? "()?" : "");
+	for (size_t i = 0; action_name(i); i++)
+		rs_lang_nearest_try(&nearest, action_name(i), NULL);
+	FAIL(c, call->at, "D_FUNC_UNDEF", "there is no function '%s'%s", call->text,
+	     rs_lang_nearest_text(&nearest));
 }
 
 /* Returns whether stringof() can convert it: a string, an argument, characters in memory. */

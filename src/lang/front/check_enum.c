@@ -179,8 +179,8 @@ static bool is_single(const struct rs_enum *values, const struct rs_enum *found)
 static bool become_enumerator(struct checker *c, struct node *arg, struct node *text)
 {
 	const struct arg_ref *ref = argument_of(c, arg);
-	const char *best = NULL, *first = NULL;
-	uint32_t distance = NEAREST_MAX + 1;
+	struct nearest nearest = { .written = text->text };
+	const char *first = "";
 	bool any = false, single = true;
 
 	for (uint32_t i = 0; i < c->script->matched.n; i++) {
@@ -190,17 +190,15 @@ static bool become_enumerator(struct checker *c, struct node *arg, struct node *
 		any |= found != NULL;
 		single &= !found || is_single(values, found);
 		for (const struct rs_enum *row = values; row && row->name; row++) {
-			rs_lang_nearest_try(text->text, row->name, &best, &distance);
-			first = first ? first : row->name;
+			rs_lang_nearest_try(&nearest, row->name, NULL);
+			first = *first ? first : row->name;
 		}
 	}
 	if (!any)
-		FAIL(c, text->at, "D_OP_INCOMPAT", "the argument has no value named \"%s\"%s%s%s",
-		     text->text, best ? "; did you mean \"" : "; its names are as \"",
-		     best    ? best
-		     : first ? first
-			     : "",
-		     best ? "\"?" : "\"");
+		FAIL(c, text->at, "D_OP_INCOMPAT", "the argument has no value named '%s'%s%s%s",
+		     text->text, nearest.distance ? "" : "; its names are like '",
+		     nearest.distance ? rs_lang_nearest_text(&nearest) : first,
+		     nearest.distance ? "" : "'");
 	if (!any || !single)
 		return false;
 	text->kind = N_NAME;

@@ -61,16 +61,17 @@ static bool is_complete(struct checker *c, struct place at, const struct type *t
 	return !c->err;
 }
 
+static void check_xlate_member(struct checker *c, struct node *node);
+
 static void no_member(struct checker *c, const struct node *node, const struct record *record)
 {
-	const char *best = NULL;
-	uint32_t distance = NEAREST_MAX + 1;
+	struct nearest nearest = { .written = node->text };
 
 	for (const struct member *m = record->members; m; m = m->next)
-		rs_lang_nearest_try(node->text, m->name, &best, &distance);
-	FAIL(c, node->at, "D_TYPE_MEMBER", "%s %s has no member '%s'%s%s%s",
+		rs_lang_nearest_try(&nearest, m->name, NULL);
+	FAIL(c, node->at, "D_TYPE_MEMBER", "%s %s has no member '%s'%s",
 	     record->is_union ? "union" : "struct", record->tag, node->text,
-	     best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "");
+	     rs_lang_nearest_text(&nearest));
 }
 
 /* a.x, a->x */
@@ -80,7 +81,7 @@ void rs_lang_check_object_member(struct checker *c, struct node *node)
 	char text[TYPE_TEXT_MAX];
 
 	if (node->a->kind == N_XLATE) {
-		rs_lang_check_xlate_member(c, node);
+		check_xlate_member(c, node);
 		return;
 	}
 	rs_lang_check_node(c, node->a);
@@ -143,7 +144,6 @@ void rs_lang_check_element(struct checker *c, struct node *node)
 	node->type = *to;
 }
 
-/* *a */
 void rs_lang_check_deref(struct checker *c, struct node *node)
 {
 	const struct type *to;
@@ -177,7 +177,6 @@ static bool is_in_variable(const struct node *node)
 	return node->refers == REFERS_VARIABLE;
 }
 
-/* &a */
 void rs_lang_check_address(struct checker *c, struct node *node)
 {
 	struct type *to = rs_arena_alloc(&c->script->arena, sizeof(*to));
@@ -360,7 +359,7 @@ static void become_comma(struct node *node, struct node *first, struct node *sec
 }
 
 /* xlate <T> (a)->x: stores a, then evaluates the expression for x. */
-void rs_lang_check_xlate_member(struct checker *c, struct node *node)
+static void check_xlate_member(struct checker *c, struct node *node)
 {
 	struct node *xlate = node->a;
 	const struct translator *translator = translator_find(c, xlate);

@@ -10,7 +10,6 @@
 
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- statements --------------------------------------------------------------------------- */
@@ -96,9 +95,9 @@ static struct node *statements(struct parser *p)
 		if (rs_lang_op_accept(p, OP_SEMI))
 			continue;
 		if (at_loop(p)) {
-			FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX",
-			     "D has no '%s', and no loops: every clause must terminate",
-			     rs_lang_token_peek(p)->text);
+			FAIL_NEXT(p, "D_SYNTAX",
+				  "D has no '%s', and no loops: every clause must terminate",
+				  rs_lang_token_peek(p)->text);
 			break;
 		}
 		if (rs_lang_token_peek(p)->kind == T_NAME &&
@@ -296,9 +295,9 @@ static void key_types(struct parser *p, struct variable *variable)
 {
 	variable->is_array = true;
 	if (variable->scope == SCOPE_THIS)
-		FAIL(p, rs_lang_token_peek(p)->at, "D_DECL_LOCASSC",
-		     "this->%s[]: associative arrays are global or self-> variables",
-		     variable->name);
+		FAIL_NEXT(p, "D_DECL_LOCASSC",
+			  "this->%s[]: associative arrays are global or self-> variables",
+			  variable->name);
 	do {
 		struct place at = rs_lang_token_peek(p)->at;
 		struct type type;
@@ -356,8 +355,7 @@ static void variable_declaration(struct parser *p)
 	type = rs_lang_parse_type_specifier(p);
 	if (rs_lang_op_accept(p, OP_SEMI)) {
 		if (!tagged)
-			FAIL(p, rs_lang_token_peek(p)->at, "D_DECL_USELESS",
-			     "the declaration declares nothing");
+			FAIL_NEXT(p, "D_DECL_USELESS", "the declaration declares nothing");
 		return;
 	}
 	do

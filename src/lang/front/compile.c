@@ -7,7 +7,6 @@
 #include "lang/front/tree.h"
 #include "lang/vm/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/vector.h"

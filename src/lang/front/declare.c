@@ -6,7 +6,6 @@
  */
 #include "lang/front/parse.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,8 +49,8 @@ bool rs_lang_parse_at_type(struct parser *p)
 struct token rs_lang_parse_declared_name(struct parser *p)
 {
 	if (rs_lang_token_peek(p)->kind != T_NAME)
-		FAIL(p, rs_lang_token_peek(p)->at, "D_DECL_IDENT", "expected a name, not '%s'",
-		     rs_lang_token_text(rs_lang_token_peek(p)));
+		FAIL_NEXT(p, "D_DECL_IDENT", "expected a name, not '%s'",
+			  rs_lang_token_text(rs_lang_token_peek(p)));
 	return rs_lang_token_next(p);
 }
 
@@ -356,8 +355,7 @@ static struct type pointers(struct parser *p, struct type type)
 		struct type *to = rs_lang_parse_memory(p, sizeof(*to));
 
 		if (++stars > LANG_KEYS_MAX)
-			FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX",
-			     "there are more than %d stars", LANG_KEYS_MAX);
+			FAIL_NEXT(p, "D_SYNTAX", "there are more than %d stars", LANG_KEYS_MAX);
 		if (!to)
 			break;
 		*to = type;
@@ -409,12 +407,10 @@ struct type rs_lang_parse_declarator(struct parser *p, struct type type, struct 
 {
 	type = pointers(p, type);
 	if (rs_lang_op_is(p, OP_LPAREN))
-		FAIL(p, rs_lang_token_peek(p)->at, "D_DECL_FUNCTYPE",
-		     "D has no pointers to functions or arrays");
+		FAIL_NEXT(p, "D_DECL_FUNCTYPE", "D has no pointers to functions or arrays");
 	*name = rs_lang_parse_declared_name(p);
 	if (rs_lang_op_is(p, OP_LPAREN))
-		FAIL(p, rs_lang_token_peek(p)->at, "D_DECL_FUNCTYPE",
-		     "D programs cannot declare functions");
+		FAIL_NEXT(p, "D_DECL_FUNCTYPE", "D programs cannot declare functions");
 	if (!rs_lang_op_is(p, OP_LBRACKET))
 		return type;
 	rs_lang_token_next(p);

@@ -180,25 +180,19 @@ static struct rs_error *match_known(struct rs_script *script, const struct patte
 static struct rs_error *no_match(const struct rs_script *script, const struct pattern *pattern)
 {
 	const char *colon = strrchr(pattern->text, ':');
-	const char *name = colon ? colon + 1 : pattern->text, *best = NULL;
-	uint32_t distance = NEAREST_MAX + 1;
-	const char *probe = NULL;
+	struct nearest nearest = { .written = colon ? colon + 1 : pattern->text };
 
 	if (script->config.may_match_nothing || script->options[OPT_ZDEFS])
 		return NULL;
 	for (uint32_t i = 0; i < script->probes.n; i++) {
-		const char *before = best;
+		const struct rs_script_probe *probe = &script->probes.at[i].public;
 
-		rs_lang_nearest_try(name, script->probes.at[i].public.name, &best, &distance);
-		if (best != before)
-			probe = script->probes.at[i].public.event
-					? script->probes.at[i].public.event->probe
-					: best;
+		rs_lang_nearest_try(&nearest, probe->name,
+				    probe->event ? probe->event->probe : NULL);
 	}
 	return rs_lang_error(script, pattern->at, "D_PDESC_ZERO",
-			     "'%s' matches no probe%s%s%s; -l lists them", pattern->text,
-			     probe ? "; did you mean '" : "", probe ? probe : "",
-			     probe ? "'?" : "");
+			     "'%s' matches no probe%s; -l lists them", pattern->text,
+			     rs_lang_nearest_text(&nearest));
 }
 
 static struct rs_error *match_pattern(struct rs_script *script, const struct clause *clause,

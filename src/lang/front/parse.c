@@ -3,7 +3,6 @@
 #include "lang/front/parse.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -108,15 +107,14 @@ const char *rs_lang_token_text(const struct token *token)
 void rs_lang_op_expect(struct parser *p, enum op op, const char *where)
 {
 	if (!rs_lang_op_accept(p, op))
-		FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX", "expected '%s' %s, not '%s'",
-		     rs_lang_op_text(op), where, rs_lang_token_text(rs_lang_token_peek(p)));
+		FAIL_NEXT(p, "D_SYNTAX", "expected '%s' %s, not '%s'", rs_lang_op_text(op), where,
+			  rs_lang_token_text(rs_lang_token_peek(p)));
 }
 
 bool rs_lang_parse_enter(struct parser *p)
 {
 	if (++p->depth > LANG_DEPTH_MAX)
-		FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX", "the nesting exceeds %d levels",
-		     LANG_DEPTH_MAX);
+		FAIL_NEXT(p, "D_SYNTAX", "the nesting exceeds %d levels", LANG_DEPTH_MAX);
 	return !p->err;
 }
 
@@ -148,8 +146,8 @@ static struct node *arguments(struct parser *p, enum op close)
 		return NULL;
 	do {
 		if (++n > LANG_ARGS_MAX)
-			FAIL(p, rs_lang_token_peek(p)->at, "D_PROTO_LEN",
-			     "there are more than %d arguments", LANG_ARGS_MAX);
+			FAIL_NEXT(p, "D_PROTO_LEN", "there are more than %d arguments",
+				  LANG_ARGS_MAX);
 		*end = rs_lang_parse_assignment(p);
 		if (p->err)
 			return NULL;
@@ -254,7 +252,7 @@ static struct node *offsetof_node(struct parser *p, struct place at)
 	node->type = rs_lang_parse_type(p);
 	rs_lang_op_expect(p, OP_COMMA, "after the type");
 	if (rs_lang_token_peek(p)->kind != T_NAME)
-		FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX", "expected a member's name");
+		FAIL_NEXT(p, "D_SYNTAX", "expected a member's name");
 	node->text = rs_lang_token_next(p).text;
 	rs_lang_op_expect(p, OP_RPAREN, "after the member");
 	return node;
@@ -291,8 +289,7 @@ static struct node *name(struct parser *p, const struct token *token)
 		node = rs_lang_parse_node(p, N_SCOPED, token->at);
 		node->scope = token->text[0] == 's' ? SCOPE_SELF : SCOPE_THIS;
 		if (rs_lang_token_peek(p)->kind != T_NAME)
-			FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX", "expected a name after %s->",
-			     token->text);
+			FAIL_NEXT(p, "D_SYNTAX", "expected a name after %s->", token->text);
 		node->text = rs_lang_token_next(p).text;
 		return node;
 	}
@@ -338,8 +335,7 @@ static struct node *primary(struct parser *p)
 		if (token.op == OP_TICK) {
 			node = rs_lang_parse_node(p, N_KERNEL, token.at);
 			if (rs_lang_token_peek(p)->kind != T_NAME)
-				FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX",
-				     "expected a name after `");
+				FAIL_NEXT(p, "D_SYNTAX", "expected a name after `");
 			node->text = rs_lang_token_next(p).text;
 			return node;
 		}
@@ -356,8 +352,7 @@ static struct node *primary(struct parser *p)
 static bool add_link(struct parser *p, uint32_t *links)
 {
 	if (++*links > LANG_DEPTH_MAX)
-		FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX", "the expression exceeds %d parts",
-		     LANG_DEPTH_MAX);
+		FAIL_NEXT(p, "D_SYNTAX", "the expression exceeds %d parts", LANG_DEPTH_MAX);
 	return !p->err;
 }
 
@@ -378,8 +373,7 @@ static struct node *postfix(struct parser *p, struct node *node)
 			outer = rs_lang_parse_node(p, N_MEMBER, at);
 			outer->op = op;
 			if (rs_lang_token_peek(p)->kind != T_NAME)
-				FAIL(p, rs_lang_token_peek(p)->at, "D_SYNTAX",
-				     "expected a name after '.'");
+				FAIL_NEXT(p, "D_SYNTAX", "expected a name after '.'");
 			outer->text = rs_lang_token_next(p).text;
 		} else if (rs_lang_op_is(p, OP_INC) || rs_lang_op_is(p, OP_DEC)) {
 			outer = rs_lang_parse_node(p, N_POST, at);

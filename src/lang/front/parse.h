@@ -33,6 +33,9 @@ struct parser {
 		(p)->err = rs_error_first((p)->err, fail_err);                                     \
 	} while (0)
 
+/* The same, at the next token. */
+#define FAIL_NEXT(p, ...) FAIL(p, rs_lang_token_peek(p)->at, __VA_ARGS__)
+
 /* Returns zeroed memory, or NULL after an error. */
 void *rs_lang_parse_memory(struct parser *p, size_t bytes);
 struct node *rs_lang_parse_node(struct parser *p, enum node_kind kind, struct place at);

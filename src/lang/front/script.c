@@ -6,7 +6,6 @@
 #include "lang/front/tree.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* An unused argument is probably a mistake. */
 static struct rs_error *unused_arguments(const struct rs_script *script)

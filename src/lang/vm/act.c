@@ -4,7 +4,6 @@
  * clause has ended; then it is printed, or added to the clause's speculation.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "lang/vm/json.h"
 #include "lang/vm/memory.h"

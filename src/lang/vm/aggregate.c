@@ -480,7 +480,6 @@ static int compare_value(struct type type, const struct value *a, const struct v
 	return a->i < b->i ? -1 : a->i > b->i;
 }
 
-/* Compares keys from the position on, then those before it. */
 int rs_agg_compare_keys(const struct agg_row *a, const struct agg_row *b, uint64_t position)
 {
 	struct value x[LANG_KEYS_MAX], y[LANG_KEYS_MAX];

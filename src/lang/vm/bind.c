@@ -8,7 +8,6 @@
 #include "lang/vm/runtime.h"
 
 #include <stdint.h>
-#include <string.h>
 
 static size_t place_of(const struct rs_event *event)
 {

@@ -5,7 +5,6 @@
  */
 #include "lang/vm/runtime.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Defines a getter that returns a number from the firing f. */

@@ -9,6 +9,7 @@
 
 #include "base/utf8.h"
 
+#define EDITS_MAX     3	  /* up to which a name is near */
 #define COLUMNS_SHOWN 200 /* of a line with an error */
 
 /* Copies the line of a place, and blanks up to its column. Returns false if the place is not in
@@ -102,13 +103,21 @@ static uint32_t distance_of(const char *a, const char *b)
 	return row[m];
 }
 
-void rs_lang_nearest_try(const char *written, const char *name, const char **best,
-			 uint32_t *distance)
+void rs_lang_nearest_try(struct nearest *nearest, const char *name, const char *shown)
 {
-	uint32_t here = distance_of(written, name);
+	uint32_t most = nearest->distance ? nearest->distance - 1 : EDITS_MAX;
+	uint32_t here = distance_of(nearest->written, name);
 
-	if (here < *distance && here < strlen(written)) {
-		*distance = here;
-		*best = name;
-	}
+	if (here > most || here >= strlen(nearest->written))
+		return;
+	nearest->distance = here;
+	snprintf(nearest->name, sizeof(nearest->name), "%s", shown ? shown : name);
+}
+
+const char *rs_lang_nearest_text(struct nearest *nearest)
+{
+	if (nearest->distance)
+		snprintf(nearest->text, sizeof(nearest->text), "; did you mean '%s'?",
+			 nearest->name);
+	return nearest->text;
 }

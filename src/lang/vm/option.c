@@ -63,9 +63,8 @@ struct rs_error *rs_lang_option_set(struct rs_script *script, struct place at, c
 {
 	size_t len = strcspn(text, "=");
 	uint64_t value = 1;
-	const char *best = NULL;
-	uint32_t distance = NEAREST_MAX + 1;
 	char name[32] = " ";
+	struct nearest nearest = { .written = name + 1 };
 
 	if (len && len < sizeof(name) - 2) {
 		memcpy(name + 1, text, len);
@@ -99,10 +98,9 @@ struct rs_error *rs_lang_option_set(struct rs_script *script, struct place at, c
 		return NULL;
 	}
 	for (uint32_t i = 0; i < OPT_COUNT; i++)
-		rs_lang_nearest_try(name + 1, option_rows[i].name, &best, &distance);
-	return rs_lang_error(script, at, "D_PRAGMA_OPTSET", "there is no option '%.64s'%s%s%s",
-			     text, best ? "; did you mean '" : "", best ? best : "",
-			     best ? "'?" : "");
+		rs_lang_nearest_try(&nearest, option_rows[i].name, NULL);
+	return rs_lang_error(script, at, "D_PRAGMA_OPTSET", "there is no option '%.64s'%s", text,
+			     rs_lang_nearest_text(&nearest));
 }
 
 bool rs_lang_option_at_run(const char *name)

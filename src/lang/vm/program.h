@@ -133,10 +133,17 @@ bool rs_lang_vector_room(struct rs_script *script, void **at, uint32_t n, uint32
 struct rs_error *rs_lang_error(const struct rs_script *script, struct place at, const char *tag,
 			       const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* For suggestions: keeps the nearest name so far in *best, and its distance in *distance. */
-void rs_lang_nearest_try(const char *written, const char *name, const char **best,
-			 uint32_t *distance);
-#define NEAREST_MAX 3 /* edits up to which a name is near */
+/* The known name that is nearest to a misspelt one. Set `written`, and the rest to 0. */
+struct nearest {
+	const char *written;
+	uint32_t distance; /* edits; 0: none is near */
+	char name[4 * RS_WORD_MAX];
+	char text[4 * RS_WORD_MAX + 20];
+};
+/* Tries a name; shows `shown` for it, or the name itself if that is NULL. */
+void rs_lang_nearest_try(struct nearest *nearest, const char *name, const char *shown);
+/* Returns "; did you mean 'NAME'?", or "" if no name is near. */
+const char *rs_lang_nearest_text(struct nearest *nearest);
 
 /* ---- options (option.c) --------------------------------------------------------------------- */
 

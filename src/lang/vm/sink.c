@@ -7,7 +7,6 @@
 #include "base/count.h"
 #include "lang/vm/memory.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
