@@ -42,8 +42,7 @@ RS_COLUMN_GETTER(get_kvmexit_reason)
 {
 	const struct rs_exits_row *row = at;
 	char reason[EXITS_REASON_MAX];
-	bool prefix = column->text_sets == 1u << RS_EXITS_ALL && row->isa == RS_ISA_VMX &&
-		      rs_exit_name(row->isa, row->code);
+	bool prefix = column->arg && row->isa == RS_ISA_VMX && rs_exit_name(row->isa, row->code);
 
 	exits_reason(row, reason);
 	rs_cell_format(cell, "%s%s", prefix ? "EXIT_REASON_" : "", reason);
@@ -59,7 +58,7 @@ static const struct rs_column count_columns[] = {
 	{ NULL, "TID", RS_COLUMN_NUMBER, rs_column_id, ROW(tid), 0, SCOPE(ALL) | SCOPE(PID_TIDS),
 	  8 },
 	{ NULL, "TIDS", RS_COLUMN_NUMBER, rs_column_id, ROW(tid), 0, SCOPE(TIDS), 8 },
-	{ NULL, "KVM_EXIT_REASON", RS_COLUMN_TEXT, get_kvmexit_reason, 0, 0, SCOPE(ALL),
+	{ NULL, "KVM_EXIT_REASON", RS_COLUMN_TEXT, get_kvmexit_reason, 1, 0, SCOPE(ALL),
 	  KVMEXIT_WIDTH },
 	{ NULL, "KVM_EXIT_REASON", RS_COLUMN_TEXT, get_kvmexit_reason, 0, 0, BUT_ALL,
 	  KVMEXIT_WIDTH },

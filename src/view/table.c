@@ -447,3 +447,16 @@ void rs_table_rows(struct rs_table *table, const void *rows, size_t n, size_t by
 	for (size_t i = 0; i < n; i++)
 		rs_table_row(table, (const char *)rows + i * bytes);
 }
+
+const void *rs_table_kind(const void *rows, size_t n, size_t bytes, int kind, size_t *n_of)
+{
+	const char *first = rows, *end = first + n * bytes;
+
+	while (first < end && *(const int *)(const void *)first != kind)
+		first += bytes;
+	*n_of = 0;
+	while (first + *n_of * bytes < end &&
+	       *(const int *)(const void *)(first + *n_of * bytes) == kind)
+		++*n_of;
+	return first;
+}

@@ -108,6 +108,10 @@ void rs_table_row(const struct rs_table *table, const void *row);
 /* Writes n rows, `bytes` apart, below a head. */
 void rs_table_rows(struct rs_table *table, const void *rows, size_t n, size_t bytes);
 
+/* Returns the rows of a kind, and their number in *n_of. Rows begin with their kind, an enum, and
+ * are sorted by it. */
+const void *rs_table_kind(const void *rows, size_t n, size_t bytes, int kind, size_t *n_of);
+
 /* Convert ticks. Return false if the frequency is unknown. */
 bool rs_table_ns(const struct rs_table_clock *clock, uint64_t ticks, uint64_t *ns);
 bool rs_table_cycles(const struct rs_table_clock *clock, uint64_t ticks, uint64_t *cycles);

@@ -7,6 +7,8 @@
 
 #include "event/exit_reason.h"
 
+_Static_assert(offsetof(struct rs_tally_row, kind) == 0, "as rs_table_kind() needs it");
+
 const char *rs_tally_kind_name(enum rs_tally_kind kind)
 {
 	static const char *const names[] = { [RS_TALLY_EXITS] = "exits",
@@ -183,20 +185,6 @@ static uint32_t table_sets(const struct rs_tally_show *show)
 	return 1u << show->kind | by << RS_TALLY_KINDS;
 }
 
-/* Returns the rows of a kind: rows are sorted by kind. */
-static const struct rs_tally_row *rows_of(const struct rs_tally *tally, enum rs_tally_kind kind,
-					  size_t *n)
-{
-	size_t first = 0, end;
-
-	while (first < tally->n_rows && tally->rows[first].kind != kind)
-		first++;
-	for (end = first; end < tally->n_rows && tally->rows[end].kind == kind; end++)
-		;
-	*n = end - first;
-	return tally->rows + first;
-}
-
 struct rs_error *rs_tally_print(const struct rs_tally_show *show, const struct rs_tally *tally)
 {
 	struct page page = { .show = show,
@@ -223,7 +211,7 @@ struct rs_error *rs_tally_print(const struct rs_tally_show *show, const struct r
 		put_span(&page, &out);
 	else if (show->form == RS_TABLE_JSON)
 		put_json_head(&page, &json);
-	rows = rows_of(tally, show->kind, &n);
+	rows = rs_table_kind(tally->rows, tally->n_rows, sizeof(*rows), show->kind, &n);
 	rs_table_rows(&table, rows, n, sizeof(*rows));
 	if (show->form == RS_TABLE_JSON) {
 		rs_json_close(&json, ']');

@@ -2,19 +2,7 @@
 /* Prints the Xen reports: each is some tables, one below the other. */
 #include "view/xen_tables.h"
 
-/* Returns the rows of a kind: rows are sorted by kind. */
-static const struct rs_xen_row *rows_of(const struct rs_xen_result *result, enum rs_xen_kind kind,
-					size_t *n)
-{
-	size_t first = 0, end;
-
-	while (first < result->n_rows && result->rows[first].kind != kind)
-		first++;
-	for (end = first; end < result->n_rows && result->rows[end].kind == kind; end++)
-		;
-	*n = end - first;
-	return result->rows + first;
-}
+_Static_assert(offsetof(struct rs_xen_row, kind) == 0, "as rs_table_kind() needs it");
 
 static void put_json_head(struct rs_json *json, const struct rs_xen_show *show,
 			  const struct rs_xen_result *result)
@@ -68,7 +56,8 @@ static void put_tables(struct rs_json *json, const struct rs_xen_show *show,
 		const struct rs_xen_row *rows;
 		size_t n;
 
-		rows = rows_of(result, xen_tables[i].kind, &n);
+		rows = rs_table_kind(result->rows, result->n_rows, sizeof(*rows),
+				     xen_tables[i].kind, &n);
 		if (!n || !(show->kinds >> xen_tables[i].kind & 1))
 			continue;
 		if (is_text)
