@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Clocks as numbers: cycles to ns, guests' offsets, CLOCK_MONOTONIC. Where the host's come from is
- * tsc.c. */
+/* Clocks as numbers: cycles to ns, guests' offsets, CLOCK_MONOTONIC. tsc.c finds the host's. */
 #include "base/now.h"
 #include <ringside/clock.h>
 
@@ -10,7 +9,7 @@
 #include "base/duration.h"
 #include <ringside/arch.h>
 
-#define PAIRS 16 /* readings of two clocks, of which the quickest counts */
+#define PAIRS 16 /* readings of two clocks, of which the quickest is used */
 
 /* Returns an id that no clock of this process has. The one above it is for CLOCK_MONOTONIC on the
  * timeline of the clock that gets it. */
@@ -44,8 +43,8 @@ void rs_clock_guest(const struct rs_clock *host, const char *name, int64_t offse
 	clock->error_cycles = error_cycles;
 }
 
-/* Monotonic minus the host's ns from the trace's start, by the quickest of some readings; half of
- * what that took is the error. */
+/* Returns CLOCK_MONOTONIC minus the host's ns from the trace's start, by the quickest of some
+ * readings. Half of the time that it took is the error. */
 static uint64_t monotonic_origin(const struct rs_clock *host, uint64_t *error_ns)
 {
 	uint64_t origin = 0;

@@ -25,7 +25,7 @@
 #define MEASURE_NS (50 * 1000 * 1000)
 #define PAIR_TRIES 16
 
-/* A stamp and a clock's reading of the same moment: the closest of a few tries. */
+/* Reads the TSC and a clock at the same moment: the closest pair of a few tries. */
 static void read_pair(clockid_t id, uint64_t *tsc, uint64_t *ns)
 {
 	uint64_t best = UINT64_MAX;
@@ -223,7 +223,7 @@ bool rs_clock_refine(struct rs_clock *clock)
 	if (raw <= clock->raw_ns + NS_PER_SEC)
 		return false;
 	clock->freq_hz = freq_between(clock->origin, clock->raw_ns, tsc, raw);
-	if (rs_clock_init(clock)) /* can't be out of bounds unless the TSC stopped */
+	if (rs_clock_init(clock)) /* only out of bounds if the TSC stopped */
 		clock->freq_hz = was;
 	return clock->freq_hz != was;
 }

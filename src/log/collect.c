@@ -16,7 +16,7 @@
 #define ELEMENTS_ROUND 65536u /* that one lane may give before the next has its turn */
 
 enum feed_kind {
-	FEED_TAGGED, /* a lane of our memory */
+	FEED_TAGGED, /* a lane of a log's memory */
 	FEED_SBUF,
 	FEED_OVERWRITE, /* positioned, or of the last boot */
 	FEED_READ,
@@ -68,8 +68,8 @@ static struct rs_error *line_end(struct rs_log_collector *c, uint32_t at, int64_
 	return rs_log_merge_put(&c->merge, at, f->text, bytes, false, now_ms);
 }
 
-/* A line's first element looks like one; one that does not belongs to the line before, if that is
- * not at its end. */
+/* Adds an element. A line's first element begins as a line does. Any other belongs to the line
+ * before, if that has not ended. */
 static struct rs_error *element(struct rs_log_collector *c, uint32_t at, const char *text,
 				int64_t now_ms)
 {
@@ -214,8 +214,8 @@ static struct rs_error *poll_tagged(struct rs_log_collector *c, uint32_t at, int
 	return err;
 }
 
-/* Of the memory: the run that is on. Its half may be reused only after another run, and then our
- * readers see it. */
+/* Attaches to the memory's present run. Its half is reused only after another run, which the
+ * readers detect. */
 static void run_begin(struct rs_log_collector *c, uint32_t half, uint64_t run)
 {
 	const struct rs_log_half *h = &c->memory.head->half[half];
@@ -243,13 +243,13 @@ static void run_begin(struct rs_log_collector *c, uint32_t half, uint64_t run)
 	}
 	if (c->options.consume)
 		first = collected ? collected + 1 : first;
-	else if (!whole) /* what was overwritten long ago is no news */
+	else if (!whole) /* does not report what was overwritten before the attach */
 		first = 0;
 	rs_log_merge_begin(&c->merge, first);
 }
 
-/* What is written is out of the rings. */
-static void rings_report(struct rs_log_collector *c)
+/* Releases in the rings what is written to files. */
+static void rings_release(struct rs_log_collector *c)
 {
 	struct rs_log_half *h = &c->memory.head->half[c->half];
 
@@ -272,7 +272,7 @@ static struct rs_error *poll_lanes(struct rs_log_collector *c, int64_t now_ms, b
 	return err;
 }
 
-/* The rest of a run whose writer is no more. */
+/* Reads the rest of a run whose writer has ended. */
 static struct rs_error *run_finish(struct rs_log_collector *c, int64_t now_ms)
 {
 	struct rs_error *err = NULL;
@@ -284,11 +284,11 @@ static struct rs_error *run_finish(struct rs_log_collector *c, int64_t now_ms)
 		if (!err)
 			err = rs_log_merge_run(&c->merge, now_ms, 0, true);
 	} while (!err && c->merge.lines != before);
-	rings_report(c);
+	rings_release(c);
 	return err;
 }
 
-/* The half and run that are in use; false: none was ever. */
+/* Finds the half and run in use. Returns false if there was no run yet. */
 static bool run_find(const struct rs_log_collector *c, uint32_t *half, uint64_t *run)
 {
 	const struct rs_log_head *head = c->memory.head;
@@ -371,7 +371,7 @@ struct rs_error *rs_log_collector_poll(struct rs_log_collector *c, int64_t now_m
 	if (err)
 		return err;
 	if (c->memory.map.mem)
-		rings_report(c);
+		rings_release(c);
 	if (c->options.once && c->merge.lines + c->merge.n == before && all_read(c)) {
 		err = rs_log_collector_end(c, now_ms);
 		*done = true;
@@ -390,7 +390,7 @@ struct rs_error *rs_log_collector_end(struct rs_log_collector *c, int64_t now_ms
 	if (!err)
 		err = rs_log_merge_run(&c->merge, now_ms, 0, true);
 	if (!err && c->memory.map.mem)
-		rings_report(c);
+		rings_release(c);
 	return err;
 }
 
@@ -493,7 +493,7 @@ enum rs_log_path rs_log_path_kind(const char *path)
 	err = rs_ring_map_existing(path, 0, &map);
 	if (err) {
 		rs_error_free(err);
-		return RS_LOG_PATH_MEMORY; /* opening it says why it is refused */
+		return RS_LOG_PATH_MEMORY; /* opening it returns the error */
 	}
 	if (map.bytes >= sizeof(magic))
 		magic = __atomic_load_n((const uint64_t *)map.mem, __ATOMIC_RELAXED);

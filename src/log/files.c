@@ -15,7 +15,7 @@
 #define NAME_BYTES 512 /* a directory entry, and what is put behind it */
 #define NUMBER_MAX 1000000000ul
 
-/* The number of a file's name, NAME.N; UINT32_MAX: it is no such file. */
+/* Returns the number of a file's name, NAME.N, or UINT32_MAX if the name is no such one. */
 static uint32_t number_of(const char *file, const char *name)
 {
 	size_t n = strlen(name);
@@ -28,7 +28,8 @@ static uint32_t number_of(const char *file, const char *name)
 	return *end || value >= NUMBER_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
-/* A stream over the entries of a directory; NULL and errno. Links are not followed. */
+/* Opens a stream over the entries of a directory. Returns NULL and errno on failure. Follows no
+ * links. */
 static DIR *entries_open(int at, const char *name)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -119,7 +120,7 @@ void rs_log_files_prune(const struct rs_folder *folder, const char *name, uint32
 	closedir(dir);
 }
 
-/* The next file; it is there before the oldest goes, and before a line is taken for it. */
+/* Begins the next file: creates it before the oldest is removed, and before a line is accepted. */
 static struct rs_error *rotate(struct rs_log_files *f)
 {
 	char name[NAME_BYTES];

@@ -26,15 +26,15 @@ struct rs_log_files {
 	uint64_t removed; /* files, for the limit */
 };
 
-/* Makes the directory if it is not there; goes on with the number after the highest. */
+/* Creates the directory if it does not exist. Continues with the number after the highest. */
 struct rs_error *rs_log_files_init(struct rs_log_files *files, const char *directory,
 				   const char *name, uint64_t limit_bytes, uint32_t limit_files);
 void rs_log_files_deinit(struct rs_log_files *files);
 
-/* Whole lines, which stay together in one file. Written at once, no buffer. */
+/* Writes whole lines, which stay together in one file, without a buffer. */
 struct rs_error *rs_log_files_write(struct rs_log_files *files, const char *lines, size_t bytes);
 
-/* 1 + the highest number of files NAME.N there; 0: there is none. */
+/* Returns 1 + the highest number of files NAME.N there, or 0 if there is none. */
 struct rs_error *rs_log_files_next(const struct rs_folder *folder, const char *name,
 				   uint32_t *next);
 

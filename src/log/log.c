@@ -5,15 +5,15 @@
  *	RS_LOG() -> number -> text -> target's lane of this CPU      target: early, shared, or none
  *	                           -> console                        -> event in this thread's trace
  *
- * Targets. The early one is made at the first line, one lane in memory of our own; the shared one
- * by rs_log_start(). At the switch nobody waits but rs_log_start():
+ * Targets. The first line makes the early one, a lane in private memory; rs_log_start() makes the
+ * shared one. At the switch only rs_log_start() waits:
  *
  *	line:   early_users++;  target?  put;  early_users--
  *	start:  copies what is there;  target = shared;  until early_users is 0;  copies the rest
  *
- * so what was put early is in the shared rings when their half is declared in use, and once only:
- * the reader of the early lane goes on where it stopped. A shared target is never unmapped, so
- * lines need not say that they use it.
+ * So early lines are in the shared rings when their half is declared in use, and only once: the
+ * reader of the early lane continues where it stopped. A shared target is never unmapped, so lines
+ * need not mark that they use it.
  */
 #include <ringside/log.h>
 
@@ -69,8 +69,8 @@ static struct {
 	uint64_t first; /* the number that the next run begins with */
 } owner = { .first = 1, .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Filled at the thread's first line; a handler that comes in between fills it alike. A name that is
- * given later stands beside the one that handlers still see. */
+/* Filled at the thread's first line. A handler in between fills it with the same. A later name is
+ * put beside the one that handlers may still read. */
 static __thread struct {
 	struct thread_name {
 		char text[THREAD_MAX];
@@ -81,7 +81,7 @@ static __thread struct {
 
 /* ---- time, thread, CPU ---------------------------------------------------------------------- */
 
-/* µs since the first line. */
+/* Returns the µs since the first line. */
 static uint64_t us_now(void)
 {
 	/* Pairs with the release in tsc_begin(). */
@@ -101,7 +101,7 @@ static uint64_t us_now(void)
 	return now > begin ? (uint64_t)(now - begin) / US_NS : 0;
 }
 
-/* Brackets and controls would make the line another's. */
+/* Replaces brackets and controls, which would change how the line is parsed. */
 static void tidy(char *name)
 {
 	for (; *name; name++) {
@@ -149,7 +149,7 @@ static size_t early_bytes(void)
 	return rs_log_lane_bytes(EARLY_ELEMENTS);
 }
 
-/* Handlers may come here in the middle of it: two may map, one is taken. */
+/* Makes the early lane. A handler may do so in the middle: two may map, one mapping is used. */
 static bool early_lane(struct rs_log_lane *lane)
 {
 	void *mem = __atomic_load_n(&self.early, __ATOMIC_ACQUIRE);
@@ -172,7 +172,7 @@ static bool early_lane(struct rs_log_lane *lane)
 	return true;
 }
 
-/* False: there is a shared target by now. */
+/* Puts a line into the early lane. Returns false if there is a shared target by now. */
 static bool put_early(struct rs_log_line_buffer *line)
 {
 	struct rs_log_lane lane;
@@ -267,7 +267,7 @@ void rs_log_put(enum rs_log_level level, const char *format, ...)
 
 void rs_log_set_level(enum rs_log_sink sink, uint32_t level)
 {
-	/* They are ours, or in memory that we may write. */
+	/* The levels are this program's, or in memory that it may write. */
 	uint32_t *levels = (uint32_t *)__atomic_load_n(&rs_log_levels, __ATOMIC_ACQUIRE);
 
 	__atomic_store_n(&levels[sink], level, __ATOMIC_RELAXED);
@@ -275,7 +275,7 @@ void rs_log_set_level(enum rs_log_sink sink, uint32_t level)
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-/* From now on µs are the TSC's, and go on from what they were. */
+/* From now on takes µs from the TSC, and continues from the present value. */
 static void tsc_begin(struct rs_log_half *half)
 {
 	struct rs_clock clock;
@@ -336,7 +336,7 @@ static void half_prepare(struct rs_log_memory *m, uint32_t at, const char *name)
 	memset((uint8_t *)m->map.mem + rs_log_traces_at(&m->layout, at), 0, m->layout.trace_bytes);
 }
 
-/* The switch; afterwards nobody uses the early lane, and it is gone. */
+/* Switches to the shared target. Afterwards no line uses the early lane, which is freed. */
 static void early_end(const struct target *target)
 {
 	void *early = __atomic_load_n(&self.early, __ATOMIC_ACQUIRE);
@@ -372,7 +372,7 @@ static void levels_use(uint32_t *levels, bool carry)
 	__atomic_store_n(&rs_log_levels, levels, __ATOMIC_RELEASE);
 }
 
-/* The child has the memory mapped, and would go on with our numbers. */
+/* Detaches the child, which has the memory mapped and would continue with the parent's numbers. */
 static void after_fork_in_child(void)
 {
 	__atomic_store_n(&self.closed, true, __ATOMIC_RELAXED);

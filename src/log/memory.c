@@ -16,7 +16,7 @@
 #include <ringside/overwrite.h>
 
 #define WAIT_MS	  10
-#define WAITS_MAX 1000 /* for another's recovery: ten seconds */
+#define WAITS_MAX 1000 /* for a recovery by another process: ten seconds */
 
 /* ---- locks --------------------------------------------------------------------------------- */
 
@@ -26,8 +26,8 @@ static struct flock range(enum rs_log_lock lock, short type)
 }
 
 /*
- * A lock goes when the last descriptor and the last mapping of its open file description go, in a
- * forked child as well: so locks are on another description than the one that is mapped.
+ * A lock ends with the last descriptor and the last mapping of its open file description, also in a
+ * forked child. So locks are on another description than the mapped one.
  */
 static struct rs_error *lock_apart(const char *path, struct rs_log_memory *memory)
 {
@@ -81,7 +81,7 @@ static void name_of(const char *path, char name[RS_LOG_NAME_MAX])
 	snprintf(name, RS_LOG_NAME_MAX, "%s", last);
 }
 
-/* Whether there is the header of one of our lanes anywhere: then it was a log. */
+/* Returns whether the file has the header of a lane anywhere: then it was a log. */
 static bool has_lane(const struct rs_log_memory *memory)
 {
 	const uint8_t *at = memory->map.mem;
@@ -130,7 +130,7 @@ struct rs_error *rs_log_memory_open(const char *path, struct rs_log_memory *memo
 	return err;
 }
 
-/* Makes the head anew, and both halves free. */
+/* Writes a new head, with both halves free. */
 static struct rs_error *format(struct rs_log_memory *memory, uint32_t lanes, uint64_t trace_bytes)
 {
 	enum rs_sbuf_status status = rs_log_head_create(memory->map.mem, memory->map.bytes, lanes,
@@ -148,8 +148,8 @@ static struct rs_error *format(struct rs_log_memory *memory, uint32_t lanes, uin
 	return NULL;
 }
 
-/* Of bytes as asked for, still zeros. Another who makes it at the same time is not our business:
- * O_EXCL lets one of us through. */
+/* Creates a file of zeros. Where another process does so at the same time, O_EXCL lets one of them
+ * through. */
 static struct rs_error *create(const char *path, const struct rs_log_options *options,
 			       struct rs_log_memory *memory)
 {
@@ -159,7 +159,7 @@ static struct rs_error *create(const char *path, const struct rs_log_options *op
 				 &memory->map);
 	if (err)
 		return err;
-	free(memory->map.path); /* it stays when we go */
+	free(memory->map.path); /* without it, unmapping does not remove the file */
 	memory->map.path = NULL;
 	name_of(path, memory->name);
 	err = lock_apart(path, memory);
@@ -182,7 +182,7 @@ static struct rs_error *exists(const char *name, bool *is)
 	return NULL;
 }
 
-/* A file that a maker who was killed left empty, or without a head, is taken for a new one. */
+/* Treats a file that a killed process left empty, or without a head, as a new one. */
 static struct rs_error *make(const struct rs_log_options *options, struct rs_log_memory *memory)
 {
 	const char *path = options->path;
@@ -210,12 +210,12 @@ static struct rs_error *make(const struct rs_log_options *options, struct rs_log
 
 		while (i < n && !words[i])
 			i++;
-		if (i < n) { /* somebody's file */
+		if (i < n) { /* another file */
 			rs_log_memory_close(memory);
 			return err;
 		}
 	}
-	rs_error_free(err); /* damaged: the caller sees that it is not sound */
+	rs_error_free(err); /* damaged: the caller checks `sound` */
 	return NULL;
 }
 

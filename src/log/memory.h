@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The log's memory as a file: mapping it, checking it, and who may do what.
+ * The log's memory as a file: maps it, checks it, and locks it.
  *
- *	byte 0 of the file is locked by who logs, byte 1 by who recovers (F_OFD_SETLK: the kernel
- *	lets go when the process ends, however it ends)
+ *	the process that logs locks byte 0 of the file, one that recovers byte 1 (F_OFD_SETLK: the
+ *	kernel unlocks when the process ends, also if it is killed)
  *
- * A half is one run's. Its states, and who changes them:
+ * A half belongs to one run. Its states, and what changes them:
  *
  *	FREE --start--> IN_USE --stop--> ENDED
  *	         next start, or recovery, holding byte 0: IN_USE, ENDED --> LAST
@@ -22,23 +22,23 @@ struct rs_log_memory {
 	struct rs_log_head *head; /* shared: each field is read once */
 	struct rs_log_layout layout;
 	char name[RS_LOG_NAME_MAX]; /* of files made of it: the path's last part */
-	bool sound;		    /* the head makes sense; else layout says nothing */
+	bool sound;		    /* the head is valid; else layout is not set */
 };
 
-/* Maps what is there. RS_DAMAGED with *memory valid: the head makes no sense; RS_USAGE: it is no
- * log. */
+/* Maps an existing memory. RS_DAMAGED, with *memory valid: the head is invalid. RS_USAGE: the file
+ * is no log. */
 struct rs_error *rs_log_memory_open(const char *path, struct rs_log_memory *memory);
 
 /*
- * For who will log: maps it, made first if it is not there, with options' sizes, which are all
- * given; takes byte 0; and finds a half that is free, after what earlier runs left was recovered,
- * or may stay. RS_USAGE: another process logs there. made: there was none, or none that made sense.
- * left is added to.
+ * Claims a half for a process that will log: maps the memory, or creates it with the sizes of
+ * options, which are all set; locks byte 0; and finds a free half, after it has recovered what
+ * earlier runs left, or where that may stay. RS_USAGE: another process logs there. made: there was
+ * no valid memory. Adds to left.
  */
 struct rs_error *rs_log_memory_claim(const struct rs_log_options *options, struct rs_log_left *left,
 				     struct rs_log_memory *memory, uint32_t *half, bool *made);
 
-/* Holding byte 0: the run in this half has ended in order. */
+/* Marks the run in this half as ended in order. The caller holds byte 0. */
 void rs_log_memory_end(struct rs_log_memory *memory, uint32_t half);
 
 void rs_log_memory_close(struct rs_log_memory *memory);
@@ -52,22 +52,22 @@ bool rs_log_memory_lock(const struct rs_log_memory *memory, enum rs_log_lock loc
 /* Whether another has it. */
 bool rs_log_memory_is_locked(const struct rs_log_memory *memory, enum rs_log_lock lock);
 
-/* The lane of a half, in this process's memory. */
+/* Returns the lane of a half, in this process's memory. */
 void rs_log_memory_lane(const struct rs_log_memory *memory, uint32_t half, uint32_t lane,
 			struct rs_log_lane *out);
 
-/* Holding byte 0: runs that are no more become last ones, or free if there is nothing in them that
- * has not been collected. */
+/* Marks the halves of runs that have ended as LAST, or as FREE if all of it was collected. The
+ * caller holds byte 0. */
 void rs_log_memory_settle(struct rs_log_memory *memory);
 
-/* Where its `wanted` last recovery begins: the oldest half in state LAST; false: there is none. */
+/* Finds the oldest half in state LAST. Returns false if there is none. */
 bool rs_log_memory_oldest_last(const struct rs_log_memory *memory, uint32_t *half);
 
-/* Holding byte 1: recovers each half in state LAST. left is added to. */
+/* Recovers each half in state LAST, and adds to left. The caller holds byte 1. */
 struct rs_error *rs_log_memory_recover(struct rs_log_memory *memory, const char *directory,
 				       uint32_t files, struct rs_log_left *left);
 
-/* Waits for byte 1, but not for ever. */
+/* Locks byte 1. Waits for it, up to a limit. */
 struct rs_error *rs_log_memory_lock_recovery(const struct rs_log_memory *memory);
 
 #endif

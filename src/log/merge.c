@@ -117,7 +117,7 @@ void rs_log_merge_lost(struct rs_log_merge *m, uint32_t lane)
 	l->losses[l->n_losses++].before = UINT64_MAX;
 }
 
-/* A lane gave a line: where its last loss ended is known. */
+/* Sets where a lane's last loss ended, once the lane gives a line. */
 static void loss_end(struct rs_log_merge_lane *l, const struct rs_log_line *line)
 {
 	struct rs_log_loss *loss = l->n_losses ? &l->losses[l->n_losses - 1] : NULL;
@@ -126,7 +126,7 @@ static void loss_end(struct rs_log_merge_lane *l, const struct rs_log_line *line
 	if (loss && loss->before == UINT64_MAX) {
 		loss->before = line->seq;
 		loss->cpus[1] = l->cpu;
-		if (!l->last) /* nothing is known of who came before */
+		if (!l->last) /* the lane gave no line before */
 			loss->cpus[0] = l->cpu;
 	}
 	if (line->seq > l->last)
@@ -196,7 +196,7 @@ static struct rs_error *gap_emit(struct rs_log_merge *m, uint64_t last, uint64_t
 		.first = m->next, .last = last, .from_us = m->last_us, .to_us = to_us
 	};
 
-	/* A line's time is taken before its number: two lines' may be the other way round. */
+	/* A line gets its time before its number: the times of two lines may be in reverse. */
 	if (gap.from_us != UINT64_MAX && gap.from_us > to_us) {
 		gap.from_us = to_us;
 		gap.to_us = m->last_us;

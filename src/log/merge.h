@@ -4,10 +4,10 @@
  *
  *	lanes -> heap by number -> line, line, gap, line ...
  *
- * A line whose number is due goes out at once. One that comes before its due waits: the lines in
- * between may still be written. When it has waited for `patience_ms`, or no more lines can be kept,
- * they are given up, and a gap takes their place; if they still come later, they are dropped
- * and counted, for the gap has told of them. One thread.
+ * A line whose number is due is emitted at once. A line with a later number waits, since the lines
+ * in between may still be written. After `patience_ms`, or when no more lines can be kept, a gap
+ * takes the place of the missing lines. If they still come later, they are dropped and counted.
+ * One thread.
  */
 #ifndef RS_LOG_MERGE_H
 #define RS_LOG_MERGE_H
@@ -55,15 +55,15 @@ struct rs_error *rs_log_merge_init(struct rs_log_merge *m, uint32_t n_lanes,
 				   const struct rs_log_taker *taker);
 void rs_log_merge_deinit(struct rs_log_merge *m);
 
-/* The next number that is due; 0: not known. Forgets what lanes said before. */
+/* Sets the next number that is due; 0: unknown. Forgets the losses of all lanes. */
 void rs_log_merge_begin(struct rs_log_merge *m, uint64_t next);
 
-/* A line of a lane, at most RS_LOG_TEXT_MAX bytes of it. There must be room: rs_log_merge_full().
- */
+/* Adds a line of a lane, at most RS_LOG_TEXT_MAX bytes of it. There must be room:
+ * rs_log_merge_full(). */
 struct rs_error *rs_log_merge_put(struct rs_log_merge *m, uint32_t lane, const char *text,
 				  size_t bytes, bool cut, int64_t now_ms);
 
-/* Lines of this lane are lost, between its last one and its next. */
+/* Adds a loss of this lane's lines, between its last line and its next one. */
 void rs_log_merge_lost(struct rs_log_merge *m, uint32_t lane);
 
 static inline bool rs_log_merge_full(const struct rs_log_merge *m)
@@ -71,7 +71,7 @@ static inline bool rs_log_merge_full(const struct rs_log_merge *m)
 	return m->n == RS_LOG_WAITING_MAX;
 }
 
-/* Gives what can be given. end: nothing more will come. */
+/* Emits the lines that are due. end: no more lines will be added. */
 struct rs_error *rs_log_merge_run(struct rs_log_merge *m, int64_t now_ms, uint32_t patience_ms,
 				  bool end);
 

@@ -6,15 +6,16 @@
  *	lines  -> NAME_last.N.part,       renamed to NAME_last.N	the commit
  *	half   -> FREE
  *
- * N is written into the half first. Killed before the commit, the next recovery takes the same N
- * and starts anew; killed after it, it finds NAME_last.N whole and has only to free the half. What
- * is in the half is read, never written: a lane's tags say what is whole, whatever its header says.
+ * N is written into the half first. After a kill before the commit, the next recovery starts again
+ * with the same N. After a kill behind it, the next one finds NAME_last.N whole and only frees the
+ * half. The half's contents are read, never written: a lane's tags say what is whole, and its
+ * header is not trusted.
  *
  * The directory may be one to which others can write. It is held by its descriptor, and no link in
  * it is followed. A trace is written in a directory that only this user can enter, and then moved.
  *
- * Where the head of the whole memory makes no sense, lanes are found by their own headers, and the
- * half by where they are.
+ * If the head of the whole memory is invalid, lanes are found by their own headers, and the half by
+ * their place.
  */
 #include "log/memory.h"
 
@@ -86,7 +87,7 @@ static void found(void *ctx, const struct rs_log_raw *raw)
 
 	if (r->error)
 		return;
-	if (rs_log_merge_full(&r->merge)) /* more lines than any half of ours can have */
+	if (rs_log_merge_full(&r->merge)) /* more lines than a half can have */
 		r->error = rs_log_merge_run(&r->merge, 0, 0, true);
 	if (raw->after_loss)
 		rs_log_merge_lost(&r->merge, r->lane);
@@ -109,7 +110,7 @@ static struct rs_error *lane_recover(struct recovery *r, const struct rs_log_lan
 	return r->error;
 }
 
-/* Whether a lane's own header agrees; its lines are recovered in any case. */
+/* Checks a lane's own header. Its lines are recovered in any case. */
 static void lane_check(struct recovery *r, const struct rs_log_lane *lane, uint32_t number)
 {
 	struct rs_sbuf head;
@@ -136,7 +137,7 @@ static struct rs_error *lanes_recover(struct recovery *r, uint32_t half)
 	return err;
 }
 
-/* Without a head: what looks like a lane, and fits. */
+/* Finds lanes without a head: by their own headers, if they fit. */
 static struct rs_error *lanes_search(struct recovery *r, uint32_t half)
 {
 	uint8_t *mem = r->memory->map.mem;
@@ -199,7 +200,7 @@ static struct rs_error *lines_write(struct recovery *r, uint32_t half, int fd)
 	return err;
 }
 
-/* The lines' file, under its own name only when it is whole and on the disk. */
+/* Writes the lines' file. It gets its own name only when it is whole and on the disk. */
 static struct rs_error *lines_commit(struct recovery *r, uint32_t half)
 {
 	char part[NAME_BYTES], name[NAME_BYTES];
@@ -236,7 +237,7 @@ static struct rs_error *part_make(const struct recovery *r, const char *name, in
 	if (opened < 0)
 		return rs_error_errno(errno, "%s/%s", r->folder.path, name);
 	if (fstat(opened, &st) || st.st_uid != geteuid() || st.st_mode & 077) {
-		close(opened); /* somebody put another one there */
+		close(opened); /* another process has replaced it */
 		return rs_error_create(RS_FAILED,
 				       "%s/%s was replaced by another user's directory; write to a "
 				       "directory that only you can write to",
@@ -246,7 +247,7 @@ static struct rs_error *part_make(const struct recovery *r, const char *name, in
 	return NULL;
 }
 
-/* Moves the trace to where it is looked for. */
+/* Moves the trace to its final name. */
 static struct rs_error *part_move(const struct recovery *r, int part, const char *name)
 {
 	if (!renameat(part, INNER, r->folder.fd, name))
@@ -260,7 +261,7 @@ static struct rs_error *part_move(const struct recovery *r, int part, const char
 	return rs_error_errno(errno, "%s/%s", r->folder.path, name);
 }
 
-/* Writes the trace by a path that goes through our descriptor, for the store takes a path. */
+/* Writes the trace by a path through the open descriptor, since the store needs a path. */
 static struct rs_error *traces_write(struct rs_log_traces *traces, int part)
 {
 	char path[64];
@@ -294,7 +295,7 @@ static struct rs_error *traces_commit(struct recovery *r, uint32_t half)
 	if (traces.damaged && !r->left->remark[0])
 		snprintf(r->left->remark, sizeof(r->left->remark), "%s damaged",
 			 RS_COUNT_OF(traces.damaged, "trace ring"));
-	if (!err && traces.records) /* else at most rings with nothing in them */
+	if (!err && traces.records) /* else at most empty rings */
 		err = part_move(r, fd, name);
 	close(fd);
 	if (!err)
@@ -304,7 +305,7 @@ static struct rs_error *traces_commit(struct recovery *r, uint32_t half)
 
 /* ---- a half -------------------------------------------------------------------------------- */
 
-/* The number that this half has or gets; *whole: its recovery was committed before. */
+/* Claims the number that this half has or gets. *whole: its recovery was committed before. */
 static struct rs_error *number_claim(struct recovery *r, uint32_t half, bool *whole)
 {
 	struct rs_log_half *h = &r->memory->head->half[half];
@@ -320,12 +321,11 @@ static struct rs_error *number_claim(struct recovery *r, uint32_t half, bool *wh
 		err = rs_log_files_next(&r->folder, r->name, &r->number);
 	if (err)
 		return err;
-	/* It must be one of those that are there, or the next: somebody else may have written it.
-	 */
+	/* It must be that of an existing file, or the next: it is untrusted. */
 	if (given && given - 1 <= r->number) {
 		r->number = given - 1;
 		name_of(r, "", name);
-		/* Not what another user has put there. */
+		/* Never removes another user's file. */
 		*whole = !fstatat(r->folder.fd, name, &st, AT_SYMLINK_NOFOLLOW) &&
 			 S_ISREG(st.st_mode) && st.st_uid == geteuid();
 	}
@@ -404,7 +404,7 @@ struct rs_error *rs_log_memory_recover(struct rs_log_memory *memory, const char 
 	return err;
 }
 
-/* Whose writer is no more, what it left becomes last; else only what runs before it left. */
+/* If the writer has ended, its run becomes LAST, too; else only those of earlier runs do. */
 static struct rs_error *recover_locked(struct rs_log_memory *m, const char *directory,
 				       uint32_t files, struct rs_log_left *left)
 {
@@ -420,7 +420,7 @@ static struct rs_error *recover_locked(struct rs_log_memory *m, const char *dire
 				      "%s: the head is damaged, and a process still "
 				      "logs there",
 				      m->name);
-	if (!err && !m->sound) /* what follows must not find it again */
+	if (!err && !m->sound) /* later recoveries must not find it again */
 		memset(m->map.mem, 0, m->map.bytes);
 	if (alone)
 		rs_log_memory_lock(m, RS_LOG_LOCK_WRITER, false);

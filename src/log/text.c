@@ -10,7 +10,7 @@
 
 #define TEXT_MAX 512u /* of ACRN's, whose tools allow 480 bytes a line */
 
-/* A text of somebody's, printable; more than a line can have is left out. */
+/* Writes an untrusted text as printable characters, cut at the longest line. */
 static size_t mend(char to[TEXT_MAX], const char *text, size_t bytes)
 {
 	if (bytes > TEXT_MAX)
@@ -26,7 +26,7 @@ static void field(struct rs_out *out, const char *name, uint64_t value)
 	rs_out_dec(out, value);
 }
 
-/* Writes a text that may hold anything, as a member; NULL is null. */
+/* Writes an untrusted text as a member; NULL becomes null. */
 static void put_text(struct rs_json *json, const char *key, const char *text, size_t bytes)
 {
 	char mended[TEXT_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lines and gaps as they stand in files: ACRN's form, or JSON, an object a line.
+ * Lines and gaps as files have them: ACRN's form, or JSON with an object a line.
  *
  *	[gap: 17 lines are missing, seq 101 to 117, cpu 0 3, between 1200us and 1500us]
  */
@@ -10,7 +10,7 @@
 #include "base/out.h"
 #include "event/log_line.h"
 
-/* Each makes room by itself, and ends its line. Bytes that are not printable become '?'. */
+/* Each call reserves room, and ends its line. Bytes that are not printable become '?'. */
 /* json: the name of the log, for the objects' field "log"; NULL: as text. */
 void rs_log_write_line(struct rs_out *out, const struct rs_log_line *line, const char *json);
 void rs_log_write_gap(struct rs_out *out, const struct rs_log_gap *gap, const char *json);

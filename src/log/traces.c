@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program's trace rings after its death. Each is copied into private memory, drained there like
- * any other, and told as a source; the merge of them goes into the store. Nothing is written to the
- * region, so that a recovery can begin again.
+ * A program's trace rings after its death. Each is copied into private memory and drained there by
+ * a source; the merge of these is written to the store. Nothing is written to the region, so that a
+ * recovery can begin again.
  */
 #include "log/traces.h"
 
@@ -50,7 +50,7 @@ static struct rs_error *rest_next(struct rs_source *source, struct rs_batch *bat
 		const struct rs_layout *layout;
 		uint32_t slots = rs_layouts_check(&r->layouts, slot, left, &layout);
 
-		if (!slots) /* the drain has let it through: can't be */
+		if (!slots) /* impossible: the drain has checked it */
 			break;
 		rs_view_fill(&r->views[n++], &r->stream, slot, layout->event, slots);
 		slot += slots;
@@ -83,7 +83,7 @@ static void copy_name(char *to, const char *from, size_t bytes)
 	to[bytes] = 0;
 }
 
-/* A source of the ring in a place; NULL without an error: there is none that makes sense. */
+/* Creates a source of the ring in a place; NULL without an error if there is no valid ring. */
 static struct rs_error *rest_create(struct rs_log_traces *t, const uint8_t *at, uint32_t bytes,
 				    const struct rs_schema *schema, const struct rs_clock *clock,
 				    struct rest **out)
@@ -131,7 +131,7 @@ static struct rs_error *rest_create(struct rs_log_traces *t, const uint8_t *at, 
 	return NULL;
 }
 
-/* What the program defined. A definition that makes no sense ends them: its records are damaged. */
+/* Reads the program's definitions, up to the first invalid one. Records of the rest are damaged. */
 static void define_all(struct rs_log_traces *t, const struct rs_survive_head *head,
 		       struct rs_schema *schema)
 {
@@ -160,7 +160,7 @@ static void define_all(struct rs_log_traces *t, const struct rs_survive_head *he
 	}
 }
 
-/* The head, read once; false: it makes no sense. */
+/* Reads the head, once. Returns false if it is invalid. */
 static bool head_read(const struct rs_log_traces *t, struct rs_survive_head *head)
 {
 	uint64_t room;
@@ -233,7 +233,7 @@ static struct rs_error *store(struct rs_source *source, const char *directory,
 	return err ? err : close_err;
 }
 
-/* Takes the sources over. */
+/* Merges the sources, which it owns, and writes their events to a trace directory. */
 static struct rs_error *merge_and_store(struct rs_source **sources, uint32_t n,
 					const char *directory, const struct rs_clock *clock)
 {
@@ -261,7 +261,7 @@ struct rs_error *rs_log_traces_recover(struct rs_log_traces *t, const char *dire
 
 	if (t->bytes < sizeof(head) ||
 	    !((const struct rs_survive_head *)(const void *)t->mem)->magic)
-		return NULL; /* nobody traced */
+		return NULL; /* the program did not trace */
 	if (!head_read(t, &head)) {
 		t->damaged++;
 		return NULL;

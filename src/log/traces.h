@@ -10,7 +10,7 @@ struct rs_log_traces {
 	uint64_t bytes;
 	const struct rs_log_half *half; /* says what the stamps mean */
 	uint64_t records;		/* recovered; 0: no directory was made */
-	uint32_t damaged;		/* rings that make no sense, or end before their time */
+	uint32_t damaged;		/* rings that are invalid, or broken before their end */
 };
 
 struct rs_error *rs_log_traces_recover(struct rs_log_traces *traces, const char *directory);

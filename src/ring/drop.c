@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A full ring of records that nobody collects: the newest is what counts. For host and guest. */
+/* Drops the oldest records of a full ring that nobody collects. For host and guest. */
 #include <ringside/record.h>
 
 bool rs_sbuf_drop_oldest(struct rs_sbuf_producer *p)

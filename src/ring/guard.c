@@ -8,13 +8,14 @@
 #include <stddef.h>
 #include <ucontext.h>
 
-/* Where this thread goes on after a SIGBUS; NULL: it is not within rs_guard(). */
+/* Where this thread continues after a SIGBUS; NULL while it is not within rs_guard(). */
 static __thread sigjmp_buf *volatile way_out;
 static struct sigaction before;
 
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
-	/* The mask as it was: what stands between us and the kernel may have blocked more. */
+	/* Restores the mask: a library between the kernel and this handler may have blocked
+	 * more. */
 	if (way_out) {
 		pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
 		siglongjmp(*way_out, 1);
@@ -24,7 +25,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 	} else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
 		before.sa_handler(number);
 	} else {
-		/* The access comes again, and ends the process as it would have. */
+		/* The access repeats, and ends the process as without this handler. */
 		signal(number, SIG_DFL);
 	}
 }

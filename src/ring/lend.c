@@ -26,8 +26,8 @@
 
 /* ---- the board ------------------------------------------------------------------------------ */
 
-/* Gives a file its name, unless there is such a file. A hard link would leave it with two names for
- * a moment, which those who open it refuse; it is for file systems without RENAME_NOREPLACE. */
+/* Gives a file its name, unless a file has that name. On file systems without RENAME_NOREPLACE a
+ * hard link does it: the file then has two names for a moment, and opening it fails meanwhile. */
 static bool file_publish(const char *temp, const char *path)
 {
 	if (!renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_NOREPLACE))
@@ -35,7 +35,7 @@ static bool file_publish(const char *temp, const char *path)
 	return errno == EEXIST || (errno == EINVAL && (!link(temp, path) || errno == EEXIST));
 }
 
-/* A whole board under another name, which then gets its own: nobody sees half of one. */
+/* Makes a whole board under another name, and then renames it, so that no process maps a part. */
 static struct rs_error *board_make(const char *path)
 {
 	struct rs_lend_board board = { .magic = BOARD_MAGIC };
@@ -80,7 +80,7 @@ static struct rs_error *board_map(int fd, const char *path, struct rs_lend_board
 	return NULL;
 }
 
-/* Opens and maps the board, which is made if there is none. */
+/* Opens and maps the board, and makes it if there is none. */
 static struct rs_error *board_open(const char *path, int *fd, struct rs_lend_board **board)
 {
 	const int flags = O_RDWR | RS_SHARED_FLAGS;
@@ -117,7 +117,8 @@ static bool lives(uint32_t pid)
 	return pid && pid <= INT32_MAX && (!kill((pid_t)pid, 0) || errno == EPERM);
 }
 
-/* Two that come at once: one of them gets it. Within a process, ids are the caller's business. */
+/* Claims the id's place. Of two processes at the same time one gets it. Within a process, the
+ * caller keeps ids apart. */
 static struct rs_error *place_claim(struct rs_lent *lent)
 {
 	uint32_t pid = (uint32_t)getpid(), had = 0;
@@ -205,7 +206,7 @@ static void ring_take(struct rs_lent *lent)
 
 void rs_lent_look(struct rs_lent *lent, uint32_t now)
 {
-	int error = errno; /* a put changes nothing of its caller's */
+	int error = errno; /* a put must not change its caller's errno */
 
 	ring_drop(lent);
 	if (now % 2)
@@ -230,7 +231,7 @@ void rs_lent_close(struct rs_lent *lent)
 
 struct rs_lender {
 	char *path;
-	int fd; /* locked while we live */
+	int fd; /* locked until this process ends */
 	struct rs_lend_board *board;
 	uint32_t n;
 	bool is_lent;
@@ -248,8 +249,7 @@ static void access_begin(void *ctx)
 	for (uint32_t i = 0; i < lender->n; i++) {
 		struct rs_lend_place *place = &lender->board->places[i];
 		uint32_t was = __atomic_load_n(&place->lent, __ATOMIC_RELAXED);
-		/* Another number than any borrower has seen: one that died may have left an odd
-		 * one. */
+		/* A number that no borrower has read: one that died may have left an odd one. */
 		uint32_t is = lender->lends ? (was | 1) + 2 : (was + 1) & ~1u;
 
 		/* Pairs with the acquire in rs_lent_put(). */
@@ -276,7 +276,7 @@ static struct rs_error *board_gone(const struct rs_lender *lender)
 			       lender->path);
 }
 
-/* A ring that a lender who died has left, if it is one: it stays as it is. */
+/* Returns whether a file is a ring, as a dead lender leaves one. */
 static bool ring_is_there(const char *path)
 {
 	struct rs_ring_memory memory;
@@ -362,7 +362,8 @@ struct rs_error *rs_lender_lend(struct rs_lender *lender)
 	return rs_guard(access_begin, lender) ? NULL : board_gone(lender);
 }
 
-/* Whether the id's borrower has ended its put; *pid: who has not. */
+/* Waits until the id's borrower has ended its put. RS_FAILED: it did not within *patience_ns, which
+ * decreases by the wait. */
 static struct rs_error *wait_idle(struct rs_lender *lender, uint32_t id, uint64_t *patience_ns)
 {
 
@@ -370,7 +371,7 @@ static struct rs_error *wait_idle(struct rs_lender *lender, uint32_t id, uint64_
 	for (;;) {
 		if (!rs_guard(access_busy, lender))
 			return board_gone(lender);
-		/* One that died within a put will not end it. */
+		/* A process that died within a put does not end it. */
 		if (!lender->read || !lives(lender->read))
 			return NULL;
 		if (*patience_ns < BUSY_TICK_NS)

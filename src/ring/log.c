@@ -206,7 +206,7 @@ static uint64_t *words_at(const struct rs_log_lane *lane, uint64_t number)
 /* From the state of a line's part to the same of its next one. */
 #define NEXT_PART ((UINT64_C(1) << NUMBER_SHIFT) + (1u << PART_SHIFT))
 
-/* False: another put is in the middle of this element, or a later one has had it. */
+/* Claims an element. Returns false if another put writes it, or a later one has written it. */
 static bool claim(struct rs_log_tag *tag, uint64_t mine)
 {
 	uint64_t state = __atomic_load_n(&tag->state, __ATOMIC_RELAXED);
@@ -221,7 +221,7 @@ static bool claim(struct rs_log_tag *tag, uint64_t mine)
 	return true;
 }
 
-/* All parts of a line, or none. */
+/* Claims all parts of a line, or none. */
 static bool claim_all(const struct rs_log_lane *lane, uint64_t number, uint32_t parts)
 {
 	uint64_t mine = state_of(number, RS_LOG_WRITING, 0, parts, false);
@@ -250,7 +250,7 @@ static void write_part(struct rs_log_tag *tag, uint64_t *to, uint64_t done, cons
 	__atomic_store_n(&tag->check, finish(sum, done), __ATOMIC_RELEASE);
 }
 
-/* For ACRN's tools; two that end at once may leave it at the earlier. */
+/* Sets the tail for ACRN's tools. Two puts that end at once may leave the earlier one's. */
 static void book(const struct rs_log_lane *lane, uint64_t end)
 {
 	uint64_t oldest = end - (lane->elements - 1);
@@ -307,7 +307,7 @@ static bool read_element(const struct rs_log_lane *lane, uint64_t number, uint64
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < WORDS; i++) {
-		/* Before the second look at the state: pairs with write_part()'s releases. */
+		/* Before the second load of the state: pairs with write_part()'s releases. */
 		to[i] = __atomic_load_n(&from[i], __ATOMIC_ACQUIRE);
 		sum = mix(sum, to[i], i);
 	}
@@ -343,7 +343,7 @@ enum taken {
 	TAKE_DAMAGED,
 };
 
-/* What a tag says that is not as it must be. */
+/* Returns why an element with this tag cannot be read. */
 static enum taken why_not(uint64_t state, uint64_t due)
 {
 	if (state >> NUMBER_SHIFT > due >> NUMBER_SHIFT)
@@ -351,8 +351,8 @@ static enum taken why_not(uint64_t state, uint64_t due)
 	return kind_of(state) == RS_LOG_DONE ? TAKE_DAMAGED : TAKE_BUSY;
 }
 
-/* The line that begins at r->next, whose tag says DONE. Of its parts any may be overwritten first,
- * for those who do that do not wait for each other. */
+/* Reads the line that begins at r->next, whose tag says DONE. Its parts may be overwritten in any
+ * order, since writers do not wait for each other. */
 static enum taken record_read(const struct rs_log_reader *r, uint64_t state, struct rs_log_raw *raw)
 {
 	uint32_t parts = parts_of(state);
@@ -377,7 +377,7 @@ static enum taken record_read(const struct rs_log_reader *r, uint64_t state, str
 	return TAKEN;
 }
 
-/* What is overwritten already. */
+/* Skips what is overwritten already. */
 static void catch_up(struct rs_log_reader *r, uint64_t taken)
 {
 	if (taken - r->next <= r->lane.elements)
@@ -479,7 +479,7 @@ static void sift(uint64_t *order, uint32_t at, uint32_t n)
 	}
 }
 
-/* Not qsort(): there is no libc, and no recursion on what somebody else wrote. */
+/* Not qsort(): there is no libc, and untrusted data must not cause recursion. */
 static void sort(uint64_t *order, uint32_t n)
 {
 	for (uint32_t i = n / 2; i--;)
@@ -493,7 +493,7 @@ static void sort(uint64_t *order, uint32_t n)
 	}
 }
 
-/* States of what is whole, in order of their numbers. */
+/* Collects the states of whole lines, in the order of their numbers. */
 static uint32_t whole(const struct rs_log_lane *lane, uint64_t *order, struct rs_log_salvage *sum)
 {
 	uint64_t words[WORDS];

@@ -10,7 +10,7 @@ struct out {
 	bool cut;
 };
 
-/* Not strnlen(): a guest has none. */
+/* Replaces strnlen(), which a guest lacks. */
 static size_t length(const char *text, size_t most)
 {
 	size_t n = 0;
@@ -28,8 +28,8 @@ static void put_char(struct out *o, char c)
 		o->cut = true;
 }
 
-/* Most are short: a call of memcpy() would cost more than the copy. Whole words, of which the last
- * two may overlap; behind it. */
+/* Copies bytes. Most texts are short, and a call of memcpy() would cost more than the copy. Copies
+ * whole words, of which the last two may overlap. Returns the end of the copy. */
 static char *copy(char *to, const char *from, size_t n)
 {
 	if (n >= 8) {
@@ -71,7 +71,7 @@ static const char pairs[] = "000102030405060708091011121314151617181920212223242
 			    "34353637383940414243444546474849505152535455565758596061626364656667"
 			    "6869707172737475767778798081828384858687888990919293949596979899";
 
-/* Two digits at a time, from the end; where they begin. */
+/* Writes two digits at a time, from the end. Returns where they begin. */
 static char *decimal(char *end, uint64_t value)
 {
 	for (; value >= 100; value /= 100) {
@@ -87,7 +87,7 @@ static char *decimal(char *end, uint64_t value)
 	return end;
 }
 
-/* How many digits: 1233 / 4096 is a little more than log10(2). */
+/* Returns how many digits a value has. 1233 / 4096 is a little more than log10(2). */
 static uint32_t digits_of(uint64_t value)
 {
 	static const uint64_t powers[] = { 0,
@@ -115,7 +115,8 @@ static uint32_t digits_of(uint64_t value)
 	return n + (value >= powers[n]);
 }
 
-/* In its place at once: copied as words, its bytes would have to be waited for. Behind it. */
+/* Writes a number into its place: a later copy as words would stall on its bytes. Returns the end
+ * of the number. */
 static char *add_decimal(char *at, uint64_t value)
 {
 	char *end = at + (value ? digits_of(value) : 1);
@@ -152,7 +153,7 @@ struct conversion {
 	char letter;
 };
 
-/* %[flags][width][.precision][size]letter, behind the %; what is behind it. */
+/* Parses %[flags][width][.precision][size]letter from behind the %. Returns what is behind it. */
 static const char *parse(const char *f, struct conversion *c, va_list *args)
 {
 	int *number = &c->width;
@@ -223,7 +224,7 @@ static int64_t signed_of(const struct conversion *c, va_list *args)
 	return c->size == -1 ? (int16_t)va_arg(*args, int) : (int8_t)va_arg(*args, int);
 }
 
-/* Sign or 0x, zeros, digits, in a field. */
+/* Writes a sign or 0x, zeros and digits in a field. */
 static void put_number(struct out *o, const struct conversion *c, const char *sign,
 		       const char *digits, int n)
 {
@@ -287,7 +288,7 @@ static void convert_text(struct out *o, const struct conversion *c, const char *
 		put_fill(o, ' ', c->width - (int)n);
 }
 
-/* False: it is none that we know. */
+/* Writes an argument. Returns false if the conversion is unknown. */
 static bool convert(struct out *o, struct conversion *c, va_list *args)
 {
 	int64_t value;
@@ -330,8 +331,8 @@ static bool convert(struct out *o, struct conversion *c, va_list *args)
 	}
 }
 
-/* Most are a size and a letter, and end far from the line's end: in their place at once. NULL: this
- * one is not; else what is behind it. */
+/* Formats a conversion of only a size and a letter, far from the line's end, into its place.
+ * Returns what is behind the conversion, or NULL if it is another one. */
 static const char *convert_simple(struct out *o, const char *f, va_list *args)
 {
 	const char *text;
@@ -386,7 +387,7 @@ static void put_format(struct out *o, const char *f, va_list *args)
 		f = behind ? behind : parse(f + 1, &c, args);
 		if (behind || convert(o, &c, args))
 			continue;
-		/* Which argument is whose is not known any more. */
+		/* From here on, arguments cannot be matched with conversions. */
 		put_bytes(o, from, length(from, RS_LOG_LINE_MAX + 1));
 		break;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory for rings: anonymous, a new file, a file or device that exists. Whoever maps owns the
- * mapping and gives it back with rs_ring_unmap(). A file made here is filled at once, so that
- * a full disk is an error now and no SIGBUS at the first put. Only root and the user of this
+ * Memory for rings: anonymous, a new file, a file or device that exists. The caller owns the
+ * mapping and frees it with rs_ring_unmap(). A file made here is filled at once, so that a full
+ * disk is an error now and no SIGBUS at the first put. Only root and the user of this
  * process can truncate a file that is mapped here (ring/shared.h). Any thread may call.
  */
 #include <ringside/ring.h>
@@ -41,7 +41,7 @@ struct rs_error *rs_ring_map_anonymous(size_t bytes, struct rs_ring_memory *memo
 	return NULL;
 }
 
-/* Gives an empty file its bytes, on the disk too, and maps it. */
+/* Allocates an empty file's bytes, also on the disk, and maps them. */
 static struct rs_error *fill_and_map(int fd, const char *path, size_t bytes, void **mem)
 {
 	int failed = posix_fallocate(fd, 0, (off_t)bytes);
@@ -80,7 +80,7 @@ struct rs_error *rs_ring_map_create(const char *name, size_t bytes, struct rs_ri
 	return NULL;
 }
 
-/* How many bytes of the open file to map: those asked for, or all; never beyond a file's end. */
+/* Returns how many bytes of the open file to map: those requested, or all; never behind its end. */
 static struct rs_error *bytes_of(int fd, const char *path, size_t asked, size_t *bytes)
 {
 	struct stat st;

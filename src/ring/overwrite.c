@@ -2,15 +2,15 @@
 /* sbuf in overwrite mode; overwrite.h describes the protocol. Nothing here allocates or prints. */
 #include <ringside/overwrite.h>
 
-/* A position never comes round; one beyond this is nobody's. */
+/* A position never wraps; a writer reaches none beyond this. */
 #define POSITION_MAX (UINT64_C(1) << 62)
-/* How often a reader starts anew on a writer that laps it, before it says what it lost. */
+/* How often a reader restarts after a writer has lapped it, before it returns what it lost. */
 #define LAPPED_MAX 8
 
 enum rs_sbuf_status rs_overwrite_create(void *mem, size_t bytes, uint32_t ele_size, uint64_t flags)
 {
 	struct rs_sbuf *ring = mem;
-	struct rs_sbuf made; /* nobody may see a ring of the other mode meanwhile */
+	struct rs_sbuf made; /* copied at once: no reader must find a ring of the other mode */
 	enum rs_sbuf_status status = rs_sbuf_create(&made, bytes, ele_size);
 
 	if (status != RS_SBUF_OK)
@@ -28,7 +28,7 @@ static uint32_t keep(uint32_t size, uint32_t ele_size)
 	return size - ele_size;
 }
 
-/* The oldest element kept when so many bytes were written. */
+/* Returns the oldest element that is kept after this many bytes were written. */
 static uint64_t oldest(uint64_t position, uint32_t size, uint32_t ele_size)
 {
 	return position > keep(size, ele_size) ? position - keep(size, ele_size) : 0;
@@ -105,7 +105,7 @@ enum rs_sbuf_status rs_overwriter_init(struct rs_overwriter *w, void *mem, size_
 	return RS_SBUF_OK;
 }
 
-/* After a put: what it overwrote, and head and tail for ACRN's tools. */
+/* After a put, counts what it overwrote, and sets head and tail for ACRN's tools. */
 static void book(const struct rs_overwriter *w)
 {
 	uint64_t from = oldest(w->position, w->size, w->ele_size);
@@ -140,7 +140,7 @@ void rs_overwriter_put(struct rs_overwriter *w, const void *element)
 	book(w);
 }
 
-/* A ring of the last boot that was locked has no position: head and tail are all there is. */
+/* Computes the position of a locked ring of the last boot from its head and tail: it has none. */
 static void attach_locked(struct rs_overwrite_reader *r, const struct rs_sbuf *copy)
 {
 	r->position = copy->head;
@@ -177,7 +177,8 @@ enum rs_sbuf_status rs_overwrite_attach(struct rs_overwrite_reader *r, void *mem
 	return RS_SBUF_OK;
 }
 
-/* Where the writer is; false: it is nowhere. A ring at rest stays as it was attached. */
+/* Reads the writer's position. Returns false if it is impossible. A ring at rest stays as it was
+ * attached. */
 static bool position_poll(struct rs_overwrite_reader *r)
 {
 	uint64_t position;
@@ -192,7 +193,7 @@ static bool position_poll(struct rs_overwrite_reader *r)
 	return true;
 }
 
-/* How many of the elements from r->position on are not kept any more; skips them. */
+/* Skips the elements from r->position on that are overwritten. Returns how many. */
 static uint64_t skip(struct rs_overwrite_reader *r)
 {
 	uint64_t from = oldest(r->seen, r->size, r->ele_size);
@@ -212,7 +213,7 @@ static void copy_out(const struct rs_overwrite_reader *r, uint64_t *to, uint32_t
 	uint32_t words = n * (r->ele_size / (uint32_t)sizeof(*to));
 
 	for (uint32_t i = 0; i < words; i++) {
-		/* Before the second look at position: pairs with rs_overwriter_put()'s releases. */
+		/* Before the second load of position: pairs with rs_overwriter_put()'s releases. */
 		to[i] = __atomic_load_n((const uint64_t *)(const void *)(r->data + at),
 					__ATOMIC_ACQUIRE);
 		at += (uint32_t)sizeof(*to);
@@ -244,7 +245,7 @@ enum rs_sbuf_status rs_overwrite_read(struct rs_overwrite_reader *r, void *to, u
 			return RS_SBUF_BAD_POSITION;
 		gone = skip(r);
 		*lost += gone;
-		if (gone > have) /* some that were not even copied: those that were are as gone */
+		if (gone > have) /* the copied elements and some behind them */
 			gone = have;
 	}
 	if (gone < have) {

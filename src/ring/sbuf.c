@@ -124,14 +124,14 @@ enum rs_sbuf_status rs_sbuf_producer_init(struct rs_sbuf_producer *p, void *mem,
 	p->told = 0;
 	p->lost_from = 0;
 	p->refused_before = copy.refused;
-	rs_signal_fence(); /* ring last: it is what says that the producer is ready */
+	rs_signal_fence(); /* ring last: a producer with a ring is ready */
 	p->ring = mem;
 	return RS_SBUF_OK;
 }
 
 /* ---- the slow path ------------------------------------------------------------------------ */
 
-/* What was refused and not told yet. Only slots can tell: other elements have no place for it. */
+/* Returns whether refused records await a loss record. Only slots have a place for one. */
 static bool has_unreported(const struct rs_sbuf_producer *p)
 {
 	return __atomic_load_n(&p->told, __ATOMIC_RELAXED) !=
@@ -140,8 +140,8 @@ static bool has_unreported(const struct rs_sbuf_producer *p)
 }
 
 /*
- * Handlers may come in between, refuse and tell: then lost_from is earlier than it need be, but
- * never later than what is still to be told.
+ * A signal handler may refuse and report in between. Then lost_from is earlier than it need be, but
+ * never later than the first refusal that is not reported.
  */
 void rs_sbuf_refuse(struct rs_sbuf_producer *p, uint64_t n)
 {
@@ -154,7 +154,7 @@ void rs_sbuf_refuse(struct rs_sbuf_producer *p, uint64_t n)
 	do {
 		before = __atomic_load_n(&p->refused, __ATOMIC_RELAXED);
 	} while (!rs_local_cmpxchg(&p->refused, before, before + n));
-	do { /* a handler's newer count must not be overwritten by ours */
+	do { /* must not overwrite a handler's newer count */
 		before = __atomic_load_n(&p->refused, __ATOMIC_RELAXED);
 		__atomic_store_n(&p->ring->refused, p->refused_before + before, __ATOMIC_RELAXED);
 		rs_signal_fence();
@@ -163,7 +163,7 @@ void rs_sbuf_refuse(struct rs_sbuf_producer *p, uint64_t n)
 		__atomic_store_n(&p->limit, 0, __ATOMIC_RELAXED);
 }
 
-/* Each slot by itself, so that what lay there before can't be taken for a record. */
+/* Fills each slot on its own, so that no old contents pass for a record. */
 static void write_filler(uint8_t *at, uint64_t tsc, uint32_t slots)
 {
 	for (; slots; slots--, at += RS_SLOT_BYTES)
@@ -183,18 +183,18 @@ void rs_record_write_lost(void *at, uint64_t cpu_bits, const struct rs_lost *los
 	*(struct rs_lost *)slot->payload = *lost;
 }
 
-/* A claim on the ring: filler to the lap's end if need be, a loss record if need be, the bytes. */
+/* A claim on the ring: filler to the lap's end and a loss record, where needed, and the bytes. */
 struct claim {
 	uint64_t from, to; /* positions */
-	uint64_t refused; /* as read for this claim: what its loss record tells, before its stamp */
-	uint32_t head;	  /* as read for this claim */
-	uint32_t filler;  /* bytes */
-	uint32_t loss;	  /* bytes */
+	uint64_t refused;  /* as read for this claim, before its stamp: for its loss record */
+	uint32_t head;	   /* as read for this claim */
+	uint32_t filler;   /* bytes */
+	uint32_t loss;	   /* bytes */
 };
 
 /*
- * Writes the loss record in the two slots claimed for it: all that was refused up to the claim.
- * Where a handler has told that meanwhile, there is nothing left to say, and they become filler.
+ * Writes the loss record into the two slots claimed for it: all that was refused up to the claim.
+ * If a handler has reported that meanwhile, the slots become filler.
  */
 static void write_loss(struct rs_sbuf_producer *p, uint8_t *at, const struct claim *c, uint64_t tsc)
 {
@@ -213,7 +213,7 @@ static void write_loss(struct rs_sbuf_producer *p, uint8_t *at, const struct cla
 	rs_record_write_lost(at, p->cpu_bits, &lost, tsc);
 }
 
-/* Works out a claim for bytes from the present position; false if there is no room. */
+/* Computes a claim for bytes from the present position. Returns false if there is no room. */
 static bool claim_plan(const struct rs_sbuf_producer *p, uint32_t bytes, struct claim *c)
 {
 	uint32_t at, used, need;
@@ -242,22 +242,22 @@ static bool claim_plan(const struct rs_sbuf_producer *p, uint32_t bytes, struct 
 }
 
 /*
- * The limit after a claim: up to the consumer, or to one element before the lap's end, for the
- * put that reaches the end itself must come this way to start the next lap.
+ * Returns the limit after a claim: the consumer's place, or one element before the lap's end, since
+ * the put that reaches the end must take the slow path to start the next lap.
  */
 static void limit_set(struct rs_sbuf_producer *p, const struct claim *c)
 {
 	uint32_t at = (uint32_t)c->to;
 	uint32_t end = (c->head > at ? c->head : p->size) - p->ele_size;
 
-	/* A handler may have refreshed it from a newer head; an older one is only more careful. */
+	/* A handler may have set it from a newer head; one from an older head is only stricter. */
 	__atomic_store_n(&p->limit, (c->to & ~UINT64_C(0xffffffff)) | end, __ATOMIC_RELAXED);
 	rs_signal_fence();
-	if (has_unreported(p)) /* then all must come the slow way */
+	if (has_unreported(p)) /* every put must take the slow path then */
 		__atomic_store_n(&p->limit, 0, __ATOMIC_RELAXED);
 }
 
-/* Claims bytes and what must come before them, or counts a refusal. */
+/* Claims bytes and what must precede them, or counts a refusal. */
 static bool claim_make(struct rs_sbuf_producer *p, uint32_t bytes, struct claim *c, uint64_t *tsc)
 {
 	bool asked = false;

@@ -21,7 +21,7 @@ struct folders {
 	uint32_t n;
 };
 
-/* Whether the system has made a directory for this user's sessions. */
+/* Returns whether the system has made a directory for this user's sessions. */
 static bool has_session(const char *path)
 {
 	struct stat st;
@@ -47,8 +47,8 @@ static void folders_list(struct folders *f)
 	snprintf(f->path[f->n++], RS_SHARED_FOLDER_MAX, "/dev/shm/ringside-%u", user);
 }
 
-/* Checks a directory, if it is there: nobody else can enter it. Nobody else can replace it later
- * either, for the directories above belong to root or to this user, or are sticky. */
+/* Checks that only this user can enter a directory, if it exists. No other user can replace it
+ * later, since the directories above belong to root or to this user, or are sticky. */
 static struct rs_error *folder_check(const char *path, bool *there)
 {
 	struct stat st;
@@ -85,7 +85,7 @@ bool rs_shared_is_name(const char *name)
 	return !strncmp(name, PREFIX, strlen(PREFIX));
 }
 
-/* Whether one of the later directories is safe, and has this file. */
+/* Returns whether one of the later directories is safe and has this file. */
 static bool has_file(const char *folder, const char *path)
 {
 	bool there = false;
@@ -96,7 +96,7 @@ static bool has_file(const char *folder, const char *path)
 	return !err && there && !lstat(path, &st);
 }
 
-/* The path of a file: in the first directory, unless only a later one has it. */
+/* Returns the path of a file: in the first directory, unless only a later one has it. */
 static struct rs_error *path_find(const struct folders *f, const char *file, char **path)
 {
 	struct stat st;
@@ -151,7 +151,7 @@ struct rs_error *rs_shared_find(const char *pattern, glob_t *found)
 	folders_list(&f);
 	for (uint32_t i = 0; i < f.n && !err; i++) {
 		err = folder_check(f.path[i], &there);
-		if (err && i) { /* nothing of this user's is in there */
+		if (err && i) { /* no file of this user's is in there */
 			rs_error_free(err);
 			err = NULL;
 			continue;

@@ -2,7 +2,7 @@
 /*
  * Files that several processes map: logs, rings, boards of lent rings. A process that can write to
  * such a file can truncate it, and the kernel then kills each process that accesses the missing
- * part with SIGBUS. So a process uses only files of its own user or of root, to which nobody else
+ * part with SIGBUS. So a process uses only files of its own user or of root, to which no other user
  * can write.
  *
  * The name "shm:NAME" stands for the file NAME in a directory that only its user can enter:
@@ -26,7 +26,7 @@
 /* The largest ring: RS_SBUF_SIZE_MAX and its header, to the end of a large page. */
 #define RS_SHARED_BYTES_MAX ((UINT64_C(1) << 30) + (UINT64_C(64) << 10))
 
-/* For open(): links are not followed, a FIFO is not waited for. */
+/* For open(): follows no links, and does not block on a FIFO. */
 #define RS_SHARED_FLAGS (O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 enum rs_shared_kind {
@@ -34,11 +34,11 @@ enum rs_shared_kind {
 	RS_SHARED_ANY,	/* or a character device, or a FIFO */
 };
 
-/* Whether a name begins with "shm:". */
+/* Returns whether a name begins with "shm:". */
 bool rs_shared_is_name(const char *name);
 
 /*
- * Gives the path of "shm:NAME", whose file may not exist, or a copy of any other name; the caller
+ * Returns the path of "shm:NAME", whose file may not exist, or a copy of any other name; the caller
  * frees it. With `make` the directory is created if it is missing. RS_USAGE: NAME is not a file's
  * name. RS_FAILED: the directory belongs to another user, or others can enter it.
  */
@@ -59,7 +59,7 @@ struct rs_error *rs_shared_check(int fd, const char *path, enum rs_shared_kind k
 /* Opens a file that exists, with RS_SHARED_FLAGS, and checks it. */
 struct rs_error *rs_shared_open(const char *path, int flags, enum rs_shared_kind kind, int *fd);
 
-/* The error of an open() with RS_SHARED_FLAGS that failed. */
+/* Returns the error of a failed open() with RS_SHARED_FLAGS. */
 struct rs_error *rs_shared_open_error(int errno_value, const char *path);
 
 #endif

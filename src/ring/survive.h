@@ -6,9 +6,9 @@
  *	| head | definitions, one after the other | place 0 | place 1 | ...
  *	place: | whose ring it is | sbuf |
  *
- * While nobody collects them, a ring that is full drops its oldest quarter.
+ * While no recorder collects them, a full ring drops its oldest quarter.
  *
- * Trust: the program that writes trusts its own copies; who reads after it trusts nothing.
+ * Trust: the writer trusts its own copies. A reader after it trusts nothing.
  */
 #ifndef RS_RING_SURVIVE_H
 #define RS_RING_SURVIVE_H
@@ -23,7 +23,7 @@ struct rs_survive_head {
 	uint64_t magic; /* written last */
 	uint32_t place_bytes;
 	uint32_t places;
-	uint64_t definition_bytes; /* there is room for */
+	uint64_t definition_bytes; /* room for definitions */
 	uint64_t defined_bytes;	   /* written; release, after the definition */
 	char provider[64];
 	uint64_t reserved[4];

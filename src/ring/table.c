@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rings by purpose and CPU (or VM). One thread sets, any number look up meanwhile: a place is one
- * pointer, stored with release after the ring behind it was checked. The table does not own the
- * rings; who takes one away makes sure that nobody still uses it.
+ * Rings by purpose and CPU (or VM). One thread sets places while any number look up: a place is one
+ * pointer, stored with release after the ring was checked. The table does not own the rings; the
+ * caller that removes one ensures that no thread still uses it.
  */
 #include <ringside/ring.h>
 
@@ -52,7 +52,7 @@ void rs_ring_table_destroy(struct rs_ring_table *table)
 	free(table);
 }
 
-/* Where a ring stands, or NULL. */
+/* Returns the place of a ring, or NULL. */
 static struct rs_sbuf **place_of(const struct rs_ring_table *table, uint32_t purpose, uint32_t cpu)
 {
 	const struct rs_ring_purpose *row = rs_ring_purpose(purpose);
