@@ -1,9 +1,56 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Emits single BPF instructions. */
+/* Emits BPF: single instructions, jumps, and the code around clauses and events (emit.c). */
 #ifndef RS_LANG_BPF_EMIT_H
 #define RS_LANG_BPF_EMIT_H
 
-#include "lang/bpf/code.h"
+#include <linux/bpf.h>
+
+#include "event/filter.h"
+
+#define PUSH_INSNS (RS_FILTER_INSNS - RS_FILTER_TAIL)
+
+/* The targets of jumps whose code is not emitted yet. */
+enum push_label {
+	PUSH_KEEP,	/* keep the record */
+	PUSH_REJECT,	/* this clause does not want the record */
+	PUSH_SKIP,	/* the record is of another event */
+	PUSH_DONE,	/* no clause wants the record */
+	PUSH_KEEP_REST, /* keep the record, which is also added up */
+	PUSH_OUT,	/* the result is set */
+	PUSH_LABELS,
+};
+
+struct push_jump {
+	uint16_t insn;
+	uint8_t label;
+};
+
+struct push_code {
+	struct bpf_insn insns[PUSH_INSNS];
+	uint32_t n;
+	struct push_jump jumps[PUSH_INSNS];
+	uint32_t n_jumps;
+	bool full;	      /* something did not fit */
+	bool thread;	      /* the code reads the thread */
+	enum push_label keep; /* the target where BPF cannot decide */
+};
+
+/* Emits the start and the end of the filter. */
+void rs_push_begin(struct push_code *code);
+void rs_push_end(struct push_code *code);
+
+/* Emits a jump to a label; places a label here, for the jumps from the `from`-th on. */
+void rs_push_goto(struct push_code *code, enum push_label label);
+void rs_push_land(struct push_code *code, enum push_label label, uint32_t from);
+/* Makes the last instruction jump to a label. */
+void rs_push_label_last(struct push_code *code, enum push_label label);
+/* Emits a jump to PUSH_SKIP unless the record is of this event. */
+void rs_push_event(struct push_code *code, uint64_t id);
+
+/* Emits the start and the end of an event's rows, at most n. live: some path reaches the end
+ * without wanting the record. */
+void rs_push_rows_begin(struct push_code *code, uint32_t n);
+void rs_push_rows_end(struct push_code *code, uint32_t n, bool live);
 
 /* The registers: temporary ones, and the arguments of a filter. */
 enum { T0 = 0, T1 = 9, T2 = 3, T3 = 4 };

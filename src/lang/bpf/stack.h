@@ -3,7 +3,7 @@
 #ifndef RS_LANG_BPF_STACK_H
 #define RS_LANG_BPF_STACK_H
 
-#include "lang/bpf/emit.h"
+#include "lang/bpf/code.h"
 
 #define DEPTH_MAX 12u
 

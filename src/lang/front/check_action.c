@@ -144,7 +144,7 @@ static void check_stringof(struct checker *c, struct node *call)
 }
 
 /* A parameter of type address accepts a pointer, an array and a string. */
-static bool takes(const struct type *want, const struct type *have)
+static bool accepts(const struct type *want, const struct type *have)
 {
 	if (want->kind == TYPE_POINTER)
 		return have->kind == TYPE_POINTER || have->kind == TYPE_ARRAY ||
@@ -187,7 +187,7 @@ void rs_lang_check_call(struct checker *c, struct node *call)
 	n = 0;
 	for (struct node *arg = call->args; arg && !c->err; arg = arg->next, n++) {
 		rs_lang_check_node(c, arg);
-		if (!c->err && !takes(&prototype.args[n], &arg->type))
+		if (!c->err && !accepts(&prototype.args[n], &arg->type))
 			FAIL(c, arg->at, "D_PROTO_ARG", "argument %u has the wrong type: %s", n + 1,
 			     rs_lang_functions[i].prototype);
 	}

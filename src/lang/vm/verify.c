@@ -196,7 +196,7 @@ static bool object_is_of(const struct verifier *v, uint32_t bytes)
 	       rs_lang_type_bytes(v->script, v->slots[SCOPE_SELF][slot]) == bytes;
 }
 
-static struct rs_error *take_key(struct verifier *v, const struct insn *insn)
+static struct rs_error *pop_key(struct verifier *v, const struct insn *insn)
 {
 	struct rs_error *err = NULL;
 
@@ -206,7 +206,7 @@ static struct rs_error *take_key(struct verifier *v, const struct insn *insn)
 	return err ? err : push(v, 'k');
 }
 
-static struct rs_error *take_call(struct verifier *v, const struct insn *insn)
+static struct rs_error *pop_call(struct verifier *v, const struct insn *insn)
 {
 	struct prototype prototype;
 	struct rs_error *err = NULL;
@@ -219,7 +219,7 @@ static struct rs_error *take_call(struct verifier *v, const struct insn *insn)
 	return err ? err : push(v, letter(prototype.result));
 }
 
-static struct rs_error *take_action(struct verifier *v, const struct insn *insn)
+static struct rs_error *pop_action(struct verifier *v, const struct insn *insn)
 {
 	const struct action *action = &v->script->actions.at[insn->k];
 	struct rs_error *err = NULL;
@@ -317,11 +317,11 @@ static struct rs_error *step(struct verifier *v, const struct insn *insn)
 	const char *takes, *gives;
 
 	if (insn->op == I_KEY)
-		return take_key(v, insn);
+		return pop_key(v, insn);
 	if (insn->op == I_CALL)
-		return take_call(v, insn);
+		return pop_call(v, insn);
 	if (insn->op == I_DO)
-		return take_action(v, insn);
+		return pop_action(v, insn);
 	takes = ops[insn->op].takes;
 	gives = ops[insn->op].gives;
 	for (size_t i = strlen(takes); i-- && !err;)
@@ -351,7 +351,7 @@ static struct rs_error *instruction(const struct verifier *v, const struct insn 
 }
 
 /* At the target of a jump, the instruction before must leave the same stack layout. */
-static struct rs_error *meet(struct verifier *v)
+static struct rs_error *join(struct verifier *v)
 {
 	struct shape *shape = v->at[v->pc];
 
@@ -404,7 +404,7 @@ struct rs_error *rs_lang_verify_clause(const struct rs_script *script, const str
 
 		err = instruction(&v, insn);
 		if (!err)
-			err = meet(&v);
+			err = join(&v);
 		if (err || v.now.n < 0) /* unreachable */
 			continue;
 		if (v.pc == clause->test_end && v.now.n)
