@@ -13,7 +13,7 @@
  *	rs_json_close(&json, '}');
  *	rs_json_line_end(&json);
  *
- * The writer puts the commas. Each call makes its own room. An error of writing is the output's.
+ * The writer writes the commas. Each call makes its own room. rs_out_flush() reports errors.
  * The type of a value must not depend on the value; what is unknown is null.
  */
 #ifndef RS_BASE_JSON_H
@@ -92,7 +92,7 @@ static inline void rs_json_signed(struct rs_json *json, int64_t value)
 	rs_out_signed(json->out, value);
 }
 
-/* Writes a number that is unknown, null, below 0. */
+/* Writes a number, or null below 0, which stands for unknown. */
 static inline void rs_json_known(struct rs_json *json, int value)
 {
 	if (value < 0)

@@ -338,7 +338,7 @@ static void part(struct rs_out *out, const char *name, uint64_t ns)
 	rs_out_text(out, rs_duration_text(ns, text));
 }
 
-/* TIME VM/vV TID REASON total= kernel= user= poll= off= rip= what= */
+/* Writes a line: TIME VM/vV TID REASON total= kernel= user= poll= off= rip= CAUSE */
 static void long_text(struct rs_out *out, const struct rs_exits_long *exit)
 {
 	const struct rs_exits_row row = { .isa = exit->isa,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rows of an aggregate: a table, or JSON Lines. */
+/* Prints the rows of an aggregate as a table, or as JSON Lines. */
 #include "analyze/aggregate.h"
 #include "view/table.h"
 #include "view/view.h"
@@ -29,7 +29,7 @@ static const struct rs_column columns[] = {
 
 #define HEAD_MAX 64
 
-/* Makes the columns of the keys, which are headed as all columns are. */
+/* Makes the columns of the keys; the heads are in capitals, as all heads are. */
 static void add_keys(struct rs_column *keys, char (*heads)[HEAD_MAX],
 		     const struct rs_aggregate *aggregate)
 {

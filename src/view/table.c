@@ -2,6 +2,7 @@
 /* Writes the tables of all reports as text, JSON and CSV. */
 #include "view/table.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -203,6 +204,7 @@ static void widen(struct rs_table *table, const struct rs_column *column, const 
 	uint16_t *width = &table->widths[column - table->columns];
 	int n = columns_of(text);
 
+	assert(column - table->columns < RS_TABLE_COLUMNS_MAX);
 	*width = *width < column->width ? column->width : *width;
 	if (column->type == RS_COLUMN_TIME && *width < TIME_WIDTH)
 		*width = TIME_WIDTH;

@@ -21,7 +21,7 @@
 #include "base/hist.h"
 #include "base/json.h"
 
-#define RS_TABLE_COLUMNS_MAX 32
+#define RS_TABLE_COLUMNS_MAX 48
 #define RS_CELL_TEXT_MAX     96
 
 enum rs_table_form {

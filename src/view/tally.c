@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The columns of the tally, and what stands beside its rows. */
+/* Prints the tally: the columns of its tables, and the facts of the whole trace. */
 #include "view/tally.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events as lines of text: TIME [CPU] VM/vV PROBE arg=value ... */
+/* Writes events as lines of text: TIME [CPU] VM/vV PROBE arg=value ... */
 #include "view/view.h"
 
 #include <stdlib.h>

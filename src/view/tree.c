@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Spans as a tree, one line an event:
+ * Writes spans as a tree, with one line per event:
  *
  *	[58.197ms ] > entrypoint
  *	[58.294ms ]   > load_gdt

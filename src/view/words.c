@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the text views share: the stream, the time and the arguments of an event. */
+/* Writes what the text views share: the stream, the time and the arguments of an event. */
 #include "view/view.h"
 
 #include <errno.h>
@@ -137,7 +137,7 @@ struct word {
 	size_t bytes;
 };
 
-/* How a field is shown, and what stands before it. */
+/* How a field is shown, and the text before it. */
 struct shown_field {
 	const struct rs_field *field;
 	uint32_t lead_at, lead_bytes; /* " name=", in the form's text */
@@ -145,7 +145,7 @@ struct shown_field {
 	struct word *words; /* an enumeration's, by value below n_words; NULL: none */
 };
 
-/* What all events of a kind have in common, made once for each. */
+/* What the lines of all events of a kind have in common; made once. */
 struct rs_words_form {
 	struct rs_words_form *next; /* of its place */
 	const struct rs_event *event;
