@@ -71,11 +71,11 @@ void rs_json_hex(struct rs_json *json, uint64_t value)
 	rs_out_char(json->out, '"');
 }
 
-void rs_json_real(struct rs_json *json, double value)
+void rs_json_real(struct rs_json *json, double value, int decimals)
 {
 	char text[512]; /* the largest double has 309 digits */
 
-	snprintf(text, sizeof(text), "%.6f", value);
+	snprintf(text, sizeof(text), "%.*f", decimals, value);
 	rs_json_raw(json, text);
 }
 

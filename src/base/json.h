@@ -113,8 +113,14 @@ static inline void rs_json_text(struct rs_json *json, const char *text)
 /* Writes a number that is shown in hexadecimal: a string, "0x...", whatever its value. */
 void rs_json_hex(struct rs_json *json, uint64_t value);
 
-/* Writes a real number with six decimals. */
-void rs_json_real(struct rs_json *json, double value);
+/* Writes a real number with so many decimals. */
+void rs_json_real(struct rs_json *json, double value, int decimals);
+
+/* Writes a time in seconds, exact to the ns. */
+static inline void rs_json_seconds(struct rs_json *json, double value)
+{
+	rs_json_real(json, value, 9);
+}
 
 /* Ends a line of JSON Lines: the next value stands alone. */
 void rs_json_line_end(struct rs_json *json);

@@ -83,7 +83,7 @@ static void put_written(struct rs_json *json, const void *about)
 	rs_json_unsigned(rs_json_key(json, "records"), sum->records);
 	rs_json_unsigned(rs_json_key(json, "lost"), sum->lost);
 	rs_json_unsigned(rs_json_key(json, "bytes"), sum->bytes);
-	rs_json_real(rs_json_key(json, "seconds"), written->seconds);
+	rs_json_seconds(rs_json_key(json, "seconds"), written->seconds);
 	rs_json_bool(rs_json_key(json, "short_of_memory"), written->kept->short_of_bytes);
 }
 

@@ -182,7 +182,7 @@ static void put_summary(struct rs_json *json, const void *about)
 	rs_json_unsigned(rs_json_key(json, "lost"), ended->sum->lost);
 	rs_json_unsigned(rs_json_key(json, "bytes"), ended->sum->bytes);
 	rs_json_unsigned(rs_json_key(json, "streams"), ended->sum->streams);
-	rs_json_real(rs_json_key(json, "seconds"), ended->seconds);
+	rs_json_seconds(rs_json_key(json, "seconds"), ended->seconds);
 	for (uint32_t i = 0; i < r->n_kinds; i++)
 		r->kinds[i]->sum_json(r->kinds[i]->state, json);
 	if (r->common->flight_ns)

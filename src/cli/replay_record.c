@@ -285,7 +285,7 @@ static void put_recording(struct rs_json *json, const void *about)
 	rs_json_text(rs_json_key(json, "recording"), r->a->guest.directory);
 	rs_json_text(rs_json_key(json, "why"), r->made.why);
 	rs_json_unsigned(rs_json_key(json, "instructions"), r->made.icount);
-	rs_json_real(rs_json_key(json, "guest_seconds"), (double)guest_ns(r) / 1e9);
+	rs_json_seconds(rs_json_key(json, "guest_seconds"), (double)guest_ns(r) / 1e9);
 	rs_json_unsigned(rs_json_key(json, "log_bytes"), r->log_bytes);
 	rs_json_unsigned(rs_json_key(json, "console_bytes"), bytes_of(r->console));
 	rs_json_open(rs_json_key(json, "files"), '{');

@@ -569,7 +569,7 @@ static void put_live(struct rs_json *json, const struct verdict *v)
 	rs_json_unsigned(rs_json_key(json, "host_ns"), v->live.host_ns);
 	rs_json_unsigned(rs_json_key(json, "guest_ns"), v->live.guest_ns);
 	rs_json_signed(rs_json_key(json, "behind_ns"), (int64_t)v->live.behind_ns);
-	rs_json_real(rs_json_key(json, "factor"), v->live.factor);
+	rs_json_real(rs_json_key(json, "factor"), v->live.factor, 6);
 	rs_json_unsigned(rs_json_key(json, "stops"), v->live.stops);
 	rs_json_unsigned(rs_json_key(json, "stopped_ns"), v->live.stopped_ns);
 	rs_json_bool(rs_json_key(json, "clock"), v->live.clock);

@@ -294,7 +294,7 @@ static void put_json(struct rs_json *json, enum rs_column_type type, const struc
 		break;
 	case RS_COLUMN_REAL:
 	case RS_COLUMN_SHARE:
-		rs_json_real(json, cell->real);
+		rs_json_real(json, cell->real, 6);
 		break;
 	case RS_COLUMN_HIST:
 		put_hist(json, cell->hist);

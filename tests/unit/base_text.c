@@ -244,7 +244,7 @@ TEST(json_is_written_as_it_nests)
 	rs_json_close(&json, ']');
 	rs_json_close(&json, ']');
 	rs_json_hex(rs_json_key(&json, "hex"), 255);
-	rs_json_real(rs_json_key(&json, "real"), 1.5);
+	rs_json_real(rs_json_key(&json, "real"), 1.5, 6);
 	rs_json_bool(rs_json_key(&json, "bool"), true);
 	rs_json_text(rs_json_key(&json, "none"), NULL);
 	rs_json_close(&json, '}');
