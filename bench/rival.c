@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* The buffer that it shares with whoever fills it. */
+/* The buffer that it shares with the process that fills it. */
 static struct {
 	const struct bench_rival *rival;
 	struct rs_slot slots[BENCH_HELPING_MAX];

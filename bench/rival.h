@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The rival of whoever takes records out of a ring into files: a thread that copies the same bytes
- * and writes them, and checks nothing. And what both are measured with.
+ * The rival of a recorder that moves records from a ring to files: a thread that copies the same
+ * bytes to a file and checks nothing. And what measures both.
  */
 #ifndef BENCH_RIVAL_H
 #define BENCH_RIVAL_H

@@ -49,7 +49,7 @@ static void put(uint64_t n)
 	rs_sbuf_put(&producer, &slot, RS_SLOT_BYTES);
 }
 
-/* Anew for each figure: what a full ring refused is told by the next put. */
+/* Anew for each figure: the next put reports what a full ring refused. */
 static void ring_make(void)
 {
 	rs_ring_unmap(&memory);

@@ -3,7 +3,7 @@
  * A raw file of ACRN's, and a formats file to show it by, both made to hurt.
  *
  *	input: flags; u16 length of the formats, the formats; the file
- *	flags: 1: the frequency is told
+ *	flags: 1: the frequency is given
  */
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Text files of a log that somebody else wrote: each line, gap and piece of damage is told once,
- * time does not go back, and losses come to what the tally says.
+ * Text files of a log that another program wrote: each line, gap and piece of damage is reported
+ * once, time does not go back, and the losses add up to the tally.
  *
  *	input: flags; the file
- *	flags: 1: the frequency is told
+ *	flags: 1: the frequency is given
  */
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -2,7 +2,7 @@
 /*
  * A log's lane and lines that somebody else writes: what is read live and at rest, while it
  * changes, stays in bounds, ends, and is what was promised; putting into it too. Then the merge of
- * whatever lines come out: their numbers must ascend without a hole that no gap tells of.
+ * whatever lines come out: their numbers must ascend, and a gap must report each hole.
  *
  *	input: flags, then the memory of a lane, or texts of lines
  */

@@ -128,7 +128,7 @@ static void drain_all(struct hostile *h)
 	check_output(to, &got, &last_tsc);
 }
 
-/* The consumer by itself, and a producer on what it was told is a ring. */
+/* The consumer alone, and a producer on bytes that claim to be a ring. */
 static void use(struct hostile *h)
 {
 	struct rs_sbuf_producer p = { 0 };

@@ -7,7 +7,7 @@
  *	    --tracepoint block:block_rq_complete -o trace
  *	ringside script -s examples/scripts/block_io.d --on trace
  *
- * dom0's kernel runs on its vCPUs: a tracepoint's cpu is the vcpu of domain 0 that xdt tells of.
+ * dom0's kernel runs on its vCPUs: a tracepoint's cpu is the vcpu of domain 0 in xdt's events.
  */
 #pragma D option quiet
 

@@ -40,7 +40,7 @@ static int fail(struct rs_error *err)
 	return err != NULL;
 }
 
-/* By the kernel itself: whoever was to send the signal may get no CPU for a second, beside threads
+/* By the kernel itself: the sender of the signal may get no CPU for a second, beside threads
  * that make ten million records in it. */
 static int kill_after(long us)
 {

@@ -47,7 +47,7 @@ def sequence_faults(threads):
                 if n < expected:
                     yield f"thread {tid}: record {n} after {expected - 1}"
                 if n - expected > losses:
-                    yield f"thread {tid}: {expected} to {n - 1} are missing, {losses} lost are told"
+                    yield f"thread {tid}: {expected} to {n - 1} are missing, {losses} lost are reported"
                 if n > expected:
                     losses = 0
                 expected = n + 1

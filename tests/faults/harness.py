@@ -83,7 +83,7 @@ def readable(trace, ran):
     if shown != ran.kept:
         faults.append(f"print shows {shown} records, {ran.kept} were kept")
     if lost != ran.lost:
-        faults.append(f"print tells of {lost} lost records, {ran.lost} were")
+        faults.append(f"print reports {lost} lost records, {ran.lost} were")
     if status not in (0, 3):
         faults.append(f"print: exit {status}: {said}")
     return faults
@@ -108,5 +108,5 @@ def whole(name, trace, ran, failed=None):
     good = ran.status == 0 if failed is None else ran.status == 1 and failed in ran.err
     tap.check(f"{name}: the recorder " + ("succeeds" if failed is None else "says what failed"),
               [] if good else [f"exit {ran.status}", ran.err])
-    tap.check(f"{name}: print shows what was kept, and tells of what was lost",
+    tap.check(f"{name}: print shows what was kept, and reports what was lost",
               readable(trace, ran))

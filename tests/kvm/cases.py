@@ -192,7 +192,7 @@ def forms(case):
 def part_faults(case, name, counts, events, expected):
     """
     Counts of a tool that has a duration, and events that the same gate let through. It may be over
-    before the guests are, and have a part of all; whatever part that is, the events tell of the
+    before the guests are, and have a part of all; whatever part that is, the events count the
     same exits.
     """
     yield from same_counts(f"{name}: events, and counts of the same moments", events, counts)
@@ -356,7 +356,7 @@ run doctor /bin/ringside doctor
 umount /sys/kernel/btf
 """)
 def absent(case):
-    """exits, doctor: a kernel that has BTF, and none of its modules, is told of in one line"""
+    """exits, doctor: a kernel that has BTF, and none of its modules, is reported in one line"""
     line = ("the kernel has no BTF of KVM: no /sys/kernel/btf/kvm: "
             "boot a kernel that is built with CONFIG_DEBUG_INFO_BTF_MODULES\n")
     yield from differ("exits", (case.status("exits"), case.read("exits.out"), case.read("exits.err")),

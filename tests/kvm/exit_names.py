@@ -20,7 +20,7 @@ KNOWN_MAX = 0x1000  # above are those that are no counting numbers
 class Table:
     """
     One __print_symbolic of the format: how it begins, how many names it has at least, what our
-    number is for the kernel's, and which of the kernel's is no reason by itself.
+    number is for the kernel's, and which of the kernel's is no reason alone.
     """
 
     def __init__(self, name, isa, begin, at_least, ours=lambda value: value, not_ours=()):

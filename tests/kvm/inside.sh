@@ -99,7 +99,7 @@ stop() { # stop NAME...: as Ctrl-C does
 	for each; do finish $each; done
 }
 
-run() { # run NAME COMMAND...: one that ends by itself
+run() { # run NAME COMMAND...: a command that needs no signal to end
 	name=$1; shift
 	echo "$*" >$name.command
 	"$@" >$name.out 2>$name.err </dev/null

@@ -204,7 +204,7 @@ static void start_vcpu(struct vcpu *vcpu)
 		if (vcpu->tid == vcpu->wanted)
 			return;
 		pthread_join(vcpu->thread, NULL);
-		usleep(POLL_US); /* whoever has the number may end */
+		usleep(POLL_US); /* the reader of the number may end */
 	}
 	vcpu->wanted = 0;
 	create_thread(&vcpu->thread, vcpu_thread, vcpu);
@@ -359,7 +359,7 @@ static FILE *start_vm(int number)
 		if (!wanted || child == options.last_pid + 1 || tries == PID_TRIES)
 			break;
 		waitpid(child, NULL, 0);
-		usleep(POLL_US); /* whoever has the number may end */
+		usleep(POLL_US); /* the reader of the number may end */
 	}
 	close(ends[1]);
 	return fdopen(ends[0], "r");

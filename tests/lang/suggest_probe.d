@@ -1,4 +1,4 @@
-/* A mistake is told with its place, its line, a caret, DTrace's tag, and what may have been meant. */
+/* A mistake is reported with its place, its line, a caret, DTrace's tag, and what may have been meant. */
 BEGIN { }
 
 vmm:vcpu::exti

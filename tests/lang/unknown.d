@@ -1,5 +1,5 @@
 // args: -q -s {} --on tests/corpus/xen/small.trace --freq 10000000
-/* What Xen's trace does not say is -1 or "", and is told once each; what it says is not told. */
+/* What Xen's trace does not say is -1 or "", and is reported once each; what it says is not. */
 xdt:pv::hypercall
 {
 	@[execname, pid, tid, vm, vcpu >= 0, dom] = count();

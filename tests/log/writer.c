@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program that logs what it is told to: writer PATH [BYTES [LAST]]. Each line of its input is
+ * A program that logs what its input says: writer PATH [BYTES [LAST]]. Each line of its input is
  * done and answered with "ok": log N, level NAME TEXT, trace, stop. At the end of input it ends.
  */
 #include <stdio.h>

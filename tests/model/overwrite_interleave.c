@@ -10,7 +10,7 @@
  *
  * What must hold, whatever the order:
  *	- an element that is read is whole, and one that was put
- *	- elements come in order, and what is missing between two is what was told as lost
+ *	- elements come in order, and what is missing between two is what was reported as lost
  *	- at the end read + lost = put
  */
 #include "../test.h"

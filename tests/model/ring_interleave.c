@@ -12,7 +12,7 @@
  *	- what the consumer may read is whole records, each put once, unchanged until released
  *	- stamps never go back along the ring
  *	- when the outermost put has returned, everything is published
- *	- kept + lost = emitted; a loss is told with a span of time that covers it
+ *	- kept + lost = emitted; a loss is reported with a span of time that covers it
  */
 #include "../test.h"
 #include "subject.h"
@@ -314,8 +314,8 @@ uint64_t rs_tsc(void)
 
 /* ---- a run, a scenario, a set of scenarios ------------------------------------------------- */
 
-/* Every refused put is told by a loss whose span touches the put's own: the one that ended first
- * goes to the first loss. */
+/* A loss whose span touches the put's own reports each refused put. The put that ended first goes
+ * to the first loss. */
 static void check_losses(void)
 {
 	uint64_t told = 0;

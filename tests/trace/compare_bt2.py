@@ -96,7 +96,7 @@ class Description:
         return self.clocks[self.classes[self.streams[stream]["class"]]["clock"]]
 
     def identity(self, stream, owner=None):
-        """As far as a line of print --json tells of it; or that of an owner of the stream."""
+        """The part that a line of print --json has; or that of an owner of the stream."""
         s = {**self.streams[stream], **(owner or {})}
         provider = self.classes[s["class"]]["provider"]
         if provider in self.threads:

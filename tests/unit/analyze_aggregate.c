@@ -366,7 +366,7 @@ TEST(many_distinct_keys)
 	counted_free(&c);
 }
 
-/* Above the limit rows are refused, and what they would have counted is told; rows that are
+/* Above the limit rows are refused, and what they would have counted is reported; rows that are
  * there count on. */
 TEST(rows_above_the_limit_are_refused_and_counted)
 {

@@ -29,7 +29,7 @@ TEST(buckets_are_where_the_header_says)
 		{ 1000, 63 },
 		{ 1024, 64 },
 		{ UINT64_C(1) << 41, 312 },
-		{ UINT64_C(0x3ffffffffff), 319 }, /* the last that is told apart */
+		{ UINT64_C(0x3ffffffffff), 319 }, /* the last with a bucket of its own */
 		{ UINT64_C(1) << 42, 319 },
 		{ UINT64_MAX, 319 },
 	};

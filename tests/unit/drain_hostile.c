@@ -728,7 +728,7 @@ TEST(refusals_that_no_record_told_are_told_at_the_end)
 	CHECK_EQ_U64(lost.to, NOW);
 	CHECK_EQ_U64(lost.why, RS_LOST_FULL);
 	free(r.bytes);
-	/* once: another end, or another drain that is told what was told, says nothing more */
+	/* once: another end, or another drain that has the same counts, reports nothing more */
 	r = drain_all(&drain, RS_DRAIN_ROOM_MIN, NOW, true);
 	CHECK_EQ_U64(r.n, 0);
 	fake.refused = 21;

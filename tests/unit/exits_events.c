@@ -84,7 +84,7 @@ TEST(a_halt_is_polling_then_sleep_then_waiting)
 	kit_off(&k, 5500, 101, 1); /* 500 of the kernel's, 3000 of polling */
 	kit_wake(&k, 10500, 101);  /* 5000 asleep */
 	kit_on(&k, 10900, 101);	   /* 400 waiting */
-	/* the halt began at 2500: 8400 in all when this is told, at once */
+	/* the halt began at 2500: 8400 in all when this is reported, at once */
 	kit_put(&k, 10900, 101, "vcpu", "wakeup", { "waited", 1 }, { "halted", 8400 });
 	kit_entry(&k, 12000, 101, 0); /* 1100 of the kernel's */
 	kit_take(&k, true, 0);
@@ -625,7 +625,7 @@ TEST(long_exits_from_events)
 	kit_put(&k, 1100, 101, "io", "pio", { "port", 0x70 }, { "write", 1 });
 	kit_user_exit(&k, 1200, 101, 2);
 	kit_entry(&k, 2001, 101, 5);
-	/* what the session told of it, too: it is not told twice */
+	/* what the session reported of it, too: it is not reported twice */
 	kit_put(&k, 2001, 101, "vcpu", "long-exit", { "isa", 1 }, { "code", IO },
 		{ "total", 1001 });
 	kit_vmx_exit(&k, 3000, 101, HLT);
@@ -646,7 +646,7 @@ TEST(long_exits_from_events)
 	kit_free(&k);
 }
 
-/* A live session keeps no events: it tells of the long ones alone. */
+/* A live session keeps no events: it reports the long ones alone. */
 TEST(long_exits_that_a_session_tells)
 {
 	struct longs longs = { 0 };
@@ -894,7 +894,7 @@ TEST(who_slept_all_the_time)
 	kit_free(&k);
 }
 
-/* A line alone tells of no difference; nor do those of a thread that has ended. */
+/* A single line shows no difference; nor do those of a thread that has ended. */
 TEST(schedstat_that_tells_nothing)
 {
 	struct kit k;

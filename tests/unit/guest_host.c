@@ -2,7 +2,7 @@
 /*
  * The host side of guest tracing, on guests played in this process: their memory is an array,
  * their rings are filled by the guest's own code for it. What a sound guest emits must come out,
- * through a source and through a recorder; one that is not sound must be told of, and cost nobody
+ * through a source and through a recorder; one that is not sound must be reported, and cost nobody
  * else anything. Guest memory may be written in one place only, a ring's head.
  */
 #include "event_kit.h"
@@ -669,7 +669,7 @@ static const struct {
 	const char *name;
 	void (*spoil)(struct fake *);
 	const char *error;
-	int lives; /* the vCPU whose events come all the same; -1: none */
+	int lives; /* the vCPU whose events still come; -1: none */
 	bool late; /* found when it is drained */
 } hostile[] = {
 #define HOSTILE(spoil, ...)                                                                        \

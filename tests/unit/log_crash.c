@@ -2,7 +2,7 @@
 /*
  * A program that logs and traces is killed, anywhere, two hundred times: what is recovered is a run
  * of what it wrote without a gap, to the last line that it had finished, nothing invented; and so
- * are its traces. A recovery that is killed leaves nothing twice. What is damaged is told, and what
+ * are its traces. A recovery that is killed leaves nothing twice. Damage is reported, and what
  * is not is there.
  */
 #include "../test.h"

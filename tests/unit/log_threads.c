@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Eight threads log, signal handlers log in the middle of their lines, a ninth collects: each
- * number comes out once and in order, or a gap in its place tells of it; no line is torn or
+ * number comes out once and in order, or a gap in its place reports it; no line is torn or
  * invented. Early lines are there once, though threads log all through the switch.
  */
 #include "../test.h"

@@ -2,7 +2,7 @@
 /*
  * The merge and rs_run() on sources that play a script. What must come out is worked out apart:
  * all events sorted by time, equal times in the order of their sources, filtered one by one.
- * A source's views live in memory that its next next() frees, so that whoever holds on to one is
+ * A source's views live in memory that its next next() frees, so that code that holds on to one is
  * found out by the address sanitizer.
  */
 #include "event_kit.h"
@@ -764,7 +764,7 @@ TEST(the_end_s_error)
 	CHECK_ERR(rs_run(merge, NULL, &sink.sink, NULL), RS_FAILED, "the end failed");
 	CHECK(sink.ended);
 	rs_source_destroy(merge);
-	/* The first error is the one that is told. */
+	/* The first error is the one that is reported. */
 	sink.ended = false;
 	merge = merge_of(scripts + 1, 1);
 	CHECK_ERR(rs_run(merge, NULL, &sink.sink, NULL), RS_DAMAGED, "broken");

@@ -380,14 +380,14 @@ static void record_again_and_again(void)
 	CHECK_EQ_U64(r.sum.lost, 1000 - capacity);
 	recording_deinit(&r);
 	for (int round = 0; round < 5; round++) {
-		emit_n(1000); /* begins with a record of the loss that was told already */
+		emit_n(1000); /* begins with a record of the loss that was reported already */
 		REQUIRE(recording_begin(&r, 1));
 		REQUIRE(recording_end(&r));
 		total += r.sum.records + r.sum.lost;
 		recording_deinit(&r);
 	}
 	CHECK_EQ_U64(total, 5 * 1000);
-	/* and nothing lost at all: what was told is not told again */
+	/* and nothing lost at all: what was reported is not reported again */
 	emit_n(10);
 	REQUIRE(recording_begin(&r, 1));
 	REQUIRE(recording_end(&r));

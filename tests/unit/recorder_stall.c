@@ -173,7 +173,7 @@ static void recording_free(struct recording *r)
 	remove_tree(r->temp);
 }
 
-/* What a trace has: records by their number from 0 on; without a gap unless losses are told. */
+/* What a trace has: records by their number from 0 on; without a gap unless losses are reported. */
 static void check_trace(const struct recording *r, uint64_t kept, uint64_t lost, bool gapless)
 {
 	struct got_sink got = got_sink();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Overwrite mode: its bytes, what it keeps, what a reader that lags is told, both forms; random
+ * Overwrite mode: its bytes, what it keeps, what a reader that lags gets, both forms; random
  * against a plain array of all that was ever put; hostile headers; a writer and a reader at once.
  */
 #include "event_kit.h"

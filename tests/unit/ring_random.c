@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Random records, random drains, both ends changing hands, from fixed seeds: what was accepted
- * comes out once, in order and unchanged, and what was refused is told where it is missing:
+ * comes out once, in order and unchanged, and what was refused is reported where it is missing:
  * kept + lost = emitted at every place, not only in sum.
  */
 #include "ring_kit.h"

@@ -3,7 +3,7 @@
  * A thread puts; real signals, sent by another thread and by a timer, interrupt it wherever it
  * is, and their handlers put into the same ring, handlers interrupting handlers. A third thread
  * reads. Each level's records come out in its own order, none twice, none torn, none out of
- * time, and what is missing was told.
+ * time, and what is missing was reported.
  */
 #include "../test.h"
 

@@ -2,7 +2,7 @@
 /*
  * One thread puts, another reads, millions of records through small rings, for real and, in the
  * thread-sanitized build, under its eyes: every record comes out once, whole and in order, and
- * what is missing was told, at the very place.
+ * what is missing was reported, at the very place.
  */
 #include "../test.h"
 

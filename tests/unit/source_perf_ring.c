@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* perf's ring: its records by time, however they stand in it, and what makes no sense there. */
+/* perf's ring: its records by time, however they stand in it, and invalid ones. */
 #include "../test.h"
 
 #include "perf_kit.h"

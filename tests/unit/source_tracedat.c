@@ -149,7 +149,7 @@ TEST(messages_become_views)
 	add(&m, RS_TRACEDAT_EVENT, RS_TRACEDAT_FTRACE, 7, NULL, 0, fork);
 	add_record(&m, RS_TRACEDAT_FTRACE, 3, FIRST + 1, USER(7), payload, sizeof(payload));
 	add_record(&m, RS_TRACEDAT_KVM, 3, FIRST + 2, RS_ID_LOST, &lost, 28);
-	add_pio(&m, FIRST + 3, 107); /* a thread that was not told of */
+	add_pio(&m, FIRST + 3, 107); /* a thread that was not named before */
 	finish(&m, &end, NULL);
 	REQUIRE_OK(give(&m, true, &got, &foreign));
 	REQUIRE_EQ_U64(got.n, 5);
@@ -189,7 +189,7 @@ TEST(what_makes_no_sense_ends_the_file_there)
 	check_damage(&m, true, "nonsense after 1 record", 1); /* one slot, as its event has */
 	begin(&m);
 	add_record(&m, RS_TRACEDAT_KVM, 2, FIRST, RS_ID_CLOCK_BACK, "12345678", 8);
-	check_damage(&m, true, "nonsense after 0 records", 0); /* a CPU that was not told of */
+	check_damage(&m, true, "nonsense after 0 records", 0); /* a CPU that was not named before */
 	begin(&m);
 	add(&m, RS_TRACEDAT_READY, 0, 0, NULL, 0, NULL);
 	check_damage(&m, true, "nonsense", 0);

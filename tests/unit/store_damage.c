@@ -434,7 +434,7 @@ TEST(a_trace_that_is_being_recorded_is_not_repaired)
 	kit_store_deinit(&k);
 }
 
-/* ---- lines that make no sense ---------------------------------------------------------------- */
+/* ---- lines that are invalid ------------------------------------------------------------------ */
 
 /* Puts `with` in the place of the line that begins with `what`. */
 static void line_spoil(const char *path, const char *what, const char *with)

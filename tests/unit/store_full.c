@@ -71,7 +71,7 @@ static void stream_full_at(uint64_t more, bool room_again)
 	slots_lost(&s, ORIGIN + 9, 100, ORIGIN + 8, RS_LOST_FULL);
 	CHECK_OK(kit_store_put(&k, 0, &s));
 	CHECK_ERR(kit_store_flush(&k, 0), RS_FAILED, "File too large");
-	/* again: a loss that tells of them, and one more, are still too much */
+	/* again: a loss that reports them, and one more, are still too much */
 	slots_one(&s, ORIGIN + 10, 10);
 	CHECK_OK(kit_store_put(&k, 0, &s));
 	CHECK_ERR(kit_store_flush(&k, 0), RS_FAILED, "File too large");

@@ -122,7 +122,7 @@ TEST(the_oldest_go_first_and_are_no_loss)
 }
 
 /* Nobody finishes a packet before it is full, and there is memory for less than a packet of a store
- * on disk: the newest are kept all the same. */
+ * on disk: the newest are kept nevertheless. */
 TEST(what_comes_at_once_is_kept_as_far_as_it_fits)
 {
 	struct got_sink got = got_sink();

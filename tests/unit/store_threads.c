@@ -4,7 +4,7 @@
 #include "store_kit.h"
 
 #define ON   7	/* c::on(u32 tid, u64 n) */
-#define TIDY 8	/* c::tidy(u64 tid): not what tells of a thread */
+#define TIDY 8	/* c::tidy(u64 tid): not the event that names a thread */
 #define BASE 97 /* a tid */
 
 static void declare(struct kit_store *k)

@@ -161,7 +161,7 @@ TEST(counts_of_each_thread)
 		    "1273819  EPT_VIOLATION                       6       \n");
 }
 
-/* vCPU 1 is not vCPU 10, a reason without a name is a number, nested ones are told apart. */
+/* vCPU 1 is not vCPU 10, a reason without a name is a number, nested ones are separate. */
 TEST(odd_reasons)
 {
 	static const struct rs_exits_row rows[] = {

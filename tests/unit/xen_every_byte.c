@@ -133,7 +133,7 @@ struct read {
 	uint32_t strangers;	 /* records that are not the capture's */
 	uint32_t stranger, last; /* the first of them, and the last */
 	bool damaged;
-	uint64_t damaged_at; /* as it is told */
+	uint64_t damaged_at; /* as it is reported */
 };
 
 static void block_look(const struct rs_xen_block *block, struct read *r)
@@ -199,7 +199,7 @@ static void cut_at(uint32_t end, const struct state *state)
 /*
  * The record whose byte it is may be another, or, where a turned stamp bit makes a stamp look like
  * a record, several: the file has nothing to tell it by. Nothing else is made up, and what is not
- * taken is told. Returns whether it became several.
+ * taken is reported. Returns whether it became several.
  */
 static bool turned_at(uint32_t at, uint32_t end, const struct state *state)
 {

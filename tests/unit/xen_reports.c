@@ -138,7 +138,7 @@ TEST(states_of_its_cpu_and_domain)
 	rs_xen_sink_destroy(sink);
 }
 
-/* Within 1000..4000 after the start: what was before is told by the first change. */
+/* Within 1000..4000 after the start: the first change shows what was before. */
 TEST(states_in_a_window)
 {
 	one_vcpu();
@@ -350,7 +350,7 @@ TEST(volume)
 	rs_xen_sink_destroy(sink);
 }
 
-/* What would not add up is told. */
+/* Sums that would not add up are reported. */
 TEST(check_tells)
 {
 	const struct rs_xen_row rows[] = {

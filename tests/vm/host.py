@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the tests of this host's own KVM share: whether it can be seen, guests whose exits are known
 beforehand (tests/kvm/workload.c), and waits that end. Processes that a test has begun end with it,
-however it ends: one that stayed would hold its output open, and whoever reads that would wait."""
+however it ends: one that stayed would hold its output open, and a reader of that would wait."""
 import atexit
 import json
 import os
@@ -60,7 +60,7 @@ def end(process):
 
 
 class Workload:
-    """Guests that wait until they are told to go, and stay until they are told to quit. Their VMs' names
+    """Guests that wait for the command to go, and stay until the command to quit. Their VMs' names
     are this test's own, and end with -vm0, -vm1: this host may have other VMs."""
 
     def __init__(self, folder, *options):
