@@ -133,7 +133,7 @@ static void run_guest(struct vcpu *vcpu)
 }
 
 /* The process or thread that comes next gets the number after `pid`, if nobody forks meanwhile.
- * Returns the number that had been given last: who puts it back keeps those that come later, an
+ * Returns the number that had been given last: a caller that puts it back keeps later ones, an
  * idle shell's and the kernel's, off the numbers that are wanted. */
 static int set_last_pid(int pid)
 {

@@ -132,7 +132,7 @@ TEST(its_ports_are_counted)
 
 	REAL_NEEDS();
 	session = watched(&options, &g, &got);
-	for (uint32_t i = 0; i < got.n_threads; i++) /* who made the vCPU may be taken for it */
+	for (uint32_t i = 0; i < got.n_threads; i++) /* or its maker */
 		if (got.threads[i].tid == g.tid)
 			thread = &got.threads[i];
 	REQUIRE(thread);

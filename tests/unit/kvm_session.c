@@ -278,7 +278,7 @@ TEST(a_reused_tid_is_another_thread)
 	rs_kvm_close(session);
 }
 
-/* ---- who is watched -------------------------------------------------------------------------- */
+/* ---- what is watched ------------------------------------------------------------------------- */
 
 static uint64_t all_counts(const struct rs_kvm_options *options)
 {

@@ -3,7 +3,7 @@
  * The recorder on a disk that takes its time: rings are drained meanwhile, up to a bound, and all
  * of it is in the trace in the end; or what is not is counted.
  *
- * The disk is this file's own pwrite(): it holds who writes until it is let go, and may be full.
+ * The disk is this file's own pwrite(): it holds a writer until released, and may be full.
  */
 #include "store_kit.h"
 
@@ -145,7 +145,7 @@ static void put_halves(struct recording *r, uint32_t halves)
 	}
 }
 
-/* The disk holds a worker, who has something to write from now on. */
+/* The disk holds a worker, which has something to write from now on. */
 static void stall(struct recording *r)
 {
 	disk_set(true, false);

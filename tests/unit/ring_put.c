@@ -460,7 +460,7 @@ TEST(the_hook_may_make_the_ring)
 	CHECK_EQ_U64(kit.ring.header.refused, 2);
 }
 
-/* ---- who comes after, and who lies ----------------------------------------------------------- */
+/* ---- later openers, and false headers -------------------------------------------------------- */
 
 TEST(a_second_producer_goes_on)
 {

@@ -59,7 +59,7 @@ TEST(young_records_wait_and_keep_their_room)
 	check_next(105, 103, 3);
 	check_none(105);
 	CHECK(rs_perf_ring_look(&kit.ring));
-	CHECK_EQ_U64(kit_page(&kit)->data_tail, second); /* c stands behind b, who waits */
+	CHECK_EQ_U64(kit_page(&kit)->data_tail, second); /* c is behind b, which waits */
 	check_next(109, 109, 2);
 	CHECK(rs_perf_ring_look(&kit.ring));
 	CHECK_EQ_U64(kit_page(&kit)->data_tail, kit.head);

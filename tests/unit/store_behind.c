@@ -99,7 +99,7 @@ TEST(no_more_wait_than_may)
 	for (uint32_t n = 0; n < 10 * BOUND; n++) {
 		packet->what.records = n;
 		packet = rs_behind_swap(behind, packet);
-		/* nobody else writes: who hands over one too many does */
+		/* no other thread writes: the one that hands over too many does */
 		CHECK_EQ_U64(disk.next[0], n + 1 < BOUND ? 0 : n + 2 - BOUND);
 	}
 	rs_behind_end(behind, packet);

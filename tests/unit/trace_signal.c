@@ -3,7 +3,7 @@
  * The trace API under signals, whole: threads that come and go, each interrupted by signals whose
  * handlers trace too, mostly in the middle of a put and sometimes before the thread has a ring; a
  * recorder takes all away, and the trace is read back. Every event is in it once, in the order of
- * who emitted it, or is reported as lost.
+ * its emitter, or is reported as lost.
  */
 #include "../test.h"
 

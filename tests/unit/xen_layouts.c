@@ -730,7 +730,7 @@ TEST(the_documentation_s_probes)
 /* ---- what takes more than one record ------------------------------------------------------------
  */
 
-/* Xen before 4.0: who leaves and who comes have no vcpu of their own; the switch tells them. */
+/* Xen before 4.0: the vCPUs that leave and come are not recorded; the switch names them. */
 static void two_steps(uint32_t class)
 {
 	static const char *const expected[] = {

@@ -173,8 +173,8 @@ TEST(vcpus_together)
 	rs_xen_sink_destroy(sink);
 }
 
-/* Records of CPU 1 are lost from 3000 to 5000. Who ran on CPU 0 all the time is known; who ran on
- * CPU 1 or slept is not, until the next change tells. */
+/* Records of CPU 1 are lost from 3000 to 5000. The vCPU that ran on CPU 0 is known. A vCPU
+ * that ran on CPU 1 or slept has no known state until its next change. */
 TEST(loss_is_unknown_time)
 {
 	start();
@@ -209,8 +209,8 @@ TEST(loss_is_unknown_time)
 	rs_xen_sink_destroy(sink);
 }
 
-/* Records of CPU 1 are lost at first. CPU 0 lost none: who is let run on there has run since the
- * start; who blocks is not known to have run. */
+/* Records of CPU 1 are lost at first. CPU 0 lost none: a vCPU that leaves it ran since the start.
+ * A vCPU that blocks may not have run. */
 TEST(loss_at_the_start)
 {
 	start();
