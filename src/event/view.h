@@ -3,6 +3,7 @@
 #ifndef RS_EVENT_VIEW_H
 #define RS_EVENT_VIEW_H
 
+#include <string.h>
 #include <ringside/source.h>
 
 /* Returns the host CPU of a record: the stream's, else the slot's own 8 bits. A guest's 8 bits are
@@ -29,6 +30,24 @@ static inline void rs_view_fill(struct rs_view *view, const struct rs_stream *st
 	view->payload = slot->payload + event->lead_bytes;
 	view->payload_bytes = slots * RS_SLOT_BYTES - RS_RECORD_HEAD - event->lead_bytes;
 	view->cpu = rs_view_cpu(stream, slot->head);
+}
+
+/* Returns what rs_field_value() does; faster for the two types that most fields have. */
+static inline uint64_t rs_view_value(const struct rs_field *field, const uint8_t *payload)
+{
+	uint64_t value;
+	uint32_t word;
+
+	switch (field->type) {
+	case RS_TYPE_U32:
+		memcpy(&word, payload + field->offset, sizeof(word));
+		return word;
+	case RS_TYPE_U64:
+		memcpy(&value, payload + field->offset, sizeof(value));
+		return value;
+	default:
+		return rs_field_value(field, payload);
+	}
 }
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/given.h"
+#include "event/view.h"
 #include "import/acrn/trace.h"
 
 #define FORMATS_MAX   4096u

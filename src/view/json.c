@@ -8,6 +8,7 @@
 #include "view/view.h"
 
 #include "base/json.h"
+#include "event/view_json.h"
 #include "xen/layout.h"
 
 const char *rs_json_type(const struct rs_field *field)
@@ -36,57 +37,6 @@ static void write_times(struct rs_json *json, struct rs_view_sink *s, const stru
 	case RS_TIME_TSC:
 		rs_json_unsigned(rs_json_key(json, "tsc"), view->tsc);
 		break;
-	}
-}
-
-/* Writes a value's name, or its number in its place: both are strings. */
-static void write_name(struct rs_json *json, const char *name, const char *before, uint64_t value)
-{
-	if (name) {
-		rs_json_text(json, name);
-		return;
-	}
-	rs_json_raw(json, "\"");
-	rs_out_text(json->out, before);
-	rs_out_dec(json->out, value);
-	rs_out_char(json->out, '"');
-}
-
-static void write_arg(struct rs_json *json, const struct rs_view_sink *s,
-		      const struct rs_view *view, const struct rs_field *field)
-{
-	const char *bytes;
-	uint64_t value;
-	size_t len;
-
-	if (field->type == RS_TYPE_TEXT) {
-		bytes = rs_view_text(view, field, &len);
-		rs_json_bytes(json, bytes, len);
-		return;
-	}
-	value = rs_view_value(field, view->payload);
-	switch (field->show) {
-	case RS_SHOW_HEX:
-		rs_json_hex(json, value);
-		return;
-	case RS_SHOW_NAME:
-		write_name(json, rs_schema_name(view->stream->schema, (uint32_t)value), "#", value);
-		return;
-	case RS_SHOW_ENUM:
-		write_name(json, rs_enum_name(field->values, value), "", value);
-		return;
-	case RS_SHOW_TSC:
-		if (s->options.time == RS_TIME_TSC)
-			rs_json_unsigned(json, value);
-		else
-			rs_json_signed(json, rs_clock_ns(view->stream->clock, value));
-		return;
-	case RS_SHOW_DEC:
-		if (field->type >= RS_TYPE_S8)
-			rs_json_signed(json, (int64_t)value);
-		else
-			rs_json_unsigned(json, value);
-		return;
 	}
 }
 
@@ -123,13 +73,7 @@ static void write_event(struct rs_view_sink *s, const struct rs_view *view)
 		rs_json_known(rs_json_key(json, "pid"), stream->pid);
 		rs_json_text(rs_json_key(json, "thread"), stream->thread);
 	}
-	rs_json_open(rs_json_key(json, "args"), '{');
-	for (uint16_t i = 0; i < view->event->n_fields; i++) {
-		const struct rs_field *field = &view->event->fields[i];
-
-		write_arg(rs_json_key(json, field->name), s, view, field);
-	}
-	rs_json_close(json, '}');
+	rs_view_json_args(rs_json_key(json, "args"), view, s->options.time == RS_TIME_TSC);
 	write_xen(json, view);
 	rs_json_close(json, '}');
 	rs_json_line_end(json);

@@ -77,24 +77,6 @@ void rs_words_stream(struct rs_out *out, const struct rs_stream *stream);
 void rs_words_time(struct rs_out *out, const struct rs_view_options *options, int64_t ns,
 		   uint64_t tsc);
 
-/* Returns what rs_field_value() does; faster for the two types that most fields have. */
-static inline uint64_t rs_view_value(const struct rs_field *field, const uint8_t *payload)
-{
-	uint64_t value;
-	uint32_t word;
-
-	switch (field->type) {
-	case RS_TYPE_U32:
-		memcpy(&word, payload + field->offset, sizeof(word));
-		return word;
-	case RS_TYPE_U64:
-		memcpy(&value, payload + field->offset, sizeof(value));
-		return value;
-	default:
-		return rs_field_value(field, payload);
-	}
-}
-
 /* Writes an event's probe, and " name=value" of each field. */
 void rs_words_event(struct rs_view_sink *view_sink, const struct rs_view *view);
 

@@ -2,6 +2,8 @@
 /* Writes what the text views share: the stream, the time and the arguments of an event. */
 #include "view/view.h"
 
+#include "event/view.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
