@@ -17,6 +17,9 @@ static const struct rs_exporter exporters[] = {
 	  rs_export_xentrace_suits, rs_export_xentrace },
 	{ "acrn", "ACRN's raw files, one for each CPU in a directory, for acrnalyze.py",
 	  rs_export_acrn_suits, rs_export_acrn },
+	{ "chrome",
+	  "Chrome's Trace Event Format (JSON), for Perfetto, about:tracing and speedscope",
+	  rs_export_chrome_suits, rs_export_chrome },
 };
 #define N_EXPORTERS (sizeof(exporters) / sizeof(exporters[0]))
 

@@ -43,6 +43,11 @@ struct rs_error *rs_export_open(const char *path, int *fd);
 /* Writes all n bytes, or returns RS_FAILED. */
 struct rs_error *rs_export_write(int fd, const char *path, const void *bytes, size_t n);
 
+/* Writes Chrome's Trace Event Format, a JSON file (chrome.c). */
+bool rs_export_chrome_suits(const struct rs_input *input);
+struct rs_error *rs_export_chrome(const char *path, const struct rs_input *input,
+				  struct rs_export **export);
+
 /* Writes a file of xentrace (xentrace.c). */
 bool rs_export_xentrace_suits(const struct rs_input *input);
 struct rs_error *rs_export_xentrace(const char *path, const struct rs_input *input,
