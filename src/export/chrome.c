@@ -9,8 +9,8 @@
  *	i		any other event, with its arguments; a loss among them
  *	M		names of processes and threads, before their first event
  *
- * Viewers close a span by the last B of its thread. So an end whose begin is not in the trace is left
- * out, and spans whose end was lost end where an event of lower depth says that they are over.
+ * Viewers close a span by the last B of its thread. So an end whose begin is not in the trace is
+ * left out, and spans whose end was lost end where an event of lower depth says that they are over.
  *
  * Memory grows with streams, not with the trace.
  */

@@ -69,7 +69,9 @@ class Schedule:
         for worker in workers:
             worker.start()
         for worker in workers:
-            worker.join()
+            # Not for good: a signal that comes right before the wait would be handled after it.
+            while worker.is_alive():
+                worker.join(1)
         if self.error:
             raise self.error
         return self.waiting
