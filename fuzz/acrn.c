@@ -76,7 +76,7 @@ static void add_up(const struct fuzz_input *in)
 
 	MUST(!rs_tally_sink_create(&sink));
 	read_all(in, NULL, sink);
-	MUST(!rs_tally_take(sink, RS_TALLY_BY_CPU, &tally));
+	MUST(!rs_tally_collect(sink, RS_TALLY_BY_CPU, &tally));
 	for (size_t i = 0; i < tally.n_rows; i++) {
 		const struct rs_tally_row *row = &tally.rows[i];
 

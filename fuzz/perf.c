@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct perf_event_mmap_page *head = (struct perf_event_mmap_page *)(void *)page;
 
 		head->data_head += fuzz_u16(&in);
-		rs_perf_ring_look(&ring);
+		rs_perf_ring_poll(&ring);
 		MUST(head->data_tail <= ring.seen);
 		take(fuzz_u8(&in) & 1 ? UINT64_MAX : fuzz_u32(&in));
 	}

@@ -279,7 +279,7 @@ static void sum_up(struct rs_trace *trace)
 	MUST(!err);
 	fuzz_drop(read_with(trace, sink));
 	for (int all = 0; all < 2; all++) {
-		fuzz_drop(rs_exits_take(sink, all, 0, &exits));
+		fuzz_drop(rs_exits_collect(sink, all, 0, &exits));
 		for (size_t i = 0; i < exits.n_vcpus; i++) {
 			uint64_t sum = 0;
 

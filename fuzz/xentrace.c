@@ -118,7 +118,8 @@ static uint64_t take(struct rs_sink *xen, const int64_t *until_ns)
 	struct rs_xen_result result;
 	uint64_t records = 0;
 
-	MUST(!(until_ns ? rs_xen_take_until(xen, *until_ns, &result) : rs_xen_take(xen, &result)));
+	MUST(!(until_ns ? rs_xen_collect_until(xen, *until_ns, &result)
+			: rs_xen_collect(xen, &result)));
 	MUST(!rs_xen_check(&result)); /* no time but what there was */
 	for (size_t i = 0; i < result.n_rows; i++)
 		records += result.rows[i].kind == RS_XEN_VOLUME ? result.rows[i].count : 0;

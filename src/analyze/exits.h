@@ -5,7 +5,7 @@
  * of a trace: the sink takes a source's snapshots, and makes the rest of events itself, with the
  * same state machine (kvm/vcpu_time.h).
  *
- *	source --snapshots--> sink --> rs_exits_take() --> struct rs_exits --> a view
+ *	source --snapshots--> sink --> rs_exits_collect() --> struct rs_exits --> a view
  *	       --events-----/
  *
  * Memory grows with vCPUs, reasons and causes, not with the trace.
@@ -90,8 +90,8 @@ const struct rs_query *rs_exits_query(const struct rs_sink *sink);
 
 /* What came since the last take, or since the start with `all`. Valid until the next call on the
  * sink. to_ns: the present of a live source; 0: where the events ended. */
-struct rs_error *rs_exits_take(struct rs_sink *sink, bool all, int64_t to_ns,
-			       struct rs_exits *exits);
+struct rs_error *rs_exits_collect(struct rs_sink *sink, bool all, int64_t to_ns,
+				  struct rs_exits *exits);
 
 /* Whose exits are looked at; kvmexit's forms. */
 enum rs_exits_scope {

@@ -108,7 +108,7 @@ static struct rs_error *cause_is(struct exits_sink *sink, struct thread *t, uint
 	return err;
 }
 
-static struct rs_error *tell_long(struct exits_sink *sink, const struct rs_exits_long *exit)
+static struct rs_error *report_long(struct exits_sink *sink, const struct rs_exits_long *exit)
 {
 	return sink->options.than ? sink->options.than(sink->options.ctx, exit) : NULL;
 }
@@ -163,18 +163,18 @@ static struct rs_error *on_entry(struct exits_sink *sink, struct thread *t, cons
 	ended = rs_vcpu_entry(&t->time, seen->now, &cost);
 	if (ended && t->is_pending && sink->options.than_ns &&
 	    cost.total_ns > sink->options.than_ns)
-		err = tell_long(sink, &(struct rs_exits_long){ .ts_ns = seen->view->ts_ns,
-							       .vm = t->vm,
-							       .pid = t->pid,
-							       .tid = t->tid,
-							       .vcpu = t->vcpu,
-							       .isa = t->isa,
-							       .code = t->code,
-							       .nested = t->nested,
-							       .cost = cost,
-							       .rip = t->rip,
-							       .kind = t->cause_kind,
-							       .key = t->cause_key });
+		err = report_long(sink, &(struct rs_exits_long){ .ts_ns = seen->view->ts_ns,
+								 .vm = t->vm,
+								 .pid = t->pid,
+								 .tid = t->tid,
+								 .vcpu = t->vcpu,
+								 .isa = t->isa,
+								 .code = t->code,
+								 .nested = t->nested,
+								 .cost = cost,
+								 .rip = t->rip,
+								 .kind = t->cause_kind,
+								 .key = t->cause_key });
 	if (!err)
 		err = settle(sink, t, ended ? &cost : NULL);
 	if (!err && ended)
@@ -224,7 +224,7 @@ static struct rs_error *on_long_exit(struct exits_sink *sink, struct thread *t,
 				*to[p] = rs_field_value(&event->fields[i], seen->view->payload);
 		}
 	}
-	return tell_long(sink, &exit);
+	return report_long(sink, &exit);
 }
 
 /* ---- the scheduler -------------------------------------------------------------------------- */
@@ -443,7 +443,7 @@ static const struct rs_field *field_of(const struct rs_event *event, const char 
 	return NULL;
 }
 
-static void know(struct known *known, const struct rs_event *event)
+static void known_resolve(struct known *known, const struct rs_event *event)
 {
 	*known = (struct known){ .event = event };
 	if (strcmp(event->provider, "kvm") != 0)
@@ -570,7 +570,7 @@ struct rs_error *rs_exits_events(struct rs_sink *rs_sink, const struct rs_view *
 		struct known *known = &sink->known[((uintptr_t)event >> 6) % EXITS_KNOWN];
 
 		if (known->event != event)
-			know(known, event);
+			known_resolve(known, event);
 		err = on_view(sink, known, &views[i]);
 	}
 	return err;

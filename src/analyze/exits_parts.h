@@ -3,7 +3,7 @@
  * The inside of the exits sink: its threads, and for each the reasons and causes that were counted.
  *
  *	snapshots (exits.c) ---\
- *	                        > threads, cells, causes --> take (exits_take.c)
+ *	                        > threads, cells, causes --> take (exits_collect.c)
  *	events (exits_events.c) /
  *
  * Everything is counted twice over: `recent` since the last take, and `total` before that.

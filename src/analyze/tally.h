@@ -4,7 +4,7 @@
  * same of the traces of ACRN, KVM, Xen and VMMs. What acrnalyze's vm_exit, irq and cpu_usage say of
  * ACRN's, but for its defects.
  *
- *	events --> sink --> rs_tally_take() --> struct rs_tally --> a view
+ *	events --> sink --> rs_tally_collect() --> struct rs_tally --> a view
  *
  * Times are ticks of the first event's clock, which need no frequency: cycles of a TSC, or ns where
  * stamps are CLOCK_MONOTONIC's. An exit lasts until its vCPU enters its guest again; the state
@@ -80,6 +80,6 @@ void rs_tally_sink_destroy(struct rs_sink *sink);
 
 /* All of it, once, when the events have ended: rows of those alike in `by` together. Valid until
  * the sink is destroyed. */
-struct rs_error *rs_tally_take(struct rs_sink *sink, uint32_t by, struct rs_tally *tally);
+struct rs_error *rs_tally_collect(struct rs_sink *sink, uint32_t by, struct rs_tally *tally);
 
 #endif

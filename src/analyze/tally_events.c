@@ -579,7 +579,7 @@ static bool is_of(const struct tally_kind *kind, const struct rs_event *event)
 	       !strcmp(kind->name, event->name);
 }
 
-static void know(struct tally_known *known, const struct rs_event *event)
+static void known_resolve(struct tally_known *known, const struct rs_event *event)
 {
 	*known = (struct tally_known){ .event = event };
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !known->kind; i++) {
@@ -659,7 +659,7 @@ struct rs_error *rs_tally_events(struct rs_sink *sink, const struct rs_view *vie
 		struct tally_known *known = &s->known[((uintptr_t)event >> 6) % TALLY_KNOWN];
 
 		if (known->event != event)
-			know(known, event);
+			known_resolve(known, event);
 		on_view(s, known, &views[i]);
 	}
 	return s->no_memory ? rs_error_no_memory() : NULL;

@@ -4,7 +4,7 @@
  *
  *	tally_events.c	which event means what, for each hypervisor
  *	tally.c		CPUs, vCPUs and rows
- *	tally_take.c	rows together, as they are asked for
+ *	tally_collect.c	rows together, as they are asked for
  */
 #ifndef RS_ANALYZE_TALLY_PARTS_H
 #define RS_ANALYZE_TALLY_PARTS_H

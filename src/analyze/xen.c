@@ -304,13 +304,13 @@ static bool is_empty(const struct rs_xen_row *row)
 	return !row->count && !row->timed && !row->edge_ns && !row->goes_on;
 }
 
-struct rs_error *rs_xen_take(struct rs_sink *sink, struct rs_xen_result *result)
+struct rs_error *rs_xen_collect(struct rs_sink *sink, struct rs_xen_result *result)
 {
-	return rs_xen_take_until(sink, ((struct xen_sink *)sink)->to_ns, result);
+	return rs_xen_collect_until(sink, ((struct xen_sink *)sink)->to_ns, result);
 }
 
-struct rs_error *rs_xen_take_until(struct rs_sink *sink, int64_t to_ns,
-				   struct rs_xen_result *result)
+struct rs_error *rs_xen_collect_until(struct rs_sink *sink, int64_t to_ns,
+				      struct rs_xen_result *result)
 {
 	struct xen_sink *x = (struct xen_sink *)sink;
 	size_t n = 0;

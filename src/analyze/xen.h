@@ -4,7 +4,7 @@
  * for, called, were interrupted by and accessed, and what the trace itself is made of. All of it
  * comes out as rows of one form; a report is those of some kinds.
  *
- *	events --> sink --> rs_xen_take() --> struct rs_xen_result --> a view
+ *	events --> sink --> rs_xen_collect() --> struct rs_xen_result --> a view
  *
  * Memory grows with vCPUs and rows (both bounded, what finds no place is counted), not with the
  * trace. One thread uses a sink at a time.
@@ -111,12 +111,12 @@ struct rs_error *rs_xen_sink_create(uint32_t kinds, struct rs_sink **sink);
 void rs_xen_sink_destroy(struct rs_sink *sink);
 
 /* What came so far. Valid until the next call on the sink. */
-struct rs_error *rs_xen_take(struct rs_sink *sink, struct rs_xen_result *result);
+struct rs_error *rs_xen_collect(struct rs_sink *sink, struct rs_xen_result *result);
 
 /* The same until a time, which is not before what came; then rs_xen_go_on() begins anew from there:
  * times and counts are of one interval, what vCPUs are and do goes on. */
-struct rs_error *rs_xen_take_until(struct rs_sink *sink, int64_t to_ns,
-				   struct rs_xen_result *result);
+struct rs_error *rs_xen_collect_until(struct rs_sink *sink, int64_t to_ns,
+				      struct rs_xen_result *result);
 void rs_xen_go_on(struct rs_sink *sink);
 
 /* That each vCPU's, domain's and physical CPU's states add up to the time there was. RS_FAILED

@@ -76,7 +76,7 @@ static void domain_spend(struct xen_sink *x, struct xen_domain *d, int64_t now_n
 	spend(x, d->states[d->state], d->since_ns, now_ns, whole);
 }
 
-static void domain_look(struct xen_sink *x, struct xen_domain *d, int64_t now_ns)
+static void domain_update(struct xen_sink *x, struct xen_domain *d, int64_t now_ns)
 {
 	enum rs_xen_together state = together(d);
 
@@ -163,7 +163,7 @@ static void vcpu_becomes(struct xen_sink *x, struct xen_vcpu *v, enum rs_xen_sta
 	v->state = state;
 	v->whole = true;
 	v->since_ns = now_ns;
-	domain_look(x, v->domain, now_ns);
+	domain_update(x, v->domain, now_ns);
 }
 
 /* Before its first record: the change would have been traced, where nothing was lost. What runs

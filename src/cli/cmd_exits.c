@@ -206,7 +206,7 @@ static struct rs_error *show_table(struct run *run)
 {
 	struct rs_exits_show *show = &run->a->exits.show;
 	struct rs_exits exits;
-	struct rs_error *err = rs_exits_take(
+	struct rs_error *err = rs_exits_collect(
 		run->sink, false, (int64_t)(rs_now_ns(CLOCK_MONOTONIC) - run->opened_ns), &exits);
 
 	if (err)
@@ -321,7 +321,7 @@ static struct rs_error *judge(struct run *run, int *code)
 {
 	const struct arguments *a = run->a;
 	struct rs_exits all;
-	struct rs_error *err = rs_exits_take(
+	struct rs_error *err = rs_exits_collect(
 		run->sink, true, (int64_t)(rs_now_ns(CLOCK_MONOTONIC) - run->opened_ns), &all);
 
 	if (err)

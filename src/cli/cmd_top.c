@@ -164,8 +164,9 @@ static struct rs_error *run_round(struct run *run)
 	err = rs_kvm_source_round(run->source, run->sink, &more);
 	if (err || run->a->top.paused)
 		return err;
-	return rs_exits_take(run->sink, false,
-			     (int64_t)(rs_now_ns(CLOCK_MONOTONIC) - run->opened_ns), &run->exits);
+	return rs_exits_collect(run->sink, false,
+				(int64_t)(rs_now_ns(CLOCK_MONOTONIC) - run->opened_ns),
+				&run->exits);
 }
 
 static struct rs_error *run_page(struct run *run, int columns, int lines, struct rs_top_page *page)

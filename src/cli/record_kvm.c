@@ -210,7 +210,7 @@ static struct rs_error *kvm_look(void *state)
 {
 	struct kvm *k = state;
 
-	return rs_kvm_recording_look(k->recording);
+	return rs_kvm_recording_poll(k->recording);
 }
 
 /* ---- the flight recorder ------------------------------------------------------------------- */
@@ -250,7 +250,7 @@ static struct rs_error *kvm_tell(void *state)
 {
 	struct kvm *k = state;
 
-	return rs_kvm_recording_tell(k->recording);
+	return rs_kvm_recording_snapshot(k->recording);
 }
 
 static void kvm_rearm(void *state)
@@ -317,7 +317,7 @@ static struct rs_error *show_exits(struct kvm *k)
 		return err;
 	err = counts_take(k, sink);
 	if (!err)
-		err = rs_exits_take(sink, true, 0, &exits);
+		err = rs_exits_collect(sink, true, 0, &exits);
 	if (!err)
 		err = rs_exits_print(&show, &exits);
 	rs_exits_sink_destroy(sink);

@@ -170,7 +170,7 @@ static struct rs_error *sbuf_look(void *state)
 {
 	struct sbuf *s = state;
 
-	return rs_sbuf_recording_look(s->recording);
+	return rs_sbuf_recording_poll(s->recording);
 }
 
 /* ---- the end ------------------------------------------------------------------------------ */

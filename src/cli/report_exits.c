@@ -162,7 +162,7 @@ static struct rs_error *show(const struct arguments *a, struct rs_sink *sink,
 
 	if (run_err && rs_error_code(run_err) != RS_DAMAGED)
 		return run_err;
-	err = rs_exits_take(sink, true, 0, &exits);
+	err = rs_exits_collect(sink, true, 0, &exits);
 	if (!err)
 		err = check_choice(view, &exits);
 	if (!err && !a->exits.than_ns)

@@ -157,7 +157,7 @@ static struct rs_error *show(struct rs_tally_show *show, const char *verb, struc
 					{ 0, "switch", "from a thread that did not have the CPU" },
 					{ 0, "count", "dropped for lack of room" } };
 	struct rs_tally tally;
-	struct rs_error *err = rs_tally_take(sink, show->by, &tally);
+	struct rs_error *err = rs_tally_collect(sink, show->by, &tally);
 	bool any = false;
 
 	if (!err)

@@ -134,8 +134,8 @@ struct shown {
 static struct rs_error *show(struct shown *s, int64_t to_ns, bool whole)
 {
 	struct rs_xen_result result;
-	struct rs_error *err =
-		whole ? rs_xen_take(s->xen, &result) : rs_xen_take_until(s->xen, to_ns, &result);
+	struct rs_error *err = whole ? rs_xen_collect(s->xen, &result)
+				     : rs_xen_collect_until(s->xen, to_ns, &result);
 
 	if (!err)
 		err = rs_xen_print(s->what, &result);

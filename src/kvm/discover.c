@@ -240,7 +240,7 @@ static bool kernel_worker(const char *comm)
 	return !strncmp(comm, "kvm-", 4) || !strncmp(comm, "vhost-", 6);
 }
 
-static void candidate_look(const struct finder *f, int pid, const struct list *held,
+static void candidate_read(const struct finder *f, int pid, const struct list *held,
 			   struct candidate *one, bool *worker)
 {
 	char path[64], text[TEXT_BYTES];
@@ -296,7 +296,7 @@ static uint32_t candidates(struct finder *f, int pid, const struct list *held, s
 
 		if (!rs_kvm_number(entry->d_name, &one.tid))
 			continue;
-		candidate_look(f, pid, held, &one, &worker);
+		candidate_read(f, pid, held, &one, &worker);
 		if (worker)
 			continue;
 		if (!list_room(threads, sizeof(one))) {

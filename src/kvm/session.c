@@ -205,7 +205,7 @@ void rs_kvm_close(struct rs_kvm_session *s)
 /* ---- threads --------------------------------------------------------------------------------- */
 
 /* Becomes known; its slot is in use. */
-static struct rs_kvm_known *know(struct rs_kvm_session *s, uint32_t slot)
+static struct rs_kvm_known *known_add(struct rs_kvm_session *s, uint32_t slot)
 {
 	struct rs_kvm_known *known = &s->known[s->n_known++];
 
@@ -253,7 +253,7 @@ static struct rs_error *preload(struct rs_kvm_session *s, const struct rs_kvm_vc
 		return NULL;
 	}
 	slot->used = 1;
-	known = know(s, at);
+	known = known_add(s, at);
 	known->vcpu = vcpu->vcpu;
 	memcpy(known->vm, vcpu->vm, sizeof(known->vm));
 	known->base_known =
@@ -383,7 +383,7 @@ struct rs_error *rs_kvm_learn(struct rs_kvm_session *s)
 
 		if (s->known_of[at] || !__atomic_load_n(&slot->used, __ATOMIC_ACQUIRE))
 			continue;
-		known = know(s, at);
+		known = known_add(s, at);
 		rs_kvm_vm_name((int)slot->tgid, known->vm);
 		if (!known->vm[0])
 			memcpy(known->vm, slot->comm, sizeof(slot->comm) - 1);

@@ -85,7 +85,7 @@ static __always_inline struct rs_filter_sum *sum_far(const uint64_t *key)
 
 /* Of a row of the CPU's: its sum is there, or made; and has it, where that is asked for. False:
  * there is no room. */
-static __always_inline bool row_take(uint64_t *row, uint32_t number, uint64_t epoch, bool adds)
+static __always_inline bool row_reserve(uint64_t *row, uint32_t number, uint64_t epoch, bool adds)
 {
 	struct rs_filter_sum *sum = NULL;
 	uint64_t *key;
@@ -108,13 +108,13 @@ static __always_inline bool row_take(uint64_t *row, uint32_t number, uint64_t ep
 }
 
 /* The same of the i-th, where there are several: once in a program. */
-__noinline int sum_take(uint32_t number, uint32_t i, uint64_t epoch, uint32_t adds)
+__noinline int sum_reserve(uint32_t number, uint32_t i, uint64_t epoch, uint32_t adds)
 {
 	struct rs_kvm_cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
 
 	if (!config.adds || !cpu || i >= RS_FILTER_ROWS)
 		return 0;
-	return row_take(cpu->rows[i], number, epoch, adds);
+	return row_reserve(cpu->rows[i], number, epoch, adds);
 }
 
 /* All of the rows or none: the first look is whether there is room. */
@@ -124,15 +124,15 @@ static __always_inline bool sums_add(struct rs_kvm_cpu *cpu, uint32_t number, ui
 	uint64_t epoch = config.epoch_ns ? (now - config.from_ns) / config.epoch_ns : 0;
 
 	if (n == 1)
-		return row_take(cpu->rows[0], number, epoch, true);
+		return row_reserve(cpu->rows[0], number, epoch, true);
 #pragma unroll
 	for (uint32_t i = 0; i < RS_FILTER_ROWS; i++)
-		if (i < n && !sum_take(number, i, epoch, 0))
+		if (i < n && !sum_reserve(number, i, epoch, 0))
 			return false;
 #pragma unroll
 	for (uint32_t i = 0; i < RS_FILTER_ROWS; i++)
 		if (i < n)
-			sum_take(number, i, epoch, 1);
+			sum_reserve(number, i, epoch, 1);
 	return true;
 }
 

@@ -16,8 +16,8 @@
 
 #define KEY_WORDS (RS_FILTER_KEY_HEAD + RS_FILTER_KEYS)
 
-#define LOOKS	1000	/* at a program that is at work, until it is taken for dead */
-#define LOOK_NS 1000000 /* between two */
+#define POLLS	1000	/* at a program that is at work, until it is taken for dead */
+#define POLL_NS 1000000 /* between two */
 
 struct key {
 	uint64_t words[KEY_WORDS];
@@ -31,12 +31,12 @@ static void settle(const struct rs_kvm_session *s, uint64_t before_ns)
 	for (uint32_t i = 0; i < s->n_cpus; i++) {
 		const struct rs_kvm_cpu *cpu = rs_kvm_cpu(s, i);
 
-		for (uint32_t n = 0; n < LOOKS; n++) {
+		for (uint32_t n = 0; n < POLLS; n++) {
 			/* Pairs with ring_begin() and ring_end(): what was added is seen. */
 			if (!__atomic_load_n(&cpu->busy, __ATOMIC_ACQUIRE) ||
 			    __atomic_load_n(&cpu->last_ns, __ATOMIC_RELAXED) >= before_ns)
 				break;
-			rs_sleep_ns(LOOK_NS);
+			rs_sleep_ns(POLL_NS);
 		}
 	}
 }
@@ -64,7 +64,7 @@ static void hand(const struct taker *taker, const uint64_t *words, const struct 
  * A place goes back to its CPU by key[0], and without an epoch: so that who sees the CPU's next
  * key[0], but not yet what was stored before it, does not take that for one that is over.
  */
-static void take_near(const struct rs_kvm_session *s, uint64_t epoch, const struct taker *taker)
+static void consume_near(const struct rs_kvm_session *s, uint64_t epoch, const struct taker *taker)
 {
 	for (uint32_t i = 0; i < s->nears.n && s->nears.mem; i++) {
 		struct rs_kvm_near *near = rs_kvm_element(&s->nears, i);
@@ -104,8 +104,8 @@ static struct rs_error *keys_below(int map, uint64_t epoch, uint32_t room, struc
 	return NULL;
 }
 
-static struct rs_error *take_far(struct rs_kvm_session *s, uint64_t epoch,
-				 const struct taker *taker)
+static struct rs_error *consume_far(struct rs_kvm_session *s, uint64_t epoch,
+				    const struct taker *taker)
 {
 	int map = bpf_object__find_map_fd_by_name(s->programs, "sums");
 	struct rs_filter_sum sum;
@@ -139,8 +139,8 @@ struct rs_error *rs_kvm_sums(struct rs_kvm_session *s, uint64_t before_ns,
 				: 0;
 	if (s->gate == RS_KVM_OPEN)
 		settle(s, before_ns);
-	take_near(s, epoch, &taker);
-	return take_far(s, epoch, &taker);
+	consume_near(s, epoch, &taker);
+	return consume_far(s, epoch, &taker);
 }
 
 const char *rs_kvm_sums_vm(struct rs_kvm_session *s, uint64_t slot)

@@ -225,7 +225,7 @@ static __always_inline bool thread_here(struct here *here, enum find find)
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-static __always_inline uint32_t block_take(void *blocks, uint32_t *next, uint32_t *end)
+static __always_inline uint32_t block_claim(void *blocks, uint32_t *next, uint32_t *end)
 {
 	uint32_t block = 0;
 
@@ -246,7 +246,7 @@ __noinline uint32_t cell_make(uint32_t at, uint64_t what)
 
 	if (!slot)
 		return RS_KVM_NO_CELL;
-	n = block_take(&free_cells, &slot->cell_next, &slot->cell_end);
+	n = block_claim(&free_cells, &slot->cell_next, &slot->cell_end);
 	cell = bpf_map_lookup_elem(&cells, &n);
 	if (!n || !cell)
 		return RS_KVM_NO_CELL;
@@ -475,7 +475,7 @@ __noinline uint32_t cause_find(uint32_t at, uint32_t kind, uint64_t key)
 		return *found;
 	if (!slot)
 		return 0;
-	n = block_take(&free_causes, &slot->cause_next, &slot->cause_end);
+	n = block_claim(&free_causes, &slot->cause_next, &slot->cause_end);
 	row = bpf_map_lookup_elem(&causes, &n);
 	if (!n || !row || bpf_map_update_elem(&cause_index, &by, &n, BPF_ANY))
 		return 0;

@@ -237,7 +237,7 @@ static struct rs_error *stream_of(struct kvm_source *k, const struct rs_view *vi
 }
 
 /* Gives each view the stream of its thread, and leaves those that the query wants. */
-static struct rs_error *views_take(struct kvm_source *k, const struct rs_batch *from, size_t *n)
+static struct rs_error *views_filter(struct kvm_source *k, const struct rs_batch *from, size_t *n)
 {
 	struct rs_error *err = NULL;
 
@@ -269,7 +269,7 @@ static struct rs_error *events(struct kvm_source *k, size_t *n)
 		k->watermark_ns = batch.watermark_ns;
 		if (batch.kind != RS_NEXT_EVENTS)
 			return NULL;
-		err = views_take(k, &batch, n);
+		err = views_filter(k, &batch, n);
 		if (err)
 			return err;
 	}

@@ -130,7 +130,7 @@ static bool is_sound(const struct perf_event_header *header, uint64_t left, uint
 	return !kind || header->size >= kind->bytes_min;
 }
 
-bool rs_perf_ring_look(struct rs_perf_ring *ring)
+bool rs_perf_ring_poll(struct rs_perf_ring *ring)
 {
 	struct perf_event_mmap_page *page = ring->page;
 	uint64_t head;

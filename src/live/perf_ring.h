@@ -63,7 +63,7 @@ void rs_perf_ring_deinit(struct rs_perf_ring *ring);
 
 /* Lists what has come, and gives the kernel back what was given by next(). False: there are so many
  * that more did not fit, and none is held back for being too young. */
-bool rs_perf_ring_look(struct rs_perf_ring *ring);
+bool rs_perf_ring_poll(struct rs_perf_ring *ring);
 
 /* The earliest record in hand, if it is not after `until`; *record keeps until the next call.
  * False: there is none. */

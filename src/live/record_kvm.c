@@ -34,8 +34,8 @@ static uint64_t from_stamp(const struct rs_kvm_snapshot *snapshot, uint32_t at)
 	return 0;
 }
 
-static struct rs_error *tell_line(struct rs_kvm_recording *r,
-				  const struct rs_kvm_snapshot *snapshot, uint32_t at)
+static struct rs_error *line_write(struct rs_kvm_recording *r,
+				   const struct rs_kvm_snapshot *snapshot, uint32_t at)
 {
 	const struct rs_kvm_thread *thread = &snapshot->threads[at];
 	struct rs_thread line = { .tid = thread->tid,
@@ -49,8 +49,8 @@ static struct rs_error *tell_line(struct rs_kvm_recording *r,
 }
 
 /* Lines of new threads, and of those whose vCPU has become known. */
-static struct rs_error *tell_lines(struct rs_kvm_recording *r,
-				   const struct rs_kvm_snapshot *snapshot)
+static struct rs_error *lines_write(struct rs_kvm_recording *r,
+				    const struct rs_kvm_snapshot *snapshot)
 {
 	struct rs_error *err = NULL;
 
@@ -58,7 +58,7 @@ static struct rs_error *tell_lines(struct rs_kvm_recording *r,
 		return rs_error_no_memory();
 	for (uint32_t i = 0; !err && i < snapshot->n_threads; i++) {
 		if (i >= r->n_told || r->told[i] != snapshot->threads[i].vcpu)
-			err = tell_line(r, snapshot, i);
+			err = line_write(r, snapshot, i);
 	}
 	r->n_told = snapshot->n_threads;
 	return err;
@@ -127,7 +127,7 @@ static struct rs_error *gate_open(struct rs_kvm_recording *r)
 		return err;
 	err = rs_kvm_snapshot(r->session, &snapshot);
 	if (!err)
-		err = tell_lines(r, &snapshot);
+		err = lines_write(r, &snapshot);
 	if (!err) {
 		struct rs_kvm_on_kvm_open on = { .threads = snapshot.n_threads };
 
@@ -145,7 +145,7 @@ static struct rs_error *gate_shut(struct rs_kvm_recording *r)
 	if (!err)
 		err = rs_kvm_snapshot(r->session, &snapshot);
 	if (!err)
-		err = tell_lines(r, &snapshot);
+		err = lines_write(r, &snapshot);
 	if (!err)
 		err = announce(r, &snapshot);
 	if (!err)
@@ -165,13 +165,13 @@ struct rs_error *rs_kvm_recording_gate(struct rs_kvm_recording *r, bool open)
 	return rs_error_wrap(open ? gate_open(r) : gate_shut(r), "kvm");
 }
 
-static struct rs_error *look(struct rs_kvm_recording *r, bool all)
+static struct rs_error *recording_poll(struct rs_kvm_recording *r, bool all)
 {
 	struct rs_kvm_snapshot snapshot;
 	struct rs_error *err = rs_kvm_snapshot(r->session, &snapshot);
 
 	if (!err)
-		err = tell_lines(r, &snapshot);
+		err = lines_write(r, &snapshot);
 	if (!err)
 		err = announce(r, &snapshot);
 	if (!err && all)
@@ -179,14 +179,14 @@ static struct rs_error *look(struct rs_kvm_recording *r, bool all)
 	return rs_error_wrap(err, "kvm");
 }
 
-struct rs_error *rs_kvm_recording_look(struct rs_kvm_recording *r)
+struct rs_error *rs_kvm_recording_poll(struct rs_kvm_recording *r)
 {
-	return look(r, false);
+	return recording_poll(r, false);
 }
 
-struct rs_error *rs_kvm_recording_tell(struct rs_kvm_recording *r)
+struct rs_error *rs_kvm_recording_snapshot(struct rs_kvm_recording *r)
 {
-	return look(r, true);
+	return recording_poll(r, true);
 }
 
 /* ---- beginning and end -------------------------------------------------------------------- */

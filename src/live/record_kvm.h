@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A KVM session into a recorder: its rings, a line for each thread, and what the session itself has
- * to say (kvm:session::open, thread, close).
+ * Records a KVM session: its rings, a description line for each thread, and the session's own events
+ * (kvm:session::open, thread, close).
  *
- *	attach -> gate opens -> look, now and then -> gate is shut -> the recorder is closed
+ *	attach -> the gate opens -> poll at intervals -> the gate shuts -> the recorder is closed
  *
- * One thread calls. Session and recorder stay the caller's; the session must outlive the recorder,
- * which reads its rings to the end.
+ * All calls come from one thread. The caller keeps the session and the recorder. The session must
+ * outlive the recorder, which reads the session's rings until it is closed.
  */
 #ifndef RS_LIVE_RECORD_KVM_H
 #define RS_LIVE_RECORD_KVM_H
@@ -16,28 +16,29 @@
 
 struct rs_kvm_recording;
 
-/* The session has events, and its gate was never open. host: the recorder's clock. */
+/* The session must have events, and its gate must never have been open. host: the recorder's clock.
+ */
 struct rs_error *rs_kvm_recording_create(struct rs_kvm_session *session,
 					 struct rs_recorder *recorder, const struct rs_clock *host,
 					 struct rs_kvm_recording **recording);
-/* After the recorder's close. NULL is nothing. */
+/* Call it after the recorder is closed. NULL is a no-op. */
 void rs_kvm_recording_destroy(struct rs_kvm_recording *recording);
 
-/* Its rings become the recorder's, which must be closed before the recording is destroyed, whether
- * or not this succeeds. */
+/* Adds the session's rings to the recorder. The recorder must be closed before the recording is
+ * destroyed, even if this call fails. */
 struct rs_error *rs_kvm_recording_attach(struct rs_kvm_recording *recording);
 
-/* Opens or shuts the gate, and says so, with each thread's schedstat. */
+/* Opens or shuts the gate, and records that as an event, with each thread's schedstat. */
 struct rs_error *rs_kvm_recording_gate(struct rs_kvm_recording *recording, bool open);
 
-/* Records the threads that came since the last call. Called now and then. */
-struct rs_error *rs_kvm_recording_look(struct rs_kvm_recording *recording);
+/* Records the threads that appeared since the last call. */
+struct rs_error *rs_kvm_recording_poll(struct rs_kvm_recording *recording);
 
-/* Tells each thread again, with its schedstat, for a trace that is written from memory: what was
- * told when it began may have been dropped. */
-struct rs_error *rs_kvm_recording_tell(struct rs_kvm_recording *recording);
+/* Records every thread again, with its schedstat. A trace that is written from memory needs this,
+ * because the events that described the threads at the start may have been dropped. */
+struct rs_error *rs_kvm_recording_snapshot(struct rs_kvm_recording *recording);
 
-/* How many threads were seen; dropped: exits of others, for which there was no place. */
+/* Returns the number of recorded threads. *dropped: exits of threads that did not fit. */
 uint32_t rs_kvm_recording_threads(const struct rs_kvm_recording *recording, uint64_t *dropped);
 
 #endif

@@ -33,7 +33,7 @@ struct rs_sbuf_recording {
 	uint32_t n;
 	bool keep, attached;
 	struct rs_lender *lender; /* NULL: nothing is lent */
-	struct rs_sbuf_taker taker;
+	struct rs_sbuf_receiver receiver;
 	const struct rs_clock *clock;
 	struct rs_schema *schema;
 	pthread_mutex_t learn; /* the recorder's threads may meet new ids at once */
@@ -168,13 +168,13 @@ static struct rs_error *add(struct rs_sbuf_recording *r, struct place *place,
 					   .dom = RS_UNKNOWN,
 					   .schema = r->schema,
 					   .clock = r->clock } };
-	err = r->taker.take(r->taker.ctx, (uint32_t)(place - r->places),
-			    &(struct rs_recorder_port){ .port = rs_live_ring_port(live),
-							.schema = r->schema,
-							.clock = r->clock,
-							.stream = &ring->stream,
-							.learn = learn,
-							.learn_ctx = r });
+	err = r->receiver.receive(r->receiver.ctx, (uint32_t)(place - r->places),
+				  &(struct rs_recorder_port){ .port = rs_live_ring_port(live),
+							      .schema = r->schema,
+							      .clock = r->clock,
+							      .stream = &ring->stream,
+							      .learn = learn,
+							      .learn_ctx = r });
 	if (err) {
 		free(ring);
 		return err;
@@ -192,7 +192,7 @@ static bool is_sound(const struct place *place)
 	       !rs_live_ring_is_replaced(place->ring->live, place->path);
 }
 
-static struct rs_error *place_look(struct rs_sbuf_recording *r, struct place *place)
+static struct rs_error *place_poll(struct rs_sbuf_recording *r, struct place *place)
 {
 	struct rs_live_ring *live = NULL;
 	struct rs_error *err;
@@ -218,12 +218,12 @@ static struct rs_error *place_look(struct rs_sbuf_recording *r, struct place *pl
 	return err;
 }
 
-struct rs_error *rs_sbuf_recording_look(struct rs_sbuf_recording *r)
+struct rs_error *rs_sbuf_recording_poll(struct rs_sbuf_recording *r)
 {
 	struct rs_error *err = NULL;
 
 	for (uint32_t i = 0; !err && i < r->n; i++)
-		err = place_look(r, &r->places[i]);
+		err = place_poll(r, &r->places[i]);
 	return err;
 }
 
@@ -236,20 +236,20 @@ static struct rs_error *to_recorder(void *ctx, uint32_t path, const struct rs_re
 struct rs_error *rs_sbuf_recording_attach(struct rs_sbuf_recording *r, struct rs_recorder *recorder,
 					  const struct rs_clock *host)
 {
-	return rs_sbuf_recording_attach_to(r, &(struct rs_sbuf_taker){ recorder, to_recorder },
+	return rs_sbuf_recording_attach_to(r, &(struct rs_sbuf_receiver){ recorder, to_recorder },
 					   host);
 }
 
 struct rs_error *rs_sbuf_recording_attach_to(struct rs_sbuf_recording *r,
-					     const struct rs_sbuf_taker *taker,
+					     const struct rs_sbuf_receiver *receiver,
 					     const struct rs_clock *host)
 {
 	struct rs_error *err;
 
-	r->taker = *taker;
+	r->receiver = *receiver;
 	r->clock = host;
 	r->epoch = (struct rs_log_epoch){ .clock = host, .from = rs_clock_now(host) };
-	err = rs_sbuf_recording_look(r);
+	err = rs_sbuf_recording_poll(r);
 	r->attached = true;
 	return err;
 }

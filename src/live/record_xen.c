@@ -44,7 +44,7 @@ struct rs_xen_recording {
 /* ---- names ---------------------------------------------------------------------------------- */
 
 /* A domain is traced before its toolstack has named it. */
-static struct rs_error *domain_tell(struct rs_xen_recording *r, const struct rs_stream *stream)
+static struct rs_error *domain_add(struct rs_xen_recording *r, const struct rs_stream *stream)
 {
 	uint32_t dom = (uint32_t)stream->dom;
 	uint64_t bit = UINT64_C(1) << dom % 64;
@@ -63,7 +63,7 @@ static struct rs_error *domain_tell(struct rs_xen_recording *r, const struct rs_
 				      named ? rs_xen_names_find(r->names, dom) : stream->vm);
 }
 
-static struct rs_error *names_look(struct rs_xen_recording *r)
+static struct rs_error *names_poll(struct rs_xen_recording *r)
 {
 	struct rs_error *err = NULL;
 	uint32_t kept = 0;
@@ -95,7 +95,7 @@ static struct rs_error *view_put(struct rs_xen_recording *r, const struct rs_vie
 					     stream->clock, &all, &r->stream);
 	}
 	if (!err)
-		err = domain_tell(r, stream);
+		err = domain_add(r, stream);
 	return err ? err : rs_recorder_put_view(r->stream, view);
 }
 
@@ -116,11 +116,11 @@ static void *run(void *arg)
 		if (batch.kind != RS_NEXT_IDLE)
 			continue;
 		if (!err && r->n_unnamed && ++idle % NAMES_EVERY == 0)
-			err = names_look(r);
+			err = names_poll(r);
 		rs_sleep_ns(SLEEP_NS);
 	}
 	if (!err && r->n_unnamed)
-		err = names_look(r);
+		err = names_poll(r);
 	r->error = err;
 	return NULL;
 }

@@ -8,7 +8,7 @@
 #include "base/now.h"
 #include "source/ring.h"
 
-#define LOOK_NS INT64_C(10000000) /* between two looks for rings that came */
+#define POLL_NS INT64_C(10000000) /* between two looks for rings that came */
 
 /* A path: the ring that is read, and one that came there since, which is next. */
 struct feed {
@@ -24,7 +24,7 @@ struct rs_sbuf_reading {
 	struct feed *feeds;
 	uint32_t n;
 	bool open, shut;
-	int64_t look_ns; /* when rings are looked for again */
+	int64_t poll_ns; /* when rings are looked for again */
 };
 
 /* ---- rings that come ------------------------------------------------------------------------ */
@@ -36,7 +36,7 @@ static void drain_set(struct rs_drain *drain, const struct rs_recorder_port *por
 	drain->learn_ctx = port->learn_ctx;
 }
 
-static struct rs_error *take(void *ctx, uint32_t path, const struct rs_recorder_port *port)
+static struct rs_error *ring_receive(void *ctx, uint32_t path, const struct rs_recorder_port *port)
 {
 	struct feed *feed = &((struct rs_sbuf_reading *)ctx)->feeds[path];
 
@@ -46,14 +46,14 @@ static struct rs_error *take(void *ctx, uint32_t path, const struct rs_recorder_
 	return NULL;
 }
 
-static struct rs_error *look(struct rs_sbuf_reading *reading)
+static struct rs_error *rings_poll(struct rs_sbuf_reading *reading)
 {
 	int64_t now = rs_now_ns(CLOCK_MONOTONIC);
 
-	if (!reading->open || reading->shut || now < reading->look_ns)
+	if (!reading->open || reading->shut || now < reading->poll_ns)
 		return NULL;
-	reading->look_ns = now + LOOK_NS;
-	return rs_sbuf_recording_look(reading->rings);
+	reading->poll_ns = now + POLL_NS;
+	return rs_sbuf_recording_poll(reading->rings);
 }
 
 /* Whether all that was put into it has been read. */
@@ -72,7 +72,7 @@ static struct rs_error *feed_drain(void *ctx, struct rs_drain **drain)
 	struct rs_error *err = NULL;
 
 	if (feed == feed->of->feeds) /* for all of them */
-		err = look(feed->of);
+		err = rings_poll(feed->of);
 	if (feed->has_next && is_empty(&feed->drain)) {
 		feed->drain = feed->next;
 		feed->has_next = false;
@@ -118,14 +118,15 @@ struct rs_error *rs_sbuf_reading_gate(struct rs_sbuf_reading *reading, bool open
 
 	if (open) {
 		err = rs_sbuf_recording_attach_to(
-			reading->rings, &(struct rs_sbuf_taker){ reading, take }, reading->clock);
+			reading->rings, &(struct rs_sbuf_receiver){ reading, ring_receive },
+			reading->clock);
 		reading->open = true;
 		return err ? err : rs_sbuf_recording_gate(reading->rings, true);
 	}
 	if (!reading->open || reading->shut)
 		return NULL;
 	err = rs_sbuf_recording_gate(reading->rings, false);
-	err = rs_error_first(err, rs_sbuf_recording_look(reading->rings));
+	err = rs_error_first(err, rs_sbuf_recording_poll(reading->rings));
 	reading->shut = true;
 	return err;
 }

@@ -104,7 +104,7 @@ struct rs_tracepoints {
 
 bool rs_tracepoints_thread(struct rs_tracepoints *s, uint32_t index, struct rs_thread *thread)
 {
-	/* Pairs with names_take()'s release. */
+	/* Pairs with names_read()'s release. */
 	return rs_tracepoint_threads_get(
 		s->threads, index, __atomic_load_n(&s->names_until, __ATOMIC_ACQUIRE), thread);
 }
@@ -155,7 +155,7 @@ static void put(struct cpu *c, uint64_t stamp, uint64_t id, const uint8_t *paylo
 	rs_sbuf_commit(&c->producer);
 }
 
-static void take_sample(struct cpu *c, const struct rs_perf_record *record)
+static void sample_consume(struct cpu *c, const struct rs_perf_record *record)
 {
 	const struct rs_tracepoints *s = c->session;
 	uint8_t payload[RS_FTRACE_PAYLOAD_MAX];
@@ -182,7 +182,7 @@ static void take_sample(struct cpu *c, const struct rs_perf_record *record)
 	c->last = record->time;
 }
 
-static void take_record(struct cpu *c, const struct rs_perf_record *record, uint64_t shut_ns)
+static void record_consume(struct cpu *c, const struct rs_perf_record *record, uint64_t shut_ns)
 {
 	if (record->lost) {
 		c->told_lost += record->lost;
@@ -191,11 +191,11 @@ static void take_record(struct cpu *c, const struct rs_perf_record *record, uint
 		return;
 	}
 	if (record->time >= c->session->opened_ns && record->time <= shut_ns)
-		take_sample(c, record);
+		sample_consume(c, record);
 }
 
 /* What is left to say when nothing more comes. */
-static void take_end(struct cpu *c, uint64_t shut_ns)
+static void end_report(struct cpu *c, uint64_t shut_ns)
 {
 	c->told_end = true;
 	if (c->lost > c->told_lost)
@@ -204,13 +204,13 @@ static void take_end(struct cpu *c, uint64_t shut_ns)
 
 /* Takes the changes of a CPU's threads until a time. Where the kernel had no room for some, the
  * names are read anew. */
-static void names_take_from(struct rs_tracepoints *s, struct rs_perf_ring *ring, uint64_t until)
+static void names_read_from(struct rs_tracepoints *s, struct rs_perf_ring *ring, uint64_t until)
 {
 	struct rs_perf_record record;
 	bool any = true;
 
 	while (any) {
-		bool all = rs_perf_ring_look(ring);
+		bool all = rs_perf_ring_poll(ring);
 
 		any = false;
 		while (rs_perf_ring_next(ring, all ? until : UINT64_MAX, &record)) {
@@ -223,11 +223,11 @@ static void names_take_from(struct rs_tracepoints *s, struct rs_perf_ring *ring,
 	}
 }
 
-static void names_take(struct rs_tracepoints *s, uint64_t until)
+static void names_read(struct rs_tracepoints *s, uint64_t until)
 {
 	pthread_mutex_lock(&s->names_lock);
 	for (uint32_t i = 0; i < s->n_names; i++)
-		names_take_from(s, &s->names[i].ring.records, until);
+		names_read_from(s, &s->names[i].ring.records, until);
 	if (until > s->names_until) /* Pairs with rs_tracepoints_thread()'s acquire. */
 		__atomic_store_n(&s->names_until, until, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&s->names_lock);
@@ -249,13 +249,13 @@ static void pump(struct cpu *c)
 		return;
 	if (!c->last)
 		c->last = opened_ns;
-	names_take(s, until);
+	names_read(s, until);
 	while (any && has_room(c)) {
-		all = rs_perf_ring_look(&c->data.records);
+		all = rs_perf_ring_poll(&c->data.records);
 		any = false;
 		while (has_room(c) &&
 		       rs_perf_ring_next(&c->data.records, all ? until : UINT64_MAX, &record)) {
-			take_record(c, &record, shut_ns);
+			record_consume(c, &record, shut_ns);
 			any = true;
 		}
 		if (c->data.records.damaged > c->told_damaged && has_room(c)) {
@@ -265,7 +265,7 @@ static void pump(struct cpu *c)
 		}
 	}
 	if (closed && !any && !c->told_end && has_room(c))
-		take_end(c, shut_ns);
+		end_report(c, shut_ns);
 }
 
 /* The port of a ring of ours in this process, which is filled when it is asked. */

@@ -60,7 +60,7 @@ static bool threads_room(struct tracepoint_source *t)
 }
 
 /* Streams of threads that were seen since. */
-static struct rs_error *threads_see(struct tracepoint_source *t)
+static struct rs_error *threads_add(struct tracepoint_source *t)
 {
 	uint32_t before = t->n_threads;
 	struct rs_thread thread;
@@ -151,7 +151,7 @@ static struct rs_error *tracepoint_next(struct rs_source *source, struct rs_batc
 	struct rs_error *err = t->merge->ops->next(t->merge, batch);
 
 	if (!err && batch->kind == RS_NEXT_EVENTS)
-		err = threads_see(t);
+		err = threads_add(t);
 	if (err || batch->kind != RS_NEXT_EVENTS)
 		return err;
 	if (!RS_VECTOR_RESERVE(t->views, t->views_room, batch->n))

@@ -134,7 +134,7 @@ static bool block_mend(struct live *l, struct rs_xen_pcpu *pcpu, struct rs_xen_b
 	return true;
 }
 
-static struct rs_error *buffer_take(struct live *l, uint32_t i, uint64_t now)
+static struct rs_error *buffer_read(struct live *l, uint32_t i, uint64_t now)
 {
 	struct rs_xen_tbuf *buf = &l->options.buffers[i];
 	enum rs_xen_tbuf_status status;
@@ -150,7 +150,7 @@ static struct rs_error *buffer_take(struct live *l, uint32_t i, uint64_t now)
 	if (err)
 		return err;
 	rs_xen_records_round(&l->records, buf->cpu);
-	status = rs_xen_tbuf_look(buf, &bytes);
+	status = rs_xen_tbuf_poll(buf, &bytes);
 	if (!bytes && status == RS_XEN_TBUF_OK)
 		return NULL;
 	err = block_read(l, buf, bytes, &block);
@@ -204,7 +204,7 @@ static struct rs_error *round_make(struct live *l, uint64_t now)
 	l->round_tsc[0] = now;
 	l->next_tsc = now + l->poll_cycles;
 	for (uint32_t i = 0; !err && i < l->options.n; i++)
-		err = buffer_take(l, i, now);
+		err = buffer_read(l, i, now);
 	l->stopped = l->records.ended = l->stopping;
 	if (!err && l->surveys < SURVEY_ROUNDS && (l->bytes || l->stopped))
 		err = survey(l);
@@ -231,7 +231,7 @@ static int64_t watermark(struct live *l)
 	return l->events.last_ns;
 }
 
-static void tell_end(struct live *l)
+static void remark_end(struct live *l)
 {
 	if (l->damaged)
 		rs_xen_events_remark(&l->events,
@@ -272,7 +272,7 @@ static struct rs_error *live_next(struct rs_source *source, struct rs_batch *bat
 				    .n = events->n,
 				    .watermark_ns = events->n ? events->last_ns : watermark(l) };
 	if (batch->kind == RS_NEXT_END)
-		tell_end(l);
+		remark_end(l);
 	return NULL;
 }
 

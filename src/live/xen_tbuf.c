@@ -118,7 +118,7 @@ void rs_xen_tbuf_peek(const struct rs_xen_tbuf *buf, uint32_t *cons, uint32_t *p
 	*prod = __atomic_load_n(&head->prod, __ATOMIC_RELAXED);
 }
 
-enum rs_xen_tbuf_status rs_xen_tbuf_look(struct rs_xen_tbuf *buf, uint32_t *bytes)
+enum rs_xen_tbuf_status rs_xen_tbuf_poll(struct rs_xen_tbuf *buf, uint32_t *bytes)
 {
 	enum rs_xen_tbuf_status status = RS_XEN_TBUF_OK;
 	const struct head *head = buf->mem;

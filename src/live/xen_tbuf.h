@@ -64,7 +64,7 @@ enum rs_xen_tbuf_status rs_xen_tbuf_init(struct rs_xen_tbuf *buf, uint32_t cpu, 
  * What there is to read: *bytes, at most data_bytes; for rs_xen_tbuf_read(). Of TAKEN, what there
  * is from where the other has left it; BROKEN: nothing.
  */
-enum rs_xen_tbuf_status rs_xen_tbuf_look(struct rs_xen_tbuf *buf, uint32_t *bytes);
+enum rs_xen_tbuf_status rs_xen_tbuf_poll(struct rs_xen_tbuf *buf, uint32_t *bytes);
 
 /* Copies so much, and gives the room back to the hypervisor. bytes: no more than look() said. */
 void rs_xen_tbuf_read(struct rs_xen_tbuf *buf, void *to, uint32_t bytes);

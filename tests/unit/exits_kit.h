@@ -138,7 +138,7 @@ kit_put_text(struct kit *k, int64_t ts, int tid, const char *class_name, const c
 
 __attribute__((unused)) static void kit_take(struct kit *k, bool all, int64_t to_ns)
 {
-	CHECK_OK(rs_exits_take(k->sink, all, to_ns, &k->exits));
+	CHECK_OK(rs_exits_collect(k->sink, all, to_ns, &k->exits));
 }
 
 /* The row of a reason of a thread; a failure and an empty one where there is none. */

@@ -341,7 +341,7 @@ TEST(a_writer_may_come_late_or_never)
 	writer_new(&w, r.paths[0], false);
 	for (uint64_t n = 0; n < 5; n++)
 		put(&w, 0, n);
-	CHECK_OK(rs_sbuf_recording_look(r.sbuf));
+	CHECK_OK(rs_sbuf_recording_poll(r.sbuf));
 	CHECK_EQ_U64(told(&r, 0).rings, 1);
 	for (uint64_t n = 5; n < 9; n++)
 		put(&w, 0, n);
@@ -372,14 +372,14 @@ TEST(a_writer_may_begin_anew)
 		put(&w, 0, n);
 	while (told(&r, 0).runs)
 		PAUSE();
-	CHECK_OK(rs_sbuf_recording_look(r.sbuf));
+	CHECK_OK(rs_sbuf_recording_poll(r.sbuf));
 	drained(w.ring);
 	CHECK_EQ_U64(told(&r, 0).rings, 2);
 	unlink(r.paths[0]);
 	writer_new(&other, r.paths[0], false);
 	for (uint64_t n = 8; n < 11; n++)
 		put(&other, 0, n);
-	CHECK_OK(rs_sbuf_recording_look(r.sbuf));
+	CHECK_OK(rs_sbuf_recording_poll(r.sbuf));
 	CHECK_EQ_U64(told(&r, 0).rings, 3);
 	CHECK_OK(end(&r));
 	CHECK_OK(read_trace(&r));
@@ -437,7 +437,7 @@ TEST(what_is_no_ring_is_said)
 		/* mended: it is read from then on */
 		CHECK_EQ_U64(rs_sbuf_create(w.ring, w.memory.bytes, RS_SLOT_BYTES), RS_SBUF_OK);
 		put(&w, 0, 3);
-		CHECK_OK(rs_sbuf_recording_look(r.sbuf));
+		CHECK_OK(rs_sbuf_recording_poll(r.sbuf));
 		CHECK(told(&r, 0).rings == 1 && !told(&r, 0).error);
 		CHECK_OK(end(&r));
 		CHECK_EQ_U64(r.sum.records, 1);
@@ -463,7 +463,7 @@ TEST(a_file_that_is_cut_short_ends_alone)
 		CHECK(told(&r, (uint32_t)i).error &&
 		      strstr(told(&r, (uint32_t)i).error, "cut short"));
 	}
-	CHECK_OK(rs_sbuf_recording_look(r.sbuf));
+	CHECK_OK(rs_sbuf_recording_poll(r.sbuf));
 	CHECK_OK(end(&r));
 	for (int i = 0; i < 2; i++)
 		rs_ring_unmap(&w[i].memory);
@@ -502,9 +502,9 @@ TEST(a_writer_that_always_begins_anew_is_left)
 		__atomic_store_n(&w.ring->head, i % 2 * RS_SLOT_BYTES, __ATOMIC_RELEASE);
 		__atomic_store_n(&w.ring->tail, i % 2 * RS_SLOT_BYTES, __ATOMIC_RELEASE);
 		PAUSE();
-		CHECK_OK(rs_sbuf_recording_look(r.sbuf));
+		CHECK_OK(rs_sbuf_recording_poll(r.sbuf));
 	}
-	CHECK_OK(rs_sbuf_recording_look(r.sbuf));
+	CHECK_OK(rs_sbuf_recording_poll(r.sbuf));
 	CHECK(told(&r, 0).error && strstr(told(&r, 0).error, "begun anew 64 times"));
 	CHECK_OK(end(&r));
 	rs_ring_unmap(&w.memory);

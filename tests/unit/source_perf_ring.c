@@ -36,7 +36,7 @@ TEST(an_interrupts_sample_comes_after_what_it_interrupted)
 	kit_sample(&kit, 103, 1, "interrupted", 11);
 	kit_sample(&kit, 107, 3, "of the same time", 16);
 	kit_publish(&kit);
-	CHECK(rs_perf_ring_look(&kit.ring));
+	CHECK(rs_perf_ring_poll(&kit.ring));
 	check_next(UINT64_MAX, 103, 1);
 	check_next(UINT64_MAX, 107, 2);
 	check_next(UINT64_MAX, 107, 3);
@@ -54,14 +54,14 @@ TEST(young_records_wait_and_keep_their_room)
 	kit_sample(&kit, 109, 2, "b", 1);
 	kit_sample(&kit, 103, 3, "c", 1);
 	kit_publish(&kit);
-	CHECK(rs_perf_ring_look(&kit.ring));
+	CHECK(rs_perf_ring_poll(&kit.ring));
 	check_next(105, 101, 1);
 	check_next(105, 103, 3);
 	check_none(105);
-	CHECK(rs_perf_ring_look(&kit.ring));
+	CHECK(rs_perf_ring_poll(&kit.ring));
 	CHECK_EQ_U64(kit_page(&kit)->data_tail, second); /* c is behind b, which waits */
 	check_next(109, 109, 2);
-	CHECK(rs_perf_ring_look(&kit.ring));
+	CHECK(rs_perf_ring_poll(&kit.ring));
 	CHECK_EQ_U64(kit_page(&kit)->data_tail, kit.head);
 	rs_perf_ring_deinit(&kit.ring);
 }
@@ -77,7 +77,7 @@ TEST(records_come_whole_round_the_rings_end)
 		text[0] = (char)('0' + i % 10);
 		kit_sample(&kit, i + 1, i, text, sizeof(text));
 		kit_publish(&kit);
-		CHECK(rs_perf_ring_look(&kit.ring));
+		CHECK(rs_perf_ring_poll(&kit.ring));
 		REQUIRE(rs_perf_ring_next(&kit.ring, UINT64_MAX, &record));
 		CHECK_EQ_U64(record.tid, i);
 		CHECK(record.bytes >= sizeof(text) && !memcmp(record.raw, text, sizeof(text)));
@@ -94,7 +94,7 @@ TEST(losses_have_a_number_and_a_time)
 	kit_sample(&kit, 101, 1, "a", 1);
 	kit_lost(&kit, 107, 13);
 	kit_publish(&kit);
-	CHECK(rs_perf_ring_look(&kit.ring));
+	CHECK(rs_perf_ring_poll(&kit.ring));
 	check_next(UINT64_MAX, 101, 1);
 	REQUIRE(rs_perf_ring_next(&kit.ring, UINT64_MAX, &record));
 	CHECK_EQ_U64(record.lost, 13);
@@ -111,7 +111,7 @@ TEST(changes_of_threads_are_given_by_time)
 	kit_renamed(&kit, 107, 7, "name");
 	kit_task(&kit, PERF_RECORD_FORK, 101, 7, 1);
 	kit_publish(&kit);
-	CHECK(rs_perf_ring_look(&kit.ring));
+	CHECK(rs_perf_ring_poll(&kit.ring));
 	REQUIRE(rs_perf_ring_next(&kit.ring, UINT64_MAX, &record));
 	CHECK(record.kind == RS_PERF_FORKED && record.time == 101 && record.tid == 7 &&
 	      record.pid == 107 && record.parent_tid == 1);
@@ -132,7 +132,7 @@ TEST(a_rename_that_is_too_short_is_damage)
 	kit_bytes(&kit, &header, sizeof(header));
 	kit_bytes(&kit, words, sizeof(words));
 	kit_publish(&kit);
-	rs_perf_ring_look(&kit.ring);
+	rs_perf_ring_poll(&kit.ring);
 	check_none(UINT64_MAX);
 	CHECK_EQ_U64(kit.ring.damaged, 1);
 	rs_perf_ring_deinit(&kit.ring);
@@ -148,7 +148,7 @@ TEST(other_records_are_passed_over)
 	kit_bytes(&kit, words, sizeof(words));
 	kit_sample(&kit, 101, 1, "a", 1);
 	kit_publish(&kit);
-	CHECK(rs_perf_ring_look(&kit.ring));
+	CHECK(rs_perf_ring_poll(&kit.ring));
 	check_next(UINT64_MAX, 101, 1);
 	check_none(UINT64_MAX);
 	CHECK_EQ_U64(kit.ring.damaged, 0);
@@ -172,13 +172,13 @@ TEST(what_makes_no_sense_costs_what_is_in_the_ring)
 		kit_bytes(&kit, &bad[i], sizeof(bad[i]));
 		kit_bytes(&kit, words, sizeof(words));
 		kit_publish(&kit);
-		CHECK(rs_perf_ring_look(&kit.ring));
+		CHECK(rs_perf_ring_poll(&kit.ring));
 		CHECK_EQ_U64(kit.ring.damaged, i + 1);
 		check_next(UINT64_MAX, 2 * i + 1, 7);
 		check_none(UINT64_MAX);
 	}
 	kit_page(&kit)->data_head = kit.head + KIT_BYTES + 8; /* more than the ring can hold */
-	CHECK(rs_perf_ring_look(&kit.ring));
+	CHECK(rs_perf_ring_poll(&kit.ring));
 	CHECK_EQ_U64(kit.ring.damaged, sizeof(bad) / sizeof(bad[0]) + 1);
 	rs_perf_ring_deinit(&kit.ring);
 }
@@ -192,7 +192,7 @@ TEST(one_that_says_more_than_it_has_is_as_long_as_it_is)
 	kit_sample(&kit, 101, 1, "four", 4);
 	memcpy(kit.data + 8 + 16, &much, sizeof(much));
 	kit_publish(&kit);
-	CHECK(rs_perf_ring_look(&kit.ring));
+	CHECK(rs_perf_ring_poll(&kit.ring));
 	REQUIRE(rs_perf_ring_next(&kit.ring, UINT64_MAX, &record));
 	CHECK_EQ_U64(record.bytes, 4);
 	rs_perf_ring_deinit(&kit.ring);

@@ -194,17 +194,17 @@ TEST(positions_come_round_twice_the_buffer)
 	REQUIRE(!rs_xen_tbuf_init(&buf, 0, hypers[0].mem, BYTES));
 	for (uint32_t i = 0; i < 5; i++)
 		put_words(&hypers[0], &(const uint32_t){ 100 + i }, 1);
-	CHECK(rs_xen_tbuf_look(&buf, &bytes) == RS_XEN_TBUF_OK);
+	CHECK(rs_xen_tbuf_poll(&buf, &bytes) == RS_XEN_TBUF_OK);
 	CHECK_EQ_U64(bytes, 20);
 	rs_xen_tbuf_read(&buf, got, bytes);
 	for (uint32_t i = 0; i < 5; i++)
 		CHECK_EQ_U64(got[i], 100 + i);
 	CHECK_EQ_U64(hypers[0].mem[0], 12);
-	CHECK(rs_xen_tbuf_look(&buf, &bytes) == RS_XEN_TBUF_OK);
+	CHECK(rs_xen_tbuf_poll(&buf, &bytes) == RS_XEN_TBUF_OK);
 	CHECK_EQ_U64(bytes, 0);
 	/* Full: as much as there is. */
 	hypers[0].mem[1] = (12 + DATA) % (2 * DATA);
-	CHECK(rs_xen_tbuf_look(&buf, &bytes) == RS_XEN_TBUF_OK);
+	CHECK(rs_xen_tbuf_poll(&buf, &bytes) == RS_XEN_TBUF_OK);
 	CHECK_EQ_U64(bytes, DATA);
 	rs_xen_tbuf_skip(&buf);
 	CHECK_EQ_U64(hypers[0].mem[0], 12 + DATA);
@@ -228,7 +228,7 @@ TEST(positions_that_can_t_be)
 		REQUIRE(!rs_xen_tbuf_init(&buf, 0, hypers[0].mem, BYTES));
 		hypers[0].mem[0] = bad[i][0];
 		hypers[0].mem[1] = bad[i][1];
-		CHECK(rs_xen_tbuf_look(&buf, &bytes) == RS_XEN_TBUF_BROKEN);
+		CHECK(rs_xen_tbuf_poll(&buf, &bytes) == RS_XEN_TBUF_BROKEN);
 		CHECK_EQ_U64(bytes, 0);
 	}
 	CHECK(rs_xen_tbuf_init(&buf, 0, hypers[0].mem, BYTES) == RS_XEN_TBUF_BROKEN);

@@ -411,7 +411,7 @@ static void report(struct rs_sink *sink, uint32_t given)
 	struct rs_xen_result result;
 	uint64_t records = 0;
 
-	REQUIRE_OK(rs_xen_take(sink, &result));
+	REQUIRE_OK(rs_xen_collect(sink, &result));
 	CHECK_OK(rs_xen_check(&result));
 	for (size_t i = 0; i < result.n_rows; i++)
 		records += result.rows[i].kind == RS_XEN_VOLUME ? result.rows[i].count : 0;

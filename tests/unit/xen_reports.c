@@ -50,7 +50,7 @@ static void take(int64_t from_ns, int64_t to_ns)
 	REQUIRE_OK(rs_merge_create(&source, 1, &merge)); /* cuts the window out */
 	CHECK_OK(rs_run(merge, &query, sink, &stop));
 	rs_source_destroy(merge);
-	REQUIRE_OK(rs_xen_take(sink, &result));
+	REQUIRE_OK(rs_xen_collect(sink, &result));
 	CHECK_OK(rs_xen_check(&result));
 }
 
@@ -370,7 +370,7 @@ TEST(check_tells)
 TEST(empty)
 {
 	REQUIRE_OK(rs_xen_sink_create(RS_XEN_ALL_KINDS, &sink));
-	REQUIRE_OK(rs_xen_take(sink, &result));
+	REQUIRE_OK(rs_xen_collect(sink, &result));
 	CHECK_EQ_U64(result.n_rows, 0);
 	CHECK_OK(rs_xen_check(&result));
 	rs_xen_sink_destroy(sink);

@@ -100,7 +100,7 @@ static bool is_some(const struct cell *cell, bool all)
 	       (all && (cell->total.count || cell->total.entered));
 }
 
-static struct rs_error *take_rows(struct exits_sink *s, bool all, struct rs_exits *exits)
+static struct rs_error *collect_rows(struct exits_sink *s, bool all, struct rs_exits *exits)
 {
 	size_t n = s->cells.n, hists = 0;
 	struct cell **sorted = malloc((n + 1) * sizeof(*sorted));
@@ -145,7 +145,7 @@ static struct rs_error *take_rows(struct exits_sink *s, bool all, struct rs_exit
 
 /* Whether the kernel tells when a guest is entered and left: some thread's entry was seen, or
  * nothing that comes without one. */
-static bool tells_entries(const struct exits_sink *s)
+static bool has_entries(const struct exits_sink *s)
 {
 	bool left = false;
 
@@ -250,11 +250,11 @@ static int by_thread(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-static struct rs_error *take_vcpus(struct exits_sink *s, bool all, struct rs_exits *exits)
+static struct rs_error *collect_vcpus(struct exits_sink *s, bool all, struct rs_exits *exits)
 {
 	size_t n = s->threads.n;
 	struct thread **sorted = malloc((n + 1) * sizeof(*sorted));
-	const bool told = tells_entries(s);
+	const bool told = has_entries(s);
 
 	free(s->vcpus);
 	s->vcpus = calloc(n + 1, sizeof(*s->vcpus));
@@ -295,7 +295,7 @@ static int by_total(const void *a, const void *b)
 	return 0;
 }
 
-static struct rs_error *take_causes(struct exits_sink *s, bool all, struct rs_exits *exits)
+static struct rs_error *collect_causes(struct exits_sink *s, bool all, struct rs_exits *exits)
 {
 	free(s->cause_rows);
 	s->cause_rows = calloc(s->causes.n + 1, sizeof(*s->cause_rows));
@@ -366,8 +366,8 @@ static int64_t start_of(const struct exits_sink *s)
 	return s->is_open ? s->opened_ns : s->first_ns;
 }
 
-struct rs_error *rs_exits_take(struct rs_sink *sink, bool all, int64_t to_ns,
-			       struct rs_exits *exits)
+struct rs_error *rs_exits_collect(struct rs_sink *sink, bool all, int64_t to_ns,
+				  struct rs_exits *exits)
 {
 	struct exits_sink *s = (struct exits_sink *)sink;
 	uint64_t dropped = s->dropped + (s->has_counts ? s->dropped_live : s->dropped_events);
@@ -381,11 +381,11 @@ struct rs_error *rs_exits_take(struct rs_sink *sink, bool all, int64_t to_ns,
 	for (size_t i = 0; !err && i < s->threads.n; i++)
 		err = count_pending(s, s->threads.at[i]);
 	if (!err)
-		err = take_rows(s, all, &e);
+		err = collect_rows(s, all, &e);
 	if (!err)
-		err = take_vcpus(s, all, &e);
+		err = collect_vcpus(s, all, &e);
 	if (!err)
-		err = take_causes(s, all, &e);
+		err = collect_causes(s, all, &e);
 	if (!err)
 		err = fold(s);
 	if (err)

@@ -208,7 +208,7 @@ static void gather(struct tally_sink *s, struct tally_row *sorted, size_t n, str
 	qsort(s->taken, t->n_rows, sizeof(*s->taken), compare_shown);
 }
 
-struct rs_error *rs_tally_take(struct rs_sink *sink, uint32_t by, struct rs_tally *tally)
+struct rs_error *rs_tally_collect(struct rs_sink *sink, uint32_t by, struct rs_tally *tally)
 {
 	struct tally_sink *s = (struct tally_sink *)sink;
 	struct rs_tally t = { 0 };
