@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two tables: the first, on the hot path, by what an event's keys are made of (its event, its
- * stream, its raw argument values), so that nothing is formatted twice; the second by the keys'
- * texts, filled from the first at the end.
+ * Aggregates events in two tables. The hot path uses the first, whose keys are raw: the event, its
+ * stream and its argument values. The second, keyed by text, is filled from the first at the end,
+ * so that each distinct key is formatted once.
  */
 #include "analyze/aggregate.h"
 
@@ -17,7 +17,7 @@
 #define AGGREGATES_MAX	32
 #define NUMBER_TEXT_MAX 32
 
-/* What an event's keys come to, before they are texts. */
+/* The raw values of an event's keys. */
 struct raw_key {
 	uint32_t aggregate;
 	int cpu; /* RS_UNKNOWN unless a key is "cpu" */

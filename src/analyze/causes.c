@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What exits were about, by name: causes.def, and the bits of what a fault says of itself. */
+/* Names the causes of exits: causes.def, and the bits of a fault's error code. */
 #include "analyze/exits.h"
 
 #include <inttypes.h>

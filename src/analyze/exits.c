@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The exits sink: what it asks of its sources, and what it makes of a live session's snapshots. */
+/* Makes the exits sink: its query, and the counts of a live session's snapshots. */
 #include "analyze/exits_parts.h"
 
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 
 /* ---- snapshots ------------------------------------------------------------------------------ */
 
-/* A thread stays hidden for as long while its vCPU's number is not known, so that its first rows
- * have it. */
+/* A thread without a vCPU number stays hidden at most this long, so that its first rows have the
+ * number. */
 #define HIDDEN_NS UINT64_C(2000000000)
 
 static bool is_hidden(struct thread *t, const struct rs_kvm_counts *counts, uint32_t index)

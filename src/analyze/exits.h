@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * VM exits: which, of which VM and vCPU, how long, caused by what; and where each vCPU's time went.
- * The same result from a live host, whose BPF programs have counted already, and from the events
- * of a trace: the sink takes a source's snapshots, and makes the rest of events itself, with the
- * same state machine (kvm/vcpu_time.h).
+ * Counts VM exits by VM, vCPU and reason, with their durations and causes, and accounts each vCPU's
+ * time. A live host, whose BPF programs count, and the events of a trace give the same result: the
+ * sink reads a source's snapshots, and runs the same state machine (kvm/vcpu_time.h) over events.
  *
  *	source --snapshots--> sink --> rs_exits_collect() --> struct rs_exits --> a view
  *	       --events-----/
@@ -29,7 +28,7 @@ struct rs_exits_row {
 	const struct rs_hist *hist; /* never NULL; empty where there are no latencies */
 };
 
-/* One vCPU's time: its states add up to wall_ns, which is checked. */
+/* One vCPU's time. Its states add up to wall_ns; rs_exits_check() verifies that. */
 struct rs_exits_vcpu {
 	const char *vm;
 	int pid, tid, vcpu;
@@ -56,11 +55,11 @@ struct rs_exits {
 	const struct rs_exits_vcpu *vcpus;	 /* by pid, tid */
 	const struct rs_exits_cause *cause_rows; /* by total_ns, the largest first */
 	size_t n_rows, n_vcpus, n_causes;
-	uint64_t lost;	  /* records: what is said here is incomplete */
-	uint64_t dropped; /* exits that were seen, but found no place to be counted in */
+	uint64_t lost;	  /* records that are missing from this result */
+	uint64_t dropped; /* exits that were not counted, for lack of room */
 };
 
-/* An exit that took longer than was asked for, at its re-entry. Valid during the call. */
+/* An exit that took longer than than_ns, reported at its re-entry. Valid during the call. */
 struct rs_exits_long {
 	int64_t ts_ns;
 	const char *vm;
@@ -75,7 +74,7 @@ struct rs_exits_long {
 struct rs_exits_options {
 	bool latency, causes;
 	bool user;	  /* KVM_EXIT_ reasons of kvm_userspace_exit instead of exits */
-	uint64_t than_ns; /* longer exits are given to than(), in order of time; 0: none */
+	uint64_t than_ns; /* exits longer than this are passed to than(), in time order; 0: none */
 	struct rs_error *(*than)(void *ctx, const struct rs_exits_long *exit);
 	void *ctx;
 };
@@ -84,23 +83,23 @@ struct rs_error *rs_exits_sink_create(const struct rs_exits_options *options,
 				      struct rs_sink **sink);
 void rs_exits_sink_destroy(struct rs_sink *sink);
 
-/* The query that gives this sink what it needs: probes and counts. Valid as long as the sink.
- */
+/* Returns the query for the probes and counts that this sink needs. Valid until the sink is
+ * destroyed. */
 const struct rs_query *rs_exits_query(const struct rs_sink *sink);
 
-/* What came since the last take, or since the start with `all`. Valid until the next call on the
- * sink. to_ns: the present of a live source; 0: where the events ended. */
+/* Gives the result since the last call, or since the start if `all` is set. Valid until the next
+ * call on the sink. to_ns: the current time of a live source; 0: the time of the last event. */
 struct rs_error *rs_exits_collect(struct rs_sink *sink, bool all, int64_t to_ns,
 				  struct rs_exits *exits);
 
-/* Whose exits are looked at; kvmexit's forms. */
+/* The threads whose exits are selected, as kvmexit's options do. */
 enum rs_exits_scope {
-	RS_EXITS_ALL,	   /* every thread by itself */
+	RS_EXITS_ALL,	   /* each thread separately */
 	RS_EXITS_PID,	   /* -p: a process, its threads added together */
-	RS_EXITS_PID_TIDS, /* -p -a: its threads, each by itself */
+	RS_EXITS_PID_TIDS, /* -p -a: its threads, each separately */
 	RS_EXITS_VCPU,	   /* -p -v: one vCPU of it */
 	RS_EXITS_TID,	   /* -t */
-	RS_EXITS_TIDS,	   /* -T: these, each by itself */
+	RS_EXITS_TIDS,	   /* -T: these, each separately */
 	RS_EXITS_VM,	   /* --vm alone: VMs of this name, their threads added together */
 };
 
@@ -112,37 +111,37 @@ struct rs_exits_choice {
 	const char *vm; /* glob; with any scope; NULL: all */
 };
 
-/* Whether threads are added together. */
+/* Returns whether the choice adds its threads together. */
 bool rs_exits_is_sum(const struct rs_exits_choice *choice);
 
 bool rs_exits_chosen(const struct rs_exits_choice *choice, const char *vm, int pid, int tid,
 		     int vcpu);
 
-/* What of exits is chosen; it points into exits. *chosen is freed by rs_exits_unselect(). */
+/* Selects the chosen part of exits, into which *chosen points. Free it with rs_exits_unselect(). */
 struct rs_error *rs_exits_select(const struct rs_exits *exits, const struct rs_exits_choice *choice,
 				 struct rs_exits *chosen);
 void rs_exits_unselect(struct rs_exits *chosen);
 
-/* Rows of the same reason (and VM, with by_vm) added together, by isa, nested and code; what they
- * do not have in common is unknown (vm NULL, pid and tid 0, vcpu -1). *merged is malloc()ed, its
- * hists too (one free() frees all). */
+/* Adds rows of the same reason (with by_vm: and VM) together, sorted by isa, nested and code. What
+ * the rows do not share is unknown (vm NULL, pid and tid 0, vcpu -1). The caller frees *merged;
+ * one free() frees its histograms too. */
 struct rs_error *rs_exits_merge(const struct rs_exits *exits, bool by_vm,
 				struct rs_exits_row **merged, size_t *n);
 
-/* Causes alike, the same way; the largest total first. *merged is malloc()ed. */
+/* Adds equal causes together in the same way, the largest total first. The caller frees *merged. */
 struct rs_error *rs_exits_merge_causes(const struct rs_exits *exits, bool by_vm,
 				       struct rs_exits_cause **merged, size_t *n);
 
 /*
- * Conservation: that each vCPU's states add up to its wall time, and that its time on CPUs and its
- * waiting agree with schedstat: both together within slack_ns and one part in a hundred of it,
- * each alone within an eighth of both more. NULL: they do. RS_FAILED
- * names the vCPU and both figures.
+ * Verifies that each vCPU's states add up to its wall time, and that its time on CPUs and its time
+ * waiting agree with schedstat. Their sum may differ by slack_ns and 1%, and each alone by a
+ * further eighth of the sum. Returns NULL if they agree; else RS_FAILED, which names the vCPU and
+ * both values.
  */
 struct rs_error *rs_exits_check(const struct rs_exits *exits, uint64_t slack_ns);
 
-/* The name of a cause's key, where a table knows it ("0x3f8 (com1)", "0x6e0 (TSC_DEADLINE)"), else
- * its number; the kind's name ("pio read", "msr write"). */
+/* Returns the number of a cause's key, with its name if it is known ("0x3f8 (com1)", "0x6e0
+ * (TSC_DEADLINE)"). rs_cause_kind_name() returns the kind's name ("pio read", "msr write"). */
 #define RS_CAUSE_TEXT_MAX 64
 const char *rs_cause_text(uint32_t kind, uint64_t key, char text[RS_CAUSE_TEXT_MAX]);
 const char *rs_cause_kind_name(uint32_t kind);

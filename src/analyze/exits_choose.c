@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Of the exits' rows: those that are chosen, those of a reason together, and whether they add up.
- */
+/* Selects rows of exits, merges those of a reason, and verifies that times add up. */
 #include "analyze/exits.h"
 
 #include <fnmatch.h>

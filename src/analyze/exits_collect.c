@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the exits sink has so far, as rows; the recent part of it becomes the total. */
+/* Collects the exits sink's counts as rows, and adds the recent counts to the totals. */
 #include "analyze/exits_parts.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@ static const struct rs_hist nothing;
 
 /* ---- which threads -------------------------------------------------------------------------- */
 
-/* A thread that snapshots count is not shown again from its events. */
+/* Returns whether a thread is shown. One with counts of snapshots is not shown by its events. */
 static bool is_shown(struct exits_sink *s, const struct thread *t)
 {
 	const struct place *place;
@@ -20,7 +20,7 @@ static bool is_shown(struct exits_sink *s, const struct thread *t)
 	return !place || !place->value;
 }
 
-/* An exit that waits for its entry was one, whatever comes. */
+/* Counts the exit that waits for its entry. */
 static struct rs_error *count_pending(struct exits_sink *s, struct thread *t)
 {
 	struct rs_error *err;
@@ -143,8 +143,8 @@ static struct rs_error *collect_rows(struct exits_sink *s, bool all, struct rs_e
 
 /* ---- vCPUs ---------------------------------------------------------------------------------- */
 
-/* Whether the kernel tells when a guest is entered and left: some thread's entry was seen, or
- * nothing that comes without one. */
+/* Returns whether the kernel traces entries: some thread has entered its guest, or no thread has
+ * returned to its VMM or ended a halt. */
 static bool has_entries(const struct exits_sink *s)
 {
 	bool left = false;
@@ -161,7 +161,7 @@ static bool has_entries(const struct exits_sink *s)
 	return !left;
 }
 
-/* The states' time so far, and the wall's. */
+/* Gives the time of each state so far, and the wall time. */
 static void time_now(const struct thread *t, bool told, int64_t to_ns, int64_t ns[RS_VCPU_STATES],
 		     uint64_t *wall_ns)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Exits from events: what the BPF programs do as things happen (src/kvm/exits.bpf.c), done over
- * what they recorded, with the same state machine. Each handler stands for the program of its
- * event. A trace has its own schema, so fields are found by their names, once for each event.
+ * Counts exits from recorded events, with the state machine that the BPF programs run live
+ * (src/kvm/exits.bpf.c). Each handler corresponds to the BPF program of its event. A trace has its
+ * own schema, so fields are looked up by name, once for each event.
  */
 #include "analyze/exits_parts.h"
 
 #include <limits.h>
 #include <string.h>
 
-/* An event's fields, as its row below names them. */
+/* The fields of an event, in the order of its row in the table below. */
 struct seen {
 	const struct rs_view *view;
 	uint64_t now;
@@ -23,7 +23,7 @@ typedef struct rs_error *handler(struct exits_sink *sink, struct thread *thread,
 
 /* ---- counting ------------------------------------------------------------------------------- */
 
-/* The current exit is counted; with its cost, if that is known. */
+/* Counts the current exit, with its cost if that is known. */
 static struct rs_error *settle(struct exits_sink *sink, struct thread *t,
 			       const struct rs_vcpu_cost *cost)
 {
@@ -49,7 +49,7 @@ static struct rs_error *settle(struct exits_sink *sink, struct thread *t,
 	return rs_exits_amounts_add(sink, &cell->recent, &one);
 }
 
-/* A new current exit; the one before it is counted. */
+/* Begins a new current exit, and counts the one before it. */
 static struct rs_error *exit_is(struct exits_sink *sink, struct thread *t, uint32_t isa,
 				uint32_t code, uint64_t rip)
 {
@@ -88,8 +88,8 @@ static struct rs_error *settle_cause(struct exits_sink *sink, struct thread *t,
 	return NULL;
 }
 
-/* One more of a cause. The exit's cost will be this one's, unless another follows; never an
- * interrupt's, which is put in on the way back in whatever the exit was for. */
+/* Counts a cause. The last cause before the entry gets the exit's cost. An interrupt never does: it
+ * is injected on re-entry, independent of the exit's reason. */
 static struct rs_error *cause_is(struct exits_sink *sink, struct thread *t, uint32_t kind,
 				 uint64_t key)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tally's CPUs, vCPUs and rows, and what happens to them, whatever the hypervisor is. */
+/* The tally's CPUs, vCPUs and rows, and their state changes, independent of the hypervisor. */
 #include "analyze/tally_parts.h"
 
 #include <stdlib.h>

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Exits, interrupts, and who had the physical CPUs: counts and times by reason, vCPU and CPU, the
- * same of the traces of ACRN, KVM, Xen and VMMs. What acrnalyze's vm_exit, irq and cpu_usage say of
- * ACRN's, but for its defects.
+ * Tallies exits, interrupts and the use of physical CPUs: counts and times by reason, vCPU and CPU,
+ * for the traces of ACRN, KVM, Xen and VMMs. For ACRN's traces it replaces acrnalyze's vm_exit, irq
+ * and cpu_usage, without their defects.
  *
  *	events --> sink --> rs_tally_collect() --> struct rs_tally --> a view
  *
  * Times are ticks of the first event's clock, which need no frequency: cycles of a TSC, or ns where
  * stamps are CLOCK_MONOTONIC's. An exit lasts until its vCPU enters its guest again; the state
- * machine is kvm/vcpu_time.h. After a loss nothing is known until the next event tells: that time
- * is in rows of its own.
+ * machine is kvm/vcpu_time.h. After a loss the state is unknown until the next event; that time is
+ * in rows of its own.
  *
- * Memory grows with vCPUs and rows (both bounded, what finds no place is counted), not with the
- * trace. One thread uses a sink at a time.
+ * Memory grows with vCPUs and rows, not with the trace. Both are bounded, and what exceeds the
+ * bounds is counted. One thread uses a sink at a time.
  */
 #ifndef RS_ANALYZE_TALLY_H
 #define RS_ANALYZE_TALLY_H
@@ -20,7 +20,7 @@
 #include "base/hist.h"
 #include <ringside/source.h>
 
-/* What a row is about; behind each: what `sub` and `key` mean. */
+/* The kinds of rows, each with the meaning of `sub` and `key`. */
 enum rs_tally_kind {
 	RS_TALLY_EXITS,	     /* sub: enum rs_isa, or RS_TALLY_LOST; key: code */
 	RS_TALLY_INTERRUPTS, /* sub: enum rs_tally_interrupt; key: vector or IRQ */
@@ -28,23 +28,23 @@ enum rs_tally_kind {
 	RS_TALLY_KINDS,
 };
 
-#define RS_TALLY_LOST 0xffffffffu /* of exits: time in which vCPUs did what is not known */
+#define RS_TALLY_LOST 0xffffffffu /* of exits: time in which the vCPUs' state is unknown */
 
 enum rs_tally_interrupt {
 	RS_TALLY_EXTERNAL, /* came while the guest ran; its time is the exit's */
-	RS_TALLY_INJECTED, /* put into the guest */
+	RS_TALLY_INJECTED, /* injected into the guest */
 	RS_TALLY_HANDLED,  /* a physical one, by the hypervisor; its time is the handler's */
 };
 
 enum rs_tally_use {
-	RS_TALLY_VCPU,	 /* a vCPU had the CPU, its hypervisor on its behalf included */
-	RS_TALLY_IDLE,	 /* told to be idle */
+	RS_TALLY_VCPU,	 /* a vCPU had the CPU, or the hypervisor on its behalf */
+	RS_TALLY_IDLE,	 /* the trace says that the CPU was idle */
 	RS_TALLY_OTHERS, /* all others: of KVM's traces, other threads and idling */
 	RS_TALLY_UNKNOWN,
 	RS_TALLY_USES,
 };
 
-/* Whose; unknown is a value. */
+/* The keys that rows are kept apart by. Unknown is a value. */
 #define RS_TALLY_BY_CPU	 (1u << 0)
 #define RS_TALLY_BY_VM	 (1u << 1)
 #define RS_TALLY_BY_VCPU (1u << 2) /* and by VM */
@@ -56,7 +56,7 @@ struct rs_tally_row {
 	uint32_t sub;
 	uint64_t key;
 	uint64_t count;
-	uint64_t timed;	     /* those whose begin and end were seen: what min to hist are of */
+	uint64_t timed;	     /* those with a known begin and end: of these are min to hist */
 	uint64_t total, off; /* ticks; off: of total, those in which the vCPU had no CPU */
 	uint64_t guest;	     /* of RS_TALLY_CPU: of total, those within the guest */
 	uint64_t base;	     /* of which the row is a share: the CPUs', else the vCPUs' time */
@@ -71,15 +71,15 @@ struct rs_tally {
 	const struct rs_tally_row *rows; /* by kind, cpu, vm, vcpu; then the most time first */
 	size_t n_rows;
 	uint64_t lost;		 /* records, by the trace's account */
-	uint64_t contradictions; /* switches from who had not the CPU: records are missing */
-	uint64_t refused;	 /* what found no place */
+	uint64_t contradictions; /* switches from a vCPU without the CPU: records are missing */
+	uint64_t refused;	 /* events that were not counted, for lack of room */
 };
 
 struct rs_error *rs_tally_sink_create(struct rs_sink **sink);
 void rs_tally_sink_destroy(struct rs_sink *sink);
 
-/* All of it, once, when the events have ended: rows of those alike in `by` together. Valid until
- * the sink is destroyed. */
+/* Gives the whole result, once, after the last event. Rows with equal `by` keys are added together.
+ * Valid until the sink is destroyed. */
 struct rs_error *rs_tally_collect(struct rs_sink *sink, uint32_t by, struct rs_tally *tally);
 
 #endif

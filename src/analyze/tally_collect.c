@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tally has, as rows: those alike in what is asked for together. */
+/* Collects the tally's rows, and adds together those with equal requested keys. */
 #include "analyze/tally_parts.h"
 
 #include <stdlib.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which event of which hypervisor tells what. A trace has its own schema, so fields are found by
- * their names, once for each event.
+ * Maps each hypervisor's events to changes of the tally. A trace has its own schema, so fields are
+ * looked up by name, once for each event.
  *
- *	ACRN	records are of a physical CPU. Its vCPUs do not leave it, and have no name but the
- *		four letters of sched::next; before the first one, nothing but that there is
- *		one.
- *	KVM	a thread is a vCPU, and goes from CPU to CPU.
- *	Xen	events tell domain and vCPU, and the CPU.
- *	vmm	the VMM's own; a vCPU's thread is on some CPU, always.
+ *	ACRN	A record belongs to a physical CPU. Its vCPUs stay on it, and their only name
+ *		is the four letters of sched::next. Before the first switch the vCPU has no
+ *		name.
+ *	KVM	A thread is a vCPU, and moves between CPUs.
+ *	Xen	Events name the domain, the vCPU and the CPU.
+ *	vmm	Events of the VMM itself; they do not say when a vCPU's thread has no CPU.
  */
 #include "analyze/tally_parts.h"
 
@@ -24,7 +24,7 @@
 #define INTR_INFO_VALID 0x80000000u /* Intel SDM, volume 3, 25.9.2 */
 #define NAMELESS	(UINT64_C(1) << 32)
 
-/* An event's fields, as its row below names them. */
+/* The fields of an event, in the order of its row in the table below. */
 struct seen {
 	const struct rs_view *view;
 	const struct tally_known *known;
@@ -54,7 +54,7 @@ static void interrupt(struct tally_sink *s, struct tally_vcpu *v, int cpu,
 
 /* ---- ACRN ----------------------------------------------------------------------------------- */
 
-/* Only its stream says what a loss is of: the CPU of the last event before it. */
+/* Returns the CPU of a loss: that of the last event before it in the same stream. */
 static struct tally_cpu *acrn_cpu_of_loss(struct tally_sink *s, const struct seen *seen)
 {
 	struct tally_cpu *c;
@@ -74,7 +74,7 @@ static void acrn_cpu_lost(struct tally_sink *s, struct tally_cpu *c, uint64_t no
 	rs_tally_cpu_lost(s, c, now);
 }
 
-/* Another stream of the same CPU: its ring was begun anew, and what was between is not known. */
+/* A new stream of the same CPU means that its ring was restarted: the time between is unknown. */
 static struct tally_cpu *acrn_cpu(struct tally_sink *s, const struct seen *seen)
 {
 	const struct rs_stream *stream = seen->view->stream;
@@ -91,7 +91,7 @@ static struct tally_cpu *acrn_cpu(struct tally_sink *s, const struct seen *seen)
 	return c;
 }
 
-/* One that is known but by its CPU: another each time that nothing is known. */
+/* Makes a vCPU without a name, identified by its CPU alone. */
 static struct tally_vcpu *acrn_nameless(struct tally_sink *s, struct tally_cpu *c, uint64_t since)
 {
 	const struct tally_who who = { (uint64_t)(uintptr_t)c, NAMELESS | s->n_unnamed++ };
@@ -102,7 +102,7 @@ static struct tally_vcpu *acrn_nameless(struct tally_sink *s, struct tally_cpu *
 	return v;
 }
 
-/* Whose exit or entry it is. One on a CPU that was told to be idle: a switch is missing. */
+/* Returns the vCPU of an exit or entry. If the CPU was idle, a switch is missing. */
 static struct tally_vcpu *acrn_current(struct tally_sink *s, struct tally_cpu *c, uint64_t now)
 {
 	struct tally_vcpu *v;
@@ -183,13 +183,13 @@ static bool is_named(const struct tally_vcpu *v, uint32_t letters)
 	return v->who.b == letters;
 }
 
-/* What a switch says of who had the CPU before it. */
+/* Compares the CPU's owner with the thread that a switch says was running before it. */
 static void acrn_before(struct tally_sink *s, struct tally_cpu *c, uint32_t prev, uint64_t now)
 {
 	struct tally_vcpu *owner = c->owner;
 
 	if (c->told && owner && owner->who.b & NAMELESS && prev != ACRN_IDLE) {
-		/* All that was of no name since, is this one's. */
+		/* The nameless vCPU is this one. */
 		owner->vm = acrn_name(s, prev);
 		rs_tally_vcpu_identify(s, owner, (struct tally_who){ owner->who.a, prev });
 		return;
@@ -227,7 +227,7 @@ static void acrn_switch(struct tally_sink *s, const struct seen *seen)
 		if (v)
 			rs_vcpu_on(&v->time, seen->now);
 		if (v && v->time.state == RS_VCPU_UNKNOWN)
-			v->time.state = RS_VCPU_KERNEL; /* who switches is the hypervisor */
+			v->time.state = RS_VCPU_KERNEL; /* the hypervisor makes the switch */
 		rs_tally_turn(s, c, RS_TALLY_VCPU, v, seen->now);
 	}
 	c->last = seen->now;
@@ -266,7 +266,7 @@ static struct tally_vcpu *of_stream(struct tally_sink *s, const struct seen *see
 	return v;
 }
 
-/* The thread whose event it is, which has the CPU that it comes from. */
+/* Returns the event's vCPU thread, and gives it the event's CPU. */
 static struct tally_vcpu *kvm_vcpu(struct tally_sink *s, const struct seen *seen)
 {
 	struct tally_vcpu *v = seen->arg[0] ? of_stream(s, seen, seen->arg[0]) : NULL;
@@ -336,7 +336,7 @@ static void kvm_on(struct tally_sink *s, const struct seen *seen)
 	struct tally_vcpu *v;
 
 	s->kvm_switches = true;
-	if (c) /* it was somebody else's */
+	if (c) /* another thread had it */
 		rs_tally_assign(c, RS_TALLY_OTHERS, NULL);
 	v = kvm_vcpu(s, seen);
 	if (v)
@@ -349,7 +349,7 @@ static void all_lost(struct tally_sink *s, uint64_t now)
 		rs_tally_vcpu_lost(s, v, now);
 }
 
-/* What was lost on a CPU may be of any vCPU. */
+/* Records lost on a CPU may belong to any vCPU. */
 static void any_lost(struct tally_sink *s, const struct seen *seen)
 {
 	struct tally_cpu *c = by_number(s, seen);
@@ -410,7 +410,7 @@ static void xen_entry(struct tally_sink *s, const struct seen *seen)
 		rs_tally_entry(s, v, seen->view->cpu, seen->now);
 }
 
-/* vector; the records without one tell nothing */
+/* vector; records without one are ignored */
 static void xen_external(struct tally_sink *s, const struct seen *seen)
 {
 	struct tally_vcpu *v = xen_current(s, seen);
@@ -489,7 +489,7 @@ static void xen_runs_on(struct tally_sink *s, const struct seen *seen)
 
 /* ---- a VMM ---------------------------------------------------------------------------------- */
 
-/* Its CPU is not told: one of its own, that it has all the time. */
+/* The events do not name the CPU: each vCPU gets one of its own, which it always has. */
 static struct tally_vcpu *vmm_vcpu(struct tally_sink *s, const struct seen *seen)
 {
 	const struct tally_who who = { (uint64_t)(uintptr_t)seen->view->stream,
@@ -537,9 +537,9 @@ static void vmm_lost(struct tally_sink *s, const struct seen *seen)
 	}
 }
 
-/* ---- which event is which ------------------------------------------------------------------- */
+/* ---- dispatch ------------------------------------------------------------------------------- */
 
-/* A loss is the row without a class. */
+/* A row without a class is for losses. */
 static const struct tally_kind kinds[] = {
 	{ "acrn", NULL, NULL, acrn_lost, 0, { NULL } },
 	{ "acrn", "vcpu", "exit", acrn_exit, 0, { "reason" } },
@@ -635,11 +635,11 @@ static void on_view(struct tally_sink *s, const struct tally_known *known,
 	struct seen seen = { .view = view, .known = known };
 	uint64_t id = view->event->id;
 
-	/* A log beside a trace may go far beyond it, and its gaps are none of the trace. */
+	/* A log beside a trace may last much longer, and its gaps are not losses of the trace. */
 	if (!known->kind && (id == RS_ID_LOG || view->event->kind == RS_KIND_LOSS))
 		return;
 	seen.now = tick_next(s, view);
-	if (!known->kind) /* it tells when it was, and no more */
+	if (!known->kind) /* only its time counts */
 		return;
 	for (size_t i = 0; i < TALLY_FIELDS_MAX; i++) {
 		if (known->fields[i])

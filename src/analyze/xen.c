@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The sink of the Xen analysis: tables of rows, vCPUs and physical CPUs, and who gets which event.
- */
+/* The sink of the Xen analysis: its rows, vCPUs and physical CPUs, and the dispatch of events. */
 #include "analyze/xen_parts.h"
 
 #include <stdio.h>

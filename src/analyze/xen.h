@@ -110,11 +110,11 @@ struct rs_xen_result {
 struct rs_error *rs_xen_sink_create(uint32_t kinds, struct rs_sink **sink);
 void rs_xen_sink_destroy(struct rs_sink *sink);
 
-/* What came so far. Valid until the next call on the sink. */
+/* Gives the result so far. Valid until the next call on the sink. */
 struct rs_error *rs_xen_collect(struct rs_sink *sink, struct rs_xen_result *result);
 
-/* The same until a time, which is not before what came; then rs_xen_go_on() begins anew from there:
- * times and counts are of one interval, what vCPUs are and do goes on. */
+/* Gives the result until a time, which must not precede the last event. rs_xen_go_on() then begins
+ * the next interval: times and counts restart, the states of vCPUs continue. */
 struct rs_error *rs_xen_collect_until(struct rs_sink *sink, int64_t to_ns,
 				      struct rs_xen_result *result);
 void rs_xen_go_on(struct rs_sink *sink);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What guests leave for, call, access and are interrupted by. An exit lasts until its vCPU goes on
- * (vmentry), or wants to run again after it had slept or was preempted: waiting for a physical CPU
- * is the scheduler's, not the exit's. What an exit was about is told between the two, and takes
- * its time.
+ * Counts guests' exits, hypercalls, accesses and interrupts. An exit lasts until the vCPU's next
+ * vmentry, or until the vCPU is runnable again after it slept or was preempted: the wait for a
+ * physical CPU is the scheduler's time, not the exit's. Records between the two name the exit's
+ * cause, which gets the exit's time.
  */
 #include "analyze/xen_parts.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where time went, by the scheduler's account. A change of runstate tells the state before and the
- * one after, so the first change of a vCPU says what it was since the trace began. After a loss
- * nothing is known of a vCPU until its next change, but of one that ran elsewhere all through it:
- * that it stops is told by the CPU that it runs on.
+ * Accounts time by Xen's scheduler records. A change of runstate has the state before and the state
+ * after, so the first change of a vCPU gives its state since the trace began. After a loss, the
+ * state of a vCPU is unknown until its next change, unless the vCPU ran on another CPU during the
+ * loss: the record of its stop would be in that CPU's buffer.
  *
- * Each of vCPU, domain and physical CPU is at any time in one state since since_ns; leaving it puts
- * all of that time into one row, so the rows add up.
+ * Each vCPU, domain and physical CPU is in one state since since_ns. Leaving a state adds its whole
+ * time to one row, so the rows add up.
  */
 #include "analyze/xen_parts.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which threads are vCPUs, of which VM. KVM itself knows: debugfs has a folder for each VM, and in
- * it the thread that ran each vCPU last. Where debugfs is not mounted, is older (the thread is
- * told since Linux 5.19), has no vCPUs (arm64; kvm_create_vcpu_debugfs() in virt/kvm/kvm_main.c),
- * or a vCPU has not run yet, this is put together for each process that holds descriptors of vCPUs:
+ * Finds the threads that are vCPUs, and their VMs. KVM's debugfs has a folder for each VM, with the
+ * thread that last ran each vCPU. If debugfs is not mounted, lacks the thread (before Linux 5.19),
+ * has no vCPUs (arm64; kvm_create_vcpu_debugfs() in virt/kvm/kvm_main.c), or a vCPU has not run
+ * yet, each process that holds vCPU descriptors is examined instead:
  *
  *	a thread that sleeps in ioctl(fd, KVM_RUN)	the vCPU of that descriptor
  *	a thread named as VMMs name vCPU n's		the n-th of the descriptors, or vCPU n
@@ -12,7 +12,7 @@
  * Numbers are KVM's vcpu_id, which is in kvm_entry too. QEMU's n in "CPU n/KVM" is another where a
  * topology leaves gaps between APIC ids, hence "the n-th".
  *
- * Processes and threads come and go meanwhile: what is gone when it is looked at, is left out.
+ * Processes and threads that end during the search are left out.
  */
 #include "kvm/proc.h"
 #include "base/vector.h"
@@ -211,7 +211,7 @@ static bool find_in_debugfs(struct finder *f, const char *debugfs)
 	if (!dir)
 		return false;
 	while ((entry = readdir(dir))) {
-		/* The folder's PID is that of the thread that made the VM. */
+		/* The folder's PID is that of the thread that created the VM. */
 		if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
 			all = find_in_vm(f, dirfd(dir), entry->d_name) && all;
 	}
@@ -219,7 +219,7 @@ static bool find_in_debugfs(struct finder *f, const char *debugfs)
 	return all;
 }
 
-/* ---- else: a process's threads -------------------------------------------------------------- */
+/* ---- without debugfs: threads --------------------------------------------------------------- */
 
 struct candidate {
 	int tid;
@@ -234,7 +234,7 @@ static int candidate_order(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Threads that the kernel runs in a VMM's process. */
+/* Returns whether a thread is the kernel's own in a VMM's process. */
 static bool kernel_worker(const char *comm)
 {
 	return !strncmp(comm, "kvm-", 4) || !strncmp(comm, "vhost-", 6);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The programs on KVM's and the scheduler's tracepoints. Each takes its record apart into plain
- * values, whatever the kernel's layout, and hands them to a function on_...(), which knows nothing
- * of records.
+ * The programs on KVM's and the scheduler's tracepoints. Each reads plain values from its record,
+ * in any kernel's layout, and passes them to a function on_...(), which does not depend on records.
  *
- * With RS_KVM_BODIES the same programs are made as raw_tp, with the record itself for a context, so
- * that tests and benchmarks run them by BPF_PROG_TEST_RUN.
+ * With RS_KVM_BODIES the same programs are built as raw_tp, with the record as their context, so
+ * that tests and benchmarks can run them with BPF_PROG_TEST_RUN.
  */
 #include "kvm/ring.bpf.h"
 

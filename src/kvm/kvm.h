@@ -8,9 +8,9 @@
  *	                     event into this CPU's sbuf -----> mapped rings  --> a drain, per CPU
  *
  * A thread's cells are its own: it runs on one CPU at a time, so nothing is locked, and nothing is
- * per CPU. What finds no place is counted, by kind, and is in each snapshot.
+ * per CPU. What does not fit is counted by kind; each snapshot has these counts.
  *
- * One thread calls. Needs CAP_BPF and CAP_PERFMON, or root.
+ * All calls come from one thread. A session needs CAP_BPF and CAP_PERFMON, or root.
  */
 #ifndef RS_KVM_KVM_H
 #define RS_KVM_KVM_H
@@ -44,19 +44,19 @@ struct rs_kvm_options {
 	bool later;	      /* its programs are loaded by rs_kvm_program() */
 };
 
-/* A vCPU thread that was seen. Its index in the snapshot is its own for the whole session; a reused
- * tid is another thread. */
+/* A vCPU thread. It keeps its index in the snapshots for the whole session. A reused tid is another
+ * thread. */
 struct rs_kvm_thread {
 	int pid, tid;
 	int vcpu;		/* -1: not known */
 	char vm[RS_KVM_VM_MAX]; /* QEMU's -name, libvirt's, else the process's name */
 	bool ended;
 	struct rs_vcpu_time time; /* accounted up to the snapshot, or to its end */
-	/* /proc/TID/schedstat since the gate opened (or since it was seen); 0 when it is not known:
-	 * it ended, or the kernel has none. */
+	/* /proc/TID/schedstat since the gate opened, or since the thread's first event. 0 if
+	 * unknown: the thread has ended, or the kernel has no schedstat. */
 	uint64_t run_ns, wait_ns;
 	bool sched_known;
-	bool asleep; /* nothing was seen of it, for it slept all the time */
+	bool asleep; /* it has no events, because it slept all the time */
 };
 
 /* One reason of one thread. */
@@ -66,15 +66,15 @@ struct rs_kvm_exit {
 	uint32_t code;
 	uint32_t nested;  /* 1: out of a guest's guest */
 	uint64_t count;	  /* exits */
-	uint64_t entered; /* those that a re-entry ended; the rest is about these */
+	uint64_t entered; /* those that a re-entry ended; the fields below cover these */
 	struct rs_vcpu_cost sum;
 	uint64_t min_ns, max_ns;    /* of total_ns, since the snapshot before */
 	const struct rs_hist *hist; /* of total_ns; NULL without latency */
 };
 
 /*
- * What an exit was about; key and its meaning are the kind's. Every cause counts once: of MMIO the
- * reads that were answered and the writes, of interrupts those that are not put in again. An
+ * The cause of an exit; its kind defines the key. Every cause counts once: of MMIO the completed
+ * reads and the writes, of interrupts those that are not injected again. An
  * exit's cost goes to the last cause before its entry (a fault on a page turns out to be MMIO),
  * never to an interrupt: that is injected whatever the exit was for. On SVM fastpath exits,
  * the cause tracepoint fires before kvm_exit: after the entry, and it belongs to the next exit.
@@ -89,7 +89,7 @@ enum rs_cause_kind {
 	RS_CAUSE_MSR_WRITE,
 	RS_CAUSE_CPUID,	     /* leaf */
 	RS_CAUSE_HYPERCALL,  /* number */
-	RS_CAUSE_INTERRUPT,  /* vector; counted when injected, costs nothing by itself */
+	RS_CAUSE_INTERRUPT,  /* vector; counted when injected, has no cost of its own */
 	RS_CAUSE_PAGE_FAULT, /* the low bits of its error code: present, write, user, fetch, ... */
 	/* arm64 */
 	RS_CAUSE_SYSREG_READ, /* rs_cause_sysreg() */
@@ -128,7 +128,7 @@ struct rs_kvm_snapshot {
 	const struct rs_kvm_exit *exits;
 	const struct rs_kvm_cause *causes;
 	uint32_t n_threads, n_exits, n_causes;
-	/* What found no place: exits of threads, of reasons, of causes; records of full rings. */
+	/* What did not fit: exits of threads, of reasons, of causes; records of full rings. */
 	uint64_t dropped_threads, dropped_exits, dropped_causes, dropped_records;
 };
 
@@ -139,7 +139,7 @@ struct rs_kvm_session;
  * the tracepoints, KVM) and what to do.
  */
 struct rs_error *rs_kvm_open(const struct rs_kvm_options *options, struct rs_kvm_session **session);
-void rs_kvm_close(struct rs_kvm_session *session); /* NULL is nothing */
+void rs_kvm_close(struct rs_kvm_session *session); /* NULL is a no-op */
 
 /*
  * Loads and attaches the programs of a session that was opened with `later`, once, before its gate
@@ -150,15 +150,17 @@ struct rs_filter;
 struct rs_error *rs_kvm_program(struct rs_kvm_session *session, const struct rs_filter *filter);
 
 /*
- * Takes out what its filter has added up in epochs that are over at a stamp, before which no record
- * comes any more; UINT64_MAX: all of it. In no order. The keys are valid until take() returns.
+ * Removes the sums of epochs that ended before a stamp, and passes them to consume() in no order.
+ * No record before the stamp may still arrive. UINT64_MAX: all sums. The keys are valid until
+ * consume() returns.
  */
 struct rs_filter_row;
 struct rs_error *rs_kvm_sums(struct rs_kvm_session *session, uint64_t before_ns,
-			     void (*take)(void *ctx, const struct rs_filter_row *row), void *ctx);
+			     void (*consume)(void *ctx, const struct rs_filter_row *row),
+			     void *ctx);
 
-/* The VM of a thread by its number, as a filter finds it; "" where it is not known. The session's,
- * until its close. */
+/* Returns the name of a thread's VM by the thread's number in a filter's keys, or "" if it is
+ * unknown. Valid until the session is closed. */
 const char *rs_kvm_sums_vm(struct rs_kvm_session *session, uint64_t thread);
 
 /* Opens the gate for counting, time and events at once; shutting it waits until no program runs
@@ -176,7 +178,7 @@ struct rs_error *rs_kvm_threads(struct rs_kvm_session *session, struct rs_kvm_sn
 uint32_t rs_kvm_ring_count(const struct rs_kvm_session *session);
 void rs_kvm_ring(const struct rs_kvm_session *session, uint32_t cpu, void **mem, size_t *bytes);
 
-/* Whether the trigger was pulled; by what, and when. */
+/* Returns whether the trigger was pulled, by what, and when. */
 struct rs_kvm_trigger {
 	uint64_t at_ns, cost_ns;
 	int tid;
@@ -184,10 +186,10 @@ struct rs_kvm_trigger {
 };
 bool rs_kvm_triggered(const struct rs_kvm_session *session, struct rs_kvm_trigger *trigger);
 
-/* From now on it can be pulled again. */
+/* Makes the trigger ready to be pulled again. */
 void rs_kvm_rearm(struct rs_kvm_session *session);
 
-/* ---- which vCPUs there are (discover.c) ---------------------------------------------------- */
+/* ---- the running vCPUs (discover.c) ---------------------------------------------------- */
 
 struct rs_kvm_vcpu {
 	int pid, tid, vcpu;
@@ -195,29 +197,30 @@ struct rs_kvm_vcpu {
 };
 
 /*
- * The vCPU threads of this moment: debugfs (kvm/PID-FD/vcpuN/pid) where it is there, else threads
- * named "CPU n/KVM" of processes that hold anon_inode:kvm-vcpu descriptors. vcpus: malloc()ed.
+ * Lists the current vCPU threads: from debugfs (kvm/PID-FD/vcpuN/pid) if it is available, else the
+ * threads named "CPU n/KVM" of processes that hold anon_inode:kvm-vcpu descriptors. The caller
+ * frees *vcpus.
  */
 struct rs_error *rs_kvm_discover(struct rs_kvm_vcpu **vcpus, uint32_t *n);
 
-/* The same, and vCPUs whose thread has ended while their VM has not, where debugfs tells: their tid
- * is no thread, or by now another's. */
+/* Lists also the vCPUs whose thread has ended while their VM exists, if debugfs has them. Their tid
+ * is unused, or is another thread's by now. */
 struct rs_error *rs_kvm_discover_past(struct rs_kvm_vcpu **vcpus, uint32_t *n);
 
-/* A process's VM: what its memfd of RS_KVM_NAME_MEMFD says, QEMU's -name (guest=NAME, too),
- * libvirt's domain, else its comm. */
+/* Gives the name of a process's VM: from its memfd named RS_KVM_NAME_MEMFD, from QEMU's -name (also
+ * guest=NAME), from libvirt's domain, else the process's comm. */
 void rs_kvm_vm_name(int pid, char vm[RS_KVM_VM_MAX]);
 
-/* /proc/PID/task/TID/schedstat; false: the thread or the file is not there. */
+/* Reads /proc/PID/task/TID/schedstat. Returns false if the thread or the file does not exist. */
 bool rs_kvm_schedstat(int pid, int tid, uint64_t *run_ns, uint64_t *wait_ns);
 
-/* Whether a thread sleeps, by /proc/PID/task/TID/stat; false where that can't be told. */
+/* Returns whether a thread sleeps, by /proc/PID/task/TID/stat, or false if that is unknown. */
 bool rs_kvm_asleep(int pid, int tid);
 
-/* The thread of vCPU n of a process, exactly n; 0: there is none. */
+/* Returns the thread of a process's vCPU with exactly this number, or 0 if there is none. */
 int rs_kvm_find_vcpu(int pid, int vcpu);
 
-/* ---- what this machine can do (probe.c) ----------------------------------------------------- */
+/* ---- requirements (probe.c) ----------------------------------------------------- */
 
 /* One requirement, met or not; for `doctor` and for errors. */
 struct rs_kvm_check {
@@ -227,10 +230,10 @@ struct rs_kvm_check {
 	const char *remedy; /* what to do, then */
 };
 
-/* Fills at most max checks; how many. None of them changes anything on the machine. */
+/* Fills at most max checks, and returns their number. No check changes the machine. */
 uint32_t rs_kvm_checks(struct rs_kvm_check *checks, uint32_t max);
 
-/* True where kvm_exit never fires though guests run: KVM without VMX and SVM (the PVM kind). */
+/* Returns whether kvm_exit never fires although guests run: KVM without VMX and SVM (as PVM). */
 bool rs_kvm_only_user_exits(void);
 
 #endif

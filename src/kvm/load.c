@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Loads and attaches a session's BPF object. What this machine's kernel lacks and the session can
- * do without is left out; what it needs and lacks is said in one line, with what to do.
+ * Loads and attaches a session's BPF object. Programs and fields that the kernel lacks are left out
+ * if the session can do without them. For a missing requirement the error names it and its remedy.
  */
 #include "kvm/session.h"
 
@@ -15,7 +15,7 @@
 
 #include "kvm/exits.skel.h" /* knows the types above */
 
-/* What a program is there for; a session needs those that share a bit with what it does. */
+/* The uses of a program. A session loads the programs that share a use with it. */
 #define FOR_EXITS  (1u << 0) /* counting kvm_exit */
 #define FOR_USER   (1u << 1) /* counting kvm_userspace_exit */
 #define FOR_TIME   (1u << 2)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What this machine must have for KVM's tracepoints and BPF, asked one by one, the most telling
- * first: the first that is not met is what an error should name. Nothing is changed by asking.
+ * Checks the requirements of KVM's tracepoints and BPF on this machine, the most specific first: an
+ * error names the first that is not met. The checks change nothing.
  */
 #include "kvm/kvm.h"
 
@@ -19,7 +19,7 @@
 #define KERNEL_MAJOR 5 /* module BTF: Linux 5.11 */
 #define KERNEL_MINOR 11
 
-/* libbpf looks in the second where the first is not mounted. */
+/* libbpf reads the second if the first is not mounted. */
 static const char *const tracing[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 
 static const char kernel_btf[] = "/sys/kernel/btf/vmlinux", kvm_btf[] = "/sys/kernel/btf/kvm";

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A KVM session: options to settings, the threads that are there when the gate opens, the gate.
- * load.c has the BPF object, snapshot.c reads what was counted.
+ * A KVM session: its settings, the threads that exist when the gate opens, and the gate. load.c
+ * loads the BPF object, snapshot.c reads the counts.
  *
- * While the gate is open nothing here makes bpf() calls: the kernel keeps tracepoints' programs
- * from running on a CPU where a task is inside one (bpf_disable_instrumentation()), and if it is
- * preempted there, an exit on that CPU is seen by nobody.
+ * Nothing here makes bpf() calls while the gate is open. The kernel runs no tracepoint's program on
+ * a CPU where a task is inside a bpf() call (bpf_disable_instrumentation()). If that task is
+ * preempted there, exits on that CPU are missed.
  */
 #include "base/now.h"
 #include "kvm/proc.h"
@@ -204,7 +204,7 @@ void rs_kvm_close(struct rs_kvm_session *s)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* Becomes known; its slot is in use. */
+/* Adds the thread of a slot that is in use. */
 static struct rs_kvm_known *known_add(struct rs_kvm_session *s, uint32_t slot)
 {
 	struct rs_kvm_known *known = &s->known[s->n_known++];
@@ -214,7 +214,7 @@ static struct rs_kvm_known *known_add(struct rs_kvm_session *s, uint32_t slot)
 	return known;
 }
 
-/* Whose thread it is, now that /proc is asked; 0: it is gone. */
+/* Returns the process of a thread from /proc, or 0 if the thread has ended. */
 static int process_of(int tid)
 {
 	int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), pid = 0;
@@ -226,8 +226,8 @@ static int process_of(int tid)
 	return pid;
 }
 
-/* Gives a thread that runs a slot, before the gate opens. Full: it is left to the programs, which
- * count what finds no place. */
+/* Gives a running thread a slot before the gate opens. Without a free slot the programs count the
+ * thread's exits as dropped. */
 static struct rs_error *preload(struct rs_kvm_session *s, const struct rs_kvm_vcpu *vcpu)
 {
 	int free_slots = bpf_object__find_map_fd_by_name(s->object, "free_slots");
@@ -247,7 +247,7 @@ static struct rs_error *preload(struct rs_kvm_session *s, const struct rs_kvm_vc
 	slot->vcpu = vcpu->vcpu;
 	if (bpf_map_update_elem(threads, &tid, &at, BPF_ANY))
 		return rs_error_errno(errno, "adding thread %u", tid);
-	if (process_of(vcpu->tid) != vcpu->pid) { /* it ended, perhaps before the program saw */
+	if (process_of(vcpu->tid) != vcpu->pid) { /* it ended, perhaps before the program ran */
 		slot->id = ~UINT64_C(0);
 		bpf_map_delete_elem(threads, &tid);
 		return NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a session has counted, read from the mapped arrays while the programs go on writing: no call
- * into the kernel for a row. A row is taken when the counters before and after it agree, so its
- * sums belong together; rows are not of one instant.
+ * Reads a session's counts from the mapped arrays while the programs write to them, without a
+ * system call. A row is valid if the counters before and after it agree, so its sums are
+ * consistent. Rows are not of one instant.
  */
 #include "base/now.h"
 #include "kvm/session.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A thread writes for nanoseconds at a time; it can't be in the way as often as this. */
+/* A thread writes for nanoseconds at a time, and cannot interfere this often. */
 #define TRIES 1000
 
 /* ---- threads --------------------------------------------------------------------------------- */

@@ -83,8 +83,8 @@ static __always_inline struct rs_filter_sum *sum_far(const uint64_t *key)
 	return bpf_map_lookup_elem(&sums, key);
 }
 
-/* Of a row of the CPU's: its sum is there, or made; and has it, where that is asked for. False:
- * there is no room. */
+/* Finds or makes the sum of a row of the CPU, and adds the row to it if `adds` is set. Returns
+ * false if there is no room. */
 static __always_inline bool row_reserve(uint64_t *row, uint32_t number, uint64_t epoch, bool adds)
 {
 	struct rs_filter_sum *sum = NULL;
@@ -107,7 +107,7 @@ static __always_inline bool row_reserve(uint64_t *row, uint32_t number, uint64_t
 	return sum;
 }
 
-/* The same of the i-th, where there are several: once in a program. */
+/* Reserves the sum of the i-th row. A function of its own, so that a program has the code once. */
 __noinline int sum_reserve(uint32_t number, uint32_t i, uint64_t epoch, uint32_t adds)
 {
 	struct rs_kvm_cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
@@ -117,7 +117,7 @@ __noinline int sum_reserve(uint32_t number, uint32_t i, uint64_t epoch, uint32_t
 	return row_reserve(cpu->rows[i], number, epoch, adds);
 }
 
-/* All of the rows or none: the first look is whether there is room. */
+/* Adds all rows or none: the first pass reserves their sums. */
 static __always_inline bool sums_add(struct rs_kvm_cpu *cpu, uint32_t number, uint32_t n,
 				     uint64_t now)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a session's filter has added up, taken out of the BPF array and hash when its epoch is over
- * (sums.bpf.h).
+ * Consumes the sums of a session's filter: removes them from the BPF array and hash once their
+ * epoch has ended (sums.bpf.h).
  */
 #include "base/now.h"
 #include "kvm/session.h"
@@ -16,15 +16,15 @@
 
 #define KEY_WORDS (RS_FILTER_KEY_HEAD + RS_FILTER_KEYS)
 
-#define POLLS	1000	/* at a program that is at work, until it is taken for dead */
-#define POLL_NS 1000000 /* between two */
+#define POLLS	1000	/* of a running program, before it is assumed dead */
+#define POLL_NS 1000000 /* between two polls */
 
 struct key {
 	uint64_t words[KEY_WORDS];
 };
 
-/* No program is at work any more that took its stamp before this one. They run without being
- * preempted: it is a matter of microseconds, or of how long a hypervisor keeps a CPU from us. */
+/* Waits until no program runs that took its stamp before this one. Programs are not preempted, so
+ * this takes microseconds, or as long as a hypervisor withholds a CPU. */
 static void settle(const struct rs_kvm_session *s, uint64_t before_ns)
 {
 
@@ -32,7 +32,7 @@ static void settle(const struct rs_kvm_session *s, uint64_t before_ns)
 		const struct rs_kvm_cpu *cpu = rs_kvm_cpu(s, i);
 
 		for (uint32_t n = 0; n < POLLS; n++) {
-			/* Pairs with ring_begin() and ring_end(): what was added is seen. */
+			/* Pairs with ring_begin() and ring_end(): the sums are visible. */
 			if (!__atomic_load_n(&cpu->busy, __ATOMIC_ACQUIRE) ||
 			    __atomic_load_n(&cpu->last_ns, __ATOMIC_RELAXED) >= before_ns)
 				break;
@@ -41,12 +41,13 @@ static void settle(const struct rs_kvm_session *s, uint64_t before_ns)
 	}
 }
 
-struct taker {
-	void (*take)(void *ctx, const struct rs_filter_row *row);
+struct consumer {
+	void (*consume)(void *ctx, const struct rs_filter_row *row);
 	void *ctx;
 };
 
-static void hand(const struct taker *taker, const uint64_t *words, const struct rs_filter_sum *sum)
+static void hand(const struct consumer *consumer, const uint64_t *words,
+		 const struct rs_filter_sum *sum)
 {
 	uint32_t head = (uint32_t)words[0];
 	const struct rs_filter_row row = { .number = (head & 0xffff) - 1,
@@ -55,16 +56,17 @@ static void hand(const struct taker *taker, const uint64_t *words, const struct 
 					   .sum = *sum };
 
 	if (sum->n)
-		taker->take(taker->ctx, &row);
+		consumer->consume(consumer->ctx, &row);
 }
 
 /* ---- near the CPUs -------------------------------------------------------------------------- */
 
 /*
- * A place goes back to its CPU by key[0], and without an epoch: so that who sees the CPU's next
- * key[0], but not yet what was stored before it, does not take that for one that is over.
+ * Clearing key[0] returns a place to its CPU. The epoch is invalidated first: a reader that sees
+ * the CPU's next key[0], but not yet its epoch, must not find an epoch that has ended.
  */
-static void consume_near(const struct rs_kvm_session *s, uint64_t epoch, const struct taker *taker)
+static void consume_near(const struct rs_kvm_session *s, uint64_t epoch,
+			 const struct consumer *consumer)
 {
 	for (uint32_t i = 0; i < s->nears.n && s->nears.mem; i++) {
 		struct rs_kvm_near *near = rs_kvm_element(&s->nears, i);
@@ -72,16 +74,16 @@ static void consume_near(const struct rs_kvm_session *s, uint64_t epoch, const s
 		if (!__atomic_load_n(&near->key[0], __ATOMIC_ACQUIRE) ||
 		    __atomic_load_n(&near->key[1], __ATOMIC_RELAXED) >= epoch)
 			continue;
-		hand(taker, near->key, &near->sum); /* at rest: rs_kvm_sums() has waited */
+		hand(consumer, near->key, &near->sum); /* at rest: rs_kvm_sums() has waited */
 		__atomic_store_n(&near->key[1], UINT64_MAX, __ATOMIC_RELAXED);
-		/* Pairs with what sum_near() does because of it. */
+		/* Pairs with the load in sum_near(). */
 		__atomic_store_n(&near->key[0], 0, __ATOMIC_RELEASE);
 	}
 }
 
 /* ---- in the hash ---------------------------------------------------------------------------- */
 
-/* The keys of all epochs below one; the caller's to free. */
+/* Lists the keys of all epochs below one. The caller frees *out. */
 static struct rs_error *keys_below(int map, uint64_t epoch, uint32_t room, struct key **out,
 				   uint32_t *n)
 {
@@ -105,7 +107,7 @@ static struct rs_error *keys_below(int map, uint64_t epoch, uint32_t room, struc
 }
 
 static struct rs_error *consume_far(struct rs_kvm_session *s, uint64_t epoch,
-				    const struct taker *taker)
+				    const struct consumer *consumer)
 {
 	int map = bpf_object__find_map_fd_by_name(s->programs, "sums");
 	struct rs_filter_sum sum;
@@ -119,16 +121,16 @@ static struct rs_error *consume_far(struct rs_kvm_session *s, uint64_t epoch,
 			err = rs_error_errno(errno, "reading what BPF has added up");
 			break;
 		}
-		hand(taker, keys[i].words, &sum);
+		hand(consumer, keys[i].words, &sum);
 	}
 	free(keys);
 	return err;
 }
 
 struct rs_error *rs_kvm_sums(struct rs_kvm_session *s, uint64_t before_ns,
-			     void (*take)(void *ctx, const struct rs_filter_row *row), void *ctx)
+			     void (*consume)(void *ctx, const struct rs_filter_row *row), void *ctx)
 {
-	const struct taker taker = { take, ctx };
+	const struct consumer consumer = { consume, ctx };
 	uint64_t epoch = UINT64_MAX;
 
 	if (!s->config.adds || !s->programs)
@@ -139,8 +141,8 @@ struct rs_error *rs_kvm_sums(struct rs_kvm_session *s, uint64_t before_ns,
 				: 0;
 	if (s->gate == RS_KVM_OPEN)
 		settle(s, before_ns);
-	consume_near(s, epoch, &taker);
-	return consume_far(s, epoch, &taker);
+	consume_near(s, epoch, &consumer);
+	return consume_far(s, epoch, &consumer);
 }
 
 const char *rs_kvm_sums_vm(struct rs_kvm_session *s, uint64_t slot)

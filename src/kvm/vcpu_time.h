@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a vCPU thread's time goes. One state machine, compiled twice: the BPF programs run it as
- * things happen, the analyses run it over recorded events, and so both give the same numbers.
+ * Accounts a vCPU thread's time. One state machine is compiled twice: the BPF programs run it live,
+ * the analyses run it over recorded events, and so both give the same numbers.
  *
  *	           exit                  user_exit
  *	  GUEST ---------->  KERNEL  ------------------>  USER
@@ -13,12 +13,12 @@
  *	                    and from the wake-up on WAIT -> on
  *
  * Every step accounts the time since the last one to exactly one state, so the states of a vCPU add
- * up to the time it was watched. What is not known is UNKNOWN, not the likeliest.
+ * up to its observed time. Time of an unknown state is UNKNOWN, never a guess.
  *
- * Stamps are CLOCK_MONOTONIC ns. All steps of a thread are in its own context, and so never
- * concurrent, but for rs_vcpu_wake(), which writes one word of its own.
+ * Stamps are CLOCK_MONOTONIC ns. All steps of a thread run in its own context, and are never
+ * concurrent. The exception is rs_vcpu_wake(), which writes one word of its own.
  *
- * This header is read by the BPF compiler too: no libc, no division, no loop.
+ * The BPF compiler reads this header too: no libc, no division, no loop.
  */
 #ifndef RS_KVM_VCPU_TIME_H
 #define RS_KVM_VCPU_TIME_H
@@ -27,14 +27,14 @@
 #include <stdint.h>
 
 enum rs_vcpu_state {
-	RS_VCPU_UNKNOWN, /* before anything was seen, after a loss */
+	RS_VCPU_UNKNOWN, /* before the first event, after a loss */
 	RS_VCPU_GUEST,	 /* from entry to exit */
 	RS_VCPU_KERNEL,	 /* in KVM, on a CPU, not polling */
 	RS_VCPU_USER,	 /* from the return of KVM_RUN to the next entry, on a CPU */
 	RS_VCPU_POLL,	 /* halted, and KVM spins for the wake-up (halt polling) */
-	RS_VCPU_HALTED,	 /* asleep in KVM: HLT, and the like */
+	RS_VCPU_HALTED,	 /* asleep in KVM, in HLT or the like */
 	RS_VCPU_BLOCKED, /* asleep while in the VMM */
-	RS_VCPU_WAIT,	 /* could run, and waits for a CPU */
+	RS_VCPU_WAIT,	 /* runnable, and waits for a CPU */
 	RS_VCPU_STATES,
 };
 
@@ -54,9 +54,9 @@ struct rs_vcpu_cost {
 };
 
 struct rs_vcpu_time {
-	uint64_t since;	      /* watched from here */
+	uint64_t since;	      /* observed from here */
 	uint64_t at;	      /* accounted up to here */
-	uint64_t wake;	      /* woken then, while off; 0: not */
+	uint64_t wake;	      /* when it was woken while off; 0: not */
 	uint64_t exit_at;     /* the exit that waits for its entry; 0: none */
 	uint64_t base_kernel; /* ns[] at that exit, unless it is plain */
 	uint64_t base_user;

@@ -236,7 +236,7 @@ static struct rs_error *stream_of(struct kvm_source *k, const struct rs_view *vi
 	return NULL;
 }
 
-/* Gives each view the stream of its thread, and leaves those that the query wants. */
+/* Gives each view the stream of its thread, and keeps those that match the query. */
 static struct rs_error *views_filter(struct kvm_source *k, const struct rs_batch *from, size_t *n)
 {
 	struct rs_error *err = NULL;

@@ -13,8 +13,8 @@ struct rs_kvm_recording {
 	struct rs_recorder *recorder;
 	struct rs_schema *schema;
 	struct rs_clock clock;
-	struct rs_recorder_stream *stream; /* what the session says */
-	/* Threads whose lines are written, and by which vCPU; and those whose events are. */
+	struct rs_recorder_stream *stream; /* of the session's own events */
+	/* The vCPU of each thread whose line is written; n_announced: threads with an event. */
 	int *told;
 	uint32_t n_told, room, n_announced;
 	uint64_t dropped;
@@ -22,7 +22,8 @@ struct rs_kvm_recording {
 
 /* ---- threads ------------------------------------------------------------------------------ */
 
-/* From when on a tid is this thread's: from its first event, where another had it before. */
+/* Returns the stamp from which a tid is this thread's: its first event if another thread had the
+ * tid before, else 0. */
 static uint64_t from_stamp(const struct rs_kvm_snapshot *snapshot, uint32_t at)
 {
 	const struct rs_kvm_thread *thread = &snapshot->threads[at];
@@ -48,7 +49,7 @@ static struct rs_error *line_write(struct rs_kvm_recording *r,
 	return rs_recorder_add_thread(r->recorder, r->schema, &line);
 }
 
-/* Lines of new threads, and of those whose vCPU has become known. */
+/* Writes the lines of new threads, and of threads whose vCPU has become known. */
 static struct rs_error *lines_write(struct rs_kvm_recording *r,
 				    const struct rs_kvm_snapshot *snapshot)
 {
@@ -64,7 +65,7 @@ static struct rs_error *lines_write(struct rs_kvm_recording *r,
 	return err;
 }
 
-/* run, wait: since the session has known the thread. */
+/* run, wait: since the session first had the thread. */
 static struct rs_error *put_thread(struct rs_kvm_recording *r, const struct rs_kvm_thread *thread,
 				   uint64_t stamp, uint64_t run_ns, uint64_t wait_ns)
 {
@@ -89,7 +90,7 @@ static struct rs_error *put_thread(struct rs_kvm_recording *r, const struct rs_k
 			       (uint32_t)(sizeof(payload.on) + sizeof(payload.len) + len));
 }
 
-/* Those that are new, at the moment from which on they were known. */
+/* Records an event for each new thread, at the thread's first stamp. */
 static struct rs_error *announce(struct rs_kvm_recording *r, const struct rs_kvm_snapshot *snapshot)
 {
 	struct rs_error *err = NULL;
@@ -102,7 +103,7 @@ static struct rs_error *announce(struct rs_kvm_recording *r, const struct rs_kvm
 	return err;
 }
 
-/* All of them, now. */
+/* Records an event for every thread, at the snapshot's time. */
 static struct rs_error *put_threads(struct rs_kvm_recording *r,
 				    const struct rs_kvm_snapshot *snapshot)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records a KVM session: its rings, a description line for each thread, and the session's own events
- * (kvm:session::open, thread, close).
+ * Records a KVM session: its rings, a description line for each thread, and the session's own
+ * events (kvm:session::open, thread, close).
  *
  *	attach -> the gate opens -> poll at intervals -> the gate shuts -> the recorder is closed
  *

@@ -43,7 +43,7 @@ struct rs_xen_recording {
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* A domain is traced before its toolstack has named it. */
+/* Records a domain's name. A domain can be traced before its toolstack has named it. */
 static struct rs_error *domain_add(struct rs_xen_recording *r, const struct rs_stream *stream)
 {
 	uint32_t dom = (uint32_t)stream->dom;

@@ -24,10 +24,10 @@ struct rs_sbuf_reading {
 	struct feed *feeds;
 	uint32_t n;
 	bool open, shut;
-	int64_t poll_ns; /* when rings are looked for again */
+	int64_t poll_ns; /* when to poll for rings again */
 };
 
-/* ---- rings that come ------------------------------------------------------------------------ */
+/* ---- new rings ------------------------------------------------------------------------------ */
 
 static void drain_set(struct rs_drain *drain, const struct rs_recorder_port *port)
 {
@@ -56,7 +56,7 @@ static struct rs_error *rings_poll(struct rs_sbuf_reading *reading)
 	return rs_sbuf_recording_poll(reading->rings);
 }
 
-/* Whether all that was put into it has been read. */
+/* Returns whether the ring has been read completely. */
 static bool is_empty(const struct rs_drain *drain)
 {
 	const struct rs_port *port = &drain->port;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A tee: what a sink sees of live sources, kept in a trace directory, so that the same sink sees
- *the same of the trace:
+ * A tee writes what a sink receives from live sources to a trace directory, so that the same sink
+ * later receives the same events from the trace:
  *
  *	live sources --> merge --> tee --> store sink --> trace directory
  *	                            +----> the sink
  *
- * A trace gives records of equal time in the order of its streams, and time never goes back. Live
- *an event may come late, or before one of equal time that the trace will give first. Its stamp is
- *then moved on, by as little as puts it where it came; how many were, is counted. Both get the view
- *with the stamp that is kept.
+ * A trace gives records of equal time in the order of its streams, and time never goes back. A live
+ * event may arrive late, or before one of equal time that the trace will give first. The tee then
+ * advances its stamp by the least amount that keeps its place, and counts it. The store and the
+ * sink both get the view with the new stamp.
  */
 #ifndef RS_LIVE_TEE_H
 #define RS_LIVE_TEE_H

@@ -194,7 +194,7 @@ static void record_consume(struct cpu *c, const struct rs_perf_record *record, u
 		sample_consume(c, record);
 }
 
-/* What is left to say when nothing more comes. */
+/* Reports the losses that no record has reported, after the last record. */
 static void end_report(struct cpu *c, uint64_t shut_ns)
 {
 	c->told_end = true;
@@ -202,8 +202,8 @@ static void end_report(struct cpu *c, uint64_t shut_ns)
 		put_lost(c, c->lost - c->told_lost, shut_ns, RS_LOST_FULL);
 }
 
-/* Takes the changes of a CPU's threads until a time. Where the kernel had no room for some, the
- * names are read anew. */
+/* Reads the changes of a CPU's threads until a time. If the kernel dropped some, the names are read
+ * from /proc again. */
 static void names_read_from(struct rs_tracepoints *s, struct rs_perf_ring *ring, uint64_t until)
 {
 	struct rs_perf_record record;
@@ -233,7 +233,7 @@ static void names_read(struct rs_tracepoints *s, uint64_t until)
 	pthread_mutex_unlock(&s->names_lock);
 }
 
-/* Makes records of what is old enough in the kernel's ring, while there is room. */
+/* Makes records of the samples that are old enough, while there is room. */
 static void pump(struct cpu *c)
 {
 	struct rs_tracepoints *s = c->session;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tracepoints as a live source: the CPUs' rings, merged, and each view given the stream of its
- * thread. Threads' streams stay where they are as long as the source.
+ * Makes tracepoints a live source: merges the CPUs' rings, and gives each view the stream of its
+ * thread. The streams keep their addresses until the source is destroyed.
  */
 #include "live/tracepoint.h"
 
@@ -59,7 +59,7 @@ static bool threads_room(struct tracepoint_source *t)
 	       RS_VECTOR_RESERVE(t->by_tid, t->room, t->n_threads + 1);
 }
 
-/* Streams of threads that were seen since. */
+/* Adds streams for the new threads. */
 static struct rs_error *threads_add(struct tracepoint_source *t)
 {
 	uint32_t before = t->n_threads;

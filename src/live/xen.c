@@ -176,7 +176,7 @@ static struct rs_error *buffer_read(struct live *l, uint32_t i, uint64_t now)
 	return NULL;
 }
 
-/* Records that can be told apart now, and nothing taken yet: what the TSCs are apart. */
+/* Measures the skew of the TSCs, once enough records are read and before any is given. */
 static struct rs_error *survey(struct live *l)
 {
 	struct rs_xen_survey found;
@@ -213,7 +213,7 @@ static struct rs_error *round_make(struct live *l, uint64_t now)
 
 /* ---- as a source ---------------------------------------------------------------------------- */
 
-/* Nothing will come that was before the last round but one, and not before what is in hand. */
+/* Returns the watermark: the start of the last round but one, or the earliest pending record. */
 static int64_t watermark(struct live *l)
 {
 	const struct rs_xen_records *r = &l->records;
@@ -223,7 +223,7 @@ static int64_t watermark(struct live *l)
 	if (r->n_heap && r->heap[0]->next_tsc < tsc)
 		tsc = r->heap[0]->next_tsc;
 	if (l->round_tsc[1] && tsc > l->records.taken_tsc) {
-		l->records.taken_tsc = tsc; /* what comes before it after all is late */
+		l->records.taken_tsc = tsc; /* an earlier record is late */
 		ns = rs_clock_ns(l->options.clock, tsc);
 		if (ns > l->events.last_ns)
 			l->events.last_ns = ns;

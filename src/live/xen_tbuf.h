@@ -61,12 +61,13 @@ enum rs_xen_tbuf_status rs_xen_tbuf_init(struct rs_xen_tbuf *buf, uint32_t cpu, 
 					 size_t bytes);
 
 /*
- * What there is to read: *bytes, at most data_bytes; for rs_xen_tbuf_read(). Of TAKEN, what there
- * is from where the other has left it; BROKEN: nothing.
+ * Gives the bytes that rs_xen_tbuf_read() can read, at most data_bytes. On TAKEN they begin where
+ * the other reader stopped; on BROKEN there are none.
  */
 enum rs_xen_tbuf_status rs_xen_tbuf_poll(struct rs_xen_tbuf *buf, uint32_t *bytes);
 
-/* Copies so much, and gives the room back to the hypervisor. bytes: no more than look() said. */
+/* Copies the bytes, and returns their room to the hypervisor. bytes: at most what
+ * rs_xen_tbuf_poll() gave. */
 void rs_xen_tbuf_read(struct rs_xen_tbuf *buf, void *to, uint32_t bytes);
 
 /* Throws away what there is. */
