@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPARES_MAX 4 /* that stay when the disk has caught up, unless they were made ahead */
+#define SPARES_MAX 4 /* spare packets to keep when none waits, unless all were made ahead */
 
 struct rs_behind {
 	uint32_t packets, spares_max;
@@ -19,7 +19,7 @@ struct rs_behind {
 	uint32_t n;	   /* all there are: waiting, being written, spare */
 	uint32_t n_oldest; /* waiting */
 	uint32_t fillers;  /* that wait for an empty one */
-	bool writing;	   /* somebody is */
+	bool writing;	   /* a thread is writing */
 };
 
 static struct rs_store_packet *empty(struct rs_store_packet *packet, struct rs_store_stream *stream)
@@ -61,8 +61,8 @@ static void put_spare(struct rs_behind *b, struct rs_store_packet *packet)
 	b->n_spare++;
 }
 
-/* The oldest, without the lock meanwhile. Fillers that wait find a spare one or, where nobody goes
- * on, can write themselves. */
+/* Writes the oldest packet, without the lock. Fillers that wait then find a spare packet, or write
+ * themselves if no thread does. */
 static void write_one(struct rs_behind *b)
 {
 	struct rs_store_packet *packet = b->oldest;
@@ -82,8 +82,8 @@ static void write_one(struct rs_behind *b)
 }
 
 /*
- * An empty packet. Where there must be no more, or is no memory, one of those that wait comes free:
- * there is one, for the caller has just handed over his own.
+ * Returns an empty packet. At the limit, or without memory, waits until one of the waiting packets
+ * is written: there is one, since the caller has just handed over its own.
  */
 static struct rs_store_packet *get_empty(struct rs_behind *b, struct rs_store_stream *stream)
 {
@@ -118,7 +118,7 @@ static bool make_ahead(struct rs_behind *b)
 
 		if (!packet)
 			return false;
-		memset(packet->content, 0, sizeof(packet->content)); /* it is there now */
+		memset(packet->content, 0, sizeof(packet->content)); /* touches each page */
 		b->n++;
 		put_spare(b, packet);
 	}
@@ -173,7 +173,7 @@ bool rs_behind_waits(struct rs_behind *b)
 	return waits;
 }
 
-/* Not what comes meanwhile: a filler that writes is to get back to its ring. */
+/* Leaves packets that come meanwhile: a filler that writes must get back to its ring. */
 void rs_behind_write(struct rs_behind *b)
 {
 	pthread_mutex_lock(&b->lock);

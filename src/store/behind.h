@@ -6,9 +6,9 @@
  *	filler --swap--> [oldest] ... [newest] --one at a time--> write() --> spare
  *	   ^------------------------------------------------------------------/ or a new one
  *
- * Bounded: where as many packets wait as may, a swap waits until one of them is written, or writes
- * it. They are made as they are needed, or ahead: memory that was never touched is no faster than a
- * disk where it comes from a host that has to find it first. Any thread may call.
+ * Bounded: when the limit of packets waits, a swap waits until one of them is written, or writes
+ * it. Packets are made as they are needed, or ahead: in a VM, memory that was never touched may be
+ * as slow as a disk, since the host must find it first. Any thread may call.
  */
 #ifndef RS_STORE_BEHIND_H
 #define RS_STORE_BEHIND_H
@@ -18,7 +18,7 @@
 
 struct rs_store_stream;
 
-/* Before a packet's content: its head, and a loss that is to be told first. */
+/* Before a packet's content: its head, and a loss that precedes its records. */
 #define RS_PACKET_FRONT	  (sizeof(struct rs_packet_head) + RS_LOST_SLOTS * RS_SLOT_BYTES)
 #define RS_PACKET_CONTENT (RS_PACKET_BYTES - sizeof(struct rs_packet_head))
 
@@ -40,24 +40,25 @@ rs_store_packet_create(struct rs_store_stream *stream); /* NULL: no memory */
 
 struct rs_behind;
 
-/* At most so many packets, at least 1, for write(), which one thread calls at a time. ahead: all
- * are made now, and stay. NULL: no memory. */
+/* Creates a queue of at most this many packets, at least 1, for write(), which one thread calls at
+ * a time. ahead: makes and keeps all packets now. Returns NULL if there is no memory. */
 struct rs_behind *rs_behind_create(uint32_t packets, bool ahead,
 				   void (*write)(struct rs_store_packet *packet));
 
-/* Hands a packet over, and gives an empty one of the same stream for it. */
+/* Hands a packet over, and returns an empty one of the same stream. */
 struct rs_store_packet *rs_behind_swap(struct rs_behind *behind, struct rs_store_packet *packet);
 
-/* Hands over a stream's last one, and does not wait. */
+/* Hands over a stream's last packet. Does not wait. */
 void rs_behind_end(struct rs_behind *behind, struct rs_store_packet *packet);
 
-/* Whether packets wait that nobody writes. */
+/* Returns whether packets wait while no thread writes. */
 bool rs_behind_waits(struct rs_behind *behind);
 
-/* Writes what waits now, unless somebody does. */
+/* Writes what waits now, unless another thread does. */
 void rs_behind_write(struct rs_behind *behind);
 
-/* Writes what waits; nobody else calls any more. NULL is nothing. */
+/* Writes what waits, and destroys the queue, which no other thread may use any more. Accepts
+ * NULL. */
 void rs_behind_destroy(struct rs_behind *behind);
 
 #endif

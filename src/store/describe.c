@@ -30,7 +30,7 @@ void rs_describe_deinit(struct rs_describe *describe)
 	*describe = (struct rs_describe){ 0 };
 }
 
-/* Makes room for one more pointer in a list; false: no memory. */
+/* Makes room for one more pointer in a list. Returns false if there is no memory. */
 static bool more(void *list, uint32_t n)
 {
 	void **at;
@@ -45,8 +45,8 @@ static bool more(void *list, uint32_t n)
 	return copy != NULL;
 }
 
-/* Keeps a text that will be printed, or NULL: without controls or bad UTF-8, and no longer than a
- * name. False: no memory. */
+/* Keeps a copy of a text for printing, or NULL: without controls or bad UTF-8, and no longer than a
+ * name. Returns false if there is no memory. */
 static bool text_keep(struct rs_describe *describe, const char *text, const char **kept)
 {
 	size_t len = text ? strnlen(text, RS_NAME_MAX) : 0;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A trace's description: clocks, classes (a producer's schema and clock), streams, threads that a
- * stream tells of, binaries.
- * Written as JSON lines, each when its subject comes into being and before any packet that
- * needs it, so that a recorder killed at any point leaves what its packets need. A class is a
- * stream class of CTF.
+ * A trace's description: clocks, classes (a producer's schema and clock), streams, threads whose
+ * events a stream contains, binaries. It is written as JSON lines, each when its subject is created
+ * and before any packet that needs it, so that a recorder killed at any point leaves what its
+ * packets need. A class is a stream class of CTF.
  */
 #ifndef RS_STORE_DESCRIBE_H
 #define RS_STORE_DESCRIBE_H
@@ -29,7 +28,7 @@ struct rs_class {
 	uint32_t streams, streams_of_a_cpu;
 };
 
-/* Whether each of its streams is of one CPU. */
+/* Returns whether each stream of a class is of one CPU. */
 static inline bool rs_class_has_cpus(const struct rs_class *class)
 {
 	return class->streams && class->streams_of_a_cpu == class->streams;
@@ -43,8 +42,8 @@ struct rs_thread_entry {
 	struct rs_stream stream;
 };
 
-/* A thread that goes on with the stream of one that has ended: from a stamp on its records are this
- * thread's. */
+/* A thread that continues the stream of a thread that has ended: from a stamp on, the stream's
+ * records are this thread's. */
 struct rs_owner {
 	const char *vm, *thread; /* NULL: unknown */
 	int vcpu, tid;
@@ -59,14 +58,14 @@ struct rs_owner_entry {
 	struct rs_stream stream;
 };
 
-/* A domain of Xen's: what its vCPUs' events have for a VM. */
+/* A domain of Xen's: the VM of its vCPUs' events. */
 struct rs_domain {
 	const struct rs_class *class;
 	uint32_t dom;
 	const char *vm;
 };
 
-/* What a stream's file when it was closed. */
+/* What a stream's file contained when it was closed. */
 struct rs_stream_end {
 	bool known;
 	uint64_t bytes, records, lost;
@@ -74,13 +73,13 @@ struct rs_stream_end {
 
 struct rs_folder;
 
-/* Lines of a description that make no sense: they are skipped. */
+/* Invalid lines of a description, which readers skip. */
 struct rs_bad_lines {
 	size_t *numbers; /* in the file, from 1, growing */
 	uint32_t n, room;
 	uint8_t *mended; /* by stream: 1: its line is missing, its packets say what it is */
 	char *first;	 /* what is wrong with the first; NULL: none */
-	char *cost; /* the file, its first bad line, which streams that cost; NULL: all is well */
+	char *cost; /* the file, its first bad line, the streams lost by it; NULL: no bad line */
 };
 
 struct rs_describe {
@@ -109,7 +108,7 @@ struct rs_describe {
 	bool owns_schemas;   /* a reader's; a writer's belong to the producers */
 };
 
-/* Whether no line and no packet says what is in a stream's file. */
+/* Returns whether no line and no packet describes a stream's file. */
 bool rs_describe_lost(const struct rs_describe *describe, uint32_t stream);
 
 void rs_describe_deinit(struct rs_describe *describe);
@@ -121,7 +120,7 @@ struct rs_error *rs_describe_add_class(struct rs_describe *describe, struct rs_s
 /* stream->schema and ->clock are set from its class. */
 struct rs_error *rs_describe_add_stream(struct rs_describe *describe, uint32_t class_index,
 					const struct rs_stream *stream);
-/* The same by the class itself; and anew, of a stream that is there. */
+/* Adds a stream of a class; and describes an existing stream again. */
 struct rs_error *rs_describe_add_stream_of(struct rs_describe *describe, struct rs_class *class,
 					   const struct rs_stream *stream);
 struct rs_error *rs_describe_set_stream(struct rs_describe *describe, uint32_t index,
@@ -132,7 +131,7 @@ struct rs_error *rs_describe_add_domain(struct rs_describe *describe, uint32_t c
 					uint32_t dom, const char *vm);
 struct rs_error *rs_describe_add_owner(struct rs_describe *describe, uint32_t stream,
 				       const struct rs_owner *owner);
-/* What a domain is called; NULL: no line says. */
+/* Returns a domain's name, or NULL if no line has it. */
 const char *rs_describe_domain(const struct rs_describe *describe, const struct rs_class *class,
 			       uint32_t dom);
 struct rs_error *rs_describe_set_flight(struct rs_describe *describe,
@@ -141,8 +140,8 @@ struct rs_error *rs_describe_add_binary(struct rs_describe *describe,
 					const struct rs_trace_binary *binary);
 
 /*
- * Lines of a description on their way to the disk. A line is here whole or not at all: for one that
- * finds no memory, nothing is added, and its writer tries again later.
+ * Lines of a description on their way to the disk. A line is added whole or not at all: without
+ * memory for it, its writer tries again later.
  */
 struct rs_lines {
 	char *text;
@@ -150,11 +149,11 @@ struct rs_lines {
 	uint64_t check;	    /* of all lines that were ever made; check.h */
 };
 
-/* Takes the memory for lines now. Returns false if there is none. */
+/* Allocates the memory for lines now. Returns false if there is none. */
 bool rs_lines_init(struct rs_lines *lines);
 void rs_lines_deinit(struct rs_lines *lines);
 
-/* What of a description is in lines already. */
+/* The kinds of things in a description that have lines. */
 enum rs_told {
 	RS_TOLD_HEAD,
 	RS_TOLD_CLOCKS,
@@ -179,10 +178,10 @@ enum rs_told {
 bool rs_describe_write(struct rs_describe *describe, uint32_t told[RS_TOLD_KINDS],
 		       struct rs_lines *lines, bool *schema);
 
-/* The line of an owner, which is not in the description; false: no memory. */
+/* Makes the line of an owner that is not in the description. Returns false without memory. */
 bool rs_describe_write_owner(struct rs_lines *lines, uint32_t stream, const struct rs_owner *owner);
 
-/* The line of one stream, and that of its end if it is known; false: no memory. */
+/* Make the line of one stream, and that of its end if it is known. Return false without memory. */
 bool rs_describe_write_stream(const struct rs_describe *describe, struct rs_lines *lines,
 			      uint32_t stream);
 bool rs_describe_write_end(const struct rs_describe *describe, struct rs_lines *lines,
@@ -190,13 +189,13 @@ bool rs_describe_write_end(const struct rs_describe *describe, struct rs_lines *
 
 /*
  * Reads "ringside/describe". A last line without its newline (the recorder was killed in it) is
- * ignored. A line that makes no sense is skipped, and noted in `bad`; a stream whose line is
- * missing has no identity but what its packets say, or is lost. RS_DAMAGED: the trace itself or its
- * clock is not described, or a limit is passed; file and line.
+ * ignored. An invalid line is skipped, and noted in `bad`. A stream without a line has only the
+ * identity that its packets give, or is lost. RS_DAMAGED, with file and line: the trace itself or
+ * its clock is not described, or a limit is exceeded.
  */
 struct rs_error *rs_describe_read(const struct rs_folder *folder, struct rs_describe *describe);
 
-/* The CTF metadata of it. */
+/* Writes the CTF metadata of a description. */
 void rs_metadata_write(FILE *file, const struct rs_describe *describe);
 
 /* Reads lines of a description. Of zero bytes but for `file`; the caller frees `buffer`. */

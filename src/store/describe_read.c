@@ -86,7 +86,7 @@ static struct rs_error *read_clock(struct rs_describe *describe, json_t *json)
 	err = rs_clock_init(&clock);
 	if (err)
 		return err;
-	if (index >= 0 && index < describe->n_clocks) { /* told again, and better */
+	if (index >= 0 && index < describe->n_clocks) { /* a later line with better values */
 		*describe->clocks[index] = clock;
 		return NULL;
 	}
@@ -95,7 +95,7 @@ static struct rs_error *read_clock(struct rs_describe *describe, json_t *json)
 	return rs_describe_add_clock(describe, &clock);
 }
 
-/* Classes whose lines are missing: there are others behind them. */
+/* Adds classes whose lines are missing, up to a class that has one. */
 static struct rs_error *classes_skip(struct rs_describe *describe, uint32_t index)
 {
 	struct rs_error *err = NULL;
@@ -252,8 +252,8 @@ bool rs_describe_lost(const struct rs_describe *describe, uint32_t stream)
 	return describe->stream_class[stream]->lost;
 }
 
-/* Streams whose lines are missing, up to n of them in all: of no known class, until a line or their
- * packets say more. */
+/* Adds streams whose lines are missing, up to n in all: their class is unknown, until a line or
+ * their packets give it. */
 static struct rs_error *streams_skip(struct rs_describe *describe, uint32_t n)
 {
 	static const struct rs_stream unknown = { .vcpu = RS_UNKNOWN,
@@ -353,7 +353,7 @@ static int by_file(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-/* Sorts the owners, and makes the rest of their streams. Those of a stream that is not there are
+/* Sorts the owners, and makes the rest of their streams. Owners of a stream that does not exist are
  * dropped. */
 static void owners_finish(struct rs_describe *describe)
 {
@@ -394,8 +394,7 @@ static int by_place(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-/* Sorts the threads, and makes the streams that their events are of: numbered behind those that
- * have files. */
+/* Sorts the threads, and makes the streams of their events: numbered behind those with files. */
 static void threads_finish(struct rs_describe *describe)
 {
 	if (describe->n_threads)
@@ -524,7 +523,7 @@ static struct rs_error *read_line(struct rs_describe *describe, const char *text
 	json_object_foreach(json, key, value)
 	{
 		for (size_t i = 0; !err && i < sizeof(lines) / sizeof(lines[0]); i++) {
-			/* What a later version adds is passed over. */
+			/* Skips what a later version adds. */
 			if (!strcmp(key, lines[i].key))
 				err = lines[i].read(describe, value);
 		}
@@ -533,7 +532,7 @@ static struct rs_error *read_line(struct rs_describe *describe, const char *text
 	return err;
 }
 
-/* Puts more of the file behind what is in hand: *n bytes, 0 at its end. Returns whether there was
+/* Reads more of the file behind what is buffered: *n bytes, 0 at its end. Returns whether there was
  * memory. */
 static bool lines_fill(struct rs_lines_reader *reader, size_t *n)
 {
@@ -573,8 +572,8 @@ bool rs_describe_line(struct rs_lines_reader *reader, const char **text, size_t 
 }
 
 /*
- * Takes the error of a line that makes no sense. Gives it back where the trace cannot be read
- * without that line, or there are too many of them.
+ * Consumes the error of an invalid line, and notes the line. Returns the error if the trace cannot
+ * be read without that line, or too many lines are invalid.
  */
 static struct rs_error *skip_line(struct rs_describe *describe, size_t number, struct rs_error *err)
 {
@@ -630,7 +629,7 @@ static int open_stream(const struct rs_folder *folder, uint32_t index)
 	return rs_folder_open_file(folder, name, O_RDONLY);
 }
 
-/* What the first packet says of its stream: the class and, where it is of one CPU, that. */
+/* Reads a stream's class, and its CPU if it is of one, from its first packet. */
 static struct rs_error *stream_recover(const struct rs_folder *folder, struct rs_describe *describe,
 				       uint32_t index)
 {
@@ -653,7 +652,7 @@ static struct rs_error *stream_recover(const struct rs_folder *folder, struct rs
 				      &stream);
 }
 
-/* "stream 3, 4 and 7 more" of those that are set, of n. */
+/* Writes "stream 3, 4 and 7 more", of the n streams those that are set. */
 static void list_streams(FILE *out, const uint8_t *set, uint32_t n)
 {
 	uint32_t said = 0;
@@ -692,7 +691,7 @@ static void cost_write(FILE *out, const struct rs_folder *folder,
 	}
 }
 
-/* Streams that lines are missing of: from their files what these say. Then what is to be said. */
+/* Reads what the files of streams without lines contain. Then writes what the bad lines cost. */
 static struct rs_error *streams_recover(const struct rs_folder *folder,
 					struct rs_describe *describe)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lines of a description, made in memory. The only thing that can fail is the growth of the text:
- * then the line is taken back, and nothing of it is there. JSON as jansson writes it (RFC 8259).
+ * Makes lines of a description in memory. Only the growth of the text can fail: then the line is
+ * removed again. JSON as jansson writes it (RFC 8259).
  */
 #include "store/describe.h"
 
@@ -12,7 +12,7 @@
 #include "store/check.h"
 #include "base/vector.h"
 
-#define LINES_BYTES (32u << 10) /* taken when a trace is made, when there is memory */
+#define LINES_BYTES (32u << 10) /* allocated with the trace, while there is memory */
 
 bool rs_lines_init(struct rs_lines *lines)
 {
@@ -53,8 +53,8 @@ static void put_text(struct line *l, const char *text)
 	put(l, text, strlen(text));
 }
 
-/* A text as a JSON string. Names were made valid UTF-8, the rest may come from the system: a byte
- * that is part of no printable sequence becomes '?', a control is escaped. */
+/* Adds a text as a JSON string. Names are valid UTF-8; other texts come from the system: a byte of
+ * no printable sequence becomes '?', a control is escaped. */
 static void put_quoted(struct line *l, const char *string)
 {
 	size_t bytes = strlen(string), n;
@@ -87,7 +87,7 @@ static void put_number(struct line *l, int64_t number)
 	put_text(l, digits);
 }
 
-/* A member of the object that is open: what stands before its value. */
+/* Adds what precedes the value of a member of the open object. */
 static void name(struct line *l, const char *key)
 {
 	if (!l->failed && l->lines->text[l->lines->bytes - 1] != '{')
@@ -337,7 +337,7 @@ static bool write_name(struct rs_lines *lines, const struct rs_class *class, uin
 
 /* ---- all of them --------------------------------------------------------------------------- */
 
-/* What a class's schema has come to since; counted in the class. */
+/* Makes lines of what was added to a class's schema since the last call; counted in the class. */
 static bool write_schema(struct rs_lines *lines, struct rs_class *class, bool *any)
 {
 	uint32_t events = rs_schema_count(class->schema);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A trace's files, opened while they are used. A trace may have ten thousand streams, and a process
- * a thousand descriptors: some files that were used last stay open, at most so many, and each of
- * them is closed for another one where descriptors run out.
+ * A trace's files, open while they are used. A trace may have ten thousand streams, and a process a
+ * thousand descriptors: a bounded number of files used last stay open, and are closed for others
+ * when descriptors run out.
  *
  *	get --> [open, used] --put--> newest ... oldest --closed, for another one or at the end
  *
@@ -17,7 +17,7 @@
 
 #include "base/folder.h"
 
-/* One of them: it stays where it is in memory. Zero bytes are one that is not open. */
+/* A file. It must not move in memory. Zero bytes are a file that is not open. */
 struct rs_file {
 	struct rs_file *newer, *older;
 	int fd; /* where it is open */
@@ -33,7 +33,7 @@ struct rs_files {
 
 /* folder must outlive it. */
 void rs_files_init(struct rs_files *files, const struct rs_folder *folder, uint32_t most);
-void rs_files_deinit(struct rs_files *files); /* all are closed by then, or belong to nobody */
+void rs_files_deinit(struct rs_files *files); /* no file is in use any more */
 
 /* Opens a file of the folder by its name, if it is not open, with the flags of rs_folder_fd(). The
  * descriptor is valid until rs_files_put(). */
@@ -44,8 +44,8 @@ void rs_files_put(struct rs_files *files, struct rs_file *file);
 /* Closes a file that is not used, if it is open. */
 void rs_files_close(struct rs_files *files, struct rs_file *file);
 
-/* Closes the oldest, so that a descriptor is free for something else. Returns false if none is open
- * that is not used. */
+/* Closes the file used longest ago, to free a descriptor. Returns false if each open file is in
+ * use. */
 bool rs_files_spare(struct rs_files *files);
 
 #endif

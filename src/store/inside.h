@@ -3,10 +3,10 @@
  * What the two halves of the store's writer share: the directory and its description (writer.c),
  * the packets (packets.c).
  *
- * Threads: the packet in the making is its filler's; a stream's file and counts are of the one
- * thread that writes its packets just now, or of the filler where they don't wait (behind.h). The
- * description, metadata, index and list of streams are under the store's lock, which is taken once
- * a packet, by who writes it.
+ * Threads: the packet being filled belongs to its filler. A stream's file and counts belong to the
+ * thread that writes its packets, or to the filler if packets do not wait (behind.h). The store's
+ * lock, which the writing thread takes once a packet, covers the description, metadata, index and
+ * list of streams.
  */
 #ifndef RS_STORE_INSIDE_H
 #define RS_STORE_INSIDE_H
@@ -29,12 +29,12 @@ struct rs_store_stream {
 	struct rs_class *class;
 	/* The filler's. */
 	struct rs_store_packet *packet; /* NULL: ended */
-	struct rs_kept_owner *owner;	/* where packets are kept; NULL: whom it began with */
+	struct rs_kept_owner *owner;	/* where packets are kept; NULL: the first owner */
 	bool waiting;			/* since since_ns */
 	uint64_t since_ns;
-	struct rs_behind *behind; /* where finished ones wait; NULL: they don't */
+	struct rs_behind *behind; /* where finished packets wait; NULL: they do not */
 	uint32_t n_behind;	  /* of its own there, or being written; atomic */
-	/* Of who writes it. */
+	/* The writing thread's. */
 	struct rs_file file;
 	bool made; /* its file is there */
 	bool gone; /* its file was deleted: what was in it is lost */
@@ -42,7 +42,7 @@ struct rs_store_stream {
 	uint64_t offset; /* where the next packet goes */
 	uint64_t sequence;
 	uint64_t total_records, total_lost; /* since the start */
-	/* Lost by us, not told in band yet. */
+	/* Records that the store lost, and that no record reports yet. */
 	uint64_t unsaid, unsaid_from, unsaid_to;
 };
 
@@ -77,7 +77,7 @@ struct rs_store {
 	struct rs_store_summary progress;
 };
 
-/* Writes what is new in the description, and the metadata if that is anything. Under the lock. */
+/* Writes what is new in the description, if anything, and then the metadata. Under the lock. */
 struct rs_error *rs_store_describe_sync(struct rs_store *store);
 
 /* Makes the line of a stream's owner. Under the lock. RS_NO_MEMORY: there is none. */
@@ -87,16 +87,16 @@ struct rs_error *rs_store_describe_owner(struct rs_store *store, uint32_t stream
 /* Writes the index's entries. Under the lock. */
 void rs_store_index_flush(struct rs_store *store);
 
-/* Its file is not in the directory any more: counts what was in it as lost, and says so. */
+/* Counts the contents of a stream's deleted file as lost, and keeps an error. */
 struct rs_error *rs_store_stream_gone(struct rs_store_stream *stream);
 
-/* Makes the file of a stream, if it has none yet. */
+/* Creates the file of a stream, if it has none yet. */
 struct rs_error *rs_store_stream_make(struct rs_store_stream *stream);
 
-/* Keeps a copy of the first error; gives it back. Under the lock. */
+/* Keeps a copy of the first error. Returns err. Under the lock. */
 struct rs_error *rs_store_keep_error(struct rs_store *store, struct rs_error *err);
 
-/* Writes what is left of a stream, were it a loss alone. Errors are kept. */
+/* Writes what is left of a stream, also if it is only a loss. Errors are kept. */
 void rs_store_stream_close(struct rs_store_stream *stream);
 
 #endif

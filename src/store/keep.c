@@ -60,7 +60,7 @@ static void unref(struct rs_kept_packet *packet)
 	free(packet);
 }
 
-/* Takes the oldest out; an end in *to_ns. Under the lock. */
+/* Removes the oldest packet, and advances *to_ns to its end. Under the lock. */
 static void drop(struct rs_keep *keep, int64_t *to_ns)
 {
 	struct rs_kept_packet *packet = keep->oldest;

@@ -14,7 +14,7 @@
 
 #include "store/writer.h"
 
-/* Who a stream was taken up by, for as long as the stream or one of its packets needs it. */
+/* The thread that continues a stream, for as long as the stream or one of its packets needs it. */
 struct rs_kept_owner {
 	uint32_t refs; /* atomic */
 	struct rs_owner owner;
@@ -30,7 +30,7 @@ struct rs_kept_packet {
 	uint32_t stream;	     /* index */
 	uint64_t at_ns;		     /* when it was finished; CLOCK_MONOTONIC */
 	int64_t end_ns;		     /* its last record's, on the trace's timeline */
-	struct rs_kept_owner *owner; /* NULL: whom the stream began with */
+	struct rs_kept_owner *owner; /* NULL: the stream's first owner */
 	struct rs_drained what;
 	uint8_t content[]; /* what.bytes of records */
 };
@@ -48,11 +48,12 @@ struct rs_keep {
 void rs_keep_init(struct rs_keep *keep, const struct rs_store_keep *limits);
 void rs_keep_deinit(struct rs_keep *keep);
 
-/* Copies a packet's content; false: no memory. */
+/* Keeps a copy of a packet's content. Returns false if there is no memory. */
 bool rs_keep_add(struct rs_keep *keep, uint32_t stream, struct rs_kept_owner *owner,
 		 const struct rs_drained *what, const void *content, int64_t end_ns);
 
-/* Those there are, the oldest first, held until they are given back; false: no memory. */
+/* Holds the packets that are kept, the oldest first, until rs_keep_release(). Returns false if
+ * there is no memory. */
 struct rs_kept {
 	struct rs_kept_packet **packets;
 	uint32_t n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CTF 1.8 metadata (TSDL) from a trace's description. Every integer is aligned to a byte, for our
+ * CTF 1.8 metadata (TSDL) from a trace's description. Every integer is aligned to a byte, since
  * payloads are packed; only the event header is aligned to a slot. Field names get a leading
- * underscore, which readers take off, so that none is a keyword of TSDL.
+ * underscore, which readers remove, so that none is a keyword of TSDL.
  */
 #include "store/describe.h"
 
@@ -136,7 +136,7 @@ static void clock_block(FILE *file, const struct rs_clock *clock)
 		clock->wall_ns ? "true" : "false", clock->name, clock->name);
 }
 
-/* The names of a class as an enumeration; without names the fields stay numbers. */
+/* Writes the names of a class as an enumeration. Without names the fields stay numbers. */
 static void names(FILE *file, const struct rs_class *class)
 {
 	uint32_t n = rs_schema_name_count(class->schema);
@@ -157,7 +157,7 @@ static void names(FILE *file, const struct rs_class *class)
 
 static void stream(FILE *file, const struct rs_class *class)
 {
-	/* Readers take cpu_id for a CPU's number, so it is not said where one is unknown. */
+	/* Readers use cpu_id as a CPU's number, so it is left out if one is unknown. */
 	fprintf(file,
 		"stream {\n\tid = %u;\n"
 		"\tpacket.context := struct {\n"
@@ -213,7 +213,7 @@ static void event(FILE *file, const struct rs_class *class, const struct rs_even
 	fputs("event {\n\tname = ", file);
 	quoted(file, e->probe);
 	fprintf(file, ";\n\tid = %" PRIu64 ";\n\tstream_id = %u;\n", e->id, class->index);
-	if (e->n_fields || e->lead_bytes) /* babeltrace2 2.0.4 takes no empty structure */
+	if (e->n_fields || e->lead_bytes) /* babeltrace2 2.0.4 rejects an empty structure */
 		fputs("\tfields := struct {\n", file);
 	if (e->lead_bytes)
 		xen_record(file);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The packets of a store's streams: filled, finished, written or kept; what of them is lost is told
- * with the next. */
+/* The packets of a store's streams: filled, finished, written or kept. The next packet reports what
+ * was lost of them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -70,8 +70,8 @@ struct rs_error *rs_store_stream_make(struct rs_store_stream *stream)
 	return err;
 }
 
-/* A packet, whole or not at all: half of one must not stay in front of the next. Where it does, the
- * reader finds it, and says so. */
+/* Writes a packet whole or not at all: a partial one must not stay in front of the next. If it
+ * does, the reader finds and reports it. */
 static struct rs_error *write_all(struct rs_store_stream *stream, const uint8_t *from,
 				  uint32_t bytes)
 {
@@ -90,12 +90,12 @@ static struct rs_error *write_all(struct rs_store_stream *stream, const uint8_t 
 	if (!err && !fstat(fd, &st) && !st.st_nlink)
 		err = rs_store_stream_gone(stream);
 	else if (err && ftruncate(fd, (off_t)stream->offset))
-		errno = 0; /* what is left of it stays, and the reader reports it */
+		errno = 0; /* the partial packet stays, and the reader reports it */
 	rs_files_put(&stream->store->files, &stream->file);
 	return err;
 }
 
-/* Into memory, instead of the file. */
+/* Keeps a packet in memory, instead of a write. */
 static struct rs_error *keep_packet(const struct rs_store_stream *stream,
 				    const struct rs_drained *what, const uint8_t *content)
 {
@@ -130,8 +130,7 @@ static void head_put(const struct rs_store_stream *stream, const struct rs_drain
 	memcpy(content - sizeof(head), &head, sizeof(head));
 }
 
-/* A packet after lost ones begins with the loss, which is put before its content; *what becomes
- * both. */
+/* Puts the loss of earlier packets before a packet's content; *what becomes both. */
 static uint8_t *unsaid_put(const struct rs_store_stream *stream, struct rs_drained *what,
 			   uint8_t *content)
 {
@@ -154,7 +153,7 @@ static uint8_t *unsaid_put(const struct rs_store_stream *stream, struct rs_drain
 	return content;
 }
 
-/* After a write that failed: what the packet held is lost, and what it told of losses unsaid. */
+/* After a failed write counts the packet's records as lost, and its losses as not reported. */
 static void packet_lost(struct rs_store_stream *stream, const struct rs_drained *what)
 {
 	if (!stream->unsaid)
@@ -165,7 +164,7 @@ static void packet_lost(struct rs_store_stream *stream, const struct rs_drained 
 	stream->total_lost += what->records;
 }
 
-/* What packet_write() has made of a packet, for the store's index, progress and error. */
+/* Adds the result of packet_write() to the store's index, progress and error. */
 static void packet_report(struct rs_store *store, const struct rs_index_entry *entry, uint64_t lost,
 			  struct rs_error *err)
 {
@@ -182,8 +181,8 @@ static void packet_report(struct rs_store *store, const struct rs_index_entry *e
 	pthread_mutex_unlock(&store->lock);
 }
 
-/* Of a stream that has lost before its first packet: an empty one. Readers of CTF take losses from
- * the difference of two packets' counts, so they would not see those of the first. */
+/* Writes an empty packet for a stream that lost records before its first packet. Readers of CTF
+ * compute losses from the difference of two packets' counts, so they would miss these. */
 static struct rs_error *base_write(struct rs_store_stream *stream, const struct rs_drained *first)
 {
 	uint8_t head[sizeof(struct rs_packet_head)];
@@ -203,7 +202,7 @@ static struct rs_error *base_write(struct rs_store_stream *stream, const struct 
 	return err;
 }
 
-/* Writes records that stand behind a packet's front: the loss that is yet to be told, the head. */
+/* Writes the records behind a packet's front, which holds the pending loss and the head. */
 static struct rs_error *packet_write(struct rs_store_stream *stream,
 				     const struct rs_drained *records, uint8_t *content)
 {
@@ -248,7 +247,7 @@ static struct rs_error *packet_write(struct rs_store_stream *stream,
 	return err;
 }
 
-/* One that has waited. */
+/* Writes a packet that has waited. */
 static void write_behind(struct rs_store_packet *packet)
 {
 	struct rs_store_stream *stream = packet->stream;
@@ -292,7 +291,7 @@ void rs_store_write_queue(struct rs_store *store, uint32_t queue)
 		rs_behind_write(store->behind[queue]);
 }
 
-/* The packet in the making is finished, and a new one begins. */
+/* Finishes the packet being filled, and begins a new one. */
 static struct rs_error *packet_finish(struct rs_store_stream *stream)
 {
 	struct rs_store_packet *packet = stream->packet;
@@ -309,8 +308,8 @@ static struct rs_error *packet_finish(struct rs_store_stream *stream)
 	return err;
 }
 
-/* A packet that is kept in memory may begin with a loss, and is one of several, for the oldest that
- * does not fit any more is dropped whole. */
+/* Returns the room of a packet that is kept in memory: less than a whole one's, since the oldest
+ * packet is dropped whole. It may begin with a loss. */
 static uint32_t content_bytes(const struct rs_store_stream *stream)
 {
 	const struct rs_keep *keep = stream->store->keep;
@@ -360,7 +359,7 @@ struct rs_error *rs_store_flush(struct rs_store_stream *stream, uint64_t now_ns,
 	}
 	if (age_ns && now_ns - stream->since_ns < age_ns)
 		return NULL;
-	/* Behind one of its own it comes to the disk no sooner, and takes a full one's place. */
+	/* Behind a packet of its own it would not be written sooner, and use a full one's place. */
 	if (age_ns && __atomic_load_n(&stream->n_behind, __ATOMIC_RELAXED))
 		return NULL;
 	return packet_finish(stream);
@@ -420,7 +419,7 @@ struct rs_error *rs_store_resume_stream(struct rs_store_stream *stream,
 	return NULL;
 }
 
-/* Whether the stream's file is still what its name leads to. */
+/* Checks that the stream's name still leads to its file. */
 static void check_file(struct rs_store_stream *stream)
 {
 	struct rs_store *store = stream->store;

@@ -63,7 +63,7 @@ static struct rs_error *state_open(struct rs_trace *trace)
 		return NULL;
 	}
 	read_state(trace, fd);
-	/* The recorder holds the lock as long as it lives. */
+	/* The recorder holds the lock until it ends. */
 	if (flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK)
 		trace->end = RS_TRACE_RECORDING;
 	close(fd);
@@ -177,7 +177,7 @@ static void packets_put(struct rs_packets *p)
 	rs_files_put(&p->trace->files, &p->file);
 }
 
-/* A stream's line comes before its file: a recorder that was killed in between wrote nothing. */
+/* A stream's line comes before its file: a recorder that was killed in between wrote no packet. */
 static bool is_not_made(const struct rs_trace *trace, const char *path)
 {
 	struct stat st;
@@ -355,8 +355,8 @@ struct rs_error *rs_packets_check_end(const struct rs_packets *p)
 	return NULL;
 }
 
-/* Whether the last packet to be skipped is where the index says, and ends before the stamp: then
- * all before it do. */
+/* Returns whether the last packet to be skipped is where the index says, and ends before the stamp:
+ * then all packets before it do. */
 static bool seek_confirmed(struct rs_packets *p, const struct rs_index_entry *entry,
 			   uint64_t number, uint64_t stamp)
 {
@@ -386,8 +386,8 @@ void rs_packets_seek(struct rs_packets *p, uint64_t stamp)
 		return;
 	}
 	/*
-	 * Entries of a stream follow its packets without a gap, or the index is not believed. One
-	 * of no packet, as zeros are, ends it: a file of 50 GB without contents is not read.
+	 * Entries of a stream must follow its packets without a gap, or the index is ignored. An
+	 * entry of no packet, such as zeros, ends it: a hole of 50 GB is not read.
 	 */
 	while (fread(&entry, sizeof(entry), 1, file) == 1 &&
 	       entry.bytes >= sizeof(struct rs_packet_head)) {

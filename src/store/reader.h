@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reading a trace directory, packet by packet. The packets' own headers are the truth; the index
- * only helps to skip. Everything is checked: a trace may be damaged, cut, or made to hurt.
+ * Reads a trace directory, packet by packet. The packets' own headers are authoritative; the index
+ * only helps to skip. Everything is checked: a trace may be damaged, cut, or hostile.
  */
 #ifndef RS_STORE_READER_H
 #define RS_STORE_READER_H
@@ -27,7 +27,7 @@ struct rs_packet {
 	struct rs_packet_head head;
 	uint64_t offset;   /* in the file */
 	const uint8_t *at; /* content */
-	uint32_t bytes;	   /* of content that is there */
+	uint32_t bytes;	   /* of content in the file */
 	bool cut;	   /* the file ends before the packet does */
 	bool mismatch;	   /* the content is not what was written */
 };
@@ -46,26 +46,27 @@ struct rs_packets {
 	size_t room;
 };
 
-/* *packets stays where it is in memory until it is closed. On failure there is nothing to close. */
+/* *packets must not move in memory until it is closed. After a failure there is nothing to
+ * close. */
 struct rs_error *rs_packets_open(struct rs_trace *trace, uint32_t stream,
 				 struct rs_packets *packets);
 void rs_packets_close(struct rs_packets *packets);
 
-/* Nothing more is read: gives back the descriptor, and the memory of the last packet. */
+/* Ends the reading: frees the descriptor, and the memory of the last packet. */
 void rs_packets_rest(struct rs_packets *packets);
 
 /*
- * The next packet; *more false at the end. RS_DAMAGED: its header makes no sense, and nothing
- * behind it can be found.
+ * Reads the next packet; *more is false at the end. RS_DAMAGED: the packet's header is invalid, and
+ * no packet behind it can be found.
  */
 struct rs_error *rs_packets_next(struct rs_packets *packets, struct rs_packet *packet, bool *more);
 
-/* After the last packet: whether the file is what it was when the recorder closed it. RS_DAMAGED:
- * it is shorter or longer, or the description does not say. */
+/* Checks after the last packet that the file is as the recorder closed it. RS_DAMAGED: it is
+ * shorter or longer, or the description lacks its length. */
 struct rs_error *rs_packets_check_end(const struct rs_packets *packets);
 
-/* Goes to the first packet that ends at or after stamp, by the index; where that does not help,
- * to the first. Before the first next. */
+/* Seeks to the first packet that ends at or after stamp, by the index; without a usable index, to
+ * the first. Called before the first packet is read. */
 void rs_packets_seek(struct rs_packets *packets, uint64_t stamp);
 
 #endif

@@ -21,8 +21,8 @@ struct mend {
 	uint64_t last_tsc;
 	FILE *file, *index; /* NULL: only looking */
 	uint64_t offset, sequence, records, discarded_more;
-	uint64_t told, lost;	    /* by the loss records that were there; in all, up to here */
-	uint64_t pending;	    /* records of packets that can't be believed, to be told */
+	uint64_t told, lost;	    /* in the file's loss records; in all, up to here */
+	uint64_t pending;	    /* records of invalid packets, not reported yet */
 	struct rs_packet_head head; /* of a packet that is made here */
 	struct rs_stream_end end;   /* what the recorder said of the stream */
 	struct rs_repair_result *result;
@@ -31,8 +31,8 @@ struct mend {
 	bool changed;
 };
 
-/* How many bytes of a packet's content are records in order, and how many records that is; how many
- * others its loss records tell of. */
+/* Returns how many bytes of a packet's content are records in order, how many records these are,
+ * and how many losses they report. */
 static uint32_t valid_bytes(struct mend *m, const struct rs_packet *packet, uint32_t *records,
 			    uint64_t *told, uint64_t *last, uint32_t *padding)
 {
@@ -91,7 +91,7 @@ static void put_one(struct mend *m, struct rs_packet_head head, const void *cont
 	m->records += head.records;
 }
 
-/* After an empty packet, where the first one has lost something: as packets.c does. */
+/* Writes a packet; before a first one with losses also an empty one, as packets.c does. */
 static void put(struct mend *m, struct rs_packet_head head, const void *content, uint32_t bytes,
 		uint32_t padding)
 {
@@ -107,7 +107,7 @@ static void put(struct mend *m, struct rs_packet_head head, const void *content,
 	put_one(m, head, content, bytes, padding);
 }
 
-/* What packets that can't be believed have cost, as a packet of its own that ends at stamp. */
+/* Writes the loss of invalid packets as a packet of its own that ends at stamp. */
 static void put_loss(struct mend *m, uint64_t stamp)
 {
 	struct rs_slot slots[RS_LOST_SLOTS];
@@ -135,7 +135,7 @@ static void mend_packet(struct mend *m, const struct rs_packet *packet)
 	uint32_t records, bytes, padding = 0;
 	uint64_t told, last;
 
-	if (head.records > most) /* then it has no check that holds */
+	if (head.records > most) /* then its check is wrong, too */
 		head.records = (uint32_t)most;
 	if (packet->mismatch) {
 		m->changed = true;
@@ -154,7 +154,7 @@ static void mend_packet(struct mend *m, const struct rs_packet *packet)
 	if (bytes && bytes == packet->bytes && !packet->cut) {
 		uint64_t first = ((const struct rs_slot *)(const void *)packet->at)->tsc;
 
-		/* A header whose check holds may still not be that of its records. */
+		/* A header with a valid check may still not match its records. */
 		m->changed |=
 			head.ts_begin != first || head.ts_end != last || head.records != records;
 		head.ts_begin = first;
@@ -169,7 +169,7 @@ static void mend_packet(struct mend *m, const struct rs_packet *packet)
 	m->pending += head.records > records ? head.records - records : 0;
 	if (!bytes)
 		return;
-	/* The header of a packet that is cut can't be checked: one of our own. */
+	/* The header of a cut packet cannot be checked: writes a new one. */
 	head = m->head;
 	head.ts_begin = ((const struct rs_slot *)(const void *)packet->at)->tsc;
 	head.ts_end = last;
@@ -178,7 +178,7 @@ static void mend_packet(struct mend *m, const struct rs_packet *packet)
 	put(m, head, packet->at, bytes, padding);
 }
 
-/* Where the recorder said how many records there were, what is neither kept nor told is missing. */
+/* If the recorder wrote how many records there were, counts those neither kept nor reported. */
 static void pend_missing(struct mend *m)
 {
 	uint64_t emitted = m->end.records + m->end.lost;
@@ -194,7 +194,7 @@ static void pend_missing(struct mend *m)
 	m->changed = true;
 }
 
-/* A packet's header for a stream that may have no packet to take it from. */
+/* Makes a packet's header for a stream that may have no packet to copy it from. */
 static struct rs_packet_head head_of(const struct rs_trace *trace, uint32_t index)
 {
 	const struct rs_stream *stream = trace->describe.streams[index];
@@ -229,7 +229,7 @@ static struct rs_error *mend_all(struct mend *m)
 		if (!err && more) {
 			mend_packet(m, &packet);
 		} else if (err && rs_error_code(err) == RS_DAMAGED) {
-			/* Nothing behind this can be found. */
+			/* No packet behind this one can be found. */
 			m->result->bytes_dropped += size - m->packets.offset;
 			m->changed = true;
 			rs_error_free(err);
@@ -244,7 +244,7 @@ static struct rs_error *mend_all(struct mend *m)
 	return err;
 }
 
-/* Goes through a stream once, from its beginning. *changed: it is not as it should be. */
+/* Reads a stream once, from its beginning. *changed: the stream needs repair. */
 static struct rs_error *pass(struct rs_trace *trace, uint32_t index, FILE *file, FILE *index_file,
 			     struct rs_repair_result *result, bool *changed)
 {
@@ -286,7 +286,7 @@ static void write_text(FILE *file, const void *ctx)
 	fwrite(text->at, 1, text->bytes, file);
 }
 
-/* Whether a file has these bytes, and no more. */
+/* Returns whether a file has these bytes, and no more. */
 static bool is_in_place(const struct rs_folder *folder, const char *name,
 			const struct rs_text *text)
 {
@@ -315,7 +315,7 @@ static struct rs_error *put_in_place(const struct rs_folder *folder, const char 
 	return rs_folder_replace(folder, name, RS_STORE_NEW, write_text, text);
 }
 
-/* Writes a stream anew beside the old one, and puts it in its place. */
+/* Writes a stream again beside the old one, and replaces the old one by it. */
 static struct rs_error *write_anew(struct rs_trace *trace, uint32_t index, FILE *index_file,
 				   struct rs_repair_result *result)
 {
@@ -340,7 +340,7 @@ static struct rs_error *write_anew(struct rs_trace *trace, uint32_t index, FILE 
 	return err;
 }
 
-/* A stream whose file is gone gets an empty one. */
+/* Creates an empty file for a stream whose file is missing. */
 static struct rs_error *make_if_gone(const struct rs_trace *trace, uint32_t index, bool *made)
 {
 	char name[32];
@@ -356,7 +356,7 @@ static struct rs_error *make_if_gone(const struct rs_trace *trace, uint32_t inde
 		       : rs_error_errno(errno, "%s/%s", trace->folder.path, name);
 }
 
-/* A stream that is whole is left as it is, and only goes into the index. */
+/* Repairs a stream. One that is whole stays as it is, and only gets its entries in the index. */
 static struct rs_error *mend_stream(struct rs_trace *trace, uint32_t index, FILE *index_file,
 				    struct rs_repair_result *result)
 {
@@ -375,7 +375,7 @@ static struct rs_error *mend_stream(struct rs_trace *trace, uint32_t index, FILE
 	return pass(trace, index, NULL, index_file, result, &changed);
 }
 
-/* As the recorder said them, or the last repair. */
+/* Returns the streams' ends as the recorder or the last repair wrote them, or NULL. */
 static struct rs_stream_end *ends_copy(const struct rs_trace *trace)
 {
 	uint32_t n = trace->describe.n_streams;
@@ -398,8 +398,8 @@ static bool ends_changed(const struct rs_trace *trace, const struct rs_stream_en
 	return false;
 }
 
-/* Copies the old description's lines that make sense. Half a line at its end, where the recorder
- * was killed, goes. */
+/* Copies the old description's valid lines, without a partial last line, as a killed recorder
+ * leaves it. */
 static bool copy_lines(const struct rs_trace *trace, FILE *file)
 {
 	const struct rs_bad_lines *bad = &trace->describe.bad;
@@ -429,7 +429,7 @@ static bool copy_lines(const struct rs_trace *trace, FILE *file)
 	return good;
 }
 
-/* A description that says what the streams have come to, and has no lines that make no sense. */
+/* Makes a description with the streams' present ends, and without invalid lines. */
 static struct rs_error *write_describe(const struct rs_trace *trace)
 {
 	const struct rs_describe *describe = &trace->describe;
@@ -455,7 +455,7 @@ static struct rs_error *write_describe(const struct rs_trace *trace)
 	return err;
 }
 
-/* The check of the description as it is now. */
+/* Computes the check of the present description. */
 static struct rs_error *check_anew(struct rs_trace *trace)
 {
 	struct rs_describe again;
@@ -475,7 +475,7 @@ static struct rs_error *put_metadata(const struct rs_trace *trace)
 	FILE *file = open_memstream(&text.at, &text.bytes);
 	struct rs_error *err = NULL;
 
-	/* What the recorder wrote knows more than a description that lines are missing of. */
+	/* The recorder's metadata has more than a description with missing lines gives. */
 	if (trace->describe.bad.n && !faccessat(trace->folder.fd, "metadata", R_OK, 0)) {
 		if (file)
 			fclose(file);
@@ -510,7 +510,7 @@ static void write_state(FILE *file, const void *ctx)
 	json_decref(state);
 }
 
-/* Puts the new index in its place. It is only a hint: one that cannot be replaced is removed. */
+/* Replaces the index. It is only a hint: if it cannot be replaced, it is removed. */
 static void put_index(const struct rs_trace *trace, const struct rs_text *text, bool changed)
 {
 	struct stat st;
@@ -526,7 +526,7 @@ static void put_index(const struct rs_trace *trace, const struct rs_text *text, 
 	rs_error_free(err);
 }
 
-/* Each stream, and the index of all. */
+/* Repairs each stream, and writes the index. */
 static struct rs_error *mend_streams(struct rs_trace *trace, struct rs_repair_result *result)
 {
 	struct rs_text text = { 0 };
@@ -547,7 +547,7 @@ static struct rs_error *mend_streams(struct rs_trace *trace, struct rs_repair_re
 	return err;
 }
 
-/* What is to be changed in the trace's own files, once the streams are mended. */
+/* Changes the trace's own files, once the streams are repaired. */
 static struct rs_error *mend_files(struct rs_trace *trace, bool ends_change,
 				   struct rs_repair_result *result)
 {
@@ -562,7 +562,7 @@ static struct rs_error *mend_files(struct rs_trace *trace, bool ends_change,
 		return put_metadata(trace);
 	if (!err && !result->description_damaged)
 		err = check_anew(trace);
-	/* The streams tell it now. */
+	/* The streams report it now. */
 	trace->unsaid -= trace->unsaid < result->missing ? trace->unsaid : result->missing;
 	if (!err)
 		err = put_metadata(trace);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Making a cut or damaged trace whole for readers that forgive nothing: a last packet that is
- * cut becomes a shorter one, a damaged one a records-lost of its records, what stands behind a
- * header that makes no sense goes; metadata and index are written anew. Streams that are whole
- * are left as they are.
+ * Repairs a cut or damaged trace for strict readers. A cut last packet becomes a shorter one, a
+ * damaged one becomes a records-lost of its records, and what is behind an invalid header is
+ * removed. Metadata and index are written again. Streams that are whole stay as they are.
  */
 #ifndef RS_STORE_REPAIR_H
 #define RS_STORE_REPAIR_H
@@ -12,13 +11,13 @@
 
 struct rs_repair_result {
 	uint64_t packets, records; /* kept */
-	uint64_t lost;		   /* records that were there, by what is left to tell of them */
+	uint64_t lost;		   /* records known to have been in the trace */
 	uint64_t missing;	   /* of them, those that only the recorder's count mentions */
 	uint64_t bytes_dropped;
 	uint32_t streams_changed;
-	/* The description is not what was written. That can't be mended: readers go on telling. */
-	uint32_t lines_dropped;	 /* of the description: they make no sense */
-	uint32_t streams_unread; /* left as they are: nothing says what is in them */
+	/* The description is not what was written. Repair cannot mend that: readers report it. */
+	uint32_t lines_dropped;	 /* invalid ones, of the description */
+	uint32_t streams_unread; /* left as they are: nothing describes their contents */
 	bool description_damaged;
 };
 

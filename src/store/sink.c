@@ -30,7 +30,7 @@ struct class
 	uint32_t n_by_cpu;
 };
 
-/* What is known of a source's stream. */
+/* A source's stream, and where its records go. */
 struct origin {
 	const struct rs_stream *stream; /* NULL: free */
 	struct class *class;
@@ -53,7 +53,7 @@ struct store_sink {
 
 /* ---- clocks and classes ------------------------------------------------------------------- */
 
-/* Whether two clocks give every stamp the same time. */
+/* Returns whether two clocks give every stamp the same time. */
 static bool same_clock(const struct rs_clock *a, const struct rs_clock *b)
 {
 	return a->freq_hz == b->freq_hz && a->origin == b->origin && a->offset == b->offset &&
@@ -103,7 +103,7 @@ static struct rs_error *class_of(struct store_sink *s, const struct rs_stream *s
 	class->schema = stream->schema;
 	class->clock = stream->clock;
 	err = clock_add(s, stream->clock, &clock);
-	if (!err) /* the store only looks at schemas; that it may not is for recorders, who add */
+	if (!err) /* the store only reads the schema; recorders add to theirs, hence no const */
 		err = rs_store_add_class(s->store, (struct rs_schema *)stream->schema, &clock,
 					 &class->index);
 	if (err) {
@@ -139,7 +139,7 @@ static struct rs_error *out_add(struct store_sink *s, const struct class *class,
 	return NULL;
 }
 
-/* The stream of many threads on a host CPU. */
+/* Finds or adds the stream of many threads on a host CPU. */
 static struct rs_error *cpu_out(struct store_sink *s, struct class *class, int cpu,
 				struct out **result)
 {
@@ -200,8 +200,8 @@ static struct rs_error *origin_find(struct store_sink *s, const struct rs_stream
 	return NULL;
 }
 
-/* Whether a view is a thread's whose events stand among those of others: its stream is its own, and
- * the event says the same tid. */
+/* Returns whether a view is of a thread whose file has events of other threads, too: its stream is
+ * its own, and the event has the same tid. */
 static bool is_of_thread(const struct rs_view *view)
 {
 	const struct rs_field *field = view->event->fields;
@@ -227,7 +227,7 @@ static struct rs_error *thread_describe(struct store_sink *s, struct origin *ori
 	return rs_store_add_thread(s->store, origin->class->index, &thread);
 }
 
-/* The stream of Xen's records; and the name of the domain, before its first. */
+/* Finds or adds the stream of Xen's records. Adds a domain's name before the domain's first. */
 static struct rs_error *xen_out(struct store_sink *s, struct origin *origin, struct out **result)
 {
 	static const struct rs_stream identity = {
@@ -247,7 +247,7 @@ static struct rs_error *xen_out(struct store_sink *s, struct origin *origin, str
 	return err;
 }
 
-/* Where a view's record goes; tell: and whose it is, if that is a thread's and not told yet. */
+/* Finds the stream of a view's record. tell: also describes its thread, if no line does yet. */
 static struct rs_error *out_of(struct store_sink *s, const struct rs_view *view, bool tell,
 			       struct out **out)
 {
@@ -276,7 +276,7 @@ static struct rs_error *out_of(struct store_sink *s, const struct rs_view *view,
 
 /* ---- records ------------------------------------------------------------------------------ */
 
-/* A slot's 8 bits: the host CPU or, in a guest's stream, its vCPU. */
+/* Returns a slot's 8 bits: the host CPU or, in a guest's stream, its vCPU. */
 static uint64_t cpu_bits(const struct rs_view *view)
 {
 	int cpu = view->cpu;
@@ -288,8 +288,8 @@ static uint64_t cpu_bits(const struct rs_view *view)
 	return (uint64_t)cpu << RS_CPU_SHIFT;
 }
 
-/* The bytes that a view's event has, and before them Xen's record: what a source may have behind
- * them is no part of it. */
+/* Returns the bytes of a view's event, with Xen's record before them, and without what a source may
+ * have behind them. */
 static uint32_t payload_bytes(const struct rs_view *view)
 {
 	const struct rs_event *event = view->event;
@@ -303,7 +303,7 @@ static uint32_t payload_bytes(const struct rs_view *view)
 	return fixed + len;
 }
 
-/* Lengths of texts that end at `end`, so that together they are no more than left bytes. */
+/* Shortens the lengths of texts, which end at `end`, to at most left bytes in all. */
 static void texts_cut(uint8_t *end, uint32_t n, uint32_t left)
 {
 	uint16_t len;
@@ -317,7 +317,7 @@ static void texts_cut(uint8_t *end, uint32_t n, uint32_t left)
 	}
 }
 
-/* Whose Xen's record is: only the view says. */
+/* Writes the vCPU of a record of Xen's, which only the view has. */
 static void context_write(uint8_t *at, const struct rs_view *view)
 {
 	struct rs_xen_record record;
@@ -329,7 +329,7 @@ static void context_write(uint8_t *at, const struct rs_view *view)
 	memcpy(at, &record, sizeof(record));
 }
 
-/* A record at `at`, zeroes behind it to its slot's end; its bytes. */
+/* Writes a record at `at`, with zeros up to its slot's end. Returns its bytes. */
 static uint32_t record_write(uint8_t *at, const struct rs_view *view, uint64_t tsc)
 {
 	uint32_t payload = payload_bytes(view), slots = RS_RECORD_SLOTS(payload);
@@ -346,7 +346,7 @@ static uint32_t record_write(uint8_t *at, const struct rs_view *view, uint64_t t
 	return slots * RS_SLOT_BYTES;
 }
 
-/* The record before one whose stamp would go back: what that said. */
+/* Writes the record before one whose stamp would go back, with that stamp. */
 static uint32_t clock_back_write(uint8_t *at, uint64_t tsc, uint64_t said)
 {
 	struct rs_slot slot = {

@@ -17,17 +17,17 @@
 
 #include "store/writer.h"
 
-/* Makes the directory. clock: the trace's own, which its time zero is told by; host: where it was
- * taken, "" if that is unknown, NULL: here. RS_USAGE: the directory exists and is not empty. */
+/* Creates the directory. clock: the trace's own, of its time zero. host: the name of the recorded
+ * host, "" if it is unknown, NULL for this one. RS_USAGE: the directory exists and is not empty. */
 struct rs_error *rs_store_sink_create(const char *directory, const struct rs_clock *clock,
 				      const char *host, const char *command, struct rs_sink **sink);
 
-/* Makes room for a stream before its first event: a trace's streams that have none stay streams,
- * and all keep their order. Not for threads' streams. */
+/* Adds a stream before its first event, so that streams without events stay, and all keep their
+ * order. Not for threads' streams. */
 struct rs_error *rs_store_sink_add(struct rs_sink *sink, const struct rs_stream *stream);
 
-/* Where a view's record goes: the number of its stream in the trace, whose order is that of
- * records of equal time, and the stamp of the last one there. */
+/* Where a view's record goes: the number of its stream, which orders records of equal time, and the
+ * stamp of the last record there. */
 struct rs_store_place {
 	uint32_t stream;
 	uint64_t last;
@@ -35,12 +35,12 @@ struct rs_store_place {
 struct rs_error *rs_store_sink_place(struct rs_sink *sink, const struct rs_view *view,
 				     struct rs_store_place *place);
 
-/* When watching ended (rs_trace_closed()); before the close. */
+/* Sets when the recording ended (rs_trace_closed()). Called before the close. */
 void rs_store_sink_set_closed(struct rs_sink *sink, int64_t at_ns);
 
 /*
- * A view as a record in a stream, for who has one without the sink. *last_tsc: the stream's, 0 at
- * first; a stamp before it becomes it, with a clock-back before the record.
+ * Puts a view as a record into a stream, for callers without a sink. *last_tsc: the stream's, 0 at
+ * first. A stamp before it is replaced by it, with a clock-back before the record.
  */
 struct rs_error *rs_store_put_view(struct rs_store_stream *stream, uint64_t *last_tsc,
 				   const struct rs_view *view);

@@ -105,8 +105,8 @@ static void write_metadata(FILE *file, const void *describe)
 	rs_metadata_write(file, describe);
 }
 
-/* Writes the description's lines to the disk. Where the disk is full the rest stays in hand, and
- * the next call goes on from there: never a line with a hole in it. */
+/* Writes the description's lines to the disk. If the disk is full the rest stays in memory, and the
+ * next call continues there, so that no line has a hole. */
 static struct rs_error *describe_flush(struct rs_store *store)
 {
 	struct rs_lines *lines = &store->lines;
@@ -122,16 +122,16 @@ static struct rs_error *describe_flush(struct rs_store *store)
 	return err;
 }
 
-/* Makes the lines that there are none of yet, and writes them. What finds no memory or no room is
- * for the next call. */
+/* Makes the lines that do not exist yet, and writes them. Lines without memory or room are left to
+ * the next call. */
 static struct rs_error *describe_append(struct rs_store *store)
 {
 	struct rs_error *err = NULL;
 	bool all = false, any = true;
 
-	if (store->keep) /* told when it is written */
+	if (store->keep) /* described when it is written */
 		return NULL;
-	/* Without memory for more lines at once, those that there is room for make room. */
+	/* Without memory for all lines at once, writes the first ones to free their room. */
 	while (!err && !all && any) {
 		all = rs_describe_write(&store->describe, store->told, &store->lines,
 					&store->metadata_stale);
@@ -201,8 +201,8 @@ struct rs_error *rs_store_describe_sync(struct rs_store *store)
 	if (err || !store->metadata_stale)
 		return err;
 	err = metadata_replace(store);
-	/* Where descriptors have run out, one of ours is free for it. The index, open again, keeps
-	 * that one for the next time. */
+	/* If descriptors run out, a file of this trace is closed for it. The index, open again,
+	 * keeps that descriptor for the next time. */
 	if (err && rs_files_spare(&store->files)) {
 		rs_error_free(err);
 		err = metadata_replace(store);
@@ -221,7 +221,7 @@ struct rs_error *rs_store_keep_error(struct rs_store *store, struct rs_error *er
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-/* Where the directory is in the file system now; NULL: unknown. */
+/* Returns where the directory is in the file system now, or NULL. */
 static char *folder_place(const struct rs_store *store)
 {
 	char link[32], place[4096];

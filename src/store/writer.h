@@ -59,14 +59,15 @@ struct rs_error *rs_store_add_stream(struct rs_store *store, uint32_t class_inde
 struct rs_error *rs_store_add_thread(struct rs_store *store, uint32_t class_index,
 				     const struct rs_thread *thread);
 
-/* What a domain of Xen's is called, as for a thread. Written once, unless it changes. */
+/* Adds a line with the name of a Xen domain, unless the last line of that domain has the same
+ * name. */
 struct rs_error *rs_store_add_domain(struct rs_store *store, uint32_t class_index, uint32_t dom,
 				     const char *vm);
 
-/* When watching ended, where that is no event of its own: readers' time goes on until then. */
+/* Sets when the recording ended, if no event shows it: readers' time continues until then. */
 void rs_store_set_closed(struct rs_store *store, int64_t at_ns);
 
-/* A clock that is known better than before, by its name: its error, its frequency. Any thread may
+/* Replaces the values of the clock of this id, such as its error or frequency. Any thread may
  * call. */
 struct rs_error *rs_store_set_clock(struct rs_store *store, const struct rs_clock *clock);
 
@@ -74,28 +75,27 @@ struct rs_error *rs_store_set_clock(struct rs_store *store, const struct rs_cloc
  */
 struct rs_error *rs_store_add_binary(struct rs_store *store, const struct rs_trace_binary *binary);
 
-/* Where the next records go: at least RS_DRAIN_ROOM_MIN bytes. Writes a full packet first, or lets
- * it wait; the error is that packet's, and there still is room. */
+/* Returns the place for the next records: at least RS_DRAIN_ROOM_MIN bytes. Writes or queues a full
+ * packet first; an error is that packet's, and the place is valid. */
 struct rs_error *rs_store_room(struct rs_store_stream *stream, uint8_t **at, uint32_t *bytes);
 
-/* Takes over what was put there. */
+/* Commits what was put there. */
 void rs_store_commit(struct rs_store_stream *stream, const struct rs_drained *drained);
 
-/* Writes what there is, if it has waited for as long as age_ns by now_ns (any clock, the same in
- * all calls), and none of this stream's waits for the disk; or if age_ns is 0. */
+/* Writes the packet being filled, if its records have waited for age_ns by now_ns (any clock, the
+ * same in all calls) and no packet of this stream waits for the disk; or if age_ns is 0. */
 struct rs_error *rs_store_flush(struct rs_store_stream *stream, uint64_t now_ns, uint64_t age_ns);
 
-/* What has become packets so far. Any thread may call. */
+/* Returns the counts of all packets so far. Any thread may call. */
 void rs_store_progress(struct rs_store *store, struct rs_store_summary *summary);
 
-/* The stream's producer is gone: writes what is left, and gives its memory back. Not to be used
- * any more. */
+/* Ends a stream whose producer has ended: writes what is left, and frees its memory. */
 struct rs_error *rs_store_end_stream(struct rs_store_stream *stream);
 
 /*
- * Takes up a stream that was ended: what comes from now on is its new owner's, whose stamps begin
- * with owner->from, after all that are in the stream. So a trace has as many streams as threads at
- * once. What owner points to is copied. On failure the stream stays ended.
+ * Resumes a stream that was ended. Later records are its new owner's, whose stamps begin at
+ * owner->from, after all stamps in the stream. So a trace has as many streams as threads ran at
+ * once. Copies what owner points to. On failure the stream stays ended.
  */
 struct rs_error *rs_store_resume_stream(struct rs_store_stream *stream,
 					const struct rs_owner *owner);
@@ -104,8 +104,8 @@ struct rs_error *rs_store_resume_stream(struct rs_store_stream *stream,
 
 /*
  * A flight recorder's store: it has no directory, and keeps finished packets in memory until they
- * are older than age_ns or more than bytes, the oldest first; the newest alone may be more. What it
- * drops so is no loss; what it has no memory for, is. For all else it is as any store.
+ * are older than age_ns or more than bytes, the oldest first; the newest alone may be more. Dropped
+ * packets are no loss; those without memory are. Otherwise it works as any store.
  */
 struct rs_store_keep {
 	uint64_t age_ns; /* CLOCK_MONOTONIC, from when a packet was finished */
@@ -119,7 +119,7 @@ struct rs_error *rs_store_create_keeping(const struct rs_store_keep *keep,
 struct rs_store_kept {
 	struct rs_store_summary sum;
 	int64_t whole_from_ns; /* INT64_MIN: nothing was dropped yet */
-	bool short_of_bytes;   /* that is not for age alone */
+	bool short_of_bytes;   /* the limit of bytes dropped packets, too */
 };
 
 /*
@@ -131,7 +131,7 @@ struct rs_error *rs_store_write_kept(struct rs_store *store, const char *directo
 				     int64_t at_ns, const struct rs_clock *clock,
 				     struct rs_store_kept *kept);
 
-/* Notes in the trace, for its readers, that not everything was recorded. Does not consume err. */
+/* Notes in the trace, for its readers, that records are missing. Does not consume err. */
 void rs_store_note(struct rs_store *store, const struct rs_error *err);
 
 /* Counts records that were lost before they came to any stream. Any thread may call. */
