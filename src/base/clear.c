@@ -69,7 +69,7 @@ static struct rs_error *remove_file(const struct rs_folder *folder,
 				    const char *full)
 {
 	if (strcmp(full, kind->mark) && unlinkat(at, name, 0))
-		return rs_error_errno(errno, "%s/%s: can't remove it", folder->path, full);
+		return rs_error_errno(errno, "%s/%s: cannot remove it", folder->path, full);
 	return NULL;
 }
 
@@ -137,7 +137,7 @@ static struct rs_error *clear(const struct rs_folder *folder, const struct rs_cl
 		return err;
 	rs_folder_drop(folder, kind->mark);
 	if (folder->inside >= 0 && unlinkat(folder->fd, INSIDE, AT_REMOVEDIR))
-		return rs_error_errno(errno, "%s/" INSIDE ": can't remove it", folder->path);
+		return rs_error_errno(errno, "%s/" INSIDE ": cannot remove it", folder->path);
 	return NULL;
 }
 

@@ -96,7 +96,7 @@ struct rs_error *rs_folder_open_or_make(const char *path, struct rs_folder *fold
 
 	*folder = RS_FOLDER_NONE;
 	if (!made && errno != EEXIST)
-		return rs_error_errno(errno, "%s: can't make it", path);
+		return rs_error_errno(errno, "%s: cannot make it", path);
 	err = rs_folder_open(path, folder);
 	if (!err && made && rs_modes_apply(folder->fd, rs_modes_directory())) {
 		err = rs_error_errno(errno, "%s: giving it its mode and group", path);

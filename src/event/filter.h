@@ -93,8 +93,8 @@ struct rs_filter {
 	bool adds;	 /* there are rows */
 	uint32_t n_keys; /* words of the longest key, without what the source makes */
 	uint32_t room;	 /* sums that there may be */
-	/* Of rows: sums are told apart by what multiple of epoch_ns since from_ns their record's
-	 * stamp has reached. 0: all are one. */
+	/* Of rows: each epoch_ns since from_ns has sums of its own, by the record's stamp. 0: one
+	 * epoch. */
 	uint64_t from_ns, epoch_ns;
 };
 

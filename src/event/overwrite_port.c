@@ -23,7 +23,7 @@ enum rs_sbuf_status rs_overwrite_port_init(struct rs_overwrite_port *port, void 
 	return RS_SBUF_OK;
 }
 
-/* From a slot to the buffer's end, each by itself. */
+/* Writes filler from a slot to the buffer's end, one slot each. */
 static void filler_to_end(struct rs_overwrite_port *port, uint32_t from)
 {
 	for (; from < RS_OVERWRITE_PORT_SLOTS; from++)

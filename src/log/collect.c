@@ -520,8 +520,8 @@ static struct rs_error *open_all(struct rs_log_collector *c, const struct rs_log
 
 		if (rs_log_path_kind(f->path) == RS_LOG_PATH_MEMORY)
 			err = rs_error_create(RS_USAGE,
-					      "%s: a log's memory is a log by itself: it can't be "
-					      "collected with others",
+					      "%s is the memory of a whole log, which cannot be "
+					      "collected with others: name it alone",
 					      f->path);
 		else
 			err = is_regular(f->path) ? open_sbuf(f) : open_read(f);

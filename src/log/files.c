@@ -130,7 +130,7 @@ static struct rs_error *rotate(struct rs_log_files *f)
 	snprintf(name, sizeof(name), "%s.%u", f->name, f->fd >= 0 ? f->number + 1 : f->number);
 	err = rs_folder_fd(&f->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, &fd);
 	if (err)
-		return rs_error_wrap(err, "can't create a log file");
+		return rs_error_wrap(err, "cannot create a log file");
 	if (f->fd >= 0) {
 		close(f->fd);
 		f->number++;

@@ -368,7 +368,7 @@ static void levels_use(uint32_t *levels, bool carry)
 
 	for (uint32_t i = 0; carry && i < RS_LOG_SINKS; i++)
 		__atomic_store_n(&levels[i], old[i], __ATOMIC_RELAXED);
-	/* Pairs with the acquires of who logs. */
+	/* Pairs with the acquires of threads that log. */
 	__atomic_store_n(&rs_log_levels, levels, __ATOMIC_RELEASE);
 }
 

@@ -109,7 +109,7 @@ static struct rs_error *memory_check(const char *path, struct rs_log_memory *mem
 	if (memory->sound)
 		return NULL;
 	if (has_lane(memory))
-		return rs_error_create(RS_DAMAGED, "%s: the log's head makes no sense: %s", path,
+		return rs_error_create(RS_DAMAGED, "%s: the log's head is invalid: %s", path,
 				       rs_sbuf_status_text(status));
 	return rs_error_create(RS_USAGE, "%s: it is no log of ours", path);
 }

@@ -212,7 +212,7 @@ static struct rs_error *lines_commit(struct recovery *r, uint32_t half)
 	rs_folder_drop(&r->folder, part); /* of a recovery that was killed */
 	err = rs_folder_fd(&r->folder, part, O_WRONLY | O_CREAT | O_EXCL, &fd);
 	if (err)
-		return rs_error_wrap(err, "can't create the lines' file");
+		return rs_error_wrap(err, "cannot create the lines' file");
 	err = lines_write(r, half, fd);
 	close(fd);
 	if (!err)
@@ -231,7 +231,7 @@ static struct rs_error *part_make(const struct recovery *r, const char *name, in
 	struct stat st;
 
 	if (made)
-		return rs_error_errno(errno, "%s/%s: can't make this directory; remove it",
+		return rs_error_errno(errno, "%s/%s: cannot make this directory; remove it",
 				      r->folder.path, name);
 	opened = openat(r->folder.fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (opened < 0)

@@ -47,14 +47,14 @@ static struct rs_error *board_make(const char *path)
 		return rs_error_no_memory();
 	fd = mkostemp(temp, O_CLOEXEC);
 	if (fd < 0) {
-		err = rs_error_errno(errno, "%s: can't create it", path);
+		err = rs_error_errno(errno, "%s: cannot create it", path);
 		free(temp);
 		return err;
 	}
 	if (write(fd, &board, sizeof(board)) != (ssize_t)sizeof(board))
 		err = rs_error_errno(errno ? errno : ENOSPC, "%s", temp);
 	else if (!file_publish(temp, path))
-		err = rs_error_errno(errno, "%s: can't create it", path);
+		err = rs_error_errno(errno, "%s: cannot create it", path);
 	unlink(temp);
 	close(fd);
 	free(temp);
@@ -75,7 +75,7 @@ static struct rs_error *board_map(int fd, const char *path, struct rs_lend_board
 				       path);
 	mem = mmap(NULL, sizeof(**board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (mem == MAP_FAILED)
-		return rs_error_errno(errno, "%s: can't map it", path);
+		return rs_error_errno(errno, "%s: cannot map it", path);
 	*board = mem;
 	return NULL;
 }
@@ -271,7 +271,7 @@ static void access_busy(void *ctx)
 static struct rs_error *board_gone(const struct rs_lender *lender)
 {
 	return rs_error_create(RS_FAILED,
-			       "%s: somebody has cut it short: the rings can't be lent "
+			       "%s: another process has truncated it: the rings cannot be lent "
 			       "or taken back",
 			       lender->path);
 }
@@ -299,7 +299,7 @@ static struct rs_error *ring_make(const struct rs_lend_options *options, const c
 	if (options->keep && ring_is_there(path))
 		return NULL;
 	if (unlink(path) && errno != ENOENT)
-		return rs_error_errno(errno, "%s is there already: can't remove it", path);
+		return rs_error_errno(errno, "%s is there already: cannot remove it", path);
 	err = rs_ring_map_create(path, options->ring_bytes, &memory);
 	if (err)
 		return err;

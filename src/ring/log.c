@@ -187,7 +187,7 @@ void rs_log_lane_create(struct rs_log_lane *lane, void *mem, uint32_t elements)
 					.ele_size = RS_LOG_ELEMENT_BYTES,
 					.flags = RS_SBUF_OVERWRITE | RS_SBUF_TAGGED,
 					.size = elements * RS_LOG_ELEMENT_BYTES };
-	/* Pairs with the acquire of magic of who looks whether there is a ring. */
+	/* Pairs with the acquire of magic in a reader that polls for the ring. */
 	__atomic_store_n(&lane->ring->magic, RS_SBUF_MAGIC, __ATOMIC_RELEASE);
 }
 

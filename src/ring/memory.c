@@ -24,7 +24,7 @@ static struct rs_error *map(int fd, size_t bytes, const char *what, void **mem)
 	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
 
 	if (at == MAP_FAILED)
-		return rs_error_errno(errno, "%s: can't map %zu bytes", what, bytes);
+		return rs_error_errno(errno, "%s: cannot map %zu bytes", what, bytes);
 	*mem = at;
 	return NULL;
 }
@@ -47,7 +47,7 @@ static struct rs_error *fill_and_map(int fd, const char *path, size_t bytes, voi
 	int failed = posix_fallocate(fd, 0, (off_t)bytes);
 
 	if (failed)
-		return rs_error_errno(failed, "%s: can't make it %zu bytes long", path, bytes);
+		return rs_error_errno(failed, "%s: cannot make it %zu bytes long", path, bytes);
 	return map(fd, bytes, path, mem);
 }
 
@@ -65,7 +65,7 @@ struct rs_error *rs_ring_map_create(const char *name, size_t bytes, struct rs_ri
 		return err;
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | RS_SHARED_FLAGS, 0600);
 	if (fd < 0) {
-		err = rs_error_errno(errno, "%s: can't create it", path);
+		err = rs_error_errno(errno, "%s: cannot create it", path);
 		free(path);
 		return err;
 	}

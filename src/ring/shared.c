@@ -74,7 +74,7 @@ static struct rs_error *folder_make(const char *path)
 		return err;
 	if (mkdir(path, FOLDER_MODE) && errno != EEXIST)
 		return rs_error_errno(
-			errno, "%s: can't make this directory; name a file by its path", path);
+			errno, "%s: cannot make this directory; name a file by its path", path);
 	return folder_check(path, &there);
 }
 
@@ -183,7 +183,7 @@ struct rs_error *rs_shared_open_error(int errno_value, const char *path)
 				       path);
 	if (errno_value == EBUSY)
 		return rs_error_create(RS_FAILED, "%s: another program reads it", path);
-	return rs_error_errno(errno_value, "%s: can't open it", path);
+	return rs_error_errno(errno_value, "%s: cannot open it", path);
 }
 
 /* Of a file whose kind is right. */

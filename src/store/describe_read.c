@@ -24,7 +24,7 @@
 
 static struct rs_error *unexpected(const char *what)
 {
-	return rs_error_create(RS_DAMAGED, "not a description of %s that makes sense", what);
+	return rs_error_create(RS_DAMAGED, "no valid description of %s", what);
 }
 
 static const char *keep(struct rs_describe *describe, const char *text)

@@ -55,7 +55,7 @@ _Static_assert(sizeof(struct rs_index_entry) == 48, "on disk");
 
 #define RS_STORE_NEW "ringside/new"
 
-#define RS_STATE_BYTES 4096 /* allocated at the start, so that a full disk can't keep us silent */
+#define RS_STATE_BYTES 4096 /* allocated at the start, for errors of a full disk */
 
 #define RS_DESCRIBE_VERSION 1
 #define RS_STREAMS_MAX	    65536u

@@ -21,12 +21,12 @@ struct rs_kept_owner {
 	char vm[64], thread[64];
 };
 struct rs_kept_owner *rs_kept_owner_create(const struct rs_owner *owner); /* NULL: no memory */
-struct rs_kept_owner *rs_kept_owner_get(struct rs_kept_owner *owner);	  /* NULL is nobody */
+struct rs_kept_owner *rs_kept_owner_get(struct rs_kept_owner *owner);	  /* accepts NULL */
 void rs_kept_owner_put(struct rs_kept_owner *owner);
 
 struct rs_kept_packet {
 	struct rs_kept_packet *next;
-	uint32_t refs;		     /* under the lock: the list's, and those who hold it */
+	uint32_t refs;		     /* under the lock: the list's and its holders' */
 	uint32_t stream;	     /* index */
 	uint64_t at_ns;		     /* when it was finished; CLOCK_MONOTONIC */
 	int64_t end_ns;		     /* its last record's, on the trace's timeline */

@@ -262,8 +262,8 @@ static struct rs_error *open_all(struct rs_store *store, const char *directory)
 	return NULL;
 }
 
-/* Looks for a directory that is not where it was made, and for files of it that are gone: what its
- * path leads to is not this trace. */
+/* Checks that the directory is where it was made, and that its files exist. Else its path does not
+ * lead to this trace. */
 static struct rs_error *folder_check(const struct rs_store *store)
 {
 	char *place = folder_place(store);
@@ -637,7 +637,7 @@ static struct rs_error *write_kept(struct rs_store *store, const struct rs_kept 
 	pthread_mutex_unlock(&store->lock);
 	if (!err)
 		err = rs_describe_set_flight(&to->describe, flight);
-	/* What can't be written is lost, and is counted and said as anywhere: go on. */
+	/* Packets that cannot be written are counted as lost, as always. */
 	for (uint32_t i = 0; !err && i < kept->n; i++) {
 		err = resume_kept(streams[kept->packets[i]->stream], kept->packets[i]);
 		if (!err)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writing a trace directory. The thread that owns a stream fills its packet in memory. The packet
- * is written with one call when it is full, old enough, or at the end. Before a packet goes
- * out, what its records need of the description is on disk.
+ * Writes a trace directory. The thread that owns a stream fills its packet in memory. One call
+ * writes the packet when it is full, old enough, or at the end. The lines of the description that
+ * its records need are on disk before it.
  *
- * A stream belongs to one thread at a time; different streams may be written at once. A packet
- * that can't be written is counted as lost, said, and the next one tried in its place.
+ * A stream belongs to one thread at a time; different streams may be written at once. A packet that
+ * cannot be written is counted and reported as lost, and the next one is written in its place.
  *
- * Who has a stream writes its packets; or they wait for somebody who does, up to a bound, so that
- * filling goes on while the disk takes its time.
+ * The thread that owns a stream writes its packets. Or they wait in a bounded queue for another
+ * thread to write them, so that filling continues during a slow write.
  */
 #ifndef RS_STORE_WRITER_H
 #define RS_STORE_WRITER_H
@@ -23,30 +23,31 @@ struct rs_store_summary {
 	uint64_t records, lost, bytes, streams;
 };
 
-/* Makes the directory. RS_USAGE: it exists and is not empty. */
+/* Creates the directory. RS_USAGE: it exists and is not empty. */
 struct rs_error *rs_store_create(const char *directory, const struct rs_clock *clock,
 				 const char *command, struct rs_store **store);
-/* The same of a trace that was taken on another host; "": it is unknown which. */
+/* Creates the directory of a trace from another host; "" if that is unknown. */
 struct rs_error *rs_store_create_of(const char *directory, const struct rs_clock *clock,
 				    const char *host, const char *command, struct rs_store **store);
 
 /*
- * Before there are streams: from now on packets that are finished wait in queues, which streams
- * share by turns, until rs_store_write(); bytes of them at most. Where there are as many, who
- * finishes one waits for the disk, or writes. What can't be written, rs_store_close() says. ahead:
- * the memory for all of them is taken now, and not where a ring would wait for it.
+ * Makes finished packets wait in queues, which streams share in turns, until rs_store_write().
+ * Called before there are streams. bytes limits the packets: at the limit, a thread that finishes
+ * one waits for the disk, or writes. rs_store_close() returns errors of writes. ahead: allocates
+ * the memory for all packets now, so that no ring waits for it.
  */
 struct rs_error *rs_store_set_behind(struct rs_store *store, uint32_t queues, uint64_t bytes,
 				     bool ahead);
 
-/* Whether packets wait in its queue that nobody writes. Any thread may call, and write. */
+/* Returns whether packets wait in a stream's queue while no thread writes. Any thread may call
+ * this, and write. */
 bool rs_store_waits(const struct rs_store_stream *stream);
 
-/* Writes what waits in its queue, or in one by its number, unless somebody does. */
+/* Write what waits in a stream's queue, or in a queue by its number, unless another thread does. */
 void rs_store_write(const struct rs_store_stream *stream);
 void rs_store_write_queue(struct rs_store *store, uint32_t queue);
 
-/* A producer: its schema, which stays the caller's, and the clock of its stamps. */
+/* Adds a producer: its schema, which stays the caller's, and the clock of its stamps. */
 struct rs_error *rs_store_add_class(struct rs_store *store, struct rs_schema *schema,
 				    const struct rs_clock *clock, uint32_t *class_index);
 
@@ -54,8 +55,8 @@ struct rs_error *rs_store_add_stream(struct rs_store *store, uint32_t class_inde
 				     const struct rs_stream *identity,
 				     struct rs_store_stream **stream);
 
-/* A thread that this class's streams tell of; to be told before the packets with its
- * events are written. Any thread may call. What it says is copied. */
+/* Adds a thread with events in this class's streams, before the packets with these events are
+ * written. Copies what thread points to. Any thread may call. */
 struct rs_error *rs_store_add_thread(struct rs_store *store, uint32_t class_index,
 				     const struct rs_thread *thread);
 

@@ -437,7 +437,7 @@ TEST(no_log)
 	CHECK_ERR(rs_log_recover(path, kit_folder, 0, &left), RS_USAGE, "it is no log of ours");
 	CHECK_ERR(rs_log_start(&(struct rs_log_options){ .path = path }, &left), RS_USAGE,
 		  "it is no log of ours");
-	CHECK_ERR(rs_log_recover(kit_path("none"), kit_folder, 0, &left), RS_FAILED, "can't open");
+	CHECK_ERR(rs_log_recover(kit_path("none"), kit_folder, 0, &left), RS_FAILED, "cannot open");
 	CHECK_ERR(rs_log_start(&(struct rs_log_options){ .path = path, .lanes = 300 }, &left),
 		  RS_USAGE, "300 lanes");
 	CHECK_ERR(rs_log_start(&(struct rs_log_options){ .path = kit_path("small"),

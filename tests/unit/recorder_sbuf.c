@@ -634,7 +634,7 @@ TEST(lending_refuses_what_makes_no_sense)
 	CHECK_ERR(rs_lender_create(&lend, &other), RS_USAGE, "a ring of 100 bytes");
 	/* a board that somebody cuts short kills nobody */
 	CHECK(!truncate(r.paths[0], 0));
-	CHECK_ERR(rs_lender_lend(lender), RS_FAILED, "somebody has cut it short");
+	CHECK_ERR(rs_lender_lend(lender), RS_FAILED, "another process has truncated it");
 	rs_lender_destroy(lender);
 	lent->place = &(struct rs_lend_place){ 0 };
 	rs_lent_close(lent);

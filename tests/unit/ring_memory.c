@@ -83,7 +83,7 @@ TEST(a_file_that_is_made)
 	CHECK(stat(path, &st) < 0);
 	CHECK_ERR(rs_ring_map_existing(path, 0, &again), RS_FAILED, "No such file");
 	CHECK_ERR(rs_ring_map_create(path, 0, &again), RS_USAGE, "more than 0");
-	CHECK_ERR(rs_ring_map_create("/nowhere/at/all", BYTES, &again), RS_FAILED, "can't create");
+	CHECK_ERR(rs_ring_map_create("/nowhere/at/all", BYTES, &again), RS_FAILED, "cannot create");
 }
 
 /* More than any disk holds: an error, and nothing left behind. */
@@ -91,7 +91,7 @@ TEST(a_disk_without_room)
 {
 	struct rs_ring_memory memory;
 
-	CHECK_ERR(rs_ring_map_create(path, SIZE_MAX / 4, &memory), RS_FAILED, "can't make it");
+	CHECK_ERR(rs_ring_map_create(path, SIZE_MAX / 4, &memory), RS_FAILED, "cannot make it");
 	CHECK(access(path, F_OK) < 0);
 }
 
@@ -188,7 +188,7 @@ TEST(a_file_that_exists)
 	close(fd);
 	unlink(path);
 	CHECK_ERR(rs_ring_map_existing("/dev/zero", 0, &memory), RS_USAGE, "how many bytes");
-	CHECK_ERR(rs_ring_map_existing(folder, 0, &memory), RS_FAILED, "can't open");
+	CHECK_ERR(rs_ring_map_existing(folder, 0, &memory), RS_FAILED, "cannot open");
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */

@@ -260,16 +260,16 @@ TEST(lines_of_threads_that_make_no_sense)
 		{ "{\"class\":-1,\"tid\":5,\"pid\":1,\"vm\":null,\"vcpu\":0,\"from\":0}",
 		  "no class -1 before" },
 		{ "{\"class\":0,\"tid\":0,\"pid\":1,\"vm\":null,\"vcpu\":0,\"from\":0}",
-		  "not a description of a thread" },
+		  "no valid description of a thread" },
 		{ "{\"class\":0,\"tid\":-5,\"pid\":1,\"vm\":null,\"vcpu\":0,\"from\":0}",
-		  "not a description of a thread" },
+		  "no valid description of a thread" },
 		{ "{\"class\":0,\"tid\":5,\"pid\":-1,\"vm\":null,\"vcpu\":0,\"from\":0}",
-		  "not a description of a thread" },
+		  "no valid description of a thread" },
 		{ "{\"class\":0,\"tid\":5,\"pid\":1,\"vm\":null,\"vcpu\":-2,\"from\":0}",
-		  "not a description of a thread" },
+		  "no valid description of a thread" },
 		{ "{\"class\":0,\"tid\":5,\"pid\":1,\"vm\":null,\"vcpu\":0}",
-		  "not a description of a thread" },
-		{ "7", "not a description of a thread" },
+		  "no valid description of a thread" },
+		{ "7", "no valid description of a thread" },
 	};
 	char path[256], line[256];
 	struct kit_store k;
