@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "base/vector.h"
 
 void rs_describe_deinit(struct rs_describe *describe)
 {
@@ -30,20 +31,8 @@ void rs_describe_deinit(struct rs_describe *describe)
 	*describe = (struct rs_describe){ 0 };
 }
 
-/* Makes room for one more pointer in a list. Returns false if there is no memory. */
-static bool more(void *list, uint32_t n)
-{
-	void **at;
-	void *copy;
-
-	if (n & (n - 1)) /* the room is always a power of two */
-		return true;
-	memcpy(&at, list, sizeof(at));
-	copy = realloc(at, (n ? n * 2 : 1) * sizeof(void *));
-	if (copy)
-		memcpy(list, &copy, sizeof(copy));
-	return copy != NULL;
-}
+/* Makes room for one more pointer in a list of the description. Is false without memory. */
+#define MORE(d, list, n) RS_VECTOR_RESERVE((d)->list, (d)->room.list, (n) + 1)
 
 /* Keeps a copy of a text for printing, or NULL: without controls or bad UTF-8, and no longer than a
  * name. Returns false if there is no memory. */
@@ -62,7 +51,7 @@ struct rs_error *rs_describe_add_clock(struct rs_describe *describe, const struc
 {
 	struct rs_clock *copy = rs_arena_alloc(&describe->arena, sizeof(*copy));
 
-	if (!copy || !more(&describe->clocks, describe->n_clocks))
+	if (!copy || !MORE(describe, clocks, describe->n_clocks))
 		return rs_error_no_memory();
 	*copy = *clock;
 	describe->clocks[describe->n_clocks++] = copy;
@@ -74,7 +63,7 @@ struct rs_error *rs_describe_add_class(struct rs_describe *describe, struct rs_s
 {
 	struct rs_class *class = rs_arena_alloc(&describe->arena, sizeof(*class));
 
-	if (!class || !more(&describe->classes, describe->n_classes))
+	if (!class || !MORE(describe, classes, describe->n_classes))
 		return rs_error_no_memory();
 	*class = (struct rs_class){ .index = describe->n_classes,
 				    .schema = schema,
@@ -112,8 +101,8 @@ struct rs_error *rs_describe_add_stream_of(struct rs_describe *describe, struct 
 	struct rs_error *err;
 	bool had_cpus;
 
-	if (!room || !end || !more(&describe->stream_end, index) ||
-	    !more(&describe->streams, index) || !more(&describe->stream_class, index))
+	if (!room || !end || !MORE(describe, stream_end, index) ||
+	    !MORE(describe, streams, index) || !MORE(describe, stream_class, index))
 		return rs_error_no_memory();
 	describe->stream_end[index] = end;
 	describe->streams[index] = room;
@@ -141,7 +130,7 @@ struct rs_error *rs_describe_add_thread(struct rs_describe *describe, uint32_t c
 
 	if (describe->n_threads >= RS_THREADS_MAX)
 		return rs_error_create(RS_FAILED, "more than %u threads", RS_THREADS_MAX);
-	if (!entry || !more(&describe->threads, describe->n_threads))
+	if (!entry || !MORE(describe, threads, describe->n_threads))
 		return rs_error_no_memory();
 	*entry = (struct rs_thread_entry){ .thread = *thread,
 					   .class = describe->classes[class_index],
@@ -161,7 +150,7 @@ struct rs_error *rs_describe_add_domain(struct rs_describe *describe, uint32_t c
 
 	if (describe->n_domains >= RS_DOMAINS_MAX)
 		return rs_error_create(RS_FAILED, "more than %u domains", RS_DOMAINS_MAX);
-	if (!domain || !more(&describe->domains, describe->n_domains))
+	if (!domain || !MORE(describe, domains, describe->n_domains))
 		return rs_error_no_memory();
 	*domain = (struct rs_domain){ .class = describe->classes[class_index], .dom = dom };
 	if (!text_keep(describe, vm, &domain->vm))
@@ -177,7 +166,7 @@ struct rs_error *rs_describe_add_owner(struct rs_describe *describe, uint32_t st
 
 	if (describe->n_owners >= RS_OWNERS_MAX)
 		return rs_error_create(RS_DAMAGED, "more than %u owners", RS_OWNERS_MAX);
-	if (!entry || !more(&describe->owners, describe->n_owners))
+	if (!entry || !MORE(describe, owners, describe->n_owners))
 		return rs_error_no_memory();
 	*entry = (struct rs_owner_entry){
 		.file = stream,
@@ -221,7 +210,7 @@ struct rs_error *rs_describe_add_binary(struct rs_describe *describe,
 {
 	struct rs_trace_binary *copy = rs_arena_alloc(&describe->arena, sizeof(*copy));
 
-	if (!copy || !more(&describe->binaries, describe->n_binaries))
+	if (!copy || !MORE(describe, binaries, describe->n_binaries))
 		return rs_error_no_memory();
 	if (!text_keep(describe, binary->role, &copy->role) ||
 	    !text_keep(describe, binary->path, &copy->path) ||

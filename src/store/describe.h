@@ -98,6 +98,10 @@ struct rs_describe {
 	struct rs_domain **domains;	  /* of one number the last holds */
 	struct rs_owner_entry **owners;	  /* once read: by file, from, number */
 	uint32_t n_clocks, n_classes, n_streams, n_binaries, n_threads, n_domains, n_owners;
+	struct {
+		uint32_t clocks, classes, streams, stream_class, stream_end, binaries, threads,
+			domains, owners;
+	} room; /* of the arrays */
 	struct rs_trace_flight flight;
 	bool has_flight;
 	int64_t closed_ns;

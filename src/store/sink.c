@@ -27,7 +27,7 @@ struct class
 	uint32_t index;
 	struct out *xen;     /* that of Xen's records: all of them, in their order */
 	struct out **by_cpu; /* those of many threads, by host CPU + 1; 0: unknown */
-	uint32_t n_by_cpu;
+	uint32_t n_by_cpu, by_cpu_room;
 };
 
 /* A source's stream, and where its records go. */
@@ -149,12 +149,10 @@ static struct rs_error *cpu_out(struct store_sink *s, struct class *class, int c
 	};
 
 	if (at >= class->n_by_cpu) {
-		struct out **more = reallocarray(class->by_cpu, at + 1, sizeof(*more));
-
-		if (!more)
+		if (!RS_VECTOR_RESERVE(class->by_cpu, class->by_cpu_room, at + 1))
 			return rs_error_no_memory();
-		memset(more + class->n_by_cpu, 0, (at + 1 - class->n_by_cpu) * sizeof(*more));
-		class->by_cpu = more;
+		memset(class->by_cpu + class->n_by_cpu, 0,
+		       (at + 1 - class->n_by_cpu) * sizeof(*class->by_cpu));
 		class->n_by_cpu = at + 1;
 	}
 	if (!class->by_cpu[at]) {
