@@ -427,10 +427,8 @@ static struct rs_error *record_begin(struct run *run)
 {
 	const struct arguments *a = run->a;
 	struct rs_binary guest;
-	struct rs_error *err = rs_clock_host(&run->clock);
+	struct rs_error *err = NULL;
 
-	if (err)
-		return err;
 	if (!run->clock.invariant && a->strict_clock)
 		return rs_error_create(RS_ABSENT,
 				       "this machine's TSC is not known to be invariant (CPUID "
@@ -638,7 +636,7 @@ int cmd_run(int argc, char **argv)
 					  NULL,	   NULL };
 	struct arguments a = { .vm = { .vcpus = 1, .hand_over = RS_KIT_DOORBELL }, .last = "." };
 	struct run run = { .a = &a, .command = rs_cli_command(argc, argv) };
-	struct rs_error *err = NULL;
+	struct rs_error *err;
 	int code, trace_code;
 	bool ran;
 
@@ -648,7 +646,13 @@ int cmd_run(int argc, char **argv)
 	}
 	defaults_fill(&a);
 	catch_stop();
-	err = rs_vm_check(); /* before a directory is made for nothing */
+	/* The clock asks the kernel for its frequency, once. Threads inherit the rights: the drain's and
+	 * the vCPUs' begin later. */
+	err = rs_clock_host(&run.clock);
+	if (!err)
+		err = rs_cli_confine(RS_CONFINE_WRITER);
+	if (!err)
+		err = rs_vm_check(); /* before a directory is made for nothing */
 	if (!err)
 		err = guest_check(a.guest);
 	if (!err)

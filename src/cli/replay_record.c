@@ -144,8 +144,10 @@ static struct rs_error *start_qemu(struct recording *r)
 
 static struct rs_error *begin(struct recording *r)
 {
-	struct rs_error *err = replay_guest_make(&r->a->guest, &r->made);
+	struct rs_error *err = rs_cli_confine(RS_CONFINE_REPLAYER);
 
+	if (!err)
+		err = replay_guest_make(&r->a->guest, &r->made);
 	if (!err)
 		err = rs_material_make_log(&r->made);
 	if (!err)

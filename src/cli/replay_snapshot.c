@@ -87,9 +87,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 static struct rs_error *start(struct snapshot *s)
 {
 	struct rs_qemu_command command = { 0 };
-	struct rs_error *err = replay_guest_make(&s->guest, &s->made);
+	struct rs_error *err = rs_cli_confine(RS_CONFINE_REPLAYER);
 	int fd = -1;
 
+	if (!err)
+		err = replay_guest_make(&s->guest, &s->made);
 	if (!err)
 		err = replay_guest_console(&s->made, &s->console_to, &s->console);
 	if (!err)

@@ -10,6 +10,7 @@
 #include <ringside/clock.h>
 
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -187,6 +188,25 @@ static uint64_t freq_measured(void)
 	return freq_between(tsc, ns, tsc_later, ns_later);
 }
 
+/* The same for all clocks of the process: a confined one may no longer ask the kernel. */
+static struct {
+	pthread_once_t once;
+	uint64_t hz;
+	const char *from;
+} freq = { .once = PTHREAD_ONCE_INIT };
+
+static void freq_find(void)
+{
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && !freq.hz; i++) {
+		freq.hz = ways[i].freq();
+		freq.from = ways[i].name;
+	}
+	if (!freq.hz) {
+		freq.hz = freq_measured();
+		freq.from = "measured";
+	}
+}
+
 struct rs_error *rs_clock_host(struct rs_clock *out)
 {
 	struct rs_clock clock = { .invariant = tsc_invariant() };
@@ -194,14 +214,9 @@ struct rs_error *rs_clock_host(struct rs_clock *out)
 	struct rs_error *err;
 
 	snprintf(clock.name, sizeof(clock.name), "host");
-	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && !clock.freq_hz; i++) {
-		clock.freq_hz = ways[i].freq();
-		snprintf(clock.freq_from, sizeof(clock.freq_from), "%s", ways[i].name);
-	}
-	if (!clock.freq_hz) {
-		clock.freq_hz = freq_measured();
-		snprintf(clock.freq_from, sizeof(clock.freq_from), "measured");
-	}
+	pthread_once(&freq.once, freq_find);
+	clock.freq_hz = freq.hz;
+	snprintf(clock.freq_from, sizeof(clock.freq_from), "%s", freq.from);
 	read_pair(CLOCK_REALTIME, &clock.origin, &wall);
 	clock.wall_ns = (int64_t)wall;
 	read_pair(CLOCK_MONOTONIC_RAW, &tsc, &raw);

@@ -12,14 +12,14 @@ enum rs_confine_work {
 	 * but nameless ones (O_TMPFILE), starts no program, reaches no network, and does nothing to
 	 * other processes but ask whether they live, and end them (SIGKILL). */
 	RS_CONFINE_READER,
-	/* The same, and makes files: `import`, `export`, `repair`. */
+	/* The same, and makes files: `import`, `export`, `repair`; and runs a guest: `run`. */
 	RS_CONFINE_WRITER,
 	/* The same, with BPF and perf events: live verbs, once all is attached. */
 	RS_CONFINE_COLLECTOR,
 	/* As a reader, and starts programs: a tool of the system's, as cpp. */
 	RS_CONFINE_TOOL,
 	/* Starts QEMU, which becomes an unprivileged user, and talks to it and to a debugger by
-	 * sockets: `replay run`. Otherwise as a writer, but it starts programs and signals them.
+	 * sockets: `replay`. Otherwise as a writer, but it starts programs and signals them.
 	 * What is forbidden here is forbidden to QEMU. */
 	RS_CONFINE_REPLAYER,
 	/* Computes: reads and writes what is open, and opens nothing. A library that parses a
