@@ -646,8 +646,8 @@ int cmd_run(int argc, char **argv)
 	}
 	defaults_fill(&a);
 	catch_stop();
-	/* The clock asks the kernel for its frequency, once. Threads inherit the rights: the drain's and
-	 * the vCPUs' begin later. */
+	/* The clock asks the kernel for its frequency, once. Threads inherit the rights: the
+	 * drain's and the vCPUs' begin later. */
 	err = rs_clock_host(&run.clock);
 	if (!err)
 		err = rs_cli_confine(RS_CONFINE_WRITER);
