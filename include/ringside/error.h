@@ -9,7 +9,7 @@
 
 enum rs_code {
 	RS_FAILED,  /* an operation failed: a file, the kernel, a device */
-	RS_USAGE,   /* the caller asked for something that is not there or makes no sense */
+	RS_USAGE,   /* the caller asked for something that is not there, or is invalid */
 	RS_DAMAGED, /* the input is damaged or cut; what came before it is valid */
 	RS_ABSENT,  /* this machine lacks something; the message says what and how to get it */
 	RS_NO_MEMORY,

@@ -114,7 +114,7 @@ enum rs_kit_host_status {
 	RS_KIT_HOST_BAD_ARGS = 3,
 };
 
-#define RS_KIT_NO_VECTOR UINT32_C(0xffffffff) /* the guest gave up by itself */
+#define RS_KIT_NO_VECTOR UINT32_C(0xffffffff) /* the guest gave up without an exception */
 
 struct rs_kit_abort {
 	uint32_t vector; /* of the exception */

@@ -76,7 +76,7 @@ struct rs_log_left {
 	uint64_t missing; /* lines between them that are not there: each gap is marked */
 	uint64_t torn;	  /* elements that were half-written, or damaged */
 	uint64_t records; /* of traces, recovered */
-	uint32_t damaged; /* lanes, rings or heads whose own account makes no sense */
+	uint32_t damaged; /* lanes, rings or heads whose own account is invalid */
 	char file[1024];  /* the last file written; empty: none */
 	char remark[256]; /* what was wrong, in words; empty: nothing */
 };

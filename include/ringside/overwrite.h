@@ -90,7 +90,7 @@ enum rs_sbuf_status rs_overwrite_attach(struct rs_overwrite_reader *r, void *mem
 
 /*
  * Copies up to n elements to `to`, 8-byte aligned, oldest first: *got of them, after *lost that
- * were overwritten before they could be copied. RS_SBUF_BAD_POSITION: the position makes no sense
+ * were overwritten before they could be copied. RS_SBUF_BAD_POSITION: the position is invalid
  * (or the ring was made anew), and nothing more can be read.
  */
 enum rs_sbuf_status rs_overwrite_read(struct rs_overwrite_reader *r, void *to, uint32_t n,

@@ -265,7 +265,7 @@ void rs_sbuf_publish_again(struct rs_sbuf_producer *p, uint64_t to);
  * Publishes, unless an interrupted put further out has not finished: published still stands at
  * that one's start then, and that one will publish for both. A handler that comes before
  * published is stored does not publish (it does not stand at the handler's start), hence the
- * second look at reserve; one that comes after has published by itself, and moved it on. tail
+ * second look at reserve; one that comes after has published its own, and moved it on. tail
  * could not serve for this: it comes round again, and a handler may go round with it.
  */
 static inline void rs_sbuf_commit_nested(struct rs_sbuf_producer *p, struct rs_sbuf_room room)

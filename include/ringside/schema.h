@@ -114,7 +114,7 @@ bool rs_schema_is_xen(const struct rs_schema *schema);
  *
  * with function mostly empty ("io::disk-read(u64 sector, u32 len:bytes)"), types u8 u16 u32 u64
  * s8 s16 s32 s64, x8 x16 x32 x64 (shown in hex), name (a u32 name id), text (last only). The
- * text need not end in NUL and is not trusted: RS_DAMAGED names the offset that makes no sense.
+ * text need not end in NUL and is not trusted: RS_DAMAGED names the offset that is invalid.
  * Adding the same id with the same declaration again does nothing; with another, RS_DAMAGED.
  */
 struct rs_error *rs_schema_declare(struct rs_schema *schema, uint64_t id, const char *text,

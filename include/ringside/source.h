@@ -43,7 +43,7 @@ struct rs_stream {
 };
 
 /*
- * A thread that mixed streams tell of: their events begin with a u32 `tid`. An event is of the
+ * A thread of mixed streams: their events begin with a u32 `tid`. An event is of the
  * thread that has its tid and the latest `from` not after it; before the first of them, of the
  * first.
  */

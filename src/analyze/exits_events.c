@@ -192,7 +192,7 @@ static struct rs_error *on_wakeup(struct exits_sink *sink, struct thread *t,
 	return NULL;
 }
 
-/* A session that keeps no events tells of long exits itself; where there are events, so do they.
+/* A session that keeps no events reports long exits; where there are events, they show them.
  * isa, code, nested, rip, kind, key, total; and the parts by name */
 static struct rs_error *on_long_exit(struct exits_sink *sink, struct thread *t,
 				     const struct seen *seen)

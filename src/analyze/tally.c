@@ -155,7 +155,7 @@ void rs_tally_time(struct tally_sink *s, struct tally_row *row, uint64_t total, 
 
 /* ---- CPUs ----------------------------------------------------------------------------------- */
 
-/* Ends a turn, whose end was seen or not. */
+/* Ends a turn on a CPU, whether its end was observed or not. */
 static void spend(struct tally_sink *s, struct tally_cpu *c, uint64_t now, bool whole)
 {
 	struct tally_row *row;

@@ -96,7 +96,7 @@ void rs_out_long(struct rs_out *out, const char *text, size_t len)
 	rs_out_line(out);
 }
 
-/* How many decimals a value above 0 has. */
+/* Returns how many decimal digits a value above 0 has. */
 static uint32_t decimals_of(uint64_t value)
 {
 #define E6  UINT64_C(1000000)
@@ -107,7 +107,7 @@ static uint32_t decimals_of(uint64_t value)
 		E6 * 10000, E6 * 100000, E12,	       E12 * 10, E12 * 100,
 		E12 * 1000, E12 * 10000, E12 * 100000, E12 * E6, E12 * E6 * 10,
 	};
-	/* The number of bits, times log10(2): near enough that one comparison mends it. */
+	/* The number of bits times log10(2) is right or one too small. */
 	uint32_t n = (uint32_t)(64 - __builtin_clzll(value)) * 1233 >> 12;
 
 	return n + (value >= tens[n]);
@@ -117,7 +117,7 @@ static uint32_t decimals_of(uint64_t value)
 
 #define E8 RS_OUT_E8
 
-/* The last n of eight. */
+/* Writes the last n of eight digits. */
 static inline char *last_at(char *at, uint64_t eight, uint32_t n)
 {
 	eight >>= 64 - 8 * n;
@@ -156,7 +156,7 @@ void rs_out_hex(struct rs_out *out, uint64_t value)
 
 	memcpy(out->buffer + out->used, "0x", 2);
 	out->used += 2;
-	if (n == 1) { /* many are */
+	if (n == 1) { /* most are a single digit */
 		rs_out_char(out, "0123456789abcdef"[value]);
 		return;
 	}

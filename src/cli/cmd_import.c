@@ -30,7 +30,7 @@ static const char doc[] =
 	"kernel missed is records-lost.\n\n"
 	"xentrace's files: all records are kept, word for word, with their context.\n\n"
 	"ACRN's: acrntrace's raw files, a file or a directory; and the text files of acrnlog (and "
-	"of ringside log), by themselves or beside those, given --freq.\n\n"
+	"of ringside log), alone or beside those, given --freq.\n\n"
 	"The same files can be given to print as they are.\n\n"
 	"Example:\n"
 	"  trace-cmd record -e kvm -e sched_switch -e sched_wakeup sleep 10\n"

@@ -346,7 +346,7 @@ struct logs {
 	int code; /* of a log that failed, while others go on */
 };
 
-/* A file takes each line by itself, standard output what has come together. */
+/* A file is written line by line, standard output by what has come together. */
 static struct rs_error *pass_on(struct one *one)
 {
 	struct rs_error *err = NULL;
@@ -616,7 +616,7 @@ static struct attempt *attempt_of(struct logs *logs, const char *path)
 }
 
 /* Opens a memory that was found. One that a program is just making is no log yet: only what stays
- * unreadable is told. */
+ * unreadable is reported. */
 static struct rs_error *found_open(struct logs *logs, const char *path)
 {
 	struct attempt *attempt;

@@ -201,7 +201,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-/* How many streams the query's VMs and vCPUs leave. */
+/* Counts the streams that the query's VMs and vCPUs select. */
 static uint32_t streams_shown(const struct rs_input *input, const struct rs_query *query)
 {
 	struct rs_event event = { .kind = RS_KIND_LOSS }; /* wanted, whatever the probes */
@@ -216,7 +216,7 @@ static uint32_t streams_shown(const struct rs_input *input, const struct rs_quer
 	return n;
 }
 
-/* A tree opens with what it is a tree of. */
+/* Opens a tree with the binaries that its events come from. */
 static void tree_opening(const struct rs_trace *trace)
 {
 	const struct rs_trace_binary *binary;
@@ -242,7 +242,7 @@ static void flight_remark(const struct rs_trace *trace)
 			(double)flight->whole_from_ns / NS_PER_SEC);
 }
 
-/* What a reader should know of the whole trace. */
+/* Reports what qualifies the trace as a whole. */
 static void remarks(const struct rs_trace *trace)
 {
 	const struct rs_clock *last = NULL;
@@ -268,7 +268,7 @@ static void remarks(const struct rs_trace *trace)
 	}
 }
 
-/* What --acrn has no line for. */
+/* Reports the records that --acrn has no line for. */
 static void omitted_remark(const struct arguments *a, const struct rs_sink *sink)
 {
 	struct rs_acrn_omitted omitted = rs_acrn_sink_omitted(sink);
@@ -286,7 +286,7 @@ static void omitted_remark(const struct arguments *a, const struct rs_sink *sink
 			a->input.path, omitted.lines);
 }
 
-/* Whether a file does not say how long a cycle is, and nobody else did. */
+/* Returns whether neither the file nor an option gives the length of a cycle. */
 static bool cycles_only(const struct rs_input *input)
 {
 	const struct rs_input *part;
@@ -329,8 +329,7 @@ static struct rs_error *show(const struct arguments *a, const struct rs_input *i
 	return err;
 }
 
-/* Of events that were selected, of which none is in a row: the arguments that --count and --sum
- * name, beside what each event has. */
+/* Reports that no selected event has an argument that --count or --sum names. */
 static void no_rows_remark(const struct arguments *a)
 {
 	static const char *const of_each[] = { "probe", "vm", "vcpu", "cpu", "tid" };
@@ -353,7 +352,7 @@ static void no_rows_remark(const struct arguments *a)
 	fputc('\n', stderr);
 }
 
-/* What was counted is shown though the trace is damaged further on: the error comes after. */
+/* Shows what was counted before damage, and then returns the damage's error. */
 static struct rs_error *count_events(const struct arguments *a, struct rs_source *source, bool *any)
 {
 	const struct rs_aggregate_row *rows;
@@ -390,8 +389,8 @@ static bool schema_has(const struct rs_schema *schema, const char *glob)
 	return false;
 }
 
-/* Another tool's file has streams that are not known from the start, with any of the catalogue's
- * events. Without memory to look there it is taken to have one. */
+/* Another tool's file may have streams that are not known from the start, with any event of the
+ * catalogue. Returns true, too, if there is no memory to search the catalogue. */
 static bool catalogue_has(const char *glob)
 {
 	const char *provider;
@@ -425,8 +424,8 @@ static bool matches_any(const char *glob, const struct rs_input *input)
 	return foreign && catalogue_has(glob);
 }
 
-/* Behind what was read: only then is known what another tool's file has. Returns whether there was
- * anything to say. */
+/* Reports probes that match nothing. It runs after the whole trace was read, because only then all
+ * events of another tool's file are known. Returns whether there was something to report. */
 static bool probes_remark(const struct arguments *a, const struct rs_input *input)
 {
 	bool said = false;
@@ -445,7 +444,7 @@ static bool probes_remark(const struct arguments *a, const struct rs_input *inpu
 	return said;
 }
 
-/* Names what selected no event at all. */
+/* Reports which options together selected no event. */
 static void selection_remark(const struct arguments *a)
 {
 	const struct rs_query *query = &a->query;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside repair: a cut or damaged trace made whole for other readers, and a recording of a guest
- * whose recorder was killed made replayable for good. */
+/* ringside repair: makes a cut or damaged trace whole for other readers, and a guest's recording
+ * replayable whose recorder was killed. */
 #include "cli/cli.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside report: a trace summed up. One table of reports feeds dispatch and help. */
+/* ringside report: summarizes traces. One table of reports feeds dispatch and help. */
 #include "cli/cli.h"
 
 #include <stdio.h>
@@ -81,7 +81,7 @@ int cmd_report(int argc, char **argv)
 		return rs_cli_parse(&argp, argc, argv, NULL);
 	snprintf(name, sizeof(name), "%s %s", argv[0], report->name);
 	argv[1] = name;
-	/* Of reports on other traces too, if Xen has them. */
+	/* With --xen, a report that several hypervisors have is Xen's. */
 	if (rs_report_is_live(argc - 1, argv + 1) && rs_xen_report_kinds(report->name))
 		return report_xen(argc - 1, argv + 1);
 	return report->run(argc - 1, argv + 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside script: a program in D over a trace, live, in a replay, or by itself. */
+/* ringside script: a program in D over a trace, live, in a replay, or without any events. */
 #include "cli/cli.h"
 
 #include <stdlib.h>

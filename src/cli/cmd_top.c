@@ -15,10 +15,10 @@
 #include "view/top.h"
 
 #define INTERVAL_MIN_NS 50000000
-#define FIRST_NS	250000000 /* nobody likes to wait for a first picture */
+#define FIRST_NS	250000000 /* until the first picture, which should come soon */
 #define BATCH_COLUMNS	120
 #define BATCH_LINES	60
-#define BATCH_POLL_NS	50000000 /* how soon an interrupt is seen */
+#define BATCH_POLL_NS	50000000 /* the longest time until an interrupt takes effect */
 #define NS_PER_SEC	UINT64_C(1000000000)
 #define PID_MAX		(1u << 22)
 #define COUNT_MAX	(1u << 30)
@@ -155,7 +155,7 @@ static void run_close(struct run *run)
 	rs_kvm_close(run->session);
 }
 
-/* What happened since the last picture. While paused it adds up. */
+/* Collects what happened since the last picture. While paused, it accumulates. */
 static struct rs_error *run_round(struct run *run)
 {
 	struct rs_error *err;
@@ -239,7 +239,7 @@ static struct rs_error *with_screen(struct run *run, struct rs_top_page *page)
 
 /* ---- without -------------------------------------------------------------------------------- */
 
-/* Empty lines and the line of keys are the screen's. */
+/* The screen adds empty lines and the line of keys. */
 static void page_print(const struct rs_top_page *page)
 {
 	for (int i = 0; i < page->lines - 1; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* kvmexit's options and ours, for live exits and those of a trace. */
+/* The options of kvmexit and Ringside's own, for live exits and those of a trace. */
 #include "cli/exits.h"
 
 #include <errno.h>
@@ -57,7 +57,7 @@ static void add_tids(const struct argp_state *state, struct rs_cli_exits *e, cha
 	e->show.choice.tids = e->tids;
 }
 
-/* What the choices come to. Those that exclude each other are refused before (options.c). */
+/* Derives the scope from the options. options.c has refused those that exclude each other. */
 static void choose(const struct argp_state *state, struct rs_cli_exits *e)
 {
 	struct rs_exits_choice *choice = &e->show.choice;

@@ -13,7 +13,7 @@
 
 #define DEPTH_MAX 16	    /* of files in files */
 #define FILES_MAX 256	    /* in all; cpp itself stops at 200 in depth */
-#define TEXT_MAX  (1 << 20) /* bytes that are looked at, of one file */
+#define TEXT_MAX  (1 << 20) /* bytes of one file that are searched */
 
 struct look {
 	const char *program;
@@ -21,7 +21,7 @@ struct look {
 	unsigned int files;
 };
 
-/* The name in an #include line, and whether it stands in quotes. NULL: the line is none. */
+/* Returns the name in an #include line, and whether it is in quotes. NULL: it is another line. */
 static const char *included(const char *line, size_t *len, bool *quoted)
 {
 	static const char word[] = "include";
@@ -51,7 +51,7 @@ static bool is_there(char path[PATH_MAX], const char *folder, size_t folder_len,
 	return n < PATH_MAX && !stat(path, &st);
 }
 
-/* Length of the folder's part of a path, with its slash. */
+/* Returns the length of a path's folder, with its slash. */
 static size_t folder_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -59,7 +59,8 @@ static size_t folder_of(const char *path)
 	return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* Where cpp finds it: beside the file, beside the program, in -I. False: nowhere there. */
+/* Finds a file as cpp does: beside the including file, beside the program, in -I. Returns false if
+ * it is in none of these. */
 static bool find(const struct look *look, const char *from, const char *file, size_t len,
 		 bool quoted, char path[PATH_MAX])
 {

@@ -20,9 +20,9 @@
 
 #define TIDS_MAX 4096u
 
-/* The one, of this command: zero at first. */
+/* The command's only one; zero at first. */
 static struct kvm {
-	/* What was asked for. */
+	/* The options. */
 	bool wanted, exits;
 	int pid;
 	int tids[TIDS_MAX];
@@ -31,7 +31,7 @@ static struct kvm {
 	const char *when_text;
 	struct rs_when when;
 	bool json;
-	/* What it records with. */
+	/* What the recording is made with. */
 	struct rs_kvm_session *session;
 	struct rs_kvm_recording *recording;
 	bool user; /* kvm_exit never fires here: returns to the VMM are counted */
@@ -138,8 +138,8 @@ static struct rs_error *check_given(const struct kvm *k)
 	return rs_cli_check_ids(k->pid, k->tids, k->n_tids);
 }
 
-/* The threads of VMs whose names match: of one process, all that it has and will have; else those
- * that there are. */
+/* Selects the threads of VMs whose names match. If they are all of one process, selects the
+ * process, with threads that it will have; else the threads that run now. */
 static struct rs_error *choose_vm(const char *glob, struct rs_kvm_options *options, int *tids)
 {
 	struct rs_kvm_vcpu *vcpus = NULL;
@@ -157,7 +157,8 @@ static struct rs_error *choose_vm(const char *glob, struct rs_kvm_options *optio
 	}
 	free(vcpus);
 	if (!err && !found)
-		err = rs_error_create(RS_FAILED, "no VM that runs is named '%s'", glob);
+		err = rs_error_create(RS_FAILED, "no running VM has a name that matches '%s'",
+				      glob);
 	if (!err && !one) {
 		options->pid = 0;
 		options->tids = tids;
@@ -215,7 +216,7 @@ static struct rs_error *kvm_look(void *state)
 
 /* ---- the flight recorder ------------------------------------------------------------------- */
 
-/* " of vm/v0", where that is known. */
+/* Writes " of vm/v0" for a thread, or nothing if its vCPU is not known. */
 static void whose(struct kvm *k, int tid, char *text, size_t bytes)
 {
 	struct rs_kvm_snapshot snapshot;
@@ -285,7 +286,7 @@ static void kvm_sum_json(const void *state, struct rs_json *json)
 	rs_json_unsigned(rs_json_key(json, "dropped"), dropped);
 }
 
-/* What the session has counted; its events were the trace's. */
+/* Passes on what the session has counted. Its events went into the trace. */
 static struct rs_error *counts_take(struct kvm *k, struct rs_sink *sink)
 {
 	struct rs_batch batch = { .kind = RS_NEXT_IDLE };

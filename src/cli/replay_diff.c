@@ -40,7 +40,7 @@ static const char doc[] =
 	"Say where two recordings part, and what differs there.\v"
 	"What made them is compared first: kernel, initramfs, arguments, QEMU. Then their logs, "
 	"each "
-	"kind of event by itself. Then both are replayed side by side: the instruction up to which "
+	"kind of event apart. Then both are replayed side by side: the instruction up to which "
 	"all registers, all RAM and the console are the same is found by halves, from snapshots; "
 	"and what differs after it is shown.\n\n"
 	"Two recordings of one guest diverge where its clock is first read, unless both have the "

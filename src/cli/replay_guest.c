@@ -360,7 +360,7 @@ static struct rs_error *copy_guest(const struct replay_guest *a, struct rs_folde
 
 /* ---- what describes it -------------------------------------------------------------------- */
 
-/* The host's date, of which the guest's clock goes on by itself. */
+/* The host's date: the guest's clock starts there, and then counts the guest's time. */
 static char *date_now(void)
 {
 	time_t now = time(NULL);

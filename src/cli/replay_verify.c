@@ -231,7 +231,7 @@ static uint64_t before(const struct verify_arguments *a, uint64_t segment)
 	return a->points * segment / a->jobs;
 }
 
-/* Whether a segment that is to be replayed by itself begins behind this point. */
+/* Returns whether a segment that is replayed apart begins behind this point. */
 static bool begins_segment(const struct replayed *r, uint64_t point)
 {
 	for (uint64_t i = 1; !r->like && i < r->a->jobs; i++)

@@ -28,7 +28,7 @@ static const struct argp_option options[] = {
 	{ "interval", OPT_INTERVAL, "SEC", 0,
 	  "Xen: print a report for every interval of this length", 1 },
 	{ "by", OPT_BY, "KEY,...", 0,
-	  "The table that traces of all kinds have: of each cpu, vm or vcpu by itself; 'reason': "
+	  "The table that traces of all kinds have: of each cpu, vm or vcpu apart; 'reason': "
 	  "of "
 	  "all together",
 	  1 },

@@ -29,7 +29,7 @@ static const struct argp_option options[] = {
 	  "Xen's own table of interrupts: print a report for every interval of this length", 1 },
 	{ "cpus", OPT_CPUS, "LIST", 0, "Only what these host CPUs saw, as in 0-3,7", 1 },
 	{ "by", OPT_BY, "KEY,...", 0,
-	  "Rows of each cpu, vm or vcpu by itself; else those of all are together", 1 },
+	  "Show rows of each cpu, vm or vcpu apart (of all together)", 1 },
 	{ "json", 'j', NULL, 0, "Print one JSON object", 2 },
 	{ "csv", OPT_CSV, NULL, 0, "Print comma-separated values, with a header line", 2 },
 	{ "quiet", 'q', NULL, 0, "Print only errors and losses on standard error", 4 },

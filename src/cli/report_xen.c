@@ -207,7 +207,7 @@ struct rs_error *rs_report_xen(struct rs_input *input, const struct rs_query *qu
 	err = rs_xen_sink_create(what->kinds, &s.xen);
 	if (err)
 		return err;
-	/* A live source ends by itself, with what was traced until it was stopped. */
+	/* A live source ends once it has given what was traced until it was stopped. */
 	run_err = rs_run(input->source, query, what->interval_ns ? &s.sink : s.xen,
 			 live ? NULL : &rs_cli_stop);
 	if (!run_err || rs_error_code(run_err) == RS_DAMAGED) {

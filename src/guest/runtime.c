@@ -128,7 +128,7 @@ void rs_guest_handler_enter(uint32_t vcpu)
 		v->interrupted_end = v->producer.reserve;
 }
 
-/* Makes the bytes of offsets [from, to) filler, each slot by itself, as sbuf.c does. */
+/* Makes the bytes of offsets [from, to) filler, slot by slot, as sbuf.c does. */
 static void fill(struct rs_sbuf_producer *p, uint32_t from, uint32_t to)
 {
 	struct rs_slot *slots = (struct rs_slot *)(p->ring + 1);

@@ -65,7 +65,7 @@ struct rs_importer {
 	struct rs_error *(*open_directory)(const char *path,
 					   const struct rs_foreign_options *options,
 					   struct rs_foreign **foreign);
-	/* For formats of several files of a name, which is no path by itself. */
+	/* For formats of several files of a name, which is no path. */
 	bool (*is_name)(const char *path);
 	struct rs_error *(*open_name)(const char *path, const struct rs_foreign_options *options,
 				      struct rs_foreign **foreign);

@@ -174,7 +174,7 @@ static const char *path_of(const struct rs_log_text *t)
 	return t->paths[t->raw.file];
 }
 
-/* What a line lacks, which is given all the same. */
+/* What a line lacks; the line is given nevertheless. */
 static struct rs_error *lacks(const struct rs_log_text *t)
 {
 	const struct raw *raw = &t->raw;

@@ -9,7 +9,7 @@
  *
  * Whoever wrote them, nothing is promised: a line may be torn, cut, too long, full of NULs. What
  * has no head of its own behind a line is the rest of its message, which had a newline in it;
- * unless it shows the remains of a head. What makes no sense is an item by itself, and says where
+ * unless it shows the remains of a head. What is invalid is an item of its own, and says where
  * it stands. Memory: a buffer, a line. One thread.
  */
 #ifndef RS_IMPORT_LOG_TEXT_H

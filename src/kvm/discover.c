@@ -165,7 +165,7 @@ static int runner_of(struct finder *f, const char *vm, int tid)
 	return pid && holds(f, pid) ? pid : 0;
 }
 
-/* One VM's folder. False: it does not tell of all vCPUs. */
+/* Reads one VM's folder. Returns false if it does not name all vCPUs. */
 static bool find_in_vm(struct finder *f, int kvm, const char *vm)
 {
 	DIR *dir = open_folder(kvm, vm);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A session with a filter: its instructions are put into the BPF object, over the room that
- * filter.bpf.h leaves for them, before the programs are loaded.
+ * A session with a filter: before the programs are loaded, the filter's instructions are written
+ * into the BPF object, over the room that filter.bpf.h leaves for them.
  */
 #include "kvm/session.h"
 
@@ -17,7 +17,7 @@ static struct bpf_insn to_itself(void)
 	return (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X };
 }
 
-/* Where the room is: the one place with its mark and what is behind it; NULL: there is none. */
+/* Finds the room by its mark and the instructions that follow it. Returns NULL if there is none. */
 static struct bpf_insn *room_in(void *elf, size_t bytes)
 {
 	const struct bpf_insn begins[] = {
@@ -43,7 +43,7 @@ static struct bpf_insn *room_in(void *elf, size_t bytes)
 	return (void *)found;
 }
 
-/* What is left of the room is jumped over: a verifier wants to see a way, and takes it out. */
+/* Jumps over the rest of the room, which the verifier then removes as unreachable. */
 static void fill(struct bpf_insn *room, const struct rs_filter *filter)
 {
 	uint32_t n = filter->n, left = RS_FILTER_INSNS - RS_FILTER_TAIL - n;
@@ -84,7 +84,7 @@ struct rs_error *rs_kvm_filter_in(const void *elf, size_t bytes, const struct rs
 
 /* ---- programs that come later ---------------------------------------------------------------- */
 
-/* Sums that have a place near each CPU: no more than half of all. */
+/* Sums with a place of their own on each CPU: at most half of all. */
 static uint32_t near_of(const struct rs_kvm_session *s, const struct rs_filter *filter)
 {
 	uint32_t n = RS_KVM_NEAR_MAX;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The producing side of each CPU's ring, in BPF: the protocol of ringside/sbuf.h, the records of
- * ringside/record.h. A full ring refuses and counts; when there is room again the loss is told
- * first. Filler ends a lap that would split a record.
+ * ringside/record.h. A full ring refuses and counts; when there is room again, a record of
+ * the loss comes first. Filler ends a lap that would split a record.
  *
  * Programs of ours on one CPU do not interrupt each other, but for sched_wakeup, which comes in
  * interrupts too. So a program says that it is `busy` before it takes its stamp; a record that

@@ -332,9 +332,9 @@ static int vcpu_of(const struct rs_kvm_slot *slot, const struct rs_kvm_vcpu *vcp
 	return vcpu;
 }
 
-/* vCPU numbers that no record told: kernels without, or sessions on kvm_userspace_exit. A thread
- * that has just begun may not be found yet, and is asked for again; one that has ended is told as
- * long as its VM is there. */
+/* Finds vCPU numbers that no record had: kernels without, or sessions on kvm_userspace_exit. A
+ * thread that has just begun may not be found yet, and is looked up again; one that has ended is
+ * found as long as its VM is there. */
 static struct rs_error *number(struct rs_kvm_session *s)
 {
 	struct rs_kvm_vcpu *vcpus = NULL;

@@ -9,7 +9,7 @@
  * So records are listed by time, and given when they are old enough that no earlier one will come.
  * Their room is the kernel's again when all records before them are done with.
  *
- * Each byte is read once, within the ring; what makes no sense costs the records in hand there.
+ * Each byte is read once, within the ring; what is invalid costs the records in hand there.
  * One thread at a time.
  */
 #ifndef RS_LIVE_PERF_RING_H

@@ -8,7 +8,7 @@
  *
  *	open -> port, which the recorder's thread drains -> state, for anybody -> close
  *
- * The port never ends by itself. Where the ring is not the one any more that was opened, it gives
+ * The port never ends unasked. Where the ring is not the one any more that was opened, it gives
  * nothing more, and the state says why: the path may have to be opened anew.
  *
  * That a ring was made anew in the same memory shows by its head, which is ours and stands

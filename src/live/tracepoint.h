@@ -57,7 +57,7 @@ bool rs_tracepoints_port(struct rs_tracepoints *session, uint32_t index, int *cp
 
 /*
  * The threads that samples are of, in the order in which they were first seen; of one whose tid
- * another process had before, from when on. More than RS_TRACEPOINT_THREADS_MAX are not told of.
+ * another process had before, from when on. More than RS_TRACEPOINT_THREADS_MAX are left out.
  * Any thread may ask. False: there are no more yet.
  */
 #define RS_TRACEPOINT_THREADS_MAX 65536u

@@ -14,7 +14,7 @@ struct rs_when {
 	uint64_t than_ns;
 };
 
-/* isa: of this host, RS_ISA_UNKNOWN if that is not known. RS_USAGE says what makes no sense. */
+/* isa: of this host, RS_ISA_UNKNOWN if that is not known. RS_USAGE says what is invalid. */
 struct rs_error *rs_when_parse(const char *text, uint32_t isa, struct rs_when *when);
 
 /* The one that this host's KVM has: enum rs_isa. */

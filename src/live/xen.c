@@ -112,7 +112,7 @@ static void tie(struct live *l, const struct rs_xen_block *block, uint64_t now)
 					 "other sources' are known to a tenth of a second or so");
 }
 
-/* What makes no sense in a block is cut off; true if there was something. */
+/* Cuts off what is invalid in a block. Returns true if there was something. */
 static bool block_mend(struct live *l, struct rs_xen_pcpu *pcpu, struct rs_xen_block *block,
 		       uint64_t now)
 {

@@ -7,7 +7,7 @@
  *	buffer of CPU 1 ---> blocks (checked) --> records by time --> views
  *
  * What is in a round was traced after all of the round before the last was read, so records come
- *out two rounds late. A buffer whose bytes make no sense loses what is in it, which is told as a
+ *out two rounds late. A buffer whose bytes are invalid loses what is in it, which is reported as a
  *loss of unknown size; so is what another reader took.
  */
 #ifndef RS_LIVE_XEN_H

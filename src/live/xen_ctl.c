@@ -21,7 +21,7 @@
 
 #define DOMID_XEN 0x7ff2u /* public/xen.h: frames of the hypervisor's own */
 #define VIRQ_TBUF 4	  /* public/xen.h */
-/* Linux's uapi xen/evtchn.h, which can't be included by itself: takes struct bind_virq. */
+/* Linux's uapi xen/evtchn.h, which cannot be included alone: takes struct bind_virq. */
 #define BIND_VIRQ _IOC(_IOC_NONE, 'E', 0, sizeof(struct bind_virq))
 struct bind_virq {
 	unsigned int virq;

@@ -34,7 +34,7 @@ struct rs_xen_tinfo {
 	uint32_t cpus;	/* their numbers are below */
 };
 
-/* Copies the table, and checks it. RS_DAMAGED: it makes no sense. */
+/* Copies the table, and checks it. RS_DAMAGED: it is invalid. */
 struct rs_error *rs_xen_tinfo_init(struct rs_xen_tinfo *info, const void *shared, size_t bytes);
 void rs_xen_tinfo_deinit(struct rs_xen_tinfo *info); /* also one of zero bytes */
 

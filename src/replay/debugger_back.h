@@ -2,7 +2,7 @@
 /*
  * Going back on a debugger's behalf. QEMU stops a machine that goes back behind the instruction
  * that met a watchpoint, and reports a stop without a reason. A debugger expects to be before that
- * instruction, where memory still has the old value, and to be told of the watchpoint: only then
+ * instruction, where memory still has the old value, and to have its watchpoint reported: only then
  * does it show the old and the new value. The instruction is found by doing it once more:
  *
  *	bc	    |<--------------N     QEMU stops behind the instruction

@@ -4,7 +4,7 @@
  * else has notes of SystemTap's form, as sys/sdt.h makes them): where they are, and where their
  * values are when the program comes there. x86-64.
  *
- * A file is untrusted: lengths, texts, operands and symbols are checked; what makes no sense is
+ * A file is untrusted: lengths, texts, operands and symbols are checked; what is invalid is
  * left out, and counted.
  */
 #ifndef RS_REPLAY_NOTES_H
@@ -54,7 +54,7 @@ struct rs_note {
 struct rs_notes {
 	struct rs_note *at;
 	uint32_t n, room;
-	uint32_t left_out; /* that make no sense, or are not for this processor */
+	uint32_t left_out; /* that are invalid, or not for this processor */
 };
 
 /* Of an ELF file. RS_ABSENT, RS_DAMAGED: it is none that is of use. */
@@ -63,7 +63,7 @@ void rs_notes_deinit(struct rs_notes *notes);
 
 bool rs_note_is_assert(const struct rs_note *note);
 
-/* The next operand of a text, which moves on; false: there is none, or it makes no sense (then
+/* The next operand of a text, which moves on; false: there is none, or it is invalid (then
  * *text stands at what does not). */
 bool rs_operand_parse(const char **text, struct rs_operand *operand);
 

@@ -49,7 +49,7 @@ static inline bool rs_replay_probe_is_code(const struct rs_replay_probe *probe)
 }
 
 /* A description's probe, but for its event; *ours false: it is none of a replay's. shift: 2^shift
- * ns an instruction. RS_USAGE: it is one, and makes no sense. */
+ * ns an instruction. RS_USAGE: it is one, and is invalid. */
 struct rs_error *rs_replay_probe_parse(const char *description, uint32_t shift,
 				       struct rs_replay_probe *probe, bool *ours);
 

@@ -45,7 +45,7 @@ bool rs_qemu_runs(struct rs_qemu *qemu);
 /* Asks it to quit, in good order, and waits for that; what will not go is killed, which is an
  * error. Says so if it ended by a signal or with another status than 0. */
 struct rs_error *rs_qemu_quit(struct rs_qemu *qemu);
-/* The same of one that is ending by itself. */
+/* Waits for one that is ending already. */
 struct rs_error *rs_qemu_ended(struct rs_qemu *qemu);
 
 /* Kills it where it still runs, and frees; also one of zero bytes. */

@@ -2,7 +2,7 @@
 /*
  * Two logs of QEMU's, event by event: where they part, in all and by kind.
  *
- * Kinds are compared each by itself, the k-th event of one log with the k-th of the other: a clock
+ * Kinds are compared each apart, the k-th event of one log with the k-th of the other: a clock
  * that was read once more in one of them then says no more than that. Counts of instructions are no
  * events here, they are where the others are.
  */

@@ -224,7 +224,7 @@ struct rs_error *rs_session_registers(struct rs_session *s, struct rs_x86_regs *
 	return err ? err : rs_x86_regs_parse(s->regs, s->regs_bytes, regs);
 }
 
-/* It is to stop there by itself, by the GDB channel; and goes at once, if it is to. */
+/* Asks the machine, over the GDB channel, to stop there; and lets it go at once, if `go`. */
 static struct rs_error *break_at(struct rs_session *s, uint64_t icount, bool goes)
 {
 	char command[64], said[MONITOR_MAX];

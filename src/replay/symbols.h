@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The functions of a program, or of a kernel's vmlinux: whose an address is, of the file's (of a
- * program that is position independent, from its base on). A file is untrusted: what makes no sense
+ * program that is position independent, from its base on). A file is untrusted: what is invalid
  * is left out.
  */
 #ifndef RS_REPLAY_SYMBOLS_H

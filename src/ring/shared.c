@@ -151,7 +151,7 @@ struct rs_error *rs_shared_find(const char *pattern, glob_t *found)
 	folders_list(&f);
 	for (uint32_t i = 0; i < f.n && !err; i++) {
 		err = folder_check(f.path[i], &there);
-		if (err && i) { /* no file of this user's is in there */
+		if (err && i) { /* this user has no file in it */
 			rs_error_free(err);
 			err = NULL;
 			continue;
@@ -186,7 +186,7 @@ struct rs_error *rs_shared_open_error(int errno_value, const char *path)
 	return rs_error_errno(errno_value, "%s: cannot open it", path);
 }
 
-/* Of a file whose kind is right. */
+/* Checks the owner and mode of a file whose kind is right. */
 static struct rs_error *trust_check(const struct stat *st, const char *path)
 {
 	unsigned int mode = st->st_mode & 07777;

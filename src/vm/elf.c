@@ -107,7 +107,7 @@ static struct rs_error *segments_load(struct loader *l)
 	struct rs_error *err = NULL;
 
 	if (elf_getphdrnum(l->elf, &n) != 0 || n > SEGMENTS_MAX)
-		return bad("the program headers make no sense");
+		return bad("the program headers are invalid");
 	for (size_t i = 0; i < n && !err; i++) {
 		GElf_Phdr p;
 
@@ -154,7 +154,7 @@ static struct rs_error *exports_read(struct loader *l, uint64_t gpa, uint64_t by
 	uint64_t n = bytes / sizeof(struct rs_kit_export);
 
 	if (bytes % sizeof(struct rs_kit_export) || n > RS_KIT_EXPORTS_MAX || l->image->exports)
-		return bad("the table of exported functions (rs_exports) makes no sense");
+		return bad("the table of exported functions (rs_exports) is invalid");
 	l->image->exports = calloc(n ? n : 1, sizeof(*l->image->exports));
 	if (!l->image->exports)
 		return rs_error_no_memory();
@@ -165,7 +165,7 @@ static struct rs_error *exports_read(struct loader *l, uint64_t gpa, uint64_t by
 		if (!rs_vm_read(l->vm, gpa + i * sizeof(entry), &entry, sizeof(entry)) ||
 		    !name_read(l->vm, (uintptr_t)entry.name, export->name) ||
 		    entry.n_args > RS_KIT_ARGS_MAX)
-			return bad("an exported function (rs_exports) makes no sense");
+			return bad("an exported function (rs_exports) is invalid");
 		export->index = (uint32_t)i;
 		export->n_args = (uint32_t)entry.n_args;
 	}
@@ -201,13 +201,13 @@ static struct rs_error *sections_read(struct loader *l)
 	size_t names;
 
 	if (elf_getshdrstrndx(l->elf, &names) != 0)
-		return bad("the section headers make no sense");
+		return bad("the section headers are invalid");
 	while ((section = elf_nextscn(l->elf, section)) && !err) {
 		GElf_Shdr header;
 		const char *name;
 
 		if (!gelf_getshdr(section, &header))
-			return bad("the section headers make no sense");
+			return bad("the section headers are invalid");
 		name = elf_strptr(l->elf, names, header.sh_name);
 		if (header.sh_type == SHT_SYMTAB)
 			symbols_read(l, section, &header);

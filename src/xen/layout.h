@@ -2,7 +2,7 @@
 /*
  * Xen's trace records made into events: layouts.def says which record makes which, and where each
  * argument comes from. Decoding writes the payload that the event's fields describe. It knows one
- * record at a time; contexts, and records that only make sense together, are the source's.
+ * record at a time; contexts, and records that mean something only together, are the source's.
  *
  * One thread uses a decoder at a time.
  */

@@ -93,7 +93,7 @@ static bool is_event(uint32_t event)
 }
 
 /*
- * Up to where the records of a block can be believed, of which the one at `end` makes no sense:
+ * Up to where the records of a block can be believed, of which the one at `end` is invalid:
  * what made it so may lie before it, and be no record either.
  */
 uint32_t rs_xen_block_believed(const struct rs_xen_block *block, uint32_t end)

@@ -97,7 +97,7 @@ struct rs_error *rs_xen_records_pcpu(struct rs_xen_records *records, uint32_t cp
 void rs_xen_records_round(struct rs_xen_records *records, uint32_t cpu);
 
 /*
- * Checks a block's records. *end: where the last one ends that is whole and makes sense; *records:
+ * Checks a block's records. *end: where the last one ends that is whole and valid; *records:
  * how many are added to it. NULL: nothing wrong, but that less than a record may be left. has_head:
  * the first is a window's head.
  */
@@ -105,7 +105,7 @@ const char *rs_xen_block_check(struct rs_xen_pcpu *pcpu, struct rs_xen_block *bl
 			       uint32_t *end, uint64_t *records);
 
 /*
- * Up to where the records of a block can be believed, of which the one at `end` makes no sense:
+ * Up to where the records of a block can be believed, of which the one at `end` is invalid:
  * what made it so may lie before it, and be no record either.
  */
 uint32_t rs_xen_block_believed(const struct rs_xen_block *block, uint32_t end);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Text files of a log as a source (log_text.h says how they look): an event log::message for each
- * line, records-lost for each gap that they tell of.
+ * line, records-lost for each gap that they show.
  *
  *	acrnlog_cur.3  acrnlog_cur.4  ...	a log is all files of a name, but for the number
  *	\____ by their numbers ____/

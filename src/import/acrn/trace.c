@@ -142,7 +142,7 @@ static const struct rs_event *known_event(const struct acrn *a, uint64_t head)
 	return a->known[at].head == (head & HEAD_MASK) ? a->known[at].event : NULL;
 }
 
-/* The event of a record; NULL: it makes no sense. */
+/* Returns the event of a record, or NULL if the record is invalid. */
 static const struct rs_event *event_of(struct acrn *a, uint64_t head)
 {
 	const struct rs_event *event = known_event(a, head);

@@ -4,7 +4,7 @@
  * 32 bytes and no header (record.h). A file, or a directory of those whose names are numbers, which
  * are merged by stamp: the CPUs of one machine have one TSC.
  *
- *	- A record that makes no sense is left out and counted; before the next good one stands a
+ *	- An invalid record is left out and counted; before the next good one stands a
  *	  records-lost (damaged). The first one's offset is in the error at the end, as is that of a
  *	  record which the end of its file cuts.
  *	- A stamp before its predecessor's becomes its predecessor's, after a clock-back.

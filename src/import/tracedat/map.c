@@ -16,7 +16,7 @@ enum {
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
-/* A field of ours that has another name in the file. Those not told of have the same; `tid` is
+/* A field of ours that has another name in the file. The others have the same; `tid` is
  * common_pid. Several rows for one field are names in different kernels. No name: the event says it
  * by being there, and `mask` is the value. */
 struct alias {

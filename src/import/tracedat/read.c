@@ -633,7 +633,7 @@ int rs_tracedat_read(const struct rs_tracedat_reader *to)
 		return finish(r, why);
 	r->tep = tracecmd_get_tep(r->handle);
 	if (!r->tep || !make_lanes(r))
-		return finish(r, "it has no CPUs or buffers that make sense");
+		return finish(r, "it has no valid CPUs or buffers");
 	tell_kind(r, RS_TRACEDAT_ALIVE, 0);
 	flush(r);
 	learn(r);

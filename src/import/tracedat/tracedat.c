@@ -263,7 +263,7 @@ static void set_end(struct tracedat *t, const struct rs_tracedat_end *end)
 		rs_foreign_remark(tally, "%s left out: they are shorter than their events",
 				  RS_COUNT_OF(end->short_ones, "record"));
 	if (t->n_refused)
-		rs_foreign_remark(tally, "%s left out: their events' descriptions make no sense",
+		rs_foreign_remark(tally, "%s left out: their events' descriptions are invalid",
 				  RS_COUNT_OF(t->n_refused, "record"));
 	if (end->gaps)
 		rs_foreign_remark(tally,
@@ -300,7 +300,7 @@ static struct rs_error *reader_died(struct tracedat *t)
 
 /* ---- records ------------------------------------------------------------------------------ */
 
-/* Whose a record is: its thread's, or else its CPU's. NULL: no CPU that was told of. */
+/* Whose a record is: its thread's, or else its CPU's. NULL: the file does not have this CPU. */
 static const struct rs_stream *stream_of(struct tracedat *t, uint32_t class, uint32_t cpu,
 					 const struct rs_event *event, const uint8_t *payload)
 {

@@ -232,7 +232,7 @@ static void on_lost(struct rs_xen_events *x, struct pcpu *p, struct rs_xen_slot 
 	const size_t from_at = 16;
 
 	memcpy(&from, slot->payload + from_at, sizeof(from));
-	if (from > tsc) /* it makes no sense */
+	if (from > tsc) /* it is invalid */
 		memcpy(slot->payload + from_at, &tsc, sizeof(tsc));
 	x->tally->lost += count;
 	x->lost_tsc = tsc;

@@ -4,7 +4,7 @@
  *
  *	file --> window --> block (checked) --> records by time
  *
- * At the first thing that makes no sense nothing more is read. What stands between it and the last
+ * At the first invalid record nothing more is read. What stands between it and the last
  * record before it that is known is not believed either.
  */
 #ifndef RS_IMPORT_XEN_FILE_H
