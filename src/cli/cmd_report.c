@@ -13,6 +13,7 @@ static const struct report {
 	const char *help;
 } reports[] = {
 	{ "exits", "vmexit", report_exits, "Exits by reason: of ACRN, KVM, Xen, a VMM" },
+	{ "events", NULL, report_events, "Events by probe, of any trace" },
 	{ "cpu", NULL, report_tally, "Who had the physical CPUs: of ACRN, KVM, Xen, a VMM" },
 	{ "volume", NULL, report_xen, "Xen: records and bytes by class and physical CPU" },
 	{ "sched", NULL, report_xen, "Xen: where vCPUs', domains' and physical CPUs' time went" },

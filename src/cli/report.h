@@ -13,7 +13,8 @@ struct rs_query;
 
 /* argv[0] is "report NAME"; the rest is the report's own. Each returns an enum rs_exit. */
 int report_exits(int argc, char **argv);
-int report_xen(int argc, char **argv);	 /* all that are of Xen alone: NAME says which */
+int report_xen(int argc, char **argv); /* all that are of Xen alone: NAME says which */
+int report_events(int argc, char **argv);
 int report_tally(int argc, char **argv); /* cpu and interrupts, of whatever trace */
 
 /* The tally of an input, which need not be of any one kind. */
