@@ -30,6 +30,9 @@ struct rs_error *rs_trace_open(const char *directory, struct rs_trace **trace);
 void rs_trace_close(struct rs_trace *trace); /* after the sources made of it */
 
 const char *rs_trace_directory(const struct rs_trace *trace);
+/* The host that was recorded, and the command that recorded; NULL if the trace does not say. */
+const char *rs_trace_host(const struct rs_trace *trace);
+const char *rs_trace_command(const struct rs_trace *trace);
 enum rs_trace_end rs_trace_end_state(const struct rs_trace *trace);
 const struct rs_clock *rs_trace_clock(const struct rs_trace *trace); /* the host's */
 const struct rs_trace_binary *rs_trace_binary(const struct rs_trace *trace, uint32_t index);

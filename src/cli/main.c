@@ -22,6 +22,7 @@ static const struct verb {
 	{ "replay", cmd_replay, "record a guest once, then replay it under any probes" },
 	{ "log", cmd_log, "collect a hypervisor's log, also after a crash" },
 	{ "list", cmd_list, "list probes with their typed arguments" },
+	{ "info", cmd_info, "show what a trace is: host, start, clock, streams" },
 	{ "import", cmd_import, "write another tool's trace as a trace directory" },
 	{ "export", cmd_export, "write a trace in another tool's format" },
 	{ "repair", cmd_repair, "repair a cut trace for other readers" },

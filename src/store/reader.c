@@ -122,6 +122,16 @@ const struct rs_clock *rs_trace_clock(const struct rs_trace *trace)
 	return trace->describe.clocks[0];
 }
 
+const char *rs_trace_host(const struct rs_trace *trace)
+{
+	return trace->describe.hostname;
+}
+
+const char *rs_trace_command(const struct rs_trace *trace)
+{
+	return trace->describe.command;
+}
+
 const struct rs_trace_binary *rs_trace_binary(const struct rs_trace *trace, uint32_t index)
 {
 	return index < trace->describe.n_binaries ? trace->describe.binaries[index] : NULL;

@@ -73,6 +73,9 @@ static inline bool rs_view_has_process(const struct rs_stream *stream)
  * if its process is known; else "-". */
 void rs_words_stream(struct rs_out *out, const struct rs_stream *stream);
 
+/* Writes a Unix time as UTC with nine decimals, by ISO 8601. */
+void rs_words_wall(struct rs_out *out, int64_t ns);
+
 /* Writes a time as the options ask for it. tsc: the raw stamp of the same moment. */
 void rs_words_time(struct rs_out *out, const struct rs_view_options *options, int64_t ns,
 		   uint64_t tsc);

@@ -74,7 +74,7 @@ void rs_words_stream(struct rs_out *out, const struct rs_stream *stream)
 		rs_out_dec(out, (uint64_t)stream->vcpu);
 }
 
-static void wall(struct rs_out *out, int64_t ns)
+void rs_words_wall(struct rs_out *out, int64_t ns)
 {
 	int64_t rest = ns % NS_PER_SEC;
 	time_t seconds = (time_t)(ns / NS_PER_SEC);
@@ -110,7 +110,7 @@ void rs_words_time(struct rs_out *out, const struct rs_view_options *options, in
 		if (__builtin_add_overflow(options->clock->wall_ns, ns, &wall_ns))
 			rs_out_char(out, '-');
 		else
-			wall(out, wall_ns);
+			rs_words_wall(out, wall_ns);
 		break;
 	case RS_TIME_TSC:
 		rs_out_dec(out, tsc);
