@@ -172,12 +172,13 @@ static struct rs_error *add_cause(struct exits_sink *s, const struct rs_kvm_caus
 static struct rs_error *exits_counts(struct rs_sink *sink, const struct rs_counts *given)
 {
 	const struct rs_kvm_counts *counts = (const struct rs_kvm_counts *)given;
-	const struct rs_kvm_snapshot *snapshot = counts->snapshot;
+	const struct rs_kvm_snapshot *snapshot;
 	struct exits_sink *s = (struct exits_sink *)sink;
 	struct rs_error *err;
 
 	if (given->kind != RS_COUNTS_KVM)
 		return NULL;
+	snapshot = counts->snapshot;
 	s->has_counts = true;
 	s->dropped_live =
 		snapshot->dropped_threads + snapshot->dropped_exits + snapshot->dropped_causes;
