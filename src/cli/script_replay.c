@@ -309,10 +309,11 @@ void rs_script_replay_distortion(const struct rs_script_replay *replay,
 	snprintf(text, RS_DISTORTION_BYTES,
 		 "the guest's clock went %.6f s in %.6f s of the host's: %.6f s behind, all took "
 		 "%.3f times as long (without probes it went %.6f s a second%s); %s, "
-		 "%.6f s in all",
+		 "%.6f s in all%s",
 		 seconds(d.guest_ns), seconds(d.host_ns), (double)d.behind_ns / 1e9, d.factor,
 		 d.rate, d.clock ? "" : ", supposedly: it has no clock that can be read",
-		 RS_COUNT_OF(d.stops, "stop"), seconds(d.stopped_ns));
+		 RS_COUNT_OF(d.stops, "stop"), seconds(d.stopped_ns),
+		 d.ended ? "; then its QEMU ended" : "");
 }
 
 void rs_script_replay_tell_live(const struct rs_script_replay *replay, const char *verb)

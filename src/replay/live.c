@@ -241,11 +241,6 @@ void rs_live_close(struct rs_live *live)
 	free(live);
 }
 
-struct rs_gdb *rs_live_gdb(struct rs_live *live)
-{
-	return live->gdb;
-}
-
 const uint8_t *rs_live_ram(const struct rs_live *live, uint64_t *bytes)
 {
 	*bytes = live->bytes;
@@ -346,6 +341,18 @@ static struct rs_error *has_stopped(struct rs_live *live, uint64_t went_at,
 	return NULL;
 }
 
+/* QEMU may go before it answers: that is the machine's end, and no error. */
+static struct rs_error *unless_gone(struct rs_live *live, struct rs_error *err,
+				    struct rs_gdb_stopped *stopped)
+{
+	if (!err || rs_error_code(err) != RS_ABSENT)
+		return err;
+	rs_error_free(err);
+	stopped->why = RS_GDB_ENDED;
+	live->ended = true;
+	return NULL;
+}
+
 static uint64_t goes(struct rs_live *live)
 {
 	uint64_t now = rs_now_ns(CLOCK_MONOTONIC);
@@ -378,6 +385,7 @@ struct rs_error *rs_live_run(struct rs_live *live, uint64_t ns, const volatile b
 			err = rs_gdb_wait(live->gdb, left_ms < LOOK_MS ? (int)left_ms : LOOK_MS,
 					  &done, stopped);
 	}
+	err = unless_gone(live, err, stopped);
 	return err ? err : has_stopped(live, went_at, stopped);
 }
 
@@ -389,7 +397,20 @@ struct rs_error *rs_live_step(struct rs_live *live, struct rs_gdb_stopped *stopp
 
 	while (!err && !done)
 		err = rs_gdb_wait(live->gdb, LOOK_MS, &done, stopped);
+	err = unless_gone(live, err, stopped);
 	return err ? err : has_stopped(live, went_at, stopped);
+}
+
+struct rs_error *rs_live_registers(struct rs_live *live, struct rs_x86_regs *regs,
+				   struct rs_gdb_stopped *stopped)
+{
+	return unless_gone(live, rs_gdb_registers(live->gdb, regs), stopped);
+}
+
+struct rs_error *rs_live_point(struct rs_live *live, enum rs_gdb_point kind, uint64_t address,
+			       uint32_t bytes, struct rs_gdb_stopped *stopped)
+{
+	return unless_gone(live, rs_gdb_point(live->gdb, kind, address, bytes, true), stopped);
 }
 
 uint64_t rs_live_ran_ns(const struct rs_live *live)
@@ -437,7 +458,7 @@ void rs_live_distortion(struct rs_live *live, struct rs_distortion *d)
 {
 	double undisturbed;
 
-	*d = (struct rs_distortion){ .rate = live->rate, .factor = 1 };
+	*d = (struct rs_distortion){ .ended = live->ended, .rate = live->rate, .factor = 1 };
 	if (!live->measures)
 		return;
 	if (!live->ended)

@@ -30,7 +30,6 @@ struct rs_error *rs_live_boot(const struct rs_recording *recording, const char *
 /* One of somebody else's goes on; ours ends. NULL is nothing. */
 void rs_live_close(struct rs_live *live);
 
-struct rs_gdb *rs_live_gdb(struct rs_live *live);
 /* RAM where it is mapped; NULL: it is read by rs_live_read_phys(). */
 const uint8_t *rs_live_ram(const struct rs_live *live, uint64_t *bytes);
 /* As struct rs_guest_memory wants it; ctx: the struct rs_live. */
@@ -45,6 +44,13 @@ struct rs_error *rs_live_run(struct rs_live *live, uint64_t ns, const volatile b
 /* One instruction of the processor that stopped it last. */
 struct rs_error *rs_live_step(struct rs_live *live, struct rs_gdb_stopped *stopped);
 
+/* While it stands. QEMU goes when its guest shuts down, which may be before it answers: *stopped says
+ * RS_GDB_ENDED then, and *regs is as it was. */
+struct rs_error *rs_live_registers(struct rs_live *live, struct rs_x86_regs *regs,
+				   struct rs_gdb_stopped *stopped);
+struct rs_error *rs_live_point(struct rs_live *live, enum rs_gdb_point kind, uint64_t address,
+			       uint32_t bytes, struct rs_gdb_stopped *stopped);
+
 /* How long it was let run since it was calibrated. */
 uint64_t rs_live_ran_ns(const struct rs_live *live);
 
@@ -52,6 +58,7 @@ uint64_t rs_live_ran_ns(const struct rs_live *live);
 uint64_t rs_live_stopped_ns(const struct rs_live *live);
 
 struct rs_distortion {
+	bool ended;	   /* its QEMU has gone */
 	bool clock;	   /* guest_ns is by the guest's clock; else by how long it was let run */
 	uint64_t host_ns;  /* since it was calibrated, */
 	uint64_t guest_ns; /* and how far the guest's clock went in that, */

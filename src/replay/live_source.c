@@ -50,9 +50,9 @@ static void map_ram(struct live *l)
 
 static struct rs_error *look(struct live *l)
 {
-	struct rs_error *err = rs_gdb_registers(rs_live_gdb(l->machine_runs), &l->m.regs);
+	struct rs_error *err = rs_live_registers(l->machine_runs, &l->m.regs, &l->m.stopped);
 
-	if (!err)
+	if (!err && l->m.stopped.why != RS_GDB_ENDED)
 		rs_probed_stopped(&l->m);
 	l->now = rs_live_ran_ns(l->machine_runs);
 	return err;
@@ -249,8 +249,8 @@ static struct rs_error *set_points(struct live *l)
 		if (p->kind == RS_REPLAY_TIMER)
 			rs_replay_timer_start(p, 0, l->options.steady, l->options.seed);
 		else if (p->wanted)
-			err = rs_error_wrap(rs_gdb_point(rs_live_gdb(l->machine_runs), p->point,
-							 p->address, p->bytes, true),
+			err = rs_error_wrap(rs_live_point(l->machine_runs, p->point, p->address,
+							  p->bytes, &l->m.stopped),
 					    "QEMU can't stop at 0x%llx",
 					    (unsigned long long)p->address);
 	}
