@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "cli/shared.h"
 #include "kvm/kvm.h"
 #include "replay/kernel.h"
 #include "replay/qemu.h"
@@ -46,12 +47,12 @@ static const struct need {
 	{ "run", OF_GUEST | OF_CLOCK, 0 },
 };
 
-/* A check's result; without it a verb can't work, or can't do all that it could. */
+/* A check's result. A verb cannot work without a vital one, and works partly without another. */
 struct finding {
 	struct rs_kvm_check check;
 	unsigned int of;
 	bool vital;
-	char has[FOUND_BYTES]; /* which one it is, if it is met and that is known */
+	char has[FOUND_BYTES]; /* what meets the need, if it is met; may be empty */
 };
 
 struct doctor {
@@ -62,7 +63,8 @@ struct doctor {
 
 /* ---- checks of our own ---------------------------------------------------------------------- */
 
-/* NULL: it is there, and text may have which. Else what is missing, perhaps in text. */
+/* Each check returns NULL if its need is met, perhaps with what meets it in `text`; else it returns
+ * what is missing, perhaps in `text`. */
 static const char *no_guest(char *text, size_t size)
 {
 	int fd = open("/dev/kvm", O_RDWR | O_CLOEXEC), error = errno, version;
@@ -70,8 +72,8 @@ static const char *no_guest(char *text, size_t size)
 	if (fd < 0 && error == ENOENT)
 		return "there is no /dev/kvm";
 	if (fd < 0) {
-		snprintf(text, size, "/dev/kvm can't be opened by user %u: %s",
-			 (unsigned int)geteuid(), strerror(error));
+		snprintf(text, size, "user %u cannot open /dev/kvm: %s", (unsigned int)geteuid(),
+			 strerror(error));
 		return text;
 	}
 	version = ioctl(fd, KVM_GET_API_VERSION, 0);
@@ -209,31 +211,33 @@ static const struct own_check {
 } own_checks[] = {
 	{ "kvm_exit fires", no_exits, "use 'ringside exits --user'", OF_SESSION, false },
 	{ "vCPUs' threads", no_debugfs,
-	  "mount -t debugfs debugfs /sys/kernel/debug; until then threads' names are asked",
+	  "mount -t debugfs debugfs /sys/kernel/debug; until then vCPUs are found by threads' "
+	  "names",
 	  OF_SESSION, false },
 	{ "schedstat", no_schedstat,
-	  "boot a kernel with CONFIG_SCHED_INFO; without, times are not compared with its own",
+	  "boot a kernel with CONFIG_SCHED_INFO; without it, times are not compared with the "
+	  "kernel's",
 	  OF_SESSION, false },
 #if !defined(__x86_64__)
 	{ "a micro-VM", no_vm, "run guests on an x86-64 machine", OF_GUEST, true },
 #endif
 	{ "/dev/kvm", no_guest,
 	  "load kvm_intel or kvm_amd (modprobe), and be root or in the group kvm", OF_GUEST, true },
-	{ "tracepoints, by perf", no_perf, "until then 'record --tracepoint' can't", OF_PERF,
+	{ "tracepoints, by perf", no_perf, "until then 'record --tracepoint' cannot work", OF_PERF,
 	  false },
 	{ "QEMU", no_qemu, "apt-get install qemu-system-x86", OF_QEMU, true, NULL },
 	{ "a kernel for replay", no_kernel,
 	  "apt-get install linux-image-cloud-amd64; until then, name one with --kernel", OF_QEMU,
 	  false, NULL },
 	{ "Xen's trace, by libxenctrl", no_xen,
-	  "be root in dom0, with Xen's tools; until then 'record --xen' can't", OF_XEN, false,
+	  "be root in dom0, with Xen's tools; until then 'record --xen' cannot work", OF_XEN, false,
 	  on_xen },
 	{ "invariant TSC", no_clock,
 	  "times may drift; 'record' and 'run' say so, and refuse with --strict-clock", OF_CLOCK,
 	  false },
 };
 
-static void look(struct doctor *d)
+static void run_checks(struct doctor *d)
 {
 	struct rs_kvm_check session[CHECKS_MAX];
 	uint32_t n = rs_kvm_checks(session, CHECKS_MAX / 2);
@@ -299,7 +303,7 @@ static const char *const state_names[] = {
 	[WORKS] = "works", [PARTLY] = "partly", [CANNOT] = "can't"
 };
 
-/* The first thing to see to; what a verb can't do without comes before the rest. */
+/* Returns what to do first for a verb: an unmet vital check, else another unmet one, or NULL. */
 static const struct finding *first_lack(const struct doctor *d, const char *verb)
 {
 	struct need need = needs_of(verb);
@@ -423,7 +427,6 @@ static void put_doctor(struct rs_json *json, const void *about)
 /* ---- the verb ------------------------------------------------------------------------------- */
 
 static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
 	{ 0 },
 };
 
@@ -441,11 +444,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	struct doctor *d = state->input;
 
 	switch (key) {
-	case 'j':
-		d->json = true;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &d->json;
 		break;
 	case ARGP_KEY_ARG:
-		argp_error(state, "'%s': doctor takes no argument", text);
+		argp_error(state, "only options are allowed, got '%s'", text);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -455,7 +458,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 int cmd_doctor(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, NULL, doc, NULL, NULL, NULL };
+	static const struct argp_child children[] = { { &rs_cli_json_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = { options, parse, NULL, doc, children, NULL, NULL };
 	static struct doctor d;
 	int code = RS_EXIT_OK;
 	struct rs_error *err = NULL;
@@ -463,7 +467,7 @@ int cmd_doctor(int argc, char **argv)
 
 	if (rs_cli_parse(&argp, argc, argv, &d))
 		return RS_EXIT_USAGE;
-	look(&d);
+	run_checks(&d);
 	if (d.json) {
 		err = rs_cli_json_print(put_doctor, &d);
 	} else {

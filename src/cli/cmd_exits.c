@@ -18,6 +18,7 @@
 
 #include "cli/exits.h"
 #include "cli/numbers.h"
+#include "cli/shared.h"
 #include "live/kvm.h"
 
 #define NS_PER_SEC	UINT64_C(1000000000)
@@ -28,10 +29,6 @@
 enum { OPT_INTERVAL = 256 };
 
 static const struct argp_option options[] = {
-	{ "interval", OPT_INTERVAL, "SEC", 0,
-	  "Print a table every SEC seconds (also 500ms), of what happened since the one before",
-	  3 },
-	{ "quiet", 'q', NULL, 0, "Print only errors and losses on standard error", 4 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 4 },
 	{ 0 },
 };
@@ -52,8 +49,8 @@ static const char doc[] =
 
 struct arguments {
 	struct rs_cli_exits exits;
-	uint64_t duration_ns; /* 0: until Ctrl-C */
-	uint64_t interval_ns; /* 0: one table */
+	uint64_t duration_ns;		 /* 0: until Ctrl-C */
+	struct rs_cli_interval interval; /* 0: one table */
 	bool quiet;
 };
 
@@ -71,7 +68,7 @@ struct run {
 
 static void check(struct argp_state *state, const struct arguments *a)
 {
-	if (a->interval_ns && a->duration_ns && a->interval_ns > a->duration_ns)
+	if (a->interval.ns && a->duration_ns && a->interval.ns > a->duration_ns)
 		argp_error(state, "--interval is longer than the duration");
 }
 
@@ -82,14 +79,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &a->exits;
-		break;
-	case OPT_INTERVAL:
-		a->interval_ns = rs_cli_time(state, "--interval", text, NS_PER_SEC);
-		if (a->interval_ns < INTERVAL_MIN_NS)
-			argp_error(state, "--interval: at least 10ms");
-		break;
-	case 'q':
-		a->quiet = true;
+		state->child_inputs[1] = &a->interval;
+		state->child_inputs[2] = &a->quiet;
 		break;
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
@@ -213,7 +204,7 @@ static struct rs_error *show_table(struct run *run)
 		return err;
 	run->seen = run->seen || exits.n_rows;
 	run->chosen = run->chosen || any_chosen(&show->choice, &exits);
-	if (run->a->interval_ns)
+	if (run->a->interval.ns)
 		time_line(show);
 	err = rs_exits_print(show, &exits);
 	/* A table of text has its own head, a file of CSV one alone. */
@@ -242,7 +233,7 @@ static struct rs_error *wait_and_show(struct run *run)
 	const struct arguments *a = run->a;
 	uint64_t end = a->duration_ns ? run->opened_ns + a->duration_ns : UINT64_MAX;
 	uint64_t look = run->opened_ns + LOOK_NS;
-	uint64_t table = a->interval_ns ? run->opened_ns + a->interval_ns : UINT64_MAX;
+	uint64_t table = a->interval.ns ? run->opened_ns + a->interval.ns : UINT64_MAX;
 	struct rs_error *err = NULL;
 
 	while (!err && !rs_cli_stop) {
@@ -254,9 +245,9 @@ static struct rs_error *wait_and_show(struct run *run)
 			err = one_round(run);
 			if (!err)
 				err = show_table(run);
-			table += (rs_now_ns(CLOCK_MONOTONIC) - table) / a->interval_ns *
-					 a->interval_ns +
-				 a->interval_ns;
+			table += (rs_now_ns(CLOCK_MONOTONIC) - table) / a->interval.ns *
+					 a->interval.ns +
+				 a->interval.ns;
 		} else if (now >= look || a->exits.than_ns) {
 			err = one_round(run);
 			look = now + LOOK_NS;
@@ -343,7 +334,7 @@ static struct rs_error *run_all(struct run *run, int *code)
 		return err;
 	err = rs_exits_banner(show, run->a->duration_ns);
 	/* Where lines come before the table, its head comes with it. */
-	if (!err && !run->a->interval_ns && !run->a->exits.than_ns)
+	if (!err && !run->a->interval.ns && !run->a->exits.than_ns)
 		err = rs_exits_head(show);
 	if (!err)
 		err = rs_kvm_gate(run->session, true);
@@ -357,9 +348,12 @@ static struct rs_error *run_all(struct run *run, int *code)
 
 int cmd_exits(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &rs_cli_exits_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp_child children[] = { { &rs_cli_exits_argp, 0, NULL, 0 },
+						      { &rs_cli_interval_argp, 0, NULL, 0 },
+						      { &rs_cli_quiet_argp, 0, NULL, 0 },
+						      { 0 } };
 	static const struct argp argp = { options, parse, "[DURATION]", doc, children, NULL, NULL };
-	struct arguments a = { .exits.show.fd = STDOUT_FILENO };
+	struct arguments a = { .exits.show.fd = STDOUT_FILENO, .interval.min_ns = INTERVAL_MIN_NS };
 	struct run run = { .a = &a };
 	int code = RS_EXIT_OK;
 	struct rs_error *err;

@@ -10,6 +10,7 @@
 
 #include "base/count.h"
 #include "cli/input.h"
+#include "cli/shared.h"
 #include "export/export.h"
 
 static const struct rs_exporter exporters[] = {
@@ -35,7 +36,6 @@ enum { KEY_TO = 256 };
 static const struct argp_option options[] = {
 	{ "to", KEY_TO, "FORMAT", 0, "The format to write", 1 },
 	{ "output", 'o', "FILE", 0, "The file to make", 1 },
-	{ "quiet", 'q', NULL, 0, "Print no summary on standard error", 4 },
 	{ 0 },
 };
 
@@ -64,6 +64,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &a->input;
+		state->child_inputs[1] = &a->quiet;
 		break;
 	case KEY_TO:
 		a->to = find(text);
@@ -72,9 +73,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case 'o':
 		a->output = text;
-		break;
-	case 'q':
-		a->quiet = true;
 		break;
 	case ARGP_KEY_END:
 		if (!a->to)
@@ -135,7 +133,9 @@ static struct rs_error *convert(const struct arguments *a, struct rs_input *inpu
 
 int cmd_export(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 },
+						      { &rs_cli_quiet_argp, 0, NULL, 0 },
+						      { 0 } };
 	static const struct argp argp = { options,	parse, "TRACE... -o FILE", doc, children,
 					  list_formats, NULL };
 	struct arguments a = { .input = { .what = "trace", .writes = true } };

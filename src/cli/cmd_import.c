@@ -8,6 +8,7 @@
 
 #include "base/count.h"
 #include "cli/input.h"
+#include "cli/shared.h"
 #include "store/reader.h"
 #include "store/sink.h"
 
@@ -19,7 +20,6 @@ struct arguments {
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "DIR", 0, "The trace directory to make", 1 },
-	{ "quiet", 'q', NULL, 0, "Print no summary on standard error", 4 },
 	{ 0 },
 };
 
@@ -43,12 +43,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &a->input;
+		state->child_inputs[1] = &a->quiet;
 		break;
 	case 'o':
 		a->directory = text;
-		break;
-	case 'q':
-		a->quiet = true;
 		break;
 	case ARGP_KEY_END:
 		if (!a->directory)
@@ -102,7 +100,9 @@ static void summary(const struct arguments *a, const struct rs_input *input,
 
 int cmd_import(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 },
+						      { &rs_cli_quiet_argp, 0, NULL, 0 },
+						      { 0 } };
 	static const struct argp argp = {
 		options, parse, "FILE -o DIR", doc, children, NULL, NULL
 	};

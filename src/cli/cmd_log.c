@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/numbers.h"
+#include "cli/shared.h"
 #include "log/collect.h"
 #include "log/files.h"
 #include "log/memory.h"
@@ -56,7 +57,6 @@ static const struct argp_option options[] = {
 	  2 },
 	{ "cpus", KEY_CPUS, "LIST", 0, "Only lines of these CPUs, as in 0,2-3", 2 },
 	{ "json", KEY_JSON, NULL, 0, "Print a JSON object for each line and each gap", 2 },
-	{ "quiet", 'q', NULL, 0, "Print no summary on standard error", 2 },
 	{ "console", KEY_CONSOLE, "LEVEL", 0,
 	  "log level: the level up to which the program prints its lines itself; 0 or off: none",
 	  3 },
@@ -97,18 +97,6 @@ static uint64_t parse_bytes(struct argp_state *state, const char *text)
 	    value > UINT64_MAX >> 34)
 		argp_error(state, "'%s': expected a number of bytes, as in 512K or 1M", text);
 	return value << shift;
-}
-
-static uint32_t parse_number(struct argp_state *state, const char *what, const char *text,
-			     uint32_t least, uint32_t most)
-{
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
-
-	if (text[0] < '0' || text[0] > '9' || *end || value < least || value > most)
-		argp_error(state, "%s: '%s': expected a number from %u to %u", what, text, least,
-			   most);
-	return (uint32_t)value;
 }
 
 static uint32_t parse_level(struct argp_state *state, const char *what, const char *text)
@@ -168,6 +156,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->quiet;
+		break;
 	case 'f':
 		a->follow = true;
 		break;
@@ -178,7 +169,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		a->file_bytes = parse_bytes(state, text);
 		break;
 	case 'n':
-		a->files = parse_number(state, "--files", text, 0, 1000000);
+		a->files = (uint32_t)rs_cli_number(state, "--files", text, 0, 1000000);
 		break;
 	case 'l':
 		a->last = true;
@@ -196,9 +187,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case KEY_JSON:
 		a->json = true;
-		break;
-	case 'q':
-		a->quiet = true;
 		break;
 	case KEY_CONSOLE:
 		a->levels[RS_LOG_CONSOLE] = (int)parse_level(state, "--console", text);
@@ -778,7 +766,9 @@ static struct rs_error *collect(struct logs *logs)
 
 int cmd_log(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, "[level] [PATH...]", doc };
+	static const struct argp_child children[] = { { &rs_cli_quiet_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = { options, parse, "[level] [PATH...]", doc, children,
+					  NULL,	   NULL };
 	static struct arguments a = { .file_bytes = RS_LOG_FILE_BYTES,
 				      .files = RS_LOG_FILES,
 				      .poll_ms = POLL_MS,

@@ -13,6 +13,7 @@
 #include "cli/input.h"
 #include "cli/numbers.h"
 #include "cli/seen.h"
+#include "cli/shared.h"
 #include "import/acrn/trace.h"
 #include "view/acrn.h"
 #include "view/view.h"
@@ -44,11 +45,8 @@ struct arguments {
 
 enum {
 	KEY_TREE = 256,
-	KEY_FROM,
-	KEY_TO,
 	KEY_CPUS,
 	KEY_VCPUS,
-	KEY_VM,
 	KEY_WALL,
 	KEY_TSC,
 	KEY_LIMIT,
@@ -74,16 +72,11 @@ static const struct argp_option options[] = {
 	  "Only probes that match PROVIDER:CLASS:FUNCTION:NAME; fewer fields are the last ones, an "
 	  "empty one matches all. May be given again",
 	  2 },
-	{ "from", KEY_FROM, "SEC", 0,
-	  "Only events from this time on, in seconds from the trace's start", 2 },
-	{ "to", KEY_TO, "SEC", 0, "Only events before this time", 2 },
 	{ "cpus", KEY_CPUS, "LIST", 0, "Only these host CPUs, as in 0-3,7", 2 },
 	{ "vcpus", KEY_VCPUS, "LIST", 0, "Only these vCPUs", 2 },
-	{ "vm", KEY_VM, "GLOB", 0, "Only VMs whose name matches", 2 },
 	{ "limit", KEY_LIMIT, "N", 0, "Stop after N events", 2 },
 	{ "wall", KEY_WALL, NULL, 0, "Print times as UTC", 3 },
 	{ "tsc", KEY_TSC, NULL, 0, "Print times as raw stamps of the stream's clock", 3 },
-	{ "quiet", 'q', NULL, 0, "Print only errors on standard error", 4 },
 	{ 0 },
 };
 
@@ -141,6 +134,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &a->input;
+		state->child_inputs[1] = &a->query;
+		state->child_inputs[2] = &a->query.vm;
+		state->child_inputs[3] = &a->quiet;
 		break;
 	case 'j':
 		a->form = FORM_JSON;
@@ -155,20 +151,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case 'p':
 		add_glob(state, &a->query, text);
 		break;
-	case KEY_FROM:
-		a->query.from_ns = rs_cli_seconds(state, text);
-		break;
-	case KEY_TO:
-		a->query.to_ns = rs_cli_seconds(state, text);
-		break;
 	case KEY_CPUS:
 		set(state, &a->query.cpus, text);
 		break;
 	case KEY_VCPUS:
 		set(state, &a->query.vcpus, text);
-		break;
-	case KEY_VM:
-		a->query.vm = text;
 		break;
 	case KEY_LIMIT:
 		if (!rs_cli_read_number(text, 1, UINT64_MAX, &a->limit))
@@ -187,13 +174,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case KEY_SUM:
 		a->aggregate.value = text;
 		break;
-	case 'q':
-		a->quiet = true;
-		break;
 	case ARGP_KEY_END:
 		if (a->aggregate.value && !a->counting)
 			argp_error(state, "--sum goes with --count");
-		rs_cli_span(state, a->query.from_ns, a->query.to_ns);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -474,7 +457,11 @@ static void selection_remark(const struct arguments *a)
 
 int cmd_print(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 },
+						      { &rs_cli_span_argp, 0, NULL, 0 },
+						      { &rs_cli_vm_argp, 0, NULL, 0 },
+						      { &rs_cli_quiet_argp, 0, NULL, 0 },
+						      { 0 } };
 	static const struct argp argp = { options, parse, "TRACE...", doc, children, NULL, NULL };
 	struct arguments a = { .input.what = "trace" };
 	struct rs_input input = { 0 };

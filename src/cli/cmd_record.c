@@ -14,6 +14,7 @@
 
 #include "cli/numbers.h"
 #include "cli/recording.h"
+#include "cli/shared.h"
 
 #define NS_PER_SEC UINT64_C(1000000000)
 #define NS_PER_MS  UINT64_C(1000000)
@@ -51,8 +52,6 @@ static const struct argp_option options[] = {
 	{ "memory", KEY_MEMORY, "SIZE", 0,
 	  "With --flight: keep at most this much, even if that is less than TIME (256M)", 4 },
 	{ "once", KEY_ONCE, NULL, 0, "With --flight: write once, to DIR, then end", 4 },
-	{ "json", 'j', NULL, 0, "Print one JSON object about the recording on standard output", 5 },
-	{ "quiet", 'q', NULL, 0, "Print only errors on standard error", 5 },
 	{ 0 },
 };
 
@@ -104,7 +103,7 @@ static void check_use(const struct argp_state *state, const struct rs_cli_record
 			snprintf(names + len, sizeof(names) - len, "%s--%s", len ? ", " : "",
 				 kinds[i]->name);
 	}
-	argp_error(state, "%s has no use here%s%s", option, names[0] ? ": it goes with " : "",
+	argp_error(state, "%s has no effect here%s%s", option, names[0] ? ": it goes with " : "",
 		   names);
 }
 
@@ -143,6 +142,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		for (size_t i = 0; i < N_KINDS; i++)
 			state->child_inputs[i] = kinds[i]->state;
+		state->child_inputs[N_KINDS] = &c->json;
+		state->child_inputs[N_KINDS + 1] = &c->quiet;
 		break;
 	case 'o':
 		c->directory = text;
@@ -170,12 +171,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case KEY_ONCE:
 		c->once = true;
 		break;
-	case 'j':
-		c->json = true;
-		break;
-	case 'q':
-		c->quiet = true;
-		break;
 	case ARGP_KEY_END:
 		check(state, &a->recording, c);
 		break;
@@ -187,7 +182,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 int cmd_record(int argc, char **argv)
 {
-	struct argp_child children[N_KINDS + 1] = { 0 };
+	struct argp_child children[N_KINDS + 3] = {
+		[N_KINDS] = { &rs_cli_json_argp, 0, NULL, 0 },
+		[N_KINDS + 1] = { &rs_cli_quiet_argp, 0, NULL, 0 },
+	};
 	const struct argp argp = { options, parse, NULL, doc, children, NULL, NULL };
 	struct arguments a = { 0 };
 	struct rs_cli_recording *r = &a.recording;
@@ -201,7 +199,7 @@ int cmd_record(int argc, char **argv)
 		free(r->command);
 		return RS_EXIT_USAGE;
 	}
-	r->shows = !a.common.quiet && !a.common.json && isatty(STDERR_FILENO);
+	a.common.shows = !a.common.quiet && !a.common.json && isatty(STDERR_FILENO);
 	rs_cli_catch_stop();
 	signal(SIGUSR1, SIG_IGN);
 	err = rs_cli_recording_run(r);

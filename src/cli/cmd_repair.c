@@ -87,8 +87,9 @@ int cmd_repair(int argc, char **argv)
 	if (!result.description_damaged)
 		return RS_EXIT_OK;
 	fprintf(stderr,
-		"ringside repair: %s/ringside/describe is not what was written, which can't be "
-		"mended: streams may be missing, names and fields wrong\n",
+		"ringside repair: %s/ringside/describe is not what was written, and repair cannot "
+		"restore "
+		"it: streams may be missing, and names and fields wrong\n",
 		directory);
 	return RS_EXIT_PARTIAL;
 }

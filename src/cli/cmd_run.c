@@ -22,6 +22,7 @@
 #include "base/count.h"
 #include "base/json.h"
 #include "cli/numbers.h"
+#include "cli/shared.h"
 #include "introspect/binary.h"
 #include "kvm/kvm.h"
 #include "view/view.h"
@@ -111,9 +112,6 @@ static const struct argp_option options[] = {
 	  3 },
 	{ "strict-clock", KEY_STRICT_CLOCK, NULL, 0,
 	  "Refuse to record where the TSC's rate is not invariant, rather than warn", 2 },
-	{ "json", 'j', NULL, 0,
-	  "Print one JSON object about the run; the guest's output goes to standard error", 4 },
-	{ "quiet", 'q', NULL, 0, "Print only errors on standard error", 4 },
 	{ 0 },
 };
 
@@ -130,17 +128,6 @@ static const char doc[] =
 	"  ringside run --record trace --timeout 1 build/examples/guests/crash endless\n"
 	"  ringside run --log shm:vm --guest-log shm:guest build/examples/guests/logs\n"
 	"  ringside print --tree trace\n";
-
-static uint64_t number(struct argp_state *state, const char *what, const char *text, uint64_t min,
-		       uint64_t max)
-{
-	uint64_t n = 0;
-
-	if (!rs_cli_read_number(text, min, max, &n))
-		argp_error(state, "%s '%s': expected a number from %llu to %llu", what, text,
-			   (unsigned long long)min, (unsigned long long)max);
-	return n;
-}
 
 static uint64_t ring_bytes(struct argp_state *state, const char *text)
 {
@@ -215,7 +202,7 @@ static void positional(struct argp_state *state, struct arguments *a, char *text
 	} else {
 		if (a->n_args == RS_KIT_ARGS_MAX)
 			argp_error(state, "more than %u arguments", RS_KIT_ARGS_MAX);
-		a->args[a->n_args++] = number(state, "argument", text, 0, UINT64_MAX);
+		a->args[a->n_args++] = rs_cli_number(state, "argument", text, 0, UINT64_MAX);
 	}
 }
 
@@ -224,15 +211,19 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->json;
+		state->child_inputs[1] = &a->quiet;
+		break;
 	case KEY_VCPUS:
-		a->vm.vcpus = (uint32_t)number(state, "--vcpus", text, 1, RS_VM_VCPUS_MAX);
+		a->vm.vcpus = (uint32_t)rs_cli_number(state, "--vcpus", text, 1, RS_VM_VCPUS_MAX);
 		break;
 	case KEY_NAME:
 		a->vm.name = vm_name(state, text);
 		break;
 	case KEY_MEMORY:
 		a->vm.memory_bytes =
-			MIB * number(state, "--memory", text, 2, RS_VM_MEMORY_MAX / MIB);
+			MIB * rs_cli_number(state, "--memory", text, 2, RS_VM_MEMORY_MAX / MIB);
 		break;
 	case KEY_TIMEOUT:
 		a->timeout_ms = (uint32_t)(rs_cli_time_within(state, "--timeout", text, NS_PER_S,
@@ -268,12 +259,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case 'r':
 		a->record = text;
-		break;
-	case 'j':
-		a->json = true;
-		break;
-	case 'q':
-		a->quiet = true;
 		break;
 	case ARGP_KEY_ARG:
 		positional(state, a, text);
@@ -632,7 +617,10 @@ static int finish(struct run *run)
 
 int cmd_run(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, "GUEST [FUNCTION ARGS...]", doc, NULL,
+	static const struct argp_child children[] = { { &rs_cli_json_argp, 0, NULL, 0 },
+						      { &rs_cli_quiet_argp, 0, NULL, 0 },
+						      { 0 } };
+	static const struct argp argp = { options, parse, "GUEST [FUNCTION ARGS...]", doc, children,
 					  NULL,	   NULL };
 	struct arguments a = { .vm = { .vcpus = 1, .hand_over = RS_KIT_DOORBELL }, .last = "." };
 	struct run run = { .a = &a, .command = rs_cli_command(argc, argv) };

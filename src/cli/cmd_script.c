@@ -48,7 +48,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case KEY_ON:
 		if (a->on.n == RS_INPUTS_MAX)
-			argp_error(state, "more than %u of --on", RS_INPUTS_MAX);
+			argp_error(state, "more than %u traces", RS_INPUTS_MAX);
 		rs_cli_word_add(state, &a->on, rs_cli_path(text));
 		break;
 	case 'o':

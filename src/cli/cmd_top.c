@@ -11,6 +11,7 @@
 
 #include "analyze/exits.h"
 #include "cli/numbers.h"
+#include "cli/shared.h"
 #include "live/kvm.h"
 #include "view/top.h"
 
@@ -42,7 +43,6 @@ static const struct argp_option options[] = {
 	{ "pid", 'p', "PID", 0, "Only the VM of this process", 0 },
 	{ "vm", OPT_VM, "NAME", 0, "Only VMs whose name has this in it, or matches it (* ? [])",
 	  0 },
-	{ "interval", OPT_INTERVAL, "SEC", 0, "Between two pictures (1); also 500ms", 0 },
 	{ "count", OPT_COUNT, "N", 0, "End after N pictures", 0 },
 	{ "batch", OPT_BATCH, NULL, 0, "Print each picture as text, with no screen and no keys",
 	  0 },
@@ -54,7 +54,7 @@ static const struct argp_option options[] = {
 struct arguments {
 	struct rs_top top;
 	int pid;
-	uint64_t interval_ns;
+	struct rs_cli_interval interval;
 	uint32_t count;
 	bool batch, user;
 };
@@ -71,36 +71,24 @@ struct run {
 	const char *note;
 };
 
-static uint32_t number(const struct argp_state *state, const char *text, const char *what,
-		       uint32_t max)
-{
-	uint64_t n = 0;
-
-	if (!rs_cli_read_number(text, 1, max, &n))
-		argp_error(state, "%s is a number from 1 to %u, not '%s'", what, max, text);
-	return (uint32_t)n;
-}
-
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->interval;
+		break;
 	case 'p':
-		a->pid = (int)number(state, text, "a pid", PID_MAX);
+		a->pid = (int)rs_cli_number(state, "--pid", text, 1, PID_MAX);
 		break;
 	case OPT_VM:
 		if (strlen(text) >= sizeof(a->top.filter))
-			argp_error(state, "--vm: '%s' is too long a name", text);
+			argp_error(state, "--vm '%s': the name is too long", text);
 		snprintf(a->top.filter, sizeof(a->top.filter), "%s", text);
 		break;
-	case OPT_INTERVAL:
-		a->interval_ns = rs_cli_time(state, "--interval", text, NS_PER_SEC);
-		if (a->interval_ns < INTERVAL_MIN_NS)
-			argp_error(state, "--interval: at least 50ms");
-		break;
 	case OPT_COUNT:
-		a->count = number(state, text, "--count", COUNT_MAX);
+		a->count = (uint32_t)rs_cli_number(state, "--count", text, 1, COUNT_MAX);
 		break;
 	case OPT_BATCH:
 		a->batch = true;
@@ -109,7 +97,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		a->user = true;
 		break;
 	case ARGP_KEY_ARG:
-		argp_error(state, "'%s': top takes no argument; --vm NAME or -p PID choose", text);
+		argp_error(state,
+			   "only options are allowed, got '%s': --vm NAME or -p PID select VMs",
+			   text);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -210,7 +200,7 @@ static struct rs_error *screen_loop(struct run *run, struct rs_top_page *page)
 		int key;
 
 		if (now >= next) {
-			next = now + run->a->interval_ns;
+			next = now + run->a->interval.ns;
 			err = run_round(run);
 			shown++;
 		} else {
@@ -256,7 +246,7 @@ static struct rs_error *batch(struct run *run, struct rs_top_page *page)
 	struct rs_error *err = NULL;
 
 	for (uint32_t n = 0; !err && (!run->a->count || n < run->a->count); n++) {
-		uint64_t next = rs_now_ns(CLOCK_MONOTONIC) + run->a->interval_ns;
+		uint64_t next = rs_now_ns(CLOCK_MONOTONIC) + run->a->interval.ns;
 
 		while (!rs_cli_stop && rs_now_ns(CLOCK_MONOTONIC) < next)
 			nanosleep(&nap, NULL);
@@ -273,8 +263,10 @@ static struct rs_error *batch(struct run *run, struct rs_top_page *page)
 
 int cmd_top(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, NULL, doc, NULL, NULL, NULL };
-	struct arguments arguments = { .interval_ns = NS_PER_SEC };
+	static const struct argp_child children[] = { { &rs_cli_interval_argp, 0, NULL, 0 },
+						      { 0 } };
+	static const struct argp argp = { options, parse, NULL, doc, children, NULL, NULL };
+	struct arguments arguments = { .interval = { NS_PER_SEC, INTERVAL_MIN_NS } };
 	struct run run = { .a = &arguments };
 	struct rs_top_page *page;
 	struct rs_error *err;

@@ -7,13 +7,13 @@
 
 #include "cli/cli.h"
 #include "cli/numbers.h"
+#include "cli/shared.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define TIDS_MAX  65536u
 
 enum {
-	OPT_VM = 512, /* a verb's own keys stand below */
-	OPT_LATENCY,
+	OPT_LATENCY = 512, /* a verb's own keys are below */
 	OPT_HIST,
 	OPT_DETAIL,
 	OPT_TIME,
@@ -30,7 +30,6 @@ static const struct argp_option options[] = {
 	{ "alltids", 'a', NULL, 0, "With -p: a row for each thread", 1 },
 	{ "tid", 't', "TID", 0, "Only this thread", 1 },
 	{ "tids", 'T', "TID,TID", 0, "Only these threads, a row for each", 1 },
-	{ "vm", OPT_VM, "NAME", 0, "Only VMs whose name matches (* ? [])", 1 },
 	{ "latency", OPT_LATENCY, NULL, 0,
 	  "How long exits took, from the exit to the next entry, and where that time went", 2 },
 	{ "hist", OPT_HIST, NULL, 0, "Histograms of the times of --latency", 2 },
@@ -86,24 +85,22 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		e->show.top = RS_EXITS_TOP;
 		choice->vcpu = -1;
+		state->child_inputs[0] = &choice->vm;
 		break;
 	case 'p':
-		choice->pid = rs_cli_int(state, "a pid", text, 1);
+		choice->pid = rs_cli_int(state, "--pid", text, 1);
 		break;
 	case 'v':
-		choice->vcpu = rs_cli_int(state, "a vCPU", text, 0);
+		choice->vcpu = rs_cli_int(state, "--vcpu", text, 0);
 		break;
 	case 'a':
 		e->all_tids = true;
 		break;
 	case 't':
-		choice->tid = rs_cli_int(state, "a tid", text, 1);
+		choice->tid = rs_cli_int(state, "--tid", text, 1);
 		break;
 	case 'T':
 		add_tids(state, e, text);
-		break;
-	case OPT_VM:
-		choice->vm = text;
 		break;
 	case OPT_LATENCY:
 		e->show.latency = true;
@@ -143,7 +140,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-const struct argp rs_cli_exits_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+static const struct argp_child children[] = { { &rs_cli_vm_argp, 0, NULL, 0 }, { 0 } };
+const struct argp rs_cli_exits_argp = { options, parse, NULL, NULL, children, NULL, NULL };
 
 void rs_cli_exits_deinit(struct rs_cli_exits *exits)
 {

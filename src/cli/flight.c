@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The flight recorder of `ringside record`: when it writes, where to, and what is said then. */
-#include "base/now.h"
-#include "cli/recording.h"
+/* The flight recorder: triggers, directories, and the message about each directory. */
+#include "cli/flight.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -10,63 +9,65 @@
 #include <unistd.h>
 
 #include "base/count.h"
+#include "base/now.h"
 #include "cli/cli.h"
 
 /* Set by SIGUSR1. */
-static volatile sig_atomic_t asked;
+static volatile sig_atomic_t requested;
 
-static void on_asked(int signal_number)
+static void on_request(int signal_number)
 {
 	(void)signal_number;
-	asked = 1;
+	requested = 1;
 }
 
 void rs_flight_listen(void)
 {
-	signal(SIGUSR1, on_asked);
+	signal(SIGUSR1, on_request);
 }
 
-/* A directory of the flight recorder, by number. */
-static char *directory_of(const struct rs_cli_recording *r, uint32_t number)
+/* Returns the path of the directory with a number, or NULL without memory; the caller frees it. */
+static char *directory_of(const struct rs_flight *f, uint32_t number)
 {
 	char *path;
 
-	if (r->common->once)
-		return strdup(r->common->directory);
-	return asprintf(&path, "%s.%u", r->common->directory, number) < 0 ? NULL : path;
+	if (f->common->once)
+		return strdup(f->common->directory);
+	return asprintf(&path, "%s.%u", f->common->directory, number) < 0 ? NULL : path;
 }
 
-struct rs_error *rs_flight_check(const struct rs_cli_recording *r)
+struct rs_error *rs_flight_check(const struct rs_flight *f)
 {
-	char *path = directory_of(r, 1);
+	char *path = directory_of(f, 1);
 	struct rs_error *err = NULL;
 
 	if (!path)
 		return rs_error_no_memory();
 	if (!access(path, F_OK) && rmdir(path))
 		err = rs_error_create(
-			RS_USAGE, "%s exists already and is not empty: name another with -o", path);
+			RS_USAGE,
+			"%s exists already and is not empty: name another directory with -o", path);
 	free(path);
 	return err;
 }
 
-static bool triggered(struct rs_cli_recording *r, uint64_t now, char why[RS_RECORD_WHY_MAX])
+static bool triggered(struct rs_flight *f, uint64_t now_ns, char why[RS_RECORD_WHY_MAX])
 {
-	if (asked) {
-		asked = 0;
+	if (requested) {
+		requested = 0;
 		snprintf(why, RS_RECORD_WHY_MAX, "SIGUSR1");
 		return true;
 	}
-	if (now < r->quiet_until_ns)
+	if (now_ns < f->quiet_until_ns)
 		return false;
-	for (uint32_t i = 0; i < r->n_kinds; i++) {
-		if (r->kinds[i]->triggered && r->kinds[i]->triggered(r->kinds[i]->state, why))
+	for (uint32_t i = 0; i < f->n_kinds; i++) {
+		if (f->kinds[i]->triggered && f->kinds[i]->triggered(f->kinds[i]->state, why))
 			return true;
 	}
 	return false;
 }
 
-/* What a part that was written is about. */
+/* A directory that was written, for its message. */
 struct written {
 	const char *path, *why;
 	const struct rs_recorder_kept *kept;
@@ -87,56 +88,57 @@ static void put_written(struct rs_json *json, const void *about)
 	rs_json_bool(rs_json_key(json, "short_of_memory"), written->kept->short_of_bytes);
 }
 
-static struct rs_error *report_written(struct rs_cli_recording *r, const char *path,
-				       const char *why, const struct rs_recorder_kept *kept)
+static struct rs_error *report_written(struct rs_flight *f, const char *path, const char *why,
+				       const struct rs_recorder_kept *kept)
 {
 	bool whole = kept->from_ns == INT64_MIN;
 	const struct written written = {
 		path, why, kept, (double)(kept->at_ns - (whole ? 0 : kept->from_ns)) / 1e9
 	};
 
-	r->partial |= kept->sum.lost != 0;
-	rs_cli_recording_remark(r, "%s: %s: %s of %.3f s%s, %llu lost", path, why,
-				RS_COUNT_OF(kept->sum.records, "record"), written.seconds,
-				kept->short_of_bytes ? " (more does not fit: --memory)" : "",
-				(unsigned long long)kept->sum.lost);
-	return r->common->json ? rs_cli_json_print(put_written, &written) : NULL;
+	f->partial |= kept->sum.lost != 0;
+	rs_record_remark(f->common, "%s: %s: %s of %.3f s%s, %llu lost", path, why,
+			 RS_COUNT_OF(kept->sum.records, "record"), written.seconds,
+			 kept->short_of_bytes ? " (more does not fit: --memory)" : "",
+			 (unsigned long long)kept->sum.lost);
+	return f->common->json ? rs_cli_json_print(put_written, &written) : NULL;
 }
 
-static struct rs_error *write_kept(struct rs_cli_recording *r, const char *path, const char *why)
+static struct rs_error *write_kept(struct rs_flight *f, struct rs_recorder *recorder,
+				   const char *path, const char *why)
 {
 	struct rs_recorder_kept kept;
 	struct rs_error *err = NULL;
 
-	for (uint32_t i = 0; !err && i < r->n_kinds; i++) {
-		if (r->kinds[i]->tell)
-			err = r->kinds[i]->tell(r->kinds[i]->state);
+	for (uint32_t i = 0; !err && i < f->n_kinds; i++) {
+		if (f->kinds[i]->describe)
+			err = f->kinds[i]->describe(f->kinds[i]->state);
 	}
 	if (!err)
-		err = rs_recorder_write_kept(r->recorder, path, why, &kept);
+		err = rs_recorder_write_kept(recorder, path, why, &kept);
 	if (err)
 		return err;
-	r->n_written++;
-	rs_cli_stop |= r->common->once;
-	return report_written(r, path, why, &kept);
+	f->n_written++;
+	rs_cli_stop |= f->common->once;
+	return report_written(f, path, why, &kept);
 }
 
-struct rs_error *rs_flight_look(struct rs_cli_recording *r, uint64_t now)
+struct rs_error *rs_flight_poll(struct rs_flight *f, struct rs_recorder *recorder, uint64_t now_ns)
 {
 	char why[RS_RECORD_WHY_MAX];
 	struct rs_error *err;
 	char *path;
 
-	if (!triggered(r, now, why))
+	if (!triggered(f, now_ns, why))
 		return NULL;
-	path = directory_of(r, r->n_written + 1);
+	path = directory_of(f, f->n_written + 1);
 	if (!path)
 		return rs_error_no_memory();
-	err = write_kept(r, path, why);
-	r->quiet_until_ns = rs_now_ns(CLOCK_MONOTONIC) + r->common->flight_ns;
-	for (uint32_t i = 0; i < r->n_kinds; i++) {
-		if (r->kinds[i]->rearm)
-			r->kinds[i]->rearm(r->kinds[i]->state);
+	err = write_kept(f, recorder, path, why);
+	f->quiet_until_ns = rs_now_ns(CLOCK_MONOTONIC) + f->common->flight_ns;
+	for (uint32_t i = 0; i < f->n_kinds; i++) {
+		if (f->kinds[i]->rearm)
+			f->kinds[i]->rearm(f->kinds[i]->state);
 	}
 	free(path);
 	return err;

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +70,7 @@ uint64_t rs_cli_size(const struct argp_state *state, const char *what, const cha
 	if (!rs_cli_read_size(text, 1, INT64_MAX, &bytes))
 		argp_error(state, "%s '%s': expected bytes, as in 512K, 4M or 1G", what, text);
 	if (bytes > max)
-		argp_error(state, "%s '%s' is too much", what, text);
+		argp_error(state, "%s '%s' is too large", what, text);
 	return bytes;
 }
 
@@ -98,12 +99,23 @@ uint64_t rs_cli_poll(const struct argp_state *state, const char *text, uint64_t 
 	return rs_cli_time_within(state, "--poll", text, unit_ns, NS_PER_US, POLL_NS_MAX);
 }
 
+uint64_t rs_cli_number(const struct argp_state *state, const char *what, const char *text,
+		       uint64_t min, uint64_t max)
+{
+	uint64_t n = 0;
+
+	if (!rs_cli_read_number(text, min, max, &n))
+		argp_error(state, "%s '%s': expected a number from %" PRIu64 " to %" PRIu64, what,
+			   text, min, max);
+	return n;
+}
+
 int rs_cli_int(const struct argp_state *state, const char *what, const char *text, int min)
 {
 	uint64_t n = 0;
 
 	if (!rs_cli_read_number(text, (uint64_t)min, INT_MAX, &n))
-		argp_error(state, "%s is a number, %d or more, not '%s'", what, min, text);
+		argp_error(state, "%s '%s': expected a number of at least %d", what, text, min);
 	return (int)n;
 }
 
@@ -154,8 +166,8 @@ int64_t rs_cli_seconds(const struct argp_state *state, const char *text)
 void rs_cli_span(const struct argp_state *state, int64_t from_ns, int64_t to_ns)
 {
 	if (to_ns <= from_ns)
-		argp_error(state, "--to %.9g is not after --from %.9g: no time is between them",
-			   (double)to_ns / 1e9, (double)from_ns / 1e9);
+		argp_error(state, "--to %.9g must be after --from %.9g", (double)to_ns / 1e9,
+			   (double)from_ns / 1e9);
 }
 
 uint32_t rs_cli_tids(const struct argp_state *state, const char *what, char *list, int *tids,
@@ -166,7 +178,7 @@ uint32_t rs_cli_tids(const struct argp_state *state, const char *what, char *lis
 	for (char *tid = strtok_r(list, ", ", &rest); tid; tid = strtok_r(NULL, ", ", &rest)) {
 		if (n == max)
 			argp_error(state, "more than %u threads", max);
-		tids[n++] = rs_cli_int(state, "a tid", tid, 1);
+		tids[n++] = rs_cli_int(state, what, tid, 1);
 	}
 	if (!n)
 		argp_error(state, "%s: which threads?", what);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Numbers, sizes and times on the command line. Those that take a parser's state tell wrong use and
- * end; `what` is how an error calls the argument: "--interval", "a pid".
+ * Numbers, sizes and times on the command line. Functions that take a parser's state report a usage
+ * error and exit; `what` is how an error names the argument, as in "--interval".
  */
 #ifndef RS_CLI_NUMBERS_H
 #define RS_CLI_NUMBERS_H
@@ -31,7 +31,11 @@ void rs_cli_cpus(const struct argp_state *state, const char *list, struct rs_cpu
 /* The argument of --poll, of unit_ns where it has no unit, in ns: 1us to 10s. */
 uint64_t rs_cli_poll(const struct argp_state *state, const char *text, uint64_t unit_ns);
 
-/* From min up. */
+/* Returns a number from min to max. */
+uint64_t rs_cli_number(const struct argp_state *state, const char *what, const char *text,
+		       uint64_t min, uint64_t max);
+
+/* Returns a number from min to INT_MAX. */
 int rs_cli_int(const struct argp_state *state, const char *what, const char *text, int min);
 
 /* A time above 0, as in 500us or 1.5s, in ns; without a unit it is of unit_ns. */

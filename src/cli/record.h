@@ -16,7 +16,7 @@
  *	open	rights, and what the machine has: before anything is made
  *	attach	its rings become the recorder's
  *	gate	recording begins; and ends, after which nothing more comes
- *	look	now and then, while it is open
+ *	poll	now and then, while it is open
  *	sum	what is said of it when the recorder is closed,
  *	report	and what else it was asked for
  *	close	its memory goes
@@ -39,14 +39,15 @@
 #define RS_RECORD_POLL	 (1u << 1)
 #define RS_RECORD_CPUS	 (1u << 2)
 
-/* What was said to all kinds. */
+/* The options that all kinds share. */
 struct rs_record_common {
 	const char *directory;
 	uint64_t duration_ns;	/* 0: until it is stopped */
-	uint32_t buffer_bytes;	/* --buffer, each ring; 0: as the kind has it */
-	uint64_t poll_ns;	/* --poll, between two looks at rings; 0: as the recorder has it */
+	uint32_t buffer_bytes;	/* --buffer, each ring; 0: the kind's default */
+	uint64_t poll_ns;	/* --poll, the interval at which rings are polled; 0: the default */
 	struct rs_cpu_set cpus; /* --cpus; all of them where `some` is false */
 	bool quiet, json;
+	bool shows; /* the recording's progress, on a terminal */
 	/* The flight recorder; 0: none. */
 	uint64_t flight_ns, memory_bytes;
 	bool once;
@@ -69,11 +70,12 @@ struct rs_record_kind {
 	struct rs_error *(*attach)(void *state, struct rs_recorder *recorder,
 				   const struct rs_clock *host);
 	struct rs_error *(*gate)(void *state, bool open);
-	struct rs_error *(*look)(void *state); /* optional */
-	/* Of a flight recorder, optional: whether it was triggered, and why; before memory is
-	 * written; and from now on again. */
+	struct rs_error *(*poll)(void *state); /* optional */
+	/* For a flight recorder, optional. triggered() returns whether the kind asks for memory to
+	 * be written, and why. describe() gives the recorder what describes the events so far.
+	 * rearm() allows the next trigger. */
 	bool (*triggered)(void *state, char why[RS_RECORD_WHY_MAX]);
-	struct rs_error *(*tell)(void *state);
+	struct rs_error *(*describe)(void *state);
 	void (*rearm)(void *state);
 	/* "4 vCPU threads", as in "records of 4 vCPU threads"; and the kind's members of the
 	 * summary's object. After attach, whether or not the gate was opened. */
@@ -85,6 +87,10 @@ struct rs_record_kind {
 	bool (*closes_slowly)(const void *state, char why[RS_RECORD_WHY_MAX]);
 	void (*close)(void *state);
 };
+
+/* Writes "ringside record: ", the text and a newline to standard error, unless --quiet. */
+__attribute__((format(printf, 2, 3))) void rs_record_remark(const struct rs_record_common *common,
+							    const char *format, ...);
 
 extern const struct rs_record_kind rs_record_kvm;
 extern const struct rs_record_kind rs_record_tracepoint;

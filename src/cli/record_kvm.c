@@ -12,6 +12,7 @@
 #include "base/count.h"
 #include "base/duration.h"
 #include "cli/numbers.h"
+#include "cli/shared.h"
 #include "event/exit_reason.h"
 #include "live/record_kvm.h"
 #include "live/when.h"
@@ -39,7 +40,7 @@ static struct kvm {
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-enum { KEY_KVM = 512, KEY_EXITS, KEY_VM, KEY_WHEN };
+enum { KEY_KVM = 512, KEY_EXITS, KEY_WHEN };
 
 static const struct argp_option options[] = {
 	{ "kvm", KEY_KVM, NULL, 0,
@@ -55,7 +56,6 @@ static const struct argp_option options[] = {
 	{ "pid", 'p', "PID", 0, "With --kvm: only this process's vCPUs", 3 },
 	{ "tid", 't', "TID", 0, "With --kvm: only this thread", 3 },
 	{ "tids", 'T', "TID,...", 0, "With --kvm: only these threads", 3 },
-	{ "vm", KEY_VM, "GLOB", 0, "With --kvm: only VMs that run and whose name matches", 3 },
 	{ "when", KEY_WHEN, "COND", 0,
 	  "With --flight and --kvm: write when an exit takes longer: 'exit > 1ms', 'exit HLT > "
 	  "5ms'; "
@@ -78,6 +78,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	struct kvm *k = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &k->vm;
+		break;
 	case KEY_KVM:
 		k->wanted = true;
 		break;
@@ -85,16 +88,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		k->exits = true;
 		break;
 	case 'p':
-		k->pid = rs_cli_int(state, "a pid", text, 1);
+		k->pid = rs_cli_int(state, "--pid", text, 1);
 		break;
 	case 't':
 		k->n_tids = rs_cli_tids(state, "--tid", text, k->tids, k->n_tids, TIDS_MAX);
 		break;
 	case 'T':
 		k->n_tids = rs_cli_tids(state, "--tids", text, k->tids, k->n_tids, TIDS_MAX);
-		break;
-	case KEY_VM:
-		k->vm = text;
 		break;
 	case KEY_WHEN:
 		set_when(state, k, text);
@@ -105,7 +105,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+static const struct argp_child children[] = { { &rs_cli_vm_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp argp = { options, parse, NULL, NULL, children, NULL, NULL };
 
 static bool is_wanted(const void *state)
 {
@@ -207,7 +208,7 @@ static struct rs_error *kvm_gate(void *state, bool open)
 	return rs_kvm_recording_gate(k->recording, open);
 }
 
-static struct rs_error *kvm_look(void *state)
+static struct rs_error *kvm_poll(void *state)
 {
 	struct kvm *k = state;
 
@@ -247,7 +248,7 @@ static bool kvm_triggered(void *state, char why[RS_RECORD_WHY_MAX])
 	return true;
 }
 
-static struct rs_error *kvm_tell(void *state)
+static struct rs_error *kvm_describe(void *state)
 {
 	struct kvm *k = state;
 
@@ -353,9 +354,9 @@ const struct rs_record_kind rs_record_kvm = {
 	.open = kvm_open,
 	.attach = kvm_attach,
 	.gate = kvm_gate,
-	.look = kvm_look,
+	.poll = kvm_poll,
 	.triggered = kvm_triggered,
-	.tell = kvm_tell,
+	.describe = kvm_describe,
 	.rearm = kvm_rearm,
 	.sum = kvm_sum,
 	.sum_json = kvm_sum_json,

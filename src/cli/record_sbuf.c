@@ -17,12 +17,13 @@
 #define RING_BYTES     (UINT64_C(4) << 20) /* as ACRN's own: TRACE_SBUF_SIZE */
 #define RING_BYTES_MIN (sizeof(struct rs_sbuf) + RS_SBUF_ELE_NUM_MIN * RS_SLOT_BYTES)
 
-/* The one, of this command: zero at first. */
+/* The command's only one; zero at first. */
 static struct sbuf {
 	/* What was asked for. */
-	bool wanted, keep, quiet;
+	bool wanted, keep;
 	const char *paths[PATHS_MAX];
 	uint32_t n_paths, create;
+	const struct rs_record_common *common;
 	/* What it records with. */
 	struct rs_sbuf_recording *recording;
 } the_sbuf;
@@ -59,7 +60,6 @@ static void add_path(const struct argp_state *state, struct sbuf *s, const char 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct sbuf *s = state->input;
-	uint64_t n = 0;
 
 	switch (key) {
 	case KEY_SBUF:
@@ -70,10 +70,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		s->keep = true;
 		break;
 	case KEY_CREATE:
-		if (!rs_cli_read_number(text, 1, RS_LEND_IDS_MAX, &n))
-			argp_error(state, "--create '%s': expected a number from 1 to %u", text,
-				   RS_LEND_IDS_MAX);
-		s->create = (uint32_t)n;
+		s->create = (uint32_t)rs_cli_number(state, "--create", text, 1, RS_LEND_IDS_MAX);
 		break;
 	case ARGP_KEY_ARG: /* what the shell has made of a glob */
 		if (!s->wanted)
@@ -95,7 +92,7 @@ static bool is_wanted(const void *state)
 	return s->wanted;
 }
 
-/* The CPU whose ring a path is, by the number that its name ends in; -1: none. */
+/* Returns the CPU of a path's ring, which is the number that its name ends in; -1: none. */
 static int cpu_of(const char *path)
 {
 	const char *end = path + strlen(path), *at = end;
@@ -114,14 +111,14 @@ static void check(const void *state, const struct argp_state *argp_state,
 	if (!s->wanted && (s->keep || s->create))
 		argp_error(argp_state, "--keep and --create go with --sbuf");
 	if (s->create && s->n_paths > 1)
-		argp_error(argp_state, "--create lends the rings of one PATH; '%s' is the second",
-			   s->paths[1]);
+		argp_error(argp_state, "--create allows only one PATH, got '%s'", s->paths[1]);
 	if (s->create && common->cpus.some)
-		argp_error(argp_state, "--create says how many rings; --cpus goes without");
+		argp_error(argp_state, "--create gives the number of rings: leave out --cpus");
 	if (s->create && common->buffer_bytes && common->buffer_bytes < RING_BYTES_MIN)
-		argp_error(argp_state, "--buffer: a ring takes %zu bytes or more", RING_BYTES_MIN);
+		argp_error(argp_state, "--buffer: a ring needs at least %zu bytes", RING_BYTES_MIN);
 	if (s->wanted && !s->create && common->buffer_bytes)
-		argp_error(argp_state, "--buffer goes with --create: these rings are there");
+		argp_error(argp_state,
+			   "--buffer goes with --create: the rings of --sbuf have their size");
 	for (uint32_t i = 0; s->wanted && common->cpus.some && i < s->n_paths; i++) {
 		if (cpu_of(s->paths[i]) < 0)
 			argp_error(argp_state, "--cpus: %s does not end in a CPU's number",
@@ -129,7 +126,7 @@ static void check(const void *state, const struct argp_state *argp_state,
 		any |= rs_cpu_set_has(&common->cpus, cpu_of(s->paths[i]));
 	}
 	if (s->wanted && common->cpus.some && !any)
-		argp_error(argp_state, "--cpus: none of the rings is of one of these");
+		argp_error(argp_state, "--cpus: no ring belongs to one of these CPUs");
 }
 
 /* ---- the recording ------------------------------------------------------------------------ */
@@ -147,7 +144,7 @@ static struct rs_error *sbuf_open(void *state, const struct rs_record_common *co
 		if (!common->cpus.some || rs_cpu_set_has(&common->cpus, cpu_of(s->paths[i])))
 			s->paths[o.n_paths++] = s->paths[i];
 	}
-	s->quiet = common->quiet;
+	s->common = common;
 	return rs_sbuf_recording_create(&o, &s->recording);
 }
 
@@ -166,7 +163,7 @@ static struct rs_error *sbuf_gate(void *state, bool open)
 	return rs_sbuf_recording_gate(s->recording, open);
 }
 
-static struct rs_error *sbuf_look(void *state)
+static struct rs_error *sbuf_poll(void *state)
 {
 	struct sbuf *s = state;
 
@@ -212,27 +209,25 @@ static void sbuf_sum_json(const void *state, struct rs_json *json)
 	rs_json_close(json, ']');
 }
 
-/* What is to be known of lines that were recorded. */
+/* Reports lines of logs that are missing or were moved in time. */
 static void report_lines(const struct sbuf *s)
 {
 	struct rs_sbuf_lines lines = rs_sbuf_recording_lines(s->recording);
 
-	if (s->quiet)
-		return;
 	if (lines.missing)
-		fprintf(stderr,
-			"ringside record: %llu numbers between the log's first line and its last "
-			"are in none of these rings: of other CPUs, or lost before they were "
-			"read\n",
+		rs_record_remark(
+			s->common,
+			"%llu numbers between the log's first line and its last are in "
+			"none of these rings: of other CPUs, or lost before they were read",
 			(unsigned long long)lines.missing);
 	if (lines.moves)
-		fprintf(stderr,
-			"ringside record: the log's microseconds are not the TSC's of this "
-			"machine: its lines were put by when they came, %s\n",
-			RS_COUNT_OF(lines.moves, "time"));
+		rs_record_remark(s->common,
+				 "the log's microseconds are not the TSC's of this machine: its "
+				 "lines were put by when they came, %s",
+				 RS_COUNT_OF(lines.moves, "time"));
 }
 
-/* What did not come, went, or could not be read. */
+/* Reports rings that did not appear, restarted, or could not be read. */
 static struct rs_error *sbuf_report(void *state, bool *partial)
 {
 	struct sbuf *s = state;
@@ -241,23 +236,23 @@ static struct rs_error *sbuf_report(void *state, bool *partial)
 
 	for (uint32_t i = 0; rs_sbuf_recording_told(s->recording, i, &told); i++) {
 		any |= told.rings > 0;
-		if (told.rings > 1 && !s->quiet)
-			fprintf(stderr,
-				"ringside record: %s: its writer began anew %s; each ring "
-				"is a stream of its own\n",
-				told.path, RS_COUNT_OF(told.rings - 1, "time"));
+		if (told.rings > 1)
+			rs_record_remark(s->common,
+					 "%s: its writer began anew %s; each ring is a stream of "
+					 "its own",
+					 told.path, RS_COUNT_OF(told.rings - 1, "time"));
 		if (told.runs && !told.error)
 			continue;
 		*partial = true;
 		if (!told.error)
-			fprintf(stderr, "ringside record: %s: no ring came there\n", told.path);
+			fprintf(stderr, "ringside record: %s: no ring appeared there\n", told.path);
 		else if (!strncmp(told.error, told.path, strlen(told.path)))
 			fprintf(stderr, "ringside record: %s\n", told.error);
 		else
 			fprintf(stderr, "ringside record: %s: %s\n", told.path, told.error);
 	}
 	report_lines(s);
-	return any ? NULL : rs_error_create(RS_FAILED, "no ring was there to be recorded");
+	return any ? NULL : rs_error_create(RS_FAILED, "no ring appeared at any of the paths");
 }
 
 static void sbuf_close(void *state)
@@ -278,7 +273,7 @@ const struct rs_record_kind rs_record_sbuf = {
 	.open = sbuf_open,
 	.attach = sbuf_attach,
 	.gate = sbuf_gate,
-	.look = sbuf_look,
+	.poll = sbuf_poll,
 	.sum = sbuf_sum,
 	.sum_json = sbuf_sum_json,
 	.report = sbuf_report,

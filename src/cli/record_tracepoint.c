@@ -10,14 +10,14 @@
 #include "record/port.h"
 #include "live/tracepoint.h"
 
-/* The one, of this command: zero at first. */
+/* The command's only one; zero at first. */
 static struct tracepoint {
 	const char *globs[RS_TRACEPOINT_GLOBS_MAX];
 	uint32_t n_globs;
 	struct rs_tracepoints *session;
 	struct rs_recorder *recorder;
 	struct rs_clock clock;
-	uint32_t n_told; /* of its threads */
+	uint32_t n_threads; /* that the recorder has */
 } the_tracepoint;
 
 #define MANY 50 /* tracepoints: closing them takes seconds */
@@ -85,14 +85,14 @@ static struct rs_error *tracepoint_attach(void *state, struct rs_recorder *recor
 	return err;
 }
 
-/* A line for each thread that was seen since. */
-static struct rs_error *tracepoint_look(void *state)
+/* Gives the recorder the threads that were found since the last poll. */
+static struct rs_error *tracepoint_poll(void *state)
 {
 	struct tracepoint *t = state;
 	struct rs_error *err = NULL;
 	struct rs_thread thread;
 
-	for (; !err && rs_tracepoints_thread(t->session, t->n_told, &thread); t->n_told++)
+	for (; !err && rs_tracepoints_thread(t->session, t->n_threads, &thread); t->n_threads++)
 		err = rs_recorder_add_thread(t->recorder, rs_tracepoints_schema(t->session),
 					     &thread);
 	return err;
@@ -105,7 +105,7 @@ static struct rs_error *tracepoint_gate(void *state, bool open)
 	uint64_t at_ns;
 
 	err = rs_tracepoints_gate(t->session, open, &at_ns);
-	return err || open ? err : tracepoint_look(t);
+	return err || open ? err : tracepoint_poll(t);
 }
 
 static void tracepoint_sum(const void *state, char text[RS_RECORD_WHY_MAX])
@@ -158,8 +158,8 @@ const struct rs_record_kind rs_record_tracepoint = {
 	.open = tracepoint_open,
 	.attach = tracepoint_attach,
 	.gate = tracepoint_gate,
-	.look = tracepoint_look,
-	.tell = tracepoint_look,
+	.poll = tracepoint_poll,
+	.describe = tracepoint_poll,
 	.sum = tracepoint_sum,
 	.sum_json = tracepoint_sum_json,
 	.closes_slowly = tracepoint_closes_slowly,

@@ -10,10 +10,10 @@
 
 #include "live/record_xen.h"
 
-/* The one, of this command: zero at first. */
+/* The command's only one; zero at first. */
 static struct xen {
 	struct rs_cli_xen options;
-	bool quiet;
+	const struct rs_record_common *common;
 	struct rs_xen_session *session;
 	struct rs_xen_recording *recording;
 } the_xen;
@@ -77,8 +77,8 @@ static struct rs_error *xen_open(void *state, const struct rs_record_common *com
 	x->options.cpus = common->cpus;
 	x->options.buffer_bytes = common->buffer_bytes;
 	x->options.poll_ns = common->poll_ns;
-	x->quiet = common->quiet;
-	return rs_cli_xen_open(&x->options, "record", x->quiet, &x->session);
+	x->common = common;
+	return rs_cli_xen_open(&x->options, "record", common->quiet, &x->session);
 }
 
 static struct rs_error *xen_attach(void *state, struct rs_recorder *recorder,
@@ -131,8 +131,8 @@ static struct rs_error *xen_report(void *state, bool *partial)
 	const struct xen *x = state;
 	const struct rs_foreign_tally *tally = rs_xen_recording_tally(x->recording);
 
-	for (uint32_t i = 0; !x->quiet && i < tally->n_remarks; i++)
-		fprintf(stderr, "ringside record: Xen: %s\n", tally->remarks[i]);
+	for (uint32_t i = 0; i < tally->n_remarks; i++)
+		rs_record_remark(x->common, "Xen: %s", tally->remarks[i]);
 	*partial |= tally->lost || tally->gaps;
 	return NULL;
 }

@@ -2,7 +2,6 @@
 /* Runs the recorder over the chosen sources until it is stopped. */
 #include "cli/recording.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,27 +11,13 @@
 #include "cli/cli.h"
 
 #define NS_PER_US      1000u
-#define TICK_NS	       20000000	  /* between two looks at the trigger, the clock, signals */
-#define LOOK_NS	       500000000u /* for new threads, and to show how it goes */
+#define TICK_NS	       20000000	  /* the interval of checks for triggers, the end, signals */
+#define POLL_NS	       500000000u /* the interval of polls of the kinds, and of the progress */
 #define MEMORY_DEFAULT (UINT64_C(256) << 20)
 #define WORKERS_MAX    4
-#define WHOSE_MAX      (RS_RECORD_KINDS_MAX * (RS_RECORD_WHY_MAX + sizeof(", ")))
+#define SOURCES_MAX    (RS_RECORD_KINDS_MAX * (RS_RECORD_WHY_MAX + sizeof(", ")))
 
-void rs_cli_recording_remark(const struct rs_cli_recording *r, const char *format, ...)
-{
-	va_list args;
-
-	if (r->common->quiet)
-		return;
-	fputs(r->shows ? "\r\033[K" : "", stderr);
-	fputs("ringside record: ", stderr);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-}
-
-/* ---- the beginning ------------------------------------------------------------------------ */
+/* ---- begin ---------------------------------------------------------------------------------- */
 
 static struct rs_error *kinds_open(struct rs_cli_recording *r)
 {
@@ -49,7 +34,7 @@ static struct rs_error *gates_open(struct rs_cli_recording *r)
 {
 	struct rs_error *err = NULL;
 
-	/* One that failed may be half open, and is shut like the others. */
+	/* A gate that failed may be half open; gates_shut() shuts it with the others. */
 	while (!err && r->n_gates < r->n_kinds) {
 		err = r->kinds[r->n_gates]->gate(r->kinds[r->n_gates]->state, true);
 		r->n_gates++;
@@ -81,7 +66,10 @@ static struct rs_error *begin(struct rs_cli_recording *r)
 		.keep_ns = c->flight_ns,
 		.keep_bytes = c->memory_bytes ? c->memory_bytes : MEMORY_DEFAULT,
 	};
-	struct rs_error *err = c->flight_ns ? rs_flight_check(r) : NULL;
+	struct rs_error *err;
+
+	r->flight = (struct rs_flight){ .common = c, .kinds = r->kinds, .n_kinds = r->n_kinds };
+	err = c->flight_ns ? rs_flight_check(&r->flight) : NULL;
 
 	for (uint32_t i = 0; i < r->n_kinds; i++)
 		recorder.urgent |= r->kinds[i]->urgent;
@@ -99,17 +87,17 @@ static struct rs_error *begin(struct rs_cli_recording *r)
 	if (!err)
 		err = gates_open(r);
 	if (!err)
-		r->began_ns = r->look_ns = rs_now_ns(CLOCK_MONOTONIC);
+		r->began_ns = r->polled_ns = rs_now_ns(CLOCK_MONOTONIC);
 	return err;
 }
 
-/* ---- while it goes on --------------------------------------------------------------------- */
+/* ---- wait -------------------------------------------------------------------------------- */
 
 static void show_progress(const struct rs_cli_recording *r, uint64_t now)
 {
 	struct rs_recorder_summary sum;
 
-	if (!r->shows)
+	if (!r->common->shows)
 		return;
 	rs_recorder_progress(r->recorder, &sum);
 	fprintf(stderr, "\r\033[K%.1f s: %s, %.1f MB, %llu lost", (double)(now - r->began_ns) / 1e9,
@@ -117,16 +105,16 @@ static void show_progress(const struct rs_cli_recording *r, uint64_t now)
 		(unsigned long long)sum.lost);
 }
 
-static struct rs_error *look(struct rs_cli_recording *r, uint64_t now)
+static struct rs_error *poll_kinds(struct rs_cli_recording *r, uint64_t now)
 {
 	struct rs_error *err = NULL;
 
-	if (now - r->look_ns < LOOK_NS)
+	if (now - r->polled_ns < POLL_NS)
 		return NULL;
-	r->look_ns = now;
+	r->polled_ns = now;
 	for (uint32_t i = 0; !err && i < r->n_kinds; i++) {
-		if (r->kinds[i]->look)
-			err = r->kinds[i]->look(r->kinds[i]->state);
+		if (r->kinds[i]->poll)
+			err = r->kinds[i]->poll(r->kinds[i]->state);
 	}
 	show_progress(r, now);
 	return err;
@@ -142,18 +130,18 @@ static struct rs_error *wait_for_end(struct rs_cli_recording *r)
 
 		if (r->common->duration_ns && now - r->began_ns >= r->common->duration_ns)
 			break;
-		err = look(r, now);
+		err = poll_kinds(r, now);
 		if (!err && r->common->flight_ns)
-			err = rs_flight_look(r, now);
-		nanosleep(&tick, NULL); /* a signal ends it */
+			err = rs_flight_poll(&r->flight, r->recorder, now);
+		nanosleep(&tick, NULL); /* a signal interrupts it */
 	}
 	return err;
 }
 
-/* ---- the end ------------------------------------------------------------------------------ */
+/* ---- end ---------------------------------------------------------------------------------- */
 
-/* Of whom the records are, as each kind says it. */
-static void whose(const struct rs_cli_recording *r, char text[WHOSE_MAX])
+/* Writes what each kind says about the sources of its records. */
+static void describe_sources(const struct rs_cli_recording *r, char text[SOURCES_MAX])
 {
 	char *at = text;
 
@@ -162,11 +150,11 @@ static void whose(const struct rs_cli_recording *r, char text[WHOSE_MAX])
 		char one[RS_RECORD_WHY_MAX] = "";
 
 		r->kinds[i]->sum(r->kinds[i]->state, one);
-		at += snprintf(at, (size_t)(text + WHOSE_MAX - at), "%s%s", i ? ", " : "", one);
+		at += snprintf(at, (size_t)(text + SOURCES_MAX - at), "%s%s", i ? ", " : "", one);
 	}
 }
 
-/* What a summary is about. */
+/* A recording that has ended, for its summary. */
 struct ended {
 	const struct rs_cli_recording *recording;
 	const struct rs_recorder_summary *sum;
@@ -186,7 +174,7 @@ static void put_summary(struct rs_json *json, const void *about)
 	for (uint32_t i = 0; i < r->n_kinds; i++)
 		r->kinds[i]->sum_json(r->kinds[i]->state, json);
 	if (r->common->flight_ns)
-		rs_json_unsigned(rs_json_key(json, "written"), r->n_written);
+		rs_json_unsigned(rs_json_key(json, "written"), r->flight.n_written);
 	else
 		rs_json_text(rs_json_key(json, "trace"), r->common->directory);
 }
@@ -195,22 +183,21 @@ static struct rs_error *summary(struct rs_cli_recording *r, const struct rs_reco
 				double seconds)
 {
 	const struct ended ended = { r, sum, seconds };
-	char text[WHOSE_MAX];
+	char text[SOURCES_MAX];
 
-	whose(r, text);
+	describe_sources(r, text);
 	if (r->common->flight_ns)
-		rs_cli_recording_remark(r, "%u written; %s of %s went by in %.1f s, %llu lost",
-					r->n_written, RS_COUNT_OF(sum->records, "record"), text,
-					seconds, (unsigned long long)sum->lost);
+		rs_record_remark(r->common, "%u written; %s of %s went by in %.1f s, %llu lost",
+				 r->flight.n_written, RS_COUNT_OF(sum->records, "record"), text,
+				 seconds, (unsigned long long)sum->lost);
 	else
-		rs_cli_recording_remark(r, "%s: %s of %s in %.1f s, %.1f MB, %llu lost",
-					r->common->directory, RS_COUNT_OF(sum->records, "record"),
-					text, seconds, (double)sum->bytes / 1e6,
-					(unsigned long long)sum->lost);
+		rs_record_remark(r->common, "%s: %s of %s in %.1f s, %.1f MB, %llu lost",
+				 r->common->directory, RS_COUNT_OF(sum->records, "record"), text,
+				 seconds, (double)sum->bytes / 1e6, (unsigned long long)sum->lost);
 	return r->common->json ? rs_cli_json_print(put_summary, &ended) : NULL;
 }
 
-/* Whatever has begun ends here, whether or not it went well: err is what went wrong before. */
+/* Ends what has begun, and reports it. err: the error that ended the recording, or NULL. */
 static struct rs_error *end(struct rs_cli_recording *r, struct rs_error *err)
 {
 	struct rs_recorder_summary sum = { 0 };
@@ -222,16 +209,15 @@ static struct rs_error *end(struct rs_cli_recording *r, struct rs_error *err)
 	err = rs_error_first(err, rs_recorder_close(r->recorder, &sum));
 	if (r->began_ns)
 		err = rs_error_first(err, summary(r, &sum, seconds));
-	/* A flight recorder's loss counts where it was written. */
-	if (!r->common->flight_ns)
-		r->partial |= sum.lost != 0;
+	/* A flight recorder's losses count only in what it has written. */
+	r->partial |= r->common->flight_ns ? r->flight.partial : sum.lost != 0;
 	for (uint32_t i = 0; i < r->n_open; i++) {
 		const struct rs_record_kind *kind = r->kinds[i];
 
 		if (!err && kind->report)
 			err = kind->report(kind->state, &r->partial);
 		if (kind->closes_slowly && kind->closes_slowly(kind->state, why))
-			rs_cli_recording_remark(r, "%s", why);
+			rs_record_remark(r->common, "%s", why);
 		kind->close(kind->state);
 	}
 	return err;

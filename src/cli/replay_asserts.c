@@ -15,7 +15,7 @@
 struct one {
 	const struct rs_event *event;
 	struct rs_script *script; /* NULL: not compiled yet: the event carries the expression */
-	uint64_t held, failed, untold;
+	uint64_t held, failed, unknown;
 };
 
 struct rs_replay_asserts {
@@ -29,7 +29,7 @@ struct rs_replay_asserts {
 	FILE *nowhere;
 };
 
-static void told(void *ctx, const char *text)
+static void receive_report(void *ctx, const char *text)
 {
 	(void)ctx, (void)text;
 }
@@ -68,7 +68,7 @@ static struct rs_error *compile(struct rs_replay_asserts *asserts, struct one *o
 						 .len = text ? strlen(text) : 0,
 						 .schemas = &asserts->stream->schema,
 						 .n_schemas = 1 };
-	const struct rs_script_io io = { .out = &asserts->out, .report = told };
+	const struct rs_script_io io = { .out = &asserts->out, .report = receive_report };
 	struct rs_sink *sink;
 	struct rs_error *err =
 		text ? rs_script_compile(&config, &one->script) : rs_error_no_memory();
@@ -76,19 +76,19 @@ static struct rs_error *compile(struct rs_replay_asserts *asserts, struct one *o
 	if (!err)
 		err = rs_script_start(one->script, &io, &sink);
 	free(text);
-	return rs_error_wrap(err, "the assertion '%.*s' can't be evaluated", (int)len, expression);
+	return rs_error_wrap(err, "cannot evaluate the assertion '%.*s'", (int)len, expression);
 }
 
 /* ---- events ------------------------------------------------------------------------------- */
 
 static void say(const struct rs_replay_asserts *asserts, const struct one *one,
-		const struct rs_view *view, const char *expression, size_t len, bool untold)
+		const struct rs_view *view, const char *expression, size_t len, bool unknown)
 {
-	if (one->failed + one->untold > SAID_MAX)
+	if (one->failed + one->unknown > SAID_MAX)
 		return;
 	fprintf(stderr, "ringside %s: %s:%s: '%.*s' %s", asserts->verb, one->event->function,
 		one->event->name, (int)len, expression,
-		untold ? "cannot be evaluated" : "does not hold");
+		unknown ? "cannot be evaluated" : "does not hold");
 	for (uint16_t i = 0; i < one->event->n_fields; i++) {
 		const struct rs_field *field = &one->event->fields[i];
 		uint64_t value;
@@ -112,7 +112,7 @@ static struct rs_error *evaluate(struct rs_replay_asserts *asserts, const struct
 	struct one *one = NULL;
 	const char *expression;
 	struct rs_error *err = NULL;
-	bool holds = false, told_it;
+	bool holds = false, known;
 	size_t len;
 
 	*goes_on = true;
@@ -125,13 +125,13 @@ static struct rs_error *evaluate(struct rs_replay_asserts *asserts, const struct
 		err = compile(asserts, one, expression, len);
 	if (err)
 		return err;
-	told_it = rs_script_holds(one->script, view, &holds);
-	one->held += told_it && holds;
-	one->failed += told_it && !holds;
-	one->untold += !told_it;
-	*goes_on = told_it && !holds;
-	if (!told_it || !holds)
-		say(asserts, one, view, expression, len, !told_it);
+	known = rs_script_holds(one->script, view, &holds);
+	one->held += known && holds;
+	one->failed += known && !holds;
+	one->unknown += !known;
+	*goes_on = known && !holds;
+	if (!known || !holds)
+		say(asserts, one, view, expression, len, !known);
 	return NULL;
 }
 
@@ -210,17 +210,17 @@ uint32_t rs_replay_asserts_count(const struct rs_replay_asserts *asserts)
 
 uint64_t rs_replay_asserts_report(const struct rs_replay_asserts *asserts)
 {
-	uint64_t held = 0, failed = 0, untold = 0;
+	uint64_t held = 0, failed = 0, unknown = 0;
 
 	for (uint32_t i = 0; i < asserts->n; i++) {
 		held += asserts->at[i].held;
 		failed += asserts->at[i].failed;
-		untold += asserts->at[i].untold;
+		unknown += asserts->at[i].unknown;
 	}
 	if (asserts->n)
 		fprintf(stderr,
 			"ringside %s: assertions in %u places: %" PRIu64 " held, %" PRIu64
 			" failed, %" PRIu64 " could not be evaluated\n",
-			asserts->verb, asserts->n, held, failed, untold);
-	return failed + untold;
+			asserts->verb, asserts->n, held, failed, unknown);
+	return failed + unknown;
 }

@@ -16,6 +16,7 @@
 
 #include "cli/replay.h"
 #include "cli/replay_diff.h"
+#include "cli/shared.h"
 
 struct diff_arguments {
 	const char *directories[2];
@@ -31,8 +32,6 @@ static const struct argp_option options[] = {
 	{ "logs", KEY_LOGS, NULL, 0, "Compare the logs; do not replay", 1 },
 	{ "binary", KEY_BINARY, "PROGRAM[@0xBASE]", 0,
 	  "Name the function where they part: of this program of the guest's, or its vmlinux", 1 },
-	{ "json", 'j', NULL, 0, "Print one JSON object on standard output", 2 },
-	{ "quiet", 'q', NULL, 0, "Print no progress on standard error", 2 },
 	{ 0 },
 };
 
@@ -60,17 +59,15 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	struct diff_arguments *a = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->json;
+		state->child_inputs[1] = &a->quiet;
+		break;
 	case KEY_LOGS:
 		a->logs = true;
 		break;
 	case KEY_BINARY:
 		a->binary = text;
-		break;
-	case 'j':
-		a->json = true;
-		break;
-	case 'q':
-		a->quiet = true;
 		break;
 	case ARGP_KEY_ARG:
 		if (a->directories[1])
@@ -342,7 +339,10 @@ static void diff_deinit(struct diff *d)
 
 int replay_diff(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, "REC1 REC2", doc, NULL, NULL, NULL };
+	static const struct argp_child children[] = { { &rs_cli_json_argp, 0, NULL, 0 },
+						      { &rs_cli_quiet_argp, 0, NULL, 0 },
+						      { 0 } };
+	static const struct argp argp = { options, parse, "REC1 REC2", doc, children, NULL, NULL };
 	struct diff_arguments a = { .logs = false };
 	struct diff *d = calloc(1, sizeof(*d));
 	struct rs_error *err;

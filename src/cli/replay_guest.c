@@ -17,6 +17,7 @@
 #include "base/count.h"
 #include "cli/cli.h"
 #include "cli/numbers.h"
+#include "cli/shared.h"
 #include "replay/image.h"
 #include "replay/initramfs.h"
 #include "replay/kernel.h"
@@ -61,20 +62,8 @@ static const struct argp_option options[] = {
 	  2 },
 	{ "shift", KEY_SHIFT, "N", 0,
 	  "An instruction takes 2^N ns of the guest's time, 0 to 10 (1)", 2 },
-	{ "quiet", 'q', NULL, 0, "Print only errors on standard error", 4 },
 	{ 0 },
 };
-
-static uint64_t number(const struct argp_state *state, const char *what, const char *text,
-		       uint64_t min, uint64_t max)
-{
-	uint64_t n = 0;
-
-	if (!rs_cli_read_number(text, min, max, &n))
-		argp_error(state, "%s '%s': expected a number from %" PRIu64 " to %" PRIu64, what,
-			   text, min, max);
-	return n;
-}
 
 static void check(const struct replay_guest *g, const struct argp_state *state)
 {
@@ -90,8 +79,8 @@ static void check(const struct replay_guest *g, const struct argp_state *state)
 		argp_error(state, "--snapshot has the whole machine: leave out QEMU's arguments");
 }
 
-/* QEMU's arguments. Who asks among them for help means ours. */
-static void take_rest(struct replay_guest *g, struct argp_state *state)
+/* Keeps QEMU's arguments. --help among them prints the verb's help. */
+static void parse_rest(struct replay_guest *g, struct argp_state *state)
 {
 	g->words = state->argv + state->next - 1;
 	g->n_words = state->argc - state->next + 1;
@@ -106,6 +95,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	struct replay_guest *g = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &g->quiet;
+		break;
 	case 'o':
 		g->directory = text;
 		break;
@@ -131,21 +123,18 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		g->date = text;
 		break;
 	case KEY_MEMORY:
-		g->memory_mib = number(state, "--memory", text, RS_RECORDING_MEMORY_MIN,
-				       RS_RECORDING_MEMORY_MAX);
+		g->memory_mib = rs_cli_number(state, "--memory", text, RS_RECORDING_MEMORY_MIN,
+					      RS_RECORDING_MEMORY_MAX);
 		break;
 	case KEY_SHIFT:
-		g->shift = number(state, "--shift", text, 0, RS_RECORDING_SHIFT_MAX);
-		break;
-	case 'q':
-		g->quiet = true;
+		g->shift = rs_cli_number(state, "--shift", text, 0, RS_RECORDING_SHIFT_MAX);
 		break;
 	case ARGP_KEY_ARG:
 		if (text[0] != '-')
 			argp_error(state,
 				   "'%s': the folder goes behind -o, QEMU's arguments behind --",
 				   text);
-		take_rest(g, state);
+		parse_rest(g, state);
 		break;
 	case ARGP_KEY_END:
 		check(g, state);
@@ -156,13 +145,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-const struct argp replay_guest_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+static const struct argp_child children[] = { { &rs_cli_quiet_argp, 0, NULL, 0 }, { 0 } };
+const struct argp replay_guest_argp = { options, parse, NULL, NULL, children, NULL, NULL };
 
-/* One said in both ways is said twice. */
-static struct rs_error *take(const char **own, const char *words, const char *option)
+/* Sets an option from QEMU's arguments. An option that is given in both ways is an error. */
+static struct rs_error *merge_word(const char **own, const char *words, const char *option)
 {
 	if (*own && words)
-		return rs_error_create(RS_USAGE, "%s is said twice, in QEMU's arguments too",
+		return rs_error_create(RS_USAGE, "%s is given twice, in QEMU's arguments too",
 				       option);
 	if (words)
 		*own = words;
@@ -199,30 +189,31 @@ static struct rs_error *check_firmware(const struct replay_guest *g)
 	return NULL;
 }
 
-static struct rs_error *take_words(struct replay_guest *g)
+static struct rs_error *merge_words(struct replay_guest *g)
 {
 	const struct rs_arguments *q = &g->qemu;
 	struct rs_error *err = rs_arguments_read(g->n_words, g->words, &g->qemu);
 
 	if (!err)
-		err = take(&g->kernel, q->kernel, "--kernel");
+		err = merge_word(&g->kernel, q->kernel, "--kernel");
 	if (!err)
-		err = take(&g->initrd, q->initrd, "--initrd");
+		err = merge_word(&g->initrd, q->initrd, "--initrd");
 	if (!err)
-		err = take(&g->append, q->append, "--append");
+		err = merge_word(&g->append, q->append, "--append");
 	if (!err)
-		err = take(&g->disk, q->disk, "--disk");
+		err = merge_word(&g->disk, q->disk, "--disk");
 	if (!err)
-		err = take(&g->date, q->date, "--date");
+		err = merge_word(&g->date, q->date, "--date");
 	if (!err && g->memory_mib && q->memory_mib)
-		err = rs_error_create(RS_USAGE, "--memory is said twice, in QEMU's arguments too");
+		err = rs_error_create(RS_USAGE, "--memory is given twice, in QEMU's arguments too");
 	if (!err && g->programs && q->initrd)
 		err = rs_error_create(RS_USAGE,
 				      "--guest-dir makes an initramfs: leave out -initrd");
 	if (!err)
 		err = check_firmware(g);
 	if (!err && g->disk && g->keeps_no_disk)
-		err = rs_error_create(RS_USAGE, "a guest with a disk can't be kept: leave it out");
+		err = rs_error_create(RS_USAGE,
+				      "a guest with a disk cannot be kept: leave the disk out");
 	if (!err && !g->memory_mib)
 		g->memory_mib = q->memory_mib ? q->memory_mib : MEMORY_MIB;
 	g->cpu = q->cpu;
@@ -430,7 +421,7 @@ struct rs_error *replay_guest_make(struct replay_guest *a, struct rs_recording *
 	struct rs_error *err = rs_qemu_version(version, sizeof(version));
 
 	if (!err)
-		err = take_words(a);
+		err = merge_words(a);
 	if (err)
 		return err;
 	made->qemu_version = strdup(version);

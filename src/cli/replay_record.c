@@ -23,6 +23,7 @@
 #include "cli/replay.h"
 #include "cli/replay_guest.h"
 #include "cli/script_run.h"
+#include "cli/shared.h"
 #include "replay/initramfs.h"
 #include "replay/material.h"
 #include "replay/moment.h"
@@ -54,12 +55,12 @@ static const struct argp_option options[] = {
 	{ "max-time", 0, NULL, OPTION_ALIAS, NULL, 3 },
 	{ "size", KEY_SIZE, "SIZE", 0, "End when the log reaches this size, with K, M or G", 3 },
 	{ "max-size", 0, NULL, OPTION_ALIAS, NULL, 3 },
-	{ "json", 'j', NULL, 0, "Print one JSON object about the recording on standard output", 4 },
 	{ 0 },
 };
 
 static const struct argp_child children[] = { { &replay_guest_argp, 0, NULL, 0 },
 					      { &rs_cli_program_argp, 0, NULL, 0 },
+					      { &rs_cli_json_argp, 0, NULL, 0 },
 					      { 0 } };
 
 static const char doc[] =
@@ -87,6 +88,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &a->guest;
 		state->child_inputs[1] = &a->program;
+		state->child_inputs[2] = &a->json;
 		break;
 	case KEY_SNAPSHOT:
 		a->guest.snapshot = text;
@@ -98,9 +100,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		if (!rs_cli_read_size(text, 1, UINT64_MAX >> 1, &a->limit_bytes))
 			argp_error(state, "--size '%s': expected bytes, as in 512K, 4M or 1G",
 				   text);
-		break;
-	case 'j':
-		a->json = true;
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "cli/numbers.h"
 #include "cli/replay.h"
+#include "cli/shared.h"
 #include "replay/debugger.h"
 #include "replay/moment.h"
 #include "replay/program.h"
@@ -55,8 +56,6 @@ static const struct argp_option options[] = {
 	  2 },
 	{ "binary", KEY_BINARY, "PROGRAM[@0xBASE]", 0,
 	  "Name the function: of this program of the guest's, or its vmlinux", 2 },
-	{ "json", 'j', NULL, 0, "Print one JSON object on standard output", 3 },
-	{ "quiet", 'q', NULL, 0, "Print no progress on standard error", 3 },
 	{ 0 },
 };
 
@@ -79,6 +78,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	struct seek_arguments *a = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->json;
+		state->child_inputs[1] = &a->quiet;
+		break;
 	case KEY_TO:
 		a->to = rs_cli_moment(state, "--to", text);
 		break;
@@ -91,15 +94,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case KEY_BINARY:
 		a->binary = text;
 		break;
-	case 'j':
-		a->json = true;
-		break;
-	case 'q':
-		a->quiet = true;
-		break;
 	case ARGP_KEY_ARG:
 		if (a->directory)
-			argp_error(state, "only one recording is allowed");
+			argp_error(state, "only one recording is allowed, got '%s'", text);
 		a->directory = text;
 		break;
 	case ARGP_KEY_NO_ARGS:
@@ -311,7 +308,10 @@ static struct rs_error *serve(struct seek *s)
 
 int replay_seek(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, "REC", doc, NULL, NULL, NULL };
+	static const struct argp_child children[] = { { &rs_cli_json_argp, 0, NULL, 0 },
+						      { &rs_cli_quiet_argp, 0, NULL, 0 },
+						      { 0 } };
+	static const struct argp argp = { options, parse, "REC", doc, children, NULL, NULL };
 	struct seek_arguments a = { .to.ns = UINT64_MAX };
 	struct seek s = { .a = &a, .debugger = RS_DEBUGGER_NONE };
 	struct rs_error *err;

@@ -30,6 +30,7 @@
 #include "cli/replay.h"
 #include "cli/script_quiet.h"
 #include "cli/script_replay.h"
+#include "cli/shared.h"
 #include "introspect/memory.h"
 #include "replay/session.h"
 
@@ -52,8 +53,8 @@ struct verify_arguments {
 	struct rs_cli_program program;
 	struct rs_script_replay replay;
 	uint64_t points, samples, bytes, jobs;
-	struct rs_moment from, to; /* UINT64_MAX: to the end */
-	bool quiet, json, live;	   /* live: the same probes on the machine booted anew, besides */
+	struct rs_cli_moments times;
+	bool quiet, json, live; /* live: the same probes on the machine booted anew, besides */
 };
 
 /* ---- arguments ---------------------------------------------------------------------------- */
@@ -68,12 +69,8 @@ static const struct argp_option options[] = {
 	  1 },
 	{ "bytes", KEY_BYTES, "SIZE", 0,
 	  "With --samples: read this much memory at each, with K or M (4K)", 1 },
-	{ "from", KEY_FROM, "TIME", 0, "Compare and sample from this time of the guest's on", 2 },
-	{ "to", KEY_TO, "TIME", 0, "End there; the end of the recording", 2 },
 	{ "jobs", 'J', "N", 0,
 	  "Replay N segments side by side when looked at, each from a snapshot; 1", 2 },
-	{ "json", 'j', NULL, 0, "Print one JSON object on standard output", 3 },
-	{ "quiet", 'q', NULL, 0, "Print no progress on standard error", 3 },
 	{ 0 },
 };
 
@@ -102,42 +99,28 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &a->program;
 		state->child_inputs[1] = &a->replay;
+		state->child_inputs[2] = &a->times;
+		state->child_inputs[3] = &a->json;
+		state->child_inputs[4] = &a->quiet;
 		break;
 	case KEY_POINTS:
-		if (!rs_cli_read_number(text, 1, POINTS_MAX, &a->points))
-			argp_error(state, "--points '%s': expected a number from 1 to %d", text,
-				   POINTS_MAX);
+		a->points = rs_cli_number(state, "--points", text, 1, POINTS_MAX);
 		break;
 	case KEY_SAMPLES:
-		if (!rs_cli_read_number(text, 0, UINT32_MAX, &a->samples))
-			argp_error(state, "--samples '%s': expected a number", text);
+		a->samples = rs_cli_number(state, "--samples", text, 0, UINT32_MAX);
 		break;
 	case KEY_BYTES:
 		if (!rs_cli_read_size(text, 1, UINT64_C(1) << 32, &a->bytes))
 			argp_error(state, "--bytes '%s': expected bytes, as in 4K or 1M", text);
 		break;
-	case KEY_FROM:
-		a->from = rs_cli_moment(state, "--from", text);
-		break;
-	case KEY_TO:
-		a->to = rs_cli_moment(state, "--to", text);
-		break;
 	case 'J':
-		if (!rs_cli_read_number(text, 1, JOBS_MAX, &a->jobs))
-			argp_error(state, "--jobs '%s': expected a number from 1 to %d", text,
-				   JOBS_MAX);
-		break;
-	case 'j':
-		a->json = true;
-		break;
-	case 'q':
-		a->quiet = true;
+		a->jobs = rs_cli_number(state, "--jobs", text, 1, JOBS_MAX);
 		break;
 	case ARGP_KEY_ARG:
 		if (!a->directory)
 			a->directory = text;
 		else if (!rs_cli_program_given(&a->program))
-			argp_error(state, "only one recording is allowed");
+			argp_error(state, "only one recording is allowed, got '%s'", text);
 		else
 			rs_cli_word_add(state, &a->program.args, text);
 		break;
@@ -145,11 +128,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		argp_error(state, "which recording?");
 		break;
 	case ARGP_KEY_END:
-		if (!a->from.is_stamp && !a->to.is_stamp)
-			rs_cli_span(state, (int64_t)a->from.ns,
-				    a->to.ns == UINT64_MAX ? INT64_MAX : (int64_t)a->to.ns);
 		if (rs_script_replay_attaches(&a->replay))
-			argp_error(state, "--live here boots the recording's machine: no GDB");
+			argp_error(state,
+				   "--live boots the recording's machine here: leave out the GDB");
 		if (a->replay.live && a->bytes > LIVE_BYTES_MAX)
 			argp_error(state, "--live reads at most 1M at a stop");
 		a->live = a->replay.live;
@@ -325,7 +306,7 @@ static struct rs_error *go_through(struct replayed *r, const char *console)
 		if (!err)
 			err = stopped(r, i, r->session);
 	}
-	if (!err && r->last == r->a->points && r->a->to.ns == UINT64_MAX)
+	if (!err && r->last == r->a->points && !r->a->times.to.ns)
 		err = rs_session_run(r->session, &rest);
 	if (!err && !r->like && !r->n_samples && !rs_cli_program_given(&r->a->program))
 		rs_script_replay_told_slow(&r->a->replay, "replay verify",
@@ -341,10 +322,10 @@ static struct rs_error *with_program(struct replayed *r, const char *console)
 	struct rs_error *err;
 
 	/* A segment's probes are its own: what the program keeps begins anew in each. */
-	replay.from.ns = (r->first ? place(r, r->first, r->a->points) : r->from)
-			 << r->recording->shift;
-	if (r->last < r->a->points || r->a->to.ns != UINT64_MAX)
-		replay.to.ns = place(r, r->last, r->a->points) << r->recording->shift;
+	replay.times.from.ns = (r->first ? place(r, r->first, r->a->points) : r->from)
+			       << r->recording->shift;
+	if (r->last < r->a->points || r->a->times.to.ns)
+		replay.times.to.ns = place(r, r->last, r->a->points) << r->recording->shift;
 	replay.options.like = r->like ? r->like->session : NULL;
 	replay.options.begin = r->first ? place(r, r->first, r->a->points) : 0;
 	replay.options.console = console;
@@ -523,8 +504,7 @@ static struct rs_error *compare(const struct replayed *alone, const struct repla
 		return err;
 	err = rs_folder_fd(&recording->folder, "console", O_RDONLY, &fd);
 	if (!err)
-		err = same_files(fd, alone->console,
-				 alone->a->to.ns != UINT64_MAX || recording->mended,
+		err = same_files(fd, alone->console, alone->a->times.to.ns || recording->mended,
 				 &v->same_as_recorded, &bytes);
 	if (fd >= 0)
 		close(fd);
@@ -660,9 +640,9 @@ static struct rs_error *measure_live(const struct replayed *r, struct verdict *v
 		program.programs.at[program.programs.n++] = samples;
 	}
 	live.live = "";
-	live.from.ns = live.to.ns = 0;
+	live.times.from.ns = live.times.to.ns = 0;
 	if (!r->recording->why || strncmp(r->recording->why, GUESTS_END, strlen(GUESTS_END)) != 0)
-		live.to.ns = r->recording->icount << r->recording->shift;
+		live.times.to.ns = r->recording->icount << r->recording->shift;
 	err = rs_script_replay_open(&live, r->a->directory);
 	if (!err)
 		err = rs_script_quiet_run(&live, "replay verify", &program, &errors);
@@ -682,12 +662,12 @@ static struct rs_error *measure_live(const struct replayed *r, struct verdict *v
 static struct rs_error *prepare(struct replayed *r, const struct rs_recording *recording)
 {
 	const struct verify_arguments *a = r->a;
-	uint64_t to = a->to.ns == UINT64_MAX ? UINT64_MAX : a->to.ns >> recording->shift;
+	uint64_t to = !a->times.to.ns ? UINT64_MAX : a->times.to.ns >> recording->shift;
 	char text[RS_MOMENT_TEXT_MAX];
 
 	r->recording = recording;
 	r->last = a->points;
-	r->from = a->from.ns >> recording->shift;
+	r->from = a->times.from.ns >> recording->shift;
 	r->end = to < recording->icount ? to : recording->icount;
 	if (!recording->icount)
 		return rs_error_create(RS_USAGE, "%s: nothing was recorded",
@@ -704,11 +684,11 @@ static struct rs_error *prepare(struct replayed *r, const struct rs_recording *r
 /* Makes stamps of the guest's clock its time, which the recording knows. */
 static struct rs_error *find_times(struct verify_arguments *a, const struct rs_recording *recording)
 {
-	struct rs_error *err = rs_moment_find(recording, &a->from);
+	struct rs_error *err = rs_moment_find(recording, &a->times.from);
 
 	if (!err)
-		err = rs_moment_find(recording, &a->to);
-	return err ? err : rs_moment_span(&a->from, &a->to);
+		err = rs_moment_find(recording, &a->times.to);
+	return err ? err : rs_moment_span(&a->times.from, &a->times.to);
 }
 
 static struct rs_error *replay_both(struct replayed *alone, struct replayed *looked_at,
@@ -731,18 +711,21 @@ static struct rs_error *replay_both(struct replayed *alone, struct replayed *loo
 
 int replay_verify(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &rs_cli_program_argp, 0, NULL, 0 },
-						      { &rs_script_replay_probes_argp, 0, NULL, 0 },
-						      { 0 } };
+	static const struct argp_child children[] = {
+		{ &rs_cli_program_argp, 0, NULL, 0 }, { &rs_script_replay_probes_argp, 0, NULL, 0 },
+		{ &rs_cli_moments_argp, 0, NULL, 0 }, { &rs_cli_json_argp, 0, NULL, 0 },
+		{ &rs_cli_quiet_argp, 0, NULL, 0 },   { 0 }
+	};
 	static const struct argp argp = {
 		options, parse, "REC [ARG...]", doc, children, NULL, NULL
 	};
-	struct verify_arguments a = { .program.optional = true,
-				      .points = POINTS,
-				      .samples = UINT64_MAX,
-				      .bytes = BYTES,
-				      .jobs = 1,
-				      .to.ns = UINT64_MAX };
+	struct verify_arguments a = {
+		.program.optional = true,
+		.points = POINTS,
+		.samples = UINT64_MAX,
+		.bytes = BYTES,
+		.jobs = 1,
+	};
 	struct rs_recording recording = { 0 };
 	struct replayed alone = { .a = &a, .console = -1 }, looked_at = alone;
 	struct verdict v = { 0 };

@@ -28,9 +28,6 @@ uint32_t rs_report_by(const struct argp_state *state, char *list);
 /* Whether an input has streams of a provider's. */
 bool rs_report_has(const struct rs_input *input, const char *provider);
 
-/* The argument of --interval, in ns. */
-int64_t rs_report_interval(const struct argp_state *state, const char *text);
-
 /* Whether the arguments ask for the running Xen instead of a trace (--xen): then report_xen() does
  * it, whatever the report, if Xen has it. */
 bool rs_report_is_live(int argc, char **argv);

@@ -14,25 +14,18 @@
 #include "cli/input.h"
 #include "cli/numbers.h"
 #include "cli/report.h"
+#include "cli/shared.h"
 
 #define VERB "report exits"
 
-enum { OPT_FROM = 256, OPT_TO, OPT_INTERVAL, OPT_BY };
+enum { OPT_BY = 256 };
 
 static const struct argp_option options[] = {
-	{ "from", OPT_FROM, "SEC", 0,
-	  "Only events from this time on, in seconds from the trace's start; the state at that "
-	  "time is unknown",
-	  1 },
-	{ "to", OPT_TO, "SEC", 0, "Only events before this time", 1 },
-	{ "interval", OPT_INTERVAL, "SEC", 0,
-	  "Xen: print a report for every interval of this length", 1 },
 	{ "by", OPT_BY, "KEY,...", 0,
 	  "The table that traces of all kinds have: of each cpu, vm or vcpu apart; 'reason': "
 	  "of "
 	  "all together",
 	  1 },
-	{ "quiet", 'q', NULL, 0, "Print only errors and losses on standard error", 4 },
 	{ 0 },
 };
 
@@ -56,7 +49,8 @@ static const char doc[] =
 struct arguments {
 	struct rs_cli_exits exits;
 	struct rs_cli_input input;
-	int64_t from_ns, to_ns, interval_ns;
+	struct rs_query query; /* its times */
+	struct rs_cli_interval interval;
 	uint32_t by;
 	bool is_by, quiet;
 };
@@ -69,25 +63,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &a->exits;
 		state->child_inputs[1] = &a->input;
-		break;
-	case OPT_FROM:
-		a->from_ns = rs_cli_seconds(state, text);
-		break;
-	case OPT_TO:
-		a->to_ns = rs_cli_seconds(state, text);
-		break;
-	case OPT_INTERVAL:
-		a->interval_ns = rs_report_interval(state, text);
+		state->child_inputs[2] = &a->query;
+		state->child_inputs[3] = &a->interval;
+		state->child_inputs[4] = &a->quiet;
 		break;
 	case OPT_BY:
 		a->by = rs_report_by(state, text);
 		a->is_by = true;
-		break;
-	case 'q':
-		a->quiet = true;
-		break;
-	case ARGP_KEY_END:
-		rs_cli_span(state, a->from_ns, a->to_ns);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -202,18 +184,14 @@ static struct rs_error *run_xen(const struct arguments *a, struct rs_input *inpu
 					  .report = "exits",
 					  .kinds = rs_xen_report_kinds("exits"),
 					  .trace = a->input.path,
-					  .interval_ns = a->interval_ns };
-	struct rs_query query;
+					  .interval_ns = (int64_t)a->interval.ns };
 
 	if (kvm_options(&a->exits) || latency_options(&a->exits))
 		return rs_error_create(RS_USAGE,
 				       "%s: of a Xen trace, exits are shown by domain and vCPU, "
 				       "with --from, --to, --interval, --json or --csv",
 				       a->input.path);
-	rs_query_init(&query);
-	query.from_ns = a->from_ns;
-	query.to_ns = a->to_ns;
-	return rs_report_xen(input, &query, &show, code);
+	return rs_report_xen(input, &a->query, &show, code);
 }
 
 /* What is neither KVM's nor a file of Xen's, and any trace by whose. */
@@ -224,22 +202,18 @@ static struct rs_error *run_tally(const struct arguments *a, struct rs_input *in
 				      .kind = RS_TALLY_EXITS,
 				      .by = a->by,
 				      .trace = a->input.path };
-	struct rs_query query;
 
 	if (kvm_options(&a->exits) || (latency_options(&a->exits) && !rs_report_has(input, "vmm")))
 		return rs_error_create(RS_USAGE,
 				       "%s: with --by, and of traces that are not KVM's, exits are "
 				       "shown with --from, --to, --json or --csv",
 				       a->input.path);
-	rs_query_init(&query);
-	query.from_ns = a->from_ns;
-	query.to_ns = a->to_ns;
 	if (a->exits.show.causes && !a->quiet)
 		fprintf(stderr,
 			"ringside " VERB ": %s: --detail shows what the exits of KVM traces were "
 			"about; this table is by reason\n",
 			a->input.path);
-	return rs_report_tally(input, &query, &show, VERB, a->quiet, code);
+	return rs_report_tally(input, &a->query, &show, VERB, a->quiet, code);
 }
 
 static struct rs_error *run_kvm(struct arguments *a, struct rs_input *input, int *code)
@@ -259,8 +233,8 @@ static struct rs_error *run_kvm(struct arguments *a, struct rs_input *input, int
 		err = rs_exits_banner(&a->exits.show, 0);
 	if (!err) {
 		query = *rs_exits_query(sink);
-		query.from_ns = a->from_ns;
-		query.to_ns = a->to_ns;
+		query.from_ns = a->query.from_ns;
+		query.to_ns = a->query.to_ns;
 		err = rs_run(input->source, &query, sink, &rs_cli_stop);
 		err = show(a, sink, err, code);
 	}
@@ -288,7 +262,7 @@ static struct rs_error *run(struct arguments *a, int *code)
 		return err;
 	if (!a->is_by && rs_input_is_xen(&input))
 		err = run_xen(a, &input, code);
-	else if (a->interval_ns)
+	else if (a->interval.ns)
 		err = rs_error_create(RS_USAGE, "%s: --interval is for traces of Xen",
 				      a->input.path);
 	else if (is_tallied(a, &input))
@@ -303,18 +277,17 @@ static struct rs_error *run(struct arguments *a, int *code)
 
 int report_exits(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &rs_cli_exits_argp, 0, NULL, 0 },
-						      { &rs_cli_input_argp, 0, NULL, 0 },
-						      { 0 } };
+	static const struct argp_child children[] = {
+		{ &rs_cli_exits_argp, 0, NULL, 0 }, { &rs_cli_input_argp, 0, NULL, 0 },
+		{ &rs_cli_span_argp, 0, NULL, 0 },  { &rs_cli_interval_argp, 0, NULL, 0 },
+		{ &rs_cli_quiet_argp, 0, NULL, 0 }, { 0 }
+	};
 	static const struct argp argp = { options, parse, "TRACE...", doc, children, NULL, NULL };
 	struct arguments a = { .exits.show.fd = STDOUT_FILENO, .input.what = "trace" };
 	int code = RS_EXIT_OK;
-	struct rs_query all;
 	struct rs_error *err;
 
-	rs_query_init(&all);
-	a.from_ns = all.from_ns;
-	a.to_ns = all.to_ns;
+	rs_query_init(&a.query);
 	if (rs_cli_parse(&argp, argc, argv, &a))
 		return RS_EXIT_USAGE;
 	a.exits.show.trace = a.input.path;

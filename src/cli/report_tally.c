@@ -14,25 +14,18 @@
 #include "cli/input.h"
 #include "cli/numbers.h"
 #include "cli/report.h"
+#include "cli/shared.h"
 #include "event/query.h"
 #include "import/acrn/trace.h"
 
-enum { OPT_FROM = 256, OPT_TO, OPT_CSV, OPT_BY, OPT_CPUS, OPT_INTERVAL };
+enum { OPT_CSV = 256, OPT_BY, OPT_CPUS };
 
 static const struct argp_option options[] = {
-	{ "from", OPT_FROM, "SEC", 0,
-	  "Only events from this time on, in seconds from the trace's start; the state at that "
-	  "time is unknown",
-	  1 },
-	{ "to", OPT_TO, "SEC", 0, "Only events before this time", 1 },
-	{ "interval", OPT_INTERVAL, "SEC", 0,
-	  "Xen's own table of interrupts: print a report for every interval of this length", 1 },
 	{ "cpus", OPT_CPUS, "LIST", 0, "Only what these host CPUs saw, as in 0-3,7", 1 },
-	{ "by", OPT_BY, "KEY,...", 0,
-	  "Show rows of each cpu, vm or vcpu apart (of all together)", 1 },
+	{ "by", OPT_BY, "KEY,...", 0, "Show rows of each cpu, vm or vcpu apart (of all together)",
+	  1 },
 	{ "json", 'j', NULL, 0, "Print one JSON object", 2 },
 	{ "csv", OPT_CSV, NULL, 0, "Print comma-separated values, with a header line", 2 },
-	{ "quiet", 'q', NULL, 0, "Print only errors and losses on standard error", 4 },
 	{ 0 },
 };
 
@@ -57,7 +50,7 @@ struct arguments {
 	struct rs_tally_show show;
 	struct rs_cli_input input;
 	struct rs_query query;
-	int64_t interval_ns;
+	struct rs_cli_interval interval;
 	const char *verb; /* report NAME */
 	bool quiet;
 };
@@ -80,7 +73,7 @@ uint32_t rs_report_by(const struct argp_state *state, char *list)
 		while (i < sizeof(keys) / sizeof(keys[0]) && strcmp(keys[i].name, key) != 0)
 			i++;
 		if (i == sizeof(keys) / sizeof(keys[0]))
-			argp_error(state, "--by: cpu, vm and vcpu, not '%s'", key);
+			argp_error(state, "--by '%s': expected cpu, vm or vcpu", key);
 		by |= keys[i].by;
 	}
 	return by;
@@ -93,18 +86,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &a->input;
-		break;
-	case OPT_FROM:
-		a->query.from_ns = rs_cli_seconds(state, text);
-		break;
-	case OPT_TO:
-		a->query.to_ns = rs_cli_seconds(state, text);
+		state->child_inputs[1] = &a->query;
+		state->child_inputs[2] = &a->interval;
+		state->child_inputs[3] = &a->quiet;
 		break;
 	case OPT_CPUS:
 		rs_cli_cpus(state, text, &a->query.cpus);
-		break;
-	case OPT_INTERVAL:
-		a->interval_ns = rs_report_interval(state, text);
 		break;
 	case OPT_BY:
 		a->show.by = rs_report_by(state, text);
@@ -115,12 +102,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case OPT_CSV:
 		a->show.form = RS_TABLE_CSV;
-		break;
-	case 'q':
-		a->quiet = true;
-		break;
-	case ARGP_KEY_END:
-		rs_cli_span(state, a->query.from_ns, a->query.to_ns);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -208,7 +189,7 @@ static struct rs_error *run_xen(const struct arguments *a, struct rs_input *inpu
 					 .report = name,
 					 .kinds = rs_xen_report_kinds(name),
 					 .trace = a->show.trace,
-					 .interval_ns = a->interval_ns };
+					 .interval_ns = (int64_t)a->interval.ns };
 
 	return rs_report_xen(input, &a->query, &xen, code);
 }
@@ -223,7 +204,7 @@ static struct rs_error *run(struct arguments *a, int *code)
 	a->show.trace = a->input.path;
 	if (a->show.kind == RS_TALLY_INTERRUPTS && rs_input_is_xen(&input) && !a->show.is_by)
 		err = run_xen(a, &input, code);
-	else if (a->interval_ns)
+	else if (a->interval.ns)
 		err = rs_error_create(RS_USAGE,
 				      "%s: --interval is for Xen's interrupts, without --by",
 				      a->show.trace);
@@ -237,7 +218,11 @@ static struct rs_error *run(struct arguments *a, int *code)
 
 int report_tally(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 },
+						      { &rs_cli_span_argp, 0, NULL, 0 },
+						      { &rs_cli_interval_argp, 0, NULL, 0 },
+						      { &rs_cli_quiet_argp, 0, NULL, 0 },
+						      { 0 } };
 	static const struct argp argp = { options, parse, "TRACE...", doc, children, NULL, NULL };
 	struct arguments a = { .show.fd = STDOUT_FILENO, .input.what = "trace" };
 	int code = RS_EXIT_OK;

@@ -15,26 +15,19 @@
 #include "cli/input.h"
 #include "cli/numbers.h"
 #include "cli/report.h"
+#include "cli/shared.h"
 #include "cli/xen.h"
 #include "event/query.h"
 #include "live/record_xen.h"
 
-enum { OPT_FROM = 256, OPT_TO, OPT_CSV, OPT_INTERVAL, OPT_DURATION };
+enum { OPT_CSV = 256, OPT_DURATION };
 
 static const struct argp_option options[] = {
-	{ "from", OPT_FROM, "SEC", 0,
-	  "Only events from this time on, in seconds from the trace's start; the state at that "
-	  "time is unknown",
-	  1 },
-	{ "to", OPT_TO, "SEC", 0, "Only events before this time", 1 },
-	{ "interval", OPT_INTERVAL, "SEC", 0, "Print a report for every interval of this length",
-	  1 },
 	{ "duration", OPT_DURATION, "SEC", 0, "With --xen: stop after this time (until Ctrl-C)",
 	  5 },
 	{ "json", 'j', NULL, 0, "Print one JSON object; with --interval, one line for each", 2 },
 	{ "csv", OPT_CSV, NULL, 0,
 	  "Print tables of comma-separated values, each with a header line", 2 },
-	{ "quiet", 'q', NULL, 0, "Print only errors and losses on standard error", 4 },
 	{ 0 },
 };
 
@@ -56,21 +49,13 @@ static const char doc[] =
 struct arguments {
 	struct rs_xen_show show;
 	struct rs_cli_input input;
-	int64_t from_ns, to_ns;
+	struct rs_query query; /* its times */
+	struct rs_cli_interval interval;
 	const char *verb; /* report NAME */
 	bool quiet;
 	struct rs_cli_xen xen; /* live */
 	uint64_t duration_ns;
 };
-
-int64_t rs_report_interval(const struct argp_state *state, const char *text)
-{
-	int64_t ns = rs_cli_seconds(state, text);
-
-	if (ns <= 0)
-		argp_error(state, "'%s': an interval takes some time", text);
-	return ns;
-}
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -80,24 +65,15 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &a->input;
 		state->child_inputs[1] = &a->xen;
-		break;
-	case OPT_FROM:
-		a->from_ns = rs_cli_seconds(state, text);
-		break;
-	case OPT_TO:
-		a->to_ns = rs_cli_seconds(state, text);
-		break;
-	case OPT_INTERVAL:
-		a->show.interval_ns = rs_report_interval(state, text);
+		state->child_inputs[2] = &a->query;
+		state->child_inputs[3] = &a->interval;
+		state->child_inputs[4] = &a->quiet;
 		break;
 	case 'j':
 		a->show.form = RS_TABLE_JSON;
 		break;
 	case OPT_CSV:
 		a->show.form = RS_TABLE_CSV;
-		break;
-	case 'q':
-		a->quiet = true;
 		break;
 	case OPT_DURATION:
 		a->duration_ns = rs_cli_time(state, "--duration", text, NS_PER_SEC);
@@ -107,7 +83,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 			argp_error(state, "--xen goes without a trace");
 		if (!a->xen.wanted && a->duration_ns)
 			argp_error(state, "--duration goes with --xen");
-		rs_cli_span(state, a->from_ns, a->to_ns);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -244,9 +219,9 @@ static struct rs_error *live_open(const struct arguments *a, struct rs_input *in
 static struct rs_error *run(struct arguments *a, int *code)
 {
 	struct rs_input input = { 0 };
-	struct rs_query query;
 	struct rs_error *err;
 
+	a->show.interval_ns = (int64_t)a->interval.ns;
 	err = a->xen.wanted ? live_open(a, &input) : rs_cli_input_open(&a->input, &input);
 	if (err)
 		return err;
@@ -256,12 +231,9 @@ static struct rs_error *run(struct arguments *a, int *code)
 				       a->input.n > 1 ? "not each has records of Xen's"
 						      : "it has no records of Xen's");
 	}
-	rs_query_init(&query);
-	query.from_ns = a->from_ns;
-	query.to_ns = a->to_ns;
 	if (!a->xen.wanted && a->show.kinds == 1u << RS_XEN_VOLUME && !a->show.interval_ns)
-		query.counts = RS_COUNTS_XEN; /* a file's records are counted as it is read */
-	err = rs_report_xen(&input, &query, &a->show, code);
+		a->query.counts = RS_COUNTS_XEN; /* a file's records are counted as it is read */
+	err = rs_report_xen(&input, &a->query, &a->show, code);
 	if (!a->quiet)
 		rs_cli_input_remarks(a->verb, &a->input, &input);
 	rs_input_close(&input);
@@ -279,14 +251,15 @@ bool rs_report_is_live(int argc, char **argv)
 
 int report_xen(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 },
-						      { &rs_cli_xen_argp, 0, NULL, 0 },
-						      { 0 } };
+	static const struct argp_child children[] = {
+		{ &rs_cli_input_argp, 0, NULL, 0 }, { &rs_cli_xen_argp, 0, NULL, 0 },
+		{ &rs_cli_span_argp, 0, NULL, 0 },  { &rs_cli_interval_argp, 0, NULL, 0 },
+		{ &rs_cli_quiet_argp, 0, NULL, 0 }, { 0 }
+	};
 	static const struct argp argp = { options, parse, "TRACE...", doc, children, NULL, NULL };
 	const char *verb = argv[0], *space = strchr(verb, ' ');
 	struct arguments a = { .show.fd = STDOUT_FILENO, .input.what = "trace" };
 	int code = RS_EXIT_OK;
-	struct rs_query all;
 	struct rs_error *err;
 	char name[64];
 
@@ -294,9 +267,7 @@ int report_xen(int argc, char **argv)
 	a.verb = name;
 	a.show.report = space ? name + (space - verb) + 1 : name;
 	a.show.kinds = rs_xen_report_kinds(a.show.report);
-	rs_query_init(&all);
-	a.from_ns = all.from_ns;
-	a.to_ns = all.to_ns;
+	rs_query_init(&a.query);
 	if (rs_report_is_live(argc, argv))
 		a.input.what = NULL;
 	if (rs_cli_parse(&argp, argc, argv, &a))

@@ -10,6 +10,7 @@
 #include "base/count.h"
 #include "cli/cli.h"
 #include "cli/numbers.h"
+#include "cli/shared.h"
 #include "live/tee.h"
 #include "replay/probed.h"
 #include "store/sink.h"
@@ -47,8 +48,7 @@ static error_t parse_probes(int key, char *text, struct argp_state *state)
 		replay->options.steady = true;
 		break;
 	case KEY_SEED:
-		if (!rs_cli_read_number(text, 0, UINT64_MAX, &replay->options.seed))
-			argp_error(state, "--seed '%s': expected a number", text);
+		replay->options.seed = rs_cli_number(state, "--seed", text, 0, UINT64_MAX);
 		break;
 	case KEY_NO_FAST:
 		replay->options.slow = true;
@@ -71,42 +71,23 @@ static error_t parse_probes(int key, char *text, struct argp_state *state)
 const struct argp rs_script_replay_probes_argp = { probes, parse_probes, NULL, NULL,
 						   NULL,   NULL,	 NULL };
 
-static const struct argp_option times[] = {
-	{ "from", KEY_FROM, "TIME", 0,
-	  "In a replay: probes from this guest time on, as in 1.5, or dmesg:2.570288", 3 },
-	{ "to", KEY_TO, "TIME", 0, "In a replay: end at this guest time, likewise", 3 },
-	{ 0 },
-};
-
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct rs_script_replay *replay = state->input;
 
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = replay;
-		return 0;
-	case KEY_FROM:
-		replay->from = rs_cli_moment(state, "--from", text);
-		break;
-	case KEY_TO:
-		replay->to = rs_cli_moment(state, "--to", text);
-		break;
-	case ARGP_KEY_END:
-		if (replay->to.ns && !replay->from.is_stamp && !replay->to.is_stamp)
-			rs_cli_span(state, (int64_t)replay->from.ns, (int64_t)replay->to.ns);
-		return 0;
-	default:
+	(void)text;
+	if (key != ARGP_KEY_INIT)
 		return ARGP_ERR_UNKNOWN;
-	}
-	replay->given = true;
+	state->child_inputs[0] = replay;
+	state->child_inputs[1] = &replay->times;
 	return 0;
 }
 
 static const struct argp_child children[] = { { &rs_script_replay_probes_argp, 0, NULL, 0 },
+					      { &rs_cli_moments_argp, 0, NULL, 0 },
 					      { 0 } };
 
-const struct argp rs_script_replay_argp = { times, parse, NULL, NULL, children, NULL, NULL };
+const struct argp rs_script_replay_argp = { NULL, parse, NULL, NULL, children, NULL, NULL };
 
 /* ---- opening and closing ------------------------------------------------------------------ */
 
@@ -180,16 +161,17 @@ static struct rs_error *find_times(struct rs_script_replay *replay)
 {
 	struct rs_error *err;
 
-	if (!replay->from.is_stamp && !replay->to.is_stamp)
+	if (!replay->times.from.is_stamp && !replay->times.to.is_stamp)
 		return NULL;
 	if (replay->live)
 		return rs_error_create(RS_USAGE,
 				       "--from and --to: a guest that runs takes another way, in "
 				       "which a stamp (dmesg:) is not known before");
-	err = rs_moment_find(&replay->recording, &replay->from);
+	err = rs_moment_find(&replay->recording, &replay->times.from);
 	if (!err)
-		err = rs_moment_find(&replay->recording, &replay->to);
-	return err || !replay->to.ns ? err : rs_moment_span(&replay->from, &replay->to);
+		err = rs_moment_find(&replay->recording, &replay->times.to);
+	return err || !replay->times.to.ns ? err
+					   : rs_moment_span(&replay->times.from, &replay->times.to);
 }
 
 struct rs_error *rs_script_replay_open(struct rs_script_replay *replay, const char *directory)
@@ -291,8 +273,8 @@ static void ask(const struct rs_script_replay *replay, struct rs_script *script,
 		query->n_globs = 0; /* all, then */
 	else if (asserts && query->n_globs)
 		query->globs[query->n_globs++] = "guest:assert::";
-	query->from_ns = replay->from.ns ? (int64_t)replay->from.ns : INT64_MIN;
-	query->to_ns = replay->to.ns ? (int64_t)replay->to.ns : INT64_MAX;
+	query->from_ns = replay->times.from.ns ? (int64_t)replay->times.from.ns : INT64_MIN;
+	query->to_ns = replay->times.to.ns ? (int64_t)replay->times.to.ns : INT64_MAX;
 }
 
 static double seconds(uint64_t ns)
@@ -366,8 +348,9 @@ struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, const cha
 				      struct rs_script *script, struct rs_sink *sink,
 				      const char *command)
 {
-	const uint64_t end =
-		replay->to.ns ? replay->to.ns : replay->recording.icount << replay->recording.shift;
+	const uint64_t end = replay->times.to.ns
+				     ? replay->times.to.ns
+				     : replay->recording.icount << replay->recording.shift;
 	struct rs_replay_asserts *asserts = NULL;
 	struct kept kept = { 0 };
 	struct rs_query query;
@@ -376,7 +359,7 @@ struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, const cha
 
 	if (!err && replay->trace)
 		err = keep(replay, sink, command, &kept);
-	if (!replay->live || replay->to.ns)
+	if (!replay->live || replay->times.to.ns)
 		rs_script_set_end(script, (int64_t)end);
 	if (!err) {
 		ask(replay, script, rs_replay_asserts_count(asserts), &query);

@@ -8,9 +8,9 @@
 
 #include <argp.h>
 
+#include "cli/shared.h"
 #include "cli/replay_asserts.h"
 #include "lang/lang.h"
-#include "replay/moment.h"
 #include "replay/live_source.h"
 #include "replay/source.h"
 
@@ -18,12 +18,12 @@
 struct rs_script_replay {
 	/* What was asked for. */
 	struct rs_replay_options options;
-	const char *binary;	   /* a program of the guest's, for its notes; or NULL */
-	const char *trace;	   /* the directory of what fired; or NULL */
-	const char *live;	   /* a machine that runs: where its GDB stub is, or "" for the */
-				   /* recording's; NULL: a replay */
-	struct rs_moment from, to; /* to.ns 0: to its end */
-	bool given;		   /* one of these was */
+	const char *binary; /* a program of the guest's, for its notes; or NULL */
+	const char *trace;  /* the directory of what fired; or NULL */
+	const char *live;   /* a machine that runs: where its GDB stub is, or "" for the */
+			    /* recording's; NULL: a replay */
+	struct rs_cli_moments times;
+	bool given; /* one of the options above, but for the times */
 	/* What it runs on. */
 	struct rs_recording recording;
 	struct rs_source *source; /* NULL: it was not opened */
@@ -37,6 +37,12 @@ struct rs_script_replay {
  * times are their own. */
 extern const struct argp rs_script_replay_probes_argp;
 extern const struct argp rs_script_replay_argp;
+
+/* Returns whether an option of a replay is given. */
+static inline bool rs_script_replay_given(const struct rs_script_replay *replay)
+{
+	return replay->given || replay->times.given;
+}
 
 /* Whether it is to run on a machine that is there already, which no recording is needed for. */
 bool rs_script_replay_attaches(const struct rs_script_replay *replay);

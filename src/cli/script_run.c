@@ -319,7 +319,7 @@ static void name_tracepoints(struct rs_script_run *a, const char *text, size_t l
 	};
 	struct rs_script *script = NULL;
 
-	if (a->on.n || a->replay.given || a->replay.live)
+	if (a->on.n || rs_script_replay_given(&a->replay) || a->replay.live)
 		return;
 	rs_error_free(rs_script_compile(&config, &script));
 	rs_script_destroy(script);
@@ -341,7 +341,7 @@ static struct rs_error *open_inputs(struct rs_script_run *a)
 		return NULL;
 	if (a->on.n == 1 && rs_script_replay_is(a->on.at[0]))
 		return rs_script_replay_open(&a->replay, a->on.at[0]);
-	if (a->replay.given)
+	if (rs_script_replay_given(&a->replay))
 		return rs_error_create(RS_USAGE, "%s is no recording", a->on.at[0]);
 	a->input.writes = a->output;
 	for (uint32_t i = 0; i < a->on.n; i++)

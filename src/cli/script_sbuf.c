@@ -47,26 +47,21 @@ static void check(const struct argp_state *state, const struct rs_script_live *l
 	if (!live->n_rings && (live->keep || live->lend))
 		argp_error(state, "--create and --keep go with --sbuf");
 	if (live->lend && live->n_rings > 1)
-		argp_error(state, "--create lends the rings of one PATH; '%s' is the second",
-			   live->rings[1]);
+		argp_error(state, "--create allows only one PATH, got '%s'", live->rings[1]);
 	if (live->lend && live->buffer_bytes && live->buffer_bytes < RING_BYTES_MIN)
-		argp_error(state, "--buffer: a ring takes %zu bytes or more", RING_BYTES_MIN);
+		argp_error(state, "--buffer: a ring needs at least %zu bytes", RING_BYTES_MIN);
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct rs_script_live *live = state->input;
-	uint64_t n = 0;
 
 	switch (key) {
 	case KEY_SBUF:
 		add(state, live, text);
 		break;
 	case KEY_CREATE:
-		if (!rs_cli_read_number(text, 1, RS_LEND_IDS_MAX, &n))
-			argp_error(state, "--create '%s': expected a number from 1 to %u", text,
-				   RS_LEND_IDS_MAX);
-		live->lend = (uint32_t)n;
+		live->lend = (uint32_t)rs_cli_number(state, "--create", text, 1, RS_LEND_IDS_MAX);
 		break;
 	case KEY_KEEP:
 		live->keep = true;
@@ -158,7 +153,7 @@ static bool sbuf_report(const struct rs_script_live *live)
 			continue;
 		partial = true;
 		if (!told.error)
-			fprintf(stderr, "ringside script: %s: no ring came there\n", told.path);
+			fprintf(stderr, "ringside script: %s: no ring appeared there\n", told.path);
 		else if (!strncmp(told.error, told.path, strlen(told.path)))
 			fprintf(stderr, "ringside script: %s\n", told.error);
 		else

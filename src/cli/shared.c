@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The options that several verbs have, one argp each. */
+#include "cli/shared.h"
+
+#include "base/duration.h"
+#include "cli/numbers.h"
+#include "event/query.h"
+
+#define NS_PER_SEC UINT64_C(1000000000)
+
+enum { KEY_VM = 0x6000, KEY_FROM, KEY_TO, KEY_INTERVAL, KEY_MOMENT_FROM, KEY_MOMENT_TO };
+
+/* ---- --quiet, --json ---------------------------------------------------------------------- */
+
+static const struct argp_option quiet_options[] = {
+	{ "quiet", 'q', NULL, 0, "Print no progress, remarks or summary on standard error", 4 },
+	{ 0 },
+};
+
+static error_t parse_quiet(int key, char *text, struct argp_state *state)
+{
+	(void)text;
+	if (key != 'q')
+		return ARGP_ERR_UNKNOWN;
+	*(bool *)state->input = true;
+	return 0;
+}
+
+const struct argp rs_cli_quiet_argp = { quiet_options, parse_quiet, NULL, NULL, NULL, NULL, NULL };
+
+static const struct argp_option json_options[] = {
+	{ "json", 'j', NULL, 0, "Print one JSON object on standard output", 4 },
+	{ 0 },
+};
+
+static error_t parse_json(int key, char *text, struct argp_state *state)
+{
+	(void)text;
+	if (key != 'j')
+		return ARGP_ERR_UNKNOWN;
+	*(bool *)state->input = true;
+	return 0;
+}
+
+const struct argp rs_cli_json_argp = { json_options, parse_json, NULL, NULL, NULL, NULL, NULL };
+
+/* ---- --vm --------------------------------------------------------------------------------- */
+
+static const struct argp_option vm_options[] = {
+	{ "vm", KEY_VM, "GLOB", 0, "Only VMs whose name matches GLOB (* ? [])", 2 },
+	{ 0 },
+};
+
+static error_t parse_vm(int key, char *text, struct argp_state *state)
+{
+	if (key != KEY_VM)
+		return ARGP_ERR_UNKNOWN;
+	*(const char **)state->input = text;
+	return 0;
+}
+
+const struct argp rs_cli_vm_argp = { vm_options, parse_vm, NULL, NULL, NULL, NULL, NULL };
+
+/* ---- times -------------------------------------------------------------------------------- */
+
+static const struct argp_option span_options[] = {
+	{ "from", KEY_FROM, "SEC", 0,
+	  "Only events from this time on, in seconds from the trace's start; a report does not "
+	  "know the state before it",
+	  2 },
+	{ "to", KEY_TO, "SEC", 0, "Only events before this time", 2 },
+	{ 0 },
+};
+
+static error_t parse_span(int key, char *text, struct argp_state *state)
+{
+	struct rs_query *query = state->input;
+
+	switch (key) {
+	case KEY_FROM:
+		query->from_ns = rs_cli_seconds(state, text);
+		break;
+	case KEY_TO:
+		query->to_ns = rs_cli_seconds(state, text);
+		break;
+	case ARGP_KEY_END:
+		rs_cli_span(state, query->from_ns, query->to_ns);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+const struct argp rs_cli_span_argp = { span_options, parse_span, NULL, NULL, NULL, NULL, NULL };
+
+static const struct argp_option interval_options[] = {
+	{ "interval", KEY_INTERVAL, "SEC", 0,
+	  "Show what happened in each interval of SEC seconds, as in 2 or 500ms", 2 },
+	{ 0 },
+};
+
+static error_t parse_interval(int key, char *text, struct argp_state *state)
+{
+	struct rs_cli_interval *interval = state->input;
+	char min[RS_DURATION_TEXT_MAX];
+
+	if (key != KEY_INTERVAL)
+		return ARGP_ERR_UNKNOWN;
+	interval->ns = rs_cli_time(state, "--interval", text, NS_PER_SEC);
+	if (interval->ns < interval->min_ns)
+		argp_error(state, "--interval: at least %s",
+			   rs_duration_exact(interval->min_ns, min));
+	return 0;
+}
+
+const struct argp rs_cli_interval_argp = {
+	interval_options, parse_interval, NULL, NULL, NULL, NULL, NULL
+};
+
+static const struct argp_option moments_options[] = {
+	{ "from", KEY_MOMENT_FROM, "TIME", 0,
+	  "In a replay: begin at this guest time, as in 1.5, or dmesg:2.570288", 3 },
+	{ "to", KEY_MOMENT_TO, "TIME", 0,
+	  "In a replay: end at this guest time, as in 1.5, or dmesg:2.570288", 3 },
+	{ 0 },
+};
+
+static error_t parse_moments(int key, char *text, struct argp_state *state)
+{
+	struct rs_cli_moments *moments = state->input;
+
+	switch (key) {
+	case KEY_MOMENT_FROM:
+		moments->from = rs_cli_moment(state, "--from", text);
+		break;
+	case KEY_MOMENT_TO:
+		moments->to = rs_cli_moment(state, "--to", text);
+		break;
+	case ARGP_KEY_END:
+		if (moments->to.ns && !moments->from.is_stamp && !moments->to.is_stamp)
+			rs_cli_span(state, (int64_t)moments->from.ns, (int64_t)moments->to.ns);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	moments->given = true;
+	return 0;
+}
+
+const struct argp rs_cli_moments_argp = {
+	moments_options, parse_moments, NULL, NULL, NULL, NULL, NULL
+};

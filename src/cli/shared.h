@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Options that several verbs have. Each is defined once, as a child for a verb's argp; the comment
+ * names the child's input, which the verb passes at ARGP_KEY_INIT. The keys are above 0x6000, so
+ * that they differ from those of the verbs.
+ */
+#ifndef RS_CLI_SHARED_H
+#define RS_CLI_SHARED_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "replay/moment.h"
+
+/* -q, --quiet. The input is a bool, which the option sets. */
+extern const struct argp rs_cli_quiet_argp;
+
+/* -j, --json, for a verb that prints one object. The input is a bool, which the option sets. */
+extern const struct argp rs_cli_json_argp;
+
+/* --vm GLOB. The input is a const char *, which the option points to the glob. */
+extern const struct argp rs_cli_vm_argp;
+
+/* --from SEC and --to SEC, of a trace. The input is a struct rs_query, initialized. A time --to
+ * that is not after --from is a usage error. */
+extern const struct argp rs_cli_span_argp;
+
+/* --interval SEC. The input is a struct rs_cli_interval. A shorter interval than min_ns is a usage
+ * error. */
+struct rs_cli_interval {
+	uint64_t ns; /* what it is without the option; 0: none */
+	uint64_t min_ns;
+};
+extern const struct argp rs_cli_interval_argp;
+
+/* --from TIME and --to TIME, of a replay, in the guest's time. The input is a struct
+ * rs_cli_moments. */
+struct rs_cli_moments {
+	struct rs_moment from, to; /* to.ns is 0 without --to */
+	bool given;		   /* either of them */
+};
+extern const struct argp rs_cli_moments_argp;
+
+#endif
