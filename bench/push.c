@@ -106,18 +106,26 @@ static void begin(struct running *r, const char *program, const char *option, co
 	bench_must(rs_kvm_gate(r->session, true));
 }
 
+static struct rs_error *stop_when_idle(void *ctx, const struct rs_batch *batch, bool *stop)
+{
+	(void)ctx;
+	(void)batch;
+	*stop = true;
+	return NULL;
+}
+
 /* A loop, and what it sent. */
 static double ns_of(enum rival rival)
 {
 	uint64_t whole[CTX_BYTES / 8] = { LOOPS }, start = bench_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = whole, .ctx_size_in = sizeof(whole));
 	struct running *r = &running[rival];
-	bool more;
+	const struct rs_feed_hooks hooks = { .idle = stop_when_idle };
 
 	if (bpf_prog_test_run_opts(r->loop, &options))
 		die("BPF_PROG_TEST_RUN");
 	if (rival != KEYED)
-		bench_must(rs_kvm_source_round(r->source, r->sink, &more));
+		bench_must(rs_source_feed(r->source, r->sink, &hooks));
 	return (double)(bench_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start) / LOOPS;
 }
 

@@ -4,7 +4,7 @@
  * takes them. A verb of the command only wires one to the other, through the merge:
  *
  *	source --\
- *	source ---> rs_merge (itself a source) --> rs_run() --> sink
+ *	source ---> rs_merge (itself a source) --> rs_run() or rs_source_feed() --> sink
  *	source --/
  *
  * An event is a view: where its bytes are and what they mean. Nobody copies or decodes it until
@@ -148,6 +148,22 @@ struct rs_sink {
  * merge goes on with the others and returns the error when all have ended.
  */
 struct rs_error *rs_merge_create(struct rs_source **sources, size_t n, struct rs_source **merge);
+
+/* What rs_source_feed() calls between batches. Each is optional. An error ends the feed. */
+struct rs_feed_hooks {
+	/* Runs before each batch. Ends the feed if it sets *stop. */
+	struct rs_error *(*tick)(void *ctx, bool *stop);
+	/* Runs when the source has nothing now; batch->watermark_ns is the source's. Waits, or
+	 * returns at once, before the feed polls the source again. Ends the feed if it sets *stop.
+	 * Without it the feed sleeps for a millisecond. */
+	struct rs_error *(*idle)(void *ctx, const struct rs_batch *batch, bool *stop);
+	void *ctx;
+};
+
+/* Feeds sink from source, which is open, until the source's end, an error, or a hook's *stop. Does
+ * not call the sink's end(). hooks: NULL for none. */
+struct rs_error *rs_source_feed(struct rs_source *source, struct rs_sink *sink,
+				const struct rs_feed_hooks *hooks);
 
 /* Opens source with the query (NULL: everything) and feeds sink until the end, an error, or
  * *stop. The sink's end() is called in every case but its own error. */

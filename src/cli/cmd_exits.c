@@ -4,8 +4,8 @@
  *
  *	session (BPF counts) -> source -> exits sink -> a table at the end, or one each interval
  *
- * While it waits it takes rounds of the source, so that threads get their names while they live
- * and exits that took long are shown as they happen.
+ * It also polls the source between tables, so that threads get their names while they live, and
+ * long exits are shown as they happen.
  */
 #include "base/now.h"
 #include "cli/cli.h"
@@ -22,8 +22,8 @@
 #include "live/kvm.h"
 
 #define NS_PER_SEC	UINT64_C(1000000000)
-#define TICK_NS		100000000u /* between two looks at the clock and at signals */
-#define LOOK_NS		500000000u /* between two rounds, while nothing is to be shown */
+#define TICK_NS		100000000u /* the longest time until a signal takes effect */
+#define POLL_NS		500000000u /* the interval of polls while no table is due */
 #define INTERVAL_MIN_NS 10000000u
 
 enum { OPT_INTERVAL = 256 };
@@ -60,8 +60,10 @@ struct run {
 	struct rs_source *source;
 	struct rs_sink *sink;
 	uint64_t opened_ns;
-	bool seen;   /* any exit */
-	bool chosen; /* one of a thread that was chosen */
+	bool seen;		   /* any exit */
+	bool chosen;		   /* one of a thread that was chosen */
+	uint64_t end_ns, table_ns; /* of the run; when the next table is due */
+	bool table_due, shut;	   /* a table is due after this poll; the gate is shut */
 };
 
 /* ---- arguments ------------------------------------------------------------------------------ */
@@ -212,62 +214,74 @@ static struct rs_error *show_table(struct run *run)
 	return err;
 }
 
-static struct rs_error *one_round(struct run *run)
+/* Sleeps until then, for at most a tick. A signal interrupts the sleep. */
+static void sleep_until(uint64_t until_ns)
 {
-	bool more;
-
-	return rs_kvm_source_round(run->source, run->sink, &more);
-}
-
-/* Until `until`, or a signal; not longer than a tick. */
-static void sleep_until(uint64_t until)
-{
-	uint64_t now = rs_now_ns(CLOCK_MONOTONIC), ns = until > now ? until - now : 0;
+	uint64_t now = rs_now_ns(CLOCK_MONOTONIC), ns = until_ns > now ? until_ns - now : 0;
 	struct timespec tick = { .tv_nsec = (long)(ns < TICK_NS ? ns : TICK_NS) };
 
 	nanosleep(&tick, NULL);
 }
 
-static struct rs_error *wait_and_show(struct run *run)
+/* Waits until the source is to be polled again. Returns whether a table is due after that. */
+static bool wait_for_poll(const struct run *run)
 {
-	const struct arguments *a = run->a;
-	uint64_t end = a->duration_ns ? run->opened_ns + a->duration_ns : UINT64_MAX;
-	uint64_t look = run->opened_ns + LOOK_NS;
-	uint64_t table = a->interval.ns ? run->opened_ns + a->interval.ns : UINT64_MAX;
+	uint64_t now = rs_now_ns(CLOCK_MONOTONIC);
+	uint64_t poll = now + (run->a->exits.than_ns ? TICK_NS : POLL_NS);
+
+	while (!rs_cli_stop && now < run->end_ns && now < poll) {
+		uint64_t next = poll < run->end_ns ? poll : run->end_ns;
+
+		if (now >= run->table_ns && run->end_ns - now > INTERVAL_MIN_NS / 2)
+			return true;
+		sleep_until(now < run->table_ns && run->table_ns < next ? run->table_ns : next);
+		now = rs_now_ns(CLOCK_MONOTONIC);
+	}
+	return false;
+}
+
+/* Shuts the gate at the end of the duration, or at a signal. The source then comes to its end. */
+static struct rs_error *run_tick(void *ctx, bool *stop)
+{
+	struct run *run = ctx;
+
+	(void)stop;
+	if (run->shut || (!rs_cli_stop && rs_now_ns(CLOCK_MONOTONIC) < run->end_ns))
+		return NULL;
+	run->shut = true;
+	return rs_kvm_gate(run->session, false);
+}
+
+static struct rs_error *run_idle(void *ctx, const struct rs_batch *batch, bool *stop)
+{
+	struct run *run = ctx;
+	uint64_t interval = run->a->interval.ns;
 	struct rs_error *err = NULL;
 
-	while (!err && !rs_cli_stop) {
-		uint64_t next = end < table ? end : table, now = rs_now_ns(CLOCK_MONOTONIC);
-
-		if (now >= end)
-			break;
-		if (now >= table && end - now > INTERVAL_MIN_NS / 2) {
-			err = one_round(run);
-			if (!err)
-				err = show_table(run);
-			table += (rs_now_ns(CLOCK_MONOTONIC) - table) / a->interval.ns *
-					 a->interval.ns +
-				 a->interval.ns;
-		} else if (now >= look || a->exits.than_ns) {
-			err = one_round(run);
-			look = now + LOOK_NS;
-			sleep_until(next);
-		} else {
-			sleep_until(next < look ? next : look);
-		}
+	(void)batch;
+	(void)stop;
+	if (run->table_due) {
+		err = show_table(run);
+		run->table_ns += (rs_now_ns(CLOCK_MONOTONIC) - run->table_ns) / interval * interval;
+		run->table_ns += interval;
 	}
+	run->table_due = !err && !run->shut && wait_for_poll(run);
 	return err;
 }
 
-/* The rest, after the gate is shut. */
-static struct rs_error *finish(struct run *run)
+/* Feeds the sink and shows tables until the end, then the last table. */
+static struct rs_error *run_feed(struct run *run)
 {
-	struct rs_error *err = rs_kvm_gate(run->session, false);
-	bool more = true;
+	const struct rs_feed_hooks hooks = { run_tick, run_idle, run };
+	const struct arguments *a = run->a;
+	struct rs_error *err;
 
-	while (!err && more)
-		err = rs_kvm_source_round(run->source, run->sink, &more);
-	return err ? err : show_table(run);
+	run->end_ns = a->duration_ns ? run->opened_ns + a->duration_ns : UINT64_MAX;
+	run->table_ns = a->interval.ns ? run->opened_ns + a->interval.ns : UINT64_MAX;
+	err = rs_source_feed(run->source, run->sink, &hooks);
+	if (!run->shut)
+		err = rs_error_first(err, rs_kvm_gate(run->session, false));
+	return rs_error_first(err, show_table(run));
 }
 
 /* ---- what is said at the end ---------------------------------------------------------------- */
@@ -341,8 +355,7 @@ static struct rs_error *run_all(struct run *run, int *code)
 	run->opened_ns = rs_now_ns(CLOCK_MONOTONIC);
 	if (err)
 		return err;
-	err = wait_and_show(run);
-	err = rs_error_first(err, finish(run));
+	err = run_feed(run);
 	return err ? err : judge(run, code);
 }
 

@@ -69,6 +69,9 @@ struct run {
 	struct rs_exits exits;
 	char host[64];
 	const char *note;
+	struct rs_top_page *page;
+	uint64_t next_ns; /* when the next picture is due; 0: before the first */
+	uint32_t shown;	  /* pictures */
 };
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -146,20 +149,16 @@ static void run_close(struct run *run)
 }
 
 /* Collects what happened since the last picture. While paused, it accumulates. */
-static struct rs_error *run_round(struct run *run)
+static struct rs_error *run_collect(struct run *run)
 {
-	struct rs_error *err;
-	bool more;
-
-	err = rs_kvm_source_round(run->source, run->sink, &more);
-	if (err || run->a->top.paused)
-		return err;
+	if (run->a->top.paused)
+		return NULL;
 	return rs_exits_collect(run->sink, false,
 				(int64_t)(rs_now_ns(CLOCK_MONOTONIC) - run->opened_ns),
 				&run->exits);
 }
 
-static struct rs_error *run_page(struct run *run, int columns, int lines, struct rs_top_page *page)
+static struct rs_error *run_page(struct run *run, int columns, int lines)
 {
 	struct rs_top_about about = {
 		.host = run->host,
@@ -172,57 +171,73 @@ static struct rs_error *run_page(struct run *run, int columns, int lines, struct
 
 	strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&seconds, &local));
 	about.clock = clock;
-	return rs_top_page(&run->a->top, &run->exits, &about, columns, lines, page);
+	return rs_top_page(&run->a->top, &run->exits, &about, columns, lines, run->page);
+}
+
+/* Returns whether another picture is wanted. */
+static bool run_continues(const struct run *run)
+{
+	return !rs_cli_stop && (!run->a->count || run->shown < run->a->count);
 }
 
 /* ---- with a screen -------------------------------------------------------------------------- */
 
-static struct rs_error *screen_show(struct run *run, struct rs_top_page *page)
+static struct rs_error *screen_show(struct run *run)
 {
 	struct rs_error *err;
 	int columns, lines;
 
 	rs_top_screen_size(&columns, &lines);
-	err = run_page(run, columns, lines, page);
+	err = run_page(run, columns, lines);
 	if (!err)
-		rs_top_screen_draw(page);
+		rs_top_screen_draw(run->page);
 	return err;
 }
 
-static struct rs_error *screen_loop(struct run *run, struct rs_top_page *page)
+/* Handles keys until the next picture is due. Sets *stop if a key or a signal ends the run. */
+static struct rs_error *screen_wait(struct run *run, bool *stop)
 {
-	uint64_t next = rs_now_ns(CLOCK_MONOTONIC) + FIRST_NS;
-	struct rs_error *err = screen_show(run, page);
-	unsigned long shown = 0;
+	struct rs_error *err = NULL;
+	uint64_t now;
 
-	while (!err && !rs_cli_stop && (!run->a->count || shown < run->a->count)) {
-		uint64_t now = rs_now_ns(CLOCK_MONOTONIC);
-		int key;
+	while (!err && (now = rs_now_ns(CLOCK_MONOTONIC)) < run->next_ns) {
+		int key = rs_top_screen_key((int)((run->next_ns - now) / 1000000) + 1);
 
-		if (now >= next) {
-			next = now + run->a->interval.ns;
-			err = run_round(run);
-			shown++;
-		} else {
-			key = rs_top_screen_key((int)((next - now) / 1000000) + 1);
-			if (key == RS_TOP_KEY_NONE)
-				continue;
-			if (rs_top_key(&run->a->top, &run->exits, key))
-				break;
-		}
-		if (!err)
-			err = screen_show(run, page);
+		*stop = rs_cli_stop ||
+			(key != RS_TOP_KEY_NONE && rs_top_key(&run->a->top, &run->exits, key));
+		if (*stop)
+			break;
+		if (key != RS_TOP_KEY_NONE)
+			err = screen_show(run);
 	}
 	return err;
 }
 
-static struct rs_error *with_screen(struct run *run, struct rs_top_page *page)
+/* Shows a picture, an empty one at first, and waits for the next. */
+static struct rs_error *screen_idle(void *ctx, const struct rs_batch *batch, bool *stop)
 {
+	struct run *run = ctx;
+	uint64_t now = rs_now_ns(CLOCK_MONOTONIC);
+	bool first = !run->next_ns;
+	struct rs_error *err = first ? NULL : run_collect(run);
+
+	(void)batch;
+	run->next_ns = now + (first ? FIRST_NS : run->a->interval.ns);
+	run->shown += !first;
+	if (!err)
+		err = screen_show(run);
+	*stop = !run_continues(run);
+	return err || *stop ? err : screen_wait(run, stop);
+}
+
+static struct rs_error *with_screen(struct run *run)
+{
+	const struct rs_feed_hooks hooks = { .idle = screen_idle, .ctx = run };
 	struct rs_error *err = rs_top_screen_open();
 
 	if (err)
 		return err;
-	err = screen_loop(run, page);
+	err = rs_source_feed(run->source, run->sink, &hooks);
 	rs_top_screen_close();
 	return err;
 }
@@ -240,25 +255,34 @@ static void page_print(const struct rs_top_page *page)
 	fflush(stdout);
 }
 
-static struct rs_error *batch(struct run *run, struct rs_top_page *page)
+/* Prints a picture, but not at first, and waits for the next. A signal ends the wait early. */
+static struct rs_error *batch_idle(void *ctx, const struct rs_batch *batch, bool *stop)
 {
 	const struct timespec nap = { .tv_nsec = BATCH_POLL_NS };
+	struct run *run = ctx;
 	struct rs_error *err = NULL;
 
-	for (uint32_t n = 0; !err && (!run->a->count || n < run->a->count); n++) {
-		uint64_t next = rs_now_ns(CLOCK_MONOTONIC) + run->a->interval.ns;
-
-		while (!rs_cli_stop && rs_now_ns(CLOCK_MONOTONIC) < next)
-			nanosleep(&nap, NULL);
-		err = run_round(run);
+	(void)batch;
+	if (run->next_ns) {
+		err = run_collect(run);
 		if (!err)
-			err = run_page(run, BATCH_COLUMNS, BATCH_LINES, page);
+			err = run_page(run, BATCH_COLUMNS, BATCH_LINES);
 		if (!err)
-			page_print(page);
-		if (rs_cli_stop)
-			break;
+			page_print(run->page);
+		run->shown++;
+		*stop = !run_continues(run);
 	}
+	run->next_ns = rs_now_ns(CLOCK_MONOTONIC) + run->a->interval.ns;
+	while (!err && !*stop && !rs_cli_stop && rs_now_ns(CLOCK_MONOTONIC) < run->next_ns)
+		nanosleep(&nap, NULL);
 	return err;
+}
+
+static struct rs_error *as_text(struct run *run)
+{
+	const struct rs_feed_hooks hooks = { .idle = batch_idle, .ctx = run };
+
+	return rs_source_feed(run->source, run->sink, &hooks);
 }
 
 int cmd_top(int argc, char **argv)
@@ -268,23 +292,22 @@ int cmd_top(int argc, char **argv)
 	static const struct argp argp = { options, parse, NULL, doc, children, NULL, NULL };
 	struct arguments arguments = { .interval = { NS_PER_SEC, INTERVAL_MIN_NS } };
 	struct run run = { .a = &arguments };
-	struct rs_top_page *page;
 	struct rs_error *err;
 	int status;
 
 	if (rs_cli_parse(&argp, argc, argv, &arguments))
 		return RS_EXIT_USAGE;
-	page = malloc(sizeof(*page));
-	if (!page)
+	run.page = malloc(sizeof(*run.page));
+	if (!run.page)
 		return rs_cli_fail("top", rs_error_no_memory());
 	rs_cli_catch_stop();
 	err = run_open(&run);
 	if (!err)
-		err = arguments.batch ? batch(&run, page) : with_screen(&run, page);
+		err = arguments.batch ? as_text(&run) : with_screen(&run);
 	status = rs_cli_fail("top", err);
 	if (!status && (run.exits.lost || run.exits.dropped))
 		status = RS_EXIT_PARTIAL;
 	run_close(&run);
-	free(page);
+	free(run.page);
 	return status;
 }

@@ -287,21 +287,14 @@ static void kvm_sum_json(const void *state, struct rs_json *json)
 	rs_json_unsigned(rs_json_key(json, "dropped"), dropped);
 }
 
-/* Passes on what the session has counted. Its events went into the trace. */
-static struct rs_error *counts_take(struct kvm *k, struct rs_sink *sink)
+/* Feeds the sink with what the session has counted. Its events went into the trace. */
+static struct rs_error *feed_counts(struct kvm *k, struct rs_sink *sink)
 {
-	struct rs_batch batch = { .kind = RS_NEXT_IDLE };
 	struct rs_source *source = NULL;
-	uint32_t pushed;
 	struct rs_error *err = rs_kvm_source_create(k->session, &source);
 
 	if (!err)
-		err = source->ops->open(source, rs_exits_query(sink), &pushed);
-	while (!err && batch.kind != RS_NEXT_END) {
-		err = source->ops->next(source, &batch);
-		if (!err && batch.kind == RS_NEXT_COUNTS)
-			err = sink->ops->counts(sink, batch.counts);
-	}
+		err = rs_run(source, rs_exits_query(sink), sink, NULL);
 	rs_source_destroy(source);
 	return err;
 }
@@ -317,7 +310,7 @@ static struct rs_error *show_exits(struct kvm *k)
 
 	if (err)
 		return err;
-	err = counts_take(k, sink);
+	err = feed_counts(k, sink);
 	if (!err)
 		err = rs_exits_collect(sink, true, 0, &exits);
 	if (!err)

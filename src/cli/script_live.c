@@ -18,7 +18,7 @@
 #include "store/sink.h"
 
 #define NS_PER_SEC UINT64_C(1000000000)
-#define IDLE_NS	   2000000 /* between two looks at sources that are quiet */
+#define IDLE_NS	   2000000 /* the interval of polls of idle sources */
 #define BUFFER_MIN 4096u
 #define BUFFER_MAX (1u << 30)
 
@@ -422,34 +422,52 @@ static void advance(struct rs_script_live *live, struct rs_script *script, int64
 		rs_tee_advance(live->teed, until_ns);
 }
 
-static struct rs_error *feed(struct rs_script_live *live, struct rs_script *script,
-			     struct rs_sink *sink, struct rs_out *out)
+/* A run, for its hooks. */
+struct feed {
+	struct rs_script_live *live;
+	struct rs_script *script;
+	struct rs_out *out;
+	int64_t stop_ns; /* by the live clock; INT64_MAX: when it is stopped */
+	bool shut;	 /* the gates */
+};
+
+/* Shuts the gates at the end of the duration, or at a signal. The sources then come to an end. */
+static struct rs_error *feed_tick(void *ctx, bool *stop)
+{
+	struct feed *feed = ctx;
+
+	(void)stop;
+	if (feed->shut || (!rs_cli_stop && now_ns(feed->live) < feed->stop_ns))
+		return NULL;
+	feed->shut = true;
+	return gates(feed->live, false);
+}
+
+static struct rs_error *feed_idle(void *ctx, const struct rs_batch *batch, bool *stop)
 {
 	const struct timespec pause = { .tv_nsec = IDLE_NS };
-	int64_t stop_ns = live->duration_ns ? now_ns(live) + (int64_t)live->duration_ns : INT64_MAX;
-	struct rs_error *err = NULL;
-	struct rs_batch batch;
-	bool shut = false;
+	const struct feed *feed = ctx;
+	struct rs_error *err;
 
-	for (;;) {
-		if (!err && !shut && (rs_cli_stop || now_ns(live) >= stop_ns)) {
-			shut = true;
-			err = gates(live, false);
-		}
-		if (!err)
-			err = live->merge->ops->next(live->merge, &batch);
-		if (!err && batch.kind == RS_NEXT_EVENTS)
-			err = sink->ops->events(sink, batch.views, batch.n);
-		if (err || batch.kind == RS_NEXT_END)
-			break;
-		if (batch.kind != RS_NEXT_IDLE)
-			continue;
-		advance(live, script, batch.watermark_ns);
-		err = rs_out_flush(out);
-		if (!shut)
-			nanosleep(&pause, NULL); /* a signal ends it */
-	}
-	return shut ? err : rs_error_first(err, gates(live, false));
+	(void)stop;
+	advance(feed->live, feed->script, batch->watermark_ns);
+	err = rs_out_flush(feed->out);
+	if (!feed->shut)
+		nanosleep(&pause, NULL); /* a signal interrupts it */
+	return err;
+}
+
+static struct rs_error *feed_sink(struct rs_script_live *live, struct rs_script *script,
+				  struct rs_sink *sink, struct rs_out *out)
+{
+	struct feed feed = { live, script, out, INT64_MAX, false };
+	const struct rs_feed_hooks hooks = { feed_tick, feed_idle, &feed };
+	struct rs_error *err;
+
+	if (live->duration_ns)
+		feed.stop_ns = now_ns(live) + (int64_t)live->duration_ns;
+	err = rs_source_feed(live->merge, sink, &hooks);
+	return feed.shut ? err : rs_error_first(err, gates(live, false));
 }
 
 struct rs_error *rs_script_live_run(struct rs_script_live *live, struct rs_script *script,
@@ -471,7 +489,7 @@ struct rs_error *rs_script_live_run(struct rs_script_live *live, struct rs_scrip
 	if (!err)
 		err = gates(live, true);
 	if (!err)
-		err = feed(live, script, live->teed ? rs_tee_sink(live->teed) : sink, out);
+		err = feed_sink(live, script, live->teed ? rs_tee_sink(live->teed) : sink, out);
 	end_ns = now_ns(live);
 	rs_script_set_end(script, end_ns);
 	rs_cli_stop = false; /* Ctrl-C was for the sources: the program goes on until then */

@@ -504,23 +504,3 @@ const struct rs_stream *rs_kvm_source_stream(const struct rs_source *source, uin
 
 	return index < k->n_rings ? &k->rings[index].stream : NULL;
 }
-
-struct rs_error *rs_kvm_source_round(struct rs_source *source, struct rs_sink *sink, bool *more)
-{
-	for (;;) {
-		struct rs_batch batch;
-		struct rs_error *err = source->ops->next(source, &batch);
-
-		if (err)
-			return err;
-		*more = batch.kind != RS_NEXT_END;
-		if (batch.kind == RS_NEXT_IDLE || batch.kind == RS_NEXT_END)
-			return NULL;
-		if (batch.kind == RS_NEXT_EVENTS)
-			err = sink->ops->events(sink, batch.views, batch.n);
-		else if (sink->ops->counts)
-			err = sink->ops->counts(sink, batch.counts);
-		if (err)
-			return err;
-	}
-}

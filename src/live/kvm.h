@@ -29,7 +29,4 @@ struct rs_error *rs_kvm_source_add_done(struct rs_source *source);
 /* The stream of the index-th ring's losses; NULL: there are no more. */
 const struct rs_stream *rs_kvm_source_stream(const struct rs_source *source, uint32_t index);
 
-/* One round of a live source into a sink: until it is idle, or at its end (*more false). */
-struct rs_error *rs_kvm_source_round(struct rs_source *source, struct rs_sink *sink, bool *more);
-
 #endif

@@ -26,6 +26,7 @@
 	}
 
 struct rs_xen_recording {
+	struct rs_sink sink; /* first: what the thread feeds */
 	struct rs_xen_session *session;
 	struct rs_recorder *recorder;
 	struct rs_foreign *live;
@@ -36,6 +37,7 @@ struct rs_xen_recording {
 	uint64_t told[DOMAINS / 64]; /* domains that the trace has a name of */
 	uint32_t n_domains;
 	uint32_t unnamed[UNNAMED_MAX], n_unnamed; /* those that had no name yet */
+	uint32_t n_idle;			  /* times that the source had nothing */
 	pthread_t thread;
 	bool running;
 	struct rs_error *error; /* the thread's; after it has ended */
@@ -99,26 +101,37 @@ static struct rs_error *view_put(struct rs_xen_recording *r, const struct rs_vie
 	return err ? err : rs_recorder_put_view(r->stream, view);
 }
 
+static struct rs_error *views_put(struct rs_sink *sink, const struct rs_view *views, size_t n)
+{
+	struct rs_xen_recording *r = (struct rs_xen_recording *)sink;
+	struct rs_error *err = NULL;
+
+	for (size_t i = 0; !err && i < n; i++)
+		err = view_put(r, &views[i]);
+	return err;
+}
+
+static const struct rs_sink_ops recording_ops = { .name = "recording", .events = views_put };
+
+static struct rs_error *wait_idle(void *ctx, const struct rs_batch *batch, bool *stop)
+{
+	struct rs_xen_recording *r = ctx;
+	struct rs_error *err = NULL;
+
+	(void)batch;
+	(void)stop;
+	if (r->n_unnamed && ++r->n_idle % NAMES_EVERY == 0)
+		err = names_poll(r);
+	rs_sleep_ns(SLEEP_NS);
+	return err;
+}
+
 static void *run(void *arg)
 {
 	struct rs_xen_recording *r = arg;
-	struct rs_source *source = &r->live->source;
-	struct rs_batch batch = { .kind = RS_NEXT_IDLE };
-	struct rs_error *err = NULL;
-	uint32_t idle = 0;
+	const struct rs_feed_hooks hooks = { .idle = wait_idle, .ctx = r };
+	struct rs_error *err = rs_source_feed(&r->live->source, &r->sink, &hooks);
 
-	while (!err && batch.kind != RS_NEXT_END) {
-		err = source->ops->next(source, &batch);
-		if (err || batch.kind == RS_NEXT_END)
-			break;
-		for (size_t i = 0; !err && batch.kind == RS_NEXT_EVENTS && i < batch.n; i++)
-			err = view_put(r, &batch.views[i]);
-		if (batch.kind != RS_NEXT_IDLE)
-			continue;
-		if (!err && r->n_unnamed && ++idle % NAMES_EVERY == 0)
-			err = names_poll(r);
-		rs_sleep_ns(SLEEP_NS);
-	}
 	if (!err && r->n_unnamed)
 		err = names_poll(r);
 	r->error = err;
@@ -220,6 +233,7 @@ struct rs_error *rs_xen_recording_create(struct rs_xen_session *session,
 
 	if (!r)
 		return rs_error_no_memory();
+	r->sink.ops = &recording_ops;
 	r->session = session;
 	r->recorder = recorder;
 	err = live_create(session, host, poll_ms, &r->names, &r->live);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The merge: several sources as one, by time; and rs_run(), which feeds a sink.
+ * The merge: several sources as one, by time; and rs_run() and rs_source_feed(), which feed a sink.
  *
  * A heap holds the sources that have unread views, the earliest on top. Views of equal time are in
  * the sources' order, so that two runs give the same. An idle source delays the others only up to
@@ -360,33 +360,67 @@ void rs_source_destroy(struct rs_source *source)
 
 /* ---- source to sink ----------------------------------------------------------------------- */
 
-static struct rs_error *feed(struct rs_source *source, struct rs_sink *sink,
-			     const volatile bool *stop, bool *sink_failed)
+/* Passes a batch to the sink, or waits if it is empty. */
+static struct rs_error *deliver(struct rs_sink *sink, const struct rs_feed_hooks *hooks,
+				const struct rs_batch *batch, bool *stop, bool *sink_failed)
 {
 	struct rs_error *err = NULL;
 
-	while (!err && !(stop && *stop)) {
+	if (batch->kind == RS_NEXT_IDLE && hooks->idle)
+		return hooks->idle(hooks->ctx, batch, stop);
+	if (batch->kind == RS_NEXT_IDLE)
+		rs_sleep_ns(IDLE_WAIT_NS);
+	else if (batch->kind == RS_NEXT_EVENTS)
+		err = sink->ops->events(sink, batch->views, batch->n);
+	else if (sink->ops->counts)
+		err = sink->ops->counts(sink, batch->counts);
+	*sink_failed = err != NULL;
+	return err;
+}
+
+static struct rs_error *feed(struct rs_source *source, struct rs_sink *sink,
+			     const struct rs_feed_hooks *hooks, bool *sink_failed)
+{
+	struct rs_error *err = NULL;
+	bool stop = false;
+
+	while (!err && !stop) {
 		struct rs_batch batch;
 
+		if (hooks->tick)
+			err = hooks->tick(hooks->ctx, &stop);
+		if (err || stop)
+			break;
 		err = source->ops->next(source, &batch);
 		if (err || batch.kind == RS_NEXT_END)
 			break;
-		if (batch.kind == RS_NEXT_IDLE) {
-			rs_sleep_ns(IDLE_WAIT_NS);
-			continue;
-		}
-		if (batch.kind == RS_NEXT_EVENTS)
-			err = sink->ops->events(sink, batch.views, batch.n);
-		else if (sink->ops->counts)
-			err = sink->ops->counts(sink, batch.counts);
-		*sink_failed = err != NULL;
+		err = deliver(sink, hooks, &batch, &stop, sink_failed);
 	}
 	return err;
+}
+
+struct rs_error *rs_source_feed(struct rs_source *source, struct rs_sink *sink,
+				const struct rs_feed_hooks *hooks)
+{
+	static const struct rs_feed_hooks none = { NULL };
+	bool sink_failed;
+
+	return feed(source, sink, hooks ? hooks : &none, &sink_failed);
+}
+
+static struct rs_error *check_stop(void *ctx, bool *stop)
+{
+	const volatile bool *stopped = ctx;
+
+	*stop = *stopped;
+	return NULL;
 }
 
 struct rs_error *rs_run(struct rs_source *source, const struct rs_query *query,
 			struct rs_sink *sink, const volatile bool *stop)
 {
+	const struct rs_feed_hooks hooks = { .tick = stop ? check_stop : NULL,
+					     .ctx = (void *)(uintptr_t)stop };
 	struct rs_query all;
 	struct rs_error *err = NULL;
 	uint32_t pushed;
@@ -399,7 +433,7 @@ struct rs_error *rs_run(struct rs_source *source, const struct rs_query *query,
 	if (source->ops->open)
 		err = source->ops->open(source, query, &pushed);
 	if (!err)
-		err = feed(source, sink, stop, &sink_failed);
+		err = feed(source, sink, &hooks, &sink_failed);
 	if (!sink_failed && sink->ops->end)
 		err = rs_error_first(err, sink->ops->end(sink));
 	return err;

@@ -74,14 +74,22 @@ static const struct rs_sink_ops keep_ops = {
 
 static struct keeper kept;
 
-/* One round into an emptied keeper; whether the source goes on. */
+static struct rs_error *stop_when_idle(void *ctx, const struct rs_batch *batch, bool *stop)
+{
+	(void)batch;
+	*(bool *)ctx = *stop = true;
+	return NULL;
+}
+
+/* Feeds an emptied keeper until the source is idle. Returns false if the source came to its end. */
 static bool round_of(struct rs_source *source)
 {
 	bool more = false;
+	const struct rs_feed_hooks hooks = { .idle = stop_when_idle, .ctx = &more };
 
 	kept.sink.ops = &keep_ops;
 	kept.n_counts = kept.n_views = 0;
-	CHECK_OK(rs_kvm_source_round(source, &kept.sink, &more));
+	CHECK_OK(rs_source_feed(source, &kept.sink, &hooks));
 	return more;
 }
 
