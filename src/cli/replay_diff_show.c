@@ -16,14 +16,14 @@
 #define CPL_MASK     3u
 #define PLACE_BYTES  160
 
-static const char *moment(const struct diff *d, uint64_t icount, char text[RS_MOMENT_TEXT_MAX])
+static const char *moment(const struct rs_diff *d, uint64_t icount, char text[RS_MOMENT_TEXT_MAX])
 {
 	return rs_moment_text(icount << d->two[0].shift, text);
 }
 
 /* ---- text --------------------------------------------------------------------------------- */
 
-static void show_machines(const struct diff *d)
+static void show_machines(const struct rs_diff *d)
 {
 	printf("machines  %s\n", d->n_machine ? "DIFFER" : "the same");
 	for (uint32_t i = 0; i < d->n_machine; i++)
@@ -32,7 +32,7 @@ static void show_machines(const struct diff *d)
 }
 
 /* "at 5 (0.000 s): host clock, 2026-11-21 ...". */
-static void show_event(const struct diff *d, const char *which, const struct rs_rr_event *event)
+static void show_event(const struct rs_diff *d, const char *which, const struct rs_rr_event *event)
 {
 	char text[RS_RR_TEXT_BYTES], when[RS_MOMENT_TEXT_MAX];
 
@@ -56,7 +56,7 @@ static void short_place(const struct rs_rr_place *place, char line[PLACE_BYTES])
 		snprintf(line, PLACE_BYTES, "none");
 }
 
-static void show_logs(const struct diff *d)
+static void show_logs(const struct rs_diff *d)
 {
 	const struct rs_rr_compared *c = &d->logs;
 
@@ -99,7 +99,7 @@ static void show_registers(const struct rs_parting *p)
 }
 
 /* What both logs have at the instruction where the machines part. */
-static void show_events_there(const struct diff *d)
+static void show_events_there(const struct rs_diff *d)
 {
 	static const char *const which[] = { "log of the first", "of the second" };
 
@@ -119,7 +119,7 @@ static void show_events_there(const struct diff *d)
 }
 
 /* The function where they part: of the kernel's, or of the program, where that is executed. */
-static bool name_place(const struct diff *d, char symbol[RS_SYMBOL_TEXT_MAX])
+static bool name_place(const struct rs_diff *d, char symbol[RS_SYMBOL_TEXT_MAX])
 {
 	const struct rs_parting *p = &d->states;
 
@@ -128,7 +128,7 @@ static bool name_place(const struct diff *d, char symbol[RS_SYMBOL_TEXT_MAX])
 	       rs_symbols_find(&d->symbols, p->before.rip - p->base, symbol);
 }
 
-static void show_states(const struct diff *d)
+static void show_states(const struct rs_diff *d)
 {
 	const struct rs_parting *p = &d->states;
 	char symbol[RS_SYMBOL_TEXT_MAX], when[RS_MOMENT_TEXT_MAX];
@@ -159,9 +159,9 @@ static void show_states(const struct diff *d)
 	       RS_COUNT_OF(p->console_bytes, "byte"));
 }
 
-static void show_consoles(const struct diff *d)
+static void show_consoles(const struct rs_diff *d)
 {
-	const struct diff_console *c = &d->console;
+	const struct rs_diff_console *c = &d->console;
 
 	if (!c->differs) {
 		printf("consoles  the same: %s\n", RS_COUNT_OF(c->bytes[0], "byte"));
@@ -172,7 +172,7 @@ static void show_consoles(const struct diff *d)
 }
 
 /* Why recordings whose guests did the same are not identical; why guests part at their clocks. */
-static void show_guests(const struct diff *d)
+static void show_guests(const struct rs_diff *d)
 {
 	const char *dates[2] = { d->two[0].date, d->two[1].date };
 	int longer = d->two[1].icount > d->two[0].icount;
@@ -182,7 +182,7 @@ static void show_guests(const struct diff *d)
 		printf("dates     DIFFER: %s and %s; with one --date for both, their clocks do "
 		       "not\n",
 		       dates[0], dates[1]);
-	if (!replay_diff_same(d) || replay_diff_identical(d))
+	if (!rs_diff_same(d) || rs_diff_identical(d))
 		return;
 	printf("guests    the same as far as both go, to instruction %" PRIu64 " (%s)\n",
 	       d->states.same, moment(d, d->states.same, texts[0]));
@@ -193,7 +193,7 @@ static void show_guests(const struct diff *d)
 				  : "");
 }
 
-void replay_diff_text(const struct diff *d)
+void rs_replay_diff_print(const struct rs_diff *d)
 {
 	show_machines(d);
 	show_logs(d);
@@ -274,7 +274,7 @@ static void put_registers(struct rs_json *json, const struct rs_parting *p)
 	rs_json_close(json, '}');
 }
 
-static void put_states(struct rs_json *json, const struct diff *d)
+static void put_states(struct rs_json *json, const struct rs_diff *d)
 {
 	const struct rs_parting *p = &d->states;
 	char symbol[RS_SYMBOL_TEXT_MAX];
@@ -298,7 +298,7 @@ static void put_states(struct rs_json *json, const struct diff *d)
 	rs_json_close(json, '}');
 }
 
-static void put_console(struct rs_json *json, const struct diff_console *c)
+static void put_console(struct rs_json *json, const struct rs_diff_console *c)
 {
 	rs_json_open(rs_json_key(json, "console"), '{');
 	rs_json_bool(rs_json_key(json, "same"), !c->differs);
@@ -314,10 +314,10 @@ static void put_console(struct rs_json *json, const struct diff_console *c)
 
 static void put_diff(struct rs_json *json, const void *about)
 {
-	const struct diff *d = about;
+	const struct rs_diff *d = about;
 
-	rs_json_bool(rs_json_key(json, "same"), replay_diff_same(d));
-	rs_json_bool(rs_json_key(json, "identical"), replay_diff_identical(d));
+	rs_json_bool(rs_json_key(json, "same"), rs_diff_same(d));
+	rs_json_bool(rs_json_key(json, "identical"), rs_diff_identical(d));
 	rs_json_open(rs_json_key(json, "machines"), '{');
 	for (uint32_t i = 0; i < d->n_machine; i++) {
 		rs_json_open(rs_json_key(json, d->machine[i].name), '[');
@@ -332,7 +332,7 @@ static void put_diff(struct rs_json *json, const void *about)
 		put_states(json, d);
 }
 
-struct rs_error *replay_diff_json(const struct diff *d)
+struct rs_error *rs_replay_diff_print_json(const struct rs_diff *d)
 {
 	return rs_cli_json_print(put_diff, d);
 }

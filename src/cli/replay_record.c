@@ -91,7 +91,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		state->child_inputs[2] = &a->json;
 		break;
 	case KEY_SNAPSHOT:
-		a->guest.snapshot = text;
+		a->guest.of.snapshot = text;
 		break;
 	case KEY_TIME:
 		a->limit_ns = rs_cli_time(state, "--time", text, NS_PER_SEC);
@@ -146,11 +146,11 @@ static struct rs_error *begin(struct recording *r)
 	struct rs_error *err = rs_cli_confine(RS_CONFINE_REPLAYER);
 
 	if (!err)
-		err = replay_guest_make(&r->a->guest, &r->made);
+		err = replay_guest_make(&r->a->guest, "replay record", &r->made);
 	if (!err)
 		err = rs_material_make_log(&r->made);
 	if (!err)
-		err = replay_guest_console(&r->made, &r->console_to, &r->console);
+		err = rs_replay_guest_console(&r->made, &r->console_to, &r->console);
 	return err ? err : start_qemu(r);
 }
 
@@ -219,7 +219,7 @@ static char *last_words(const struct recording *r)
 
 static char *why_it_ended(const struct recording *r, const struct rs_error *err, const char *why)
 {
-	char *said = err || why || !r->a->guest.exec ? NULL : last_words(r), *text;
+	char *said = err || why || !r->a->guest.of.exec ? NULL : last_words(r), *text;
 
 	if (!said)
 		return strdup(err ? rs_error_text(err) : why ? why : "the guest's end");
@@ -283,7 +283,7 @@ static void put_recording(struct rs_json *json, const void *about)
 {
 	const struct recording *r = about;
 
-	rs_json_text(rs_json_key(json, "recording"), r->a->guest.directory);
+	rs_json_text(rs_json_key(json, "recording"), r->a->guest.of.directory);
 	rs_json_text(rs_json_key(json, "why"), r->made.why);
 	rs_json_unsigned(rs_json_key(json, "instructions"), r->made.icount);
 	rs_json_seconds(rs_json_key(json, "guest_seconds"), (double)guest_ns(r) / 1e9);
@@ -306,7 +306,8 @@ static struct rs_error *summary(const struct recording *r)
 		fprintf(stderr,
 			"ringside replay record: %s: %s of the guest's time, %" PRIu64
 			" instructions; ",
-			r->a->guest.directory, rs_moment_text(guest_ns(r), text), r->made.icount);
+			r->a->guest.of.directory, rs_moment_text(guest_ns(r), text),
+			r->made.icount);
 		for_each_file(r, print_size, &before);
 		fprintf(stderr, ", console %s; %s\n", RS_COUNT_OF(bytes_of(r->console), "byte"),
 			r->made.why);
@@ -337,7 +338,7 @@ static int run_program(const struct record_arguments *a)
 {
 	struct rs_script_run run = { .verb = "replay record",
 				     .program = a->program,
-				     .on = { .at = { a->guest.directory }, .n = 1 },
+				     .on = { .at = { a->guest.of.directory }, .n = 1 },
 				     .replay.given = true };
 
 	if (a->guest.quiet && run.program.options.n < RS_CLI_WORDS_MAX)
@@ -371,7 +372,7 @@ int replay_record(int argc, char **argv)
 	rs_qemu_end(&r.qemu);
 	rs_snapshots_deinit(&r.snapshots);
 	rs_recording_deinit(&r.made);
-	replay_guest_deinit(&a.guest);
+	rs_replay_guest_deinit(&a.guest.of);
 	if (r.console >= 0)
 		close(r.console);
 	if (r.console_to >= 0)

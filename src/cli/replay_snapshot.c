@@ -91,9 +91,9 @@ static struct rs_error *start(struct snapshot *s)
 	int fd = -1;
 
 	if (!err)
-		err = replay_guest_make(&s->guest, &s->made);
+		err = replay_guest_make(&s->guest, "replay snapshot", &s->made);
 	if (!err)
-		err = replay_guest_console(&s->made, &s->console_to, &s->console);
+		err = rs_replay_guest_console(&s->made, &s->console_to, &s->console);
 	if (!err)
 		err = rs_folder_fd(&s->made.folder, rs_recording_files[RS_RECORDING_BEGIN],
 				   O_RDWR | O_CREAT | O_EXCL, &fd);
@@ -176,7 +176,7 @@ static struct rs_error *wait_for_it(struct snapshot *s)
 		return NULL;
 	return rs_error_create(RS_FAILED,
 			       "the guest ended before it was taken: %s/console has its words",
-			       s->guest.directory);
+			       s->guest.of.directory);
 }
 
 static struct rs_error *take(struct snapshot *s)
@@ -202,7 +202,7 @@ static void summary(const struct snapshot *s)
 
 	fstat(s->states.fd, &st);
 	if (!s->guest.quiet)
-		fprintf(stderr, "ringside replay snapshot: %s: %.1f MB\n", s->guest.directory,
+		fprintf(stderr, "ringside replay snapshot: %s: %.1f MB\n", s->guest.of.directory,
 			(double)st.st_size / 1e6);
 }
 
@@ -221,7 +221,7 @@ int replay_snapshot(int argc, char **argv)
 		rs_recording_deinit(&s.made);
 		return RS_EXIT_USAGE;
 	}
-	s.guest.keeps_no_disk = true;
+	s.guest.of.keeps_no_disk = true;
 	rs_cli_catch_stop();
 	err = start(&s);
 	if (!err)
@@ -233,7 +233,7 @@ int replay_snapshot(int argc, char **argv)
 	rs_qemu_end(&s.qemu);
 	rs_snapshots_deinit(&s.states);
 	rs_recording_deinit(&s.made);
-	replay_guest_deinit(&s.guest);
+	rs_replay_guest_deinit(&s.guest.of);
 	if (s.console >= 0)
 		close(s.console);
 	if (s.console_to >= 0)

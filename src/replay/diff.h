@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Compares two recordings: their machines, their logs and consoles, and what their replays do. */
+#ifndef RS_REPLAY_DIFF_H
+#define RS_REPLAY_DIFF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <jansson.h>
+#include <ringside/error.h>
+
+#include "replay/parting.h"
+#include "replay/rr_compare.h"
+#include "replay/symbols.h"
+
+#define RS_DIFF_MACHINE_MAX 24u
+#define RS_DIFF_LINE_BYTES  160u
+
+/* A member that the machines differ in, such as "sha256.kernel", and both values as text. */
+struct rs_diff_machine {
+	char *name, *values[2];
+};
+
+struct rs_diff_console {
+	bool differs;
+	uint64_t bytes[2];
+	uint64_t at, line; /* the first byte that differs, from 0; its line, from 1 */
+	char text[2][RS_DIFF_LINE_BYTES]; /* that line */
+};
+
+struct rs_diff {
+	struct rs_recording two[2];
+	uint8_t *log[2];
+	size_t log_size[2];
+	struct rs_diff_machine machine[RS_DIFF_MACHINE_MAX];
+	uint32_t n_machine;
+	struct rs_rr_compared logs;
+	struct rs_diff_console console;
+	bool replayed;		  /* the states were compared */
+	struct rs_error *refused; /* why they cannot be; or NULL */
+	struct rs_parting states;
+	struct rs_program program; /* of --binary, with its symbols; or all zero */
+	struct rs_symbols symbols;
+};
+
+struct rs_diff_options {
+	const char *directories[2];
+	const char *binary;	   /* a program of the guests', with its symbols; or NULL */
+	bool logs;		   /* compare without replays */
+	const volatile bool *stop; /* ends the replays */
+	void (*progress)(void *ctx, uint64_t same, uint64_t differs); /* parting.h; or NULL */
+	void *ctx;
+};
+
+/* Compares two recordings. diff: zero bytes; rs_diff_deinit() frees it, also after an error. */
+struct rs_error *rs_diff_compare(const struct rs_diff_options *options, struct rs_diff *diff);
+void rs_diff_deinit(struct rs_diff *diff);
+
+/* Returns whether the recordings are the same, or at least what their guests did, as far as both
+ * go. */
+bool rs_diff_same(const struct rs_diff *diff);
+/* Returns whether their logs and consoles are the same, too, to the end. */
+bool rs_diff_identical(const struct rs_diff *diff);
+
+#endif
