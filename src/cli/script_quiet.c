@@ -9,7 +9,7 @@
 
 #include "cli/cli.h"
 
-static void told(void *ctx, const char *text)
+static void count_error(void *ctx, const char *text)
 {
 	(void)text;
 	++*(uint64_t *)ctx;
@@ -44,7 +44,7 @@ static struct rs_error *compile(struct rs_script_replay *replay,
 struct rs_error *rs_script_quiet_run(struct rs_script_replay *replay, const char *verb,
 				     const struct rs_cli_program *program, uint64_t *errors)
 {
-	struct rs_script_io io = { .report = told,
+	struct rs_script_io io = { .report = count_error,
 				   .ctx = errors,
 				   .clock = rs_script_replay_stream(replay)->clock,
 				   .stop = &rs_cli_stop };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A program on a replay, or on a machine that runs, for what that does: its words go nowhere. */
+/* Runs a program on a replay or a running machine for its effect there, and discards its output. */
 #ifndef RS_CLI_SCRIPT_QUIET_H
 #define RS_CLI_SCRIPT_QUIET_H
 
 #include "cli/program.h"
 #include "cli/script_replay.h"
 
-/* replay is open. *errors: how often the program met one, which is none of the replay's. */
+/* Runs the program on an open replay. Adds the program's own errors to *errors. */
 struct rs_error *rs_script_quiet_run(struct rs_script_replay *replay, const char *verb,
 				     const struct rs_cli_program *program, uint64_t *errors);
 

@@ -207,7 +207,7 @@ void rs_script_replay_close(struct rs_script_replay *replay)
 
 /* ---- running ------------------------------------------------------------------------------ */
 
-/* What fired, kept: a store, and a tee before the program. */
+/* The trace of what fired: a store, and a tee before the program. */
 struct kept {
 	struct rs_sink *store;
 	struct rs_tee *tee;
@@ -225,7 +225,7 @@ static struct rs_error *keep(struct rs_script_replay *replay, struct rs_sink *to
 	return err ? err : rs_tee_create(kept->store, to, &kept->tee);
 }
 
-/* How far it came. */
+/* Returns the guest's time at the end. */
 static int64_t ended_ns(const struct rs_script_replay *replay)
 {
 	struct rs_distortion distortion;
@@ -253,8 +253,8 @@ static struct rs_error *keep_close(struct rs_script_replay *replay, const char *
 	return err;
 }
 
-void rs_script_replay_told_slow(const struct rs_script_replay *replay, const char *verb,
-				const char *why)
+void rs_script_replay_report_slow(const struct rs_script_replay *replay, const char *verb,
+				  const char *why)
 {
 	if (why && !replay->options.slow)
 		fprintf(stderr,
@@ -263,7 +263,7 @@ void rs_script_replay_told_slow(const struct rs_script_replay *replay, const cha
 			verb, why);
 }
 
-/* What the program wants, the times that are asked for, and assertions, wanted or not. */
+/* Narrows the query to the program's probes and the given times, and adds assertions. */
 static void ask(const struct rs_script_replay *replay, struct rs_script *script, bool asserts,
 		struct rs_query *query)
 {
@@ -298,7 +298,7 @@ void rs_script_replay_distortion(const struct rs_script_replay *replay,
 		 d.ended ? "; then its QEMU ended" : "");
 }
 
-void rs_script_replay_tell_live(const struct rs_script_replay *replay, const char *verb)
+void rs_script_replay_report_live(const struct rs_script_replay *replay, const char *verb)
 {
 	char text[RS_DISTORTION_BYTES];
 	struct rs_live_cost cost;
@@ -316,8 +316,8 @@ void rs_script_replay_tell_live(const struct rs_script_replay *replay, const cha
 	}
 }
 
-/* A program that was not there is said, with what to do; whether that is so. */
-static bool tell_absent(const struct rs_script_replay *replay, const char *verb)
+/* Reports, with advice, a program that never ran in the guest. Returns whether that is so. */
+static bool report_absent(const struct rs_script_replay *replay, const char *verb)
 {
 	const struct rs_probed_program *p = replay->live ? rs_live_source_program(replay->source)
 							 : rs_replay_source_program(replay->source);
@@ -369,11 +369,11 @@ struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, const cha
 			&rs_cli_stop);
 		err = rs_error_first(err, sink->ops->end(sink));
 		replay->failed = rs_replay_asserts_report(asserts);
-		if (!err && tell_absent(replay, verb) && !replay->live)
+		if (!err && report_absent(replay, verb) && !replay->live)
 			replay->failed++;
 	}
 	if (!replay->live)
-		rs_script_replay_told_slow(replay, verb, rs_replay_source_slow(replay->source));
+		rs_script_replay_report_slow(replay, verb, rs_replay_source_slow(replay->source));
 	err = rs_error_first(err, keep_close(replay, verb, &kept, err));
 	rs_replay_asserts_destroy(asserts);
 	return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program on a replay, or on a machine that runs: the recording, how its timers fire, and the
- * trace that is made of what fired.
+ * A program on a replay or on a running machine: the recording, the timers, and the trace of the
+ * probes that fired.
  */
 #ifndef RS_CLI_SCRIPT_REPLAY_H
 #define RS_CLI_SCRIPT_REPLAY_H
@@ -16,7 +16,7 @@
 
 /* Zero before parsing. */
 struct rs_script_replay {
-	/* What was asked for. */
+	/* The options. */
 	struct rs_replay_options options;
 	const char *binary; /* a program of the guest's, for its notes; or NULL */
 	const char *trace;  /* the directory of what fired; or NULL */
@@ -24,7 +24,7 @@ struct rs_script_replay {
 			    /* recording's; NULL: a replay */
 	struct rs_cli_moments times;
 	bool given; /* one of the options above, but for the times */
-	/* What it runs on. */
+	/* The recording and its source. */
 	struct rs_recording recording;
 	struct rs_source *source; /* NULL: it was not opened */
 	struct rs_notes notes;	  /* of this program: */
@@ -44,7 +44,7 @@ static inline bool rs_script_replay_given(const struct rs_script_replay *replay)
 	return replay->given || replay->times.given;
 }
 
-/* Whether it is to run on a machine that is there already, which no recording is needed for. */
+/* Returns whether the program runs on a machine that runs already, which needs no recording. */
 bool rs_script_replay_attaches(const struct rs_script_replay *replay);
 
 /* Of its source, which is open. make() is struct rs_script_config's. */
@@ -52,27 +52,27 @@ const struct rs_stream *rs_script_replay_stream(const struct rs_script_replay *r
 struct rs_error *rs_script_replay_make(void *replay, const char *description, bool copies,
 				       const struct rs_event **event);
 
-/* Whether a path is a recording. */
+/* Returns whether a path is a recording. */
 bool rs_script_replay_is(const char *path);
 
 /* directory: NULL where it attaches. */
 struct rs_error *rs_script_replay_open(struct rs_script_replay *replay, const char *directory);
 void rs_script_replay_close(struct rs_script_replay *replay); /* also one of zero bytes */
 
-/* To the recording's end. sink: the program's, which began. */
+/* Runs the program to the recording's end. sink: the program's, after its BEGIN. */
 struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, const char *verb,
 				      struct rs_script *script, struct rs_sink *sink,
 				      const char *command);
 
-/* One line, where there was no fast path and that was not asked for; why may be NULL. */
-void rs_script_replay_told_slow(const struct rs_script_replay *replay, const char *verb,
-				const char *why);
+/* Prints why stops had no fast path, unless that was asked for. why may be NULL. */
+void rs_script_replay_report_slow(const struct rs_script_replay *replay, const char *verb,
+				  const char *why);
 
-/* What a machine that ran came to by its probes, in a sentence. */
+/* Writes a sentence about what the probes did to the speed of a running machine. */
 #define RS_DISTORTION_BYTES 384
 void rs_script_replay_distortion(const struct rs_script_replay *replay,
 				 char text[RS_DISTORTION_BYTES]);
-/* On standard error: the same, and what each probe cost. */
-void rs_script_replay_tell_live(const struct rs_script_replay *replay, const char *verb);
+/* Prints that sentence, and what each probe cost, on standard error. */
+void rs_script_replay_report_live(const struct rs_script_replay *replay, const char *verb);
 
 #endif

@@ -18,7 +18,7 @@
 #define NS_PER_SEC  INT64_C(1000000000)
 #define WAIT_NS_MAX (NS_PER_SEC / 10) /* between two looks at Ctrl-C */
 
-/* ---- what it runs on ---------------------------------------------------------------------- */
+/* ---- input -------------------------------------------------------------------------------- */
 
 /* The schemas that the program is compiled against. */
 struct schemas {
@@ -27,7 +27,7 @@ struct schemas {
 	uint32_t n, n_own;	/* n: of what the input can give */
 };
 
-/* The streams that it runs on, as far as they are known; NULL past the last. */
+/* Returns the index-th of the input's known streams; NULL past the last. */
 static const struct rs_stream *stream_at(const struct rs_script_run *a, uint32_t index)
 {
 	if (a->replay.source)
@@ -36,7 +36,7 @@ static const struct rs_stream *stream_at(const struct rs_script_run *a, uint32_t
 				: rs_script_live_stream(&a->live, index);
 }
 
-/* Whether all that will come is known: not of other tools' files. */
+/* Returns whether all events of the input are known, as they are not of other tools' files. */
 static bool knows_all(const struct rs_script_run *a)
 {
 	const struct rs_input *part;
@@ -72,9 +72,8 @@ static struct rs_error *schemas_of_catalogue(struct schemas *schemas, bool given
 	return err;
 }
 
-/* A trace directory says all its events before the first, and so do live sources and replays;
- * another tool's file may come with any of the catalogue's, and without an input that is all there
- * is. */
+/* Trace directories, live sources and replays declare all of their events at the start. Another
+ * tool's file may have any event of the catalogue. Without an input there is only the catalogue. */
 static struct rs_error *schemas_find(const struct rs_script_run *a, struct schemas *schemas)
 {
 	uint32_t n = 0, n_streams = 0;
@@ -108,7 +107,7 @@ static void told(void *ctx, const char *text)
 	rs_cli_say(a->verb, text);
 }
 
-/* Ticks in the machine's own time, until exit() or Ctrl-C. */
+/* Runs ticks by the machine's own time, until exit() or Ctrl-C. */
 static struct rs_error *run_alone(struct rs_script *script, struct rs_sink *sink)
 {
 	int64_t start = rs_now_ns(CLOCK_MONOTONIC), next;
@@ -128,7 +127,7 @@ static struct rs_error *run_alone(struct rs_script *script, struct rs_sink *sink
 	return sink->ops->end(sink);
 }
 
-/* The clock that the program's walltimestamp goes by. */
+/* Returns the clock of the program's walltimestamp. */
 static const struct rs_clock *clock_of(const struct rs_script_run *a, const struct rs_clock *alone)
 {
 	if (a->replay.source)
@@ -156,7 +155,7 @@ static struct rs_error *run(struct rs_script_run *a, struct rs_script *script, s
 	if (a->replay.source) {
 		err = rs_script_replay_run(&a->replay, a->verb, script, sink, a->command);
 		if (!err && a->replay.live)
-			rs_script_replay_tell_live(&a->replay, a->verb);
+			rs_script_replay_report_live(&a->replay, a->verb);
 		return err;
 	}
 	if (rs_script_live_wanted(&a->live))
@@ -172,7 +171,7 @@ static struct rs_error *run(struct rs_script_run *a, struct rs_script *script, s
 
 /* ---- other things to do with a program ---------------------------------------------------- */
 
-/* "(u32 vcpu, u32 reason)", or nothing. */
+/* Writes a list of arguments as "(u32 vcpu, u32 reason)", or nothing. */
 static void list_arguments(const struct rs_event *event, char *text, size_t room)
 {
 	size_t len = 0;
@@ -186,7 +185,7 @@ static void list_arguments(const struct rs_event *event, char *text, size_t room
 		snprintf(text + len, room - len, ")");
 }
 
-/* A line for each list of arguments that a probe's events have. */
+/* Prints a line for each list of arguments that a probe's events have. */
 static void list(const struct rs_script *script)
 {
 	struct rs_script_probe probe;
@@ -208,7 +207,7 @@ static void list(const struct rs_script *script)
 	}
 }
 
-/* How a run that succeeded ends: by exit(), or because something is missing. */
+/* Returns the status of a run that succeeded: that of exit(), or that something is missing. */
 static int status_of(const struct rs_script_run *a, const struct rs_script *script)
 {
 	bool missing = rs_script_live_report(&a->live);
@@ -301,8 +300,8 @@ static struct rs_error *compile_and_run(struct rs_script_run *a, const char *tex
 	return err;
 }
 
-/* Asks for the tracepoints that the program names, unless it runs on something that was recorded.
- * What else may be wrong with the program is said when it is compiled for its sources. */
+/* Adds the tracepoints that the program names, unless it runs on a recorded input. Other errors of
+ * the program are reported when it is compiled for its sources. */
 static void name_tracepoints(struct rs_script_run *a, const char *text, size_t len)
 {
 	const struct rs_script_config config = {
