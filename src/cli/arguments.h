@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the arguments of verbs and of their options are, for a shell's completion. */
+/* The values of arguments of verbs and of options, for a shell's completion. */
 #ifndef RS_CLI_ARGUMENTS_H
 #define RS_CLI_ARGUMENTS_H
 
@@ -13,7 +13,7 @@ enum rs_cli_files {
 	RS_CLI_DIRECTORIES,
 };
 
-/* A row is for each argument that agrees with its first three members; NULL agrees with all. */
+/* A row holds for each argument that matches its first three members; NULL matches all. */
 struct rs_cli_argument {
 	const char *verb;   /* as in "report exits" */
 	const char *option; /* its long name; "": an argument of the verb */
@@ -24,7 +24,7 @@ struct rs_cli_argument {
 	bool list;		  /* of such words, with commas between them */
 };
 
-/* Returns the row of an argument; NULL: there is none. `option` NULL: an argument of the verb. */
+/* Returns an argument's row, or NULL if there is none. option: NULL for the verb's argument. */
 const struct rs_cli_argument *rs_cli_argument_find(const char *verb, const char *option,
 						   const char *arg);
 

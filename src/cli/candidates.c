@@ -181,7 +181,7 @@ static bool of_traces(const struct rs_cli_wish *wish,
 	return any;
 }
 
-/* Whether a stream before this one is of the VM. */
+/* Returns whether a stream before this one belongs to the VM. */
 static bool has_vm(const struct rs_trace *trace, uint32_t before, const char *vm)
 {
 	for (uint32_t i = 0; i < before; i++) {

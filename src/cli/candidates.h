@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a shell's completion gets the words from that an argument can be. What this user may not
- * read gives no words, and no error.
+ * The sources of words for a shell's completion of an argument. Files that this user may not read
+ * give no words, and no error.
  */
 #ifndef RS_CLI_CANDIDATES_H
 #define RS_CLI_CANDIDATES_H
@@ -9,7 +9,7 @@
 #include <argp.h>
 #include <stdint.h>
 
-/* What is known where a word is to be completed, and the function that gets the words. */
+/* The word that is completed, its verb, and the function that receives the candidates. */
 struct rs_cli_wish {
 	const struct argp *argp;   /* of the verb; NULL: of none */
 	const char *words;	   /* of the argument's row in arguments.h; may be NULL */

@@ -114,7 +114,7 @@ struct rs_error *rs_cli_json_print(void (*put)(struct rs_json *json, const void 
 	return err;
 }
 
-/* A key that argp does not have: a help filter says which rows it lists. */
+/* A key that argp does not have: a help filter sets rows_listed. */
 #define KEY_ROWS 0x7fff0000
 
 static rs_cli_row_fn *rows_listed;
@@ -173,7 +173,7 @@ int rs_cli_parse(const struct argp *argp, int argc, char **argv, void *input)
 	return argp_parse(argp, argc, argv, 0, NULL, input) ? RS_EXIT_USAGE : RS_EXIT_OK;
 }
 
-/* ---- who may read what is written ----------------------------------------------------------- */
+/* ---- modes of written files ----------------------------------------------------------------- */
 
 enum { KEY_MODE = 0x7000, KEY_GROUP, KEY_FORCE };
 
@@ -255,7 +255,7 @@ int rs_cli_parse_writer(const struct argp *argp, int argc, char **argv, void *in
 	return rs_cli_parse(&(struct argp){ .children = children }, argc, argv, input);
 }
 
-/* ---- what may be replaced ------------------------------------------------------------------- */
+/* ---- replaced directories ------------------------------------------------------------------- */
 
 static const struct argp_option force_options[] = {
 	{ "force", KEY_FORCE, NULL, 0,

@@ -24,7 +24,7 @@
 #include "cli/complete.h"
 #include "cli/options.h"
 
-/* A verb's arguments that are looked at as traces. */
+/* The verb's arguments that may be traces. */
 #define TRACES_MAX 16
 
 static const char *asked; /* the word to complete; NULL: a verb does its work */
@@ -84,7 +84,7 @@ static void end(const struct completion *c)
 
 /* ---- what the word is ----------------------------------------------------------------------- */
 
-/* Whether a word's value is the word to complete, or a part of it. */
+/* Returns whether a word's value is the word to complete, or a part of it. */
 static bool is_asked(const struct rs_cli_word *word)
 {
 	return word->value >= asked && word->value <= asked + strlen(asked);
@@ -151,8 +151,8 @@ static void complete_argument(struct completion *c, const struct argp_option *op
 						   .context = &c->kept });
 }
 
-/* Takes the next name of an argument off a verb's usage, as in "TRACE... -o FILE": options, which
- * begin with a dash, are left out with their arguments. Returns false at its end. */
+/* Reads the next name of an argument from a verb's usage, as in "TRACE... -o FILE". Skips options,
+ * which begin with a dash, and their arguments. Returns false at the end. */
 static bool usage_next(const char **usage, char *name, size_t room)
 {
 	bool of_option = false;
@@ -174,8 +174,8 @@ static bool usage_next(const char **usage, char *name, size_t room)
 	}
 }
 
-/* Takes the brackets off the name of an argument that can be left out, but not those in it. Returns
- * whether it alone can be left out. */
+/* Removes the brackets around the name of an optional argument, but not those within it. Returns
+ * whether this argument alone is optional. */
 static bool usage_bare(char *name)
 {
 	size_t len = strlen(name);

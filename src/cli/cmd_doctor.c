@@ -27,7 +27,7 @@
 #define CHECKS_MAX  32
 #define FOUND_BYTES 160
 
-/* What verbs may need, as bits. */
+/* The needs of verbs, as bits. */
 #define OF_SESSION 1u  /* KVM's tracepoints, by BPF */
 #define OF_GUEST   2u  /* to run a guest ourselves */
 #define OF_CLOCK   4u  /* stamps by the TSC */

@@ -101,7 +101,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-/* ---- who is looked at ----------------------------------------------------------------------- */
+/* ---- selected vCPUs ------------------------------------------------------------------------- */
 
 static struct rs_error *check_vcpu(const struct rs_exits_choice *choice)
 {
@@ -113,7 +113,7 @@ static struct rs_error *check_vcpu(const struct rs_exits_choice *choice)
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-/* An exit that took long, as it comes. */
+/* Shows an exit that took long, when it happens. */
 static struct rs_error *show_long(void *ctx, const struct rs_exits_long *exit)
 {
 	const struct run *run = ctx;
@@ -169,7 +169,7 @@ static void run_close(struct run *run)
 	rs_kvm_close(run->session);
 }
 
-/* The time of day, before the table of an interval. */
+/* Prints the time of day, before the table of an interval. */
 static void time_line(const struct rs_exits_show *show)
 {
 	struct timespec now;
@@ -194,7 +194,7 @@ static bool any_chosen(const struct rs_exits_choice *choice, const struct rs_exi
 	return false;
 }
 
-/* What came since the table before. */
+/* Shows a table of what happened since the table before. */
 static struct rs_error *show_table(struct run *run)
 {
 	struct rs_exits_show *show = &run->a->exits.show;
@@ -284,9 +284,9 @@ static struct rs_error *run_feed(struct run *run)
 	return rs_error_first(err, show_table(run));
 }
 
-/* ---- what is said at the end ---------------------------------------------------------------- */
+/* ---- remarks at the end --------------------------------------------------------------------- */
 
-/* What was asked for, and had no exits. */
+/* Says that what the options select had no exits. */
 static void remark_none_chosen(const struct rs_exits_choice *choice)
 {
 	fputs("ringside exits: no exits were seen of ", stderr);
@@ -321,7 +321,7 @@ static void remark_nothing(const struct run *run)
 		      stderr);
 }
 
-/* Of the whole run: what is missing in it, and whether its times add up. */
+/* Reports what is missing in the whole run, and whether its times add up. */
 static struct rs_error *judge(struct run *run, int *code)
 {
 	const struct arguments *a = run->a;
@@ -334,7 +334,7 @@ static struct rs_error *judge(struct run *run, int *code)
 	remark_nothing(run);
 	if (rs_cli_exits_losses("exits", &all)) {
 		*code = RS_EXIT_PARTIAL;
-		return NULL; /* what is missing can't add up */
+		return NULL; /* times with losses do not add up */
 	}
 	return rs_cli_exits_latency(&a->exits) ? rs_exits_check(&all, RS_CLI_SCHED_SLACK_NS) : NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside export: a trace written in another tool's format. One table of exporters feeds dispatch
+/* ringside export: writes a trace in another tool's format. One table of exporters feeds dispatch
  * and help. */
 #include "cli/cli.h"
 

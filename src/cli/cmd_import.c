@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside import: another tool's trace, written as a trace directory. */
+/* ringside import: writes another tool's trace as a trace directory. */
 #include "cli/cli.h"
 
 #include <inttypes.h>
@@ -58,7 +58,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-/* All of an input into a new trace. The first error, of reading or of writing. */
+/* Writes all of an input into a new trace. Returns the first error, of reading or of writing. */
 static struct rs_error *convert(const struct arguments *a, struct rs_input *input,
 				struct rs_store_summary *sum)
 {

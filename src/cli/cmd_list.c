@@ -138,7 +138,7 @@ static void put_template(struct rs_json *json, const void *about)
 	rs_json_text(rs_json_key(json, "help"), row->help);
 }
 
-/* What a replay makes because a program names it: names with a place for a number. */
+/* Probes that a replay makes if a program names them, with N or ADDR for a number. */
 static struct rs_error *list_templates(struct arguments *a)
 {
 	const struct rs_replay_template *row;
@@ -170,7 +170,7 @@ static struct rs_error *list_traces(struct arguments *a)
 	return err ? err : rs_cli_probes_of_traces(a->traces.paths, a->traces.n, print_probe, a);
 }
 
-/* `kvm:*` for `kvm:*::`: who names a provider first means it. */
+/* Reads `kvm:*` as `kvm:*::`: a glob that begins with a provider's name means the provider. */
 static struct rs_error *pad(struct arguments *a)
 {
 	size_t colons = 0;

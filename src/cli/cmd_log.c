@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside log: collects a log's rings; ringside log level: what goes into them. */
+/* ringside log: collects a log's rings; ringside log level: sets which lines are logged. */
 #include "base/now.h"
 #include "base/count.h"
 #include "base/json.h"
@@ -320,12 +320,12 @@ struct attempt {
 	uint32_t n;
 };
 
-/* All that are collected. One thread. */
+/* The logs that are collected. One thread. */
 struct logs {
 	const struct arguments *a;
 	struct one *one[PATHS_MAX];
 	uint32_t n;
-	const struct one *shown; /* whose lines were shown last on standard output */
+	const struct one *shown; /* the log of the last line on standard output */
 	bool finds;		 /* no PATH was given */
 	struct attempt attempts[PATHS_MAX];
 	uint32_t n_attempts;
@@ -334,7 +334,7 @@ struct logs {
 	int code; /* of a log that failed, while others go on */
 };
 
-/* A file is written line by line, standard output by what has come together. */
+/* Writes a file line by line, and standard output in larger pieces. */
 static struct rs_error *pass_on(struct one *one)
 {
 	struct rs_error *err = NULL;
@@ -361,7 +361,7 @@ static void head_write(struct one *one)
 	rs_out_text(&one->out, " <==\n");
 }
 
-/* The log's name in JSON. */
+/* Writes the log's name in JSON. */
 static const char *json_name(const struct one *one)
 {
 	if (!one->logs->a->json)
@@ -395,7 +395,7 @@ static struct rs_error *on_gap(void *ctx, const struct rs_log_gap *gap)
 
 /* ---- what runs that are no more left -------------------------------------------------------- */
 
-/* How the runs ended, as far as that is known of all of them. */
+/* Reports how the runs ended, if that is known of all of them. */
 static const char *how_ended(const struct rs_log_left *left)
 {
 	if (left->crashed == left->runs)
@@ -552,7 +552,7 @@ static void tell_sum(const struct one *one)
 		RS_COUNT_OF(sum.damaged, "element"));
 }
 
-/* Gives what still waits, and says what came of it. */
+/* Writes the lines that still wait, and prints the summary. */
 static struct rs_error *one_end(struct one *one)
 {
 	const char *memory = rs_log_collector_memory(one->collector);
@@ -568,7 +568,7 @@ static struct rs_error *one_end(struct one *one)
 
 /* ---- all logs -------------------------------------------------------------------------------- */
 
-/* One of several logs that were found has failed: the others go on. */
+/* Reports a log that failed, if several logs were found; the others continue. */
 static struct rs_error *fail(struct logs *logs, struct rs_error *err)
 {
 	if (!err || !logs->finds)
@@ -586,7 +586,7 @@ static bool is_known(const struct logs *logs, const char *path)
 	return false;
 }
 
-/* The attempts at a path; NULL: there is no room for another. */
+/* Returns the attempts at a path, or NULL if there is no room for another. */
 static struct attempt *attempt_of(struct logs *logs, const char *path)
 {
 	struct attempt *attempt;
@@ -603,8 +603,8 @@ static struct attempt *attempt_of(struct logs *logs, const char *path)
 	return attempt->path ? attempt : NULL;
 }
 
-/* Opens a memory that was found. One that a program is just making is no log yet: only what stays
- * unreadable is reported. */
+/* Opens a memory that was found. A memory that a program is about to initialize is no log yet:
+ * only what stays unreadable is reported. */
 static struct rs_error *found_open(struct logs *logs, const char *path)
 {
 	struct attempt *attempt;
@@ -665,7 +665,7 @@ static struct rs_error *all_open(struct logs *logs)
 }
 
 /* Opens ACRN's devices, once no more of them appear. */
-static struct rs_error *devices_look(struct logs *logs)
+static struct rs_error *devices_poll(struct logs *logs)
 {
 	static const char *const patterns[] = { "/dev/acrn_hvlog_cur_*", "/dev/acrn_hvlog_last_*" };
 	struct rs_error *err = NULL;
@@ -688,8 +688,8 @@ static struct rs_error *devices_look(struct logs *logs)
 	return err;
 }
 
-/* Looks for logs that have come since. */
-static struct rs_error *look_again(struct logs *logs)
+/* Finds logs that have appeared since. */
+static struct rs_error *poll_again(struct logs *logs)
 {
 	glob_t found = { 0 };
 	struct rs_error *err;
@@ -700,10 +700,10 @@ static struct rs_error *look_again(struct logs *logs)
 	for (size_t i = 0; i < found.gl_pathc && !err; i++)
 		err = found_open(logs, found.gl_pathv[i]);
 	globfree(&found);
-	return err ? err : devices_look(logs);
+	return err ? err : devices_poll(logs);
 }
 
-/* Polls each. *done: nothing more will come. */
+/* Polls each log. Sets *done if no more lines will come. */
 static struct rs_error *all_poll(struct logs *logs, bool *done)
 {
 	struct rs_error *err = NULL;
@@ -734,7 +734,7 @@ static struct rs_error *follow(struct logs *logs)
 	while (!err && !done && !rs_cli_stop) {
 		err = all_poll(logs, &done);
 		if (!err && !done)
-			err = look_again(logs);
+			err = poll_again(logs);
 		if (!err && !done && !rs_cli_stop)
 			wait_ms(logs->a->poll_ms);
 	}

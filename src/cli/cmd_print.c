@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside print: a trace as text, JSON Lines, or a tree of spans. */
+/* ringside print: prints a trace as text, JSON Lines, or a tree of spans. */
 #include "cli/cli.h"
 
 #include <inttypes.h>

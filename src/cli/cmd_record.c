@@ -69,7 +69,7 @@ static const char doc[] =
 	"  ringside record --xen --classes sched,hvm -o trace --duration 10\n"
 	"  ringside print trace\n";
 
-/* ---- what goes with what ------------------------------------------------------------------ */
+/* ---- option checks ------------------------------------------------------------------------ */
 
 static void choose(const struct argp_state *state, struct rs_cli_recording *r)
 {
@@ -86,7 +86,7 @@ static void choose(const struct argp_state *state, struct rs_cli_recording *r)
 		argp_error(state, "record what? %s", names);
 }
 
-/* A common option that was given, and that none of what is recorded has a use for. */
+/* Refuses a common option that no selected kind uses. */
 static void check_use(const struct argp_state *state, const struct rs_cli_recording *r,
 		      uint32_t use, const char *option)
 {

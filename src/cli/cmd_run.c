@@ -39,7 +39,7 @@
 #define NS_PER_MS	 UINT64_C(1000000)
 #define NS_PER_US	 UINT64_C(1000)
 #define TIMEOUT_NS_MAX	 (7 * 24 * 3600 * NS_PER_S)
-/* Without --memory: for the image, and for each vCPU's stack, block and alignment. */
+/* The memory without --memory: for the image, and each vCPU's stack, block and alignment. */
 #define IMAGE_BYTES	(32 * MIB)
 #define PER_VCPU_BYTES	(MIB / 4)
 #define MEMORY_STEP	(2 * MIB)
@@ -185,7 +185,7 @@ static uint32_t mask(struct argp_state *state, char *list)
 	return bits;
 }
 
-/* A name that each trace has whole: KVM's recorder has room for RS_KVM_VM_MAX. */
+/* Returns a name that fits into every trace: KVM's recorder has room for RS_KVM_VM_MAX. */
 static const char *vm_name(struct argp_state *state, const char *text)
 {
 	if (!*text || strlen(text) >= RS_KVM_VM_MAX)
@@ -325,7 +325,7 @@ static void catch_stop(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
-/* A guest's text is any bytes: a terminal must not obey them. From vCPUs' threads. */
+/* Prints a guest's text, on vCPUs' threads. A terminal must not obey its control characters. */
 static void guest_print(void *ctx, uint32_t vcpu, const char *text, size_t bytes)
 {
 	const struct run *run = ctx;
@@ -363,7 +363,7 @@ static struct rs_error *guest_check(const char *path)
 	return NULL;
 }
 
-/* What an earlier run left in a memory, and where it is now. */
+/* Reports what an earlier run left in a memory, and where it was saved. */
 static void left_remark(const struct run *run, const char *whose, const struct rs_log_left *left)
 {
 	if (left->runs)
@@ -384,8 +384,8 @@ static struct rs_error *trace_begin(struct run *run)
 	return err;
 }
 
-/* The console is ours: nothing goes there unless somebody says so with `ringside log level`. Our
- * own threads' trace rings are in the log's memory, and survive us, recorded or not. */
+/* Starts the log, which prints nothing unless `ringside log level` changes that. Our own threads'
+ * trace rings are in the log's memory and survive the process, recorded or not. */
 static struct rs_error *log_begin(struct run *run)
 {
 	const struct arguments *a = run->a;
@@ -407,7 +407,7 @@ static struct rs_error *log_begin(struct run *run)
 	return trace_begin(run);
 }
 
-/* Clock, own tracing, recorder: before there is a VM. */
+/* Starts the clock, our own tracing and the recorder, before there is a VM. */
 static struct rs_error *record_begin(struct run *run)
 {
 	const struct arguments *a = run->a;
@@ -440,7 +440,7 @@ static struct rs_error *record_begin(struct run *run)
 	return err;
 }
 
-/* The guest's own events: after its image is there. */
+/* Attaches the guest's own events, after its image is loaded. */
 static struct rs_error *record_guest(struct run *run)
 {
 	const struct arguments *a = run->a;
@@ -583,7 +583,7 @@ static void clock_remark(const struct run *run)
 	}
 }
 
-/* Ends the VM, then the trace; what went wrong with the trace alone makes the result partial. */
+/* Ends the VM, then the trace. An error of the trace alone makes the result partial. */
 static int finish(struct run *run)
 {
 	struct rs_error *err, *guest_error = NULL;
@@ -599,7 +599,7 @@ static int finish(struct run *run)
 		clock_remark(run);
 	if (run->recorder) {
 		err = rs_recorder_close(run->recorder, &run->summary);
-		/* What the VM met while draining, the recorder may have met too. */
+		/* The recorder may report the same error as the VM did while it drained. */
 		if (guest_error && err && strstr(rs_error_text(guest_error), rs_error_text(err))) {
 			rs_error_free(err);
 			err = NULL;

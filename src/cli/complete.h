@@ -6,11 +6,11 @@
 #include <argp.h>
 #include <stdbool.h>
 
-/* Whether the verb is called for a completion. */
+/* Returns whether the verb is called for a completion. */
 bool rs_cli_completes(void);
 
-/* Prints what the word that is completed can be, behind the verb's words so far. argv[0] is the
- * verb, as in "report exits". */
+/* Prints the candidates for the completed word, after the verb's words so far. argv[0] is the verb,
+ * as in "report exits". */
 void rs_cli_complete(const struct argp *argp, int argc, char **argv);
 
 #endif

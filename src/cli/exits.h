@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the verbs that show exits, `exits` and `report exits`, have in common: their options. */
+/* The options that `exits` and `report exits` share. */
 #ifndef RS_CLI_EXITS_H
 #define RS_CLI_EXITS_H
 
@@ -16,19 +16,20 @@ struct rs_cli_exits {
 	int *tids;		   /* those of show.choice */
 };
 
-/* Child of a verb's argp; its input is a struct rs_cli_exits. Says what goes with what. */
+/* Child of a verb's argp, which refuses options that do not go together. Its input is a struct
+ * rs_cli_exits. */
 extern const struct argp rs_cli_exits_argp;
 
 void rs_cli_exits_deinit(struct rs_cli_exits *exits);
 
-/* By how much a vCPU's time may differ from the scheduler's account of its thread, beside a part in
- * a hundred: that lags behind by some ticks. */
+/* A vCPU's time may differ from the scheduler's account of its thread by a hundredth and this much:
+ * the account lags behind by some ticks. */
 #define RS_CLI_SCHED_SLACK_NS 50000000u
 
-/* Says what exits lack, if anything, as rs_cli_report_losses() does. */
+/* Reports losses of exits, as rs_cli_report_losses() does. */
 bool rs_cli_exits_losses(const char *verb, const struct rs_exits *exits);
 
-/* Whether latencies, or causes, are needed for what was asked. */
+/* Returns whether the options need latencies, or causes. */
 bool rs_cli_exits_latency(const struct rs_cli_exits *exits);
 bool rs_cli_exits_causes(const struct rs_cli_exits *exits);
 

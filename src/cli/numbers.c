@@ -18,7 +18,7 @@
 #define NS_PER_S    UINT64_C(1000000000)
 #define POLL_NS_MAX UINT64_C(10000000000)
 
-/* The digits that text opens with; behind them is *end. strtoull() takes more: blanks, signs. */
+/* Reads the digits at the start of a text, up to *end. strtoull() would accept blanks and signs. */
 static bool digits(const char *text, uint64_t *number, char **end)
 {
 	bool hex = !strncasecmp(text, "0x", 2) && isxdigit((unsigned char)text[2]);

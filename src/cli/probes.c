@@ -31,8 +31,8 @@ static bool same_probe(const struct rs_event *a, const struct rs_event *b)
 	return true;
 }
 
-/* Whether one of the schemas before this one has the same probe: a producer whose streams have
- * clocks of their own has a schema for each, and several traces have one each. */
+/* Returns whether a schema before this one has the same probe. Several traces, and streams with
+ * clocks of their own, have a schema each. */
 static bool is_listed(const struct rs_schema **before, uint32_t n, const struct rs_event *event)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -44,7 +44,7 @@ static bool is_listed(const struct rs_schema **before, uint32_t n, const struct 
 	return false;
 }
 
-/* Gives what the schema has that none of the n before it in the list had. */
+/* Passes on the probes of a schema that none of the n schemas before it has. */
 static struct rs_error *probes_of_schema(const struct rs_schema **schemas, uint32_t n,
 					 rs_cli_probe_fn *each, void *context)
 {
@@ -104,7 +104,7 @@ static struct rs_error *schemas_events(struct rs_sink *sink, const struct rs_vie
 	return err;
 }
 
-/* The streams of a Xen file become known only as the file is read. */
+/* Reads a Xen file to its end, because its streams become known only as it is read. */
 static struct rs_error *add_input(struct schemas *schemas, const struct rs_input *input)
 {
 	static const struct rs_sink_ops ops = { .name = "probes", .events = schemas_events };

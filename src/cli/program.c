@@ -23,10 +23,10 @@
 #include "cli/cli.h"
 #include "cli/includes.h"
 
-#define PROGRAM_MAX	(2u << 20) /* bytes that are read of a program; the compiler takes less */
+#define PROGRAM_MAX	(2u << 20) /* bytes of a program; the compiler's limit is lower */
 #define NAME_OF_PROGRAM "-n"
 
-/* What cpp may take: its memory, its output, its time. */
+/* The limits of cpp: memory, output, time. */
 #define CPP_BYTES	 (UINT64_C(1) << 30)
 #define CPP_OUTPUT_BYTES (UINT64_C(16) << 20)
 #define CPP_SECONDS	 10
@@ -55,7 +55,7 @@ void rs_cli_word_add(struct argp_state *state, struct rs_cli_words *words, const
 	words->at[words->n++] = word;
 }
 
-/* -Dname and -Iname as cpp takes them: two words. */
+/* Adds -Dname or -Iname for cpp, as two words. */
 static void add_cpp(struct argp_state *state, struct rs_cli_program *a, const char *flag,
 		    const char *word)
 {
@@ -154,7 +154,7 @@ static struct rs_error *read_all(int fd, const char *name, char **text, size_t *
 	return NULL;
 }
 
-/* A clause without actions ends with the program, unless there is a semicolon. */
+/* Returns the text between programs: a clause without actions would end with the program. */
 static const char *separator(const char *program)
 {
 	size_t len = strlen(program);
@@ -164,7 +164,7 @@ static const char *separator(const char *program)
 	return len && program[len - 1] != '}' && program[len - 1] != ';' ? ";\n" : "\n";
 }
 
-/* Programs of -n, each from a line of its own on. */
+/* Joins the programs of -n, each on lines of its own. */
 static struct rs_error *join(const struct rs_cli_words *programs, char **text, size_t *len)
 {
 	size_t room = 1;
@@ -199,8 +199,8 @@ static struct rs_error *read_program(const struct rs_cli_program *a, char **text
 }
 
 /*
- * The child: cpp with its input and output in memory; its complaints go to our standard error. What
- * the program includes may be a device without an end, which takes no more than these limits.
+ * Runs in the child: executes cpp with its input and output in memory, and its errors on our
+ * standard error. The limits bound an included device that has no end.
  */
 static void exec_cpp(char *const argv[], int in, int out)
 {
@@ -223,7 +223,7 @@ static void exec_cpp(char *const argv[], int in, int out)
 	_exit(CPP_FAILED);
 }
 
-/* Waits for cpp's end. A FIFO that the program includes would be waited for without one. */
+/* Waits for cpp to end, for a limited time: opening an included FIFO may wait forever. */
 static struct rs_error *end_cpp(pid_t pid)
 {
 	struct pollfd ends = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };

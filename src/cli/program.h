@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A program in D as a verb's options give it: its text, its arguments and options. */
+/* A program in D from a verb's options: its text, its arguments and its options. */
 #ifndef RS_CLI_PROGRAM_H
 #define RS_CLI_PROGRAM_H
 
@@ -17,7 +17,7 @@ struct rs_cli_words {
 
 /* Zero, but for `optional`, before parsing. */
 struct rs_cli_program {
-	bool optional; /* a verb that does something without one, too */
+	bool optional; /* the verb works without a program, too */
 	const char *file;
 	struct rs_cli_words programs;		/* of -n: one after the other */
 	struct rs_cli_words args, options, cpp; /* args: the verb's to fill */
@@ -26,7 +26,7 @@ struct rs_cli_program {
 
 /* Child of a verb's argp; its input is a struct rs_cli_program. */
 extern const struct argp rs_cli_program_argp;
-/* The same, for verbs whose output is the program's: --quiet and --json. */
+/* --quiet and --json, for verbs whose output is the program's; the same input. */
 extern const struct argp rs_cli_program_said_argp;
 
 void rs_cli_word_add(struct argp_state *state, struct rs_cli_words *words, const char *word);
@@ -36,14 +36,14 @@ static inline bool rs_cli_program_given(const struct rs_cli_program *program)
 	return program->programs.n || program->file;
 }
 
-/* What messages call it: its file, or "-n". */
+/* Returns the program's name for messages: its file, or "-n". */
 const char *rs_cli_program_name(const struct rs_cli_program *program);
 
-/* Its text, through the preprocessor where that is asked for; the caller's to free. */
+/* Reads the program's text, through the preprocessor with -C; the caller frees it. */
 struct rs_error *rs_cli_program_read(const struct rs_cli_program *program, char **text,
 				     size_t *len);
 
-/* "description 'x' matched 2 probes", on standard error, unless the program is quiet. */
+/* Prints "description 'x' matched 2 probes" on standard error, unless the program is quiet. */
 void rs_cli_program_notice(const char *verb, const struct rs_cli_program *program,
 			   const struct rs_script *script);
 

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What `ringside record` records: kinds of live sources.
+ * The kinds of live sources of `ringside record`.
  *
  * A kind is one file, record_<name>.c, with a struct rs_record_kind, and one row of the table in
- * cmd_record.c. Its file has all of it: the option that asks for it (--<name>), options that are
- * its own, what these come to, and the operations below. Options that several kinds have a use for
- * are common; a kind says which of them it uses, and those that no chosen kind uses are refused.
- * Beside it: doc/man/ringside-record.1.
+ * cmd_record.c. The file has the option that selects the kind (--<name>), the kind's own options,
+ * and the operations below. Options that several kinds use are common: a kind lists those that it
+ * uses, and the verb refuses those that no selected kind uses. doc/man/ringside-record.1 describes
+ * the options.
  *
- * The operations, in the order in which they are called; all from one thread. NULL where optional:
- * nothing to do.
+ * One thread calls the operations, in this order. An optional operation may be NULL.
  *
- *	argp	its options
- *	check	what goes with what, whether or not it was asked for
- *	open	rights, and what the machine has: before anything is made
- *	attach	its rings become the recorder's
- *	gate	recording begins; and ends, after which nothing more comes
- *	poll	now and then, while it is open
- *	sum	what is said of it when the recorder is closed,
- *	report	and what else it was asked for
- *	close	its memory goes
+ *	argp	parses the options
+ *	check	refuses options that do not go together, also of a kind that is not selected
+ *	open	checks rights and the machine, before the recorder creates anything
+ *	attach	adds the rings to the recorder
+ *	gate	begins recording; ends it, after which no record comes
+ *	poll	runs at intervals while the gate is open
+ *	sum	describes the sources, for the summary
+ *	report	reports what is missing, and prints what else was asked for
+ *	close	frees the memory
  */
 #ifndef RS_CLI_RECORD_H
 #define RS_CLI_RECORD_H
@@ -34,7 +33,7 @@
 #define RS_RECORD_KINDS_MAX 8
 #define RS_RECORD_WHY_MAX   256
 
-/* Common options that a kind may have a use for. */
+/* Common options that a kind may use. */
 #define RS_RECORD_BUFFER (1u << 0)
 #define RS_RECORD_POLL	 (1u << 1)
 #define RS_RECORD_CPUS	 (1u << 2)
@@ -55,17 +54,17 @@ struct rs_record_common {
 
 struct rs_record_kind {
 	const char *name; /* without the dashes */
-	/* Its arguments and what it records with, zero at first: the input of argp, and what each
-	 * operation gets. A command records once. */
+	/* The kind's options and its session, zero at first: the input of argp, and the argument of
+	 * each operation. A command records once. */
 	void *state;
 	const struct argp *argp;
 	uint32_t uses; /* RS_RECORD_BUFFER, ... */
-	bool urgent;   /* who fills its rings neither waits nor counts what it drops */
+	bool urgent;   /* the producer of its rings neither waits nor counts what it drops */
 	bool (*is_wanted)(const void *state);
 	/* Reports a usage error, and exits. Optional. */
 	void (*check)(const void *state, const struct argp_state *argp,
 		      const struct rs_record_common *common);
-	/* What failed has left nothing behind; the others are called after it has succeeded. */
+	/* A failed open leaves nothing to close. The operations below run after a success. */
 	struct rs_error *(*open)(void *state, const struct rs_record_common *common);
 	struct rs_error *(*attach)(void *state, struct rs_recorder *recorder,
 				   const struct rs_clock *host);
@@ -81,9 +80,9 @@ struct rs_record_kind {
 	 * summary's object. After attach, whether or not the gate was opened. */
 	void (*sum)(const void *state, char text[RS_RECORD_WHY_MAX]);
 	void (*sum_json)(const void *state, struct rs_json *json);
-	/* True in *partial: not all that happened was seen. Optional. */
+	/* Sets *partial if events were not seen. Optional. */
 	struct rs_error *(*report)(void *state, bool *partial);
-	/* Whether close() takes seconds, and why: it is said before. Optional. */
+	/* Returns whether close() takes seconds, and why, for a message before it. Optional. */
 	bool (*closes_slowly)(const void *state, char why[RS_RECORD_WHY_MAX]);
 	void (*close)(void *state);
 };

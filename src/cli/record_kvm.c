@@ -32,7 +32,7 @@ static struct kvm {
 	const char *when_text;
 	struct rs_when when;
 	bool json;
-	/* What the recording is made with. */
+	/* The session and its recording. */
 	struct rs_kvm_session *session;
 	struct rs_kvm_recording *recording;
 	bool user; /* kvm_exit never fires here: returns to the VMM are counted */

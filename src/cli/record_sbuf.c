@@ -19,12 +19,12 @@
 
 /* The command's only one; zero at first. */
 static struct sbuf {
-	/* What was asked for. */
+	/* The options. */
 	bool wanted, keep;
 	const char *paths[PATHS_MAX];
 	uint32_t n_paths, create;
 	const struct rs_record_common *common;
-	/* What it records with. */
+	/* The recording. */
 	struct rs_sbuf_recording *recording;
 } the_sbuf;
 

@@ -105,7 +105,7 @@ static void say(const struct rs_replay_asserts *asserts, const struct one *one,
 	fputc('\n', stderr);
 }
 
-/* Whether a view goes on: it is none of ours, or it fails. */
+/* Sets *goes_on if a view is passed on: it is no assertion, or an assertion that fails. */
 static struct rs_error *evaluate(struct rs_replay_asserts *asserts, const struct rs_view *view,
 				 bool *goes_on)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program's assertions, evaluated where the replay comes by: a sink between the source and the
- * program that is run. What holds is counted, and goes no further.
+ * Evaluates the assertions of a guest's program during a replay: a sink between the source and the
+ * D program. An assertion that holds is counted, and is not passed on.
  */
 #ifndef RS_CLI_REPLAY_ASSERTS_H
 #define RS_CLI_REPLAY_ASSERTS_H
@@ -16,7 +16,7 @@ struct rs_error *rs_replay_asserts_create(const struct rs_stream *stream, const 
 					  struct rs_replay_asserts **asserts);
 void rs_replay_asserts_destroy(struct rs_replay_asserts *asserts); /* NULL is nothing */
 
-/* The sink before another one, which stays the caller's to end. */
+/* Returns the sink before another one, which the caller ends. */
 struct rs_sink *rs_replay_asserts_sink(struct rs_replay_asserts *asserts, struct rs_sink *to);
 
 /* How many there are; says how they went, on standard error; how many times one did not hold, or

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `replay diff` says: as text, and as JSON. */
+/* Prints the result of `replay diff` as text or JSON. */
 #include "cli/replay_diff.h"
 
 #include <inttypes.h>
@@ -98,7 +98,7 @@ static void show_registers(const struct rs_parting *p)
 		printf("  of the other registers (x87, SSE) some differ\n");
 }
 
-/* What both logs have at the instruction where the machines part. */
+/* Prints the events of both logs at the instruction where the machines part. */
 static void show_events_there(const struct rs_diff *d)
 {
 	static const char *const which[] = { "log of the first", "of the second" };
@@ -171,7 +171,7 @@ static void show_consoles(const struct rs_diff *d)
 	printf("  first   %s\n  second  %s\n", c->text[0], c->text[1]);
 }
 
-/* Why recordings whose guests did the same are not identical; why guests part at their clocks. */
+/* Explains why recordings of the same behaviour differ, and why guests part at their clocks. */
 static void show_guests(const struct rs_diff *d)
 {
 	const char *dates[2] = { d->two[0].date, d->two[1].date };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ringside replay record: a guest in QEMU, recorded.
+ * ringside replay record: records a guest in QEMU.
  *
  *	folder, copies (or a folder of programs, packed) -> QEMU records -> the guest's end, Ctrl-C
  *	or a limit -> hashes, sizes
@@ -38,7 +38,7 @@
 
 struct record_arguments {
 	struct replay_guest guest;
-	struct rs_cli_program program; /* what it is replayed with then; or none */
+	struct rs_cli_program program; /* for the replay after the recording; or none */
 	uint64_t limit_ns;	       /* of the guest's time; 0: none */
 	uint64_t limit_bytes;	       /* of the log; 0: none */
 	bool json;
@@ -112,14 +112,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
 struct recording {
 	struct record_arguments *a;
 	struct rs_recording made;
-	struct rs_snapshots snapshots; /* what it begins with, and what it writes on its disk */
+	struct rs_snapshots snapshots; /* its begin, and its writes to the disk */
 	struct rs_qemu qemu;
 	int console_to, console; /* QEMU writes one, and we read the other */
 	uint64_t log_bytes;
 	bool shows;
 };
 
-/* The recording says how QEMU is started before it is, whatever becomes of it. */
+/* Describes how QEMU is started before it is, so that a failed recording has it, too. */
 static struct rs_error *start_qemu(struct recording *r)
 {
 	struct rs_qemu_command command = { 0 };
@@ -166,7 +166,7 @@ static uint64_t bytes_of(int fd)
 	return fstat(fd, &st) ? 0 : (uint64_t)st.st_size;
 }
 
-/* Where it is, and what it came to. QEMU may go at any moment: that is no error here, but false. */
+/* Reads how far the guest has come. Returns false if QEMU has ended, which is no error here. */
 static bool look(struct recording *r)
 {
 	json_t *result = NULL;
@@ -185,7 +185,7 @@ static bool look(struct recording *r)
 	return there;
 }
 
-/* Why it is to end now; NULL: not yet. */
+/* Returns why the recording ends now, or NULL if it goes on. */
 static const char *end_reason(const struct recording *r)
 {
 	if (rs_cli_stop)
@@ -197,7 +197,7 @@ static const char *end_reason(const struct recording *r)
 	return NULL;
 }
 
-/* What our first process said of the program that it ran; NULL: nothing. */
+/* Returns what the first process printed about its program, or NULL if it printed nothing. */
 static char *last_words(const struct recording *r)
 {
 	char words[WORDS_BYTES + 1], *at = NULL;
@@ -333,7 +333,7 @@ static struct rs_error *end(struct recording *r, struct rs_error *err)
 	return rs_error_first(err, next);
 }
 
-/* What was recorded, with the program's probes: a profile is one command. */
+/* Replays the recording with the program's probes. */
 static int run_program(const struct record_arguments *a)
 {
 	struct rs_script_run run = { .verb = "replay record",

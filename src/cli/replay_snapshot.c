@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ringside replay snapshot: a guest runs, not recorded, until it is where recordings are to begin;
- * then its whole state is kept.
+ * ringside replay snapshot: runs a guest, without recording it, to where recordings are to begin,
+ * and saves its whole state there.
  *
  *	folder, copies -> QEMU counts -> a text on the console, a time, Ctrl-C -> state -> hashes
  */
@@ -132,7 +132,7 @@ static int field(const json_t *json, const char *name)
 	return (int)json_integer_value(json_object_get(json, name));
 }
 
-/* How far the guest's clock has come, by what its RTC says. */
+/* Returns how far the guest's clock has come, by its RTC. */
 static uint64_t clock_ns(struct snapshot *s)
 {
 	struct tm now = { 0 }, start = { 0 };

@@ -88,7 +88,7 @@ static struct rs_error *show_long(void *ctx, const struct rs_exits_long *exit)
 	return rs_exits_print_long(show, exit);
 }
 
-/* A process, thread or vCPU that was asked for, and that the trace does not know. */
+/* Returns an error for a selected process, thread or vCPU that the trace does not have. */
 static struct rs_error *check_choice(const struct rs_exits_show *show, const struct rs_exits *exits)
 {
 	const struct rs_exits_choice *c = &show->choice;
@@ -164,13 +164,13 @@ static struct rs_error *show(const struct arguments *a, struct rs_sink *sink,
 	return rs_exits_check(&exits, RS_CLI_SCHED_SLACK_NS);
 }
 
-/* The tally of a VMM's trace serves these two: it has the times. */
+/* Returns whether options ask for times. The tally of a VMM's trace has them, too. */
 static bool latency_options(const struct rs_cli_exits *e)
 {
 	return e->show.latency || e->show.causes;
 }
 
-/* What a KVM trace alone has. */
+/* Returns whether options are given that need a KVM trace. */
 static bool kvm_options(const struct rs_cli_exits *e)
 {
 	return e->show.choice.scope != RS_EXITS_ALL || e->show.choice.vm || e->show.hist ||
@@ -194,7 +194,7 @@ static struct rs_error *run_xen(const struct arguments *a, struct rs_input *inpu
 	return rs_report_xen(input, &a->query, &show, code);
 }
 
-/* What is neither KVM's nor a file of Xen's, and any trace by whose. */
+/* Reports traces that are neither KVM's nor Xen's, and any trace with --by. */
 static struct rs_error *run_tally(const struct arguments *a, struct rs_input *input, int *code)
 {
 	struct rs_tally_show show = { .fd = a->exits.show.fd,
@@ -242,7 +242,8 @@ static struct rs_error *run_kvm(struct arguments *a, struct rs_input *input, int
 	return err;
 }
 
-/* KVM's tables are KVM's; a trace that has neither of these is said to have nothing in them. */
+/* Returns whether the tally reports the trace. A trace of neither kind gets KVM's tables, which are
+ * empty. */
 static bool is_tallied(const struct arguments *a, const struct rs_input *input)
 {
 	if (a->is_by)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ringside report cpu, and exits and interrupts of whatever trace: by reason, vCPU and CPU.
+ * ringside report cpu, and exits and interrupts of any trace, by reason, vCPU and CPU.
  *
  *	trace -> source -> tally -> a table
  */
@@ -122,7 +122,7 @@ bool rs_report_has(const struct rs_input *input, const char *provider)
 	return false;
 }
 
-/* The frequency of the trace's TSC; 0: not known. */
+/* Returns the frequency of the trace's TSC, or 0 if it is unknown. */
 static uint64_t tsc_hz(const struct rs_clock *clock)
 {
 	if (!clock || clock->monotonic || !strcmp(clock->freq_from, RS_ACRN_FREQ_UNKNOWN))
@@ -180,7 +180,7 @@ struct rs_error *rs_report_tally(struct rs_input *input, const struct rs_query *
 	return rs_error_first(err, run_err);
 }
 
-/* Xen's own table of its interrupts. */
+/* Shows Xen's own table of interrupts. */
 static struct rs_error *run_xen(const struct arguments *a, struct rs_input *input, int *code)
 {
 	const char *name = rs_tally_kind_name(a->show.kind);

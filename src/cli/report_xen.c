@@ -105,7 +105,7 @@ struct shown {
 	uint64_t lost, losses, refused, rows;
 };
 
-/* What came until to_ns. */
+/* Shows what happened until to_ns. */
 static struct rs_error *show(struct shown *s, int64_t to_ns, bool whole)
 {
 	struct rs_xen_result result;

@@ -107,7 +107,7 @@ static void kvm_sum(void *ctx, const struct rs_filter_row *row)
 	rs_script_receive(ctx, row);
 }
 
-/* What BPF has added up; its epochs are by the time that events have here. */
+/* Reads the sums of BPF. Their epochs follow the clock of the events here. */
 static struct rs_error *kvm_sums(void *ctx, struct rs_script *script, int64_t before_ns)
 {
 	struct rs_script_live *live = ctx;
@@ -124,7 +124,7 @@ static const char *kvm_sums_vm(void *ctx, uint64_t thread)
 	return rs_kvm_sums_vm(live->session, thread);
 }
 
-/* What of the program BPF does. A filter that this kernel refuses is done without. */
+/* Pushes parts of the program down to BPF; none, if the kernel rejects the filter. */
 static struct rs_error *kvm_push(struct rs_script_live *live, struct rs_source *source,
 				 struct rs_script *script, bool load)
 {
@@ -274,7 +274,7 @@ struct rs_error *rs_script_live_name(void *ctx, const char *description, bool co
 		fields[n++] = at + 1;
 	if (n < 4 || strncmp(description, RS_FTRACE_PROVIDER ":", sizeof(RS_FTRACE_PROVIDER)) != 0)
 		return NULL;
-	/* All of them, thousands, have to be asked for; events have no function. */
+	/* All tracepoints, thousands, need an explicit glob; events have no function. */
 	if ((fields[1][0] == ':' && !fields[3][0]) || fields[2][0] != ':')
 		return NULL;
 	if (live->n_globs == RS_TRACEPOINT_GLOBS_MAX)
@@ -366,7 +366,7 @@ struct rs_error *rs_script_live_push(struct rs_script_live *live, struct rs_scri
 	return err;
 }
 
-/* ---- the trace of what it saw --------------------------------------------------------------- */
+/* ---- the trace of --tee --------------------------------------------------------------------- */
 
 struct rs_error *rs_script_live_prepare(struct rs_script_live *live, const char *command)
 {
@@ -377,7 +377,7 @@ struct rs_error *rs_script_live_prepare(struct rs_script_live *live, const char 
 		err = rs_store_sink_create(live->tee, &live->clock, NULL, command, &live->store);
 	for (uint32_t i = 0; live->store && !err && (stream = rs_script_live_stream(live, i));
 	     i++) {
-		if (!stream->xen) /* whose clock is known when something has come */
+		if (!stream->xen) /* its clock is known after the first event */
 			err = rs_store_sink_add(live->store, stream);
 	}
 	return err;
@@ -412,7 +412,7 @@ static int64_t now_ns(const struct rs_script_live *live)
 	return rs_clock_ns(&live->monotonic, rs_clock_now(&live->monotonic));
 }
 
-/* Nothing before this time will come. */
+/* Advances the program's time: no event before it will come. */
 static void advance(struct rs_script_live *live, struct rs_script *script, int64_t until_ns)
 {
 	if (until_ns == INT64_MIN || until_ns == INT64_MAX)
@@ -484,7 +484,7 @@ struct rs_error *rs_script_live_run(struct rs_script_live *live, struct rs_scrip
 		err = live->merge->ops->open(live->merge, &query, &pushed);
 	if (!err)
 		err = rs_script_live_push(live, script, true);
-	if (!err) /* to load programs on a module's types takes CAP_SYS_ADMIN */
+	if (!err) /* loading programs on a module's types needs CAP_SYS_ADMIN */
 		err = rs_cli_confine(RS_CONFINE_COLLECTOR);
 	if (!err)
 		err = gates(live, true);
@@ -492,7 +492,7 @@ struct rs_error *rs_script_live_run(struct rs_script_live *live, struct rs_scrip
 		err = feed_sink(live, script, live->teed ? rs_tee_sink(live->teed) : sink, out);
 	end_ns = now_ns(live);
 	rs_script_set_end(script, end_ns);
-	rs_cli_stop = false; /* Ctrl-C was for the sources: the program goes on until then */
+	rs_cli_stop = false; /* Ctrl-C ended the sources; the program handles all of their events */
 	err = rs_error_first(err, sink->ops->end(sink));
 	return rs_error_first(err, tee_close(live, end_ns, err));
 }

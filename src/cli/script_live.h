@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What `ringside script` runs on live: kinds of sources, each a row of the table in script_live.c,
- * merged by time; and --tee, a trace of what the program saw.
+ * The live sources of `ringside script`: kinds, each a row of the table in script_live.c, merged by
+ * time; and --tee, a trace of the events that the program received.
  *
  *	open: sources, time zero --> the program is compiled with their schemas --> BEGIN
- *	--> gates opened --> events and ticks --> gates shut --> what is left --> END
+ *	--> gates opened --> events and ticks --> gates shut --> remaining events --> END
  */
 #ifndef RS_CLI_SCRIPT_LIVE_H
 #define RS_CLI_SCRIPT_LIVE_H
@@ -26,7 +26,7 @@ struct rs_sbuf_reading;
 
 /* Zero before parsing. */
 struct rs_script_live {
-	/* What was asked for. */
+	/* The options. */
 	bool kvm;
 	const char *globs[RS_TRACEPOINT_GLOBS_MAX];
 	const char *reads[RS_TRACEPOINT_GLOBS_MAX]; /* descriptions of clauses with copyinstr() */
@@ -39,7 +39,7 @@ struct rs_script_live {
 	uint64_t duration_ns; /* 0: until it is stopped */
 	uint32_t buffer_bytes;
 	const char *tee;
-	/* What it runs on. */
+	/* The sources. */
 	struct rs_clock clock, monotonic;
 	struct rs_kvm_session *session;
 	struct rs_tracepoints *tracepoints;
@@ -58,14 +58,14 @@ struct rs_script_kind {
 	bool (*wanted)(const struct rs_script_live *live);
 	struct rs_error *(*open)(struct rs_script_live *live, struct rs_source **source);
 	struct rs_error *(*gate)(struct rs_script_live *live, bool open);
-	/* What it takes of the program on itself, before the gate opens; without `load` it only
-	 * says what it would. NULL: nothing. */
+	/* Pushes parts of the program down to the source, before the gate opens; without `load` it
+	 * only works out which. NULL: there are none. */
 	struct rs_error *(*push)(struct rs_script_live *live, struct rs_source *source,
 				 struct rs_script *script, bool load);
-	/* Its streams as far as they are known, in the order of their events of equal time. */
+	/* Returns a known stream, in the order of events of equal time; NULL past the last. */
 	const struct rs_stream *(*stream)(const struct rs_script_live *live,
 					  const struct rs_source *source, uint32_t index);
-	/* At the end: says what is missing; true: something is. NULL: nothing can be. */
+	/* Reports what is missing at the end. Returns whether something is. Optional. */
 	bool (*report)(const struct rs_script_live *live);
 	void (*close)(struct rs_script_live *live);
 };
@@ -92,26 +92,26 @@ struct rs_error *rs_script_live_check(const struct rs_script_live *live);
 struct rs_error *rs_script_live_open(struct rs_script_live *live);
 void rs_script_live_close(struct rs_script_live *live);
 
-/* The streams that are known, with their schemas; NULL past the last. */
+/* Returns the index-th of the known streams, with its schema; NULL past the last. */
 const struct rs_stream *rs_script_live_stream(const struct rs_script_live *live, uint32_t index);
 
-/* Before the program begins: the trace of --tee. command: for its description. */
+/* Creates the trace of --tee, before the program begins. command: for the trace's description. */
 struct rs_error *rs_script_live_prepare(struct rs_script_live *live, const char *command);
 
-/* What sources can do of the program they take on themselves; without `load` that is only worked
- * out, for rs_script_push_explain(). Of rs_script_live_run(), else. */
+/* Pushes parts of the program down to the sources; without `load` it only works out which, for
+ * rs_script_push_explain(). rs_script_live_run() calls it with `load`. */
 struct rs_error *rs_script_live_push(struct rs_script_live *live, struct rs_script *script,
 				     bool load);
 
-/* Runs it to its end. sink: the program's, which began. */
+/* Runs the program to its end. sink: the program's, after its BEGIN. */
 struct rs_error *rs_script_live_run(struct rs_script_live *live, struct rs_script *script,
 				    struct rs_sink *sink, struct rs_out *out);
 
-/* Says what the sources could not give; true: something is missing. */
+/* Reports what the sources could not give. Returns whether something is missing. */
 bool rs_script_live_report(const struct rs_script_live *live);
 
-/* A program's first arguments that are rings' paths, as a shell makes of --sbuf and a glob: how
- * many. */
+/* Adds a program's first arguments that are paths of rings, which a shell makes of --sbuf and a
+ * glob. Returns how many there are. */
 uint32_t rs_script_live_rings(struct rs_script_live *live, const char *const *args, uint32_t n);
 
 #endif

@@ -81,7 +81,7 @@ static const struct rs_stream *xen_stream(const struct rs_script_live *live,
 	return index ? NULL : &live->xen_stream;
 }
 
-/* What was lost is said by the events that say so. */
+/* Events report the losses. */
 static bool xen_report(const struct rs_script_live *live)
 {
 	const struct rs_foreign_tally *tally = rs_xen_recording_tally(live->xen_recording);

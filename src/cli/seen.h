@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whether a sink is given any event: a verb that shows none says why. */
+/* Observes whether a sink receives any event, so that a verb that shows none can say why. */
 #ifndef RS_CLI_SEEN_H
 #define RS_CLI_SEEN_H
 
@@ -7,7 +7,7 @@
 
 #include "event/query.h"
 
-/* Stands before a sink, and gives it all that it is given. */
+/* A sink that passes everything on to another. */
 struct rs_cli_seen {
 	struct rs_sink sink;
 	struct rs_sink *to;
@@ -15,7 +15,7 @@ struct rs_cli_seen {
 	bool any; /* an event that the query selects, or a source's counts */
 };
 
-/* A loss is given whatever probes the query names; it counts where one of them matches it. */
+/* Sources pass losses whatever probes the query names. A loss counts if one of them matches. */
 void rs_cli_seen_init(struct rs_cli_seen *seen, struct rs_sink *to, const struct rs_query *query);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Options of verbs that trace the running Xen, and the session that they come to. */
+/* The options of verbs that trace the running Xen, and the session that they open. */
 #ifndef RS_CLI_XEN_H
 #define RS_CLI_XEN_H
 
@@ -10,7 +10,7 @@
 #include "event/query.h"
 #include "live/xen_session.h"
 
-/* Zero at first: everything, of all CPUs, as the session and the source have it. */
+/* Zero at first, which means all events of all CPUs, and the session's defaults. */
 struct rs_cli_xen {
 	bool wanted;   /* --xen */
 	uint32_t mask; /* --classes */
@@ -19,21 +19,21 @@ struct rs_cli_xen {
 	uint64_t poll_ns;
 };
 
-/* --xen, and --classes, --cpus, --buffer and --poll, which are refused without it. The input is a
- * struct rs_cli_xen. */
+/* --xen, and --classes, --cpus, --buffer and --poll, which need it. The input is a struct
+ * rs_cli_xen. */
 extern const struct argp rs_cli_xen_argp;
 
-/* The argument of --classes. */
+/* Parses the argument of --classes. */
 void rs_cli_xen_classes(const struct argp_state *state, const char *text, uint32_t *mask);
 
 /* Refuses a poll that is too short for Xen's buffers. 0: none was given. */
 void rs_cli_xen_check_poll(const struct argp_state *state, uint64_t poll_ns);
 
-/* Unless quiet, what was found is said, as `verb`'s remarks. */
+/* Opens the session, and prints remarks about Xen unless quiet. */
 struct rs_error *rs_cli_xen_open(const struct rs_cli_xen *xen, const char *verb, bool quiet,
 				 struct rs_xen_session **session);
 
-/* Between two looks at the buffers, for sources; 0: as they have it. */
+/* Returns the poll interval for a source; 0: the source's default. */
 uint32_t rs_cli_xen_poll_ms(const struct rs_cli_xen *xen);
 
 #endif
