@@ -10,32 +10,26 @@
 #include <unistd.h>
 
 #include "cli/input.h"
-#include "cli/numbers.h"
 #include "cli/report.h"
+#include "cli/shared.h"
 #include "event/query.h"
 #include "view/events.h"
 
-enum { OPT_FROM = 256, OPT_TO, OPT_CSV };
+enum { OPT_CSV = 256 };
 
 static const struct argp_option options[] = {
-	{ "from", OPT_FROM, "SEC", 0,
-	  "Only events from this time on, in seconds from the trace's start", 1 },
-	{ "to", OPT_TO, "SEC", 0, "Only events before this time", 1 },
 	{ "json", 'j', NULL, 0, "Print one JSON object", 2 },
 	{ "csv", OPT_CSV, NULL, 0, "Print comma-separated values, with a header line", 2 },
-	{ "quiet", 'q', NULL, 0, "Print only errors and losses on standard error", 4 },
 	{ 0 },
 };
 
 static const char doc[] =
 	"Show which events a trace has: how many of each probe, their share and rate, and the "
-	"times "
-	"of the first and the last.\v"
-	"TRACE is a trace directory, or a file or directory that import knows; several are one, on "
-	"one timeline.\n\n"
+	"times of the first and the last.\v"
+	"TRACE is a trace directory, or a file or directory that import can read. Several TRACEs "
+	"are merged on one timeline.\n\n"
 	"Exit codes: 0 done; 1 failed; 2 usage error; 3 done, but records were lost or the trace "
-	"is "
-	"damaged.\n\n"
+	"is damaged.\n\n"
 	"Examples:\n"
 	"  ringside report events trace\n"
 	"  ringside report events --csv xen.trace\n";
@@ -51,27 +45,18 @@ static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 
+	(void)text;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &a->input;
-		break;
-	case OPT_FROM:
-		a->query.from_ns = rs_cli_seconds(state, text);
-		break;
-	case OPT_TO:
-		a->query.to_ns = rs_cli_seconds(state, text);
+		state->child_inputs[1] = &a->query;
+		state->child_inputs[2] = &a->quiet;
 		break;
 	case 'j':
 		a->show.form = RS_TABLE_JSON;
 		break;
 	case OPT_CSV:
 		a->show.form = RS_TABLE_CSV;
-		break;
-	case 'q':
-		a->quiet = true;
-		break;
-	case ARGP_KEY_END:
-		rs_cli_span(state, a->query.from_ns, a->query.to_ns);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -124,7 +109,10 @@ static struct rs_error *run(struct arguments *a, int *code)
 
 int report_events(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 },
+						      { &rs_cli_span_argp, 0, NULL, 0 },
+						      { &rs_cli_quiet_argp, 0, NULL, 0 },
+						      { 0 } };
 	static const struct argp argp = { options, parse, "TRACE...", doc, children, NULL, NULL };
 	struct arguments a = { .show.fd = STDOUT_FILENO, .input.what = "trace" };
 	int code = RS_EXIT_OK;

@@ -44,8 +44,8 @@ struct rs_error *rs_live_run(struct rs_live *live, uint64_t ns, const volatile b
 /* One instruction of the processor that stopped it last. */
 struct rs_error *rs_live_step(struct rs_live *live, struct rs_gdb_stopped *stopped);
 
-/* While it stands. QEMU goes when its guest shuts down, which may be before it answers: *stopped says
- * RS_GDB_ENDED then, and *regs is as it was. */
+/* Ask the machine while it stands. QEMU ends when its guest shuts down, which may be before it
+ * answers: *stopped then says RS_GDB_ENDED, and *regs is unchanged. */
 struct rs_error *rs_live_registers(struct rs_live *live, struct rs_x86_regs *regs,
 				   struct rs_gdb_stopped *stopped);
 struct rs_error *rs_live_point(struct rs_live *live, enum rs_gdb_point kind, uint64_t address,
