@@ -8,16 +8,19 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-enum table {
-	TABLE_port,
-	TABLE_address,
-	TABLE_msr,
-	TABLE_leaf,
-	TABLE_hypercall,
-	TABLE_vector,
-	TABLE_sysreg,
-	TABLE_wfx,
-};
+#define TABLES(ROW)                                                                                \
+	ROW(port)                                                                                  \
+	ROW(address)                                                                               \
+	ROW(msr)                                                                                   \
+	ROW(leaf)                                                                                  \
+	ROW(hypercall)                                                                             \
+	ROW(vector)                                                                                \
+	ROW(sysreg)                                                                                \
+	ROW(wfx)
+
+#define TABLE(name) TABLE_##name,
+enum table { TABLES(TABLE) };
+#undef TABLE
 
 /* As rs_cause_sysreg(), for tables: nothing is cut off. */
 #define SYSREG(op0, op1, crn, crm, op2)                                                            \
@@ -68,6 +71,19 @@ static const struct {
 const char *rs_cause_kind_name(uint32_t kind)
 {
 	return kind < RS_CAUSE_KINDS ? kinds[kind].name : "-";
+}
+
+bool rs_cause_name_at(size_t i, struct rs_cause_name *name)
+{
+#define NAME(name) #name,
+	static const char *const tables[] = { TABLES(NAME) };
+#undef NAME
+
+	if (i >= COUNT(names))
+		return false;
+	*name = (struct rs_cause_name){ tables[names[i].table], names[i].name, names[i].first,
+					names[i].last };
+	return true;
 }
 
 /* The narrowest range that has the key. */

@@ -146,4 +146,12 @@ struct rs_error *rs_exits_check(const struct rs_exits *exits, uint64_t slack_ns)
 const char *rs_cause_text(uint32_t kind, uint64_t key, char text[RS_CAUSE_TEXT_MAX]);
 const char *rs_cause_kind_name(uint32_t kind);
 
+/* A row of causes.def: what the numbers from first to last of a kind are called. */
+struct rs_cause_name {
+	const char *table, *name;
+	uint64_t first, last;
+};
+/* Returns whether there is an i-th row. */
+bool rs_cause_name_at(size_t i, struct rs_cause_name *name);
+
 #endif

@@ -41,6 +41,7 @@ static const struct rs_cli_argument rows[] = {
 	{ "replay", "", "NAME", .source = rs_cli_offer_rows },
 	{ "report", "", "NAME", .source = rs_cli_offer_rows },
 	{ "log", "", "level", .source = rs_cli_offer_words, .words = "level" },
+	{ "list", "table", .source = rs_cli_offer_rows },
 	{ "list", "", "GLOB", .source = rs_cli_offer_probes },
 	/* Files and directories, by the word that --help has for them. A trace is a directory, or
 	 * another tool's file. */

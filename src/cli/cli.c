@@ -136,6 +136,7 @@ char *rs_cli_list_rows(int key, const char *text, const char *heading, rs_cli_ro
 {
 	struct rs_cli_row at = { 0 };
 	char *listed = NULL;
+	int width = 0, len;
 	size_t bytes;
 	FILE *file;
 
@@ -148,7 +149,11 @@ char *rs_cli_list_rows(int key, const char *text, const char *heading, rs_cli_ro
 		return (char *)text;
 	fprintf(file, "%s:\n", heading);
 	for (size_t i = 0; row(i, &at); i++) {
-		fprintf(file, "  %-10s %s", at.name, at.help);
+		len = (int)strlen(at.name);
+		width = len > width ? len : width;
+	}
+	for (size_t i = 0; row(i, &at); i++) {
+		fprintf(file, "  %-*s  %s", width, at.name, at.help);
 		if (at.alias)
 			fprintf(file, " (also: %s)", at.alias);
 		fputc('\n', file);

@@ -1,42 +1,48 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside list: the catalogue's probes, or those of traces, with their typed arguments. */
+/* ringside list: the catalogue's probes, or those of traces, with their typed arguments; or one of
+ * the program's own tables. */
 #include "cli/input.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/lists.h"
 #include "cli/probes.h"
 #include "replay/source.h"
 #include "view/view.h"
 #include <ringside/schema.h>
 
 struct arguments {
-	const char *glob;
+	const char *glob, *table;
 	struct rs_cli_input traces;
 	char *padded; /* glob with the fields that it lacks at its end: what was meant, perhaps */
 	bool json, any, any_padded;
 };
 
 static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "Print JSON Lines, one object per probe", 0 },
+	{ "json", 'j', NULL, 0, "Print JSON Lines, one object per probe or row", 0 },
+	{ "table", 'T', "TABLE", 0, "List the rows of this table instead of probes", 0 },
 	{ "trace", 't', "TRACE", 0, "List the probes of this trace instead of the catalogue's", 0 },
 	{ 0 },
 };
 
 static const char doc[] =
-	"List probes with their typed arguments.\v"
+	"List probes with their typed arguments, or a table: D's functions, exit reasons.\v"
 	"A probe is PROVIDER:CLASS:FUNCTION:NAME. In GLOB, fewer fields are the last ones, an "
 	"empty field matches all, and * ? [] match. Events common to all providers are listed "
-	"with each. Of several traces a probe is listed once.\n\n"
+	"with each. Of several traces a probe is listed once. Of a table, GLOB selects rows by "
+	"their names.\n\n"
 	"Examples:\n"
 	"  ringside list\n"
 	"  ringside list 'vmm:vcpu::*'\n"
 	"  ringside list build/demo/trace 'guest:::'\n"
-	"  ringside list trace.dat\n";
+	"  ringside list trace.dat\n"
+	"  ringside list --table functions 'str*'\n";
 
 static void add_trace(struct arguments *a, const struct argp_state *state, const char *path)
 {
@@ -55,6 +61,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case 't':
 		add_trace(a, state, text);
 		break;
+	case 'T':
+		a->table = text;
+		break;
 	case ARGP_KEY_ARG:
 		if (rs_input_is(text))
 			add_trace(a, state, text);
@@ -63,6 +72,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 				   text);
 		else
 			a->glob = text;
+		break;
+	case ARGP_KEY_END:
+		if (a->table && a->traces.n)
+			argp_error(state, "--table lists no trace: leave %s out",
+				   a->traces.paths[0]);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -170,6 +184,31 @@ static struct rs_error *list_traces(struct arguments *a)
 	return err ? err : rs_cli_probes_of_traces(a->traces.paths, a->traces.n, print_probe, a);
 }
 
+static void put_row(struct rs_json *json, const void *about)
+{
+	const struct rs_cli_list_row *row = about;
+
+	rs_json_text(rs_json_key(json, "name"), row->name);
+	for (size_t i = 0; i < RS_CLI_LIST_MORE && row->more[i].key; i++)
+		rs_json_text(rs_json_key(json, row->more[i].key), row->more[i].value);
+	rs_json_text(rs_json_key(json, "help"), row->help);
+}
+
+static struct rs_error *print_row(const struct rs_cli_list_row *row, void *context)
+{
+	struct arguments *a = context;
+
+	if (a->glob && fnmatch(a->glob, row->name, 0) != 0)
+		return NULL;
+	a->any = true;
+	if (a->json)
+		return rs_cli_json_print(put_row, row);
+	puts(row->text);
+	if (row->help[0])
+		printf("\t%s\n", row->help);
+	return NULL;
+}
+
 /* Reads `kvm:*` as `kvm:*::`: a glob that begins with a provider's name means the provider. */
 static struct rs_error *pad(struct arguments *a)
 {
@@ -187,6 +226,9 @@ static struct rs_error *pad(struct arguments *a)
 
 static struct rs_error *no_match(const struct arguments *a)
 {
+	if (a->table)
+		return rs_error_create(RS_FAILED, "no row of %s has a name that matches '%s'",
+				       a->table, a->glob);
 	if (!a->any_padded)
 		return rs_error_create(RS_FAILED, "no probe matches '%s'", a->glob);
 	return rs_error_create(RS_FAILED,
@@ -195,21 +237,36 @@ static struct rs_error *no_match(const struct arguments *a)
 			       a->glob, a->padded);
 }
 
+static struct rs_error *list(struct arguments *a)
+{
+	struct rs_error *err;
+
+	if (a->table)
+		return rs_cli_list_each(a->table, print_row, a);
+	err = pad(a);
+	if (!err)
+		err = a->traces.n ? list_traces(a) : rs_cli_probes_of_catalogue(print_probe, a);
+	if (!err && !a->traces.n)
+		err = list_templates(a);
+	return err;
+}
+
+static char *list_tables(int key, const char *text, void *input)
+{
+	(void)input;
+	return rs_cli_list_rows(key, text, "Tables", rs_cli_list_table);
+}
+
 int cmd_list(int argc, char **argv)
 {
-	static const struct argp argp = {
-		options, parse, "[TRACE...] [GLOB]", doc, NULL, NULL, NULL
-	};
+	static const struct argp argp = { options,     parse, "[TRACE...] [GLOB]", doc, NULL,
+					  list_tables, NULL };
 	struct arguments a = { 0 };
 	struct rs_error *err;
 
 	if (rs_cli_parse(&argp, argc, argv, &a))
 		return RS_EXIT_USAGE;
-	err = pad(&a);
-	if (!err)
-		err = a.traces.n ? list_traces(&a) : rs_cli_probes_of_catalogue(print_probe, &a);
-	if (!err && !a.traces.n)
-		err = list_templates(&a);
+	err = list(&a);
 	if (!err && !a.any && a.glob)
 		err = no_match(&a);
 	if (!err && (fflush(stdout) || ferror(stdout)))

@@ -9,12 +9,9 @@
 #include <string.h>
 
 /*
- * Options that exclude each other, by their long names: `one` and each of `others`. The first row
- * that applies is reported. A verb without a name stands for each that has both options.
+ * The first row that applies is reported.
  */
-static const struct conflict {
-	const char *verb, *one, *others;
-} conflicts[] = {
+static const struct rs_cli_conflict conflicts[] = {
 	{ NULL, "freq", "xen-log" },
 	{ NULL, "json", "csv" },
 	{ NULL, "no-jitter", "seed" },
@@ -48,6 +45,15 @@ static const struct conflict {
 	{ "replay diff", "logs", "binary" },
 	{ "log", "last", "follow level cpus json" },
 };
+
+#define N_CONFLICTS (sizeof(conflicts) / sizeof(conflicts[0]))
+
+bool rs_cli_conflict(size_t i, struct rs_cli_conflict *conflict)
+{
+	if (i < N_CONFLICTS)
+		*conflict = conflicts[i];
+	return i < N_CONFLICTS;
+}
 
 #define LONG_KEYS 0x10000 /* getopt's value of the option i is this + i */
 
@@ -190,8 +196,8 @@ bool rs_cli_options_agree(const struct argp *argp, const char *verb, int argc, c
 
 	if (!rs_cli_options_walk(argp, argc, argv, given_add, &given))
 		return true;
-	for (size_t i = 0; i < sizeof(conflicts) / sizeof(conflicts[0]); i++) {
-		const struct conflict *row = &conflicts[i];
+	for (size_t i = 0; i < N_CONFLICTS; i++) {
+		const struct rs_cli_conflict *row = &conflicts[i];
 
 		if ((row->verb && strcmp(row->verb, verb) != 0) ||
 		    !is_given(&given, row->one, strlen(row->one)))

@@ -35,6 +35,14 @@ bool rs_cli_options_walk(const struct argp *argp, int argc, char **argv,
 			 void (*each)(const struct rs_cli_word *word, void *context),
 			 void *context);
 
+/* Options that exclude each other, by their long names: `one` and each of `others`, which has
+ * spaces between names. verb: NULL for each verb that has both. */
+struct rs_cli_conflict {
+	const char *verb, *one, *others;
+};
+/* Returns whether there is an i-th row. */
+bool rs_cli_conflict(size_t i, struct rs_cli_conflict *conflict);
+
 /*
  * Prints an error and returns false if a command line has two options that exclude each other.
  * `verb` is the verb's name, as in "report exits". Reads the options as argp does, and leaves what

@@ -75,6 +75,19 @@ const struct rs_event *rs_script_probe_layout(const struct rs_script *script, ui
 /* Narrows a query to the probes that the program uses. The query must not outlive the script. */
 void rs_script_narrow(struct rs_script *script, struct rs_query *query);
 
+/*
+ * The words of the language, as lists for manuals, editors and tests: "functions", "actions" and so
+ * on. Returns the name of the index-th list, and what it lists; NULL past the last.
+ */
+const char *rs_lang_list(uint32_t index, const char **help);
+struct rs_lang_word {
+	char name[32];
+	char text[96]; /* as a program writes it, with types or arguments: "strlen(string s)" */
+	const char *help;
+};
+/* Returns whether the list has so many words. */
+bool rs_lang_list_word(uint32_t list, uint32_t index, struct rs_lang_word *word);
+
 /* Prints the verified code. */
 void rs_script_disassemble(const struct rs_script *script, struct rs_out *out);
 

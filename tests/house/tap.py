@@ -50,6 +50,15 @@ def faults_of(command, **options):
     return [] if status == 0 else [" ".join(command), said or f"exit status {status}"]
 
 
+def rows(table):
+    """The rows of a table of the program's own (ringside list --table)."""
+    status, said = run([os.path.join(os.path.abspath(BUILD), "ringside"), "list", "--json",
+                        "--table", table])
+    if status:
+        raise RuntimeError(said)
+    return [json.loads(line) for line in said.splitlines()]
+
+
 HEXADECIMAL = re.compile("0x[0-9a-f]+")
 
 

@@ -4,6 +4,7 @@
  * clause may speculate, record and commit.
  */
 #include "lang/front/check.h"
+#include "lang/front/words.h"
 #include "base/count.h"
 #include "base/hist.h"
 #include "lang/vm/aggregate.h"
@@ -38,6 +39,7 @@ static const struct action_row {
 	bool records; /* prints, or changes what is printed */
 	const char *tag;
 	void (*check)(struct checker *c, struct node *call, struct action *action);
+	const char *args, *help; /* for rs_lang_action_word() */
 } * action_find(const char *name);
 static const char *action_name(size_t index); /* NULL past the last */
 
@@ -714,22 +716,38 @@ static void check_stack(struct checker *c, struct node *call, struct action *act
 }
 
 static const struct action_row actions[] = {
-	{ "printf", ACT_PRINTF, 1, LANG_ARGS_MAX, true, "D_PROTO_LEN", check_printf },
-	{ "trace", ACT_TRACE, 1, 1, true, "D_PROTO_LEN", check_trace },
-	{ "print", ACT_PRINT, 1, 1, true, "D_PROTO_LEN", check_trace },
-	{ "exit", ACT_EXIT, 1, 1, true, "D_PROTO_LEN", check_number },
-	{ "printa", ACT_PRINTA, 1, LANG_ARGS_MAX, true, "D_PRINTA_PROTO", check_printa },
-	{ "trunc", ACT_TRUNC, 1, 2, true, "D_TRUNC_PROTO", check_one_aggregation },
-	{ "clear", ACT_CLEAR, 1, 1, true, "D_CLEAR_PROTO", check_one_aggregation },
-	{ "normalize", ACT_NORMALIZE, 2, 2, true, "D_NORMALIZE_PROTO", check_one_aggregation },
-	{ "denormalize", ACT_DENORMALIZE, 1, 1, true, "D_NORMALIZE_PROTO", check_one_aggregation },
-	{ "speculate", ACT_SPECULATE, 1, 1, false, "D_PROTO_LEN", check_number },
-	{ "commit", ACT_COMMIT, 1, 1, false, "D_PROTO_LEN", check_number },
-	{ "discard", ACT_DISCARD, 1, 1, false, "D_PROTO_LEN", check_number },
-	{ "setopt", ACT_SETOPT, 1, 2, true, "D_PROTO_LEN", check_setopt },
-	{ "tracemem", ACT_TRACEMEM, 2, 3, true, "D_TRACEMEM_ARGS", check_tracemem },
-	{ "stack", ACT_STACK, 0, 1, true, "D_STACK_PROTO", check_stack },
-	{ "ustack", ACT_STACK, 0, 2, true, "D_USTACK_PROTO", check_stack },
+	{ "printf", ACT_PRINTF, 1, LANG_ARGS_MAX, true, "D_PROTO_LEN", check_printf,
+	  "(format, ...)", "Prints values by a format" },
+	{ "trace", ACT_TRACE, 1, 1, true, "D_PROTO_LEN", check_trace, "(x)", "Prints a value" },
+	{ "print", ACT_PRINT, 1, 1, true, "D_PROTO_LEN", check_trace, "(x)",
+	  "Prints a value and its type" },
+	{ "exit", ACT_EXIT, 1, 1, true, "D_PROTO_LEN", check_number, "(status)",
+	  "Fires END and ends the program" },
+	{ "printa", ACT_PRINTA, 1, LANG_ARGS_MAX, true, "D_PRINTA_PROTO", check_printa,
+	  "([format,] @a, ...)",
+	  "Prints the rows of aggregations, side by side if their keys are equal" },
+	{ "trunc", ACT_TRUNC, 1, 2, true, "D_TRUNC_PROTO", check_one_aggregation, "(@a [, n])",
+	  "Keeps the n greatest rows, or for -n the least" },
+	{ "clear", ACT_CLEAR, 1, 1, true, "D_CLEAR_PROTO", check_one_aggregation, "(@a)",
+	  "Sets all values of an aggregation to 0" },
+	{ "normalize", ACT_NORMALIZE, 2, 2, true, "D_NORMALIZE_PROTO", check_one_aggregation,
+	  "(@a, n)", "Divides the printed values of an aggregation by n" },
+	{ "denormalize", ACT_DENORMALIZE, 1, 1, true, "D_NORMALIZE_PROTO", check_one_aggregation,
+	  "(@a)", "Ends the division of normalize()" },
+	{ "speculate", ACT_SPECULATE, 1, 1, false, "D_PROTO_LEN", check_number, "(n)",
+	  "Holds back the output of the rest of the clause" },
+	{ "commit", ACT_COMMIT, 1, 1, false, "D_PROTO_LEN", check_number, "(n)",
+	  "Prints what speculation n holds back" },
+	{ "discard", ACT_DISCARD, 1, 1, false, "D_PROTO_LEN", check_number, "(n)",
+	  "Drops what speculation n holds back" },
+	{ "setopt", ACT_SETOPT, 1, 2, true, "D_PROTO_LEN", check_setopt, "(option [, value])",
+	  "Sets an option from then on" },
+	{ "tracemem", ACT_TRACEMEM, 2, 3, true, "D_TRACEMEM_ARGS", check_tracemem,
+	  "(address, bytes [, n])", "Prints the bytes at an address, at most n of them" },
+	{ "stack", ACT_STACK, 0, 1, true, "D_STACK_PROTO", check_stack, "([n])",
+	  "Prints a stack without frames: no source records stacks" },
+	{ "ustack", ACT_STACK, 0, 2, true, "D_USTACK_PROTO", check_stack, "([n])",
+	  "Prints a stack without frames: no source records stacks" },
 };
 #define N_ACTIONS (sizeof(actions) / sizeof(actions[0]))
 
@@ -745,6 +763,13 @@ static const struct action_row *action_find(const char *name)
 static const char *action_name(size_t index)
 {
 	return index < N_ACTIONS ? actions[index].name : NULL;
+}
+
+bool rs_lang_action_word(uint32_t index, struct rs_lang_word *word)
+{
+	const struct action_row *row = &actions[index < N_ACTIONS ? index : 0];
+
+	return rs_lang_word_set(word, action_name(index), row->args, row->help);
 }
 
 /* Checks the order: a clause speculates before it records, and commits before it records anew. */

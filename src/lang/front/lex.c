@@ -4,6 +4,7 @@
  * depends on the context: probe descriptions are raw text, and a / may end a predicate.
  */
 #include "lang/front/lex.h"
+#include "lang/front/words.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -32,6 +33,11 @@ static const struct {
 	{ "!", OP_NOT },	  { "~", OP_INV },
 };
 #define N_OPERATORS (sizeof(operators) / sizeof(operators[0]))
+
+bool rs_lang_operator_word(uint32_t index, struct rs_lang_word *word)
+{
+	return index < N_OPERATORS && rs_lang_word_set(word, operators[index].text, "", "");
+}
 
 const char *rs_lang_op_text(enum op op)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Parses expressions. The depth of the tree is limited here, because the later stages recurse. */
 #include "lang/front/parse.h"
+#include "lang/front/words.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -157,21 +158,36 @@ static struct node *arguments(struct parser *p, enum op close)
 	return first;
 }
 
-/* $pid and the like: of this process, as those of DTrace are of dtrace(1M). */
+/* The macros of this process: D's name, and its value. */
+#define MACROS(ROW)                                                                                \
+	ROW(egid, getegid())                                                                       \
+	ROW(euid, geteuid())                                                                       \
+	ROW(gid, getgid())                                                                         \
+	ROW(pgid, getpgrp())                                                                       \
+	ROW(pid, getpid())                                                                         \
+	ROW(ppid, getppid())                                                                       \
+	ROW(sid, getsid(0))                                                                        \
+	ROW(uid, getuid())
+
+#define NAME(name, value) #name,
+static const char *const macro_names[] = { MACROS(NAME) "target" };
+#undef NAME
+#define N_MACROS (sizeof(macro_names) / sizeof(macro_names[0]))
+
+bool rs_lang_macro_word(uint32_t index, struct rs_lang_word *word)
+{
+	return index < N_MACROS && rs_lang_word_set(word, macro_names[index], "", "");
+}
+
 static bool macro_of_process(const char *name, uint64_t *value)
 {
-	const struct {
-		const char *name;
-		int64_t value;
-	} ids[] = {
-		{ "egid", getegid() }, { "euid", geteuid() }, { "gid", getgid() },
-		{ "pgid", getpgrp() }, { "pid", getpid() },   { "ppid", getppid() },
-		{ "sid", getsid(0) },  { "uid", getuid() },
-	};
+#define VALUE(name, value) (uint64_t)(value),
+	const uint64_t values[] = { MACROS(VALUE) };
+#undef VALUE
 
-	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
-		if (!strcmp(ids[i].name, name)) {
-			*value = (uint64_t)ids[i].value;
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		if (!strcmp(macro_names[i], name)) {
+			*value = values[i];
 			return true;
 		}
 	}

@@ -23,7 +23,8 @@
 
 #define ZERO_BIN 63
 
-#define AGG(name, text, n_min, n_max, words) [AGG_##name] = { text, n_min, n_max, words },
+#define AGG(name, text, n_min, n_max, words, args, help)                                           \
+	[AGG_##name] = { text, n_min, n_max, words, args, help },
 const struct agg_function_row rs_agg_functions[N_AGG_FUNCTIONS] = {
 #include "lang/vm/aggregates.def"
 };

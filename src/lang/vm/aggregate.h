@@ -14,6 +14,7 @@ struct agg_function_row {
 	const char *name;
 	uint8_t n_min, n_max; /* arguments */
 	uint32_t n_data;      /* words of a row; 0: the arguments determine it */
+	const char *args, *help;
 };
 extern const struct agg_function_row rs_agg_functions[N_AGG_FUNCTIONS];
 

@@ -49,7 +49,7 @@ struct enum_ref {
 	const char *name;
 };
 
-#define AGG(name, text, n_min, n_max, words) AGG_##name,
+#define AGG(name, text, n_min, n_max, words, args, help) AGG_##name,
 enum agg_function {
 #include "lang/vm/aggregates.def"
 	N_AGG_FUNCTIONS

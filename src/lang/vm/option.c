@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The options of a program: of the command line, of #pragma D option, of setopt(). */
 #include "lang/vm/program.h"
+#include "lang/vm/word.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -8,29 +9,43 @@
 #include <string.h>
 
 static const struct option_row {
-	const char *name;
+	const char *name, *help;
 	uint64_t least, most, standard;
 	uint64_t cap; /* the maximum that the program may set; 0: `most` */
 } option_rows[OPT_COUNT] = {
-	[OPT_AGGSIZE] = { "aggsize", 4096, UINT64_C(1) << 40, UINT64_C(256) << 20,
-			  UINT64_C(1) << 30 },
-	[OPT_AGGSORTKEY] = { "aggsortkey", 0, 1, 0 },
-	[OPT_AGGSORTKEYPOS] = { "aggsortkeypos", 0, LANG_KEYS_MAX - 1, 0 },
-	[OPT_AGGSORTPOS] = { "aggsortpos", 0, LANG_ARGS_MAX - 1, 0 },
-	[OPT_AGGSORTREV] = { "aggsortrev", 0, 1, 0 },
-	[OPT_DEFAULTARGS] = { "defaultargs", 0, 1, 0 },
-	[OPT_DYNVARSIZE] = { "dynvarsize", 256, UINT64_C(1) << 40, UINT64_C(64) << 20,
-			     UINT64_C(256) << 20 },
-	[OPT_JSON] = { "json", 0, 1, 0 },
-	[OPT_NOPUSHDOWN] = { "nopushdown", 0, 1, 0 },
-	[OPT_NSPEC] = { "nspec", 0, 4096, 1, 64 },
-	[OPT_QUIET] = { "quiet", 0, 1, 0 },
-	[OPT_SPECSIZE] = { "specsize", 64, UINT64_C(1) << 32, UINT64_C(1) << 20,
-			   UINT64_C(16) << 20 },
-	[OPT_STRSIZE] = { "strsize", 8, 4096, 256 },
-	[OPT_TARGET] = { "target", 1, INT32_MAX, 0 },
-	[OPT_ZDEFS] = { "zdefs", 0, 1, 0 },
+	[OPT_AGGSIZE] = { "aggsize", "Bytes of all aggregations", 4096, UINT64_C(1) << 40,
+			  UINT64_C(256) << 20, UINT64_C(1) << 30 },
+	[OPT_AGGSORTKEY] = { "aggsortkey", "Sort aggregations by key instead of by value", 0, 1,
+			     0 },
+	[OPT_AGGSORTKEYPOS] = { "aggsortkeypos", "The key to sort by, from 0", 0, LANG_KEYS_MAX - 1,
+				0 },
+	[OPT_AGGSORTPOS] = { "aggsortpos", "The aggregation of printa() to sort by, from 0", 0,
+			     LANG_ARGS_MAX - 1, 0 },
+	[OPT_AGGSORTREV] = { "aggsortrev", "Sort aggregations in reverse order", 0, 1, 0 },
+	[OPT_DEFAULTARGS] = { "defaultargs",
+			      "Missing arguments of the program are 0 and the empty string", 0, 1,
+			      0 },
+	[OPT_DYNVARSIZE] = { "dynvarsize", "Bytes of all dynamic variables", 256, UINT64_C(1) << 40,
+			     UINT64_C(64) << 20, UINT64_C(256) << 20 },
+	[OPT_JSON] = { "json", "Print JSON Lines", 0, 1, 0 },
+	[OPT_NOPUSHDOWN] = { "nopushdown",
+			     "Live on KVM, send all events to the program instead of evaluating it "
+			     "in BPF",
+			     0, 1, 0 },
+	[OPT_NSPEC] = { "nspec", "The number of speculations at a time", 0, 4096, 1, 64 },
+	[OPT_QUIET] = { "quiet", "Print only what the program prints", 0, 1, 0 },
+	[OPT_SPECSIZE] = { "specsize", "Bytes of a speculation", 64, UINT64_C(1) << 32,
+			   UINT64_C(1) << 20, UINT64_C(16) << 20 },
+	[OPT_STRSIZE] = { "strsize", "Bytes of a string", 8, 4096, 256 },
+	[OPT_TARGET] = { "target", "The value of $target", 1, INT32_MAX, 0 },
+	[OPT_ZDEFS] = { "zdefs", "A description that matches no probe is not an error", 0, 1, 0 },
 };
+
+bool rs_lang_option_word(uint32_t index, struct rs_lang_word *word)
+{
+	return index < OPT_COUNT &&
+	       rs_lang_word_set(word, option_rows[index].name, "", option_rows[index].help);
+}
 
 /* These options concern DTrace's kernel buffers or stacks, which do not exist here. */
 static const char no_effect[] = " bufsize bufpolicy bufresize aggrate switchrate statusrate "

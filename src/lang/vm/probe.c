@@ -2,6 +2,7 @@
 /* The probes that clauses match: the language's own, ticks, and the events of the sources; and the
  * arguments of events. */
 #include "lang/vm/program.h"
+#include "lang/vm/word.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -68,6 +69,14 @@ static const struct {
 	{ "d", 86400000000000 },
 	{ "day", 86400000000000 },
 };
+#define N_TICK_UNITS (sizeof(tick_units) / sizeof(tick_units[0]))
+
+bool rs_lang_tick_word(uint32_t index, struct rs_lang_word *word)
+{
+	if (index == N_TICK_UNITS)
+		return rs_lang_word_set(word, "hz", "", "");
+	return index < N_TICK_UNITS && rs_lang_word_set(word, tick_units[index].name, "", "");
+}
 
 /* tick-10ms, tick-5 (Hz), profile-97 */
 bool rs_lang_tick_period(const char *name, int64_t *period_ns, bool *all_cpus)
@@ -86,7 +95,7 @@ bool rs_lang_tick_period(const char *name, int64_t *period_ns, bool *all_cpus)
 		return false;
 	if (!*end || !strcmp(end, "hz"))
 		ns = number > 1000000000 ? 0 : 1000000000 / number;
-	for (size_t i = 0; i < sizeof(tick_units) / sizeof(tick_units[0]); i++) {
+	for (size_t i = 0; i < N_TICK_UNITS; i++) {
 		if (!strcmp(tick_units[i].name, end) &&
 		    __builtin_mul_overflow(number, tick_units[i].ns, &ns))
 			return false;

@@ -7,18 +7,16 @@
 #include "lang/vm/dynamic.h"
 #include "lang/vm/format.h"
 
-/* ---- faults: DTrace's numbers ------------------------------------------------------------- */
+/* ---- faults ------------------------------------------------------------------------------- */
 
+/* The numbers are DTrace's. Those that are not here (2, 6, 7) concern memory that no event has. */
 enum fault {
-	FAULT_NONE,
-	FAULT_BADADDR,
-	FAULT_BADALIGN,
-	FAULT_ILLOP,
-	FAULT_DIVZERO,
-	FAULT_NOSCRATCH,
-	FAULT_KPRIV,
-	FAULT_UPRIV,
-	FAULT_TUPOFLOW,
+	FAULT_NONE = 0,
+	FAULT_BADADDR = 1,
+	FAULT_ILLOP = 3,
+	FAULT_DIVZERO = 4,
+	FAULT_NOSCRATCH = 5,
+	FAULT_TUPOFLOW = 8,
 };
 
 /* ---- a firing ----------------------------------------------------------------------------- */

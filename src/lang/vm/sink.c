@@ -6,6 +6,7 @@
 #include "lang/vm/json.h"
 #include "base/count.h"
 #include "lang/vm/memory.h"
+#include "lang/vm/word.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,14 +19,20 @@
 static const char *const faults[] = {
 	[FAULT_NONE] = "unknown fault",
 	[FAULT_BADADDR] = "invalid address",
-	[FAULT_BADALIGN] = "invalid alignment",
 	[FAULT_ILLOP] = "illegal operation",
 	[FAULT_DIVZERO] = "divide-by-zero",
 	[FAULT_NOSCRATCH] = "out of scratch space",
-	[FAULT_KPRIV] = "invalid kernel access",
-	[FAULT_UPRIV] = "invalid user access",
 	[FAULT_TUPOFLOW] = "tuple stack overflow",
 };
+
+bool rs_lang_fault_word(uint32_t index, struct rs_lang_word *word)
+{
+	for (uint32_t i = FAULT_NONE + 1; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		if (faults[i] && !index--)
+			return rs_lang_word_set(word, faults[i], "", "");
+	}
+	return false;
+}
 
 static void fault(struct firing *f, const struct clause *clause, uint32_t pc)
 {
@@ -39,7 +46,7 @@ static void fault(struct firing *f, const struct clause *clause, uint32_t pc)
 
 	if (clause->acts[pc])
 		snprintf(where, sizeof(where), "action #%u", clause->acts[pc]);
-	if (f->fault == FAULT_BADADDR || f->fault == FAULT_BADALIGN)
+	if (f->fault == FAULT_BADADDR)
 		snprintf(details, sizeof(details), " (0x%llx)", (unsigned long long)f->fault_value);
 	if (!rt->in_error) { /* a fault in ERROR is only reported */
 		uint64_t arguments[] = { 0,  f->bound->epid, clause->acts[pc],

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Types: their names, and C's rules for operands. */
 #include "lang/vm/program.h"
+#include "lang/vm/word.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -58,6 +59,12 @@ static const struct {
 	{ "hrtime_t", 8, true },
 	{ "processorid_t", 4, true },
 };
+#define N_NAMES (sizeof(names) / sizeof(names[0]))
+
+bool rs_lang_type_word(uint32_t index, struct rs_lang_word *word)
+{
+	return index < N_NAMES && rs_lang_word_set(word, names[index].name, "", "");
+}
 
 bool rs_lang_type_named(const char *name, struct type *type)
 {
@@ -69,7 +76,7 @@ bool rs_lang_type_named(const char *name, struct type *type)
 		*type = TYPE_OF_VOID;
 		return true;
 	}
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < N_NAMES; i++) {
 		if (!strcmp(names[i].name, name)) {
 			*type = INT_OF(names[i].bytes, names[i].is_signed);
 			return true;
@@ -137,7 +144,7 @@ const struct member *rs_lang_member_find(const struct record *record, const char
 
 static const char *int_text(const struct type *type)
 {
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < N_NAMES; i++) {
 		if (names[i].bytes == type->bytes && names[i].is_signed == type->is_signed)
 			return names[i].name;
 	}
