@@ -115,18 +115,18 @@ static struct rs_error *report_long(struct exits_sink *sink, const struct rs_exi
 
 /* ---- exits and entries ---------------------------------------------------------------------- */
 
-/* code, rip, upper bits of the code */
+/* The arguments are the code, the guest's instruction as rip, upper bits of the code, and the
+ * instruction as pc. An event lacks some, which are 0 then. */
 static struct rs_error *on_exit(struct exits_sink *sink, struct thread *t, const struct seen *seen)
 {
-	uint32_t code = (uint32_t)seen->arg[0];
+	uint32_t code = (uint32_t)seen->arg[0] | (uint32_t)seen->arg[2] << 16;
 
-	if (seen->isa == RS_ISA_VMX)
-		code = (code & 0xffff) | (uint32_t)seen->arg[2] << 16;
 	if (t->time.exit_at)
 		forget_cause(t);
 	rs_vcpu_exit(&t->time, seen->now);
 	t->hardware = true;
-	return sink->options.user ? NULL : exit_is(sink, t, seen->isa, code, seen->arg[1]);
+	return sink->options.user ? NULL
+				  : exit_is(sink, t, seen->isa, code, seen->arg[1] | seen->arg[3]);
 }
 
 /* reason, errno */
@@ -395,10 +395,9 @@ static const struct kind {
 	bool threadless;
 	const char *fields[EXITS_FIELDS_MAX];
 } kinds[] = {
-	{ "vmx", "exit", on_exit, RS_ISA_VMX, false, { "reason", "rip", "flags" } },
-	{ "svm", "exit", on_exit, RS_ISA_SVM, false, { "reason", "rip" } },
-	{ "arm64", "exit", on_exit, RS_ISA_ARM64, false, { "reason", "pc" } },
-	{ "riscv", "exit", on_exit, RS_ISA_RISCV, false, { "reason", "pc" } },
+#define RS_ISA(name, NAME, number, mask, base, module)                                             \
+	{ #name, "exit", on_exit, RS_ISA_##NAME, false, { "reason", "rip", "flags", "pc" } },
+#include <ringside/event/isa.def>
 	{ "user", "exit", on_user_exit, RS_ISA_USER, false, { "reason", "errno" } },
 	{ "vcpu", "entry", on_entry, 0, false, { "vcpu_id" } },
 	{ "vcpu", "wakeup", on_wakeup, 0, false, { "halted" } },

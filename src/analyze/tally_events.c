@@ -285,15 +285,13 @@ static struct tally_vcpu *kvm_vcpu(struct tally_sink *s, const struct seen *seen
 static void kvm_exit(struct tally_sink *s, const struct seen *seen)
 {
 	struct tally_vcpu *v = kvm_vcpu(s, seen);
-	uint32_t code = (uint32_t)seen->arg[1], info = (uint32_t)seen->arg[3];
-	bool vmx = seen->known->kind->isa == RS_ISA_VMX;
+	uint32_t code = (uint32_t)seen->arg[1] | (uint32_t)seen->arg[2] << 16;
+	uint32_t info = (uint32_t)seen->arg[3], isa = seen->known->kind->isa;
 
 	if (!v)
 		return;
-	if (vmx)
-		code = (code & 0xffff) | (uint32_t)seen->arg[2] << 16;
-	rs_tally_exit(s, v, seen->view->cpu, seen->known->kind->isa, code, seen->now);
-	if (vmx && code == 1 && info & INTR_INFO_VALID)
+	rs_tally_exit(s, v, seen->view->cpu, isa, code, seen->now);
+	if (isa == RS_ISA_VMX && code == 1 && info & INTR_INFO_VALID)
 		interrupt(s, v, seen->view->cpu, RS_TALLY_EXTERNAL, info & 0xff);
 }
 
@@ -547,10 +545,12 @@ static const struct tally_kind kinds[] = {
 	{ "acrn", "sched", "next", acrn_switch, 0, { "prev", "next" } },
 	{ "acrn", "handler", "external-interrupt", acrn_interrupt, 0, { "vector" } },
 	{ "kvm", NULL, NULL, any_lost, 0, { NULL } },
-	{ "kvm", "vmx", "exit", kvm_exit, RS_ISA_VMX, { "tid", "reason", "flags", "intr_info" } },
-	{ "kvm", "svm", "exit", kvm_exit, RS_ISA_SVM, { "tid", "reason" } },
-	{ "kvm", "arm64", "exit", kvm_exit, RS_ISA_ARM64, { "tid", "reason" } },
-	{ "kvm", "riscv", "exit", kvm_exit, RS_ISA_RISCV, { "tid", "reason" } },
+#define RS_ISA(name, NAME, number, mask, base, module)                                             \
+	{                                                                                          \
+		"kvm",	  #name,	 "exit",                                                   \
+		kvm_exit, RS_ISA_##NAME, { "tid", "reason", "flags", "intr_info" }                 \
+	},
+#include <ringside/event/isa.def>
 	{ "kvm", "vcpu", "entry", kvm_entry, 0, { "tid", "vcpu_id" } },
 	{ "kvm", "cpu", "interrupt", kvm_interrupt, 0, { "tid", "vector", "again" } },
 	{ "kvm", "sched", "off-cpu", kvm_off, 0, { "tid", "state" } },

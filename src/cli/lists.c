@@ -64,10 +64,33 @@ static struct rs_error *each_cause(const struct visit *visit)
 	return err;
 }
 
+static struct rs_error *each_exit(const struct visit *visit)
+{
+	struct rs_exit_row exit;
+	struct rs_error *err = NULL;
+
+	for (size_t i = 0; !err && rs_exit_row(i, &exit); i++) {
+		char text[TEXT_MAX], number[VALUE_MAX];
+
+		snprintf(number, sizeof(number), "0x%x", exit.code);
+		snprintf(text, sizeof(text), "%s %s %s", rs_isa_name(exit.isa), number, exit.name);
+		err = visit->each(
+			&(struct rs_cli_list_row){ .name = exit.name,
+						   .text = text,
+						   .help = "",
+						   .more = { { "isa", rs_isa_name(exit.isa) },
+							     { "number", number },
+							     { "kernel", exit.kernel } } },
+			visit->context);
+	}
+	return err;
+}
+
 static const struct {
 	struct rs_cli_row row;
 	struct rs_error *(*each)(const struct visit *visit);
 } tables[] = {
+	{ { "exits", NULL, "Exit reasons: the instruction set, the number, the name" }, each_exit },
 	{ { "causes", NULL, "What exits are about: the names of ports, MSRs, hypercalls, ..." },
 	  each_cause },
 	{ { "conflicts", NULL, "The options of this command that exclude each other" },

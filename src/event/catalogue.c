@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "event/exit_reason.h"
 #include <ringside/record.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -17,40 +18,23 @@
 #undef RS_VALUES
 #undef RS_VALUE
 
-/* Exit reasons: an enumeration from the lines of each architecture. */
-#define RS_EXIT(isa, number, name, kernel) RS_EXIT_##isa(number, #name)
-#define RS_EXIT_vmx(number, name)	   { name, number },
-#define RS_EXIT_svm(number, name)
-#define RS_EXIT_arm64(number, name)
-#define RS_EXIT_riscv(number, name)
-static const struct rs_enum values_of_vmx_exit[] = {
-#include <ringside/event/exits.def>
-	{ NULL, 0 }
+/* The instruction sets, and the exit reasons of each. */
+#define RS_ISA(name, NAME, number, mask, base, module) { #name, number },
+static const struct rs_enum values_of_isa[] = {
+#include <ringside/event/isa.def>
+	{ "user", RS_ISA_USER }, { NULL, 0 }
 };
-#undef RS_EXIT_vmx
-#undef RS_EXIT_svm
-#define RS_EXIT_vmx(number, name)
-#define RS_EXIT_svm(number, name) { name, number },
-static const struct rs_enum values_of_svm_exit[] = {
-#include <ringside/event/exits.def>
-	{ NULL, 0 }
-};
-#undef RS_EXIT_svm
-#undef RS_EXIT_arm64
-#define RS_EXIT_svm(number, name)
-#define RS_EXIT_arm64(number, name) { name, number },
-static const struct rs_enum values_of_arm64_exit[] = {
-#include <ringside/event/exits.def>
-	{ NULL, 0 }
-};
-#undef RS_EXIT_arm64
-#undef RS_EXIT_riscv
-#define RS_EXIT_arm64(number, name)
-#define RS_EXIT_riscv(number, name) { name, number },
-static const struct rs_enum values_of_riscv_exit[] = {
-#include <ringside/event/exits.def>
-	{ NULL, 0 }
-};
+#define RS_EXIT(number, name, kernel) { #name, number },
+#define RS_ISA_EXITS(name)	      static const struct rs_enum values_of_##name##_exit[] = {
+#define RS_ISA_EXITS_END                                                                           \
+	{                                                                                          \
+		NULL, 0                                                                            \
+	}                                                                                          \
+	}                                                                                          \
+	;
+#include <ringside/event/isa.def>
+#undef RS_ISA_EXITS
+#undef RS_ISA_EXITS_END
 #undef RS_EXIT
 
 #define values_of_none ((const struct rs_enum *)NULL)
@@ -61,10 +45,9 @@ static const struct {
 	const struct rs_enum *values;
 } enumerations[] = {
 #include <ringside/event/enums.def>
-	{ "vmx_exit", values_of_vmx_exit },
-	{ "svm_exit", values_of_svm_exit },
-	{ "arm64_exit", values_of_arm64_exit },
-	{ "riscv_exit", values_of_riscv_exit },
+	{ "isa", values_of_isa },
+#define RS_ISA(name, NAME, number, mask, base, module) { #name "_exit", values_of_##name##_exit },
+#include <ringside/event/isa.def>
 };
 #undef RS_VALUES
 

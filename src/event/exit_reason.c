@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Exit reasons: exits.def as tables, which are searched by halves. */
+/* Exit reasons: isa.def as tables, which are searched by halves. */
 #include "event/exit_reason.h"
 
 #include <stdio.h>
@@ -10,53 +10,30 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* 16 bits of the field are the basic reason: SDM volume 3, 25.9.1. */
-#define VMX_BASIC 0xffffu
-
 struct reason {
 	uint32_t code;
 	const char *name, *kernel;
 };
 
-#define RS_EXIT(isa, number, name, kernel) RS_EXIT_##isa(number, #name, kernel)
-#define RS_EXIT_vmx(number, name, kernel)  { number, name, kernel },
-#define RS_EXIT_svm(number, name, kernel)
-#define RS_EXIT_arm64(number, name, kernel)
-#define RS_EXIT_riscv(number, name, kernel)
-static const struct reason vmx[] = {
-#include <ringside/event/exits.def>
-};
-#undef RS_EXIT_vmx
-#undef RS_EXIT_svm
-#define RS_EXIT_vmx(number, name, kernel)
-#define RS_EXIT_svm(number, name, kernel) { number, name, kernel },
-static const struct reason svm[] = {
-#include <ringside/event/exits.def>
-};
-#undef RS_EXIT_svm
-#undef RS_EXIT_arm64
-#define RS_EXIT_svm(number, name, kernel)
-#define RS_EXIT_arm64(number, name, kernel) { number, name, kernel },
-static const struct reason arm64[] = {
-#include <ringside/event/exits.def>
-};
-#undef RS_EXIT_arm64
-#undef RS_EXIT_riscv
-#define RS_EXIT_arm64(number, name, kernel)
-#define RS_EXIT_riscv(number, name, kernel) { number, name, kernel },
-static const struct reason riscv[] = {
-#include <ringside/event/exits.def>
-};
+#define RS_EXIT(number, name, kernel) { number, #name, kernel },
+#define RS_ISA_EXITS(name)	      static const struct reason name[] = {
+#define RS_ISA_EXITS_END                                                                           \
+	}                                                                                          \
+	;
+#include <ringside/event/isa.def>
+#undef RS_ISA_EXITS
+#undef RS_ISA_EXITS_END
 #undef RS_EXIT
 
 static const struct {
 	const struct reason *reasons;
 	size_t n;
+	uint32_t mask;
+	uint8_t base;
 } tables[RS_ISA_COUNT] = {
-	[RS_ISA_VMX] = { vmx, COUNT(vmx) },
-	[RS_ISA_SVM] = { svm, COUNT(svm) },
-	[RS_ISA_ARM64] = { arm64, COUNT(arm64) },
-	[RS_ISA_RISCV] = { riscv, COUNT(riscv) },
+#define RS_ISA(name, NAME, number, mask, base, module)                                             \
+	[RS_ISA_##NAME] = { name, COUNT(name), mask, base },
+#include <ringside/event/isa.def>
 };
 
 /* KVM_EXIT_* come from the catalogue: they are few, and rarely looked up. */
@@ -74,9 +51,9 @@ const char *rs_isa_name(uint32_t isa)
 
 uint32_t rs_isa_find(const char *name)
 {
-	for (uint32_t isa = RS_ISA_VMX; isa < RS_ISA_COUNT; isa++) {
-		if (!strcmp(rs_isa_name(isa), name))
-			return isa;
+	for (const struct rs_enum *e = rs_catalogue_values("isa"); e->name; e++) {
+		if (!strcmp(e->name, name))
+			return (uint32_t)e->value;
 	}
 	return RS_ISA_UNKNOWN;
 }
@@ -89,8 +66,7 @@ const char *rs_exit_name(uint32_t isa, uint32_t code)
 		return rs_enum_name(user_reasons(), code);
 	if (isa >= RS_ISA_COUNT)
 		return NULL;
-	if (isa == RS_ISA_VMX)
-		code &= VMX_BASIC;
+	code &= tables[isa].mask;
 	high = tables[isa].n;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -117,11 +93,11 @@ const char *rs_exit_text(uint32_t isa, uint32_t code, char text[RS_EXIT_TEXT_MAX
 		name = strerrorname_np((int)(0u - code));
 	if (name)
 		snprintf(text, RS_EXIT_TEXT_MAX, "%s%s", name, behind);
-	else if (isa == RS_ISA_SVM)
-		snprintf(text, RS_EXIT_TEXT_MAX, "0x%x", code);
+	else if (isa < RS_ISA_COUNT && tables[isa].base)
+		snprintf(text, RS_EXIT_TEXT_MAX, tables[isa].base == 16 ? "0x%x%s" : "%u%s",
+			 code & tables[isa].mask, behind);
 	else
-		snprintf(text, RS_EXIT_TEXT_MAX, "%u%s",
-			 isa == RS_ISA_VMX ? code & VMX_BASIC : code, behind);
+		snprintf(text, RS_EXIT_TEXT_MAX, "%u", code);
 	return text;
 }
 
@@ -150,6 +126,20 @@ bool rs_exit_find(uint32_t isa, const char *name, uint32_t *code)
 			*code = (uint32_t)e->value;
 			return true;
 		}
+	}
+	return false;
+}
+
+bool rs_exit_row(size_t i, struct rs_exit_row *row)
+{
+	for (uint32_t isa = 0; isa < RS_ISA_COUNT; isa++) {
+		if (i < tables[isa].n) {
+			const struct reason *r = &tables[isa].reasons[i];
+
+			*row = (struct rs_exit_row){ isa, r->code, r->name, r->kernel };
+			return true;
+		}
+		i -= tables[isa].n;
 	}
 	return false;
 }

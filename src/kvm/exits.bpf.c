@@ -85,46 +85,34 @@ static __always_inline bool enter(struct here *here, enum find find)
 
 /* ---- exits and entries ----------------------------------------------------------------------- */
 
-/* An exit, of whatever instruction set. */
+/* An exit, of any instruction set of the host. */
 struct seen_exit {
 	uint32_t isa, code;
 	int32_t vcpu; /* -1: the record does not say */
-	uint32_t intr_info, error_code;
-	uint64_t rip, info1, info2; /* riscv: stval, htval */
+	uint64_t pc;
 };
 
-static __always_inline void exit_record(const struct here *here, const struct seen_exit *e)
+#define RS_GET(field)		(r->field)
+#define RS_GET_OR(field, other) RS_FIELD_OR(r->field, other)
+
+/* Puts the event of an exit, from the kernel's record r. */
+static __always_inline void exit_record(const struct here *here, const struct seen_exit *e,
+					const struct trace_event_raw_kvm_exit *r)
 {
-	uint32_t tid = here->slot->tid;
-
-	if (e->isa == RS_ISA_VMX) {
-		RS_RING_RECORD(kvm_vmx_exit) r = { .words = { 0 } };
-
-		r.on = (struct rs_kvm_on_kvm_vmx_exit){
-			tid,	      (uint16_t)e->code, (uint16_t)(e->code >> 16),
-			e->rip,	      e->info1,		 e->info2,
-			e->intr_info, e->error_code
-		};
-		ring_put(here, kvm_vmx_exit, &r);
-	} else if (e->isa == RS_ISA_SVM) {
-		RS_RING_RECORD(kvm_svm_exit) r = { .words = { 0 } };
-
-		r.on = (struct rs_kvm_on_kvm_svm_exit){ tid,	      e->code,	e->rip,
-							e->info1,     e->info2, e->intr_info,
-							e->error_code };
-		ring_put(here, kvm_svm_exit, &r);
-	} else if (e->isa == RS_ISA_ARM64) {
-		RS_RING_RECORD(kvm_arm64_exit) r = { .words = { 0 } };
-
-		r.on = (struct rs_kvm_on_kvm_arm64_exit){ tid, e->code, e->rip };
-		ring_put(here, kvm_arm64_exit, &r);
-	} else if (e->isa == RS_ISA_RISCV) {
-		RS_RING_RECORD(kvm_riscv_exit) r = { .words = { 0 } };
-
-		r.on = (struct rs_kvm_on_kvm_riscv_exit){ tid, e->code, e->rip, e->info1,
-							  e->info2 };
-		ring_put(here, kvm_riscv_exit, &r);
+#define RS_COPY(ours, theirs, shift, mask) event.on.ours = RS_GET(theirs) >> (shift);
+#define RS_COPY_OR_0(ours, theirs)	   event.on.ours = RS_GET_OR(theirs, 0);
+#define RS_COPY_CODE(ours)		   event.on.ours = e->code;
+#define RS_ISA_RECORD(name, NAME, field, value, code, a, b, copies)                                \
+	if (e->isa == RS_ISA_##NAME) {                                                             \
+		RS_RING_RECORD(kvm_##name##_exit) event = { .words = { 0 } };                      \
+                                                                                                   \
+		event.on.tid = here->slot->tid;                                                    \
+		copies ring_put(here, kvm_##name##_exit, &event);                                  \
 	}
+#include <ringside/event/isa.def>
+#undef RS_COPY
+#undef RS_COPY_OR_0
+#undef RS_COPY_CODE
 }
 
 /* Becomes the current exit; the one before it is counted. */
@@ -140,7 +128,8 @@ static __always_inline void exit_is(struct here *here, uint32_t isa, uint32_t co
 	}
 }
 
-static __always_inline void on_exit(const struct seen_exit *e)
+static __always_inline void on_exit(const struct seen_exit *e,
+				    const struct trace_event_raw_kvm_exit *r)
 {
 	struct here here;
 
@@ -160,43 +149,28 @@ static __always_inline void on_exit(const struct seen_exit *e)
 	if (config.latency)
 		TIME_STEP(here.slot, rs_vcpu_exit(&here.slot->time, here.now));
 	if (!config.user)
-		exit_is(&here, e->isa, e->code, e->rip);
+		exit_is(&here, e->isa, e->code, e->pc);
 	if (config.events)
-		exit_record(&here, e);
+		exit_record(&here, e, r);
 	leave(&here);
 }
 
-/* The record is the architecture's, and so is the object: what a compiler makes of a choice between
- * fields at load time is a moved context pointer, which verifiers refuse. */
+/* The record is the host's, and so is the object: what a compiler makes of a choice between fields
+ * at load time is a moved context pointer, which verifiers refuse. */
 RS_PROGRAM(kvm_exit, trace_event_raw_kvm_exit)
 {
-	struct seen_exit e = { .vcpu = -1 };
+	struct seen_exit e = { .isa = RS_ISA_UNKNOWN };
 
-#if defined(__TARGET_ARCH_arm64)
-	const struct trace_event_raw_kvm_exit___arm64 *arm64 = (void *)r;
-
-	e.isa = RS_ISA_ARM64;
-	e.code = rs_kvm_arm64_code((uint32_t)arm64->ret, arm64->esr_ec);
-	e.rip = arm64->vcpu_pc;
-#elif defined(__TARGET_ARCH_riscv)
-	const struct trace_event_raw_kvm_exit___riscv *riscv = (void *)r;
-
-	e.isa = RS_ISA_RISCV;
-	e.code = rs_kvm_riscv_code(riscv->scause);
-	e.rip = riscv->sepc;
-	e.info1 = riscv->stval;
-	e.info2 = RS_FIELD_OR(riscv->htval, 0);
-#else
-	e.isa = r->isa == RS_ISA_VMX ? RS_ISA_VMX : RS_ISA_SVM;
-	e.code = r->exit_reason;
-	e.rip = r->guest_rip;
-	e.info1 = r->info1;
-	e.info2 = r->info2;
-	e.intr_info = RS_FIELD_OR(r->intr_info, 0);
-	e.error_code = RS_FIELD_OR(r->error_code, 0);
-	e.vcpu = (int32_t)RS_FIELD_OR(r->vcpu_id, -1u);
-#endif
-	on_exit(&e);
+#define RS_ISA_RECORD(name, NAME, field, value, kind, a, b, copies)                                \
+	if (!(value) || RS_GET(field) == (value)) {                                                \
+		e.isa = RS_ISA_##NAME;                                                             \
+		e.code = rs_isa_code_##kind(RS_GET(a), RS_GET(b), sizeof(r->a));                   \
+	}
+#define RS_HOST_EXIT(members, rip, number)                                                         \
+	e.pc = rip;                                                                                \
+	e.vcpu = (int32_t)(number);
+#include <ringside/event/isa.def>
+	on_exit(&e, r);
 }
 
 /* The exit before this came out of a guest's guest. */
@@ -305,20 +279,12 @@ static __always_inline void on_entry(uint32_t vcpu, uint64_t rip)
 	leave(&here);
 }
 
-RS_PROGRAM(kvm_entry, trace_event_raw_kvm_entry)
-{
-#if defined(__TARGET_ARCH_arm64)
-	const struct trace_event_raw_kvm_entry___arm64 *arm64 = (void *)r;
-
-	on_entry(-1u, RS_FIELD_OR(arm64->vcpu_pc, 0));
-#elif defined(__TARGET_ARCH_riscv)
-	const struct trace_event_raw_kvm_entry___riscv *riscv = (void *)r;
-
-	on_entry(-1u, RS_FIELD_OR(riscv->pc, 0));
-#else
-	on_entry(RS_FIELD_OR(r->vcpu_id, -1u), RS_FIELD_OR(r->rip, 0));
-#endif
-}
+#define RS_HOST_ENTRY(tracepoint, record, pc, vcpu)                                                \
+	RS_PROGRAM(tracepoint, trace_event_raw_##record)                                           \
+	{                                                                                          \
+		on_entry(vcpu, pc);                                                                \
+	}
+#include <ringside/event/isa.def>
 
 /* KVM_RUN returns. A negative errno stands for itself: it is no KVM_EXIT_ reason. */
 static __always_inline void on_user_exit(uint32_t reason, int32_t errno_value)

@@ -40,43 +40,18 @@ enum { BPF_F_MMAPABLE = 1u << 10 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-/* x86. vcpu_id, intr_info, error_code: 5.10. */
-struct trace_event_raw_kvm_exit {
-	unsigned int exit_reason;
-	unsigned long guest_rip;
-	__u32 isa;
-	__u64 info1;
-	__u64 info2;
-	__u32 intr_info;
-	__u32 error_code;
-	unsigned int vcpu_id;
-};
-
-struct trace_event_raw_kvm_exit___arm64 {
-	int ret;
-	unsigned int esr_ec;
-	unsigned long vcpu_pc;
-};
-
-struct trace_event_raw_kvm_exit___riscv {
-	unsigned long sepc;
-	unsigned long scause;
-	unsigned long stval;
-	unsigned long htval;
-};
-
-struct trace_event_raw_kvm_entry {
-	unsigned int vcpu_id;
-	unsigned long rip; /* 5.10 */
-};
-
-struct trace_event_raw_kvm_entry___arm64 {
-	unsigned long vcpu_pc;
-};
-
-struct trace_event_raw_kvm_entry___riscv {
-	unsigned long pc;
-};
+/* The records of kvm_exit and of the tracepoints before entries, of the host, by isa.def. */
+#define RS_MEMBER(type, name) type name;
+#define RS_HOST_EXIT(members, pc, vcpu)                                                            \
+	struct trace_event_raw_kvm_exit {                                                          \
+		members                                                                            \
+	};
+#define RS_HOST_ENTRY_RECORD(record, members)                                                      \
+	struct trace_event_raw_##record {                                                          \
+		members                                                                            \
+	};
+#include <ringside/event/isa.def>
+#undef RS_MEMBER
 
 struct trace_event_raw_kvm_nested_vmexit {
 	unsigned int exit_reason; /* 5.10 */

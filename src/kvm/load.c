@@ -31,7 +31,11 @@ static const struct program {
 } programs[] = {
 	{ "kvm_exit", "kvm", FOR_EXITS | FOR_TIME | FOR_EVENTS, FOR_EXITS },
 	{ "kvm_nested_vmexit", "kvm", FOR_EXITS | FOR_EVENTS, 0 },
-	{ "kvm_entry", "kvm", FOR_TIME | FOR_EVENTS, FOR_TIME },
+#define RS_HOST_ONLY
+#define RS_HOST_ENTRY(tracepoint, record, pc, vcpu)                                                \
+	{ #tracepoint, "kvm", FOR_TIME | FOR_EVENTS, FOR_TIME },
+#include <ringside/event/isa.def>
+#undef RS_HOST_ONLY
 	{ "kvm_userspace_exit", "kvm", FOR_USER | FOR_TIME | FOR_EVENTS, FOR_USER | FOR_TIME },
 	{ "kvm_vcpu_wakeup", "kvm", FOR_TIME | FOR_EVENTS, 0 },
 	{ "kvm_pio", "kvm", FOR_CAUSES | FOR_EVENTS, 0 },
@@ -51,7 +55,7 @@ static const struct program {
 	{ "sched_process_exit", "sched", FOR_ALL, FOR_ALL },
 };
 #define N_PROGRAMS (sizeof(programs) / sizeof(programs[0]))
-_Static_assert(N_PROGRAMS == RS_KVM_PROGRAMS, "a link for each");
+_Static_assert(N_PROGRAMS <= RS_KVM_PROGRAMS, "a link for each");
 
 static uint32_t purpose(const struct rs_kvm_config *config)
 {

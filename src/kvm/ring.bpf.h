@@ -38,7 +38,7 @@ struct {
 /* Publishes. Pairs with the consumer's acquire of tail. */
 static __always_inline void ring_publish(struct rs_sbuf *ring, uint32_t tail)
 {
-#if defined(__TARGET_ARCH_x86)
+#if defined(RS_HOST_x86_64)
 	RS_ORDER(); /* stores are seen in order */
 	*(volatile uint32_t *)&ring->tail = tail;
 #else

@@ -11,7 +11,7 @@
 
 #include <bpf/libbpf.h>
 
-#define RS_KVM_PROGRAMS 20
+#define RS_KVM_PROGRAMS 24
 
 /* Slots that there are at least, for threads to come; a slot is its thread's for the session. */
 #define RS_KVM_THREADS_MIN 4096u

@@ -140,19 +140,24 @@ static void exit_fill(const struct rs_kvm_session *s, uint32_t at, uint32_t epoc
 	};
 }
 
-/* A reason by its place in the row of a thread with this isa; see rs_kvm_place(). */
+/* Returns the reason that has a place in the row of a thread with this isa, or 0: the inverse of
+ * rs_kvm_place(). */
 static uint64_t what_at(uint32_t isa, uint32_t place)
 {
-	static const uint32_t firsts[] = { 0, 0x400, RS_EXIT_ARM64_OTHER, 0x80000000 };
-	uint32_t nested = place >= RS_KVM_ROW_NESTED, at;
+	static const struct {
+		uint32_t isa, first, n, at;
+	} rows[] = {
+#define RS_ISA_PLACES(NAME, first, n, at) { RS_ISA_##NAME, first, n, at },
+#include <ringside/event/isa.def>
+	};
+	uint32_t nested = place >= RS_KVM_ROW_NESTED;
+	uint32_t at = place - 1 - nested * RS_KVM_ROW_HARDWARE;
 
 	if (place >= RS_KVM_ROW_RETURNS)
 		return rs_kvm_what(RS_ISA_USER, 0, place - RS_KVM_ROW_RETURNS);
-	for (size_t i = 0; i < sizeof(firsts) / sizeof(firsts[0]); i++) {
-		/* The range's start has a place iff this isa has the range. */
-		at = rs_kvm_place(isa, nested, firsts[i]);
-		if (at <= place && rs_kvm_place(isa, nested, firsts[i] + (place - at)) == place)
-			return rs_kvm_what(isa, nested, firsts[i] + (place - at));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].isa == isa && at - rows[i].at < rows[i].n)
+			return rs_kvm_what(isa, nested, rows[i].first + (at - rows[i].at));
 	}
 	return 0;
 }

@@ -38,45 +38,28 @@
 #define RS_KVM_ROW_RETURNS  (1 + 2 * RS_KVM_ROW_HARDWARE)
 #define RS_KVM_ROW	    (RS_KVM_ROW_RETURNS + RS_KVM_ROW_USER)
 
-#define RS_KVM_ARM64_TRAP 2u /* ARM_EXCEPTION_TRAP, arch/arm64/include/asm/kvm_asm.h */
-
-/* Which codes have a place: `n` from `first` on, at `at`. SVM's 0..0xa6 and 0x400..0x403 are known
- * today, VMX's 0..85; riscv's interrupts have bit 31. */
+/* Returns the place of a code in a row, where n codes from `first` on have those from `at` on. */
 static inline uint32_t rs_kvm_place_in(uint32_t code, uint32_t first, uint32_t n, uint32_t at)
 {
 	return code - first < n ? 1 + at + (code - first) : RS_KVM_ROW;
 }
 
-/* The place in a row, or RS_KVM_ROW for reasons that have none. isa is a constant where it counts.
- */
+/* Returns the place in a row, or RS_KVM_ROW for reasons that have none. */
 static inline uint32_t rs_kvm_place(uint32_t isa, uint32_t nested, uint32_t code)
 {
 	uint32_t at = RS_KVM_ROW;
 
-	switch (isa) {
-	case RS_ISA_VMX:
-		at = rs_kvm_place_in(code, 0, 128, 0);
-		break;
-	case RS_ISA_SVM:
-		at = rs_kvm_place_in(code, 0, 0xb0, 0);
-		if (at == RS_KVM_ROW)
-			at = rs_kvm_place_in(code, 0x400, 0x10, 0xb0);
-		break;
-	case RS_ISA_ARM64:
-		at = rs_kvm_place_in(code, 0, 64, 0);
-		if (at == RS_KVM_ROW)
-			at = rs_kvm_place_in(code, RS_EXIT_ARM64_OTHER, 0x10, 64);
-		break;
-	case RS_ISA_RISCV:
-		at = rs_kvm_place_in(code, 0, 64, 0);
-		if (at == RS_KVM_ROW)
-			at = rs_kvm_place_in(code, 0x80000000, 64, 64);
-		break;
-	case RS_ISA_USER:
+	if (isa == RS_ISA_USER)
 		return code < RS_KVM_ROW_USER ? RS_KVM_ROW_RETURNS + code : RS_KVM_ROW;
-	}
+#define RS_ISA_PLACES(NAME, first, n, begins)                                                      \
+	if (isa == RS_ISA_##NAME && at == RS_KVM_ROW)                                              \
+		at = rs_kvm_place_in(code, first, n, begins);
+#include <ringside/event/isa.def>
 	return at != RS_KVM_ROW && nested ? at + RS_KVM_ROW_HARDWARE : at;
 }
+#define RS_ISA_PLACES(NAME, first, n, begins)                                                      \
+	_Static_assert((begins) + (n) <= RS_KVM_ROW_HARDWARE, "a row has room for the places");
+#include <ringside/event/isa.def>
 
 /* A reason in one word; never 0, for isa is not. */
 static inline uint64_t rs_kvm_what(uint32_t isa, uint32_t nested, uint32_t code)
@@ -86,19 +69,6 @@ static inline uint64_t rs_kvm_what(uint32_t isa, uint32_t nested, uint32_t code)
 #define RS_KVM_WHAT_CODE(what)	 ((uint32_t)(what))
 #define RS_KVM_WHAT_ISA(what)	 ((uint32_t)((what) >> 32) & 0xff)
 #define RS_KVM_WHAT_NESTED(what) ((uint32_t)((what) >> 40) & 1)
-
-/* The pair (ret, exception class) of arm64's kvm_exit as a code. ret is an ARM_EXCEPTION_ number,
- * small but for HYP_GONE; the bit of a pending SError is not in it (trace_arm.h). */
-static inline uint32_t rs_kvm_arm64_code(uint32_t ret, uint32_t esr_ec)
-{
-	return ret == RS_KVM_ARM64_TRAP ? esr_ec : RS_EXIT_ARM64_OTHER | ret;
-}
-
-/* scause, its interrupt bit (63) moved to bit 31. */
-static inline uint32_t rs_kvm_riscv_code(uint64_t scause)
-{
-	return ((uint32_t)scause & 0x7fffffff) | (scause >> 63 ? 0x80000000u : 0);
-}
 
 /* ---- the arrays ------------------------------------------------------------------------------ */
 

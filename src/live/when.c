@@ -37,8 +37,8 @@ static bool by_number(const char *name, uint32_t *code)
 /* Where this host's reasons are not known, those of the first architecture that has the name. */
 static struct rs_error *find_reason(const char *name, uint32_t host, struct rs_when *when)
 {
-	for (uint32_t isa = RS_ISA_UNKNOWN + 1; isa < RS_ISA_USER; isa++) {
-		if (host != RS_ISA_UNKNOWN && isa != host)
+	for (uint32_t isa = RS_ISA_UNKNOWN + 1; isa < RS_ISA_COUNT; isa++) {
+		if (isa == RS_ISA_USER || (host != RS_ISA_UNKNOWN && isa != host))
 			continue;
 		if (rs_exit_find(isa, name, &when->code)) {
 			when->isa = isa;
@@ -90,18 +90,12 @@ struct rs_error *rs_when_parse(const char *text, uint32_t isa, struct rs_when *o
 
 uint32_t rs_when_host_isa(void)
 {
-#if defined(__x86_64__)
-	/* A module's folder, whether it was loaded or built in. */
-	if (!access("/sys/module/kvm_intel", F_OK))
-		return RS_ISA_VMX;
-	if (!access("/sys/module/kvm_amd", F_OK))
-		return RS_ISA_SVM;
+	/* A module has a folder whether it was loaded or built in; "" is there always. */
+#define RS_HOST_ONLY
+#define RS_ISA(name, NAME, number, mask, base, module)                                             \
+	if (!access("/sys/module/" module, F_OK))                                                  \
+		return RS_ISA_##NAME;
+#include <ringside/event/isa.def>
+#undef RS_HOST_ONLY
 	return RS_ISA_UNKNOWN;
-#elif defined(__aarch64__)
-	return RS_ISA_ARM64;
-#elif defined(__riscv)
-	return RS_ISA_RISCV;
-#else
-	return RS_ISA_UNKNOWN;
-#endif
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""include/ringside/event/exits.def, and what a kernel's print format of kvm:kvm_exit says of the same
-numbers: read, and compared both ways as far as that kernel knows them."""
+"""The exit reasons that `ringside list --table exits` prints, compared with what a kernel's print format
+of kvm:kvm_exit says of the same numbers: both ways, as far as that kernel has them."""
 import os
 import re
 import sys
@@ -8,9 +8,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "house"))
 import tap  # noqa: E402
 
-DEF = "include/ringside/event/exits.def"
+TABLE = "list --table exits"
 FORMAT = "events/kvm/kvm_exit/format"
-ROW = re.compile(r'^RS_EXIT\((\w+), (\w+), (\w+), "([^"]*)"\)$')
 # The kernel's macros leave parentheses and spaces: {0x400, "npf"}, { (0x2C), "FP_EXC64" }.
 PAIR = re.compile(r'\{ *\(?([^,{}()]+?)\)? *, *"([^"]*)" *\}')
 SUM = re.compile(r"^(-?\w+)(?: *\+ *(\w+))?$")
@@ -50,13 +49,13 @@ class Table:
         ours, first = our_table(self.isa), self.ours(0)
         for value, name in sorted(kernels.items()):
             if value not in ours:
-                yield f"the kernel names {value:#x} '{name}', {DEF} has no such line"
+                yield f"the kernel names {value:#x} '{name}', {TABLE} has no such line"
             elif ours[value][1] != name:
-                yield f"{value:#x}: the kernel says '{name}', {DEF} says '{ours[value][1]}'"
+                yield f"{value:#x}: the kernel says '{name}', {TABLE} says '{ours[value][1]}'"
         newest = max((v for v in kernels if v < KNOWN_MAX), default=0)
         for value, (_, kernel) in sorted(ours.items()):
             if kernel and value not in kernels and first <= value < newest:
-                yield f"{value:#x}: {DEF} says that the kernel says '{kernel}', and it does not"
+                yield f"{value:#x}: {TABLE} says that the kernel says '{kernel}', and it does not"
 
 
 # By the machine's name. Intel's is of the low half of the reason. On arm64 ret says whether the
@@ -78,11 +77,5 @@ def number(text):
 
 def our_table(isa):
     """{number: (our name, the kernel's)}"""
-    table = {}
-    for line in tap.lines(DEF):
-        row = ROW.match(line)
-        if line.startswith("RS_EXIT(") and not row:
-            raise ValueError(f"{DEF} can't be read: {line}")
-        if row and row.group(1) == isa:
-            table[number(row.group(2))] = (row.group(3), row.group(4))
-    return table
+    return {int(row["number"], 0): (row["name"], row["kernel"]) for row in tap.rows("exits")
+            if row["isa"] == isa}

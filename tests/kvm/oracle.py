@@ -26,26 +26,21 @@ SAID_BYTES = 1500  # of each output of a tool, where a case failed
 HIST_ROW = re.compile(r"\{ *common_pid: *(\d+), *(?:vcpu_id|ret): *(\d+), *(?:exit_reason|esr_ec): "
                       r"*(\d+) *\} *hitcount: *(\d+)")
 ARM64_TRAP, ARM64_OTHER = 2, 0x100  # of ret, and of our code where ret is another; exit_reason.h
-EXITS_DEF = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "include",
-                         "ringside", "event", "exits.def")
-EXITS_ROW = re.compile(r'^RS_EXIT\((\w+), (\w+)(?: \+ (\w+))?, (\w+), "([^"]*)"')
 
 
-def exit_rows(isa, name):
-    """{the group of EXITS_ROW that is a name: number} of the exit reasons."""
-    with open(EXITS_DEF) as file:
-        return {row.group(name): int(row.group(2), 0) + int(row.group(3) or "0", 0)
-                for row in filter(None, map(EXITS_ROW.match, file)) if row.group(1) == isa}
+def exit_rows(isa, column):
+    """{a name: number} of the exit reasons."""
+    return {row[column]: int(row["number"], 0) for row in tap.rows("exits") if row["isa"] == isa}
 
 
 def reason_numbers(isa):
     """By our names; exits.test compares them with the kernel's."""
-    return exit_rows(isa, 4)
+    return exit_rows(isa, "name")
 
 
 def kernel_names(isa):
     """By the kernel's names, which perf has too."""
-    return exit_rows(isa, 5)
+    return exit_rows(isa, "kernel")
 
 
 class Case:

@@ -47,10 +47,18 @@ TEST(reasons_have_their_names)
  * (HVC_STUB_ERR, arch/arm64/include/asm/virt.h) */
 TEST(arm64_s_pairs_are_reasons)
 {
-	check_text(RS_ISA_ARM64, rs_kvm_arm64_code(0, 0x24), "IRQ");
-	check_text(RS_ISA_ARM64, rs_kvm_arm64_code(1, 0x24), "EL1_SERROR");
-	check_text(RS_ISA_ARM64, rs_kvm_arm64_code(2, 0x24), "DABT_LOW");
-	check_text(RS_ISA_ARM64, rs_kvm_arm64_code(0xbadca11, 0x24), "HYP_GONE");
+	check_text(RS_ISA_ARM64, rs_isa_code_arm64(0, 0x24, 4), "IRQ");
+	check_text(RS_ISA_ARM64, rs_isa_code_arm64(1, 0x24, 4), "EL1_SERROR");
+	check_text(RS_ISA_ARM64, rs_isa_code_arm64(2, 0x24, 4), "DABT_LOW");
+	check_text(RS_ISA_ARM64, rs_isa_code_arm64(0xbadca11, 0x24, 4), "HYP_GONE");
+}
+
+TEST(riscv_s_interrupt_bit_is_the_uppermost_of_scause)
+{
+	check_text(RS_ISA_RISCV, rs_isa_code_riscv(UINT64_C(1) << 63 | 5, 0, 8), "IRQ_S_TIMER");
+	check_text(RS_ISA_RISCV, rs_isa_code_riscv(0x80000005, 0, 4), "IRQ_S_TIMER");
+	check_text(RS_ISA_RISCV, rs_isa_code_riscv(5, 0, 8), "LOAD_ACCESS");
+	CHECK(rs_isa_code_riscv(0, 0, 0) == 0);
 }
 
 TEST(what_has_no_name_is_a_number)
@@ -82,9 +90,9 @@ TEST(architectures)
 {
 	static const char *const names[] = { "-", "vmx", "svm", "arm64", "riscv", "user" };
 
-	for (uint32_t isa = 0; isa < RS_ISA_COUNT; isa++)
+	for (uint32_t isa = 0; isa < sizeof(names) / sizeof(names[0]); isa++)
 		CHECK_STR(rs_isa_name(isa), names[isa]);
-	for (uint32_t isa = 1; isa < RS_ISA_COUNT; isa++)
+	for (uint32_t isa = 1; isa < sizeof(names) / sizeof(names[0]); isa++)
 		CHECK_EQ_U64(rs_isa_find(names[isa]), isa);
 	CHECK_STR(rs_isa_name(77), "-");
 	CHECK_EQ_U64(rs_isa_find("-"), RS_ISA_UNKNOWN);

@@ -29,24 +29,6 @@ struct alias {
 
 #define MMIO_WRITE 2 /* KVM_TRACE_MMIO_WRITE, include/trace/events/kvm.h */
 
-/* ARM_EXCEPTION_TRAP, arch/arm64/include/asm/kvm_asm.h: esr_ec tells what trapped. */
-#define ARM64_TRAP 2
-
-static uint64_t arm64_reason(uint64_t ret, uint64_t esr_ec, uint32_t bytes)
-{
-	(void)bytes;
-	return ret == ARM64_TRAP ? esr_ec : RS_EXIT_ARM64_OTHER | ret;
-}
-
-/* scause's interrupt bit is its uppermost (RISC-V privileged architecture, 4.1.8). */
-static uint64_t riscv_reason(uint64_t scause, uint64_t other, uint32_t bytes)
-{
-	uint64_t interrupt = bytes ? scause >> (bytes * 8 - 1) & 1 : 0;
-
-	(void)other;
-	return (scause & 0x7fffffff) | interrupt << 31;
-}
-
 /*
  * Sources: arch/x86/kvm/trace.h, arch/arm64/kvm/trace_arm.h and trace_handle_exit.h,
  * arch/riscv/kvm/trace.h, include/trace/events/kvm.h, include/trace/events/sched.h of Linux; older
@@ -59,20 +41,19 @@ static const struct row {
 	const char *needs; /* only where the format has this field */
 	uint32_t isa;
 	bool of_scheduler, ends;
-	uint64_t (*reason)(uint64_t value, uint64_t other, uint32_t bytes);
-	const char *reason_of, *reason_other;
+	/* Of an exit: its code, from two fields, where that is not a field as it is. */
+	uint32_t (*code)(uint64_t a, uint64_t b, uint32_t bytes);
+	const char *code_a, *code_b;
 	struct alias aliases[ALIASES_MAX];
 } rows[] = {
-	{ "kvm", "kvm_exit", ID_kvm_vmx_exit, "isa", RS_ISA_VMX,
-	  .aliases = { { "reason", "exit_reason", 0, 0xffff },
-		       { "flags", "exit_reason", 16, 0 },
-		       { "rip", "guest_rip", 0, 0 } } },
-	{ "kvm", "kvm_exit", ID_kvm_svm_exit, "isa", RS_ISA_SVM,
-	  .aliases = { { "reason", "exit_reason", 0, 0 }, { "rip", "guest_rip", 0, 0 } } },
-	{ "kvm", "kvm_exit", ID_kvm_arm64_exit, "esr_ec", 0, .reason = arm64_reason,
-	  .reason_of = "ret", .reason_other = "esr_ec", .aliases = { { "pc", "vcpu_pc", 0, 0 } } },
-	{ "kvm", "kvm_exit", ID_kvm_riscv_exit, "scause", 0, .reason = riscv_reason,
-	  .reason_of = "scause", .aliases = { { "pc", "sepc", 0, 0 } } },
+#define RS_COPY(ours, theirs, shift, mask) { #ours, #theirs, shift, mask },
+#define RS_COPY_OR_0(ours, theirs)	   { #ours, #theirs, 0, 0 },
+#define RS_COPY_CODE(ours)
+#define RS_ISA_RECORD(name, NAME, field, value, kind, a, b, copies)                                \
+	{ "kvm",	"kvm_exit",   ID_kvm_##name##_exit,                                        \
+	  #field,	value,	      .code = rs_isa_code_##kind,                                  \
+	  .code_a = #a, .code_b = #b, .aliases = { copies } },
+#include <ringside/event/isa.def>
 	{ "kvm", "kvm_userspace_exit", ID_kvm_user_exit },
 	{ "kvm", "kvm_entry", ID_kvm_entry,
 	  .aliases = { { "rip", "vcpu_pc", 0, 0 }, { "rip", "pc", 0, 0 } } },
@@ -167,10 +148,11 @@ static void plan_row(struct rs_tracedat_plan *plan, const struct row *row, struc
 					   .ends = row->ends,
 					   .isa = row->isa,
 					   .isa_from = rs_ftrace_copy_of(format, "isa"),
-					   .reason = row->reason,
-					   .reason_from = rs_ftrace_copy_of(format, row->reason_of),
-					   .other_from =
-						   rs_ftrace_copy_of(format, row->reason_other) };
+					   .code_from = {
+						   rs_ftrace_copy_of(format, row->code_a),
+						   rs_ftrace_copy_of(format, row->code_b) } };
+	if (row->code != rs_isa_code_plain) /* copies do that */
+		plan->code = row->code;
 	for (uint16_t i = 0; i < event->n_fields; i++) {
 		const struct rs_field *field = &event->fields[i];
 
@@ -179,8 +161,8 @@ static void plan_row(struct rs_tracedat_plan *plan, const struct row *row, struc
 		plan->copies[plan->n] = source_of(row, format, field);
 		if (!strcmp(field->name, "tid"))
 			plan->tid_from = plan->copies[plan->n];
-		if (row->reason && !strcmp(field->name, "reason")) {
-			plan->reason_to = field->offset;
+		if (plan->code && !strcmp(field->name, "reason")) {
+			plan->code_to = field->offset;
 			plan->copies[plan->n].from_bytes = 0;
 		}
 		plan->n++;
@@ -220,17 +202,17 @@ void rs_tracedat_plan(struct rs_tracedat_event *event, struct tep_event *format,
 uint32_t rs_tracedat_known(const struct rs_tracedat_plan *plan, struct tep_handle *tep,
 			   const uint8_t *data, uint32_t bytes, uint8_t *payload)
 {
-	uint64_t value, other;
-	uint32_t reason;
+	uint64_t a, b;
+	uint32_t code;
 
 	if (!rs_ftrace_copy_all(plan->copies, plan->n, tep, data, bytes, payload))
 		return 0;
-	if (plan->reason) {
-		if (!rs_ftrace_get(&plan->reason_from, tep, data, bytes, &value) ||
-		    !rs_ftrace_get(&plan->other_from, tep, data, bytes, &other))
+	if (plan->code) {
+		if (!rs_ftrace_get(&plan->code_from[0], tep, data, bytes, &a) ||
+		    !rs_ftrace_get(&plan->code_from[1], tep, data, bytes, &b))
 			return 0;
-		reason = (uint32_t)plan->reason(value, other, plan->reason_from.from_bytes);
-		memcpy(payload + plan->reason_to, &reason, sizeof(reason));
+		code = plan->code(a, b, plan->code_from[0].from_bytes);
+		memcpy(payload + plan->code_to, &code, sizeof(code));
 	}
 	return plan->event->fixed_bytes;
 }

@@ -19,9 +19,9 @@ struct rs_tracedat_plan {
 	bool ends;	   /* the thread */
 	uint32_t isa;	   /* only where the record's field isa says so; 0: always */
 	struct rs_ftrace_copy isa_from, tid_from;
-	uint64_t (*reason)(uint64_t value, uint64_t other, uint32_t bytes); /* or NULL */
-	struct rs_ftrace_copy reason_from, other_from;
-	uint32_t reason_to;
+	uint32_t (*code)(uint64_t a, uint64_t b, uint32_t bytes); /* of an exit; or NULL */
+	struct rs_ftrace_copy code_from[2];
+	uint32_t code_to;
 	uint32_t n;
 	struct rs_ftrace_copy copies[RS_FIELDS_MAX];
 };
