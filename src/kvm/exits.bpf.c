@@ -167,7 +167,7 @@ RS_PROGRAM(kvm_exit, trace_event_raw_kvm_exit)
 		e.code = rs_isa_code_##kind(RS_GET(a), RS_GET(b), sizeof(r->a));                   \
 	}
 #define RS_HOST_EXIT(members, rip, number)                                                         \
-	e.pc = rip;                                                                                \
+	e.pc = RS_GET(rip);                                                                        \
 	e.vcpu = (int32_t)(number);
 #include <ringside/event/isa.def>
 	on_exit(&e, r);
@@ -279,10 +279,10 @@ static __always_inline void on_entry(uint32_t vcpu, uint64_t rip)
 	leave(&here);
 }
 
-#define RS_HOST_ENTRY(tracepoint, record, pc, vcpu)                                                \
+#define RS_HOST_ENTRY(tracepoint, record, field, pc, vcpu)                                         \
 	RS_PROGRAM(tracepoint, trace_event_raw_##record)                                           \
 	{                                                                                          \
-		on_entry(vcpu, pc);                                                                \
+		on_entry(vcpu, RS_GET_OR(pc, 0));                                                  \
 	}
 #include <ringside/event/isa.def>
 

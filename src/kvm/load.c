@@ -32,7 +32,7 @@ static const struct program {
 	{ "kvm_exit", "kvm", FOR_EXITS | FOR_TIME | FOR_EVENTS, FOR_EXITS },
 	{ "kvm_nested_vmexit", "kvm", FOR_EXITS | FOR_EVENTS, 0 },
 #define RS_HOST_ONLY
-#define RS_HOST_ENTRY(tracepoint, record, pc, vcpu)                                                \
+#define RS_HOST_ENTRY(tracepoint, record, field, pc, vcpu)                                         \
 	{ #tracepoint, "kvm", FOR_TIME | FOR_EVENTS, FOR_TIME },
 #include <ringside/event/isa.def>
 #undef RS_HOST_ONLY

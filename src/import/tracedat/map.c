@@ -55,8 +55,9 @@ static const struct row {
 	  .code_a = #a, .code_b = #b, .aliases = { copies } },
 #include <ringside/event/isa.def>
 	{ "kvm", "kvm_userspace_exit", ID_kvm_user_exit },
-	{ "kvm", "kvm_entry", ID_kvm_entry,
-	  .aliases = { { "rip", "vcpu_pc", 0, 0 }, { "rip", "pc", 0, 0 } } },
+#define RS_HOST_ENTRY(tracepoint, record, field, pc, vcpu)                                         \
+	{ "kvm", #tracepoint, ID_kvm_entry, #field, .aliases = { { "rip", #pc, 0, 0 } } },
+#include <ringside/event/isa.def>
 	{ "kvm", "kvm_vcpu_wakeup", ID_kvm_wakeup, .aliases = { { "halted", "ns", 0, 0 } } },
 	{ "kvm", "kvm_nested_vmexit", ID_kvm_nested_exit,
 	  .aliases = { { "code", "exit_reason", 0, 0 },
