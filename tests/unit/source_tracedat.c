@@ -551,6 +551,24 @@ TEST(a_riscv_exit_has_its_interrupt_bit_at_31)
 	forget(&k);
 }
 
+TEST(an_entry_without_a_vcpu_s_number_does_not_say_0)
+{
+	static const char format[] =
+		HEAD("kvm_entry") "\tfield:unsigned long "
+				  "vcpu_pc;\toffset:8;\tsize:8;\tsigned:0;\n" PRINT;
+	struct {
+		struct record_head head;
+		uint64_t pc;
+	} data = { { 42, 0, 0, 13 }, 0x1000 };
+	struct known k;
+
+	REQUIRE(know(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
+	CHECK_STR(k.as->probe, "kvm:vcpu::entry");
+	CHECK_EQ_U64(field(&k, "vcpu_id"), UINT32_MAX);
+	CHECK_EQ_U64(field(&k, "rip"), 0x1000);
+	forget(&k);
+}
+
 /* Linux before 5.16 has exit_code where later ones have exit_reason. */
 TEST(older_names_of_fields_are_known)
 {

@@ -55,8 +55,12 @@ static const struct row {
 	  .code_a = #a, .code_b = #b, .aliases = { copies } },
 #include <ringside/event/isa.def>
 	{ "kvm", "kvm_userspace_exit", ID_kvm_user_exit },
+/* A record without vcpu_id does not say which vCPU it is: that is -1. */
 #define RS_HOST_ENTRY(tracepoint, record, field, pc, vcpu)                                         \
-	{ "kvm", #tracepoint, ID_kvm_entry, #field, .aliases = { { "rip", #pc, 0, 0 } } },
+	{ "kvm", #tracepoint, ID_kvm_entry, #field,                                                \
+	  .aliases = { { "rip", #pc, 0, 0 },                                                       \
+		       { "vcpu_id", "vcpu_id", 0, 0 },                                             \
+		       { "vcpu_id", NULL, 0, UINT32_MAX } } },
 #include <ringside/event/isa.def>
 	{ "kvm", "kvm_vcpu_wakeup", ID_kvm_wakeup, .aliases = { { "halted", "ns", 0, 0 } } },
 	{ "kvm", "kvm_nested_vmexit", ID_kvm_nested_exit,
