@@ -10,7 +10,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import tap  # noqa: E402
 
 # By Meson's name of a host's architecture, the tracepoints before an entry.
-HOSTS = {"x86_64": ["kvm_entry"], "aarch64": ["kvm_entry"], "riscv64": ["kvm_entry"]}
+HOSTS = {"x86_64": ["kvm_entry"], "aarch64": ["kvm_entry"], "riscv64": ["kvm_entry"],
+         "loongarch64": ["kvm_enter", "kvm_reenter"]}
 SOURCE = "src/kvm/exits.bpf.c"
 
 
