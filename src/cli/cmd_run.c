@@ -591,7 +591,7 @@ static int finish(struct run *run)
 
 	if (run->vm) {
 		rs_vm_end(run->vm);
-		guest_error = rs_vm_take_trace_error(run->vm);
+		guest_error = rs_vm_trace_error(run->vm);
 	}
 	if (run->guest)
 		rs_host_guest_end(run->guest);

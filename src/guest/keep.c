@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The guest's trace rings in the memory of its log, as ring/survive.h lays them out: with texts and
- * names beside them, so that they are understood without the guest.
+ * Keeps the guest's trace rings in the memory of its log, as ring/survive.h lays them out. The
+ * texts and names of the sites lie beside the rings, so that a collector can decode them without
+ * the guest.
  */
 #pragma GCC visibility push(hidden)
 #include <ringside/guest_log.h>
@@ -11,7 +12,7 @@
 #include "ring/survive.h"
 
 static struct {
-	uint8_t *places; /* NULL: none */
+	uint8_t *places; /* NULL if no rings are kept */
 	uint32_t n, bytes;
 	const char *name;
 } self;
@@ -27,7 +28,8 @@ static uint64_t definition_bytes(const struct rs_site *site)
 	return (sizeof(struct rs_survive_definition) + site->len + UINT64_C(7)) & ~UINT64_C(7);
 }
 
-/* The texts, in the order of their numbers. room: bytes for them, zeros. */
+/* Writes the texts of the sites, in the order of their numbers, to zeroed memory. Returns how many
+ * bytes they take. */
 static uint64_t define(uint8_t *to, const struct rs_site *sites, uint32_t n)
 {
 	uint64_t at = 0;
@@ -57,7 +59,8 @@ enum rs_guest_status rs_guest_log_rings(uint32_t vcpus, const char *name)
 	place = (room - sizeof(*head) - texts) / vcpus & ~UINT64_C(63);
 	if (place < RS_SURVIVE_PLACE_BYTES_MIN)
 		return RS_GUEST_BAD_RING;
-	/* The magic was taken away when the half was: nobody takes this for whole before it is. */
+	/* rs_guest_log_start() erased the magic with the half, so readers ignore the region until
+	 * it is complete. */
 	__builtin_memset(head + 1, 0, texts);
 	define((uint8_t *)(head + 1), sites, rs_guest_area.n_sites);
 	head->place_bytes = (uint32_t)place;
@@ -89,7 +92,7 @@ enum rs_guest_status rs_guest_log_vcpu_init(uint32_t vcpu)
 	place->vcpu = (int32_t)vcpu;
 	rs_guest_log_name(vcpu, place->thread);
 	copy(place->vm, self.name, sizeof(place->vm));
-	/* Who reads after our death looks at it first. */
+	/* A collector that runs after the guest's end checks this flag first. */
 	__atomic_store_n(&place->used, 1, __ATOMIC_RELEASE);
 	return RS_GUEST_OK;
 }

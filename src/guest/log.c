@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The guest's log: which lane a line goes to. Before rs_guest_log_start() there is one early lane,
- * or none. At the switch handlers may come in between: what they put early before `lanes` is set,
- * the second rs_log_move() finds, and nothing is put early after it.
+ * The guest's log: chooses the lane of each line. Before rs_guest_log_start() there is one early
+ * lane or none. A handler may interrupt the switch: the second rs_log_move() moves the lines that
+ * it wrote to the early lane before `lanes` was set, and later lines do not go there.
  */
-/* What other files of the runtime define is hidden too: nothing is found by a table of offsets. */
+/* Symbols that other files of the runtime define are hidden too, so that no access needs a global
+ * offset table. */
 #pragma GCC visibility push(hidden)
 #include <ringside/guest_log.h>
 #pragma GCC visibility pop
@@ -21,14 +22,14 @@ static uint32_t private_levels[RS_LOG_SINKS] = {
 const uint32_t *rs_guest_log_levels = private_levels;
 
 static struct {
-	uint32_t lanes; /* 0: none yet; written last, release */
+	uint32_t lanes; /* 0 before the start; written last, with release */
 	bool has_early;
 	struct rs_log_lane early;
 	struct rs_log_lane lane[RS_LOG_LANES_MAX];
-	uint64_t number; /* the last one given */
+	uint64_t number; /* the number of the last line */
 	uint64_t origin, us_mult;
 	void (*console)(const char *text, uint32_t bytes);
-	void *region; /* of traces; NULL: none */
+	void *region; /* of the trace rings; NULL if there is none */
 	uint64_t region_bytes;
 } self;
 
@@ -69,7 +70,7 @@ uint32_t rs_guest_log_name(uint32_t cpu, char *name)
 	return at;
 }
 
-/* Where a line of this CPU goes; NULL: nowhere. */
+/* Returns the lane for lines of this CPU, or NULL if there is none. */
 static const struct rs_log_lane *lane_of(uint32_t cpu)
 {
 	/* Pairs with the release in rs_guest_log_start(). */
@@ -148,7 +149,7 @@ static void half_prepare(struct rs_log_head *head, const struct rs_log_layout *l
 	self.region = NULL;
 	if (self.region_bytes >= sizeof(struct rs_survive_head)) {
 		self.region = (uint8_t *)head + rs_log_traces_at(layout, at);
-		/* Of a run before: rs_guest_log_rings() makes it whole again. */
+		/* The head describes an earlier run. rs_guest_log_rings() writes it anew. */
 		__builtin_memset(self.region, 0, sizeof(struct rs_survive_head));
 	}
 }
@@ -159,11 +160,11 @@ void *rs_guest_log_region(uint64_t *bytes)
 	return self.region;
 }
 
-/* The host looks for the log there, as for rings. */
-static void tell_host(const struct rs_guest_log_config *config)
+/* Publishes the log in the trace area, where the host also finds the rings. */
+static void log_publish(const struct rs_guest_log_config *config)
 {
 	rs_guest_area.log = (uintptr_t)config->memory + rs_guest_area.to_gpa;
-	/* Pairs with the host's read of log_bytes, which says that there is a log. */
+	/* Pairs with the host's read of log_bytes, which is 0 until there is a log. */
 	__atomic_store_n(&rs_guest_area.log_bytes, config->bytes, __ATOMIC_RELEASE);
 }
 
@@ -193,11 +194,11 @@ enum rs_guest_status rs_guest_log_start(const struct rs_guest_log_config *config
 	if (self.has_early)
 		rs_log_move(&early, self.lane, layout.lanes);
 	self.has_early = false;
-	/* Pairs with the acquire of who logs. */
+	/* Pairs with the acquire in the logging macros. */
 	__atomic_store_n(&rs_guest_log_levels, head->level, __ATOMIC_RELEASE);
 	/* Pairs with the acquires of collectors. */
 	__atomic_store_n(&head->half[half].state, RS_LOG_HALF_IN_USE, __ATOMIC_RELEASE);
 	__atomic_store_n(&head->current, half, __ATOMIC_RELEASE);
-	tell_host(config);
+	log_publish(config);
 	return RS_GUEST_OK;
 }

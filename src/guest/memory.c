@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The four functions that compilers call on their own account, even in freestanding code. Weak:
- * a guest with better ones keeps its own. Built with -fno-builtin, or a compiler would recognise
- * the loops and make each function call itself.
+ * The four functions to which compilers emit calls, even in freestanding code. They are weak, so
+ * that a guest can provide better ones. The file needs -fno-builtin: otherwise a compiler
+ * recognises the loops and makes each function call itself.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -39,7 +39,7 @@ __attribute__((weak)) void *memmove(void *to, const void *from, size_t bytes)
 	return to;
 }
 
-/* A log's lanes are made with it: whole words where it can. */
+/* Fills the memory in whole words where it can, because it clears the lanes of a log. */
 __attribute__((weak)) void *memset(void *to, int byte, size_t bytes)
 {
 	unsigned char *t = to;

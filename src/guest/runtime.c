@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The guest runtime: the area that tells the host where rings and texts are, a producer per
- * vCPU, and the doorbell. Freestanding; nothing here allocates or waits.
+ * The guest runtime: the area in which the host finds rings and texts, a producer per vCPU, and the
+ * doorbell. The code is freestanding; nothing here allocates or waits.
  *
- * Who writes what: rs_guest_start() runs once, before any other vCPU is up. After it a vCPU
- * writes its own entry of vcpus[] and of the area, and nothing else.
+ * Writers: rs_guest_start() runs once, before any other vCPU runs. After that, a vCPU writes only
+ * its own entry of vcpus[] and of the area.
  */
 #include "guest/arch.h"
 
@@ -12,7 +12,7 @@ uint32_t rs_guest_mask;
 struct rs_guest_area rs_guest_area;
 
 static struct vcpu {
-	struct rs_guest_self self; /* what %gs:0 reads */
+	struct rs_guest_self self; /* %gs:0 reads it */
 	struct rs_sbuf_producer producer;
 	uint64_t interrupted_end; /* position; see rs_guest_handler_enter() */
 } vcpus[RS_GUEST_VCPUS_MAX];
@@ -42,15 +42,15 @@ void rs_guest_start(const struct rs_guest_config *config, struct rs_site *begin,
 	rs_guest_area.n_sites = n;
 	rs_guest_area.sites = n ? gpa_of(begin) : 0;
 	rs_guest_area.to_gpa = to_gpa;
-	/* Pairs with the host's read of the magic, before all else of the area. */
+	/* Pairs with the host's read of the magic, which precedes its other reads of the area. */
 	__atomic_store_n(&rs_guest_area.magic, RS_GUEST_AREA_MAGIC, __ATOMIC_RELEASE);
 	rs_guest_mask = config->mask ? config->mask : RS_CLASS_ALL;
 }
 
 /*
- * The full() hook of a ring with a doorbell: true when the host made room. A host that does not
- * drain (its disk is full, it is another VMM) is asked again only now and then, so that a guest
- * that loses records does not also stop for each.
+ * The full() hook of a ring with a doorbell. Returns true if the host made room. If the host does
+ * not drain (its disk is full, or the VMM is another one), the hook rings only from time to time,
+ * so that a guest that loses records does not also exit for each one.
  */
 static bool ring_full(struct rs_sbuf_producer *p)
 {
@@ -58,13 +58,14 @@ static bool ring_full(struct rs_sbuf_producer *p)
 
 	if ((p->refused - p->told) & (RS_GUEST_ASK_EVERY - 1))
 		return false;
-	/* Only compared; claim_plan() in sbuf.c acquires it. */
+	/* Only a comparison uses it; claim_plan() in sbuf.c loads it with acquire. */
 	head = __atomic_load_n(&p->ring->head, __ATOMIC_RELAXED);
 	rs_guest_arch_doorbell(RS_DOORBELL_FULL, gpa_of(&rs_guest_area));
 	return __atomic_load_n(&p->ring->head, __ATOMIC_RELAXED) != head;
 }
 
-/* A function of our own: the address of another file's would be found by a table of offsets. */
+/* The full() hook of a ring that overwrites. It is a local function, because the address of another
+ * file's function would need a global offset table. */
 static bool drop_oldest(struct rs_sbuf_producer *p)
 {
 	return rs_sbuf_drop_oldest(p);
@@ -102,7 +103,7 @@ enum rs_guest_status rs_guest_vcpu_init(uint32_t vcpu, void *ring, uint64_t byte
 	if (!own_this)
 		rs_guest_arch_set_this(&vcpus[vcpu].self);
 	rs_guest_area.ring[vcpu].gpa = gpa_of(ring);
-	/* Pairs with the host's read of bytes, which says that there is a ring. */
+	/* Pairs with the host's read of bytes, which is 0 until there is a ring. */
 	__atomic_store_n(&rs_guest_area.ring[vcpu].bytes, bytes, __ATOMIC_RELEASE);
 	if (hand_over == RS_GUEST_DOORBELL)
 		rs_guest_arch_doorbell(RS_DOORBELL_REGISTER, gpa_of(&rs_guest_area));
@@ -117,8 +118,8 @@ struct rs_sbuf_producer *rs_guest_producer(uint32_t vcpu)
 /* ---- handlers ----------------------------------------------------------------------------- */
 
 /*
- * Remembers where the put ends that this handler interrupted, if it did: everything from there
- * on is whole. A put further out that was remembered before and is still open keeps its mark.
+ * Records the end of the put that this handler interrupted, if it did: everything from there on is
+ * complete. The mark of an outer put that is still open stays.
  */
 void rs_guest_handler_enter(uint32_t vcpu)
 {
@@ -128,7 +129,7 @@ void rs_guest_handler_enter(uint32_t vcpu)
 		v->interrupted_end = v->producer.reserve;
 }
 
-/* Makes the bytes of offsets [from, to) filler, slot by slot, as sbuf.c does. */
+/* Turns the bytes of offsets [from, to) into filler, slot by slot, as sbuf.c does. */
 static void fill(struct rs_sbuf_producer *p, uint32_t from, uint32_t to)
 {
 	struct rs_slot *slots = (struct rs_slot *)(p->ring + 1);
@@ -140,9 +141,10 @@ static void fill(struct rs_sbuf_producer *p, uint32_t from, uint32_t to)
 }
 
 /*
- * [published, end) is the one open put: rs_sbuf_commit_nested() leaves published at its start
- * until it is whole. It becomes filler and counts as refused, which the next put tells. Where
- * the interruption came after the tail was stored, the put is whole and the host may have it.
+ * Abandons the open put. It occupies [published, end): rs_sbuf_commit_nested() leaves published at
+ * the start of a put until that is complete. The put becomes filler and counts as refused; the next
+ * put reports the loss. If the interruption came after the store to tail, the put is complete, and
+ * the host may already have read it.
  */
 void rs_guest_abandon(uint32_t vcpu)
 {

@@ -21,7 +21,7 @@
 #include <ringside/guest_abi.h>
 
 enum vcpu_state {
-	VCPU_NONE, /* no ring yet */
+	VCPU_NONE, /* no ring found yet */
 	VCPU_READY,
 	VCPU_BROKEN, /* its ring is invalid: reported, and never read again */
 };
@@ -42,7 +42,7 @@ struct rs_host_guest {
 	struct rs_schema *schema;
 	pthread_mutex_t lock;
 	bool claimed;  /* by a recorder or a source */
-	uint64_t area; /* gpa; where it will be, or is */
+	uint64_t area; /* gpa at which the area is expected or was found */
 	bool area_expected, area_read, area_broken;
 	uint32_t ended; /* atomic, in a word of its own; release and acquire */
 	uint32_t n_vcpus;
@@ -120,7 +120,7 @@ void rs_host_set_tsc_offset(struct rs_host_guest *guest, uint32_t vcpu, int64_t 
 		    !(*c >= '0' && *c <= '9'))
 			*c = '_';
 	}
-	/* vCPUs whose offsets are equal share a clock, and with it a class of streams. */
+	/* vCPUs with equal offsets share a clock, and thereby a class of streams. */
 	if (vcpu && first->offset == offset && first->error_cycles == error_cycles) {
 		v->clock = *first;
 		return;
@@ -222,7 +222,8 @@ static struct rs_error *site_read(struct rs_host_guest *guest, const struct rs_g
 			     (unsigned long long)at);
 }
 
-/* Reads the area's head and the sites, once. *there: false while the guest has not made it. */
+/* Reads the area's head and the sites, once. Sets *there to false if the guest has not set the area
+ * up yet. */
 static struct rs_error *area_read(struct rs_host_guest *guest, bool *there)
 {
 	struct rs_guest_area area;
@@ -235,7 +236,7 @@ static struct rs_error *area_read(struct rs_host_guest *guest, bool *there)
 		err = bad(guest, "no memory for the trace area", guest->area);
 	else if (area.magic != RS_GUEST_AREA_MAGIC)
 		return NULL;
-	/* The magic came with the same copy as the rest: reads that again, after the magic. */
+	/* The same copy contained the magic and the rest. Reads the rest again, after the magic. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (!err && !guest_read(guest, guest->area, &area, offsetof(struct rs_guest_area, ring)))
 		err = bad(guest, "no memory for the trace area", guest->area);
@@ -258,7 +259,8 @@ static struct rs_error *area_read(struct rs_host_guest *guest, bool *there)
 
 /* ---- rings -------------------------------------------------------------------------------- */
 
-/* Reads a vCPU's place in the area and the ring there. *found false: none yet. */
+/* Reads a vCPU's entry in the area and the header of its ring. Sets *found to false if there is no
+ * ring yet. */
 static struct rs_error *ring_read(struct rs_host_guest *guest, uint32_t vcpu, bool *found)
 {
 	uint64_t at = guest->area + offsetof(struct rs_guest_area, ring) +
@@ -277,7 +279,8 @@ static struct rs_error *ring_read(struct rs_host_guest *guest, uint32_t vcpu, bo
 		return bad(guest, "no memory for a ring", ring.gpa);
 	if (head.magic != RS_SBUF_MAGIC)
 		return NULL;
-	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* as for the area's magic */
+	__atomic_thread_fence(
+		__ATOMIC_ACQUIRE); /* orders the reads of the header after that of the magic */
 	if (!guest_read(guest, ring.gpa, &head, sizeof(head)))
 		return bad(guest, "no memory for a ring", ring.gpa);
 	status = rs_sbuf_check(&head, ring.bytes);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a recorder asks of a guest's host side (host.h): the rings of its vCPUs, as they are found.
+ * The interface between a recorder and the host side of a guest (host.h): the rings of its vCPUs,
+ * as they are found.
  */
 #ifndef RS_HOST_GUEST_H
 #define RS_HOST_GUEST_H
@@ -8,19 +9,20 @@
 #include "event/drain.h"
 #include <ringside/host.h>
 
-/* Claims a guest for one recorder or source, for good: a second one would lack the beginning.
- * RS_USAGE: it has one. */
+/* Claims a guest for one recorder or source, permanently: a second one would lack the beginning.
+ * Returns RS_USAGE if the guest has been claimed. */
 struct rs_error *rs_host_guest_claim(struct rs_host_guest *guest);
 
-/* A vCPU's ring. Its parts stay the guest's, and live as long as the guest. */
+/* A vCPU's ring. The guest owns its parts, which live as long as the guest. */
 struct rs_host_ring {
-	struct rs_drain *drain; /* NULL: no ring yet, or an invalid one */
+	struct rs_drain *drain; /* NULL if there is no ring yet, or the ring is invalid */
 	const struct rs_stream *stream;
 	struct rs_schema *schema;
 };
 
-/* Returns a vCPU's ring in *ring, and searches for one that is not known yet where a doorbell or
- * rs_host_set_area() says. RS_DAMAGED: the area or ring is invalid; returned once. Any thread. */
+/* Returns a vCPU's ring in *ring. If the ring is unknown, searches for it where a doorbell or
+ * rs_host_set_area() announced it. Returns RS_DAMAGED, once, if the area or ring is invalid. Any
+ * thread may call it. */
 struct rs_error *rs_host_ring_poll(struct rs_host_guest *guest, uint32_t vcpu,
 				   struct rs_host_ring *ring);
 

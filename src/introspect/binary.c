@@ -61,12 +61,12 @@ static struct rs_error *hash(FILE *file, uint8_t digest[HASH_BYTES])
 		good = EVP_DigestUpdate(md, buffer, n);
 	good = good && EVP_DigestFinal_ex(md, digest, &len);
 	EVP_MD_CTX_free(md);
-	return good ? NULL : rs_error_create(RS_FAILED, "libcrypto would not hash");
+	return good ? NULL : rs_error_create(RS_FAILED, "libcrypto cannot compute the hash");
 }
 
 #endif
 
-/* A program's file. A FIFO or a device in its place would have no end. */
+/* Opens a program's file. Refuses a FIFO or a device, which may have no end. */
 static struct rs_error *file_open(const char *path, FILE **file)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -80,7 +80,7 @@ static struct rs_error *file_open(const char *path, FILE **file)
 	else if (S_ISDIR(st.st_mode))
 		err = rs_error_errno(EISDIR, "%s", path);
 	else if (!S_ISREG(st.st_mode))
-		err = rs_error_create(RS_FAILED, "%s is no regular file", path);
+		err = rs_error_create(RS_FAILED, "%s is not a regular file", path);
 	if (!err) {
 		*file = fdopen(fd, "r");
 		err = *file ? NULL : rs_error_no_memory();
@@ -107,7 +107,7 @@ static struct rs_error *hash_file(const char *path, char hex[RS_HASH_TEXT_BYTES]
 	return err;
 }
 
-/* Looks for NT_GNU_BUILD_ID among the notes of one program header. */
+/* Searches the notes of one program header for NT_GNU_BUILD_ID. Returns whether it is there. */
 static bool note_build_id(Elf *elf, const GElf_Phdr *phdr, char hex[RS_HASH_TEXT_BYTES])
 {
 	Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)phdr->p_offset, phdr->p_filesz,
@@ -126,7 +126,7 @@ static bool note_build_id(Elf *elf, const GElf_Phdr *phdr, char hex[RS_HASH_TEXT
 	return false;
 }
 
-/* Finds the build-id of an ELF file; an empty text where it has none. */
+/* Finds the build-id of an ELF file. Stores an empty text if there is none. */
 static void build_id_of(const char *path, char hex[RS_HASH_TEXT_BYTES])
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

@@ -8,14 +8,15 @@
 #define RS_HASH_TEXT_BYTES 65
 
 struct rs_binary {
-	struct rs_trace_binary trace; /* as a trace has it; its texts are the caller's and below */
+	struct rs_trace_binary
+		trace; /* as in a trace; points to the caller's texts and to those below */
 	char hash[RS_HASH_TEXT_BYTES], build_id[RS_HASH_TEXT_BYTES];
 };
 
 /*
- * Reads the file at path: its hash, by BLAKE3 where its C library was there to build with, else by
- * SHA-256, and the build-id if it is an ELF file that has one. Keeps role and path, which are the
- * caller's; binary must not move afterwards.
+ * Reads the file at path. Computes its hash (BLAKE3 if the build found its C library, else
+ * SHA-256), and the build-id if it is an ELF file that has one. Keeps pointers to the caller's role
+ * and path. binary must not move afterwards.
  */
 struct rs_error *rs_binary_read(struct rs_binary *binary, const char *role, const char *path);
 

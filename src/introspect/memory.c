@@ -15,7 +15,7 @@
 #define ENTRY_P	  (UINT64_C(1) << 0)
 #define ENTRY_PS  (UINT64_C(1) << 7)
 #define BITS_MAX  52u
-#define PSE36_MAX 40u /* address bits that a 4 MiB page of 32-bit paging can have */
+#define PSE36_MAX 40u /* the most address bits of a 4 MiB page of 32-bit paging */
 
 const char *rs_fault_text(enum rs_fault fault)
 {
@@ -57,12 +57,13 @@ enum rs_fault rs_memory_read_phys(struct rs_guest_memory *memory, uint64_t gpa, 
 
 /* ---- page tables ---------------------------------------------------------------------------- */
 
-/* How a mode's tables lie: indexes of `bits` bits, `levels` of them, entries of `entry_bytes`. */
+/* The layout of a paging mode's tables: `levels` levels, indexes of `bits` bits, entries of
+ * `entry_bytes` bytes. */
 struct mode {
 	uint8_t levels, bits, entry_bytes;
-	uint8_t address_bits; /* of virtual addresses; 0: 32, and none is refused */
-	/* Levels whose entries can be pages, and those where PS is reserved: bit n, level n; 0 is
-	 * the lowest. */
+	uint8_t address_bits; /* of virtual addresses; 0: 32 bits, all of which are canonical */
+	/* Bit masks by level, the lowest being 0: levels whose entries can be pages, and levels in
+	 * which PS is reserved. */
 	uint8_t large, never;
 };
 
@@ -95,8 +96,8 @@ static bool canonical(uint64_t gva, uint32_t bits)
 	return !high || high == low_bits(64 - bits + 1);
 }
 
-/* Where an entry of 32-bit paging's 4 MiB page points: its bits 13 and up are address bits 32 and
- * up. */
+/* Returns the base of a 4 MiB page of 32-bit paging. Bits 13 and up of the entry are address bits
+ * 32 and up. */
 static uint64_t pse_base(uint64_t entry, uint32_t address_bits)
 {
 	uint32_t most = address_bits < PSE36_MAX ? address_bits : PSE36_MAX;
@@ -104,7 +105,7 @@ static uint64_t pse_base(uint64_t entry, uint32_t address_bits)
 	return (entry & 0xffc00000u) | ((entry >> 13 & 0xff) << 32 & low_bits(most));
 }
 
-/* The entry at an index of a table. */
+/* Reads the entry at an index of a table. */
 static enum rs_fault entry_read(struct rs_guest_memory *memory, const struct mode *mode,
 				uint64_t table, uint64_t index, uint64_t *entry)
 {
@@ -118,7 +119,8 @@ static enum rs_fault entry_read(struct rs_guest_memory *memory, const struct mod
 	return *entry & ENTRY_P ? RS_FAULT_NONE : RS_FAULT_NOT_PRESENT;
 }
 
-/* The root: its bits below a table's size are not the address's. */
+/* Returns the address of the root table. The register's bits below a table's size are no part of
+ * it. */
 static uint64_t root_of(const struct rs_paging *paging, const struct mode *mode,
 			uint32_t address_bits)
 {
@@ -147,7 +149,7 @@ static enum rs_fault walk(struct rs_guest_memory *memory, uint64_t gva, uint64_t
 
 		if (fault)
 			return fault;
-		/* Bits that say where: those above the processor's are reserved. */
+		/* Address bits above the processor's physical width are reserved. */
 		if (mode->entry_bytes == 8 && (entry & low_bits(BITS_MAX) & ~address))
 			return RS_FAULT_RESERVED;
 		if ((entry & ENTRY_PS) && mode->large & LEVEL(level)) {

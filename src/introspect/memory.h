@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A guest's memory as its processor sees it: physical reads, and virtual ones through the guest's
- * own page tables, while the machine stands still.
+ * Reads a guest's memory as its processor does, while the machine is stopped: by physical address,
+ * and by virtual address through the guest's own page tables.
  *
- * All of it is the guest's: addresses, tables, sizes. A walk reads at most five entries, each once,
- * and follows them whatever they say; what it finds is an address within RAM, or a fault. Nothing
- * here allocates.
+ * Addresses, tables and sizes come from the guest and are not trusted. A walk reads at most five
+ * entries, each once, and follows any content; its result is an address within RAM, or a fault.
+ * Nothing here allocates.
  */
 #ifndef RS_INTROSPECT_MEMORY_H
 #define RS_INTROSPECT_MEMORY_H
@@ -14,20 +14,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Why an address can't be read. */
+/* Why an address cannot be read. */
 enum rs_fault {
 	RS_FAULT_NONE,
-	RS_FAULT_NOT_PRESENT,	/* a table's entry, or the page's, says so */
-	RS_FAULT_NOT_CANONICAL, /* no address that the processor would take */
-	RS_FAULT_RESERVED,	/* an entry has bits that the processor refuses */
-	RS_FAULT_NOT_RAM,	/* a physical address that is a device's, or nobody's */
+	RS_FAULT_NOT_PRESENT,	/* an entry has no present bit */
+	RS_FAULT_NOT_CANONICAL, /* the processor rejects the address */
+	RS_FAULT_RESERVED,	/* an entry has a reserved bit set */
+	RS_FAULT_NOT_RAM,	/* the physical address belongs to a device, or is unused */
 	RS_FAULT_HOST,		/* the host could not read it */
 };
 
-/* "the page is not present" and so on. */
+/* Returns a fault in words, such as "the page is not present". */
 const char *rs_fault_text(enum rs_fault fault);
 
-/* A piece of guest RAM, mapped by us. */
+/* A part of guest RAM that this process has mapped. */
 struct rs_ram {
 	uint64_t gpa, bytes;
 	const uint8_t *mem;
@@ -36,42 +36,43 @@ struct rs_ram {
 #define RS_RAM_PIECES_MAX 8
 #define RS_TLB_ENTRIES	  256u /* a power of two */
 
-/* What a processor translates by: Intel SDM volume 3, chapter 4. */
+/* The state by which a processor translates: Intel SDM volume 3, chapter 4. */
 struct rs_paging {
 	uint64_t cr0, cr3, cr4, efer;
 	uint8_t address_bits; /* of physical addresses (CPUID 80000008H EAX); 0: 52 */
 };
 
 struct rs_tlb_entry {
-	uint64_t page; /* virtual, its number of 4 KiB, + 1; 0: empty */
-	uint64_t gpa;  /* of that page */
+	uint64_t page; /* number of the virtual 4 KiB page, plus 1; 0: empty */
+	uint64_t gpa;  /* of the page */
 };
 
 struct rs_guest_memory {
 	struct rs_ram ram[RS_RAM_PIECES_MAX];
 	uint32_t n_ram;
-	/* Where RAM is not mapped: reads physical memory otherwise; false: it can't. Optional. */
+	/* Reads physical memory that is not mapped. Returns false if it cannot. Optional. */
 	bool (*read)(void *ctx, uint64_t gpa, void *buf, size_t bytes);
 	void *ctx;
-	/* What was translated since the machine stopped; rs_memory_stopped() empties it. */
+	/* Translations since the machine stopped; rs_memory_stopped() empties the cache. */
 	struct rs_paging paging;
 	struct rs_tlb_entry tlb[RS_TLB_ENTRIES];
-	uint64_t walks; /* since the beginning, for who wants to know what it costs */
+	uint64_t walks; /* since the beginning, as a measure of cost */
 };
 
-/* The machine has stopped anew: nothing that was translated before holds. */
+/* Discards all translations, since the machine has run and stopped again. */
 void rs_memory_stopped(struct rs_guest_memory *memory, const struct rs_paging *paging);
 
-/* Where a virtual address is. */
+/* Translates a virtual address to a guest-physical one. Returns the fault, if any. */
 enum rs_fault rs_memory_translate(struct rs_guest_memory *memory, uint64_t gva, uint64_t *gpa);
 
-/* All of it or, with a fault, nothing that counts. *at, if not NULL: the address that faulted. */
+/* Reads the whole range. On a fault, the buffer's content is undefined and *at, if not NULL, is the
+ * address that faulted. */
 enum rs_fault rs_memory_read_phys(struct rs_guest_memory *memory, uint64_t gpa, void *buf,
 				  size_t bytes);
 enum rs_fault rs_memory_read(struct rs_guest_memory *memory, uint64_t gva, void *buf, size_t bytes,
 			     uint64_t *at);
 
-/* A text that ends with a NUL, or after size - 1 bytes; always ended in buf. */
+/* Reads a text up to its NUL, or up to size - 1 bytes. buf always ends with a NUL. */
 enum rs_fault rs_memory_read_text(struct rs_guest_memory *memory, uint64_t gva, char *buf,
 				  size_t size, uint64_t *at);
 

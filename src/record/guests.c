@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The recorder and guests: finds the rings of a guest's vCPUs (host/guest.h) and makes a feed for
- * each. A recorder's thread does that for a guest that is polled, and the VMM's own threads for
- * one that is drained at its exits.
+ * The recorder's part for guests: finds the rings of a guest's vCPUs (host/guest.h) and makes a
+ * feed for each. For a guest that is polled, a recorder's thread does this; for a guest that is
+ * drained at its exits, the VMM's own threads do.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,21 +11,22 @@
 #include "record/inside.h"
 
 struct guest_vcpu {
-	struct rs_feed *feed; /* NULL: no ring yet. Stored with release under the guest's lock */
+	struct rs_feed
+		*feed; /* NULL until there is a ring. Stored with release under the guest's lock */
 	uint32_t class_index;
-	bool failed; /* its ring has no feed, and gets none; under the lock */
+	bool failed; /* no feed could be made for its ring; under the lock */
 };
 
-/* A guest that is collected. */
+/* A guest whose rings are collected. */
 struct rs_guest {
 	struct rs_guest *next;
 	struct rs_host_guest *host;
 	bool poll;
-	pthread_mutex_t lock; /* making feeds */
+	pthread_mutex_t lock; /* held while feeds are made */
 	struct guest_vcpu vcpus[RS_GUEST_VCPUS_MAX];
 };
 
-/* Finds or adds the class of a vCPU's stream: one for each clock of the guest. */
+/* Finds or adds the class of a vCPU's stream. Each clock of the guest has one class. */
 static struct rs_error *class_of(struct rs_recorder *r, struct rs_guest *g, uint32_t vcpu,
 				 const struct rs_stream *stream, struct rs_schema *schema)
 {
@@ -64,8 +65,8 @@ static struct rs_error *feed_add(struct rs_recorder *r, struct rs_guest *g, uint
 	return NULL;
 }
 
-/* Returns a vCPU's feed in *feed, made where its ring has just been found; NULL without a ring.
- * Each error is returned once. */
+/* Returns a vCPU's feed in *feed, or NULL if there is no ring. Makes the feed when the ring has
+ * just been found. Returns each error once. */
 static struct rs_error *feed_find(struct rs_recorder *r, struct rs_guest *g, uint32_t vcpu,
 				  struct rs_feed **feed)
 {

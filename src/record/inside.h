@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the recorder's files share: feeds and the threads that drain them (recorder.c), the feeds of
- * guests (guests.c) and of this program's own threads (program.c).
+ * Declarations that the recorder's files share: feeds and the threads that drain them (recorder.c),
+ * the feeds of guests (guests.c), and those of this program's own threads (program.c).
  */
 #ifndef RS_RECORD_INSIDE_H
 #define RS_RECORD_INSIDE_H
@@ -17,20 +17,17 @@
 
 struct rs_worker;
 
-/*
- * A way into a stream of the store: the common part of all feeds, and the first member of each
- * kind.
- */
+/* A path into a stream of the store. It is the first member of each kind of feed. */
 struct rs_feed {
 	struct rs_recorder *recorder;
 	struct rs_feed *next;
-	uint32_t number; /* decides which thread polls it */
+	uint32_t number; /* determines which thread polls it */
 	pthread_mutex_t lock;
 	struct rs_store_stream *out;
-	/* Of the ring that the records come from. NULL: the stream's owner puts them. */
+	/* The drain of the ring from which the records come. NULL if the stream's owner puts them. */
 	struct rs_drain *drain;
-	char *name;	  /* of the ring, in errors; NULL: errors do not name it */
-	bool poll;	  /* else only its owner drains it, and the recorder flushes it */
+	char *name;	  /* of the ring, for errors; NULL: errors do not name it */
+	bool poll;	  /* if false, only its owner drains it, and the recorder flushes it */
 	bool own_program; /* its records use names that this program defines while it runs */
 	bool done;	  /* broken, or its producer has ended: never drained again */
 };
@@ -57,9 +54,10 @@ struct rs_program {
 	struct rs_program_feed *feeds; /* with a ring */
 	/* Feeds whose threads have ended, for threads that begin later. */
 	struct rs_program_feed *resting, **last_resting;
-	/* Lost events of threads that got no ring for lack of memory: how many of them the trace
-	 * reports, since when they are counted, and their stream: NULL until one is lost. */
-	uint64_t ringless_told, ringless_tsc;
+	/* Lost events of threads without a ring, for which there was no memory: the count that the
+	 * trace has reported, the time from which they are counted, and their stream, NULL until
+	 * one is lost. */
+	uint64_t ringless_reported, ringless_tsc;
 	struct rs_store_stream *ringless;
 };
 
@@ -87,8 +85,8 @@ struct rs_recorder {
 		bool runs;
 		uint32_t number;
 		uint32_t fill;	      /* of FILL_WHOLE: the fullest ring of the last round */
-		uint64_t pause_ns;    /* before the next */
-		uint64_t writes_from; /* now; else 0 */
+		uint64_t pause_ns;    /* before the next round */
+		uint64_t writes_from; /* the start of the write in progress; 0 if there is none */
 	} workers[RS_RECORDER_THREADS_MAX], stand_in;
 };
 
@@ -96,7 +94,7 @@ struct rs_recorder {
  * the trace's state. Takes ownership of err; NULL is ignored. */
 void rs_recorder_keep_error(struct rs_recorder *r, struct rs_error *err);
 
-/* Creates a feed of a kind that takes bytes, for a new stream. *out: a pointer to that kind. */
+/* Creates a feed of `bytes` bytes for a new stream. *out is a pointer to that kind of feed. */
 struct rs_error *rs_feed_create(struct rs_recorder *r, size_t bytes, uint32_t class_index,
 				const struct rs_stream *stream, void *out);
 
@@ -111,17 +109,17 @@ void rs_feed_publish(struct rs_feed *feed);
  */
 struct rs_error *rs_feed_drain(struct rs_feed *feed, struct rs_worker *writer, uint64_t *drained);
 
-/* Drains what is left after the producer's end or at the recorder's, adds the losses that no record
- * reports, and ends the stream. The caller holds the feed's lock. */
+/* Drains the rest of a ring, after the end of the producer or of the recorder, adds the losses that
+ * no record reports, and ends the stream. The caller holds the feed's lock. */
 struct rs_error *rs_feed_finish(struct rs_feed *feed);
 
 /* Adds the names and events that this program has defined to its schema. Any thread. */
-void rs_program_learn(struct rs_recorder *r);
+void rs_program_refresh(struct rs_recorder *r);
 
 /* Polls for rings of threads that began or ended. */
 void rs_program_poll(struct rs_recorder *r);
 
-/* Once all feeds are finished: counts what is in no feed as lost, and gives up collecting. */
+/* Counts what is in no feed as lost, and ends collecting. All feeds must be finished. */
 void rs_program_end(struct rs_recorder *r);
 
 /* Polls for the rings of guests that are to be polled. */

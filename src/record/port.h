@@ -14,14 +14,14 @@ struct rs_recorder_port {
 	struct rs_schema *schema;
 	const struct rs_clock *clock;
 	const struct rs_stream *stream;
-	/* Of struct rs_drain. Several threads may call it at once, for several ports. May be NULL.
-	 */
+	/* The callback of struct rs_drain. Several threads may call it at once, for several ports.
+	 * May be NULL. */
 	bool (*learn)(void *ctx, uint64_t head);
 	void *learn_ctx;
 };
 
-/* Collects a ring behind a port, as rs_recorder_add_ring() does for one in memory. What the port
- * points to must outlive the recorder. */
+/* Collects a ring behind a port, as rs_recorder_add_ring() does for one in memory. The objects to
+ * which the port points must outlive the recorder. */
 struct rs_error *rs_recorder_add_port(struct rs_recorder *recorder,
 				      const struct rs_recorder_port *port);
 
@@ -30,8 +30,8 @@ struct rs_error *rs_recorder_add_port(struct rs_recorder *recorder,
 struct rs_error *rs_recorder_put_view(struct rs_recorder_stream *stream,
 				      const struct rs_view *view);
 
-/* Adds the name of a Xen domain, for records of this schema. RS_USAGE: nothing of this schema is
- * recorded. */
+/* Adds the name of a Xen domain, for records of this schema. Returns RS_USAGE if nothing of this
+ * schema is recorded. */
 struct rs_error *rs_recorder_add_domain(struct rs_recorder *recorder,
 					const struct rs_schema *schema, uint32_t dom,
 					const char *vm);

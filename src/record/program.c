@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The recorder and this program's own threads: a feed for each ring. Events of threads without a
- * ring, and events in rings that have no feed, are counted as lost: both happen only where memory
- * or something else that a ring or feed needs is missing.
+ * The recorder's part for this program's own threads: a feed for each ring. Events of threads
+ * without a ring, and events in rings without a feed, count as lost. Both occur only for lack of
+ * memory or another resource that a ring or feed needs.
  */
 #include <string.h>
 
 #include "record/inside.h"
 
-#define RESTING_TRIED 64 /* feeds without a thread that a new ring is tried on */
+#define RESTING_TRIED 64 /* idle feeds to try for a new ring */
 
-/* Adds what this program has defined to the schema. An error: there is no memory for more. */
-static struct rs_error *learn_all(struct rs_recorder *r)
+/* Adds the names and events that this program has defined to the schema. An error means that there
+ * is no memory. */
+static struct rs_error *schema_refresh(struct rs_recorder *r)
 {
 	struct rs_program *program = &r->program;
 	struct rs_error *err;
@@ -22,12 +23,13 @@ static struct rs_error *learn_all(struct rs_recorder *r)
 	return err;
 }
 
-void rs_program_learn(struct rs_recorder *r)
+void rs_program_refresh(struct rs_recorder *r)
 {
-	rs_error_free(learn_all(r));
+	rs_error_free(schema_refresh(r));
 }
 
-/* The drain's: only events of this program's own come later than its schema. */
+/* The drain's callback: refreshes the schema, and returns whether it may have gained the event.
+ * Only this program's own events are defined later than its schema. */
 static bool learn(void *ctx, uint64_t head)
 {
 	struct rs_recorder *r = ctx;
@@ -35,7 +37,7 @@ static bool learn(void *ctx, uint64_t head)
 
 	if (RS_ID_PROVIDER(rs_slot_id(head)) != RS_IDS_USER)
 		return false;
-	rs_program_learn(r);
+	rs_program_refresh(r);
 	pthread_mutex_lock(&r->program.learn_lock);
 	any = r->program.learnt > 0; /* another worker may have learnt what this one lacks */
 	pthread_mutex_unlock(&r->program.learn_lock);
@@ -78,7 +80,7 @@ static struct rs_program_feed **resting_before(struct rs_program *program, uint6
 {
 	struct rs_program_feed **at = &program->resting;
 
-	/* They are about in the order of their stamps. */
+	/* The list is roughly in the order of the stamps. */
 	for (uint32_t i = 0; i < RESTING_TRIED && *at; i++, at = &(*at)->next) {
 		if ((*at)->drain.last_tsc < stamp)
 			return at;
@@ -87,8 +89,8 @@ static struct rs_program_feed **resting_before(struct rs_program *program, uint6
 }
 
 /*
- * Resumes the stream of a thread that has ended, if all records of one came before the ring was
- * made. So a trace has about as many streams as there were threads at once. Returns the stream's
+ * Resumes the stream of a thread that has ended, if all records of that stream precede the ring's
+ * creation. A trace thereby has about as many streams as threads ran at once. Returns the stream's
  * feed in *resumed, or NULL.
  */
 static struct rs_error *ring_resume(struct rs_recorder *r, struct rs_trace_ring *ring,
@@ -131,7 +133,7 @@ static struct rs_error *ring_add(struct rs_recorder *r, struct rs_trace_ring *ri
 				    .tid = ring->tid,
 				    .schema = r->program.schema,
 				    .clock = &r->clock };
-	struct rs_error *err = learn_all(r); /* names and events of the sites known so far */
+	struct rs_error *err = schema_refresh(r); /* names and events of the sites known so far */
 	struct rs_program_feed *f;
 
 	if (!err)
@@ -199,7 +201,7 @@ static void ringless_report(struct rs_recorder *r)
 						   .tid = RS_UNKNOWN };
 	struct rs_program *program = &r->program;
 	uint64_t now = rs_clock_now(&r->clock), before = program->ringless_tsc;
-	uint64_t n = rs_trace_ringless() - program->ringless_told;
+	uint64_t n = rs_trace_ringless() - program->ringless_reported;
 	struct rs_drained put = { .bytes = RS_LOST_SLOTS * RS_SLOT_BYTES,
 				  .lost = n,
 				  .padding = RS_LOST_PADDING };
@@ -224,7 +226,7 @@ static void ringless_report(struct rs_recorder *r)
 	put.first_tsc = put.last_tsc = now;
 	rs_store_commit(program->ringless, &put);
 	rs_recorder_keep_error(r, rs_store_flush(program->ringless, 0, 0));
-	program->ringless_told += n;
+	program->ringless_reported += n;
 	program->ringless_tsc = now;
 	rs_recorder_keep_error(r, rs_error_create(RS_NO_MEMORY,
 						  "events of threads are lost: there was no memory "
@@ -233,7 +235,8 @@ static void ringless_report(struct rs_recorder *r)
 
 /* ---- polling ------------------------------------------------------------------------------- */
 
-/* Drains and frees a ring whose thread has ended. at: the feed's place among those with a ring. */
+/* Drains and frees a ring whose thread has ended. at is the feed's place in the list of feeds with
+ * a ring. */
 static void feed_retire(struct rs_recorder *r, struct rs_program_feed **at)
 {
 	struct rs_program_feed *f = *at;
@@ -250,9 +253,9 @@ static void feed_retire(struct rs_recorder *r, struct rs_program_feed **at)
 }
 
 /*
- * Makes a feed for a new ring. If its thread has ended by now, the stream is free at once for the
- * rings that come next. A ring that gets no feed stays for the next poll, unless its thread has
- * ended: its memory may be what is missing.
+ * Makes a feed for a new ring. If its thread has already ended, the stream becomes free at once for
+ * the next rings. A ring for which no feed could be made waits for the next poll, unless its thread
+ * has ended: then freeing it may provide the missing memory.
  */
 static void ring_collect(struct rs_recorder *r, struct rs_trace_ring *ring)
 {
@@ -270,14 +273,14 @@ static void ring_collect(struct rs_recorder *r, struct rs_trace_ring *ring)
 	rs_recorder_keep_error(r, err);
 }
 
-/* Makes feeds for new rings, the oldest ring first: it gets the stream of the thread that ended
- * first. */
+/* Makes feeds for new rings, the oldest ring first, so that it resumes the stream of the thread
+ * that ended first. */
 static void rings_collect(struct rs_recorder *r)
 {
 	struct rs_trace_ring *fresh = NULL, *next;
 
 	for (struct rs_trace_ring *ring = rs_trace_rings(); ring; ring = ring->next) {
-		if (ring->next) /* so that it is taken off the list without a walk */
+		if (ring->next) /* so that removing it needs no walk */
 			ring->next->before = ring;
 		if (ring->taken)
 			continue;
@@ -327,7 +330,7 @@ void rs_program_end(struct rs_recorder *r)
 		if (!ring->taken)
 			ring_discard(r, ring);
 	}
-	ringless = rs_trace_ringless() - program->ringless_told;
+	ringless = rs_trace_ringless() - program->ringless_reported;
 	if (ringless)
 		rs_store_add_unsaid(r->store, ringless,
 				    "there was no memory for the rings of threads");
@@ -342,7 +345,7 @@ struct rs_error *rs_recorder_add_trace(struct rs_recorder *r)
 	if (!rs_trace_collect(true))
 		return rs_error_create(RS_USAGE, "this program's trace is recorded already");
 	err = rs_schema_create(rs_trace_provider(), &program->schema);
-	/* A provider that the catalogue does not know has only events of its own. */
+	/* A provider outside the catalogue has only events of its own. */
 	if (!err && !strcmp(rs_trace_provider(), "vmm"))
 		err = rs_schema_add_catalogue(program->schema, "vmm");
 	if (!err)
@@ -353,7 +356,7 @@ struct rs_error *rs_recorder_add_trace(struct rs_recorder *r)
 		return err;
 	}
 	program->last_resting = &program->resting;
-	program->ringless_told = rs_trace_ringless();
+	program->ringless_reported = rs_trace_ringless();
 	program->ringless_tsc = rs_clock_now(&r->clock);
 	/* Pairs with the acquire in rs_program_poll(). */
 	__atomic_store_n(&program->on, true, __ATOMIC_RELEASE);

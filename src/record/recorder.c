@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The recorder. A feed is a ring on its way to a stream of the store:
+ * The recorder. A feed connects a ring to a stream of the store:
  *
  *	this program's thread rings (program.c) --+
  *	guests' rings (guests.c) -----------------+-- feed: drain --> packet --> queue --> stream_N
@@ -11,8 +11,8 @@
  * also by the VMM's thread.
  *
  * A worker drains its feeds and writes their packets while these are in the cache. While the disk
- * blocks a worker, a stand-in drains the worker's feeds, and packets wait in the store's queues.
- * Where the disk is fast enough, the stand-in only checks the workers now and then.
+ * blocks a worker, a stand-in drains the worker's feeds, and packets wait in the store's queues. If
+ * the disk is fast enough, the stand-in only checks the workers now and then.
  */
 #include <ringside/recorder.h>
 
@@ -34,7 +34,7 @@
 #define FINISH_ROUNDS	 4 /* bounds the closing drain while a producer still puts */
 #define PAUSE_NS_MIN	 100000
 #define URGENT_NICE	 (-20)
-#define BEHIND_BYTES	 (UINT64_C(64) << 20) /* of packets that wait for the disk */
+#define BEHIND_BYTES	 (UINT64_C(64) << 20) /* bytes of packets that wait for the disk */
 #define STAND_IN_NS	 4000000 /* the stand-in drains for a worker that writes for longer */
 #define FILL_WHOLE	 256u
 
@@ -108,7 +108,7 @@ void rs_feed_publish(struct rs_feed *feed)
 }
 
 /* Returns how many bytes can wait in a feed's ring. */
-static uint64_t feed_holds(const struct rs_feed *feed)
+static uint64_t feed_capacity(const struct rs_feed *feed)
 {
 	const struct rs_port *port = &feed->drain->port;
 
@@ -130,7 +130,7 @@ static void worker_write(struct rs_worker *w, const struct rs_store_stream *stre
 
 static struct rs_error *drain_run(struct rs_feed *feed, struct rs_worker *writer, uint64_t *drained)
 {
-	uint64_t total = 0, most = feed_holds(feed);
+	uint64_t total = 0, most = feed_capacity(feed);
 	struct rs_error *err = NULL;
 
 	while (!feed->done && total < most) {
@@ -151,7 +151,7 @@ static struct rs_error *drain_run(struct rs_feed *feed, struct rs_worker *writer
 		status = rs_drain_read(feed->drain, at, room, 0, &got);
 		rs_store_commit(feed->out, &got);
 		if (got.bytes && feed->own_program)
-			rs_program_learn(feed->recorder);
+			rs_program_refresh(feed->recorder);
 		total += got.bytes;
 		if (status != RS_DRAIN_OK) {
 			feed->done = true;
@@ -245,7 +245,7 @@ static struct rs_error *producer_of(struct rs_recorder *r, struct rs_schema *sch
 	return NULL;
 }
 
-/* Returns the words for a ring in errors; NULL for lack of memory. */
+/* Describes a ring for errors. Returns NULL for lack of memory; the caller frees it. */
 static char *ring_words(const struct rs_stream *stream)
 {
 	const char *thread = stream->thread ? stream->thread : "no name";
@@ -256,7 +256,7 @@ static char *ring_words(const struct rs_stream *stream)
 	return n < 0 ? NULL : words;
 }
 
-/* Creates the feed of a ring without its drain's port, which needs the feed's address. */
+/* Creates the feed of a ring. The caller adds the drain's port, which needs the feed's address. */
 static struct rs_error *port_feed_create(struct rs_recorder *r, struct rs_schema *schema,
 					 const struct rs_clock *clock,
 					 const struct rs_stream *stream, struct port_feed **out)
@@ -282,7 +282,7 @@ static void port_feed_publish(struct port_feed *f, const struct rs_recorder_port
 	rs_feed_publish(&f->feed);
 }
 
-/* Attaches to the sbuf of a ring. The error does not say which one it is. */
+/* Attaches to the sbuf of a ring. The caller adds the ring's name to the error. */
 static struct rs_error *ring_attach(const struct rs_recorder_ring *ring,
 				    struct rs_sbuf_consumer *consumer)
 {
@@ -363,7 +363,7 @@ struct rs_error *rs_recorder_put(struct rs_recorder_stream *stream, uint64_t sta
 		return rs_error_create(RS_USAGE, "a record of %u bytes is too long", bytes);
 	pthread_mutex_lock(&feed->lock);
 	err = rs_store_room(feed->out, &at, &room);
-	if (err) /* of the previous packet: this one has room */
+	if (err) /* from the previous packet; this record has room */
 		rs_recorder_keep_error(feed->recorder, err);
 	slot = memset(at, 0, got.bytes);
 	slot->tsc = stamp > stream->last_stamp ? stamp : stream->last_stamp;
@@ -376,7 +376,7 @@ struct rs_error *rs_recorder_put(struct rs_recorder_stream *stream, uint64_t sta
 		rs_store_commit(feed->out, &got);
 		err = NULL;
 	} else {
-		err = rs_error_create(RS_USAGE, "event 0x%llx of %u bytes is none of the schema's",
+		err = rs_error_create(RS_USAGE, "event 0x%llx of %u bytes is not in the schema",
 				      (unsigned long long)id, bytes);
 	}
 	pthread_mutex_unlock(&feed->lock);
@@ -417,11 +417,12 @@ struct rs_error *rs_recorder_add_domain(struct rs_recorder *r, const struct rs_s
 	p = producer_find(r, schema, NULL);
 	pthread_mutex_unlock(&r->lock);
 	if (!p)
-		return rs_error_create(RS_USAGE, "domain %u: nothing of Xen's is recorded", dom);
+		return rs_error_create(RS_USAGE, "domain %u: no Xen events are recorded", dom);
 	return rs_store_add_domain(r->store, p->class_index, dom, vm);
 }
 
-/* Adds to the error of each clock of CLOCK_MONOTONIC how far it and the host's clock drifted. */
+/* Adds the drift between CLOCK_MONOTONIC and the host's clock to the error of each clock that is
+ * based on the former. */
 static void producers_drift(struct rs_recorder *r, const struct rs_clock *host)
 {
 	for (struct producer *p = r->producers; p; p = p->next) {
@@ -460,8 +461,8 @@ static void worker_feeds(struct rs_worker *w, uint32_t number, uint64_t now)
 		if (!feed->done)
 			rs_recorder_keep_error(r, rs_store_flush(feed->out, now, r->flush_ns));
 		/* A feed without a ring drains nothing. */
-		if (drained && drained * FILL_WHOLE > w->fill * feed_holds(feed))
-			w->fill = (uint32_t)(drained * FILL_WHOLE / feed_holds(feed));
+		if (drained && drained * FILL_WHOLE > w->fill * feed_capacity(feed))
+			w->fill = (uint32_t)(drained * FILL_WHOLE / feed_capacity(feed));
 		pthread_mutex_unlock(&feed->lock);
 	}
 }
@@ -505,7 +506,7 @@ static void *worker_main(void *arg)
 	struct rs_worker *w = arg;
 	struct rs_recorder *r = w->recorder;
 
-	/* Linux applies this to the thread alone. Without the right to it, the priority stays. */
+	/* Linux applies this to the thread alone. Without the privilege, the priority stays. */
 	if (r->urgent)
 		setpriority(PRIO_PROCESS, (id_t)gettid(), URGENT_NICE);
 	/* Pairs with the release in rs_recorder_close(). */
@@ -612,7 +613,8 @@ struct rs_error *rs_recorder_create(const struct rs_recorder_options *options,
 	}
 	for (uint32_t i = 0; !err && i < r->n_threads; i++)
 		err = worker_start(r, &r->workers[i], i, worker_main);
-	if (!err && options->directory) /* what is kept in memory waits for no disk */
+	if (!err &&
+	    options->directory) /* a recorder that keeps its packets in memory never waits for the disk */
 		err = worker_start(r, &r->stand_in, 0, stand_in_main);
 	if (err) {
 		rs_error_free(rs_recorder_close(r, NULL));
@@ -658,7 +660,7 @@ static void recorder_free(struct rs_recorder *r)
 	free(r);
 }
 
-/* ---- what is kept in memory --------------------------------------------------------------- */
+/* ---- packets kept in memory --------------------------------------------------------------- */
 
 static struct rs_recorder_summary summary_of(const struct rs_store_summary *sum)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the exit loop does, as ACRN's hypervisor traces it (acrn.def): vm_enter right before
- * KVM_RUN, vm_exit right behind it, then the handler's event, if ACRN has one for it. A vCPU stands
- * for a physical CPU: its number is the id of its ring, which a recorder lends (lend.h), and that
- * of its records. KVM's exits to user space are recorded as the VMX reason that they stand for; the
- * guest's own exits that KVM serves itself are not seen.
+ * Traces the exit loop in the events of ACRN's hypervisor (acrn.def): vm_enter just before KVM_RUN,
+ * vm_exit just after it, then the handler's event, if ACRN has one. Each vCPU stands for a physical
+ * CPU: its number identifies its ring, which a recorder lends (lend.h), and is the CPU in its
+ * records. Exits from KVM to user space appear as the VMX exit reason to which they correspond.
+ * Exits that KVM handles in the kernel are not visible here.
  */
 #include "vm/internal.h"
 
@@ -77,7 +77,8 @@ static uint64_t two(uint32_t low, uint32_t high)
 	return low | (uint64_t)high << 32;
 }
 
-/* ACRN has no event for HLT, and ours of an interrupt would lack the vector. */
+/* Records the handler's event of an exit. HLT has none in ACRN, and one for an interrupt would lack
+ * the vector. */
 static void put_handler(struct rs_vm_vcpu *vcpu, uint32_t reason)
 {
 	const struct kvm_run *run = vcpu->run;
@@ -87,7 +88,7 @@ static void put_handler(struct rs_vm_vcpu *vcpu, uint32_t reason)
 		put(vcpu, HANDLER + VMX_IO, TRACE_4I,
 		    two(run->io.port, run->io.direction == KVM_EXIT_IO_OUT), two(run->io.size, 0));
 		break;
-	case KVM_EXIT_MMIO: /* the qualification's bits: read, write */
+	case KVM_EXIT_MMIO: /* bits of the exit qualification: read, write */
 		put(vcpu, HANDLER + VMX_EPT_VIOLATION, TRACE_2L, run->mmio.is_write ? 2 : 1,
 		    run->mmio.phys_addr);
 		break;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a vCPU finds when it starts: page tables and a GDT in low memory, its block, its stack,
- * its ring, and registers that put it in long mode at the image's entry.
+ * Prepares what a vCPU needs at its start: page tables and a GDT in low memory, its block, its
+ * stack, its ring, and registers that put it in long mode at the image's entry.
  *
- * The first 4 GiB are mapped, each address to itself, in large pages, RAM or not: an access
- * outside RAM becomes an exit that can be told apart. Page 0 is not, so that null pointers
- * fault, and neither is the page below each stack, so that one that overflows does.
+ * The tables map the first 4 GiB to themselves in large pages, RAM or not, so that an access
+ * outside RAM becomes an exit with its address. Page 0 is not mapped, so that null pointers fault;
+ * nor is the page below each stack, so that a stack overflow faults.
  */
 #include "vm/internal.h"
 
@@ -43,7 +43,7 @@ static const uint64_t gdt[GDT_ENTRIES] = {
 
 /* ---- page tables -------------------------------------------------------------------------- */
 
-/* Hands out pages of the host's low memory, zeroed by the kernel. */
+/* Allocates pages from the host's part of low memory. The kernel has zeroed them. */
 struct tables {
 	struct rs_vm *vm;
 	uint64_t next;
@@ -64,7 +64,7 @@ static uint64_t *table_at(const struct tables *t, uint64_t gpa)
 	return (uint64_t *)(void *)rs_vm_hva(t->vm, gpa & PTE_ADDRESS, RS_VM_PAGE_BYTES);
 }
 
-/* The table that an entry leads to, made if there is none. */
+/* Returns the table to which an entry points in *table, and creates it if there is none. */
 static struct rs_error *table_below(struct tables *t, uint64_t *entry, uint64_t **table)
 {
 	if (!(*entry & PTE_PRESENT)) {
@@ -78,7 +78,7 @@ static struct rs_error *table_below(struct tables *t, uint64_t *entry, uint64_t 
 	return NULL;
 }
 
-/* The entry for the 2 MiB around gpa. */
+/* Returns the entry of the 2 MiB page that contains gpa. */
 static struct rs_error *large_entry(struct tables *t, uint64_t gpa, uint64_t **entry)
 {
 	uint64_t *pdpt, *pd;
@@ -104,7 +104,7 @@ static struct rs_error *map_all(struct tables *t)
 	return err;
 }
 
-/* Takes one small page away; the large one around it is split if it is not yet. */
+/* Unmaps one small page. Splits the large page around it first if necessary. */
 static struct rs_error *unmap_page(struct tables *t, uint64_t gpa)
 {
 	uint64_t *large, *small;
@@ -159,13 +159,15 @@ static struct rs_error *vcpu_place(struct rs_vm_vcpu *vcpu, struct tables *t, ui
 	}
 	end = vcpu->boot_gpa + RS_VM_PAGE_BYTES + boot.ring_bytes;
 	if (boot.ring_bytes > RS_VM_MEMORY_MAX || end > options->memory_bytes)
-		return rs_error_create(RS_USAGE,
-				       "%llu MiB of memory are too few for the image and %u vCPUs "
-				       "with rings of %llu bytes",
-				       (unsigned long long)(options->memory_bytes >> 20),
-				       options->vcpus, (unsigned long long)options->ring_bytes);
+		return rs_error_create(
+			RS_USAGE,
+			"%llu MiB of memory is too little for the image and %u vCPUs "
+			"with rings of %llu bytes",
+			(unsigned long long)(options->memory_bytes >> 20), options->vcpus,
+			(unsigned long long)options->ring_bytes);
 	if (!rs_vm_write(vcpu->vm, vcpu->boot_gpa, &boot, sizeof(boot)))
-		return rs_error_create(RS_FAILED, "vCPU %u's block is outside memory", vcpu->index);
+		return rs_error_create(RS_FAILED, "the block of vCPU %u is outside the memory",
+				       vcpu->index);
 	*next = align_up(end, RS_VM_PAGE_BYTES);
 	return unmap_page(t, boot.stack - RS_VM_PAGE_BYTES);
 }
@@ -190,7 +192,7 @@ static struct rs_error *registers_set(struct rs_vm_vcpu *vcpu, const struct tabl
 	struct kvm_sregs s;
 	struct kvm_regs r = {
 		.rip = vcpu->vm->image.entry,
-		.rsp = vcpu->boot_gpa, /* the stack's end */
+		.rsp = vcpu->boot_gpa, /* end of the stack */
 		.rdi = vcpu->boot_gpa,
 		.rflags = RFLAGS_FIXED,
 	};
@@ -202,7 +204,7 @@ static struct rs_error *registers_set(struct rs_vm_vcpu *vcpu, const struct tabl
 	s.ds = segment(GDT_DATA, 3); /* data, writable, accessed */
 	s.ds.db = 1;
 	s.es = s.ss = s.fs = s.gs = s.ds;
-	/* VMX wants a busy 64-bit TSS (SDM vol. 3, "Checks on Guest Segment Registers"). */
+	/* VMX requires a busy 64-bit TSS */
 	s.tr = (struct kvm_segment){ .limit = 0x67, .type = 11, .present = 1 };
 	s.ldt = (struct kvm_segment){ .unusable = 1 };
 	s.gdt.base = gdt_gpa;

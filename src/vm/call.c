@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls between host and guest, over the blocks of kit_abi.h. A block in guest memory is copied
- * once, checked in the copy, and answered field by field.
+ * Calls between host and guest, through the blocks of kit_abi.h. The host copies a block in guest
+ * memory once, checks the copy, and writes its answer field by field.
  */
 #include "vm/internal.h"
 
@@ -143,12 +143,12 @@ void rs_vm_serve_abort(struct rs_vm_vcpu *vcpu, uint64_t gpa)
 		rs_vm_crash(vcpu, RS_VM_CRASHED, "exception %u (%s), error 0x%llx, address 0x%llx",
 			    abort.vector, name ? name : "unknown", (unsigned long long)abort.error,
 			    (unsigned long long)abort.address);
-	vcpu->outcome.rip = abort.rip; /* where it began, not where it ended up */
+	vcpu->outcome.rip = abort.rip; /* of the exception, not of the code that reported it */
 }
 
 /* ---- the host calls ----------------------------------------------------------------------- */
 
-/* "a, b(2), c": what the guest exports. */
+/* Writes a list of the guest's exports, such as "a, b(2), c". */
 static void exports_list(const struct rs_vm_image *image, char *to, size_t max)
 {
 	size_t at = 0;
@@ -197,7 +197,7 @@ struct rs_error *rs_vm_call(struct rs_vm *vm, const char *function, const uint64
 	struct rs_error *err;
 
 	if (!vm->booted)
-		return rs_error_create(RS_USAGE, "a call before the guest has booted");
+		return rs_error_create(RS_USAGE, "call before the guest has booted");
 	err = function_find(&vm->image, function, n_args, &call.function);
 	if (err)
 		return err;
@@ -216,7 +216,7 @@ struct rs_error *rs_vm_boot(struct rs_vm *vm, uint32_t timeout_ms, struct rs_vm_
 	struct rs_error *err;
 
 	if (!vm->image.path || vm->booted)
-		return rs_error_create(RS_USAGE, "a boot without a guest, or a second one");
+		return rs_error_create(RS_USAGE, "boot without a guest, or for the second time");
 	err = rs_vm_boot_prepare(vm);
 	if (!err)
 		err = rs_vm_threads_start(vm);
@@ -234,15 +234,16 @@ struct rs_error *rs_vm_trace(struct rs_vm *vm, struct rs_host_guest *guest,
 			     struct rs_recorder *recorder)
 {
 	if (vm->booted || !vm->image.path)
-		return rs_error_create(RS_USAGE, "a guest is traced from before its boot on");
+		return rs_error_create(RS_USAGE, "tracing must begin before the guest boots");
 	if (vm->options.hand_over == RS_KIT_NO_TRACE)
 		return NULL;
 	if (vm->options.hand_over == RS_KIT_SHARED) {
 		if (!vm->image.trace_area)
-			return rs_error_create(RS_USAGE,
-					       "%s: no symbol rs_guest_area, by which a shared "
-					       "ring is found (is it stripped?)",
-					       vm->image.path);
+			return rs_error_create(
+				RS_USAGE,
+				"%s: no symbol rs_guest_area, which locates a shared "
+				"ring (is the file stripped?)",
+				vm->image.path);
 		rs_host_set_area(guest, vm->image.trace_area);
 	}
 	for (uint32_t i = 0; i < vm->options.vcpus; i++)

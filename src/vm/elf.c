@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Loading a guest: a static ELF64 at fixed addresses, virtual and physical the same. libelf
- * reads the file's structures; what they claim is checked here, against the file's size and the
- * VM's memory, before a byte is loaded. The file is read, never mapped: one that shrinks
- * meanwhile is an error.
+ * Loads a guest: a static ELF64 at fixed addresses, with virtual addresses equal to physical ones.
+ * libelf reads the file's structures; this file checks their content against the file's size and
+ * the VM's memory before it loads a byte. The file is read, never mapped: if it shrinks meanwhile,
+ * that is an error.
  */
 #include "vm/internal.h"
 
@@ -44,9 +44,9 @@ static struct rs_error *header_check(struct loader *l)
 		return rs_error_create(RS_USAGE, "no ELF file");
 	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
 	    header.e_machine != EM_X86_64)
-		return rs_error_create(RS_USAGE, "no guest for x86-64");
+		return rs_error_create(RS_USAGE, "not a guest for x86-64");
 	if (header.e_type != ET_EXEC)
-		return rs_error_create(RS_USAGE, "no guest: it must be linked statically, at a "
+		return rs_error_create(RS_USAGE, "not a guest: it must be linked statically, at a "
 						 "fixed address (see guest.ld)");
 	l->image->entry = header.e_entry;
 	return NULL;
@@ -82,7 +82,7 @@ static struct rs_error *segment_load(struct loader *l, const GElf_Phdr *p)
 		return bad("a segment reaches past the end of the file");
 	if (p->p_vaddr != p->p_paddr || p->p_paddr < RS_VM_IMAGE_GPA)
 		return rs_error_create(RS_USAGE,
-				       "a segment at 0x%llx: guests are linked at 0x%llx or "
+				       "a segment at 0x%llx: guests must be linked at 0x%llx or "
 				       "above, virtual and physical the same (see guest.ld)",
 				       (unsigned long long)p->p_paddr,
 				       (unsigned long long)RS_VM_IMAGE_GPA);
@@ -114,7 +114,8 @@ static struct rs_error *segments_load(struct loader *l)
 		if (!gelf_getphdr(l->elf, (int)i, &p))
 			return bad("the program headers reach past the end of the file");
 		if (p.p_type == PT_INTERP || p.p_type == PT_DYNAMIC)
-			return rs_error_create(RS_USAGE, "linked dynamically; guests are static");
+			return rs_error_create(
+				RS_USAGE, "linked dynamically; a guest must be linked statically");
 		if (p.p_type != PT_LOAD || !p.p_memsz)
 			continue;
 		err = segment_load(l, &p);
@@ -127,9 +128,9 @@ static struct rs_error *segments_load(struct loader *l)
 	return err;
 }
 
-/* ---- what the guest has to offer ---------------------------------------------------------- */
+/* ---- the guest's exports ---------------------------------------------------------- */
 
-/* A name as C has it, printable and not too long. */
+/* Reads a name: a C identifier that is not too long. Returns false if it is invalid. */
 static bool name_read(const struct rs_vm *vm, uint64_t gpa, char *to)
 {
 	for (uint32_t i = 0; i < RS_KIT_NAME_MAX; i++) {
@@ -216,7 +217,7 @@ static struct rs_error *sections_read(struct loader *l)
 	}
 	if (!err && !l->image->exports)
 		return rs_error_create(
-			RS_USAGE, "no guest: it exports no function (no section " EXPORTS_SECTION
+			RS_USAGE, "not a guest: it exports no function (no section " EXPORTS_SECTION
 				  "; see ringside/kit.h)");
 	return err;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The guest's log memory: a file of the host's behind the guest's RAM, so that it outlives the
- * guest, the VM, and us.
+ * The memory of the guest's log: a file on the host, mapped behind the guest's RAM, so that it
+ * outlives the guest, the VM, and this process.
  *
  *	gpa   0 ... RAM ... | the log's memory |
  *	hva   anonymous     | the file	       |	one mapping, one slot of KVM's
  *
- * The guest uses it as its own (guest_log.h): it takes the free half, which we see to before it
- * starts, and its levels are in it. We hold the writer's lock for it. A guest that returned has
- * ended its run in order; what any other end leaves is *last* for the next start. Everything in it
- * is the guest's: what is read of it is what collectors and recovery read, who trust nothing.
+ * The guest uses it as its own (guest_log.h): it claims the free half, which this file provides
+ * before the guest starts, and reads its levels there. This process holds the writer's lock for it.
+ * A guest that returned has ended its run in order; any other end leaves the half *last* for the
+ * next start. The content is the guest's and not trusted; this process reads it only with the code
+ * of collectors and recovery, which trusts nothing.
  */
 #include "vm/internal.h"
 
@@ -21,7 +22,7 @@
 
 #include <ringside/clock.h>
 
-/* In each half of a new memory, for the vCPUs' trace rings. */
+/* The share of each half of a new memory for the vCPUs' trace rings: one in TRACE_PART. */
 #define TRACE_PART 2
 
 struct rs_error *rs_vm_log_open(struct rs_vm *vm)
@@ -47,7 +48,7 @@ struct rs_error *rs_vm_log_open(struct rs_vm *vm)
 	if (vm->log_bytes > RS_VM_LOG_MAX)
 		return rs_error_create(RS_USAGE, "%s: a guest's log has up to %llu bytes",
 				       options->guest_log, (unsigned long long)RS_VM_LOG_MAX);
-	if (made) /* our own messages have the console */
+	if (made) /* this program's own messages go to the console */
 		vm->log.head->level[RS_LOG_CONSOLE] = 0;
 	return NULL;
 }
@@ -61,7 +62,8 @@ struct rs_error *rs_vm_log_map(struct rs_vm *vm)
 
 	if (!vm->has_log)
 		return NULL;
-	/* Not the descriptor with the lock: a mapping would keep that. */
+	/* Opens the file again, because a mapping of the descriptor with the lock would keep the
+	 * lock. */
 	snprintf(again, sizeof(again), "/proc/self/fd/%d", vm->log.map.fd);
 	fd = open(again, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
@@ -72,7 +74,7 @@ struct rs_error *rs_vm_log_map(struct rs_vm *vm)
 				    : NULL;
 }
 
-/* The guest's TSC at the Unix epoch's distance: what the clock says of its zero. */
+/* Returns the Unix time in ns at which the guest's TSC was 0, by the host's clock. */
 static int64_t wall_of_zero(const struct rs_clock *clock, int64_t tsc_offset)
 {
 	uint64_t tsc = clock->origin + (uint64_t)tsc_offset;

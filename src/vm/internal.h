@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the micro-VM's files share.
+ * Declarations that the micro-VM's files share.
  *
  *	kvm.c   the VM and its vCPUs as KVM has them     boot.c  memory layout, first registers
  *	elf.c   the guest's image                        run.c   the exit loop, threads
  *	call.c  functions of guest and host              memory.c  access to guest memory
  *	acrn.c  the loop's events in ACRN's layout     guest_log.c  memory for the guest's log
  *
- * Guest memory, identity-mapped, page 0 not at all:
+ * Guest memory is identity-mapped, except page 0, which is not mapped:
  *
  *	0x1000   page tables, GDT                        the host's
  *	0x100000 and up   the image                      where its program headers say
@@ -28,7 +28,7 @@
 #define RS_VM_IMAGE_GPA	 UINT64_C(0x100000) /* lowest address of an image */
 #define RS_VM_LARGE_PAGE UINT64_C(0x200000)
 
-/* Sent to a vCPU's thread, which blocks it but within KVM_RUN, to end that. */
+/* The signal that ends KVM_RUN in a vCPU's thread, which blocks it everywhere else. */
 #define RS_VM_KICK SIGRTMIN
 
 struct rs_vm_export {
@@ -40,10 +40,10 @@ struct rs_vm_export {
 struct rs_vm_image {
 	char *path;
 	uint64_t entry;
-	uint64_t end;		      /* first free gpa behind it */
-	uint64_t bytes;		      /* of memory that it takes */
-	uint64_t trace_area;	      /* gpa of rs_guest_area; 0: the guest has none */
-	struct rs_vm_export *exports; /* by name */
+	uint64_t end;		      /* first free gpa after it */
+	uint64_t bytes;		      /* size in memory */
+	uint64_t trace_area;	      /* gpa of rs_guest_area; 0 if the guest has none */
+	struct rs_vm_export *exports; /* sorted by name */
 	uint32_t n_exports;
 };
 
@@ -58,19 +58,19 @@ struct rs_vm_vcpu {
 	uint32_t index;
 	int fd;
 	struct kvm_run *run;
-	int64_t tsc_offset; /* guest's TSC minus the host's */
+	int64_t tsc_offset; /* the guest's TSC minus the host's */
 	uint64_t tsc_error;
-	uint64_t tsc_moved;   /* the most that the offset was found apart from it later */
+	uint64_t tsc_moved;   /* the greatest deviation of the offset observed later */
 	uint64_t boot_gpa;    /* struct rs_kit_boot */
-	struct rs_lent *lent; /* NULL: no events in ACRN's layout */
+	struct rs_lent *lent; /* NULL: the vCPU records no events in ACRN's layout */
 
 	pthread_t thread;
 	bool has_thread;
 	pthread_cond_t wake;
 	enum rs_vm_job job; /* under vm->lock */
 
-	/* The thread's while it runs, the owner's else. */
-	const char *function; /* that is called; NULL: it boots */
+	/* Owned by the vCPU's thread while a job runs, else by the VM's owner. */
+	const char *function; /* the function to call; NULL: boot */
 	struct rs_vm_outcome outcome;
 	struct rs_vm_counts counts;
 };
@@ -78,9 +78,9 @@ struct rs_vm_vcpu {
 struct rs_vm {
 	struct rs_vm_options options;
 	int kvm, fd;
-	int name_fd;		  /* says the VM's name to other tools; -1: none */
-	size_t run_bytes;	  /* of a vCPU's struct kvm_run */
-	uint8_t *memory;	  /* RAM, and behind it log_bytes of the log's */
+	int name_fd;		  /* publishes the VM's name to other tools; -1: none */
+	size_t run_bytes;	  /* size of a vCPU's struct kvm_run */
+	uint8_t *memory;	  /* RAM, followed by log_bytes of the log */
 	struct rs_log_memory log; /* if has_log */
 	uint64_t log_bytes;
 	uint32_t log_half;
@@ -89,20 +89,20 @@ struct rs_vm {
 	struct rs_vm_host_function functions[RS_VM_HOST_FUNCTIONS_MAX];
 	uint32_t n_functions;
 	struct rs_host_guest *trace;  /* NULL: the guest's trace is not collected */
-	struct rs_recorder *recorder; /* that collects it */
+	struct rs_recorder *recorder; /* collects the trace */
 
 	pthread_mutex_t lock;
 	pthread_cond_t done;	      /* a vCPU's job is done */
 	struct rs_error *trace_error; /* under lock */
-	/* enum rs_vm_end that interrupted vCPUs end with; RS_VM_NOT_RUN: go on. Stored by
-	 * rs_vm_stop_as(), loaded before and after KVM_RUN. */
+	/* The enum rs_vm_end with which interrupted vCPUs end; RS_VM_NOT_RUN: none. rs_vm_stop_as()
+	 * stores it; the loop loads it before and after KVM_RUN. */
 	int stop;
 	bool booted;
 	struct rs_vm_vcpu vcpus[RS_VM_VCPUS_MAX];
 };
 
 /* kvm.c */
-void rs_vm_tsc_look(struct rs_vm_vcpu *vcpu);
+void rs_vm_tsc_check(struct rs_vm_vcpu *vcpu);
 struct rs_error *rs_vm_vcpu_registers(struct rs_vm_vcpu *vcpu, struct kvm_regs *regs);
 
 /* boot.c: page tables and GDT; the vCPUs' blocks, stacks and rings; their registers. */
@@ -112,14 +112,16 @@ struct rs_error *rs_vm_boot_prepare(struct rs_vm *vm);
 struct rs_error *rs_vm_image_load(struct rs_vm *vm, const char *path, struct rs_vm_image *image);
 void rs_vm_image_deinit(struct rs_vm_image *image);
 
-/* memory.c: NULL if any byte of the range is not RAM. */
+/* memory.c: returns the host's address of a range, or NULL if any byte of it is not RAM. */
 uint8_t *rs_vm_hva(const struct rs_vm *vm, uint64_t gpa, uint64_t bytes);
 bool rs_vm_read(const struct rs_vm *vm, uint64_t gpa, void *to, size_t bytes);
 bool rs_vm_write(struct rs_vm *vm, uint64_t gpa, const void *from, size_t bytes);
-/* Up to max - 1 bytes, made printable, NUL-terminated. False: not all of it is RAM. */
+/* Reads up to max - 1 bytes as printable text that ends with a NUL. Returns false if any of it is
+ * not RAM. */
 bool rs_vm_read_text(const struct rs_vm *vm, uint64_t gpa, uint64_t bytes, char *to, size_t max);
 
-/* call.c: the guest's requests by OUT; false ends the vCPU's run, with its outcome set. */
+/* call.c: serves the guest's request by OUT. Returns false to end the vCPU's run, with its outcome
+ * set. */
 bool rs_vm_serve_call(struct rs_vm_vcpu *vcpu, uint64_t block_gpa);
 void rs_vm_serve_abort(struct rs_vm_vcpu *vcpu, uint64_t block_gpa);
 
@@ -129,22 +131,22 @@ void rs_vm_acrn_close(struct rs_vm *vm);
 void rs_vm_acrn_enter(struct rs_vm_vcpu *vcpu);
 void rs_vm_acrn_exit(struct rs_vm_vcpu *vcpu, uint32_t reason);
 
-/* guest_log.c. open: what an earlier run left is recovered. map: behind RAM, which is mapped.
- * boot: what a vCPU's block says. end: nothing runs any more. */
+/* guest_log.c. open recovers what an earlier run left. map maps the memory behind RAM, which must
+ * be mapped. boot fills in the vCPU's block. end may run only when nothing else does. */
 struct rs_error *rs_vm_log_open(struct rs_vm *vm);
 struct rs_error *rs_vm_log_map(struct rs_vm *vm);
 struct rs_error *rs_vm_log_boot(const struct rs_vm_vcpu *vcpu, struct rs_kit_boot *boot);
 void rs_vm_log_end(struct rs_vm *vm);
 void rs_vm_log_close(struct rs_vm *vm);
 
-/* run.c: a condition variable on CLOCK_MONOTONIC. */
+/* run.c: initialises a condition variable on CLOCK_MONOTONIC. */
 void rs_vm_condition_init(pthread_cond_t *condition);
 struct rs_error *rs_vm_threads_start(struct rs_vm *vm);
 void rs_vm_threads_end(struct rs_vm *vm);
 /* Runs vCPUs [first, last) until each has halted or ended. */
 void rs_vm_run(struct rs_vm *vm, uint32_t first, uint32_t last, const char *function,
 	       uint32_t timeout_ms);
-/* Sets the outcome of a run that does not return; rip is read from the vCPU. */
+/* Sets the outcome of a run that does not return. Reads rip from the vCPU. */
 void rs_vm_crash(struct rs_vm_vcpu *vcpu, enum rs_vm_end end, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

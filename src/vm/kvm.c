@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The VM and its vCPUs as KVM has them. Facts about the interface: the kernel's
+ * Creates the VM and its vCPUs in KVM. The interface follows the kernel's
  * Documentation/virt/kvm/api.rst.
  */
 #include "vm/internal.h"
@@ -22,10 +22,10 @@
 #define KVM_DEVICE     "/dev/kvm"
 #define KVM_API_WANTED 12
 #define CPUID_ENTRIES  256u
-#define TSC_TRIES      16 /* of reading the TSC's offset by stamps; the closest counts */
+#define TSC_TRIES      16 /* attempts to read the TSC's offset by stamps; the closest one wins */
 #define MSR_TSC	       0x10u
 
-/* Pages that VMX needs outside RAM (KVM_SET_TSS_ADDR); nothing to AMD. */
+/* Pages that VMX needs outside RAM (KVM_SET_TSS_ADDR). AMD ignores them. */
 #define IDENTITY_MAP_GPA UINT64_C(0xfffbc000)
 #define TSS_GPA		 0xfffbd000ul
 
@@ -39,7 +39,7 @@ static struct rs_error *open_error(int error)
 	case ENXIO:
 		return rs_error_create(
 			RS_ABSENT,
-			"%s is not there: switch on virtualization (VT-x, AMD-V) in the firmware "
+			"%s does not exist: enable virtualization (VT-x, AMD-V) in the firmware "
 			"and load the module (modprobe kvm_intel or kvm_amd); in a virtual "
 			"machine or container, its host must allow nested virtualization and "
 			"pass %s on",
@@ -48,7 +48,7 @@ static struct rs_error *open_error(int error)
 	case EPERM:
 		return rs_error_create(
 			RS_ABSENT,
-			"no right to use %s: run as root, or join its group (usermod -aG kvm "
+			"no permission to use %s: run as root, or join its group (usermod -aG kvm "
 			"USER) and log in again",
 			KVM_DEVICE);
 	default:
@@ -67,8 +67,8 @@ static struct rs_error *kvm_open(int *kvm)
 	if (version != KVM_API_WANTED) {
 		close(fd);
 		if (version < 0)
-			return rs_error_create(RS_ABSENT, "%s is no KVM device", KVM_DEVICE);
-		return rs_error_create(RS_ABSENT, "%s speaks version %d of its interface, not %d",
+			return rs_error_create(RS_ABSENT, "%s is not a KVM device", KVM_DEVICE);
+		return rs_error_create(RS_ABSENT, "%s has version %d of the KVM interface, not %d",
 				       KVM_DEVICE, version, KVM_API_WANTED);
 	}
 	*kvm = fd;
@@ -94,8 +94,8 @@ static bool host_tsc_invariant(void)
 	return __get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx) && (edx & 1u << 8);
 }
 
-/* What the guest sees of the processor: all that KVM can give, with its own APIC id, and with
- * the invariant TSC where the host's is, which some kernels leave out. */
+/* Adapts the processor's features for the guest: all that KVM supports, the vCPU's own APIC id, and
+ * the invariant TSC if the host has it, which some kernels leave out. */
 static void cpuid_adapt(struct kvm_cpuid2 *cpuid, uint32_t vcpu)
 {
 	for (uint32_t i = 0; i < cpuid->nent; i++) {
@@ -137,13 +137,14 @@ static struct rs_error *cpuid_set(struct rs_vm_vcpu *vcpu)
 	return err;
 }
 
-/* A vCPU's TSC minus the host's, and how well that is known. */
+/* A vCPU's TSC minus the host's, and the error of that. */
 struct tsc_offset {
 	int64_t cycles;
 	uint64_t error;
 };
 
-/* Without the attribute: the guest's TSC as KVM reads it, between two stamps of the host's. */
+/* Measures the offset where KVM lacks the attribute: reads the guest's TSC from KVM between two
+ * stamps of the host's. */
 static struct rs_error *tsc_offset_by_stamps(const struct rs_vm_vcpu *vcpu, struct tsc_offset *out)
 {
 	uint64_t closest = UINT64_MAX;
@@ -167,7 +168,7 @@ static struct rs_error *tsc_offset_by_stamps(const struct rs_vm_vcpu *vcpu, stru
 	return NULL;
 }
 
-/* The attribute is exact; Linux 5.16 (kernel commit 828ca89628bf). */
+/* Returns the offset. The attribute is exact; Linux has it since 5.16 (kernel commit 828ca89628bf). */
 static struct rs_error *tsc_offset_get(const struct rs_vm_vcpu *vcpu, struct tsc_offset *out)
 {
 	uint64_t offset = 0;
@@ -183,9 +184,10 @@ static struct rs_error *tsc_offset_get(const struct rs_vm_vcpu *vcpu, struct tsc
 	return NULL;
 }
 
-/* KVM moves the offset when it holds the host's TSC unstable (kvm_arch_vcpu_load() in the
- * kernel's arch/x86/kvm/x86.c). That can be seen only afterwards. */
-void rs_vm_tsc_look(struct rs_vm_vcpu *vcpu)
+/* Checks whether KVM has moved the TSC offset. KVM does so when it considers the host's TSC
+ * unstable (kvm_arch_vcpu_load() in the kernel's arch/x86/kvm/x86.c); only a later check can detect
+ * it. */
+void rs_vm_tsc_check(struct rs_vm_vcpu *vcpu)
 {
 	struct tsc_offset now;
 	struct rs_error *err = tsc_offset_get(vcpu, &now);
@@ -207,7 +209,7 @@ uint64_t rs_vm_tsc_moved(const struct rs_vm *vm, uint32_t vcpu)
 	return vm->vcpus[vcpu].tsc_moved;
 }
 
-/* In KVM_RUN, and nowhere else, the kick gets through; so none is missed between a look at
+/* Unblocks the kick within KVM_RUN and nowhere else, so that none is missed between a check of
  * vm->stop and KVM_RUN. */
 static struct rs_error *signal_mask_set(struct rs_vm_vcpu *vcpu)
 {
@@ -320,9 +322,9 @@ static const char *name_of(const struct rs_vm *vm)
 	return vm->options.name ? vm->options.name : "without a name";
 }
 
-/* A descriptor by which other tools on the host know the VM's name. Nothing else depends on it:
- * without it they call the VM by its process. */
-static int name_show(const char *name)
+/* Publishes the VM's name to other tools on the host through a descriptor. Nothing else depends on
+ * it: without it, tools name the VM by its process. Returns the descriptor, or -1. */
+static int name_publish(const char *name)
 {
 	char text[sizeof(RS_KVM_NAME_MEMFD) + RS_KVM_VM_MAX];
 
@@ -369,7 +371,7 @@ struct rs_error *rs_vm_create(const struct rs_vm_options *options, struct rs_vm 
 	if (!vm->options.ring_bytes)
 		vm->options.ring_bytes = RS_VM_RING_BYTES;
 	vm->kvm = vm->fd = -1;
-	vm->name_fd = name_show(options->name);
+	vm->name_fd = name_publish(options->name);
 	pthread_mutex_init(&vm->lock, NULL);
 	rs_vm_condition_init(&vm->done);
 	for (uint32_t i = 0; i < RS_VM_VCPUS_MAX; i++) {
@@ -403,7 +405,7 @@ void rs_vm_end(struct rs_vm *vm)
 	close(vm->fd);
 	vm->fd = -1;
 	rs_vm_log_end(vm);
-	RS_LOG(INFO, "VM %s is no more", name_of(vm));
+	RS_LOG(INFO, "VM %s has ended", name_of(vm));
 	RS_EMIT_EVENT(vm_destroy);
 }
 

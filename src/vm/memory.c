@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Access to guest memory. The guest's vCPUs may write it at the same time: what is read is read
- * once, into the caller's memory, and looked at there.
+ * Access to guest memory. The guest's vCPUs may write it at the same time, so each function copies
+ * the data once, into the caller's memory, and callers check the copy.
  */
 #include "vm/internal.h"
 
@@ -14,8 +14,9 @@ uint8_t *rs_vm_hva(const struct rs_vm *vm, uint64_t gpa, uint64_t bytes)
 	return bytes <= size && gpa <= size - bytes ? vm->memory + gpa : NULL;
 }
 
-/* Aligned words are read whole, with acquire: they pair with the guest's release stores (a ring's
- * tail and magic, the trace area's). */
+/* Copies from guest memory. Loads aligned words whole, with acquire, which pairs with the guest's
+ * release stores (a ring's tail and magic, the trace area's). Returns false if the range is not
+ * RAM. */
 bool rs_vm_read(const struct rs_vm *vm, uint64_t gpa, void *to, size_t bytes)
 {
 	const uint8_t *from = rs_vm_hva(vm, gpa, bytes);
@@ -36,7 +37,8 @@ bool rs_vm_read(const struct rs_vm *vm, uint64_t gpa, void *to, size_t bytes)
 	return true;
 }
 
-/* Likewise with release: a ring's head pairs with the guest's acquire of it. */
+/* Copies to guest memory. Stores aligned words whole, with release: a ring's head pairs with the
+ * guest's acquire of it. Returns false if the range is not RAM. */
 bool rs_vm_write(struct rs_vm *vm, uint64_t gpa, const void *from, size_t bytes)
 {
 	uint8_t *to = rs_vm_hva(vm, gpa, bytes);

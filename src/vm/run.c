@@ -2,9 +2,9 @@
 /*
  * The vCPUs' threads and their exit loop.
  *
- * A thread waits for a job under vm->lock, runs its vCPU until it halts or ends, and says so.
- * While the job lasts the vCPU's function, outcome and counts are the thread's; else the
- * owner's. KVM_RUN is left early by RS_VM_KICK, which the threads block everywhere else: kvm.c.
+ * A thread waits for a job under vm->lock, runs its vCPU until it halts or ends, and reports that.
+ * While the job lasts, the thread owns the vCPU's function, outcome and counts; otherwise the VM's
+ * owner does. RS_VM_KICK interrupts KVM_RUN; the threads block that signal everywhere else (kvm.c).
  */
 #include "vm/internal.h"
 
@@ -46,7 +46,7 @@ static void trace_error_keep(struct rs_vm *vm, struct rs_error *err)
 		rs_error_free(err);
 }
 
-struct rs_error *rs_vm_take_trace_error(struct rs_vm *vm)
+struct rs_error *rs_vm_trace_error(struct rs_vm *vm)
 {
 	struct rs_error *err;
 
@@ -57,7 +57,8 @@ struct rs_error *rs_vm_take_trace_error(struct rs_vm *vm)
 	return err;
 }
 
-/* ---- exits: false ends the run ------------------------------------------------------------ */
+/* ---- exit handlers; false ends the run
+ * ------------------------------------------------------------ */
 
 static bool exit_doorbell(struct rs_vm_vcpu *vcpu, uint32_t eax, uint64_t rcx)
 {
@@ -114,13 +115,13 @@ static bool exit_io(struct rs_vm_vcpu *vcpu)
 		}
 		return ports[i].serve(vcpu, eax, regs.rcx);
 	}
-	rs_vm_crash(vcpu, RS_VM_CRASHED, "%s port 0x%x, which is nobody's",
+	rs_vm_crash(vcpu, RS_VM_CRASHED, "%s port 0x%x, which no device has",
 		    run->io.direction == KVM_EXIT_IO_OUT ? "output to" : "input from",
 		    run->io.port);
 	return false;
 }
 
-/* The kit's vCPUs halt when they have nothing to do, and say so before. */
+/* Handles HLT. The kit's vCPUs halt when they are idle, and report that first. */
 static bool exit_halt(struct rs_vm_vcpu *vcpu)
 {
 	uint64_t call = vcpu->boot_gpa + offsetof(struct rs_kit_boot, call);
@@ -135,7 +136,7 @@ static bool exit_halt(struct rs_vm_vcpu *vcpu)
 	else if (state == RS_KIT_REFUSED)
 		rs_vm_crash(vcpu, RS_VM_CRASHED, "it refused the call");
 	else
-		rs_vm_crash(vcpu, RS_VM_CRASHED, "it halted half-way");
+		rs_vm_crash(vcpu, RS_VM_CRASHED, "it halted before the call returned");
 	return false;
 }
 
@@ -162,7 +163,8 @@ static bool exit_fail_entry(struct rs_vm_vcpu *vcpu)
 	return false;
 }
 
-/* With emulation failures KVM gives the instruction's bytes; they save a look at the binary. */
+/* Handles an internal error of KVM. On an emulation failure KVM provides the instruction's bytes,
+ * which the outcome shows. */
 static bool exit_internal_error(struct rs_vm_vcpu *vcpu)
 {
 	const struct kvm_run *run = vcpu->run;
@@ -175,7 +177,7 @@ static bool exit_internal_error(struct rs_vm_vcpu *vcpu)
 		for (uint32_t i = 0; i < n; i++)
 			snprintf(bytes + 3 * i, 4, " %02x", run->emulation_failure.insn_bytes[i]);
 	}
-	rs_vm_crash(vcpu, RS_VM_CRASHED, "KVM can't go on (internal error %u)%s%s",
+	rs_vm_crash(vcpu, RS_VM_CRASHED, "KVM cannot continue (internal error %u)%s%s",
 		    run->internal.suberror, bytes[0] ? ", at instruction bytes" : "", bytes);
 	return false;
 }
@@ -212,7 +214,7 @@ static uint64_t detail_internal_error(const struct kvm_run *run)
 	return run->internal.suberror;
 }
 
-/* An exit reason is a row: what to do, and the event's detail. */
+/* One row per exit reason: the handler, and the detail of the event. */
 static const struct exit_kind {
 	uint32_t reason;
 	bool (*serve)(struct rs_vm_vcpu *vcpu);
@@ -238,8 +240,8 @@ static const struct exit_kind *exit_kind(uint32_t reason)
 
 /* ---- the loop ----------------------------------------------------------------------------- */
 
-/* With the doorbell the host drains the ring at every exit, for any reason: so a guest that never
- * comes back loses nothing, and a full ring's own doorbell finds room. */
+/* Drains the ring at every exit, for any reason, if the guest has a doorbell. A guest that never
+ * exits again thereby loses nothing, and the doorbell of a full ring finds room. */
 static void drain(struct rs_vm_vcpu *vcpu)
 {
 	struct rs_vm *vm = vcpu->vm;
@@ -273,7 +275,7 @@ static bool step(struct rs_vm_vcpu *vcpu)
 		      .detail = kind && kind->detail ? kind->detail(vcpu->run) : 0);
 	drain(vcpu);
 	if (!kind) {
-		rs_vm_crash(vcpu, RS_VM_CRASHED, "exit %u, which this VM does not know", reason);
+		rs_vm_crash(vcpu, RS_VM_CRASHED, "exit %u, which this VM does not support", reason);
 		return false;
 	}
 	return kind->serve(vcpu);
@@ -288,13 +290,13 @@ static void job_run(struct rs_vm_vcpu *vcpu)
 	if (vcpu->function)
 		RS_EMIT_EVENT_TEXT(call_guest, vcpu->function, strlen(vcpu->function),
 				   .vcpu = vcpu->index);
-	/* A stop from before there was a thread to kick; later ones interrupt KVM_RUN. */
+	/* A stop before the thread existed sent no kick; later stops interrupt KVM_RUN. */
 	if (__atomic_load_n(&vcpu->vm->stop, __ATOMIC_SEQ_CST) != RS_VM_NOT_RUN)
 		exit_interrupted(vcpu);
 	else
 		while (step(vcpu))
 			continue;
-	rs_vm_tsc_look(vcpu);
+	rs_vm_tsc_check(vcpu);
 	if (outcome->end != RS_VM_RETURNED) {
 		RS_LOG(ERROR, "vCPU %u: %s, at rip 0x%llx", vcpu->index, outcome->why,
 		       (unsigned long long)outcome->rip);
@@ -350,12 +352,14 @@ struct rs_error *rs_vm_threads_start(struct rs_vm *vm)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (uint32_t i = 0; i < vm->options.vcpus && !error; i++) {
 		struct rs_vm_vcpu *vcpu = &vm->vcpus[i];
-		char name[24]; /* the longest index; the kernel takes 15 bytes, and 63 fits */
+		char name
+			[24]; /* fits the longest index; the kernel takes 15 bytes, enough for 63 */
 
 		error = pthread_create(&vcpu->thread, NULL, vcpu_thread, vcpu);
 		if (error)
 			break;
-		/* Either rs_vm_stop_as() sees the thread, or its job the stop: job_run(). */
+		/* Either rs_vm_stop_as() observes the thread, or the thread's job observes the
+		 * stop: job_run(). */
 		__atomic_store_n(&vcpu->has_thread, true, __ATOMIC_SEQ_CST);
 		snprintf(name, sizeof(name), "CPU %u/KVM", i);
 		pthread_setname_np(vcpu->thread, name);
@@ -382,7 +386,7 @@ void rs_vm_threads_end(struct rs_vm *vm)
 	}
 }
 
-/* The first reason stays. Async-signal-safe. */
+/* Stops all vCPUs. The first reason stays. Async-signal-safe. */
 static void rs_vm_stop_as(struct rs_vm *vm, enum rs_vm_end end)
 {
 	int none = RS_VM_NOT_RUN;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The reference micro-VM: a small virtual machine on /dev/kvm for guests made with the guest kit
- * (ringside/kit.h). No devices: one port for calls, one for the trace's doorbell. It is a VMM
- * like any other to the tracing: it uses ringside/vmm.h for its own events and ringside/host.h
- * for the guest's.
+ * The reference micro-VM: a small virtual machine on /dev/kvm for guests built with the guest kit
+ * (ringside/kit.h). It has no devices, only one port for calls and one for the trace's doorbell. It
+ * uses the public tracing interface as any VMM does: ringside/vmm.h for its own events and
+ * ringside/host.h for those of the guest.
  *
  *	create -> load -> trace (optional) -> boot -> call ... call -> end -> destroy
  *
- * Threads: one per vCPU, the VM's own; they run only within boot() and call(). All functions
- * but stop() and memory access are for one thread, the owner's. Nothing here prints.
+ * Threads: the VM owns one per vCPU, which runs only within boot() and call(). Only the owner's
+ * thread may call the functions here, except stop() and memory access. Nothing here prints.
  */
 #ifndef RS_VM_H
 #define RS_VM_H
@@ -18,14 +18,15 @@
 #include <ringside/log.h>
 
 #define RS_VM_VCPUS_MAX	 64u
-#define RS_VM_MEMORY_MAX (UINT64_C(3) << 30) /* above are KVM's own pages, and nothing */
+#define RS_VM_MEMORY_MAX (UINT64_C(3) << 30) /* KVM's own pages lie above */
 #define RS_VM_RING_BYTES (UINT64_C(4) << 20)
 #define RS_VM_LOG_MAX	 (UINT64_C(256) << 20)
 
 struct rs_vm;
 
-/* A function that the guest may call. args were counted, their values are the guest's. The
- * result is for the guest. False: the arguments are invalid; the guest gets an error. */
+/* A function that the guest may call. The number of args is checked; their values come from the
+ * guest. The result goes to the guest. Returns false if the arguments are invalid: the guest gets
+ * an error. */
 struct rs_vm_host_function {
 	const char *name;
 	uint32_t n_args;
@@ -42,41 +43,45 @@ struct rs_vm_options {
 	uint64_t memory_bytes; /* a multiple of 2 MiB, up to RS_VM_MEMORY_MAX */
 	uint64_t ring_bytes;   /* per vCPU; 0 means RS_VM_RING_BYTES */
 	enum rs_kit_hand_over hand_over;
-	uint32_t mask; /* trace classes of the guest; 0 means all */
-	/* The board of lent rings (ringside/lend.h) into which the exit loop puts ACRN's events, a
-	 * ring for each vCPU; NULL: none. Outlives the VM. */
+	uint32_t mask; /* trace classes to enable in the guest; 0 means all */
+	/* The board of lent rings (ringside/lend.h) to which the exit loop writes ACRN's events, a
+	 * ring for each vCPU. NULL: none. Outlives the VM. */
 	const char *sbuf;
-	/* The guest's log: a file, or shm:NAME, that is there or is made; NULL: none. What is in it
-	 * survives the VM and us: the guest's lines, and trace rings as far as nobody drained them.
-	 * What an earlier run left there is recovered first, as rs_log_start() does it: into the
-	 * directory, or only when no half is free (RS_FAILED) if that is NULL. left: NULL, or
-	 * zeros to be filled with what was recovered. All outlive the VM. */
+	/*
+	 * The guest's log: a file, or shm:NAME, which is created if it does not exist. NULL: none.
+	 * Its content survives the VM and this process: the guest's lines, and trace records that
+	 * nothing drained. rs_vm_create() first recovers what an earlier run left, as
+	 * rs_log_start() does: into the directory, or, if that is NULL, only when no half is free
+	 * (RS_FAILED). left is NULL, or zeroed memory that receives a description of what was
+	 * recovered. All outlive the VM.
+	 */
 	const char *guest_log;
 	const char *guest_log_last;
 	struct rs_log_left *guest_log_left;
-	/* What the guest prints: up to RS_KIT_TEXT_MAX bytes, any bytes. On the vCPU's thread. */
+	/* Receives what the guest prints: up to RS_KIT_TEXT_MAX bytes of any value. Runs on the
+	 * vCPU's thread. */
 	void (*print)(void *ctx, uint32_t vcpu, const char *text, size_t bytes);
 	void *print_ctx;
 };
 
-/* Whether this machine has KVM for us. RS_ABSENT: no, or no right to use it; the message says
- * what to do. */
+/* Checks whether this process can use KVM. Returns RS_ABSENT if it cannot; the message says what to
+ * do. */
 struct rs_error *rs_vm_check(void);
 
 struct rs_error *rs_vm_create(const struct rs_vm_options *options, struct rs_vm **vm);
 
-/* Loads a static ELF64 guest. RS_DAMAGED and RS_USAGE tell what is wrong with the file. */
+/* Loads a static ELF64 guest. Returns RS_DAMAGED or RS_USAGE if the file is invalid. */
 struct rs_error *rs_vm_load(struct rs_vm *vm, const char *path);
 
-/* Adds to the functions that the guest may call. name must stay. */
+/* Adds a function that the guest may call. name must outlive the VM. */
 struct rs_error *rs_vm_add_host_function(struct rs_vm *vm,
 					 const struct rs_vm_host_function *function);
 
-/* Access to the guest's memory, from any thread, until rs_vm_destroy(). */
+/* Returns access to the guest's memory, for any thread, until rs_vm_destroy(). */
 struct rs_guest_memory rs_vm_memory(struct rs_vm *vm);
 
-/* Collects the guest's trace with a recorder that guest is added to, by the options' hand-over.
- * After load, before boot. */
+/* Collects the guest's trace with a recorder to which guest was added, by the hand-over that the
+ * options name. Call it after load and before boot. */
 struct rs_error *rs_vm_trace(struct rs_vm *vm, struct rs_host_guest *guest,
 			     struct rs_recorder *recorder);
 
@@ -84,59 +89,59 @@ struct rs_error *rs_vm_trace(struct rs_vm *vm, struct rs_host_guest *guest,
 enum rs_vm_end {
 	RS_VM_NOT_RUN,
 	RS_VM_RETURNED, /* its result is valid */
-	RS_VM_CRASHED,	/* the guest did something that it can't go on after */
+	RS_VM_CRASHED,	/* the guest cannot continue */
 	RS_VM_TIMED_OUT,
-	RS_VM_STOPPED, /* by rs_vm_stop() */
-	RS_VM_FAILED,  /* KVM refused something */
+	RS_VM_STOPPED, /* rs_vm_stop() ended it */
+	RS_VM_FAILED,  /* KVM refused a request */
 };
 #define RS_VM_WHY_MAX 256u
 
 /* KVM's exits to the VMM. */
 struct rs_vm_counts {
-	uint64_t exits; /* all */
+	uint64_t exits; /* of all kinds */
 	uint64_t halts;
 	uint64_t host_calls;
-	uint64_t doorbell_register; /* the trace's own ... */
-	uint64_t doorbell_full;	    /* ... exits */
+	uint64_t doorbell_register; /* exits of the trace's own: */
+	uint64_t doorbell_full;	    /* ring registered, ring full */
 	uint64_t interrupted;	    /* by a signal to the VMM */
 };
 
 struct rs_vm_outcome {
 	enum rs_vm_end end;
 	uint64_t result;
-	uint64_t rip;		 /* where it was, if it did not return */
+	uint64_t rip;		 /* where the vCPU was, if it did not return */
 	char why[RS_VM_WHY_MAX]; /* printable text, if it did not return */
 };
 
-/* Lets every vCPU set itself up, vCPU 0 first. outcomes: one per vCPU. timeout_ms 0: none. An
- * error means that nothing was run. */
+/* Runs the setup of every vCPU, vCPU 0 first. outcomes has one entry per vCPU. A timeout_ms of 0
+ * means none. On an error, nothing ran. */
 struct rs_error *rs_vm_boot(struct rs_vm *vm, uint32_t timeout_ms, struct rs_vm_outcome *outcomes);
 
-/* Calls an exported function on every vCPU at once, those that crashed before excepted. RS_USAGE:
- * there is no such function, or it takes another number of arguments. */
+/* Calls an exported function on all vCPUs at once, except those that crashed before. Returns
+ * RS_USAGE if there is no such function, or it takes a different number of arguments. */
 struct rs_error *rs_vm_call(struct rs_vm *vm, const char *function, const uint64_t *args,
 			    uint32_t n_args, uint32_t timeout_ms, struct rs_vm_outcome *outcomes);
 
-/* Interrupts boot() and call(): all vCPUs end with RS_VM_STOPPED. From any thread, and from
- * signal handlers. */
+/* Interrupts boot() and call(): all vCPUs end with RS_VM_STOPPED. Any thread and signal handlers
+ * may call it. */
 void rs_vm_stop(struct rs_vm *vm);
 
 uint32_t rs_vm_vcpus(const struct rs_vm *vm);
 struct rs_vm_counts rs_vm_counts(const struct rs_vm *vm, uint32_t vcpu);
 
 /*
- * By how many cycles KVM has moved the vCPU's TSC offset since rs_vm_trace() told it: 0 but where
- * the host's kernel holds its TSC unstable, and moves it at will. Then the guest's times, which
- * rest on one offset, are off by up to that.
+ * Returns by how many cycles KVM has moved the vCPU's TSC offset since rs_vm_trace() read it: 0,
+ * except where the host's kernel considers its TSC unstable and moves the offset. The guest's
+ * times, which are based on one offset, then have an error of up to that many cycles.
  */
 uint64_t rs_vm_tsc_moved(const struct rs_vm *vm, uint32_t vcpu);
 
-/* The first thing that went wrong with the guest's trace, and then NULL; the caller's. */
-struct rs_error *rs_vm_take_trace_error(struct rs_vm *vm);
+/* Returns the first error of the guest's trace, and NULL afterwards. The caller owns it. */
+struct rs_error *rs_vm_trace_error(struct rs_vm *vm);
 
-/* The virtual machine is no more. Its memory stays, for those who still read it. */
+/* Ends the virtual machine. Its memory stays for readers. */
 void rs_vm_end(struct rs_vm *vm);
 
-void rs_vm_destroy(struct rs_vm *vm); /* NULL is nothing */
+void rs_vm_destroy(struct rs_vm *vm); /* NULL is ignored */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The guest's own GDT and TSS, one per vCPU, and the IDT, one for all and written by vCPU 0
- * alone before the others start. Bit layouts: SDM vol. 3, chapters 3 and 6.
+ * Sets up the guest's GDT and TSS, one of each per vCPU, and its IDT, which all vCPUs share. vCPU 0
+ * writes the IDT before the others start. Bit layouts: SDM vol. 3, chapters 3 and 6.
  */
 #include "guest/kit/internal.h"
 
@@ -26,20 +26,22 @@ struct table_register {
 extern const uint8_t rs_kit_stubs[] __attribute__((visibility("hidden")));
 static struct gate idt[RS_KIT_VECTORS];
 
-/* CS by a far return: the one far transfer that sets it to a 64-bit address on all processors. */
+/* Loads the segment registers. CS needs a far return, the only far transfer that reaches a 64-bit
+ * address on all processors. */
 static void segments_load(void)
 {
-	__asm__ volatile("pushq %0\n\t"
-			 "leaq 1f(%%rip), %%rax\n\t"
-			 "pushq %%rax\n\t"
-			 "lretq\n"
-			 "1:\tmovl %1, %%eax\n\t"
-			 "movl %%eax, %%ds\n\t"
-			 "movl %%eax, %%es\n\t"
-			 "movl %%eax, %%ss\n\t" /* not %gs: it would lose its base */
-			 :
-			 : "i"(SELECTOR(RS_KIT_GDT_CODE)), "i"(SELECTOR(RS_KIT_GDT_DATA))
-			 : "rax", "memory");
+	__asm__ volatile(
+		"pushq %0\n\t"
+		"leaq 1f(%%rip), %%rax\n\t"
+		"pushq %%rax\n\t"
+		"lretq\n"
+		"1:\tmovl %1, %%eax\n\t"
+		"movl %%eax, %%ds\n\t"
+		"movl %%eax, %%es\n\t"
+		"movl %%eax, %%ss\n\t" /* %gs stays, because loading it would clear its base */
+		:
+		: "i"(SELECTOR(RS_KIT_GDT_CODE)), "i"(SELECTOR(RS_KIT_GDT_DATA))
+		: "rax", "memory");
 }
 
 void rs_kit_load_gdt(struct rs_kit_vcpu *vcpu)

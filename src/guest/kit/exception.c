@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Exceptions and giving up. A handler that the guest set may go on; everything else is fatal:
- * it is traced and printed, and the host gets it. All of that may be in the middle of a put, or
- * of another exception's handling, so what can fault is given up step by step:
+ * Exceptions and the fatal end of a guest. A handler that the guest set may resume; every other
+ * exception is fatal: the kit traces it, prints it, and reports it to the host. A fatal exception
+ * may interrupt a put or the handling of another exception, so each further one skips the steps
+ * that may have failed:
  *
  *	1st fatal exception	abandon the put, trace, print, abort
  *	one in the midst of it	abandon the put, abort

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kit's files share. A vCPU's own data stands at the top of its stack memory, which is
- * aligned to its size, so that it is found from the stack pointer, whatever else is broken; a
- * stack that overflows runs away from it.
+ * Declarations that the kit's files share. A vCPU's own data lies at the top of its stack memory,
+ * which is aligned to its size, so that code can find the data from the stack pointer alone. A
+ * stack overflow grows away from it.
  *
  *	|     <- stack | struct rs_kit_vcpu, with a stack for double faults |
  *	^ aligned to RS_KIT_STACK_BYTES
@@ -20,7 +20,7 @@ enum {
 	RS_KIT_GDT_NULL,
 	RS_KIT_GDT_CODE,
 	RS_KIT_GDT_DATA,
-	RS_KIT_GDT_TSS, /* takes two */
+	RS_KIT_GDT_TSS, /* fills two entries */
 	RS_KIT_GDT_ENTRIES = 5,
 };
 
@@ -38,7 +38,7 @@ _Static_assert(sizeof(struct rs_kit_tss) == 104, "SDM");
 
 struct rs_kit_vcpu {
 	struct rs_kit_boot *boot;
-	uint32_t faults; /* exceptions that are being handled, one in another */
+	uint32_t faults; /* nesting depth of the exceptions in progress */
 	uint32_t reserved;
 	uint64_t gdt[RS_KIT_GDT_ENTRIES];
 	struct rs_kit_tss tss;
@@ -55,7 +55,7 @@ static inline struct rs_kit_vcpu *rs_kit_self(void)
 	return (struct rs_kit_vcpu *)((at | (RS_KIT_STACK_BYTES - 1)) + 1 - RS_KIT_VCPU_BYTES);
 }
 
-/* One OUT to the host; request is RS_KIT_. */
+/* Sends a request (RS_KIT_) to the host with one OUT. */
 static inline void rs_kit_out(uint32_t request, const void *block)
 {
 	__asm__ volatile("outl %%eax, %%dx"
@@ -68,10 +68,10 @@ static inline void rs_kit_out(uint32_t request, const void *block)
 void rs_kit_load_gdt(struct rs_kit_vcpu *vcpu);
 void rs_kit_load_idt(bool first);
 
-/* kit.c, called by start.S: from a vCPU's first moment on. */
+/* kit.c. start.S calls it on each vCPU, first of all C code. */
 __attribute__((noreturn)) void rs_kit_main(struct rs_kit_boot *boot);
 
-/* exception.c, called by start.S. On return the frame is where to go on. */
+/* exception.c. start.S calls it, and resumes at what the frame holds on return. */
 void rs_kit_exception(struct rs_kit_frame *frame);
 
 #endif

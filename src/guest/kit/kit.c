@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kit's life of a vCPU: set up, halt, and then one function per wake-up, for ever. Spans and
- * events are at the same places as Hyperlight's guest tracing has them: entrypoint > load_gdt,
- * load_idt > init_idt; dispatch_function > internal_dispatch_function > call_guest_function >
- * call_host_function; halt.
+ * The life cycle of a vCPU in the kit: set up, halt, then run one function per wake-up, without
+ * end. Spans and events are at the same places as in Hyperlight's guest tracing: entrypoint >
+ * load_gdt, load_idt > init_idt; dispatch_function > internal_dispatch_function >
+ * call_guest_function > call_host_function; halt.
  */
 #include "guest/kit/internal.h"
 
@@ -31,7 +31,7 @@ static void console(const char *text, uint32_t bytes)
 	rs_kit_print(line);
 }
 
-/* On vCPU 0. A log that can't be is none: the guest runs without. */
+/* Starts the guest's log, on vCPU 0. If that fails, the guest runs without a log. */
 static void log_init(const struct rs_kit_boot *boot)
 {
 	if (!boot->log_bytes)
@@ -49,7 +49,8 @@ static void log_init(const struct rs_kit_boot *boot)
 		rs_guest_log_rings(boot->vcpus, boot->name);
 }
 
-/* In the log's memory, if it has room; else where the host says. */
+/* Creates the vCPU's ring in the log's memory if that has room, else in the host's block. Returns
+ * false if there is no memory for it. */
 static bool ring_init(const struct rs_kit_boot *boot)
 {
 	return rs_guest_log_vcpu_init(boot->vcpu) == RS_GUEST_OK ||
@@ -113,7 +114,8 @@ static void dispatch_function(struct rs_kit_vcpu *vcpu, struct rs_kit_call *call
 	call->state = internal_dispatch_function(vcpu, call);
 }
 
-/* The host does not write call while the vCPU runs, nor read it before the vCPU has halted. */
+/* Waits for the host's next call. The host writes `call` only while the vCPU is halted, and reads
+ * it only after the vCPU has halted. */
 static void halt(void)
 {
 	RS_EMIT(halt);
@@ -148,7 +150,7 @@ static uint32_t text_bytes(const char *text, uint32_t max)
 	return n;
 }
 
-/* The OUT, in a span of its own: what is between its ends is the exit and the host's work. */
+/* Sends the call in a span of its own, which covers the exit and the host's work. */
 static void out32(struct rs_kit_host_call *call)
 {
 	RS_SPAN(call, "out32");

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The guest runtime's arm64, for EL1. NOT TESTED: it compiles, and no machine has run it yet.
+ * The arm64 part of the guest runtime, for EL1. NOT TESTED: it compiles, but has not run on any
+ * machine.
  *
- * The doorbell is an HVC by the SMC Calling Convention (Arm DEN0028): a fast 64-bit call of the
- * vendor-specific hypervisor range.
+ * The doorbell is an HVC that follows the SMC Calling Convention (Arm DEN0028): a fast 64-bit call
+ * in the vendor-specific hypervisor range.
  *	X0  RS_ARM64_DOORBELL	X1  request (RS_DOORBELL_)	X2  gpa of the area
- * A VMM on KVM asks for it with KVM_ARM_VM_SMCCC_FILTER, action KVM_SMCCC_FILTER_FWD_TO_USER
- * (Linux 6.4), and gets KVM_EXIT_HYPERCALL. X0 to X17 may come back changed.
+ * A VMM on KVM enables the call with KVM_ARM_VM_SMCCC_FILTER, action KVM_SMCCC_FILTER_FWD_TO_USER
+ * (Linux 6.4), and then gets KVM_EXIT_HYPERCALL. The call may change X0 to X17.
  */
 #include "guest/arch.h"
 
@@ -30,7 +31,8 @@ void rs_guest_arch_doorbell(uint32_t request, uint64_t area_gpa)
 			   "x14", "x15", "x16", "x17", "memory");
 }
 
-/* The generic timer's counter is of constant rate by architecture (Arm ARM D11.1.2). */
+/* Returns true: the architecture guarantees a constant rate for the generic timer's counter (Arm
+ * ARM D11.1.2). */
 bool rs_guest_tsc_invariant(void)
 {
 	return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The guest runtime's x86-64: doorbell, %gs base, CPUID. For ring 0. */
+/* The x86-64 part of the guest runtime, for ring 0: the doorbell, the %gs base and CPUID. */
 #include "guest/arch.h"
 
 #define MSR_GS_BASE UINT32_C(0xc0000101) /* SDM vol. 4, IA32_GS_BASE */
@@ -8,7 +8,7 @@
 #define CPUID_POWER	     UINT32_C(0x80000007)
 #define CPUID_POWER_EDX_ITSC (UINT32_C(1) << 8) /* SDM vol. 3, "Invariant TSC" */
 
-/* By MSR and not WRGSBASE, which needs a CPU that has it and CR4.FSGSBASE. */
+/* Writes the MSR, because WRGSBASE requires a CPU that supports it and CR4.FSGSBASE. */
 void rs_guest_arch_set_this(struct rs_guest_self *self)
 {
 	uint64_t base = (uintptr_t)self;
