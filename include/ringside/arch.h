@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the inline parts need of the processor: the stamp, and a compare-and-swap that is atomic
+ * Processor primitives for the inline functions: the stamp, and a compare-and-swap that is atomic
  * against interrupts of the *same* processor or signals of the same thread, not against others.
  * Libc-free: the guest runtime uses it too. A new architecture is one more branch here.
  */
@@ -10,15 +10,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Keeps the compiler from moving memory accesses across; orders a thread with its own handlers. */
+/* Keeps the compiler from moving memory accesses across. Orders a thread with its own handlers. */
 #define rs_signal_fence() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
 #if defined(__x86_64__)
 
 /*
- * RDTSC (SDM vol. 2): not serialising, and successive reads on one processor never go back. The
- * halves are put together at once, in RDX: RAX is wanted for the claim that follows, and would
- * have to be saved.
+ * Returns the TSC by RDTSC (SDM vol. 2), which does not serialise; successive reads on one
+ * processor never go back. The halves are combined at once in RDX, because the claim that follows
+ * needs RAX, which would otherwise have to be saved.
  */
 static inline uint64_t rs_tsc(void)
 {
@@ -34,8 +34,9 @@ static inline uint64_t rs_tsc(void)
 }
 
 /*
- * CMPXCHG without LOCK: one instruction, so no handler can run in its middle. Only for memory
- * that a single thread (or vCPU) and its handlers write. Returns whether the swap was made.
+ * Compares and swaps by CMPXCHG without LOCK: one instruction, which no handler can interrupt. Only
+ * for memory that a single thread (or vCPU) and its handlers write. Returns whether the swap was
+ * made.
  */
 static inline bool rs_local_cmpxchg(uint64_t *at, uint64_t old, uint64_t new_value)
 {
@@ -55,7 +56,8 @@ static inline uint64_t rs_local_xchg(uint64_t *at, uint64_t new_value)
 
 #elif defined(__aarch64__)
 
-/* The virtual counter (Arm ARM D11.2): constant rate, the same on every processor. */
+/* Returns the virtual counter (Arm ARM D11.2), which has a constant rate and is the same on every
+ * processor. */
 static inline uint64_t rs_tsc(void)
 {
 	uint64_t now;
@@ -64,7 +66,8 @@ static inline uint64_t rs_tsc(void)
 	return now;
 }
 
-/* An exception clears the exclusive monitor, so LDXR/STXR is atomic against handlers. */
+/* Compares and swaps by LDXR/STXR. An exception clears the exclusive monitor, so the pair is atomic
+ * against handlers. */
 static inline bool rs_local_cmpxchg(uint64_t *at, uint64_t old, uint64_t new_value)
 {
 	return __atomic_compare_exchange_n(at, &old, new_value, false, __ATOMIC_RELAXED,
@@ -78,7 +81,8 @@ static inline uint64_t rs_local_xchg(uint64_t *at, uint64_t new_value)
 
 #elif defined(__bpf__)
 
-/* BPF programs share the layouts alone: none of these is called there, and none would load. */
+/* BPF programs use only the layouts. They call none of these functions, which the kernel would not
+ * load. */
 static inline uint64_t rs_tsc(void)
 {
 	__builtin_trap();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Emitting events: spans, user-defined events, catalogue events. Shared by trace.h (programs,
- * VMMs, hypervisors) and guest.h (freestanding guests), which say where the current producer and
- * the class mask are; include one of those, not this.
+ * Emits events: spans, user-defined events, catalogue events. trace.h (for programs, VMMs and
+ * hypervisors) and guest.h (for freestanding guests) share it, and define where the current
+ * producer and the class mask are. Include one of those, not this file.
  *
  *	RS_TRACE_CLASS(io, 0)
  *	RS_DEFINE_EVENT(disk_read, io, "disk-read", (u64, sector), (u32, bytes));
@@ -14,11 +14,12 @@
  *		RS_EMIT(disk_read, .sector = 7, .bytes = 512);
  *		...
  *
- * A record carries ids: each text stands once in a site, in the section rs_sites, and gets its
- * number when the program starts, so nothing is formatted, copied or looked up when tracing.
+ * A record carries ids. Each text exists once, in a site in the section rs_sites, and gets its
+ * number when the program starts, so tracing neither formats, copies nor looks up texts.
  *
- * Cost: a class that is off takes one load and one branch; with RS_TRACE_OFF defined nothing is
- * compiled in. A record takes a stamp, a claim on the ring and its stores; no lock, no call.
+ * Cost: a disabled class takes one load and one branch; with RS_TRACE_OFF defined, nothing is
+ * compiled in. A record takes a stamp, a claim on the ring, and its stores, without a lock or a
+ * call.
  */
 #ifndef RINGSIDE_EMIT_H
 #define RINGSIDE_EMIT_H
@@ -31,7 +32,7 @@
 
 /* ---- classes ------------------------------------------------------------------------------ */
 
-/* The classes that Ringside's own events are in; 16 more for the program: RS_TRACE_CLASS(). */
+/* The classes of Ringside's own events. RS_TRACE_CLASS() defines up to 16 more for the program. */
 enum {
 	RS_CLASS_span = 1 << 0, /* RS_SPAN(span, ...) */
 	RS_CLASS_func = 1 << 1, /* RS_FUNCTION() */
@@ -62,12 +63,13 @@ struct rs_site {
 	const char *text;
 	uint32_t len;
 	uint32_t kind;
-	uint32_t id; /* rs_site_id(), given at start; 0 before */
+	uint32_t id; /* rs_site_id(), assigned at start; 0 before */
 	uint32_t reserved;
 };
 _Static_assert(sizeof(struct rs_site) == 24, "sites stand in an array");
 
-/* The id of the n-th site, from 1: an event's is whole, so that a record needs no more work. */
+/* Returns the id of the n-th site, counted from 1. The id of an event's site is the complete record
+ * id. */
 static inline uint32_t rs_site_id(uint32_t kind, uint32_t n)
 {
 	return kind == RS_SITE_EVENT ? (uint32_t)RS_ID(RS_IDS_USER, n) : n;
@@ -82,7 +84,8 @@ static inline uint32_t rs_site_id(uint32_t kind, uint32_t n)
 
 /* ---- records ------------------------------------------------------------------------------ */
 
-/* Puts one record; bytes is a constant at every call. False: the ring is full, and counted it. */
+/* Puts one record; bytes is a constant at every call. Returns false if the ring is full; the ring
+ * counts the loss. */
 static inline __attribute__((always_inline)) bool rs_emit(uint64_t id, const void *payload,
 							  uint32_t bytes)
 {
@@ -95,7 +98,7 @@ static inline __attribute__((always_inline)) bool rs_emit(uint64_t id, const voi
 		return false;
 	slot->tsc = room.tsc;
 	slot->head = rs_record_head(id, slots) | p->cpu_bits;
-	/* Not slot->payload: the payload goes on into the next slots. */
+	/* Not slot->payload, because the payload continues in the next slots. */
 	rs_sbuf_copy(room.at + RS_RECORD_HEAD, payload, bytes);
 	__builtin_memset(room.at + RS_RECORD_HEAD + bytes, 0,
 			 slots * RS_SLOT_BYTES - RS_RECORD_HEAD - bytes);
@@ -105,7 +108,7 @@ static inline __attribute__((always_inline)) bool rs_emit(uint64_t id, const voi
 
 /* ---- spans -------------------------------------------------------------------------------- */
 
-/* An open span; name 0 when its class was off at the start, and then its end says nothing. */
+/* An open span. The name is 0 if its class was off at the start; its end then emits nothing. */
 struct rs_span_scope {
 	uint32_t name;
 };
@@ -149,7 +152,7 @@ typedef uint32_t rs_c_x32;
 typedef uint64_t rs_c_x64;
 typedef uint32_t rs_c_name;
 
-/* (type, name) to a member of the payload, and to its part of the declaration. */
+/* Converts (type, name) to a member of the payload, and to its part of the declaration. */
 #define RS_MEMBER_(type, name) rs_c_##type name;
 #define RS_MEMBER(pair)	       RS_MEMBER_ pair
 #define RS_WORDS_(type, name)  #type " " #name
@@ -169,13 +172,13 @@ typedef uint32_t rs_c_name;
 #define RS_NINTH(x, a, b, c, d, e, f, g, h, count, ...) count
 #define RS_COUNT(...) RS_NINTH(x, ##__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 /* clang-format on */
-/* f on the first pair, g on the others. */
+/* Applies f to the first pair and g to the others. */
 #define RS_EACH(f, g, ...) RS_PASTE(RS_EACH, RS_COUNT(__VA_ARGS__))(f, g, ##__VA_ARGS__)
 
 /*
- * An event of the program's own, at file scope: symbol, class, name, and up to 8 fields as
- * (type, name) with the types of rs_schema_declare() but text. Emitted with RS_EMIT(symbol,
- * .field = value, ...); fields not named are 0.
+ * Defines an event of the program at file scope: symbol, class, name, and up to 8 fields as (type,
+ * name), with the types of rs_schema_declare() except text. RS_EMIT(symbol, .field = value, ...)
+ * emits it; fields that it does not name are 0.
  */
 #define RS_DEFINE_EVENT(symbol, class, event_name, ...)                                            \
 	struct rs_payload_##symbol {                                                               \
@@ -195,7 +198,7 @@ typedef uint32_t rs_c_name;
 				sizeof(struct rs_payload_##symbol));                               \
 	} while (0)
 
-/* A span with an argument, until the end of the enclosing block, whichever way it is left. */
+/* Opens a span with an argument, which ends when control leaves the enclosing block in any way. */
 #define RS_SPAN_ARG(class, string, value)                                                          \
 	RS_SITE(RS_PASTE(rs_span_site_, __LINE__), RS_SITE_NAME, string);                          \
 	struct rs_span_scope RS_PASTE(rs_span_scope_, __LINE__)                                    \
@@ -214,14 +217,15 @@ typedef uint32_t rs_c_name;
 
 #define RS_SPAN(class, string) RS_SPAN_ARG(class, string, 0)
 
-/* First in a function: a span of its name, ending on every return. */
+/* Opens a span with the function's name, which ends on every return. Place it first in the
+ * function. */
 #define RS_FUNCTION() RS_SPAN(func, __func__)
 
 /* ---- catalogue events --------------------------------------------------------------------- */
 
 /*
- * Payloads and ids of a provider's catalogue file, for RS_EMIT_EVENT(); see vmm.h. Those
- * that end in a text take RS_EMIT_EVENT_TEXT().
+ * Payloads and ids of a provider's catalogue file, for RS_EMIT_EVENT(); see vmm.h. Events that end
+ * in a text use RS_EMIT_EVENT_TEXT().
  */
 #ifndef RS_TRACE_OFF
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tracing from inside a guest: emit.h's spans and events without a libc. One ring per vCPU, in
- * the guest's memory. Link with libringside-guest.a.
+ * Tracing from inside a guest: the spans and events of emit.h without a libc. Each vCPU has a ring
+ * in the guest's memory. Link with libringside-guest.a.
  *
  *	static char ring[RS_GUEST_RING_BYTES] __attribute__((aligned(64)));
  *
@@ -18,13 +18,13 @@
  *	keep	  nobody reads it: no exit. A full ring drops its oldest quarter; what is in it when
  *		  the guest ends can be recovered (guest_log.h).
  *
- * An exception or interrupt handler may trace, also in the middle of a put: handlers' records
- * come after the interrupted one, with later stamps. A handler that will not return to what it
- * interrupted calls rs_guest_abandon() first, or a half-written put would hide its records.
+ * An exception or interrupt handler may trace, even during a put: the handler's records follow the
+ * interrupted one and have later stamps. A handler that will not return must first call
+ * rs_guest_abandon(); otherwise a half-written put hides its records.
  *
- * The current producer is found through RS_GUEST_THIS(); the default keeps a pointer to it at
- * %gs:0 (x86-64) or in TPIDR_EL1 (arm64). A kernel with per-CPU data of its own defines
- * RS_GUEST_THIS() before including this header.
+ * RS_GUEST_THIS() returns the current producer. The default keeps a pointer to it at %gs:0 (x86-64)
+ * or in TPIDR_EL1 (arm64). A kernel with its own per-CPU data defines RS_GUEST_THIS() before
+ * including this header.
  */
 #ifndef RINGSIDE_GUEST_H
 #define RINGSIDE_GUEST_H
@@ -33,19 +33,19 @@
 #include <ringside/guest_abi.h>
 #include <ringside/sbuf.h>
 
-/* 4 MiB, as ACRN's: 131,000 records between doorbells. */
+/* 4 MiB as in ACRN: 131,000 records between doorbells. */
 #define RS_GUEST_RING_BYTES (4u << 20)
-/* A doorbell that the host did not answer is rung again after this many lost records; a power
- * of two. */
+/* The runtime rings an unanswered doorbell again after this many lost records; a power of two. */
 #define RS_GUEST_ASK_EVERY (64u << 10)
 
 extern uint32_t rs_guest_mask; /* RS_CLASS_ bits that are on; all after rs_guest_init() */
 
-/* The producer of a vCPU, for a guest's own RS_GUEST_THIS(). NULL: no such vCPU. */
+/* Returns the producer of a vCPU, for a guest that defines RS_GUEST_THIS(), or NULL if there is no
+ * such vCPU. */
 struct rs_sbuf_producer *rs_guest_producer(uint32_t vcpu);
 
-/* volatile: before rs_guest_vcpu_init() there is nothing to read, and the mask, which is off then,
- * must be looked at first. */
+/* volatile, so that the compiler reads the mask first: before rs_guest_vcpu_init(), there is no
+ * producer to read, and the mask is 0. */
 #ifndef RS_GUEST_THIS
 #if defined(__x86_64__)
 static inline struct rs_sbuf_producer *rs_guest_this(void)
@@ -80,7 +80,7 @@ enum rs_guest_hand_over {
 
 struct rs_guest_config {
 	enum rs_guest_hand_over hand_over;
-	uint32_t mask;	 /* classes to switch on; 0 means all */
+	uint32_t mask;	 /* classes to enable; 0 means all */
 	uint64_t to_gpa; /* add to a guest-virtual address to get its guest-physical one */
 	bool own_this;	 /* the guest defines RS_GUEST_THIS(): leave %gs (TPIDR_EL1) alone */
 };
@@ -91,38 +91,39 @@ enum rs_guest_status {
 	RS_GUEST_BAD_RING, /* too small, or not aligned to 8 bytes */
 };
 
-/* The area that tells the host where rings and texts are; one per guest. */
+/* The area in which the host finds rings and texts; one per guest. */
 extern struct rs_guest_area rs_guest_area;
 
-/* Numbers the sites from 1, checks the TSC, fills the area. Sites past RS_GUEST_SITES_MAX stay
- * without a number: their spans are silent. */
+/* Numbers the sites from 1, checks the TSC, and fills in the area. Sites past RS_GUEST_SITES_MAX
+ * get no number, and their spans record nothing. */
 void rs_guest_start(const struct rs_guest_config *config, struct rs_site *begin,
 		    struct rs_site *end);
 
-/* The guest program's own sites. Weak: a guest without any has no such section. */
+/* The guest program's own sites. Weak, because a guest without sites has no such section. */
 extern struct rs_site __start_rs_sites[] __attribute__((weak, visibility("hidden")));
 extern struct rs_site __stop_rs_sites[] __attribute__((weak, visibility("hidden")));
 
-/* rs_guest_start() on the program's sites. Once, on the boot vCPU, before any event. */
+/* Calls rs_guest_start() for the program's sites. Call it once, on the boot vCPU, before any event. */
 static inline void rs_guest_init(const struct rs_guest_config *config)
 {
 	rs_guest_start(config, __start_rs_sites, __stop_rs_sites);
 }
 
-/* On vCPU number vcpu: makes its ring in bytes of memory and, with a doorbell, registers it.
- * Sets %gs's base (or TPIDR_EL1) unless the guest finds its producer in its own way. */
+/* Creates the ring of vCPU number vcpu in bytes of memory and, with a doorbell, registers it. Runs
+ * on that vCPU. Sets the %gs base (or TPIDR_EL1), unless the guest defines RS_GUEST_THIS(). */
 enum rs_guest_status rs_guest_vcpu_init(uint32_t vcpu, void *ring, uint64_t bytes);
 
 /*
- * For handlers, on vCPU vcpu, before they trace. _enter: the handler will return to what it
- * interrupted; optional, it lets a later _abandon keep this handler's records. _abandon: it will
- * not return; if that was half-way through a put, the put is given up and counted as lost, and
- * what handlers put after it is published.
+ * For handlers on vCPU vcpu, before they trace. _enter is for a handler that will return to the
+ * interrupted code; it is optional, and lets a later _abandon keep the handler's records. _abandon
+ * is for a handler that will not return: it abandons an interrupted put, counts it as lost, and
+ * publishes what handlers put after it.
  */
 void rs_guest_handler_enter(uint32_t vcpu);
 void rs_guest_abandon(uint32_t vcpu);
 
-/* CPUID 80000007H EDX bit 8 (x86-64); always true on arm64, whose counter is architected. */
+/* Returns CPUID 80000007H EDX bit 8 (x86-64). Always true on arm64, whose architecture defines the
+ * counter. */
 bool rs_guest_tsc_invariant(void);
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a guest and its host agree on for tracing: the area, in guest memory, and the doorbell.
- * Freestanding. All addresses are guest-physical, little endian; the host checks every one.
+ * The tracing interface between a guest and its host: the area in guest memory, and the doorbell.
+ * Freestanding. All addresses are guest-physical and little endian; the host checks each one.
  *
  * Doorbell: OUT of EAX to RS_DOORBELL_PORT, with RCX the address of the area.
  *	RS_DOORBELL_REGISTER	this vCPU's ring is in the area
  *	RS_DOORBELL_FULL	this vCPU's ring is full; drain it now
  *
- * Shared: no doorbell; the host knows where the area is (the symbol rs_guest_area, or whatever
- * the VMM and guest agreed on) and looks there. In both, a ring counts once its magic is there.
+ * Shared: no doorbell. The host finds the area at a known address (the symbol rs_guest_area, or one
+ * on which the VMM and the guest agreed). With either hand-over, a ring is valid once its magic is
+ * set.
  */
 #ifndef RINGSIDE_GUEST_ABI_H
 #define RINGSIDE_GUEST_ABI_H
@@ -52,7 +53,7 @@ struct rs_guest_area {
 	uint32_t flags;	  /* RS_GUEST_ */
 	uint32_t n_sites;
 	uint64_t sites;	    /* gpa of struct rs_site[n_sites] (emit.h) */
-	uint64_t to_gpa;    /* add to a text's address in a site to get its gpa, modulo 2^64 */
+	uint64_t to_gpa;    /* a text's address in a site plus this is its gpa */
 	uint64_t log;	    /* gpa of a log's memory (log_ring.h) */
 	uint64_t log_bytes; /* 0: none; written last */
 	uint64_t reserved;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The host side of guest tracing, for any VMM. The VMM gives access to guest memory and, for the
+ * The host side of guest tracing, for any VMM. The VMM provides access to guest memory and, for the
  * doorbell, the registers of the OUT. A recorder (recorder.h) or a source reads the rings.
  *
  *	rs_host_guest_create(&options, &guest);
@@ -11,10 +11,10 @@
  * Calls go one way: the VMM calls the recorder, which reads the guest's rings through this file,
  * which reads the guest's memory. Nothing here calls a recorder.
  *
- * Everything that comes from the guest is hostile. Each field is read once, into host memory,
- * and checked there; a guest that breaks its ring, its area or its records loses its own trace
- * from there on, which is said, and costs the host a bounded time per call. No call writes guest
- * memory but the rings' head.
+ * All data from the guest is untrusted. Each field is read once, into host memory, and checked
+ * there. A guest that breaks its ring, its area or its records loses its own trace from there on,
+ * which is reported, and costs the host a bounded time per call. The rings' head is the only guest
+ * memory that is written.
  *
  * Threads: calls for one vCPU must not overlap each other; those for different vCPUs may.
  */
@@ -24,7 +24,8 @@
 #include <ringside/guest_abi.h>
 #include <ringside/source.h>
 
-/* A guest's memory. Both return false when any byte of the range is not the guest's RAM. */
+/* Access to a guest's memory. Both functions return false if any byte of the range is not the
+ * guest's RAM. */
 struct rs_guest_memory {
 	void *ctx;
 	bool (*read)(void *ctx, uint64_t gpa, void *to, size_t bytes);
@@ -43,31 +44,31 @@ struct rs_host_guest;
 
 struct rs_error *rs_host_guest_create(const struct rs_host_options *options,
 				      struct rs_host_guest **guest);
-/* After the recorder or source that drains it is gone. */
+/* Destroys a guest. The recorder or source that drains it must have been destroyed before. */
 void rs_host_guest_destroy(struct rs_host_guest *guest);
 
-/* A vCPU's TSC minus the host's, known to within error_cycles (KVM: attribute
- * KVM_VCPU_TSC_OFFSET; exact). Before that vCPU's ring is found. */
+/* Sets a vCPU's TSC minus the host's, known to within error_cycles (KVM: the attribute
+ * KVM_VCPU_TSC_OFFSET; exact). Call it before that vCPU's ring is found. */
 void rs_host_set_tsc_offset(struct rs_host_guest *guest, uint32_t vcpu, int64_t offset,
 			    uint64_t error_cycles);
 
-/* Shared hand-over: sets where the area will be. Each drain polls until the area is there. */
+/* Sets the address of the area, for the shared hand-over. Each drain polls until the area is there. */
 void rs_host_set_area(struct rs_host_guest *guest, uint64_t gpa);
 
 /*
  * Serves a doorbell with the OUT's EAX and RCX. RS_DOORBELL_REGISTER finds the vCPU's ring.
- * RS_DOORBELL_FULL does nothing here: the drain at this exit makes room. RS_DAMAGED: the guest's
- * area or ring is invalid; the error is returned once, and the VMM may go on. RS_USAGE: EAX is no
- * request of the doorbell's.
+ * RS_DOORBELL_FULL does nothing here: the drain at this exit makes room. Returns RS_DAMAGED, once,
+ * if the guest's area or ring is invalid; the VMM may continue. Returns RS_USAGE if EAX is no valid
+ * request.
  */
 struct rs_error *rs_host_doorbell(struct rs_host_guest *guest, uint32_t vcpu, uint32_t eax,
 				  uint64_t rcx);
 
-/* A source of the guest's events, live: next() drains, and is idle where there is nothing. The
- * source ends after rs_host_guest_end(). One source or one recorder per guest. */
+/* Creates a live source of the guest's events. next() drains the rings, and is idle if they are
+ * empty. The source ends after rs_host_guest_end(). A guest has one source or one recorder. */
 struct rs_error *rs_host_source(struct rs_host_guest *guest, struct rs_source **source);
 
-/* The guest will run no more: what is in the rings is all there is. */
+/* Marks the guest as ended: its rings receive no more records. */
 void rs_host_guest_end(struct rs_host_guest *guest);
 
 #endif

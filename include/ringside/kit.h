@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The guest kit: what a guest of the reference micro-VM is made with. It brings the vCPUs up
- * (GDT, IDT, tracing), runs the functions that the host calls by name, and calls the host's.
+ * The guest kit: the library for guests of the reference micro-VM. It brings the vCPUs up (GDT,
+ * IDT, tracing), runs the functions that the host calls by name, and calls the host's functions.
  * Freestanding; x86-64. Link with libringside-guest-kit.a, libringside-guest.a and guest.ld.
  *
  *	#include <ringside/kit.h>
@@ -23,13 +23,12 @@
 #include <ringside/kit_abi.h>
 
 struct rs_kit_args {
-	uint32_t vcpu; /* that the function runs on */
+	uint32_t vcpu; /* on which the function runs */
 	uint32_t n;
 	uint64_t v[RS_KIT_ARGS_MAX];
 };
 
-/* Lets the host call a function of this file by its name, or by another, with exactly n
- * arguments. */
+/* Exports a function of this file to the host, by its name or by another, with exactly n arguments. */
 #define RS_KIT_EXPORT(symbol, n, help_text) RS_KIT_EXPORT_AS(#symbol, symbol, n, help_text)
 #define RS_KIT_EXPORT_AS(as_name, symbol, n, help_text)                                            \
 	_Static_assert((n) <= RS_KIT_ARGS_MAX, "too many arguments");                              \
@@ -42,18 +41,19 @@ struct rs_kit_args {
 			.help = (help_text),                                                       \
 		}
 
-/* Calls a host's function. False: it has no such function, or not with these arguments. */
+/* Calls a function of the host. Returns false if the host has no such function, or it takes other
+ * arguments. */
 bool rs_kit_call_host(const char *name, const uint64_t *args, uint32_t n, uint64_t *result);
 
-/* The host's print: up to RS_KIT_TEXT_MAX bytes. */
+/* Prints a text of up to RS_KIT_TEXT_MAX bytes through the host. */
 void rs_kit_print(const char *text);
 
-/* Gives up: traces, and tells the host why. */
+/* Ends the guest: traces the reason and reports it to the host. */
 __attribute__((noreturn)) void rs_kit_panic(const char *why);
 
 /* ---- exceptions --------------------------------------------------------------------------- */
 
-/* What an exception found; a handler may change it. Layout: start.S. */
+/* The registers at an exception. A handler may change them. Layout: start.S. */
 struct rs_kit_frame {
 	uint64_t r15, r14, r13, r12, r11, r10, r9, r8;
 	uint64_t rbp, rdi, rsi, rdx, rcx, rbx, rax;
@@ -66,8 +66,9 @@ _Static_assert(sizeof(struct rs_kit_frame) == 22 * 8, "start.S");
 #define RS_KIT_VECTORS 32u
 
 /*
- * Sets a handler, on all vCPUs; NULL takes it away. It may trace. True: go on where the frame
- * says; false, and without a handler: the exception is printed, traced, and ends the guest.
+ * Sets a handler on all vCPUs, or removes it if NULL. It may trace. It returns true to resume at
+ * the frame. If it returns false, or there is no handler, the kit prints and traces the exception
+ * and ends the guest.
  */
 void rs_kit_on_exception(uint32_t vector, bool (*handler)(struct rs_kit_frame *frame));
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the guest kit (kit.h) and the reference micro-VM agree on. Tracing is apart from it: see
- * guest_abi.h. All addresses are guest-physical, and equal to guest-virtual ones; little endian;
- * each side checks what it reads of the other's.
+ * The interface between the guest kit (kit.h) and the reference micro-VM. Tracing has its own:
+ * guest_abi.h. All addresses are guest-physical and equal to guest-virtual ones; all values are
+ * little endian. Each side checks what it reads from the other.
  *
- * Start: a vCPU begins in long mode, with interrupts off, at the image's entry, RSP at the top
- * of its stack and RDI the address of its struct rs_kit_boot. It sets itself up and halts with
+ * Start: a vCPU begins in long mode, with interrupts off, at the image's entry, RSP at the top of
+ * its stack and RDI the address of its struct rs_kit_boot. It sets itself up and halts with
  * call.state RS_KIT_IDLE. vCPU 0 starts alone; the others when it has halted.
  *
- * Host calls guest: while the vCPU is halted the host fills call, state RS_KIT_CALLED, and lets
- * it go on. The vCPU runs the function, sets result and RS_KIT_IDLE or RS_KIT_REFUSED, and halts.
+ * Host calls guest: while the vCPU is halted, the host fills in call with state RS_KIT_CALLED, and
+ * resumes the vCPU. The vCPU runs the function, sets result and RS_KIT_IDLE or RS_KIT_REFUSED, and
+ * halts.
  *
  * Guest calls host: OUT of EAX to RS_KIT_PORT, with RCX an address:
  *	RS_KIT_CALL_HOST	of a struct rs_kit_host_call, answered in place
@@ -28,18 +29,19 @@
 #define RS_KIT_BOOT_MAGIC UINT64_C(0x746f6f626b736972) /* "riskboot" */
 #define RS_KIT_VERSION	  2u
 
-/* Per vCPU, aligned to its size: so a vCPU finds its own data from its stack pointer. */
+/* The size of a vCPU's stack, aligned to that size, so that a vCPU finds its own data from its
+ * stack pointer. */
 #define RS_KIT_STACK_BYTES 0x10000u
 #define RS_KIT_ARGS_MAX	   6u
 #define RS_KIT_NAME_MAX	   64u	 /* bytes of a function's name */
-#define RS_KIT_TEXT_MAX	   4096u /* bytes of a text that goes to the host */
+#define RS_KIT_TEXT_MAX	   4096u /* bytes of a text for the host */
 #define RS_KIT_EXPORTS_MAX 1024u
 
 enum rs_kit_state {
 	RS_KIT_BOOTING = 0,
 	RS_KIT_IDLE = 1,
 	RS_KIT_CALLED = 2,
-	RS_KIT_REFUSED = 3, /* no such function, or not so many arguments */
+	RS_KIT_REFUSED = 3, /* no such function, or another number of arguments */
 };
 
 struct rs_kit_call {
@@ -57,10 +59,11 @@ enum rs_kit_hand_over {
 	RS_KIT_NO_TRACE = 0,
 	RS_KIT_DOORBELL = 1,
 	RS_KIT_SHARED = 2,
-	RS_KIT_KEEP = 3, /* nobody reads the rings, but who recovers them from the log's memory */
+	RS_KIT_KEEP =
+		3, /* the host does not read the rings; recovery reads them from the log's memory */
 };
 
-/* One per vCPU, in memory that the host gives. */
+/* One per vCPU, in memory that the host provides. */
 struct rs_kit_boot {
 	uint64_t magic;
 	uint32_t version;
@@ -73,11 +76,11 @@ struct rs_kit_boot {
 	uint64_t ring;	    /* memory for the trace ring */
 	uint64_t ring_bytes;
 	struct rs_kit_call call;
-	/* The log's memory (guest_log.h), which is the host's, and survives the guest. */
+	/* The log's memory (guest_log.h), which the host owns, and which survives the guest. */
 	uint64_t log;
 	uint64_t log_bytes;	    /* 0: none */
 	uint64_t tsc_hz;	    /* of the guest's TSC */
-	int64_t wall_ns;	    /* Unix time when that was 0 */
+	int64_t wall_ns;	    /* Unix time when the TSC was 0 */
 	char name[RS_KIT_NAME_MAX]; /* of the VM; NUL-terminated */
 };
 _Static_assert(offsetof(struct rs_kit_boot, stack) == 32, "both sides");

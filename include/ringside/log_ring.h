@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The log's memory, shared by who logs and who collects: levels, and rings of log lines, in two
- * halves. Freestanding: the guest runtime uses it as the host's side does. log.h and guest_log.h
- * are what a program or a guest calls.
+ * The log's memory, which writers and collectors share: levels, and rings of log lines, in two
+ * halves. Freestanding: the guest runtime and the host side use it. Programs call log.h, and guests
+ * guest_log.h.
  *
  *	| head, a page | half 0                                  | half 1, the same         |
  *	               | lane 0 | lane 1 | ... | traces' region  |
  *
  *	lane:  | sbuf header | element 0 | ... | element n - 1 | control | tag 0 | ... | tag n - 1 |
  *
- * One half is in use, the other is free or keeps what the last run left. Where lanes are follows
- * from head's `bytes`, `lanes` and `trace_bytes`; no offset is stored.
+ * One half is in use; the other is free, or keeps what the last run left. The head's `bytes`,
+ * `lanes` and `trace_bytes` determine where the lanes are; no offset is stored.
  *
  * A lane is ACRN's log ring (struct shared_buf, LOG_ENTRY_SIZE 80): a line of up to 320 bytes takes
- * 1 to 4 adjacent elements, the last one padded with NULs. It is in overwrite mode, head and tail
- * are kept for ACRN's tools, to be read at rest. What ACRN has a lock for, our tags do, one for
- * each element:
+ * 1 to 4 adjacent elements, the last one padded with NULs. It is in overwrite mode; head and tail
+ * are kept for ACRN's tools, which may read them when nothing writes. ACRN uses a lock; here each
+ * element has a tag instead:
  *
  *	state   63..16 number of the element, from 1   15..12 kind   7..4 part  3..1 parts-1  0 cut
  *	check   a sum over the state and the element's ten words
  *
  *	put:   reserved += parts;  each tag: -> WRITING (compare-and-swap);  words;  -> DONE
- *(release) read:  tag is DONE with the number that is due (acquire);  words;  tag again; the check
+ *	       (release)
+ *	read:  tag is DONE with the number that is due (acquire);  words;  tag again;  the check
  *
- * Any number of threads, CPUs, and signal or exception handlers put into one lane at the same time;
- * nobody waits. A put that finds a slot of its still being written, by one that was interrupted a
- * whole lap ago, marks what it has claimed as VOID and reserves anew; after RS_LOG_TRIES it drops
- * the line and counts it. So a line is torn for nobody, and a writer that is killed anywhere leaves
- * at most one line, in WRITING, that a reader will not take.
+ * Any number of threads, CPUs, and signal or exception handlers put into one lane at the same time
+ * without waiting. If a put finds that one of its slots is still being written, by a put that was
+ * interrupted a whole lap ago, it marks its claim as VOID and reserves anew; after RS_LOG_TRIES
+ * attempts it drops the line and counts it. No line is ever torn, and a writer that is killed at
+ * any point leaves at most one line, in WRITING, which readers reject.
  *
- * Trust: a producer trusts its private struct rs_log_lane alone; what is in shared memory can make
- * it drop or overwrite lines, never leave its lane. A reader trusts nothing: each word is read once
- * and checked.
+ * Trust: a producer trusts only its private struct rs_log_lane. The shared memory can make it drop
+ * or overwrite lines, but never leave its lane. A reader trusts nothing: it reads each word once
+ * and checks it.
  */
 #ifndef RINGSIDE_LOG_RING_H
 #define RINGSIDE_LOG_RING_H
@@ -39,10 +40,10 @@
 #include <stdarg.h>
 #include <ringside/sbuf.h>
 
-/* ACRN's levels (hypervisor/include/debug/logmsg.h); a sink at level n takes 1 to n, at 0 none. */
+/* ACRN's levels (hypervisor/include/debug/logmsg.h). A sink at level n accepts 1 to n, at 0 none. */
 enum rs_log_level {
 	RS_LOG_FATAL = 1,
-	RS_LOG_ACRN = 2, /* what the hypervisor must say in any case */
+	RS_LOG_ACRN = 2, /* messages of the hypervisor that are always shown */
 	RS_LOG_ERROR = 3,
 	RS_LOG_WARNING = 4,
 	RS_LOG_INFO = 5,
@@ -54,7 +55,7 @@ enum rs_log_sink {
 	RS_LOG_MEMORY,
 	RS_LOG_SINKS,
 };
-#define RS_LOG_LEVEL_CONSOLE RS_LOG_ERROR /* where nobody has said another */
+#define RS_LOG_LEVEL_CONSOLE RS_LOG_ERROR /* the default */
 #define RS_LOG_LEVEL_MEMORY  RS_LOG_INFO
 
 #define RS_LOG_ELEMENT_BYTES 80u
@@ -76,32 +77,33 @@ enum rs_log_sink {
 /* In sbuf.h's flags, beside RS_SBUF_OVERWRITE: control and tags follow the elements. */
 #define RS_SBUF_TAGGED (UINT64_C(1) << 33)
 
-/* What a half is. */
+/* The state of a half. */
 enum rs_log_half_state {
 	RS_LOG_HALF_FREE = 0,
-	RS_LOG_HALF_IN_USE = 1, /* by a run that goes on; or was killed, if nobody holds the lock */
-	RS_LOG_HALF_ENDED = 2,	/* by a run that ended in order */
-	RS_LOG_HALF_LAST = 3,	/* left by a run before this one, not recovered yet */
+	RS_LOG_HALF_IN_USE =
+		1, /* by a run in progress or, if the lock is free, one that was killed */
+	RS_LOG_HALF_ENDED = 2, /* by a run that ended in order */
+	RS_LOG_HALF_LAST = 3,  /* left by a run before this one, not recovered yet */
 };
 
-/* How the run ended that a half in state LAST has. */
+/* How the run of a half in state LAST ended. */
 enum rs_log_end {
 	RS_LOG_END_UNKNOWN = 0,
-	RS_LOG_END_ORDERLY = 1, /* nobody had collected all of its lines */
+	RS_LOG_END_ORDERLY = 1, /* not all of its lines were collected */
 	RS_LOG_END_UNEXPECTED = 2,
 };
 
-/* A run: from a start of the program to its end. */
+/* A run, from a start of the program to its end. */
 struct rs_log_half {
 	uint32_t state;	    /* enum rs_log_half_state */
-	uint32_t recovered; /* 1 + the number of the file that it is being recovered to; 0: none */
-	uint64_t run;	    /* counts them, from 1 */
+	uint32_t recovered; /* 1 + the number of the file to which it is being recovered */
+	uint64_t run;	    /* number of the run, from 1 */
 	int64_t wall_ns;    /* Unix time at the origin */
 	uint64_t origin;    /* TSC at which µs begin */
-	uint64_t freq_hz;   /* of the TSC; 0: unknown, then lines say 0us */
+	uint64_t freq_hz;   /* of the TSC; 0: unknown, lines then show 0us */
 	uint64_t pid;
 	char name[RS_LOG_NAME_MAX]; /* of the program; NUL-terminated if shorter */
-	uint64_t first;		    /* the number that its lines begin with */
+	uint64_t first;		    /* number of its first line */
 	uint64_t collected;	    /* the collector's: the last sequence number it has written */
 	uint64_t end;		    /* enum rs_log_end */
 	uint64_t reserved;
@@ -112,7 +114,7 @@ struct rs_log_head {
 	uint64_t magic; /* written last */
 	uint32_t version;
 	uint32_t lanes;	      /* of each half */
-	uint64_t bytes;	      /* of all, the head included */
+	uint64_t bytes;	      /* total size, including the head */
 	uint64_t trace_bytes; /* of each half's traces' region */
 	uint32_t current;     /* the half in use */
 	uint32_t level[RS_LOG_SINKS];
@@ -125,7 +127,7 @@ _Static_assert(sizeof(struct rs_log_head) <= RS_LOG_HEAD_BYTES, "a page");
 struct rs_log_control {
 	uint64_t taken;	  /* elements ever reserved */
 	uint64_t dropped; /* lines for which no slot was free */
-	uint64_t read;	  /* elements the collector has done with */
+	uint64_t read;	  /* elements that the collector has consumed */
 	uint64_t reserved[5];
 };
 _Static_assert(sizeof(struct rs_log_control) == 64, "both sides");
@@ -141,7 +143,7 @@ enum rs_log_kind {
 	RS_LOG_VOID = 3,
 };
 
-/* ---- where things are ---------------------------------------------------------------------- */
+/* ---- layout ---------------------------------------------------------------------- */
 
 /* The checked values, in the reader's private memory. */
 struct rs_log_layout {
@@ -149,7 +151,7 @@ struct rs_log_layout {
 	uint32_t lanes, elements; /* elements of a lane: a power of two */
 };
 
-/* RS_SBUF_BAD_GEOMETRY, RS_SBUF_TOO_SMALL: no such memory can be. */
+/* Computes a layout. Returns RS_SBUF_BAD_GEOMETRY or RS_SBUF_TOO_SMALL if the sizes are impossible. */
 enum rs_sbuf_status rs_log_layout_init(struct rs_log_layout *layout, uint64_t bytes, uint32_t lanes,
 				       uint64_t trace_bytes);
 
@@ -172,17 +174,17 @@ static inline uint64_t rs_log_traces_at(const struct rs_log_layout *l, uint32_t 
 enum rs_sbuf_status rs_log_head_check(const struct rs_log_head *head, uint64_t bytes,
 				      struct rs_log_layout *layout);
 
-/* Makes a head in bytes of memory; both halves are free. Its magic is written last. */
+/* Writes a head to bytes of memory, with both halves free. Writes its magic last. */
 enum rs_sbuf_status rs_log_head_create(void *mem, uint64_t bytes, uint32_t lanes,
 				       uint64_t trace_bytes, struct rs_log_layout *layout);
 
 /*
- * For who logs, or knows that nobody does: runs that are no more become last ones, or free if there
- * is nothing in them that has not been collected.
+ * Settles the halves of ended runs: each becomes LAST, or FREE if all of it was collected. The
+ * caller logs, or holds the writer's lock.
  */
 void rs_log_settle(struct rs_log_head *head, const struct rs_log_layout *layout);
 
-/* A free half, the one that is not `current` if both are; false: there is none. */
+/* Chooses a free half, the one that is not `current` if both are. Returns false if there is none. */
 bool rs_log_half_choose(const struct rs_log_head *head, uint32_t *half);
 
 struct rs_log_lane {
@@ -196,11 +198,11 @@ struct rs_log_lane {
 /* mem: of the lane, 8-byte aligned. */
 void rs_log_lane_init(struct rs_log_lane *lane, void *mem, uint32_t elements);
 
-/* The lane of a half of the memory at head. */
+/* Initialises the lane of a half of the memory at head. */
 void rs_log_lane_of(struct rs_log_head *head, const struct rs_log_layout *layout, uint32_t half,
 		    uint32_t number, struct rs_log_lane *lane);
 
-/* Makes a lane empty; its magic is written last. */
+/* Creates an empty lane; writes its magic last. */
 void rs_log_lane_create(struct rs_log_lane *lane, void *mem, uint32_t elements);
 
 static inline uint64_t rs_log_lane_bytes(uint32_t elements)
@@ -211,44 +213,44 @@ static inline uint64_t rs_log_lane_bytes(uint32_t elements)
 
 /* ---- putting ------------------------------------------------------------------------------- */
 
-/* A line being made, in the maker's stack. */
+/* A line while it is formatted, on the writer's stack. */
 struct rs_log_line_buffer {
 	uint64_t words[RS_LOG_LINE_MAX / sizeof(uint64_t)];
 	uint32_t bytes;
-	uint32_t message; /* where it begins */
+	uint32_t message; /* offset of its beginning */
 	bool cut;
 };
 
 /*
- * Makes a line, as ACRN's hypervisor does (hypervisor/debug/logmsg.c):
+ * Formats a line as ACRN's hypervisor does (hypervisor/debug/logmsg.c):
  *
  *	[1234us][cpu=0][main][sev=5][seq=17]:the message
  *
  * thread: printable, without brackets. The message is printf's, as far as a freestanding program
  * needs it: %% c s p d i u x X o, flags - 0 + space #, width and precision (also *), hh h l ll z t
- *j. What is none of these ends the message, and stands in it as it is. A newline at the end is left
- * out. No call of libc's, so that handlers and guests can.
+ * j. What is none of these ends the message, and stands in it as it is. A newline at the end is
+ * left out. No call of libc's, so that handlers and guests can.
  */
 struct rs_log_prefix {
 	uint64_t us, seq; /* seq 0: not in any ring */
 	const char *thread;
-	uint32_t thread_bytes; /* of its name, as many as it is */
+	uint32_t thread_bytes; /* length of the thread's name */
 	uint32_t cpu, level;
 };
 void rs_log_line_make(struct rs_log_line_buffer *line, const struct rs_log_prefix *prefix,
 		      const char *format, va_list args) __attribute__((format(printf, 3, 0)));
 
-/* Where the message begins. */
+/* Returns the beginning of the message, and its length in *bytes. */
 const char *rs_log_line_message(const struct rs_log_line_buffer *line, uint32_t *bytes);
 
-/* µs of a run at a stamp. */
+/* Returns the µs of a run at a stamp. */
 static inline uint64_t rs_log_us(uint64_t tsc, uint64_t origin, uint64_t us_mult)
 {
 	return tsc > origin ? (uint64_t)(((unsigned __int128)(tsc - origin) * us_mult) >> 64) : 0;
 }
 
-/* 2^64 / cycles of a µs; 0: the frequency is not known. By hand: a guest has no 128-bit division.
- */
+/* Returns 2^64 / cycles per µs, or 0 if the frequency is unknown. Divides by hand, because a guest
+ * has no 128-bit division. */
 static inline uint64_t rs_log_us_mult(uint64_t freq_hz)
 {
 	uint64_t left = 1000000, mult = 0;
@@ -263,7 +265,7 @@ static inline uint64_t rs_log_us_mult(uint64_t freq_hz)
 	return mult;
 }
 
-/* Puts a line, from any thread or handler. False: no slot was free; counted. */
+/* Puts a line, from any thread or handler. Returns false, and counts it, if no slot was free. */
 bool rs_log_lane_put(const struct rs_log_lane *lane, struct rs_log_line_buffer *line);
 
 /* ---- reading ------------------------------------------------------------------------------- */
@@ -271,18 +273,18 @@ bool rs_log_lane_put(const struct rs_log_lane *lane, struct rs_log_line_buffer *
 enum rs_log_read {
 	RS_LOG_READ_LINE,
 	RS_LOG_READ_EMPTY, /* nothing more now */
-	RS_LOG_READ_BUSY,  /* the next one is being written, or its writer is dead */
+	RS_LOG_READ_BUSY,  /* the next one is being written, or its writer died */
 };
 
 struct rs_log_reader {
 	struct rs_log_lane lane;
-	uint64_t next;	  /* number of the element that is due, from 0 */
+	uint64_t next;	  /* number of the next element, from 0 */
 	uint64_t lost;	  /* elements overwritten before they were read, or skipped as busy */
-	uint64_t damaged; /* elements that a check or their neighbours show to be wrong */
-	uint64_t dropped; /* lines, by the writer's account, as last seen */
+	uint64_t damaged; /* elements that fail a check or contradict their neighbours */
+	uint64_t dropped; /* lines, as the writer last reported */
 };
 
-/* A line as it was in the ring: not checked to be anything but the bytes that were put. */
+/* A line as it was in the ring. Its bytes are unchecked. */
 struct rs_log_raw {
 	char text[RS_LOG_LINE_MAX];
 	uint32_t bytes;
@@ -290,32 +292,33 @@ struct rs_log_raw {
 	bool after_loss; /* rs_log_lane_salvage(): elements of the lane before it are gone */
 };
 
-/* Reads on from `from`, or from the oldest line there is. */
+/* Starts to read at `from`, or at the oldest line if `from` is gone. */
 void rs_log_reader_init(struct rs_log_reader *r, const struct rs_log_lane *lane, uint64_t from);
 
-/* The next line. BUSY: ask again; or, after a while, skip. */
+/* Reads the next line. On BUSY, the caller reads again or, after a while, skips. */
 enum rs_log_read rs_log_reader_next(struct rs_log_reader *r, struct rs_log_raw *raw);
 
-/* Goes past what is busy, to the next element that is whole, or to the end. */
+/* Skips busy elements, up to the next complete element or the end. */
 void rs_log_reader_skip(struct rs_log_reader *r);
 
-/* Tells the ring how far we are, for who collects after us. */
+/* Stores the reader's position in the ring, for the next collector. */
 void rs_log_reader_done(const struct rs_log_reader *r);
 
-/* Puts all lines that are there into lanes, in turns: early lines' way to where they stay. */
+/* Moves all present lines into lanes, in turns. rs_guest_log_start() and rs_log_start() move early
+ * lines with it. */
 void rs_log_move(struct rs_log_reader *from, const struct rs_log_lane *lanes, uint32_t n);
 
 /* ---- reading at rest ----------------------------------------------------------------------- */
 
 /*
- * Whatever is whole in a lane nobody writes to any more, whatever its header says: by the tags
- * alone. Calls found() for each line, oldest first. order: memory for `elements` words, the
- * caller's.
+ * Finds all complete lines in a lane to which nothing is written any more. Uses only the tags, not
+ * the header. Calls found() for each line, oldest first. order is memory for `elements` words,
+ * which the caller provides.
  */
 struct rs_log_salvage {
 	uint64_t lines;
 	uint64_t torn;	/* elements half-written, or whose check fails */
-	uint64_t parts; /* whole elements of lines whose other parts are gone */
+	uint64_t parts; /* complete elements of lines whose other parts are missing */
 };
 void rs_log_lane_salvage(const struct rs_log_lane *lane, uint64_t *order,
 			 void (*found)(void *ctx, const struct rs_log_raw *raw), void *ctx,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A record: 1 to RS_RECORD_SLOTS_MAX adjacent 32-byte slots of a ring or of a trace file. The
- * first 16 bytes are ACRN's trace_entry header (hypervisor/debug/trace.c); the payload follows
- * and runs on into the next slots.
+ * A record: 1 to RS_RECORD_SLOTS_MAX adjacent 32-byte slots of a ring or of a trace file. The first
+ * 16 bytes are ACRN's trace_entry header (hypervisor/debug/trace.c); the payload follows and
+ * continues in the next slots.
  *
  *	byte  0        8                    14       15    16 ...
  *	     | tsc    | id, 48 bits        | n_data | cpu | payload, zero-padded to the slot's end |
  *
- * n_data is 0x80 | slots for our records; ACRN's own are one slot with n_data 2, 4, 8 or 16.
+ * n_data is 0x80 | slots for Ringside's records; ACRN's own are one slot with n_data 2, 4, 8 or 16.
  */
 #ifndef RINGSIDE_RECORD_H
 #define RINGSIDE_RECORD_H
@@ -33,10 +33,11 @@ struct rs_slot {
 _Static_assert(sizeof(struct rs_slot) == RS_SLOT_BYTES, "ACRN's trace_entry");
 
 /*
- * Ids: the bits from 20 on name the provider (0: ACRN's own numbers, as they are), the rest count
- * within it. All stay below 2^32, though a slot has 48 bits: babeltrace2 2.0.4 tells event
- * classes apart by 32. Bit 31 is kept for Xen's 28-bit event numbers. The catalogue
- * (event/common.def) is where each is written down; those below the ring itself must know.
+ * Ids: the bits from 20 on identify the provider (0: ACRN's own numbers, unchanged); the lower bits
+ * count within it. All ids are below 2^32, though a slot has 48 bits, because babeltrace2 2.0.4
+ * distinguishes event classes by 32 bits. Bit 31 is reserved for Xen's 28-bit event numbers. The
+ * catalogue (event/common.def) defines each id; those below are the ones that the ring itself
+ * needs.
  */
 #define RS_ID(provider, n) ((uint64_t)(provider) << 20 | (n))
 #define RS_ID_PROVIDER(id) ((uint32_t)((id) >> 20))
@@ -44,13 +45,13 @@ _Static_assert(sizeof(struct rs_slot) == RS_SLOT_BYTES, "ACRN's trace_entry");
 enum {
 	RS_IDS_ACRN = 0,
 	RS_IDS_COMMON = 1, /* loss, clock, spans: in every stream */
-	RS_IDS_USER = 2,   /* what a program or guest defines: RS_ID(RS_IDS_USER, site number) */
+	RS_IDS_USER = 2,   /* defined by a program or guest: RS_ID */
 	RS_IDS_VMM = 3,
 	RS_IDS_KVM = 4,
 	RS_IDS_XDT = 5,
 	RS_IDS_XEN = 6,
 };
-/* A record of Xen's that the catalogue has no line for: the event number in the low 28 bits. */
+/* A Xen record that is not in the catalogue; the low 28 bits are the event number. */
 #define RS_ID_XEN_RAW(event) (UINT64_C(1) << 31 | (event))
 #define RS_ID_FILLER	     RS_ID(RS_IDS_COMMON, 0) /* skip: never leaves the ring */
 #define RS_ID_LOST	     RS_ID(RS_IDS_COMMON, 1)
@@ -59,7 +60,7 @@ enum {
 /* Why records were lost; the enumeration `why` of records-lost in common.def. */
 enum rs_lost_why {
 	RS_LOST_FULL = 0,    /* the ring was full */
-	RS_LOST_DAMAGED = 1, /* the record made no sense and was refused by the reader */
+	RS_LOST_DAMAGED = 1, /* the record was invalid, and the reader rejected it */
 	RS_LOST_STORAGE = 2, /* the disk was full or failed */
 };
 
@@ -72,13 +73,13 @@ struct rs_lost {
 	uint32_t reserved;
 };
 #define RS_LOST_SLOTS 2u
-/* Bytes behind its last field: common.def has no line for the reserved word. */
+/* Bytes after its last field: common.def has no line for the reserved word. */
 #define RS_LOST_PADDING                                                                            \
 	(RS_LOST_SLOTS * RS_SLOT_BYTES - RS_RECORD_HEAD -                                          \
 	 (uint32_t)offsetof(struct rs_lost, reserved))
 _Static_assert(RS_RECORD_HEAD + sizeof(struct rs_lost) <= RS_LOST_SLOTS * RS_SLOT_BYTES, "fits");
 
-/* Payload of span begin and end. depth lets a reader find its place again after a loss. */
+/* Payload of span begin and end. A reader uses depth to find its place after a loss. */
 struct rs_span {
 	uint32_t name;
 	uint32_t depth; /* spans open around this one, in this ring */
@@ -97,25 +98,26 @@ struct rs_log_message {
 #define RS_ID_LOG RS_ID(RS_IDS_COMMON, 5)
 
 /*
- * A record of Xen's as it was. It stands right before the payload that was made of it: in memory,
- * and in the records of a schema that is of Xen's (rs_schema_set_xen()), where its last fields are
- * the context.
+ * A Xen record in its original form. It precedes the payload that was made from it: in memory, and
+ * in the records of a Xen schema (rs_schema_set_xen()), where its last fields are the context.
  */
 struct rs_xen_record {
 	uint32_t event;	 /* 28 bits */
 	uint8_t n;	 /* words */
-	uint8_t stamped; /* it had a TSC; else the last before it on its physical CPU stands */
-	/* Of a stored record: its physical CPU, and whose that was; where unknown all ones. */
+	uint8_t stamped; /* it had a TSC; else it has the previous TSC of its physical CPU */
+	/* Of a stored record: its physical CPU, and the domain and vCPU that ran on it; all ones if
+	 * unknown. */
 	uint16_t cpu;
-	/* Of WRAP_BUFFER they are stale memory. Behind the n of a file's CPU_CHANGE stand where in
-	 * the file that is, and what was added to the stamps of its CPU: 64 bits each. */
+	/* The words. For WRAP_BUFFER they are stale memory. The n words of a file's CPU_CHANGE are
+	 * followed by its offset in the file and by what was added to the stamps of its CPU, 64
+	 * bits each. */
 	uint32_t words[7];
 	uint16_t dom, vcpu;
 };
 #define RS_XEN_WORDS_MAX 7
 _Static_assert(sizeof(struct rs_xen_record) == 40, "on disk");
 
-/* Slots that a payload takes. */
+/* The number of slots that a payload takes. */
 #define RS_RECORD_SLOTS(payload_bytes)                                                             \
 	((uint32_t)((RS_RECORD_HEAD + (payload_bytes) + RS_SLOT_BYTES - 1) / RS_SLOT_BYTES))
 
@@ -129,7 +131,7 @@ static inline uint64_t rs_slot_id(uint64_t head)
 	return head & RS_ID_MASK;
 }
 
-/* How many slots a record with this header word takes; 0 when no record has such a header. */
+/* Returns how many slots a record with this header word takes, or 0 if no record has such a header. */
 static inline uint32_t rs_slot_count(uint64_t head)
 {
 	uint32_t n_data = (uint8_t)(head >> RS_N_DATA_SHIFT);
@@ -141,12 +143,12 @@ static inline uint32_t rs_slot_count(uint64_t head)
 	return n_data == 2 || n_data == 4 || n_data == 8 || n_data == 16;
 }
 
-/* Writes a whole loss record at two adjacent slots. */
+/* Writes a complete loss record to two adjacent slots. */
 void rs_record_write_lost(void *at, uint64_t cpu_bits, const struct rs_lost *lost, uint64_t tsc);
 
 /*
- * Puts a record whose last field is a text; one too long for a record is cut. Safe against
- * handlers that do the same. Not inlined; the cost is that of copying the text.
+ * Puts a record whose last field is a text, which is cut if it is too long. Safe against handlers
+ * that do the same. Not inlined; its cost is that of copying the text.
  */
 bool rs_emit_text(struct rs_sbuf_producer *p, uint64_t id, const void *payload, uint32_t bytes,
 		  const char *text, size_t len);

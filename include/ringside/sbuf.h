@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sbuf: a ring of fixed-size elements in memory that two parties map, one producer and one
- * consumer. Header and elements are those of ACRN's shared_buf (acrn_common.h:
- * struct shared_buf), so ACRN's tools read our single-slot rings and we read theirs.
+ * consumer. Header and elements are those of ACRN's shared_buf (acrn_common.h: struct shared_buf),
+ * so ACRN's tools can read single-slot rings, and this code can read ACRN's.
  *
  *	memory:  | header, 64 bytes | element 0 | element 1 | ... | element ele_num - 1 |
  *	                               ^ head: the consumer's        ^ tail: the producer's
  *
- * head and tail are byte offsets from the first element. head == tail means empty; the ring is
- * full when one more element would make them equal, so it holds ele_num - 1.
+ * head and tail are byte offsets from the first element. head == tail means empty; the ring is full
+ * when one more element would make them equal, so it holds ele_num - 1.
  *
- * Non-overwrite mode, this file: lock-free. A full ring refuses, counts what it refused, and
- * when there is room again first puts a record that says how many were lost and since when.
- * Overwrite mode (RS_SBUF_OVERWRITE) keeps the newest instead: overwrite.h. The calls here
- * refuse such rings.
+ * Non-overwrite mode, in this file, is lock-free. A full ring refuses elements and counts them;
+ * when there is room again, it first puts a record with the count and the time of the first loss.
+ * Overwrite mode (RS_SBUF_OVERWRITE) keeps the newest elements instead: overwrite.h. The functions
+ * here refuse such rings.
  *
- * Who may call: producer functions from one thread or vCPU; those named _nested also from signal
- * or exception handlers that interrupt it. Consumer functions from one thread. Neither side
+ * Threads: one thread or vCPU calls the producer functions; signal or exception handlers that
+ * interrupt it may call those named _nested. One thread calls the consumer functions. Neither side
  * allocates, locks or calls the kernel.
  *
- * Trust: a producer trusts its private struct rs_sbuf_producer, not the shared head, which can
- * at worst make it refuse or overwrite unread elements, never leave the ring. A consumer trusts
- * nothing it shares: each header field is read once and checked.
+ * Trust: a producer trusts its private struct rs_sbuf_producer, not the shared head, which can at
+ * worst make it refuse elements or overwrite unread ones, but never leave the ring. A consumer
+ * trusts nothing that it shares: it reads each header field once and checks it.
  */
 #ifndef RINGSIDE_SBUF_H
 #define RINGSIDE_SBUF_H
@@ -34,16 +34,16 @@
 
 #define RS_SBUF_COUNT_OVERRUNS (UINT64_C(1) << 0)
 #define RS_SBUF_OVERWRITE      (UINT64_C(1) << 1)
-/* Ours, in the half of the word that ACRN's hypervisor keeps as reserved: overwrite mode without
- * a lock, in which `position` tells where the writer is. */
+/* An extension, in the half of the word that ACRN's hypervisor reserves: overwrite mode without a
+ * lock, in which `position` is the writer's position. */
 #define RS_SBUF_POSITIONED (UINT64_C(1) << 32)
 
 #define RS_SBUF_SIZE_MAX (UINT32_C(1) << 30) /* bytes of elements; ACRN's own stop at 4 MiB */
-/* A loss record (2), an element, filler in front of both (2 at most), the free one. A record of k
- * slots finds room in an empty ring, wherever that stands, if ele_num is at least 2 * k + 4. */
+/* A loss record (2), an element, filler before both (at most 2), and the free one. A record of k
+ * slots finds room at any position of an empty ring if ele_num is at least 2 * k + 4. */
 #define RS_SBUF_ELE_NUM_MIN 6
 
-/* The header. Offsets are ACRN's; its six words of padding hold what only we write. */
+/* The header. Offsets are ACRN's; its six words of padding hold fields that only this code writes. */
 struct rs_sbuf {
 	uint64_t magic;
 	uint32_t ele_num;
@@ -68,55 +68,54 @@ _Static_assert(offsetof(struct rs_sbuf, position) == 40, "ACRN's padding");
 enum rs_sbuf_status {
 	RS_SBUF_OK,
 	RS_SBUF_TOO_SMALL,    /* the memory does not hold what the header claims */
-	RS_SBUF_NO_MAGIC,     /* not a ring, or none yet */
+	RS_SBUF_NO_MAGIC,     /* not a ring, or not yet */
 	RS_SBUF_BAD_GEOMETRY, /* sizes are zero, too large, or disagree */
 	RS_SBUF_BAD_POSITION, /* head or tail outside the ring or between elements */
 	RS_SBUF_OTHER_MODE,   /* an overwrite ring */
 };
 
-/* ---- making a ring ------------------------------------------------------------------------ */
+/* ---- creation ------------------------------------------------------------------------ */
 
-/* Bytes of memory that a ring of ele_num elements takes, header included. */
+/* Returns how many bytes of memory a ring of ele_num elements takes, header included. */
 static inline size_t rs_sbuf_bytes(uint32_t ele_num, uint32_t ele_size)
 {
 	return sizeof(struct rs_sbuf) + (size_t)ele_num * ele_size;
 }
 
 /*
- * Makes an empty ring in bytes of memory at mem (8-byte aligned, the caller's, and so it stays):
- * as many elements as fit. ele_size is a multiple of 8. The magic is written last, with release,
- * so that a party that polls for it sees a whole header.
+ * Creates an empty ring with as many elements as fit in bytes of memory at mem, which is 8-byte
+ * aligned and stays the caller's. ele_size is a multiple of 8. Writes the magic last, with release,
+ * so that a party that polls for it reads a complete header.
  */
 enum rs_sbuf_status rs_sbuf_create(void *mem, size_t bytes, uint32_t ele_size);
 
-/* Copies a header out of shared memory, each field once, the magic first and with acquire. False:
- * bytes are too few for one. */
+/* Copies a header from shared memory, each field once, the magic first and with acquire. Returns
+ * false if there are too few bytes for a header. */
 bool rs_sbuf_header_read(const struct rs_sbuf *ring, size_t bytes, struct rs_sbuf *copy);
 
-/* Checks a header copied out of shared memory against the bytes of memory behind it. */
+/* Checks a header that was copied from shared memory against the size of the memory behind it. */
 enum rs_sbuf_status rs_sbuf_check(const struct rs_sbuf *copy, size_t bytes);
 
-/* The status in words, for an error message. */
+/* Returns the status in words, for an error message. */
 const char *rs_sbuf_status_text(enum rs_sbuf_status status);
 
 /* ---- producer ----------------------------------------------------------------------------- */
 
 /*
- * A position is lap << 32 | byte offset, so that it only grows, a stale limit can never admit
- * a write, and a compare-and-swap on it can't be fooled by a full turn of the ring.
+ * A position is lap << 32 | byte offset. It only grows, so a stale limit can never admit a write,
+ * and a full turn of the ring cannot fool a compare-and-swap.
  */
 struct rs_sbuf_producer {
-	uint64_t reserve;     /* where the next element goes */
-	uint64_t limit;	      /* up to here one may go without asking; 0 sends to the slow path */
-	uint64_t published;   /* what tail stands for */
-	struct rs_sbuf *ring; /* NULL until initialised */
-	uint64_t cpu_bits;    /* this CPU, shifted into a slot's header word */
-	uint64_t refused;     /* elements or records ever refused */
-	uint64_t told;	      /* how many of them loss records have told */
-	uint64_t lost_from;   /* stamp from which on the others were refused */
-	uint64_t refused_before; /* the ring's own count when we took it over */
-	/* Called when the ring is full: true when it made room and the put should be tried again.
-	 */
+	uint64_t reserve;	 /* position of the next element */
+	uint64_t limit;		 /* end of the known free room; 0 forces the slow path */
+	uint64_t published;	 /* the position of tail */
+	struct rs_sbuf *ring;	 /* NULL until initialised */
+	uint64_t cpu_bits;	 /* this CPU, shifted into a slot's header word */
+	uint64_t refused;	 /* elements or records ever refused */
+	uint64_t told;		 /* how many of them loss records have reported */
+	uint64_t lost_from;	 /* stamp of the first unreported refusal */
+	uint64_t refused_before; /* the ring's own count when this producer attached */
+	/* Called when the ring is full. Returns true if it made room, and the put should try again. */
 	bool (*full)(struct rs_sbuf_producer *);
 	uint32_t size;	   /* bytes of elements */
 	uint32_t ele_size; /* bytes */
@@ -124,28 +123,28 @@ struct rs_sbuf_producer {
 	uint32_t reserved;
 };
 
-/* Takes the producing side of a ring made by rs_sbuf_create() in mem. What is in it, stays. */
+/* Attaches the producing side to a ring that rs_sbuf_create() created in mem. Keeps its content. */
 enum rs_sbuf_status rs_sbuf_producer_init(struct rs_sbuf_producer *p, void *mem, size_t bytes);
 
-/* For full(), of a ring of records that nobody collects: gives up its oldest quarter, in whole
- * records. Safe against handlers that do the same. */
+/* Drops the oldest quarter of a ring of records that nothing collects, in whole records, for use in
+ * full(). Safe against handlers that do the same. */
 bool rs_sbuf_drop_oldest(struct rs_sbuf_producer *p);
 
-/* A reservation: where it starts in the ring (for the commit), and where to write. */
+/* A reservation: its position in the ring (for the commit), and its memory. */
 struct rs_sbuf_room {
 	uint8_t *at; /* NULL: refused, and counted */
 	struct rs_sbuf *ring;
-	uint64_t tsc;	/* nested reservations: the stamp that goes with this place */
-	uint64_t start; /* position that is published when no outer put is half-way */
+	uint64_t tsc;	/* nested reservations: the stamp of this position */
+	uint64_t start; /* position that is published if no outer put is in progress */
 };
 
 /*
- * The slow path of every reserve: the end of a lap, a limit to refresh, a loss to report, a full
- * ring. bytes is a multiple of ele_size. Safe against handlers that put in its middle.
+ * Reserves on the slow path: at the end of a lap, with a limit to refresh, a loss to report, or a
+ * full ring. bytes is a multiple of ele_size. Safe against handlers that put during it.
  */
 struct rs_sbuf_room rs_sbuf_reserve_slow(struct rs_sbuf_producer *p, uint32_t bytes);
 
-/* The room at a position that the limit admits. A limit above 0 means that there is a ring. */
+/* Returns the room at a position that the limit admits. A limit above 0 means that there is a ring. */
 static inline struct rs_sbuf_room rs_sbuf_room_at(const struct rs_sbuf_producer *p, uint64_t from,
 						  uint64_t tsc)
 {
@@ -159,8 +158,8 @@ static inline struct rs_sbuf_room rs_sbuf_room_at(const struct rs_sbuf_producer 
 				      .start = from };
 }
 
-/* bytes (a multiple of ele_size) of adjacent elements. Not for code that a handler interrupts
- * while it may itself put into this ring. */
+/* Reserves bytes (a multiple of ele_size) of adjacent elements. Not for code that a handler may
+ * interrupt if that handler puts into this ring. */
 static inline struct rs_sbuf_room rs_sbuf_reserve(struct rs_sbuf_producer *p, uint32_t bytes)
 {
 	uint64_t from = p->reserve;
@@ -185,9 +184,9 @@ static inline void rs_sbuf_commit(struct rs_sbuf_producer *p)
 }
 
 /*
- * Copies bytes, a constant at the call, by words while they are few: what the caller has just
- * made then goes to the ring from registers. A compiler's own copy would store it by words, load
- * it back as a vector and wait for the stores.
+ * Copies bytes, a constant at the call, word by word if they are few, so that values that the
+ * caller has just computed go from registers to the ring. A compiler's own copy would store them by
+ * words, load them back as a vector, and wait for the stores.
  */
 static inline __attribute__((always_inline)) void rs_sbuf_copy(void *to, const void *from,
 							       uint32_t bytes)
@@ -211,7 +210,8 @@ static inline __attribute__((always_inline)) void rs_sbuf_copy(void *to, const v
 	__builtin_memcpy((uint8_t *)to + done, (const uint8_t *)from + done, bytes - done);
 }
 
-/* Puts one element of ele_size bytes, a constant at the call for speed. False: full, counted. */
+/* Puts one element of ele_size bytes, a constant at the call for speed. Returns false, and counts
+ * it, if the ring is full. */
 static inline bool rs_sbuf_put(struct rs_sbuf_producer *p, const void *element, uint32_t ele_size)
 {
 	uint64_t to = p->reserve + ele_size;
@@ -231,17 +231,19 @@ static inline bool rs_sbuf_put(struct rs_sbuf_producer *p, const void *element, 
 	return true;
 }
 
-/* Counts n elements or records as refused: the next put that finds room tells it. Handlers may
- * call it, and interrupt it. */
+/* Counts n elements or records as refused; the next put that finds room reports them. Handlers may
+ * call it, and may interrupt it. */
 void rs_sbuf_refuse(struct rs_sbuf_producer *p, uint64_t n);
 
-/* Puts n elements that need not be adjacent, published at once; how many there was room for. */
+/* Puts n elements that need not be adjacent, and publishes them at once. Returns how many found
+ * room. */
 uint32_t rs_sbuf_put_many(struct rs_sbuf_producer *p, const void *elements, uint32_t n);
 
 /*
- * The same for code that handlers may interrupt in the middle of a put, and put themselves.
- * The stamp is taken between reading the position and claiming it: when a handler came between,
- * the claim fails and a new stamp is taken, so stamps in the ring never go back.
+ * Reserves as rs_sbuf_reserve() does, for code that handlers may interrupt in the middle of a put
+ * and that put themselves. Takes the stamp between reading the position and claiming it: if a
+ * handler puts in between, the claim fails and is repeated with a new stamp, so stamps in the ring
+ * never go back.
  */
 static inline struct rs_sbuf_room rs_sbuf_reserve_nested(struct rs_sbuf_producer *p, uint32_t bytes)
 {
@@ -258,15 +260,15 @@ static inline struct rs_sbuf_room rs_sbuf_reserve_nested(struct rs_sbuf_producer
 	return rs_sbuf_room_at(p, from, tsc);
 }
 
-/* A handler came while the put that it interrupted was being published: publishes for it. */
+/* Publishes for a handler that interrupted the publication of a put. */
 void rs_sbuf_publish_again(struct rs_sbuf_producer *p, uint64_t to);
 
 /*
- * Publishes, unless an interrupted put further out has not finished: published still stands at
- * that one's start then, and that one will publish for both. A handler that comes before
- * published is stored does not publish (it does not stand at the handler's start), hence the
- * second look at reserve; one that comes after has published its own, and moved it on. tail
- * could not serve for this: it comes round again, and a handler may go round with it.
+ * Publishes, unless an interrupted outer put has not finished: published then still equals that
+ * put's start, and that put publishes for both. A handler that runs before the store to published
+ * does not publish, because published is not at the handler's start, hence the second check of
+ * reserve; a handler that runs after the store has published its own put and moved published on.
+ * tail cannot serve for this test, because it wraps, and a handler may put a whole lap.
  */
 static inline void rs_sbuf_commit_nested(struct rs_sbuf_producer *p, struct rs_sbuf_room room)
 {
@@ -291,18 +293,19 @@ static inline void rs_sbuf_commit_nested(struct rs_sbuf_producer *p, struct rs_s
 struct rs_sbuf_consumer {
 	struct rs_sbuf *ring;
 	const uint8_t *data;
-	uint32_t size;	   /* as checked at attach; never read again */
+	uint32_t size;	   /* checked at attach; never read again */
 	uint32_t ele_size; /* likewise */
-	uint32_t head;	   /* ours; the shared one is only written */
+	uint32_t head;	   /* the trusted copy; the shared one is only written */
 };
 
-/* Attaches the consuming side to a ring that someone else made in bytes of memory at mem. */
+/* Attaches the consuming side to a ring that another party created in bytes of memory at mem. */
 enum rs_sbuf_status rs_sbuf_attach(struct rs_sbuf_consumer *c, void *mem, size_t bytes);
 
 /*
- * What can be read now without a wrap, in place: *run and *run_bytes, a multiple of ele_size, 0
- * when empty. It stays valid until released; in memory shared with an untrusted producer, copy
- * it before looking at it. RS_SBUF_BAD_POSITION: tail is out of the ring; nothing was read.
+ * Returns what can be read now without a wrap, in place, in *run and *run_bytes, a multiple of
+ * ele_size; 0 if the ring is empty. The run is valid until it is released; in memory shared with an
+ * untrusted producer, copy it before checking it. Returns RS_SBUF_BAD_POSITION if tail is outside
+ * the ring; nothing was read then.
  */
 static inline enum rs_sbuf_status rs_sbuf_peek(const struct rs_sbuf_consumer *c,
 					       const uint8_t **run, uint32_t *run_bytes)
@@ -317,13 +320,13 @@ static inline enum rs_sbuf_status rs_sbuf_peek(const struct rs_sbuf_consumer *c,
 	return RS_SBUF_OK;
 }
 
-/* Gives bytes (a multiple of ele_size, at most what peek returned) back to the producer. */
+/* Returns bytes (a multiple of ele_size, at most what peek returned) to the producer. */
 static inline void rs_sbuf_release(struct rs_sbuf_consumer *c, uint32_t bytes)
 {
 	c->head += bytes;
 	if (c->head >= c->size)
 		c->head -= c->size;
-	/* Pairs with the producer's acquire of head: our reads are done before it writes there. */
+	/* Pairs with the producer's acquire of head: the reads precede the producer's next writes. */
 	__atomic_store_n(&c->ring->head, c->head, __ATOMIC_RELEASE);
 }
 

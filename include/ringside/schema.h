@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The schema: which events a stream can carry, and what their bytes mean. It is seeded from the
- * catalogue (src/event/, one line per event) and takes what only run time knows: events and
- * names that a program or a guest defines. Text, JSON, CTF metadata and `ringside list` all
- * derive from it, and a trace carries it.
+ * The schema: the events that a stream can carry, and the meaning of their bytes. It starts from
+ * the catalogue (src/event/, one line per event) and adds what is known only at run time: events
+ * and names that a program or a guest defines. Text, JSON, CTF metadata and `ringside list` all
+ * derive from it, and a trace contains it.
  *
- * A schema belongs to one producer (a program, a guest): string ids and user event ids mean
- * nothing elsewhere. It only grows; pointers to its events, fields and names stay valid until it
- * is destroyed. Growing is the owner's business and is not locked; looking up what was there
- * before is safe beside it.
+ * A schema belongs to one producer (a program, a guest): name ids and user event ids have no
+ * meaning elsewhere. It only grows; pointers to its events, fields and names stay valid until it is
+ * destroyed. The owner serialises additions, which are not locked; looking up older entries is safe
+ * meanwhile.
  */
 #ifndef RINGSIDE_SCHEMA_H
 #define RINGSIDE_SCHEMA_H
@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <ringside/error.h>
 
-/* How a field's bytes are read; all little endian. */
+/* The encoding of a field; all are little endian. */
 enum rs_type {
 	RS_TYPE_U8,
 	RS_TYPE_U16,
@@ -31,7 +31,7 @@ enum rs_type {
 	RS_TYPE_TEXT, /* u16 length; bytes of UTF-8 after all lengths; only as the last fields */
 };
 
-/* How its value is shown. */
+/* The format in which a value is shown. */
 enum rs_show {
 	RS_SHOW_DEC,
 	RS_SHOW_HEX,
@@ -56,7 +56,7 @@ struct rs_field {
 	uint16_t offset; /* from the start of the payload; naturally aligned */
 };
 
-/* What a sink or an analysis must treat apart. */
+/* Kinds of events that sinks and analyses distinguish. */
 enum rs_kind {
 	RS_KIND_PLAIN,
 	RS_KIND_LOSS,	    /* payload struct rs_lost (record.h) */
@@ -66,19 +66,19 @@ enum rs_kind {
 
 #define RS_FIELDS_MAX 32
 #define RS_WORD_MAX   255  /* bytes of a class, function, name, unit, or enumeration's name */
-#define RS_NAME_MAX   4096 /* bytes of a name that an id stands for; a longer one is cut */
+#define RS_NAME_MAX   4096 /* bytes of the name of an id; a longer one is cut */
 
 struct rs_event {
 	uint64_t id;
 	const char *provider;
 	const char *class_name;
-	const char *function; /* empty but for code probes */
+	const char *function; /* empty except for code probes */
 	const char *name;
 	const char *probe; /* provider:class:function:name */
 	const char *help;
 	const struct rs_field *fields;
 	uint16_t n_fields;
-	uint16_t fixed_bytes; /* payload without the bytes of texts; their lengths are its last */
+	uint16_t fixed_bytes; /* payload without the bytes of texts, whose lengths are at its end */
 	uint16_t lead_bytes;  /* before the payload in each record: struct rs_xen_record, or none */
 	uint16_t n_texts;     /* the last fields */
 	enum rs_kind kind;
@@ -87,78 +87,82 @@ struct rs_event {
 
 struct rs_schema;
 
-/* A schema for one producer, holding the events common to all, under this provider's name. */
+/* Creates a schema for one producer, with the events that are common to all, under this provider's
+ * name. */
 struct rs_error *rs_schema_create(const char *provider, struct rs_schema **schema);
-/* What the catalogue has of a provider, one of its own: all probes that there can be of that name.
- * xdt's events are in the streams of Xen's other events, whose provider the common events have. */
+/* Creates a schema of one provider's catalogue entries: all probes that can have its name. xdt's
+ * events are in the streams of Xen's other events, whose provider the common events have. */
 struct rs_error *rs_schema_create_catalogue(const char *provider, struct rs_schema **schema);
 void rs_schema_destroy(struct rs_schema *schema);
 
 const char *rs_schema_provider(const struct rs_schema *schema);
 
-/* Adds the catalogue's events of one provider ("vmm", ...). RS_USAGE: there is no such. */
+/* Adds the catalogue's events of one provider ("vmm", ...). Returns RS_USAGE if there is no such
+ * provider. */
 struct rs_error *rs_schema_add_catalogue(struct rs_schema *schema, const char *provider);
 
-/* The same, under that provider's name: one stream then has events of several. */
+/* Adds the catalogue's events of one provider under that provider's name, so that one stream can
+ * have events of several providers. */
 struct rs_error *rs_schema_add_provider(struct rs_schema *schema, const char *provider);
 
-/* The events that are added from now on are of Xen's records: each record begins with that
- * (struct rs_xen_record, record.h), before the payload. */
+/* Makes the events that are added from now on Xen events: each record begins with struct
+ * rs_xen_record (record.h), before the payload. */
 void rs_schema_set_xen(struct rs_schema *schema);
 bool rs_schema_is_xen(const struct rs_schema *schema);
 
 /*
- * Adds an event from its declaration, as programs and guests write it:
+ * Adds an event from its declaration, in the form that programs and guests write:
  *
  *	class:function:name(type field, type field:unit, ...)
  *
- * with function mostly empty ("io::disk-read(u64 sector, u32 len:bytes)"), types u8 u16 u32 u64
- * s8 s16 s32 s64, x8 x16 x32 x64 (shown in hex), name (a u32 name id), text (last only). The
- * text need not end in NUL and is not trusted: RS_DAMAGED names the offset that is invalid.
- * Adding the same id with the same declaration again does nothing; with another, RS_DAMAGED.
+ * with function mostly empty ("io::disk-read(u64 sector, u32 len:bytes)"), types u8 u16 u32 u64 s8
+ * s16 s32 s64, x8 x16 x32 x64 (shown in hex), name (a u32 name id), text (last only). The text need
+ * not end in NUL and is not trusted: RS_DAMAGED names the offset that is invalid. Adding the same
+ * id with the same declaration again does nothing; with another, RS_DAMAGED.
  */
 struct rs_error *rs_schema_declare(struct rs_schema *schema, uint64_t id, const char *text,
 				   size_t len);
 
-/* Adds an event whose parts are known, for sources that learn them elsewhere. Copies all. Its
- * provider may be NULL: the schema's. */
+/* Adds an event whose parts are known, for sources with their own format descriptions. Copies all.
+ * Its provider may be NULL, which means the schema's. */
 struct rs_error *rs_schema_add(struct rs_schema *schema, const struct rs_event *event);
 
-/* Gives a name to an id, copied, up to RS_NAME_MAX bytes; those that are no printable UTF-8
- * become '?'. */
+/* Sets the name of an id. Copies up to RS_NAME_MAX bytes; those that are not printable UTF-8 become
+ * '?'. */
 struct rs_error *rs_schema_set_name(struct rs_schema *schema, uint32_t id, const char *text,
 				    size_t len);
 
-/* NULL where there is none. */
+/* Returns an event by its id, or NULL if there is none. */
 const struct rs_event *rs_schema_find(const struct rs_schema *schema, uint64_t id);
 const char *rs_schema_name(const struct rs_schema *schema, uint32_t id);
 
-/* All events by index, and all name ids, for writers of metadata. Grows, never shrinks. */
+/* Access to all events by index and to all name ids, for writers of metadata. The counts never
+ * shrink. */
 uint32_t rs_schema_count(const struct rs_schema *schema);
 const struct rs_event *rs_schema_event(const struct rs_schema *schema, uint32_t index);
 uint32_t rs_schema_name_count(const struct rs_schema *schema);
-/* The index-th name given: its id and text. */
+/* Returns the text of the index-th name, and its id in *id. */
 const char *rs_schema_name_at(const struct rs_schema *schema, uint32_t index, uint32_t *id);
 
-/* "u64", "x32", "name", "text", ...: a field's type as a declaration writes it. */
+/* Returns a field's type as a declaration writes it: "u64", "x32", "name", "text", ... */
 const char *rs_field_type_text(const struct rs_field *field);
 
-/* Bytes of a fixed-size type; 2 for RS_TYPE_TEXT, its length alone. */
+/* Returns the bytes of a fixed-size type, or 2 for RS_TYPE_TEXT, the size of its length. */
 uint32_t rs_type_bytes(enum rs_type type);
 
-/* Reads an integer field out of a payload that the schema has checked; sign-extended. */
+/* Returns an integer field of a payload that the schema has checked, sign-extended. */
 uint64_t rs_field_value(const struct rs_field *field, const uint8_t *payload);
 
-/* The name an enumeration gives to a value, or NULL. */
+/* Returns the name of a value in an enumeration, or NULL. */
 const char *rs_enum_name(const struct rs_enum *values, uint64_t value);
 
 /*
- * Whether glob, in DTrace's form (provider:class:function:name, fewer fields from the right, an
- * empty field matches all, * ? [] match), matches a probe.
+ * Returns whether glob matches a probe. It has DTrace's form (provider:class:function:name, fewer
+ * fields count from the right, an empty field matches all, * ? [] match).
  */
 bool rs_probe_match(const char *glob, const struct rs_event *event);
 
-/* The catalogue's providers, for `list`; NULL past the last. */
+/* Returns the catalogue's providers by index, for `list`; NULL past the last. */
 const char *rs_catalogue_provider(uint32_t index);
 
 #endif

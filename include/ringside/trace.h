@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tracing for a VMM, a hypervisor's user side, or any C program: emit.h's spans and events, one
- * ring per thread, made at the thread's first event. A signal handler may trace, also in the
- * middle of a put. Nothing is recorded until a recorder (recorder.h) collects the rings:
+ * Tracing for a VMM, a hypervisor's user side, or any C program: the spans and events of emit.h.
+ * Each thread has a ring, which is created at its first event. A signal handler may trace, even in
+ * the middle of a put. Nothing is recorded until a recorder (recorder.h) collects the rings:
  *
  *	rs_trace_start(&(struct rs_trace_options){ .provider = "myvmm" });
  *	rs_recorder_create(&(struct rs_recorder_options){ .directory = "trace" }, &recorder);
  *	...
  *
- * After fork() the child does not trace; the parent goes on.
+ * After fork(), the child does not trace; the parent continues.
  */
 #ifndef RINGSIDE_TRACE_H
 #define RINGSIDE_TRACE_H
@@ -16,10 +16,10 @@
 #include <ringside/error.h>
 #include <ringside/sbuf.h>
 
-/* Which classes are on: RS_CLASS_ bits. 0 until rs_trace_start(). Written with relaxed stores. */
+/* The enabled classes: RS_CLASS_ bits. 0 until rs_trace_start(). Written with relaxed stores. */
 extern uint32_t rs_trace_mask;
 
-/* This thread's producer; its full() hook makes the ring at the first event. */
+/* This thread's producer; its full() hook creates the ring at the first event. */
 extern __thread struct rs_sbuf_producer rs_trace_self __attribute__((tls_model("initial-exec")));
 
 #define RS_THIS_MASK	   rs_trace_mask
@@ -29,35 +29,36 @@ extern __thread struct rs_sbuf_producer rs_trace_self __attribute__((tls_model("
 
 struct rs_trace_options {
 	const char *provider; /* of this program's events; "app" */
-	uint32_t mask;	      /* classes to switch on; 0 means all */
+	uint32_t mask;	      /* classes to enable; 0 means all */
 	uint32_t ring_bytes;  /* per thread; 0 means 1 MiB */
 };
 
-/* Switches tracing on. RS_USAGE: it is on already. */
+/* Enables tracing. Returns RS_USAGE if it is enabled already. */
 struct rs_error *rs_trace_start(const struct rs_trace_options *options);
 
-/* Switches classes on and off while running. */
+/* Changes the enabled classes. May run while threads trace. */
 void rs_trace_set_mask(uint32_t mask);
 
-/* Switches tracing off. Rings that no recorder has drained are kept until it has. */
+/* Disables tracing. Rings that no recorder has drained stay until one has. */
 void rs_trace_stop(void);
 
-/* Says that this thread runs a vCPU of a VM: its events are shown under both. Before the thread's
- * first event; vm is copied, up to 63 bytes. */
+/* Declares that this thread runs a vCPU of a VM; its events show both. Call it before the thread's
+ * first event. Copies up to 63 bytes of vm. */
 void rs_trace_thread(const char *vm, int vcpu);
 
-/* A name known only at run time, registered once: an id for rs_span_begin() and name fields.
- * The text is copied. 0: too many names. Not for signal handlers. */
+/* Registers a name that is known only at run time. Returns its id, for rs_span_begin() and name
+ * fields, or 0 if there are too many names. Copies the text. Not for signal handlers. */
 uint32_t rs_trace_name(const char *text);
 
-/* Gives numbers to the sites of one program or shared object; called by its own start-up. */
+/* Numbers the sites of one program or shared object, whose start-up code calls it. */
 void rs_trace_register_sites(struct rs_site *begin, struct rs_site *end);
 
-/* A site's id stays 0 where the linker dropped the section: weak bounds make that harmless. */
+/* A site's id stays 0 if the linker dropped the section, so the bounds are weak. */
 extern struct rs_site __start_rs_sites[] __attribute__((weak, visibility("hidden")));
 extern struct rs_site __stop_rs_sites[] __attribute__((weak, visibility("hidden")));
 
-/* Each object that includes this header runs it at load, once or more: it is idempotent. */
+/* Registers the object's own sites. Each object that includes this header runs it at load, once or
+ * more; it is idempotent. */
 __attribute__((constructor, used)) static void rs_trace_register_own_sites(void)
 {
 	if (__start_rs_sites)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The catalogue's vmm events for C programs, generated from event/vmm.def: ids RS_EVENT_x,
- * payloads struct rs_event_x, and
+ * The catalogue's vmm events for C programs, generated from event/vmm.def: ids RS_EVENT_x and
+ * payloads struct rs_event_x. Usage:
  *
  *	RS_EMIT_EVENT(vcpu_exit, .vcpu = 0, .reason = run->exit_reason);
  *	RS_EMIT_EVENT_TEXT(vm_load, path, strlen(path), .entry = entry, .size = bytes);

@@ -263,7 +263,7 @@ struct rs_error *rs_sbuf_recording_gate(struct rs_sbuf_recording *r, bool open)
 {
 	if (!r->lender)
 		return NULL;
-	return open ? rs_lender_lend(r->lender) : rs_lender_take_back(r->lender, PATIENCE_MS);
+	return open ? rs_lender_lend(r->lender) : rs_lender_reclaim(r->lender, PATIENCE_MS);
 }
 
 /* ---- what became of them -------------------------------------------------------------------- */

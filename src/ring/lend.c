@@ -204,7 +204,7 @@ static void ring_take(struct rs_lent *lent)
 		ring_drop(lent);
 }
 
-void rs_lent_look(struct rs_lent *lent, uint32_t now)
+void rs_lent_refresh(struct rs_lent *lent, uint32_t now)
 {
 	int error = errno; /* a put must not change its caller's errno */
 
@@ -385,7 +385,7 @@ static struct rs_error *wait_idle(struct rs_lender *lender, uint32_t id, uint64_
 	}
 }
 
-struct rs_error *rs_lender_take_back(struct rs_lender *lender, uint32_t patience_ms)
+struct rs_error *rs_lender_reclaim(struct rs_lender *lender, uint32_t patience_ms)
 {
 	uint64_t patience_ns = (uint64_t)patience_ms * 1000000;
 	struct rs_error *err = NULL, *next;
@@ -412,7 +412,7 @@ void rs_lender_destroy(struct rs_lender *lender)
 {
 	if (!lender)
 		return;
-	rs_error_free(rs_lender_take_back(lender, 0));
+	rs_error_free(rs_lender_reclaim(lender, 0));
 	for (uint32_t i = 0; i < lender->n; i++) {
 		unlink(lender->paths[i]);
 		free(lender->paths[i]);

@@ -655,10 +655,10 @@ TEST(a_borrower_within_its_put_costs_patience)
 	CHECK_OK(rs_lent_open(r.paths[0], 0, &lent));
 	CHECK_OK(rs_lender_lend(lender));
 	lent->place->busy = 1;
-	CHECK_ERR(rs_lender_take_back(lender, 2), RS_FAILED, "is within a put and does not end it");
+	CHECK_ERR(rs_lender_reclaim(lender, 2), RS_FAILED, "is within a put and does not end it");
 	CHECK_OK(rs_lender_lend(lender));
 	lent->place->pid = INT32_MAX; /* nobody */
-	CHECK_OK(rs_lender_take_back(lender, 2));
+	CHECK_OK(rs_lender_reclaim(lender, 2));
 	rs_lent_close(lent);
 	rs_lender_destroy(lender);
 	deinit(&r);
