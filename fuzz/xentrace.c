@@ -101,7 +101,7 @@ static void piped(const uint8_t *bytes, size_t n, const struct rs_foreign_option
 	MUST(file.events == pipe.events);
 }
 
-/* ---- reports ------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 #define INTERVALS_MAX 64
 
@@ -135,7 +135,7 @@ static struct rs_error *interval_events(struct rs_sink *sink, const struct rs_vi
 	if (half && s->n < INTERVALS_MAX) {
 		s->n++;
 		take(s->xen, &views[half].ts_ns);
-		rs_xen_go_on(s->xen);
+		rs_xen_continue(s->xen);
 	}
 	return s->xen->ops->events(s->xen, views + half, n - half);
 }

@@ -103,7 +103,8 @@ void rs_guest_start(const struct rs_guest_config *config, struct rs_site *begin,
 extern struct rs_site __start_rs_sites[] __attribute__((weak, visibility("hidden")));
 extern struct rs_site __stop_rs_sites[] __attribute__((weak, visibility("hidden")));
 
-/* Calls rs_guest_start() for the program's sites. Call it once, on the boot vCPU, before any event. */
+/* Calls rs_guest_start() for the program's sites. Call it once, on the boot vCPU, before any
+ * event. */
 static inline void rs_guest_init(const struct rs_guest_config *config)
 {
 	rs_guest_start(config, __start_rs_sites, __stop_rs_sites);

@@ -52,7 +52,8 @@ void rs_host_guest_destroy(struct rs_host_guest *guest);
 void rs_host_set_tsc_offset(struct rs_host_guest *guest, uint32_t vcpu, int64_t offset,
 			    uint64_t error_cycles);
 
-/* Sets the address of the area, for the shared hand-over. Each drain polls until the area is there. */
+/* Sets the address of the area, for the shared hand-over. Each drain polls until the area is
+ * there. */
 void rs_host_set_area(struct rs_host_guest *guest, uint64_t gpa);
 
 /*

@@ -28,7 +28,8 @@ struct rs_kit_args {
 	uint64_t v[RS_KIT_ARGS_MAX];
 };
 
-/* Exports a function of this file to the host, by its name or by another, with exactly n arguments. */
+/* Exports a function of this file to the host, by its name or by another, with exactly n
+ * arguments. */
 #define RS_KIT_EXPORT(symbol, n, help_text) RS_KIT_EXPORT_AS(#symbol, symbol, n, help_text)
 #define RS_KIT_EXPORT_AS(as_name, symbol, n, help_text)                                            \
 	_Static_assert((n) <= RS_KIT_ARGS_MAX, "too many arguments");                              \

@@ -40,7 +40,8 @@
 #include <stdarg.h>
 #include <ringside/sbuf.h>
 
-/* ACRN's levels (hypervisor/include/debug/logmsg.h). A sink at level n accepts 1 to n, at 0 none. */
+/* ACRN's levels (hypervisor/include/debug/logmsg.h). A sink at level n accepts 1 to n, at 0
+ * none. */
 enum rs_log_level {
 	RS_LOG_FATAL = 1,
 	RS_LOG_ACRN = 2, /* messages of the hypervisor that are always shown */
@@ -143,7 +144,7 @@ enum rs_log_kind {
 	RS_LOG_VOID = 3,
 };
 
-/* ---- layout ---------------------------------------------------------------------- */
+/* ---- layout -------------------------------------------------------------------------------- */
 
 /* The checked values, in the reader's private memory. */
 struct rs_log_layout {
@@ -151,7 +152,8 @@ struct rs_log_layout {
 	uint32_t lanes, elements; /* elements of a lane: a power of two */
 };
 
-/* Computes a layout. Returns RS_SBUF_BAD_GEOMETRY or RS_SBUF_TOO_SMALL if the sizes are impossible. */
+/* Computes a layout. Returns RS_SBUF_BAD_GEOMETRY or RS_SBUF_TOO_SMALL if the sizes are
+ * impossible. */
 enum rs_sbuf_status rs_log_layout_init(struct rs_log_layout *layout, uint64_t bytes, uint32_t lanes,
 				       uint64_t trace_bytes);
 
@@ -184,7 +186,8 @@ enum rs_sbuf_status rs_log_head_create(void *mem, uint64_t bytes, uint32_t lanes
  */
 void rs_log_settle(struct rs_log_head *head, const struct rs_log_layout *layout);
 
-/* Chooses a free half, the one that is not `current` if both are. Returns false if there is none. */
+/* Chooses a free half, the one that is not `current` if both are. Returns false if there is
+ * none. */
 bool rs_log_half_choose(const struct rs_log_head *head, uint32_t *half);
 
 struct rs_log_lane {

@@ -31,7 +31,8 @@ struct rs_error *rs_trace_open(const char *directory, struct rs_trace **trace);
 void rs_trace_close(struct rs_trace *trace); /* after all its sources */
 
 const char *rs_trace_directory(const struct rs_trace *trace);
-/* Returns the host that was recorded, or the command that recorded; NULL if the trace does not say. */
+/* Returns the host that was recorded, or the command that recorded; NULL if the trace does not
+ * say. */
 const char *rs_trace_host(const struct rs_trace *trace);
 const char *rs_trace_command(const struct rs_trace *trace);
 enum rs_trace_end rs_trace_end_state(const struct rs_trace *trace);

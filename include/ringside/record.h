@@ -131,7 +131,8 @@ static inline uint64_t rs_slot_id(uint64_t head)
 	return head & RS_ID_MASK;
 }
 
-/* Returns how many slots a record with this header word takes, or 0 if no record has such a header. */
+/* Returns how many slots a record with this header word takes, or 0 if no record has such a
+ * header. */
 static inline uint32_t rs_slot_count(uint64_t head)
 {
 	uint32_t n_data = (uint8_t)(head >> RS_N_DATA_SHIFT);

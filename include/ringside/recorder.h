@@ -19,7 +19,8 @@
 #include <ringside/reader.h>
 
 struct rs_recorder_options {
-	/* Created; RS_USAGE if it exists and is not empty. NULL: the newest packets stay in memory. */
+	/* Created; RS_USAGE if it exists and is not empty. NULL: the newest packets stay in
+	 * memory. */
 	const char *directory;
 	struct rs_clock clock; /* the host's; its origin is the trace's start */
 	/* The longest time between two rounds over the rings; 0 means 1000. Shorter while the rings

@@ -47,14 +47,14 @@
 						      ".popsection\n");                            \
 	} while (0)
 
-/* ---- implementation
- * ---------------------------------------------------------------------------------- */
+/* ---- implementation ------------------------------------------------------------------------- */
 
-#define RS_REPLAY_TEXT_(x)				     RS_REPLAY_TEXT__(x)
-#define RS_REPLAY_TEXT__(x)				     #x
-#define RS_REPLAY_CAT_(a, b)				     RS_REPLAY_CAT__(a, b)
-#define RS_REPLAY_CAT__(a, b)				     a##b
-#define RS_REPLAY_COUNT_(...)				     RS_REPLAY_COUNT__(_, ##__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define RS_REPLAY_TEXT_(x) RS_REPLAY_TEXT__(x)
+#define RS_REPLAY_TEXT__(x) #x
+#define RS_REPLAY_CAT_(a, b) RS_REPLAY_CAT__(a, b)
+#define RS_REPLAY_CAT__(a, b) a##b
+#define RS_REPLAY_COUNT_(...) \
+	RS_REPLAY_COUNT__(_, ##__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define RS_REPLAY_COUNT__(_, a, b, c, d, e, f, g, h, n, ...) n
 
 /* The size of a value in a note, in bytes; negative if the value is signed. */
@@ -89,36 +89,46 @@
 
 #define RS_REPLAY_S_(n) "%c[s" #n "]@%[a" #n "]"
 
-#define RS_REPLAY_NOTE_0(p, n)		RS_REPLAY_ASM_(p, n, "", [none] "i"(0))
-#define RS_REPLAY_S1_			RS_REPLAY_S_(0)
-#define RS_REPLAY_V1_(a)		RS_REPLAY_OPERAND_(0, a)
-#define RS_REPLAY_NOTE_1(p, n, a)	RS_REPLAY_ASM_(p, n, RS_REPLAY_S1_, RS_REPLAY_V1_(a))
-#define RS_REPLAY_S2_			RS_REPLAY_S1_ " " RS_REPLAY_S_(1)
-#define RS_REPLAY_V2_(a, b)		RS_REPLAY_V1_(a), RS_REPLAY_OPERAND_(1, b)
-#define RS_REPLAY_NOTE_2(p, n, a, b)	RS_REPLAY_ASM_(p, n, RS_REPLAY_S2_, RS_REPLAY_V2_(a, b))
-#define RS_REPLAY_S3_			RS_REPLAY_S2_ " " RS_REPLAY_S_(2)
-#define RS_REPLAY_V3_(a, b, c)		RS_REPLAY_V2_(a, b), RS_REPLAY_OPERAND_(2, c)
-#define RS_REPLAY_NOTE_3(p, n, a, b, c) RS_REPLAY_ASM_(p, n, RS_REPLAY_S3_, RS_REPLAY_V3_(a, b, c))
-#define RS_REPLAY_S4_			RS_REPLAY_S3_ " " RS_REPLAY_S_(3)
-#define RS_REPLAY_V4_(a, b, c, d)	RS_REPLAY_V3_(a, b, c), RS_REPLAY_OPERAND_(3, d)
-#define RS_REPLAY_NOTE_4(p, n, a, b, c, d)                                                         \
+#define RS_REPLAY_NOTE_0(p, n) RS_REPLAY_ASM_(p, n, "", [none] "i"(0))
+#define RS_REPLAY_S1_ RS_REPLAY_S_(0)
+#define RS_REPLAY_V1_(a) \
+	RS_REPLAY_OPERAND_(0, a)
+#define RS_REPLAY_NOTE_1(p, n, a) \
+	RS_REPLAY_ASM_(p, n, RS_REPLAY_S1_, RS_REPLAY_V1_(a))
+#define RS_REPLAY_S2_ RS_REPLAY_S1_ " " RS_REPLAY_S_(1)
+#define RS_REPLAY_V2_(a, b) \
+	RS_REPLAY_V1_(a), RS_REPLAY_OPERAND_(1, b)
+#define RS_REPLAY_NOTE_2(p, n, a, b) \
+	RS_REPLAY_ASM_(p, n, RS_REPLAY_S2_, RS_REPLAY_V2_(a, b))
+#define RS_REPLAY_S3_ RS_REPLAY_S2_ " " RS_REPLAY_S_(2)
+#define RS_REPLAY_V3_(a, b, c) \
+	RS_REPLAY_V2_(a, b), RS_REPLAY_OPERAND_(2, c)
+#define RS_REPLAY_NOTE_3(p, n, a, b, c) \
+	RS_REPLAY_ASM_(p, n, RS_REPLAY_S3_, RS_REPLAY_V3_(a, b, c))
+#define RS_REPLAY_S4_ RS_REPLAY_S3_ " " RS_REPLAY_S_(3)
+#define RS_REPLAY_V4_(a, b, c, d) \
+	RS_REPLAY_V3_(a, b, c), RS_REPLAY_OPERAND_(3, d)
+#define RS_REPLAY_NOTE_4(p, n, a, b, c, d) \
 	RS_REPLAY_ASM_(p, n, RS_REPLAY_S4_, RS_REPLAY_V4_(a, b, c, d))
-#define RS_REPLAY_S5_		     RS_REPLAY_S4_ " " RS_REPLAY_S_(4)
-#define RS_REPLAY_V5_(a, b, c, d, e) RS_REPLAY_V4_(a, b, c, d), RS_REPLAY_OPERAND_(4, e)
-#define RS_REPLAY_NOTE_5(p, n, a, b, c, d, e)                                                      \
+#define RS_REPLAY_S5_ RS_REPLAY_S4_ " " RS_REPLAY_S_(4)
+#define RS_REPLAY_V5_(a, b, c, d, e) \
+	RS_REPLAY_V4_(a, b, c, d), RS_REPLAY_OPERAND_(4, e)
+#define RS_REPLAY_NOTE_5(p, n, a, b, c, d, e) \
 	RS_REPLAY_ASM_(p, n, RS_REPLAY_S5_, RS_REPLAY_V5_(a, b, c, d, e))
-#define RS_REPLAY_S6_			RS_REPLAY_S5_ " " RS_REPLAY_S_(5)
-#define RS_REPLAY_V6_(a, b, c, d, e, f) RS_REPLAY_V5_(a, b, c, d, e), RS_REPLAY_OPERAND_(5, f)
-#define RS_REPLAY_NOTE_6(p, n, a, b, c, d, e, f)                                                   \
+#define RS_REPLAY_S6_ RS_REPLAY_S5_ " " RS_REPLAY_S_(5)
+#define RS_REPLAY_V6_(a, b, c, d, e, f) \
+	RS_REPLAY_V5_(a, b, c, d, e), RS_REPLAY_OPERAND_(5, f)
+#define RS_REPLAY_NOTE_6(p, n, a, b, c, d, e, f) \
 	RS_REPLAY_ASM_(p, n, RS_REPLAY_S6_, RS_REPLAY_V6_(a, b, c, d, e, f))
-#define RS_REPLAY_S7_			   RS_REPLAY_S6_ " " RS_REPLAY_S_(6)
-#define RS_REPLAY_V7_(a, b, c, d, e, f, g) RS_REPLAY_V6_(a, b, c, d, e, f), RS_REPLAY_OPERAND_(6, g)
-#define RS_REPLAY_NOTE_7(p, n, a, b, c, d, e, f, g)                                                \
+#define RS_REPLAY_S7_ RS_REPLAY_S6_ " " RS_REPLAY_S_(6)
+#define RS_REPLAY_V7_(a, b, c, d, e, f, g) \
+	RS_REPLAY_V6_(a, b, c, d, e, f), RS_REPLAY_OPERAND_(6, g)
+#define RS_REPLAY_NOTE_7(p, n, a, b, c, d, e, f, g) \
 	RS_REPLAY_ASM_(p, n, RS_REPLAY_S7_, RS_REPLAY_V7_(a, b, c, d, e, f, g))
 #define RS_REPLAY_S8_ RS_REPLAY_S7_ " " RS_REPLAY_S_(7)
-#define RS_REPLAY_V8_(a, b, c, d, e, f, g, h)                                                      \
+#define RS_REPLAY_V8_(a, b, c, d, e, f, g, h) \
 	RS_REPLAY_V7_(a, b, c, d, e, f, g), RS_REPLAY_OPERAND_(7, h)
-#define RS_REPLAY_NOTE_8(p, n, a, b, c, d, e, f, g, h)                                             \
+#define RS_REPLAY_NOTE_8(p, n, a, b, c, d, e, f, g, h) \
 	RS_REPLAY_ASM_(p, n, RS_REPLAY_S8_, RS_REPLAY_V8_(a, b, c, d, e, f, g, h))
 
 #endif

@@ -38,7 +38,8 @@ struct rs_error *rs_ring_map_existing(const char *path, size_t bytes,
 
 void rs_ring_unmap(struct rs_ring_memory *memory);
 
-/* The purposes that ACRN numbers (acrn_common.h: sbuf ids). Each has a fixed element size and mode. */
+/* The purposes that ACRN numbers (acrn_common.h: sbuf ids). Each has a fixed element size and
+ * mode. */
 struct rs_ring_purpose {
 	uint32_t id;
 	const char *name;
@@ -65,7 +66,8 @@ void rs_ring_table_destroy(struct rs_ring_table *table);
  * or the ring's element size is not the purpose's. */
 struct rs_error *rs_ring_table_set(struct rs_ring_table *table, uint32_t purpose, uint32_t cpu,
 				   struct rs_sbuf *ring);
-/* Returns a ring, or NULL if there is none. One acquire load, which pairs with the release in set. */
+/* Returns a ring, or NULL if there is none. One acquire load, which pairs with the release in
+ * set. */
 struct rs_sbuf *rs_ring_table_get(const struct rs_ring_table *table, uint32_t purpose,
 				  uint32_t cpu);
 

@@ -43,7 +43,8 @@
  * slots finds room at any position of an empty ring if ele_num is at least 2 * k + 4. */
 #define RS_SBUF_ELE_NUM_MIN 6
 
-/* The header. Offsets are ACRN's; its six words of padding hold fields that only this code writes. */
+/* The header. Offsets are ACRN's; its six words of padding hold fields that only this code
+ * writes. */
 struct rs_sbuf {
 	uint64_t magic;
 	uint32_t ele_num;
@@ -74,7 +75,7 @@ enum rs_sbuf_status {
 	RS_SBUF_OTHER_MODE,   /* an overwrite ring */
 };
 
-/* ---- creation ------------------------------------------------------------------------ */
+/* ---- creation ----------------------------------------------------------------------------- */
 
 /* Returns how many bytes of memory a ring of ele_num elements takes, header included. */
 static inline size_t rs_sbuf_bytes(uint32_t ele_num, uint32_t ele_size)
@@ -115,7 +116,8 @@ struct rs_sbuf_producer {
 	uint64_t told;		 /* how many of them loss records have reported */
 	uint64_t lost_from;	 /* stamp of the first unreported refusal */
 	uint64_t refused_before; /* the ring's own count when this producer attached */
-	/* Called when the ring is full. Returns true if it made room, and the put should try again. */
+	/* Called when the ring is full. Returns true if it made room, and the put should try
+	 * again. */
 	bool (*full)(struct rs_sbuf_producer *);
 	uint32_t size;	   /* bytes of elements */
 	uint32_t ele_size; /* bytes */
@@ -144,7 +146,8 @@ struct rs_sbuf_room {
  */
 struct rs_sbuf_room rs_sbuf_reserve_slow(struct rs_sbuf_producer *p, uint32_t bytes);
 
-/* Returns the room at a position that the limit admits. A limit above 0 means that there is a ring. */
+/* Returns the room at a position that the limit admits. A limit above 0 means that there is a
+ * ring. */
 static inline struct rs_sbuf_room rs_sbuf_room_at(const struct rs_sbuf_producer *p, uint64_t from,
 						  uint64_t tsc)
 {
@@ -326,7 +329,8 @@ static inline void rs_sbuf_release(struct rs_sbuf_consumer *c, uint32_t bytes)
 	c->head += bytes;
 	if (c->head >= c->size)
 		c->head -= c->size;
-	/* Pairs with the producer's acquire of head: the reads precede the producer's next writes. */
+	/* Pairs with the producer's acquire of head: the reads precede the producer's next
+	 * writes. */
 	__atomic_store_n(&c->ring->head, c->head, __ATOMIC_RELEASE);
 }
 

@@ -120,7 +120,8 @@ struct rs_source_ops {
 	 * Optional.
 	 */
 	struct rs_error *(*open)(struct rs_source *, const struct rs_query *, uint32_t *pushed);
-	/* Returns the next batch. After an error the source has ended; earlier batches are valid. */
+	/* Returns the next batch. After an error the source has ended; earlier batches are
+	 * valid. */
 	struct rs_error *(*next)(struct rs_source *, struct rs_batch *);
 	void (*destroy)(struct rs_source *);
 };

@@ -38,17 +38,17 @@ struct aggregate_sink {
 	struct rs_sink sink;
 	const struct rs_aggregate *aggregates;
 	uint32_t n_aggregates;
-	struct rs_map raw;    /* of struct raw_row, which are raw_arena's */
-	struct rs_map merged; /* of struct rs_aggregate_row, which are arena's */
+	struct rs_map raw;    /* of struct raw_row, allocated in raw_arena */
+	struct rs_map merged; /* of struct rs_aggregate_row, allocated in arena */
 	struct rs_arena raw_arena, arena;
-	struct rs_aggregate_row *sorted; /* of the aggregate asked for last */
+	struct rs_aggregate_row *sorted; /* of the last requested aggregate */
 	uint64_t dropped[AGGREGATES_MAX];
 };
 
 /* ---- the hot path ------------------------------------------------------------------------- */
 
-/* The fields of an event by a key's name; NULL: it has none, or it is a text, which can't be a
- * raw value. */
+/* Returns the field of an event with a key's name, or NULL if it has none, or the field is a text,
+ * which cannot be a raw value. */
 static const struct rs_field *field_of(const struct rs_event *event, const char *name)
 {
 	for (uint16_t i = 0; i < event->n_fields; i++) {
@@ -69,7 +69,7 @@ static bool is_context(const char *key)
 	return false;
 }
 
-/* False: the event lacks one of the keys. */
+/* Fills in the raw key of an event. Returns false if the event lacks one of the keys. */
 static bool raw_key(const struct rs_aggregate *aggregate, const struct rs_view *view,
 		    struct raw_key *key)
 {
@@ -95,7 +95,7 @@ static bool same_raw(const void *item, const void *key)
 	return !memcmp(&((const struct raw_row *)item)->key, key, sizeof(struct raw_key));
 }
 
-/* Finds or makes the row of a key. *out is NULL if there are too many. */
+/* Finds or creates the row of a key. *out is NULL if there are too many. */
 static struct rs_error *raw_row(struct aggregate_sink *s, const struct raw_key *key, int64_t value,
 				struct raw_row **out)
 {
@@ -168,7 +168,7 @@ static uint32_t n_keys(const struct aggregate_sink *s, const struct rs_aggregate
 	return s->aggregates[row->aggregate].n_keys;
 }
 
-/* Unused keys are NULL, and compare equal. */
+/* Compares the keys of two rows. Unused keys are NULL, and compare equal. */
 static int compare_keys(const void *a, const void *b)
 {
 	const struct rs_aggregate_row *x = a, *y = b;
@@ -230,7 +230,7 @@ static struct rs_error *merge_row(struct aggregate_sink *s, const struct rs_aggr
 	return NULL;
 }
 
-/* Each gives the key's text: as it stands somewhere, however long, or written into the buffer. */
+/* Each returns the key's text: an existing text of any length, or one written to the buffer. */
 
 static const char *number_text(char *buffer, int value)
 {
@@ -280,7 +280,7 @@ static const char *key_text(const struct raw_key *key, const char *name, uint64_
 	return number_text(buffer, key->stream->tid);
 }
 
-/* All raw rows become rows by text. */
+/* Converts all raw rows to rows by text. */
 static struct rs_error *aggregate_end(struct rs_sink *sink)
 {
 	struct aggregate_sink *s = (struct aggregate_sink *)sink;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Aggregates of events: of those that reach the sink, by keys, how many there are and, where a
- * value is named, its sum, minimum and maximum.
+ * Aggregates the events that reach the sink by keys: their number and, if a value is named, its
+ * sum, minimum and maximum.
  *
  * Memory grows with the number of distinct keys, not with the trace; rows above the limit are
  * refused and counted.
@@ -24,7 +24,8 @@ struct rs_aggregate {
 	uint32_t n_keys;
 };
 
-/* Keys are texts as `print` shows them: streams whose string tables differ meet in them. */
+/* A row. Keys are texts as `print` shows them, so that streams with different string tables share
+ * rows. */
 struct rs_aggregate_row {
 	uint32_t aggregate; /* index of its struct rs_aggregate */
 	const char *keys[RS_AGGREGATE_KEYS_MAX];
@@ -37,8 +38,8 @@ struct rs_error *rs_aggregate_sink_create(const struct rs_aggregate *aggregates,
 					  struct rs_sink **sink);
 void rs_aggregate_sink_destroy(struct rs_sink *sink);
 
-/* After the run: the rows of one aggregate, most counted first, then by keys. Valid until the
- * sink is destroyed. *dropped: events whose row found no place. */
+/* Returns the rows of one aggregate after the run, most counted first, then by keys. Valid until
+ * the sink is destroyed. *dropped counts the events without a row. */
 struct rs_error *rs_aggregate_rows(struct rs_sink *sink, uint32_t aggregate,
 				   const struct rs_aggregate_row **rows, size_t *n,
 				   uint64_t *dropped);

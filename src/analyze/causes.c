@@ -22,7 +22,7 @@
 enum table { TABLES(TABLE) };
 #undef TABLE
 
-/* As rs_cause_sysreg(), for tables: nothing is cut off. */
+/* As rs_cause_sysreg(), but usable in tables, without masks. */
 #define SYSREG(op0, op1, crn, crm, op2)                                                            \
 	((op0) << 14 | (op1) << 11 | (crn) << 7 | (crm) << 3 | (op2))
 
@@ -39,7 +39,7 @@ static const struct {
 static const struct {
 	const char *name;
 	enum table table;
-	bool decimal; /* but an SMCCC function's number */
+	bool decimal; /* except an SMCCC function's number */
 } kinds[RS_CAUSE_KINDS] = {
 	[RS_CAUSE_NONE] = { "-", 0, true },
 	[RS_CAUSE_PIO_READ] = { "pio read", TABLE_port, false },
@@ -86,7 +86,7 @@ bool rs_cause_name_at(size_t i, struct rs_cause_name *name)
 	return true;
 }
 
-/* The narrowest range that has the key. */
+/* Returns the name of the narrowest range that contains the key. */
 static const char *name_of(enum table table, uint64_t key)
 {
 	const char *name = NULL;
@@ -121,7 +121,7 @@ static void fault_text(uint64_t bits, char text[RS_CAUSE_TEXT_MAX])
 	snprintf(text + used, RS_CAUSE_TEXT_MAX - used, ")");
 }
 
-/* An abort out of an arm64 guest: the parts of ESR_EL2 that the key has. */
+/* Describes an abort from an arm64 guest by the parts of ESR_EL2 in the key. */
 static void guest_fault_text(uint64_t esr, char text[RS_CAUSE_TEXT_MAX])
 {
 	static const char *const status[] = { "address size", "translation", "access flag",
@@ -136,7 +136,7 @@ static void guest_fault_text(uint64_t esr, char text[RS_CAUSE_TEXT_MAX])
 		 esr >> 7 & 1 ? ", in a table walk" : "");
 }
 
-/* A number as its manual writes it; how long the text is. */
+/* Writes a number in its manual's notation. Returns the text's length. */
 static size_t number_text(uint32_t kind, uint64_t key, char text[RS_CAUSE_TEXT_MAX])
 {
 	bool decimal = kind < RS_CAUSE_KINDS && kinds[kind].decimal && key < SMCCC_FAST;

@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "base/vector.h"
 
-/* An event of some schema, and the row that it counts in. */
+/* An event of a schema, and its row. */
 struct known {
 	const struct rs_event *event;
 	uint32_t row; /* ROW_REFUSED: there are too many */
@@ -44,7 +44,7 @@ static bool same_probe(const void *item, const void *key)
 	return !strcmp(((const struct name *)item)->probe, key);
 }
 
-/* Finds or makes the row of a probe. */
+/* Finds or creates the row of a probe. */
 static struct rs_error *row_of(struct events_sink *s, const char *probe, uint32_t *row)
 {
 	uint64_t hash = rs_hash_bytes(probe, strlen(probe));

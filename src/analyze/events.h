@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which events a trace has: how many of each probe, from when to when. Events of several
- * streams and traces whose probes have the same name are one row.
+ * Counts the events of a trace by probe, with the times of the first and the last.
  *
  * Memory grows with the number of probes, not with the trace.
  */
@@ -24,12 +23,12 @@ struct rs_events {
 	size_t n_rows;
 	uint64_t count;		   /* of all rows */
 	int64_t first_ns, last_ns; /* of all events; both 0 if there are none */
-	uint64_t lost;		   /* records, by the trace's own account */
+	uint64_t lost;		   /* records that the trace reports as lost */
 	uint64_t refused;	   /* events beyond RS_EVENTS_ROWS_MAX probes */
 };
 
 struct rs_error *rs_events_sink_create(struct rs_sink **sink);
-void rs_events_sink_destroy(struct rs_sink *sink); /* NULL is nothing */
+void rs_events_sink_destroy(struct rs_sink *sink); /* NULL is ignored */
 
 /* Sorts the rows. Call it once, after the run. */
 struct rs_error *rs_events_collect(struct rs_sink *sink, struct rs_events *events);

@@ -47,7 +47,7 @@ static struct rs_error *thread_fill(struct exits_sink *s, struct thread *t,
 	return NULL;
 }
 
-/* Makes the thread of an index that is new. *out is NULL if there are too many. */
+/* Creates the thread of a new index. *out is NULL if there are too many. */
 static struct rs_error *thread_begin(struct exits_sink *s, const struct rs_kvm_thread *from,
 				     struct thread **out)
 {
@@ -84,7 +84,7 @@ static struct rs_error *add_threads(struct exits_sink *s, const struct rs_kvm_co
 	return err;
 }
 
-/* Adds to the distribution by how much the snapshot's has grown, which goes on growing. */
+/* Adds the growth of the snapshot's distribution, which continues to grow. */
 static struct rs_error *add_hist(struct exits_sink *s, struct cell *cell,
 				 const struct rs_hist *hist)
 {
@@ -168,7 +168,8 @@ static struct rs_error *add_cause(struct exits_sink *s, const struct rs_kvm_caus
 	return NULL;
 }
 
-/* The arrays are in this process, by the session's code: indexes need no check. */
+/* Adds the counts of a snapshot. The session's code in this process wrote the arrays, so indexes
+ * need no check. */
 static struct rs_error *exits_counts(struct rs_sink *sink, const struct rs_counts *given)
 {
 	const struct rs_kvm_counts *counts = (const struct rs_kvm_counts *)given;
@@ -198,7 +199,7 @@ static const struct rs_sink_ops exits_ops = {
 	.counts = exits_counts,
 };
 
-/* Causes are wanted for what long exits were about, too. */
+/* Fills in the query. Long exits need causes too, to show what they were about. */
 static void ask(struct exits_sink *s)
 {
 	static const char *const always[] = { "kvm:*::exit", "kvm:vcpu::*", "kvm:session::*" };

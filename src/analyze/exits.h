@@ -55,7 +55,7 @@ struct rs_exits {
 	const struct rs_exits_vcpu *vcpus;	 /* by pid, tid */
 	const struct rs_exits_cause *cause_rows; /* by total_ns, the largest first */
 	size_t n_rows, n_vcpus, n_causes;
-	uint64_t lost;	  /* records that are missing from this result */
+	uint64_t lost;	  /* records missing from this result */
 	uint64_t dropped; /* exits that were not counted, for lack of room */
 };
 
@@ -87,8 +87,9 @@ void rs_exits_sink_destroy(struct rs_sink *sink);
  * destroyed. */
 const struct rs_query *rs_exits_query(const struct rs_sink *sink);
 
-/* Gives the result since the last call, or since the start if `all` is set. Valid until the next
- * call on the sink. to_ns: the current time of a live source; 0: the time of the last event. */
+/* Returns the result since the last call, or since the start if `all` is set. Valid until the
+ * next call on the sink. to_ns is the current time of a live source; 0 means the time of the
+ * last event. */
 struct rs_error *rs_exits_collect(struct rs_sink *sink, bool all, int64_t to_ns,
 				  struct rs_exits *exits);
 

@@ -9,7 +9,7 @@
 
 #include <ringside/source.h>
 
-/* ---- the choice ----------------------------------------------------------------------------- */
+/* ---- the choice ---------------------------------------------------------------------------- */
 
 bool rs_exits_is_sum(const struct rs_exits_choice *choice)
 {
@@ -106,7 +106,7 @@ void rs_exits_unselect(struct rs_exits *chosen)
 	*chosen = (struct rs_exits){ 0 };
 }
 
-/* ---- rows together -------------------------------------------------------------------------- */
+/* ---- merging rows -------------------------------------------------------------------------- */
 
 static int compare_vms(const char *a, const char *b)
 {
@@ -140,7 +140,7 @@ static int compare_vms_and_reasons(const void *a, const void *b)
 	return vm ? vm : by_reason(x, y);
 }
 
-/* hist is to's own. */
+/* Adds from to `to`, whose histogram is hist. */
 static void merge_into(struct rs_exits_row *to, const struct rs_exits_row *from,
 		       struct rs_hist *hist)
 {
@@ -204,7 +204,7 @@ struct rs_error *rs_exits_merge(const struct rs_exits *exits, bool by_vm,
 	return NULL;
 }
 
-/* ---- causes together ------------------------------------------------------------------------ */
+/* ---- merging causes ------------------------------------------------------------------------ */
 
 static int by_cause(const struct rs_exits_cause *x, const struct rs_exits_cause *y)
 {
@@ -274,10 +274,12 @@ struct rs_error *rs_exits_merge_causes(const struct rs_exits *exits, bool by_vm,
 	return NULL;
 }
 
-/* ---- whether it adds up --------------------------------------------------------------------- */
+/* ---- verification -------------------------------------------------------------------------- */
 
-#define RUNNABLE_PARTS 100 /* of the time watched, in which we and schedstat may differ */
-#define CHARGE_PARTS   8   /* of the runnable time, which may be charged otherwise */
+/* Ringside and schedstat may differ by this part of the wall time. */
+#define RUNNABLE_PARTS 100
+/* This part of the runnable time may be charged differently. */
+#define CHARGE_PARTS 8
 
 static struct rs_error *differ(const struct rs_exits_vcpu *v, const char *what, uint64_t ours,
 			       const char *whose, uint64_t theirs)
@@ -311,9 +313,10 @@ static struct rs_error *check_vcpu(const struct rs_exits_vcpu *v, uint64_t slack
 	if (!v->sched_known)
 		return NULL;
 	/*
-	 * The scheduler charges a thread that is preempted until the wake-up that preempts it, not
-	 * until the switch (rq_clock_skip_update() in kernel/sched/core.c), so some of what we see
-	 * as running is waiting there, a little for each switch. The two together are exact.
+	 * The scheduler charges a preempted thread until the wake-up that preempts it, not until
+	 * the switch (rq_clock_skip_update() in kernel/sched/core.c), so part of the time that
+	 * Ringside counts as running is waiting there, a little for each switch. The sum of the two
+	 * is exact.
 	 */
 	slack_ns += unknown + v->wall_ns / RUNNABLE_PARTS;
 	if (!agree(on_cpu + v->ns[RS_VCPU_WAIT], v->run_ns + v->wait_ns, slack_ns))
@@ -332,7 +335,7 @@ struct rs_error *rs_exits_check(const struct rs_exits *exits, uint64_t slack_ns)
 {
 	struct rs_error *err = NULL;
 
-	if (!exits->latency) /* without, no time is kept */
+	if (!exits->latency) /* without latencies there are no times */
 		return NULL;
 	for (size_t i = 0; !err && i < exits->n_vcpus; i++)
 		err = check_vcpu(&exits->vcpus[i], slack_ns);

@@ -7,7 +7,7 @@
 
 static const struct rs_hist nothing;
 
-/* ---- which threads -------------------------------------------------------------------------- */
+/* ---- selected threads ----------------------------------------------------------------------- */
 
 /* Returns whether a thread is shown. One with counts of snapshots is not shown by its events. */
 static bool is_shown(struct exits_sink *s, const struct thread *t)
@@ -67,7 +67,7 @@ static void row_fill(struct rs_exits_row *row, const struct cell *cell, bool all
 	struct thread *t = cell->thread;
 
 	a.hist = NULL;
-	if (all) { /* no distributions: nothing is needed of the sink */
+	if (all) { /* without distributions, the sink is not needed */
 		struct amounts total = cell->total;
 
 		total.hist = NULL;
@@ -152,7 +152,7 @@ static bool has_entries(const struct exits_sink *s)
 	for (size_t i = 0; i < s->threads.n; i++) {
 		const struct thread *t = s->threads.at[i];
 
-		if (t->is_live) /* the session has seen to it */
+		if (t->is_live) /* the session has done so */
 			continue;
 		if (t->time.entered)
 			return true;
@@ -161,7 +161,7 @@ static bool has_entries(const struct exits_sink *s)
 	return !left;
 }
 
-/* Gives the time of each state so far, and the wall time. */
+/* Returns the time of each state so far, and the wall time. */
 static void time_now(const struct thread *t, bool told, int64_t to_ns, int64_t ns[RS_VCPU_STATES],
 		     uint64_t *wall_ns)
 {
@@ -176,8 +176,8 @@ static void time_now(const struct thread *t, bool told, int64_t to_ns, int64_t n
 	*wall_ns = time.at - time.since;
 }
 
-/* A wake-up makes polling of what passed for the kernel's time before it: a state's growth can be
- * below nothing. The others make up for it, the largest first, so that the sum stays. */
+/* Corrects negative growth. A wake-up turns time that was counted as the kernel's into polling, so
+ * a state may shrink. The other states compensate, the largest first, so that the sum stays. */
 static void settle_growth(int64_t grown[RS_VCPU_STATES])
 {
 	for (uint32_t i = 0; i < RS_VCPU_STATES; i++) {
@@ -227,7 +227,7 @@ static void vcpu_fill(struct rs_exits_vcpu *vcpu, struct thread *t, bool told, b
 		.ended = t->ended,
 		.wall_ns = since_told(wall_ns, &t->told_wall_ns, all),
 		.exits = t->taken_exits,
-		/* A line that ended with the thread, or is the only one, shows no difference. */
+		/* There is no difference if the thread has ended, or there is only one line. */
 		.sched_known =
 			!t->ended && (t->is_live ? t->sched_lines > 0 : all && t->sched_lines > 1),
 		.run_ns = since_told(t->sched_last[0] - t->sched_first[0], &t->told_sched[0], all),
@@ -337,9 +337,9 @@ static struct rs_error *collect_causes(struct exits_sink *s, bool all, struct rs
 	return NULL;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- the result ----------------------------------------------------------------------------- */
 
-/* What was recent is total from now on. */
+/* Adds the recent counts to the totals, and clears them. */
 static struct rs_error *fold(struct exits_sink *s)
 {
 	for (size_t i = 0; i < s->cells.n; i++) {

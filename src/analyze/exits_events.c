@@ -50,8 +50,8 @@ static struct rs_error *settle(struct exits_sink *sink, struct thread *t,
 }
 
 /* Begins a new current exit, and counts the one before it. */
-static struct rs_error *exit_is(struct exits_sink *sink, struct thread *t, uint32_t isa,
-				uint32_t code, uint64_t rip)
+static struct rs_error *exit_begin(struct exits_sink *sink, struct thread *t, uint32_t isa,
+				   uint32_t code, uint64_t rip)
 {
 	struct rs_error *err = settle(sink, t, NULL);
 
@@ -90,8 +90,8 @@ static struct rs_error *settle_cause(struct exits_sink *sink, struct thread *t,
 
 /* Counts a cause. The last cause before the entry gets the exit's cost. An interrupt never does: it
  * is injected on re-entry, independent of the exit's reason. */
-static struct rs_error *cause_is(struct exits_sink *sink, struct thread *t, uint32_t kind,
-				 uint64_t key)
+static struct rs_error *cause_begin(struct exits_sink *sink, struct thread *t, uint32_t kind,
+				    uint64_t key)
 {
 	struct rs_error *err = NULL;
 	struct cause *cause;
@@ -125,8 +125,9 @@ static struct rs_error *on_exit(struct exits_sink *sink, struct thread *t, const
 		forget_cause(t);
 	rs_vcpu_exit(&t->time, seen->now);
 	t->hardware = true;
-	return sink->options.user ? NULL
-				  : exit_is(sink, t, seen->isa, code, seen->arg[1] | seen->arg[3]);
+	return sink->options.user
+		       ? NULL
+		       : exit_begin(sink, t, seen->isa, code, seen->arg[1] | seen->arg[3]);
 }
 
 /* reason, errno */
@@ -138,8 +139,8 @@ static struct rs_error *on_user_exit(struct exits_sink *sink, struct thread *t,
 	rs_vcpu_user_exit(&t->time, seen->now);
 	if (!sink->options.user)
 		return NULL;
-	return exit_is(sink, t, RS_ISA_USER,
-		       errno_value < 0 ? (uint32_t)errno_value : (uint32_t)seen->arg[0], 0);
+	return exit_begin(sink, t, RS_ISA_USER,
+			  errno_value < 0 ? (uint32_t)errno_value : (uint32_t)seen->arg[0], 0);
 }
 
 static struct rs_error *on_nested_exit(struct exits_sink *sink, struct thread *t,
@@ -251,7 +252,7 @@ static struct rs_error *on_wake(struct exits_sink *sink, struct thread *t, const
 	return NULL;
 }
 
-/* Its tid may come again as another's. */
+/* Ends a thread. Another thread may get its tid. */
 static struct rs_error *on_end(struct exits_sink *sink, struct thread *t, const struct seen *seen)
 {
 	struct rs_error *err = settle(sink, t, NULL);
@@ -266,75 +267,75 @@ static struct rs_error *on_end(struct exits_sink *sink, struct thread *t, const 
 /* port, write */
 static struct rs_error *on_pio(struct exits_sink *sink, struct thread *t, const struct seen *seen)
 {
-	return cause_is(sink, t, seen->arg[1] ? RS_CAUSE_PIO_WRITE : RS_CAUSE_PIO_READ,
-			seen->arg[0]);
+	return cause_begin(sink, t, seen->arg[1] ? RS_CAUSE_PIO_WRITE : RS_CAUSE_PIO_READ,
+			   seen->arg[0]);
 }
 
-/* gpa, type: KVM_TRACE_MMIO_ of include/trace/events/kvm.h. 0 is a read that the VMM is asked for:
- * it comes again as 1 when it is answered. */
+/* gpa, type: KVM_TRACE_MMIO_ of include/trace/events/kvm.h. Type 0 is a read for which the VMM is
+ * asked; it recurs as 1 when it is answered. */
 static struct rs_error *on_mmio(struct exits_sink *sink, struct thread *t, const struct seen *seen)
 {
 	if (!seen->arg[1])
 		return NULL;
-	return cause_is(sink, t, seen->arg[1] == 1 ? RS_CAUSE_MMIO_READ : RS_CAUSE_MMIO_WRITE,
-			seen->arg[0]);
+	return cause_begin(sink, t, seen->arg[1] == 1 ? RS_CAUSE_MMIO_READ : RS_CAUSE_MMIO_WRITE,
+			   seen->arg[0]);
 }
 
 /* msr, write */
 static struct rs_error *on_msr(struct exits_sink *sink, struct thread *t, const struct seen *seen)
 {
-	return cause_is(sink, t, seen->arg[1] ? RS_CAUSE_MSR_WRITE : RS_CAUSE_MSR_READ,
-			seen->arg[0]);
+	return cause_begin(sink, t, seen->arg[1] ? RS_CAUSE_MSR_WRITE : RS_CAUSE_MSR_READ,
+			   seen->arg[0]);
 }
 
 static struct rs_error *on_cpuid(struct exits_sink *sink, struct thread *t, const struct seen *seen)
 {
-	return cause_is(sink, t, RS_CAUSE_CPUID, seen->arg[0]);
+	return cause_begin(sink, t, RS_CAUSE_CPUID, seen->arg[0]);
 }
 
 static struct rs_error *on_hypercall(struct exits_sink *sink, struct thread *t,
 				     const struct seen *seen)
 {
-	return cause_is(sink, t, RS_CAUSE_HYPERCALL, seen->arg[0]);
+	return cause_begin(sink, t, RS_CAUSE_HYPERCALL, seen->arg[0]);
 }
 
-/* vector, again: its delivery was cut short, and it was counted before */
+/* vector, again: its delivery was cut short, and it has been counted */
 static struct rs_error *on_interrupt(struct exits_sink *sink, struct thread *t,
 				     const struct seen *seen)
 {
-	return seen->arg[1] ? NULL : cause_is(sink, t, RS_CAUSE_INTERRUPT, seen->arg[0]);
+	return seen->arg[1] ? NULL : cause_begin(sink, t, RS_CAUSE_INTERRUPT, seen->arg[0]);
 }
 
 static struct rs_error *on_page_fault(struct exits_sink *sink, struct thread *t,
 				      const struct seen *seen)
 {
-	return cause_is(sink, t, RS_CAUSE_PAGE_FAULT, seen->arg[0] & RS_CAUSE_PAGE_FAULT_BITS);
+	return cause_begin(sink, t, RS_CAUSE_PAGE_FAULT, seen->arg[0] & RS_CAUSE_PAGE_FAULT_BITS);
 }
 
 /* op0, op1, crn, crm, op2, write */
 static struct rs_error *on_sysreg(struct exits_sink *sink, struct thread *t,
 				  const struct seen *seen)
 {
-	return cause_is(sink, t, seen->arg[5] ? RS_CAUSE_SYSREG_WRITE : RS_CAUSE_SYSREG_READ,
-			rs_cause_sysreg((uint32_t)seen->arg[0], (uint32_t)seen->arg[1],
-					(uint32_t)seen->arg[2], (uint32_t)seen->arg[3],
-					(uint32_t)seen->arg[4]));
+	return cause_begin(sink, t, seen->arg[5] ? RS_CAUSE_SYSREG_WRITE : RS_CAUSE_SYSREG_READ,
+			   rs_cause_sysreg((uint32_t)seen->arg[0], (uint32_t)seen->arg[1],
+					   (uint32_t)seen->arg[2], (uint32_t)seen->arg[3],
+					   (uint32_t)seen->arg[4]));
 }
 
 /* event */
 static struct rs_error *on_wfx(struct exits_sink *sink, struct thread *t, const struct seen *seen)
 {
-	return cause_is(sink, t, RS_CAUSE_WFX, seen->arg[0] != 0);
+	return cause_begin(sink, t, RS_CAUSE_WFX, seen->arg[0] != 0);
 }
 
 /* esr */
 static struct rs_error *on_guest_fault(struct exits_sink *sink, struct thread *t,
 				       const struct seen *seen)
 {
-	return cause_is(sink, t, RS_CAUSE_GUEST_FAULT, seen->arg[0] & RS_CAUSE_GUEST_FAULT_BITS);
+	return cause_begin(sink, t, RS_CAUSE_GUEST_FAULT, seen->arg[0] & RS_CAUSE_GUEST_FAULT_BITS);
 }
 
-/* ---- the session's own ---------------------------------------------------------------------- */
+/* ---- events of the session ------------------------------------------------------------------ */
 
 static struct rs_error *on_open(struct exits_sink *sink, struct thread *t, const struct seen *seen)
 {
@@ -344,7 +345,7 @@ static struct rs_error *on_open(struct exits_sink *sink, struct thread *t, const
 	return NULL;
 }
 
-/* dropped: threads and records that found no place are not in the trace */
+/* dropped: threads and records that are not in the trace, for lack of room */
 static struct rs_error *on_close(struct exits_sink *sink, struct thread *t, const struct seen *seen)
 {
 	(void)t;
@@ -385,9 +386,9 @@ static struct rs_error *on_thread(struct exits_sink *sink, struct thread *t,
 	return NULL;
 }
 
-/* ---- which event is which ------------------------------------------------------------------- */
+/* ---- the table of events -------------------------------------------------------------------- */
 
-/* threadless: of no thread. */
+/* threadless: the event belongs to no thread. */
 static const struct kind {
 	const char *class_name, *name;
 	handler *run;
@@ -459,9 +460,10 @@ static void known_resolve(struct known *known, const struct rs_event *event)
 		known->fields[i] = field_of(event, known->kind->fields[i]);
 }
 
-/* ---- whose event it is ---------------------------------------------------------------------- */
+/* ---- the thread of an event ----------------------------------------------------------------- */
 
-/* A stream of its own tells VM, process and vCPU; one of many threads tells nothing. */
+/* Begins a thread. A thread's own stream has VM, process and vCPU; a mixed stream has none of
+ * these. */
 static struct rs_error *thread_begin(struct exits_sink *sink, const struct rs_stream *stream,
 				     const struct seen *seen, struct thread **out)
 {
@@ -485,8 +487,8 @@ static struct rs_error *thread_begin(struct exits_sink *sink, const struct rs_st
 	return NULL;
 }
 
-/* Another thread has the tid when the one before has ended, or the streams tell them apart. The
- * session's last line of a thread comes after its end. */
+/* Finds or begins the thread of an event. The tid belongs to another thread if the previous one has
+ * ended, or the streams differ. The session's last line of a thread follows its end. */
 static struct rs_error *thread_of(struct exits_sink *sink, const struct kind *kind,
 				  const struct seen *seen, struct thread **out)
 {
@@ -511,7 +513,8 @@ static struct rs_error *thread_of(struct exits_sink *sink, const struct kind *ki
 	return NULL;
 }
 
-/* What was lost may be anyone's: from here on nothing is known of anyone. */
+/* Handles a loss, which may concern any thread: the state of all threads is unknown from here
+ * on. */
 static struct rs_error *on_loss(struct exits_sink *sink, const struct rs_view *view)
 {
 	sink->lost += rs_view_loss(view).count;

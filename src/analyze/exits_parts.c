@@ -16,7 +16,7 @@ static bool same_place(const void *item, const void *key)
 	return x->a == y->a && x->b == y->b;
 }
 
-/* Finds or makes the place of a key. Returns NULL without memory. */
+/* Finds or creates the entry of a key. Returns NULL without memory. */
 static struct place *place_of(struct exits_sink *sink, struct rs_map *map, uint64_t a, uint64_t b)
 {
 	const struct place key = { .a = a, .b = b };
@@ -42,7 +42,7 @@ bool rs_exits_list_add(struct list *list, void *value)
 	return true;
 }
 
-/* A zeroed element in the arena and the list; *out NULL above the limit. */
+/* Adds a zeroed element to the arena and the list. *out is NULL above the limit. */
 static struct rs_error *element(struct exits_sink *sink, struct list *list, size_t limit,
 				size_t bytes, void **out)
 {

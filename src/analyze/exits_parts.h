@@ -132,14 +132,14 @@ static inline int64_t exits_time(int64_t ts_ns)
 	return ts_ns > EXITS_FAR ? EXITS_FAR : ts_ns;
 }
 
-/* Returns the state machine's stamp of a time, which may be negative. A stamp is never 0. */
+/* Returns the state machine's stamp for a time, which may be negative. A stamp is never 0. */
 #define EXITS_BIAS (UINT64_C(1) << 62)
 static inline uint64_t exits_stamp(int64_t ts_ns)
 {
 	return (uint64_t)exits_time(ts_ns) + EXITS_BIAS;
 }
 
-/* Each finds or makes its object. *out is NULL if there is no room; sink->dropped counts that. */
+/* Each finds or creates its object. *out is NULL if there is no room; sink->dropped counts that. */
 struct rs_error *rs_exits_thread_make(struct exits_sink *sink, struct thread **out);
 struct rs_error *rs_exits_cell_of(struct exits_sink *sink, struct thread *thread, uint32_t isa,
 				  uint32_t nested, uint32_t code, struct cell **out);

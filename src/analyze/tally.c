@@ -35,7 +35,7 @@ static uint64_t hash_of(struct tally_who who)
 	return rs_hash_pair(who.a, who.b);
 }
 
-/* Returns zeroed memory for one more item of a map; NULL above the limit, or without memory. */
+/* Returns zeroed memory for one more item of a map, or NULL above the limit or without memory. */
 static void *made(struct tally_sink *s, struct rs_map *map, uint32_t *n, uint32_t limit,
 		  size_t bytes)
 {

@@ -44,22 +44,24 @@ enum rs_tally_use {
 	RS_TALLY_USES,
 };
 
-/* The keys that rows are kept apart by. Unknown is a value. */
+/* The keys of rows. Unknown is a value. */
 #define RS_TALLY_BY_CPU	 (1u << 0)
 #define RS_TALLY_BY_VM	 (1u << 1)
 #define RS_TALLY_BY_VCPU (1u << 2) /* and by VM */
 
 struct rs_tally_row {
 	enum rs_tally_kind kind;
-	int cpu, vcpu;	/* RS_UNKNOWN: not known, or rows of several are together */
+	int cpu, vcpu;	/* RS_UNKNOWN: not known, or several are merged */
 	const char *vm; /* NULL: likewise */
 	uint32_t sub;
 	uint64_t key;
 	uint64_t count;
-	uint64_t timed;	     /* those with a known begin and end: of these are min to hist */
-	uint64_t total, off; /* ticks; off: of total, those in which the vCPU had no CPU */
-	uint64_t guest;	     /* of RS_TALLY_CPU: of total, those within the guest */
-	uint64_t base;	     /* of which the row is a share: the CPUs', else the vCPUs' time */
+	uint64_t timed; /* those with a known begin and end, to which min, max and hist apply */
+	uint64_t total, off; /* ticks; off: the part of total in which the vCPU had no CPU */
+	uint64_t guest;	     /* RS_TALLY_CPU: the part of total within the guest */
+	uint64_t
+		/* the time of which the row is a share: that of the CPUs, else of the vCPUs */
+		base;
 	uint64_t min, max;
 	const struct rs_hist *hist; /* never NULL */
 };
@@ -70,7 +72,7 @@ struct rs_tally {
 	bool ticks_are_ns;		 /* CLOCK_MONOTONIC's; else a TSC's cycles */
 	const struct rs_tally_row *rows; /* by kind, cpu, vm, vcpu; then the most time first */
 	size_t n_rows;
-	uint64_t lost;		 /* records, by the trace's account */
+	uint64_t lost;		 /* records that the trace reports as lost */
 	uint64_t contradictions; /* switches from a vCPU without the CPU: records are missing */
 	uint64_t refused;	 /* events that were not counted, for lack of room */
 };
@@ -78,8 +80,8 @@ struct rs_tally {
 struct rs_error *rs_tally_sink_create(struct rs_sink **sink);
 void rs_tally_sink_destroy(struct rs_sink *sink);
 
-/* Gives the whole result, once, after the last event. Rows with equal `by` keys are added together.
- * Valid until the sink is destroyed. */
+/* Returns the complete result, once, after the last event. Rows with equal `by` keys are added
+ * together. Valid until the sink is destroyed. */
 struct rs_error *rs_tally_collect(struct rs_sink *sink, uint32_t by, struct rs_tally *tally);
 
 #endif

@@ -7,7 +7,7 @@
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-/* What goes on still: its end is not seen. */
+/* Closes all open states, whose ends are not in the trace. */
 static void close_all(struct tally_sink *s)
 {
 	for (struct tally_cpu *c = s->all_cpus; c; c = c->all) {
@@ -24,7 +24,7 @@ static void close_all(struct tally_sink *s)
 		rs_tally_settle_exit(s, v);
 		rs_vcpu_end(&v->time, s->last);
 		unknown = v->time.ns[RS_VCPU_UNKNOWN];
-		/* A PV domain's vCPU has no exits: none of its time is of unknown ones. */
+		/* A PV domain's vCPU has no exits, so none of its time belongs to unknown ones. */
 		if (!unknown || !v->exits)
 			continue;
 		row = rs_tally_row_of(s, RS_TALLY_EXITS, v->home ? v->home->cpu : RS_UNKNOWN, v,
@@ -34,9 +34,9 @@ static void close_all(struct tally_sink *s)
 	}
 }
 
-/* A trace of KVM without its threads' switches: that a vCPU had the CPU is known of the guest's
- * time alone. */
-static void guests_alone(struct tally_sink *s)
+/* Accounts CPU time from the guest's time alone, for a KVM trace without thread switches: only then
+ * is it known that a vCPU had the CPU. */
+static void guest_time_account(struct tally_sink *s)
 {
 	struct tally_row *unknown;
 
@@ -55,7 +55,7 @@ static void guests_alone(struct tally_sink *s)
 	}
 }
 
-/* ---- rows together -------------------------------------------------------------------------- */
+/* ---- merging rows --------------------------------------------------------------------------- */
 
 static int compare_texts(const char *a, const char *b)
 {
@@ -70,8 +70,8 @@ static int compare_texts(const char *a, const char *b)
 			return (x) < (y) ? -1 : 1;                                                 \
 	} while (0)
 
-/* Whose they are; what was not asked for is unknown in both. */
-static int compare_whose(const struct rs_tally_row *x, const struct rs_tally_row *y)
+/* Compares the owners of two rows. Keys that were not requested are unknown in both. */
+static int compare_owners(const struct rs_tally_row *x, const struct rs_tally_row *y)
 {
 	int vm;
 
@@ -88,7 +88,7 @@ static int compare_rows(const void *a, const void *b)
 {
 	const struct rs_tally_row *x = &((const struct tally_row *)a)->row;
 	const struct rs_tally_row *y = &((const struct tally_row *)b)->row;
-	int whose = compare_whose(x, y);
+	int whose = compare_owners(x, y);
 
 	if (whose)
 		return whose;
@@ -100,7 +100,7 @@ static int compare_rows(const void *a, const void *b)
 static int compare_shown(const void *a, const void *b)
 {
 	const struct rs_tally_row *x = a, *y = b;
-	int whose = compare_whose(x, y);
+	int whose = compare_owners(x, y);
 
 	if (whose)
 		return whose;
@@ -111,12 +111,12 @@ static int compare_shown(const void *a, const void *b)
 	return 0;
 }
 
-/* A row with what is asked for of its owner. */
+/* Returns a copy of a row with only the requested keys of its owner. */
 static struct tally_row named(const struct tally_row *r, uint32_t by)
 {
 	struct tally_row one = *r;
 
-	/* Who had a CPU is by CPU, and by VM at least. */
+	/* Rows of CPU use are at least by CPU and VM. */
 	if (one.row.kind == RS_TALLY_CPU)
 		by |= RS_TALLY_BY_CPU | RS_TALLY_BY_VM;
 	if (!(by & RS_TALLY_BY_CPU))
@@ -143,9 +143,9 @@ static void add(struct rs_tally_row *to, struct rs_hist *hist, const struct tall
 		rs_hist_add(hist, from->hist);
 }
 
-/* ---- of what they are shares ---------------------------------------------------------------- */
+/* ---- bases of shares ------------------------------------------------------------------------ */
 
-/* Whether a vCPU's time is of a row's whose. */
+/* Returns whether a vCPU's time belongs to the owner of a row. */
 static bool belongs(const struct tally_vcpu *v, const struct rs_tally_row *row, uint32_t by)
 {
 	if (by & RS_TALLY_BY_CPU && v->home && v->home->cpu != row->cpu)
@@ -155,8 +155,8 @@ static bool belongs(const struct tally_vcpu *v, const struct rs_tally_row *row, 
 	return !(by & RS_TALLY_BY_VCPU) || v->vcpu == row->vcpu;
 }
 
-/* How many CPUs its vCPUs are bound to, and vCPUs that are bound to none; a CPU's rows are of one.
- */
+/* Returns the number of CPUs to which the row's vCPUs are bound, plus that of unbound vCPUs. A
+ * CPU's rows have one. */
 static uint64_t places_of(const struct tally_sink *s, const struct rs_tally_row *row, uint32_t by)
 {
 	uint64_t n = 0;
@@ -176,13 +176,13 @@ static uint64_t places_of(const struct tally_sink *s, const struct rs_tally_row 
 	return n ? n : 1;
 }
 
-/* Rows of the same whose have the same base. */
+/* Computes the bases. Rows with the same owner have the same base. */
 static void bases(const struct tally_sink *s, struct rs_tally *t, uint32_t by)
 {
 	for (size_t i = 0; i < t->n_rows; i++) {
 		struct rs_tally_row *row = &s->taken[i];
 
-		if (i && !compare_whose(row - 1, row))
+		if (i && !compare_owners(row - 1, row))
 			row->base = row[-1].base;
 		else
 			row->base = t->ticks * places_of(s, row, by);
@@ -217,7 +217,7 @@ struct rs_error *rs_tally_collect(struct rs_sink *sink, uint32_t by, struct rs_t
 
 	close_all(s);
 	if (s->kvm && !s->kvm_switches)
-		guests_alone(s);
+		guest_time_account(s);
 	sorted = malloc((s->n_rows + 1) * sizeof(*sorted));
 	s->taken = calloc(s->n_rows + 1, sizeof(*s->taken));
 	s->taken_hists = calloc(s->n_rows + 1, sizeof(*s->taken_hists));

@@ -92,7 +92,7 @@ static struct tally_cpu *acrn_cpu(struct tally_sink *s, const struct seen *seen)
 }
 
 /* Makes a vCPU without a name, identified by its CPU alone. */
-static struct tally_vcpu *acrn_nameless(struct tally_sink *s, struct tally_cpu *c, uint64_t since)
+static struct tally_vcpu *acrn_unnamed(struct tally_sink *s, struct tally_cpu *c, uint64_t since)
 {
 	const struct tally_who who = { (uint64_t)(uintptr_t)c, NAMELESS | s->n_unnamed++ };
 	struct tally_vcpu *v = rs_tally_vcpu_of(s, who, since);
@@ -113,7 +113,7 @@ static struct tally_vcpu *acrn_current(struct tally_sink *s, struct tally_cpu *c
 		s->contradictions++;
 		rs_tally_cpu_lost(s, c, now);
 	}
-	v = acrn_nameless(s, c, c->since);
+	v = acrn_unnamed(s, c, c->since);
 	if (v)
 		rs_tally_assign(c, RS_TALLY_VCPU, v);
 	return v;
@@ -151,7 +151,7 @@ static void acrn_interrupt(struct tally_sink *s, const struct seen *seen)
 	c->last = seen->now;
 }
 
-/* The four letters of a thread, without the colon that ends a VM's number. */
+/* Returns the four letters of a thread's name, without the colon that ends a VM's number. */
 static const char *acrn_name(struct tally_sink *s, uint32_t letters)
 {
 	char text[5] = "";
@@ -281,7 +281,7 @@ static struct tally_vcpu *kvm_vcpu(struct tally_sink *s, const struct seen *seen
 	return v;
 }
 
-/* tid, reason, upper bits of it, and VMX's word on an interrupt */
+/* tid, reason, its upper bits, and VMX's interruption information */
 static void kvm_exit(struct tally_sink *s, const struct seen *seen)
 {
 	struct tally_vcpu *v = kvm_vcpu(s, seen);
@@ -307,7 +307,7 @@ static void kvm_entry(struct tally_sink *s, const struct seen *seen)
 	rs_tally_entry(s, v, seen->view->cpu, seen->now);
 }
 
-/* tid, vector, again: its delivery was cut short, and it was counted before */
+/* tid, vector, again: its delivery was cut short, and it has been counted */
 static void kvm_interrupt(struct tally_sink *s, const struct seen *seen)
 {
 	struct tally_vcpu *v = kvm_vcpu(s, seen);
@@ -334,7 +334,7 @@ static void kvm_on(struct tally_sink *s, const struct seen *seen)
 	struct tally_vcpu *v;
 
 	s->kvm_switches = true;
-	if (c) /* another thread had it */
+	if (c) /* another thread ran on it */
 		rs_tally_assign(c, RS_TALLY_OTHERS, NULL);
 	v = kvm_vcpu(s, seen);
 	if (v)
@@ -485,9 +485,10 @@ static void xen_runs_on(struct tally_sink *s, const struct seen *seen)
 	c->last = seen->now;
 }
 
-/* ---- a VMM ---------------------------------------------------------------------------------- */
+/* ---- VMMs ----------------------------------------------------------------------------------- */
 
-/* The events do not name the CPU: each vCPU gets one of its own, which it always has. */
+/* Returns the event's vCPU. The events do not name the CPU, so each vCPU gets a virtual one, which
+ * it always has. */
 static struct tally_vcpu *vmm_vcpu(struct tally_sink *s, const struct seen *seen)
 {
 	const struct tally_who who = { (uint64_t)(uintptr_t)seen->view->stream,
@@ -597,7 +598,8 @@ static void known_resolve(struct tally_known *known, const struct rs_event *even
 	}
 }
 
-/* Stamps of the first event's clock as they are; others' by their time. */
+/* Returns an event's tick: its stamp if it has the first event's clock, else the stamp for its
+ * time. */
 static uint64_t tick_of(struct tally_sink *s, const struct rs_view *view)
 {
 	const struct rs_clock *clock = view->stream->clock;
@@ -612,8 +614,8 @@ static uint64_t tick_of(struct tally_sink *s, const struct rs_view *view)
 
 /*
  * Returns the event's tick, and moves the end of the tally on to it. Time does not go back: within
- * a ns events of several streams come in any order, and what is further back than that has a stamp
- * beyond 64 bits of the first event's clock, which comes when the latest one did.
+ * a ns, events of several streams come in any order, and an event that is further back has a stamp
+ * beyond 64 bits of the first event's clock; it gets the latest tick.
  */
 static uint64_t tick_next(struct tally_sink *s, const struct rs_view *view)
 {

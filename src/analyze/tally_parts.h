@@ -18,7 +18,7 @@
 #define TALLY_VCPUS_MAX 65536u
 #define TALLY_CPUS_MAX	8192u
 
-/* The identity of a CPU or vCPU, made of streams and numbers. */
+/* The identity of a CPU or vCPU, composed of streams and numbers. */
 struct tally_who {
 	uint64_t a, b;
 };
@@ -28,9 +28,9 @@ struct tally_vcpu;
 struct tally_cpu {
 	struct tally_cpu *all;
 	struct tally_who who;
-	int cpu;	/* RS_UNKNOWN */
-	bool told;	/* its owner is known; else the next event gives it for the time since */
-	bool whole;	/* the begin of this turn is known */
+	int cpu;    /* RS_UNKNOWN */
+	bool told;  /* its owner is known; else the next event determines it for the time since */
+	bool whole; /* the begin of this turn is known */
 	uint64_t since; /* the begin of this turn */
 	uint64_t last;	/* of the last event on it */
 	enum rs_tally_use use;
@@ -43,9 +43,9 @@ struct tally_vcpu {
 	struct tally_who who;
 	const char *vm; /* NULL: unknown so far */
 	int vcpu;
-	struct tally_cpu *home;	  /* the CPU that it does not leave; NULL: any */
+	struct tally_cpu *home;	  /* the CPU to which it is bound; NULL: none */
 	struct rs_vcpu_time time; /* in ticks */
-	bool exits;		  /* the trace has exits or entries of it */
+	bool exits;		  /* the trace has its exits or entries */
 	/* The exit that waits for its entry. */
 	bool pending;
 	uint32_t isa, code;
@@ -80,7 +80,7 @@ struct tally_sink {
 	struct tally_row *all_rows;
 	uint32_t n_cpus, n_vcpus, n_rows, n_unnamed;
 	bool any;
-	struct rs_clock clock; /* of the first event: what ticks are; a copy */
+	struct rs_clock clock; /* of the first event, which defines ticks; a copy */
 	uint64_t first, last;  /* ticks */
 	struct tally_known known[TALLY_KNOWN];
 	uint64_t lost, contradictions, refused;
@@ -91,11 +91,11 @@ struct tally_sink {
 	struct rs_hist *taken_hists;
 };
 
-/* Each finds or makes its object. Returns NULL without room, which is counted, or without memory.
- */
+/* Each finds or creates its object. Returns NULL without room, which is counted, or without
+ * memory. */
 struct tally_cpu *rs_tally_cpu_of(struct tally_sink *s, struct tally_who who, int cpu);
 struct tally_vcpu *rs_tally_vcpu_of(struct tally_sink *s, struct tally_who who, uint64_t now);
-/* Gives v an identity. If another vCPU has the identity already, both stay. */
+/* Sets the identity of v. If another vCPU has the identity already, both stay. */
 void rs_tally_vcpu_identify(struct tally_sink *s, struct tally_vcpu *v, struct tally_who who);
 struct tally_row *rs_tally_row_of(struct tally_sink *s, enum rs_tally_kind kind, int cpu,
 				  const struct tally_vcpu *owner, uint32_t sub, uint64_t key);
@@ -104,7 +104,7 @@ const char *rs_tally_name_copy(struct tally_sink *s, const char *name, size_t le
 /* Adds a duration to a row, which may be NULL. */
 void rs_tally_time(struct tally_sink *s, struct tally_row *row, uint64_t total, uint64_t off);
 
-/* rs_tally_turn() gives the CPU to another owner from now on. rs_tally_assign() names the owner of
+/* rs_tally_turn() assigns the CPU to another owner from now on. rs_tally_assign() sets the owner of
  * the current turn. */
 void rs_tally_turn(struct tally_sink *s, struct tally_cpu *c, enum rs_tally_use use,
 		   struct tally_vcpu *owner, uint64_t now);
@@ -115,7 +115,7 @@ void rs_tally_cpu_lost(struct tally_sink *s, struct tally_cpu *c, uint64_t now);
 void rs_tally_exit(struct tally_sink *s, struct tally_vcpu *v, int cpu, uint32_t isa, uint32_t code,
 		   uint64_t now);
 void rs_tally_entry(struct tally_sink *s, struct tally_vcpu *v, int cpu, uint64_t now);
-/* Takes the vCPU off its CPU. */
+/* Removes the vCPU from its CPU. */
 void rs_tally_off(struct tally_vcpu *v, uint64_t now, bool preempted);
 void rs_tally_vcpu_lost(struct tally_sink *s, struct tally_vcpu *v, uint64_t now);
 /* Counts the exit that waits for its entry, without a time. */

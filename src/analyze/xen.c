@@ -82,7 +82,7 @@ void rs_xen_row_time(struct xen_sink *x, struct xen_row *row, uint64_t ns)
 		r->max_ns = ns;
 }
 
-/* ---- who there is --------------------------------------------------------------------------- */
+/* ---- vCPUs and physical CPUs ---------------------------------------------------------------- */
 
 static struct xen_domain *domain_of(struct xen_sink *x, int dom)
 {
@@ -158,13 +158,13 @@ struct xen_pcpu *rs_xen_sink_pcpu(struct xen_sink *x, int cpu)
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-/* Where a CPU has the row of a record's class: its lowest bit, and its subclass. */
+/* Returns the index of the row of a record's class: by its lowest bit, and its subclass. */
 static inline uint32_t volume_place(uint32_t event)
 {
 	return (uint32_t)__builtin_ctz(event >> 16 | 1u << XEN_CLASSES) * 16 + (event >> 12 & 0xf);
 }
 
-/* A row that is not at hand. Not all records of class GEN are of one: three have their own. */
+/* Finds a row that is not cached. Not all records of class GEN share one: three have their own. */
 static __attribute__((noinline)) struct xen_row *volume_row(struct xen_sink *x, struct xen_pcpu *p,
 							    int cpu, uint32_t event)
 {
@@ -249,7 +249,7 @@ static struct rs_error *xen_events(struct rs_sink *sink, const struct rs_view *v
 	return x->no_memory ? rs_error_no_memory() : NULL;
 }
 
-/* Adds what a source has counted instead of giving events. */
+/* Adds the counts that a source made instead of returning events. */
 static struct rs_error *xen_counts(struct rs_sink *sink, const struct rs_counts *given)
 {
 	const struct rs_xen_counts *counts = (const struct rs_xen_counts *)given;
@@ -300,7 +300,7 @@ static int by_all(const void *left, const void *right)
 
 static bool is_empty(const struct rs_xen_row *row)
 {
-	return !row->count && !row->timed && !row->edge_ns && !row->goes_on;
+	return !row->count && !row->timed && !row->edge_ns && !row->continued;
 }
 
 struct rs_error *rs_xen_collect(struct rs_sink *sink, struct rs_xen_result *result)
@@ -337,16 +337,16 @@ struct rs_error *rs_xen_collect_until(struct rs_sink *sink, int64_t to_ns,
 	return NULL;
 }
 
-void rs_xen_go_on(struct rs_sink *sink)
+void rs_xen_continue(struct rs_sink *sink)
 {
 	struct xen_sink *x = (struct xen_sink *)sink;
 
 	for (struct xen_row *row = x->all_rows; row; row = row->all) {
 		struct rs_xen_row *r = &row->row;
 
-		r->count = r->bytes = r->timed = r->goes_on = 0;
+		r->count = r->bytes = r->timed = r->continued = 0;
 		r->total_ns = r->min_ns = r->max_ns = r->edge_ns = 0;
-		free(row->counts); /* the next time makes another */
+		free(row->counts); /* the next duration allocates another one */
 		row->counts = NULL;
 		r->hist = NULL;
 	}
@@ -396,7 +396,7 @@ struct rs_error *rs_xen_check(const struct rs_xen_result *result)
 	return NULL;
 }
 
-/* ---- making one ----------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------- */
 
 struct rs_error *rs_xen_sink_create(uint32_t kinds, struct rs_sink **sink)
 {

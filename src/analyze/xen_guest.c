@@ -35,7 +35,7 @@ static void vmexit(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view 
 	if (xen_wants(x, RS_XEN_EXITS))
 		row = xen_vcpu_row(x, v, RS_XEN_EXITS, isa, xen_arg(view, 0));
 	xen_count(row);
-	if (isa & RS_XEN_IS_NESTED || v->dom < 0) /* of whom nothing is known, that may be many */
+	if (isa & RS_XEN_IS_NESTED || v->dom < 0) /* an unknown vCPU may stand for many */
 		return;
 	v->exit = (struct xen_exit){ .open = true, .since_ns = view->ts_ns, .row = row };
 }
@@ -95,7 +95,7 @@ static void inject(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view 
 		return;
 	}
 	injected = &v->injected[vector % XEN_INJECTED_MAX];
-	if (injected->open) /* once more before it halted: the time runs from the first */
+	if (injected->open) /* injected again before it halted: the time counts from the first */
 		return;
 	*injected =
 		(struct xen_injected){ .open = true, .woke = v->waking, .since_ns = view->ts_ns };
@@ -160,7 +160,7 @@ static void cr_write(struct xen_sink *x, struct xen_vcpu *v, const struct rs_vie
 		v->cr3 = row;
 }
 
-/* What was going on has no end that can be told. */
+/* Discards the vCPU's open states, whose ends are unknown. */
 void rs_xen_guest_lost(struct xen_vcpu *v)
 {
 	v->exit.open = false;
@@ -255,7 +255,7 @@ const uint8_t rs_xen_handlers[8][XEN_HANDLERS] = {
 	(1u << RS_XEN_EXITS | 1u << RS_XEN_CALLS | 1u << RS_XEN_PV | 1u << RS_XEN_INTERRUPTS |     \
 	 1u << RS_XEN_IO | 1u << RS_XEN_CR3)
 
-/* Events of a vCPU: the one whose context they came in. */
+/* Handles an event of the vCPU in whose context it occurred. */
 void rs_xen_guest_event(struct xen_sink *x, const struct rs_view *view, enum xen_handler handler)
 {
 	struct xen_vcpu *v = x->kinds & XEN_GUEST_KINDS

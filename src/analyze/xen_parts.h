@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of the Xen analysis share. */
+/* Declarations that the files of the Xen analysis share. */
 #ifndef RS_ANALYZE_XEN_PARTS_H
 #define RS_ANALYZE_XEN_PARTS_H
 
@@ -13,7 +13,7 @@
 
 #define XEN_ROWS_MAX  65536u /* 170 MB with a histogram each */
 #define XEN_VCPUS_MAX 65536u
-#define XEN_PCPUS_MAX 4096u /* the most that Xen can be built for */
+#define XEN_PCPUS_MAX 4096u /* the most that a Xen build can support */
 
 struct xen_row {
 	struct rs_xen_row row;
@@ -27,7 +27,7 @@ struct xen_domain;
 struct xen_exit {
 	bool open;
 	int64_t since_ns;
-	struct xen_row *row, *call, *io; /* the last two: what it was about, where known */
+	struct xen_row *row, *call, *io; /* the last two: its subject, if known */
 };
 
 /* An interrupt that was injected, until the vCPU halts. */
@@ -46,11 +46,11 @@ struct xen_vcpu {
 	struct xen_vcpu *all; /* of those that there are */
 	struct xen_vcpu *sibling;
 	struct xen_row *states[RS_XEN_STATES_COUNT];
-	bool seen; /* in the scheduler's records */
+	bool seen; /* it appeared in the scheduler's records */
 	enum rs_xen_state state;
-	bool whole; /* its beginning was seen */
+	bool whole; /* its beginning is known */
 	int64_t since_ns;
-	int pcpu; /* where it runs; RS_UNKNOWN */
+	int pcpu; /* the CPU on which it runs; RS_UNKNOWN */
 	struct xen_exit exit;
 	bool waking;		/* from sleep to the next halt */
 	struct xen_row *inject; /* until the next entry */
@@ -59,33 +59,33 @@ struct xen_vcpu {
 	uint32_t n_injected;
 	struct xen_row *cr3;
 	int64_t cr3_ns;
-	struct xen_row *recent[XEN_ROWS_RECENT]; /* asked for last of each place; NULL: none */
+	struct xen_row *recent[XEN_ROWS_RECENT]; /* the last one looked up, by place; NULL: none */
 };
 
 struct xen_domain {
 	int dom;
 	struct xen_domain *all;
 	struct xen_vcpu *vcpus; /* by sibling */
-	bool seen;		/* one of its vCPUs */
+	bool seen;		/* one of its vCPUs appeared */
 	enum rs_xen_together state;
 	bool whole;
 	int64_t since_ns;
 	struct xen_row *states[RS_XEN_TOGETHER_COUNT];
 };
 
-/* Places of records by class: one of 12 bits, or none, one of 16 subclasses. */
+/* Indexes of records by class: one of 12 bits, or none; and one of 16 subclasses. */
 #define XEN_CLASSES 12
 #define XEN_VOLUMES ((XEN_CLASSES + 1) * 16)
 
 struct xen_pcpu {
-	bool seen; /* who ran is known */
-	bool lost; /* records of it, ever */
+	bool seen; /* the vCPU that ran is known */
+	bool lost; /* it has lost records */
 	enum rs_xen_pcpu_state state;
 	bool whole;
 	int64_t since_ns;
 	struct xen_row *states[RS_XEN_PCPU_STATES];
-	struct xen_row *volumes[XEN_VOLUMES]; /* by place; NULL: not at hand */
-	struct xen_row *cstate;		      /* it is in, since */
+	struct xen_row *volumes[XEN_VOLUMES]; /* cached by index; NULL: none */
+	struct xen_row *cstate;		      /* the current C-state */
 	int64_t cstate_ns;
 };
 
@@ -103,13 +103,13 @@ struct xen_sink {
 	struct xen_domain *domains;
 	struct xen_pcpu *pcpus[XEN_PCPUS_MAX];
 	uint32_t n_rows, n_vcpus;
-	uint32_t pcpus_end; /* one more than the highest number of those that there are */
+	uint32_t pcpus_end; /* one more than the highest number of a known pCPU */
 	struct rs_xen_row *taken;
 	uint64_t lost, losses, contradictions, refused;
 	bool no_memory;
 };
 
-/* What is done with an event: what it says of its vCPU, its physical CPU, or nothing. */
+/* The handler of an event: for its vCPU, its physical CPU, or none. */
 enum xen_handler {
 	XEN_NOTHING,
 	XEN_RUNSTATE,
@@ -148,10 +148,10 @@ static inline bool xen_wants(const struct xen_sink *x, enum rs_xen_kind kind)
 	return x->kinds >> kind & 1;
 }
 
-/* A row, made when it is new. NULL: it finds no place, which is counted. */
+/* Finds or creates a row. Returns NULL above the limit, which is counted. */
 struct xen_row *rs_xen_row_of(struct xen_sink *x, enum rs_xen_kind kind, int dom, int vcpu,
 			      uint32_t sub, uint64_t key);
-/* The same of a vCPU: mostly at hand. */
+/* Returns a vCPU's row, mostly from its cache. */
 static inline struct xen_row *xen_vcpu_row(struct xen_sink *x, struct xen_vcpu *v,
 					   enum rs_xen_kind kind, uint32_t sub, uint64_t key)
 {
@@ -176,17 +176,19 @@ static inline void xen_count(struct xen_row *row)
 		row->row.count++;
 }
 
-/* The same of the next two: NULL, and counted, or no_memory. */
+/* Each finds or creates its object. Returns NULL above the limit, which is counted, or without
+ * memory, which sets no_memory. */
 struct xen_vcpu *rs_xen_sink_vcpu(struct xen_sink *x, int dom, int vcpu);
 struct xen_pcpu *rs_xen_sink_pcpu(struct xen_sink *x, int cpu);
 
-/* Where the vCPU is that was asked for last of those that share the place. */
+/* Returns the cache entry for a vCPU. It holds the vCPU that was looked up last of those that share
+ * the entry. */
 static inline struct xen_vcpu **xen_vcpu_recent(struct xen_sink *x, int dom, int vcpu)
 {
 	return &x->recent[((uint32_t)dom << 2 ^ (uint32_t)vcpu) % XEN_VCPUS_RECENT];
 }
 
-/* Asked for with each event: mostly at hand. */
+/* Returns a vCPU, mostly from the cache. Each event calls it. */
 static inline struct xen_vcpu *xen_vcpu(struct xen_sink *x, int dom, int vcpu)
 {
 	struct xen_vcpu *v = *xen_vcpu_recent(x, dom, vcpu);
@@ -201,15 +203,16 @@ static inline struct xen_pcpu *xen_pcpu(struct xen_sink *x, int cpu)
 	return x->pcpus[cpu] ? x->pcpus[cpu] : rs_xen_sink_pcpu(x, cpu);
 }
 
-/* xen_sched.c: the scheduler's events, losses, and states that go on at the end. */
+/* xen_sched.c: the scheduler's events, losses, and states that are open at the end. */
 void rs_xen_sched_change(struct xen_sink *x, const struct rs_view *view);
 void rs_xen_sched_lost(struct xen_sink *x, const struct rs_view *view, int64_t from_ns);
-/* What is still going on goes into its row's edge, and goes on from there. */
+/* Adds the time of open states to the edge of their rows, and continues them from there. */
 void rs_xen_sched_close(struct xen_sink *x, int64_t now_ns);
 
-/* xen_guest.c: what a guest does; and that its vCPU wants to run, runs, stops, halts, is lost. */
+/* xen_guest.c: events of a guest; and changes of its vCPU: it becomes runnable, runs, stops, halts,
+ * or is lost. */
 void rs_xen_guest_event(struct xen_sink *x, const struct rs_view *view, enum xen_handler handler);
-/* The same of a physical CPU. */
+/* Handles an event of a physical CPU. */
 void rs_xen_pcpu_event(struct xen_sink *x, const struct rs_view *view, enum xen_handler handler);
 void rs_xen_guest_exit_ends(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns);
 void rs_xen_guest_halts(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns);

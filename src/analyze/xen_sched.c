@@ -10,7 +10,7 @@
  */
 #include "analyze/xen_parts.h"
 
-/* Xen's own states, and which of ours each is. */
+/* Xen's own states, and the corresponding states here. */
 enum runstate { RUNNING, RUNNABLE, BLOCKED, OFFLINE, RUNSTATES };
 
 static enum rs_xen_state state_of(uint64_t runstate)
@@ -26,7 +26,7 @@ static bool is_runnable(enum rs_xen_state state)
 	return state >= RS_XEN_RUNNABLE_WAKE && state <= RS_XEN_RUNNABLE_OTHER;
 }
 
-/* Time in a state that was left. Only what was seen from begin to end is counted. */
+/* Adds the time of a state that ended. Counts it only if its begin and end are known. */
 static void spend(struct xen_sink *x, struct xen_row *row, int64_t since_ns, int64_t now_ns,
 		  bool whole)
 {
@@ -84,7 +84,7 @@ static void domain_update(struct xen_sink *x, struct xen_domain *d, int64_t now_
 		return;
 	if (now_ns < d->since_ns)
 		now_ns = d->since_ns;
-	/* what was lost did not end then */
+	/* a lost state did not end then */
 	domain_spend(x, d, now_ns, d->whole && state != RS_XEN_DOMAIN_LOST);
 	d->state = state;
 	d->whole = true;
@@ -122,8 +122,8 @@ static enum rs_xen_pcpu_state running_state(const struct xen_vcpu *v)
 	return v->dom == (int)RS_XEN_DOM_IDLE ? RS_XEN_PCPU_IDLE : RS_XEN_PCPU_BUSY;
 }
 
-/* What ran on it from the start shows only when it stops. */
-static void pcpu_ran(struct xen_sink *x, int cpu, const struct xen_vcpu *v)
+/* Sets the vCPU that ran on a CPU. The one that ran from the start is known only when it stops. */
+static void pcpu_previous(struct xen_sink *x, int cpu, const struct xen_vcpu *v)
 {
 	struct xen_pcpu *p = xen_pcpu(x, cpu);
 
@@ -139,7 +139,7 @@ static void vcpu_spend(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns, b
 {
 	struct xen_row *row;
 
-	if (v->dom < 0 || !v->seen) /* stands for whom it is not known */
+	if (v->dom < 0 || !v->seen) /* stands for unknown vCPUs */
 		return;
 	if (v->state == RS_XEN_RUNNING && v->pcpu >= 0 && xen_wants(x, RS_XEN_AFFINITY)) {
 		row = rs_xen_row_of(x, RS_XEN_AFFINITY, v->dom, v->vcpu, 0, (uint64_t)v->pcpu);
@@ -166,8 +166,8 @@ static void vcpu_becomes(struct xen_sink *x, struct xen_vcpu *v, enum rs_xen_sta
 	domain_update(x, v->domain, now_ns);
 }
 
-/* Before its first record: the change would have been traced, where nothing was lost. What runs
- * changes on the CPU that it runs on. */
+/* Returns whether a vCPU's state may have changed before its first record. Without losses, the
+ * change would have been traced. A running vCPU changes on the CPU on which it runs. */
 static bool may_have_changed(struct xen_sink *x, enum rs_xen_state old, int cpu)
 {
 	const struct xen_pcpu *p = xen_pcpu(x, cpu);
@@ -175,8 +175,8 @@ static bool may_have_changed(struct xen_sink *x, enum rs_xen_state old, int cpu)
 	return x->losses && (old != RS_XEN_RUNNING || !p || p->lost);
 }
 
-/* What a record says of the state before it. */
-static void vcpu_was(struct xen_sink *x, struct xen_vcpu *v, enum rs_xen_state old, int cpu)
+/* Applies the previous state that a record contains. */
+static void vcpu_previous(struct xen_sink *x, struct xen_vcpu *v, enum rs_xen_state old, int cpu)
 {
 	bool same = v->state == old || (is_runnable(v->state) && is_runnable(old));
 
@@ -195,7 +195,7 @@ static void vcpu_was(struct xen_sink *x, struct xen_vcpu *v, enum rs_xen_state o
 	x->contradictions++;
 	if (v->state == RS_XEN_RUNNING)
 		rs_xen_guest_stops(x, v, v->since_ns);
-	v->state = RS_XEN_LOST; /* since the last change: the time can't be told apart */
+	v->state = RS_XEN_LOST; /* since the last change: the time cannot be attributed */
 }
 
 static enum rs_xen_state next_state(const struct xen_vcpu *v, enum runstate old, uint64_t new)
@@ -215,7 +215,7 @@ static void runstate_change(struct xen_sink *x, const struct rs_view *view)
 
 	if (!v)
 		return;
-	vcpu_was(x, v, state_of(old), view->cpu);
+	vcpu_previous(x, v, state_of(old), view->cpu);
 	if (new == RUNNABLE)
 		rs_xen_guest_exit_ends(x, v, now);
 	if (old == BLOCKED && new == RUNNABLE)
@@ -223,7 +223,7 @@ static void runstate_change(struct xen_sink *x, const struct rs_view *view)
 	if (old == RUNNING && new == BLOCKED)
 		rs_xen_guest_halts(x, v, now);
 	if (old == RUNNING) {
-		pcpu_ran(x, view->cpu, v);
+		pcpu_previous(x, view->cpu, v);
 		if (new != RUNNING)
 			pcpu_becomes(x, view->cpu, RS_XEN_PCPU_SWITCH, now);
 	}
@@ -242,8 +242,8 @@ static void continue_running(struct xen_sink *x, const struct rs_view *view)
 
 	if (!v)
 		return;
-	vcpu_was(x, v, RS_XEN_RUNNING, view->cpu);
-	pcpu_ran(x, view->cpu, v);
+	vcpu_previous(x, v, RS_XEN_RUNNING, view->cpu);
+	pcpu_previous(x, view->cpu, v);
 	pcpu_becomes(x, view->cpu, running_state(v), view->ts_ns);
 	if (v->state == RS_XEN_LOST) {
 		vcpu_becomes(x, v, RS_XEN_RUNNING, view->ts_ns);
@@ -256,7 +256,7 @@ static void continue_running(struct xen_sink *x, const struct rs_view *view)
 			v->states[RS_XEN_RUNNING] =
 				rs_xen_row_of(x, RS_XEN_STATES, v->dom, v->vcpu, 0, RS_XEN_RUNNING);
 		if (v->states[RS_XEN_RUNNING])
-			v->states[RS_XEN_RUNNING]->row.goes_on++;
+			v->states[RS_XEN_RUNNING]->row.continued++;
 	}
 }
 
@@ -285,7 +285,7 @@ void rs_xen_sched_lost(struct xen_sink *x, const struct rs_view *view, int64_t f
 
 		if (elsewhere || v->state == RS_XEN_LOST)
 			continue;
-		v->whole = false; /* its end was not seen */
+		v->whole = false; /* its end is unknown */
 		vcpu_becomes(x, v, RS_XEN_LOST, from_ns);
 		v->pcpu = RS_UNKNOWN;
 		rs_xen_guest_lost(v);

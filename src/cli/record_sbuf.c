@@ -175,11 +175,11 @@ static struct rs_error *sbuf_poll(void *state)
 static void sbuf_sum(const void *state, char text[RS_RECORD_WHY_MAX])
 {
 	const struct sbuf *s = state;
-	struct rs_sbuf_told told;
+	struct rs_sbuf_result told;
 	uint64_t skipped = 0;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; rs_sbuf_recording_told(s->recording, i, &told); i++) {
+	for (uint32_t i = 0; rs_sbuf_recording_result(s->recording, i, &told); i++) {
 		skipped += told.skipped;
 		n += told.rings;
 	}
@@ -193,10 +193,10 @@ static void sbuf_sum(const void *state, char text[RS_RECORD_WHY_MAX])
 static void sbuf_sum_json(const void *state, struct rs_json *json)
 {
 	const struct sbuf *s = state;
-	struct rs_sbuf_told told;
+	struct rs_sbuf_result told;
 
 	rs_json_open(rs_json_key(json, "rings"), '[');
-	for (uint32_t i = 0; rs_sbuf_recording_told(s->recording, i, &told); i++) {
+	for (uint32_t i = 0; rs_sbuf_recording_result(s->recording, i, &told); i++) {
 		rs_json_open(json, '{');
 		rs_json_text(rs_json_key(json, "path"), told.path);
 		rs_json_unsigned(rs_json_key(json, "rings"), told.rings);
@@ -231,10 +231,10 @@ static void report_lines(const struct sbuf *s)
 static struct rs_error *sbuf_report(void *state, bool *partial)
 {
 	struct sbuf *s = state;
-	struct rs_sbuf_told told;
+	struct rs_sbuf_result told;
 	bool any = false;
 
-	for (uint32_t i = 0; rs_sbuf_recording_told(s->recording, i, &told); i++) {
+	for (uint32_t i = 0; rs_sbuf_recording_result(s->recording, i, &told); i++) {
 		any |= told.rings > 0;
 		if (told.rings > 1)
 			rs_record_remark(s->common,

@@ -105,9 +105,9 @@ static void say(const struct rs_replay_asserts *asserts, const struct one *one,
 	fputc('\n', stderr);
 }
 
-/* Sets *goes_on if a view is passed on: it is no assertion, or an assertion that fails. */
+/* Sets *continued if a view is passed on: it is no assertion, or an assertion that fails. */
 static struct rs_error *evaluate(struct rs_replay_asserts *asserts, const struct rs_view *view,
-				 bool *goes_on)
+				 bool *continued)
 {
 	struct one *one = NULL;
 	const char *expression;
@@ -115,7 +115,7 @@ static struct rs_error *evaluate(struct rs_replay_asserts *asserts, const struct
 	bool holds = false, known;
 	size_t len;
 
-	*goes_on = true;
+	*continued = true;
 	for (uint32_t i = 0; i < asserts->n && !one; i++)
 		one = asserts->at[i].event == view->event ? &asserts->at[i] : NULL;
 	if (!one)
@@ -129,7 +129,7 @@ static struct rs_error *evaluate(struct rs_replay_asserts *asserts, const struct
 	one->held += known && holds;
 	one->failed += known && !holds;
 	one->unknown += !known;
-	*goes_on = known && !holds;
+	*continued = known && !holds;
 	if (!known || !holds)
 		say(asserts, one, view, expression, len, !known);
 	return NULL;
@@ -141,10 +141,10 @@ static struct rs_error *asserts_events(struct rs_sink *sink, const struct rs_vie
 	struct rs_error *err = NULL;
 
 	for (size_t i = 0; !err && i < n; i++) {
-		bool goes_on;
+		bool continued;
 
-		err = evaluate(asserts, &views[i], &goes_on);
-		if (!err && goes_on)
+		err = evaluate(asserts, &views[i], &continued);
+		if (!err && continued)
 			err = asserts->to->ops->events(asserts->to, &views[i], 1);
 	}
 	return err;

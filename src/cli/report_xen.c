@@ -143,7 +143,7 @@ static struct rs_error *interval_events(struct rs_sink *sink, const struct rs_vi
 		if (!n || err)
 			break;
 		err = show(s, s->end_ns, false);
-		rs_xen_go_on(s->xen);
+		rs_xen_continue(s->xen);
 		s->end_ns += interval;
 	}
 	return err;

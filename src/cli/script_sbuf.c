@@ -145,10 +145,10 @@ static const struct rs_stream *sbuf_stream(const struct rs_script_live *live,
 static bool sbuf_report(const struct rs_script_live *live)
 {
 	const struct rs_sbuf_recording *rings = rs_sbuf_reading_rings(live->sbuf);
-	struct rs_sbuf_told told;
+	struct rs_sbuf_result told;
 	bool partial = false;
 
-	for (uint32_t i = 0; rs_sbuf_recording_told(rings, i, &told); i++) {
+	for (uint32_t i = 0; rs_sbuf_recording_result(rings, i, &told); i++) {
 		if (told.runs && !told.error)
 			continue;
 		partial = true;

@@ -279,8 +279,8 @@ static struct rs_error *ring_read(struct rs_host_guest *guest, uint32_t vcpu, bo
 		return bad(guest, "no memory for a ring", ring.gpa);
 	if (head.magic != RS_SBUF_MAGIC)
 		return NULL;
-	__atomic_thread_fence(
-		__ATOMIC_ACQUIRE); /* orders the reads of the header after that of the magic */
+	/* Orders the reads of the header after that of the magic. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (!guest_read(guest, ring.gpa, &head, sizeof(head)))
 		return bad(guest, "no memory for a ring", ring.gpa);
 	status = rs_sbuf_check(&head, ring.bytes);

@@ -14,7 +14,7 @@
 
 #define CLOCK_HZ UINT64_C(1000000000)
 
-/* A thread's own stream; it stays where it is as long as the source. */
+/* A thread's own stream. Its address is valid as long as the source. */
 struct thread_stream {
 	struct rs_stream stream;
 	char vm[RS_KVM_VM_MAX];
@@ -37,13 +37,13 @@ struct kvm_source {
 	struct rs_schema *schema;
 	struct rs_clock clock;
 	struct rs_query query;
-	bool merged; /* the clock is another's: its origin stands */
-	bool opened; /* the gate was, by the last snapshot */
-	bool shut;   /* and is shut again: this round is the last */
+	bool merged; /* the clock is the caller's, and its origin stays */
+	bool opened; /* the gate was open at the last snapshot */
+	bool shut;   /* the gate is shut again: this round is the last */
 	bool asked;  /* the query asks for counts */
 	enum stage stage;
 
-	struct rs_kvm_snapshot snapshot; /* of the counts given last */
+	struct rs_kvm_snapshot snapshot; /* of the last counts */
 	struct rs_kvm_counts counts;
 	bool *wanted;
 	uint32_t wanted_room;
@@ -51,7 +51,7 @@ struct kvm_source {
 	struct cpu_ring *rings;
 	uint32_t n_rings;
 	struct rs_source *merge; /* of the rings; NULL: none */
-	struct rs_error *error;	 /* of a ring; told at the end */
+	struct rs_error *error;	 /* of a ring; returned at the end */
 	struct rs_view *views;
 	size_t views_room;
 	int64_t watermark_ns;
@@ -59,8 +59,8 @@ struct kvm_source {
 	struct thread_stream **threads; /* by index in the snapshot */
 	struct thread_stream **by_tid;	/* by tid, then since */
 	uint32_t n_threads, threads_room;
-	struct rs_stream nobody; /* a thread that no snapshot knows */
-	uint64_t looked_ns;	 /* of the last snapshot: who came before it is in it */
+	struct rs_stream nobody; /* for a thread that is in no snapshot */
+	uint64_t snapshot_ns;	 /* time of the last snapshot, which contains all earlier threads */
 	const struct thread_stream *last;
 };
 
@@ -84,7 +84,7 @@ static bool threads_room(struct kvm_source *k, uint32_t n)
 	       RS_VECTOR_RESERVE(k->by_tid, k->threads_room, n);
 }
 
-/* Streams of new threads; a vCPU's number may have become known. */
+/* Adds streams for new threads, and sets vCPU numbers that have become known. */
 static struct rs_error *streams_update(struct kvm_source *k, const struct rs_kvm_snapshot *snapshot)
 {
 	uint32_t before = k->n_threads;
@@ -119,7 +119,7 @@ static struct rs_error *streams_update(struct kvm_source *k, const struct rs_kvm
 	return NULL;
 }
 
-/* The thread that had a tid at a stamp: the last of its owners that was there, else the first. */
+/* Returns the thread that had a tid at a stamp: its last owner until then, else its first. */
 static const struct thread_stream *find(const struct kvm_source *k, int tid, uint64_t stamp)
 {
 	const struct thread_stream *best = NULL;
@@ -142,7 +142,7 @@ static const struct thread_stream *find(const struct kvm_source *k, int tid, uin
 
 /* ---- snapshots ------------------------------------------------------------------------------ */
 
-/* Observes which threads there are, and whether the gate is open. */
+/* Updates the threads and the state of the gate from a snapshot. */
 static struct rs_error *threads_observe(struct kvm_source *k)
 {
 	uint64_t before = rs_now_ns(CLOCK_MONOTONIC);
@@ -159,8 +159,8 @@ static struct rs_error *threads_observe(struct kvm_source *k)
 				(int64_t)(rs_now_ns(CLOCK_REALTIME) - before + snapshot.opened_ns);
 		}
 	}
-	k->looked_ns = snapshot.now_ns;
-	/* While the gate is open a snapshot is of a time within the call. */
+	k->snapshot_ns = snapshot.now_ns;
+	/* While the gate is open, a snapshot's time is within the call. */
 	k->shut = k->opened && snapshot.now_ns < before;
 	return streams_update(k, &snapshot);
 }
@@ -210,8 +210,8 @@ static bool ring_ended(void *ctx)
 	return ring->of->shut;
 }
 
-/* Whose an event is; a loss is its CPU's. A thread that came since the last snapshot is looked for.
- */
+/* Sets the stream of an event; that of a loss is its CPU's. Takes a snapshot to find a thread that
+ * appeared since the last one. */
 static struct rs_error *stream_of(struct kvm_source *k, const struct rs_view *view,
 				  const struct rs_stream **stream)
 {
@@ -226,7 +226,7 @@ static struct rs_error *stream_of(struct kvm_source *k, const struct rs_view *vi
 	memcpy(&tid, view->payload, sizeof(tid));
 	if (!k->last || k->last->stream.tid != (int)tid || k->last->since > view->tsc)
 		k->last = find(k, (int)tid, view->tsc);
-	if (!k->last && view->tsc > k->looked_ns) {
+	if (!k->last && view->tsc > k->snapshot_ns) {
 		err = threads_observe(k);
 		if (err)
 			return err;
@@ -254,7 +254,7 @@ static struct rs_error *views_filter(struct kvm_source *k, const struct rs_batch
 	return err;
 }
 
-/* *n 0: there are no more for now. */
+/* Reads the next events. Sets *n to 0 if there are none for now. */
 static struct rs_error *events(struct kvm_source *k, size_t *n)
 {
 	*n = 0;
@@ -262,7 +262,7 @@ static struct rs_error *events(struct kvm_source *k, size_t *n)
 		struct rs_batch batch;
 		struct rs_error *err = k->merge->ops->next(k->merge, &batch);
 
-		if (err) { /* after all else: what the rings had, was given */
+		if (err) { /* after all events of the rings have been returned */
 			k->error = err;
 			return NULL;
 		}
@@ -285,7 +285,8 @@ static struct rs_error *kvm_source_open(struct rs_source *source, const struct r
 	struct rs_query all;
 
 	k->query = *query;
-	/* A count has no time, and no event that a predicate or a set of CPUs could decide on. */
+	/* Counts have neither a time nor an event, so a predicate or a set of CPUs cannot apply to
+	 * them. */
 	rs_query_init(&all);
 	k->asked = query->counts & RS_COUNTS_KVM && query->from_ns == all.from_ns &&
 		   query->to_ns == all.to_ns && !query->cpus.some && !query->predicate;
@@ -309,7 +310,7 @@ static struct rs_error *round_begin(struct kvm_source *k)
 	return NULL;
 }
 
-/* The round's, or the source's, end. */
+/* Ends the round, or the source. */
 static struct rs_error *round_over(struct kvm_source *k, struct rs_batch *batch)
 {
 	struct rs_error *err = k->error;
@@ -376,7 +377,7 @@ static const struct rs_source_ops kvm_source_ops = {
 	.destroy = kvm_source_destroy,
 };
 
-/* ---- making it ------------------------------------------------------------------------------ */
+/* ---- creation ------------------------------------------------------------------------------- */
 
 static struct rs_error *ring_init(struct kvm_source *k, uint32_t cpu, struct rs_source **source)
 {
@@ -449,7 +450,7 @@ struct rs_error *rs_kvm_source_create(struct rs_kvm_session *session, struct rs_
 				      .invariant = true,
 				      .monotonic = true,
 				      .freq_from = "monotonic" };
-	/* No rings, no events: nothing will come before any time. */
+	/* Without rings there are no events, so the watermark is unlimited. */
 	k->watermark_ns = INT64_MAX;
 	rs_query_init(&k->query);
 	err = rs_clock_init(&k->clock);

@@ -16,17 +16,19 @@
 
 #include "kvm/kvm.h"
 
-/* session stays the caller's, and must outlive the source. clock: of the session's events. */
+/* Creates the source. The caller keeps the session, which must outlive the source. clock is that of
+ * the session's events. */
 struct rs_error *rs_kvm_source_create(struct rs_kvm_session *session, struct rs_source **source);
 
-/* Its events on a timeline that it is merged on with others: CLOCK_MONOTONIC there, instead of from
- * the gate's opening. Before it is opened. */
+/* Sets the clock to CLOCK_MONOTONIC on the timeline of a merge; by default, times count from the
+ * gate's opening. Call it before the source is opened. */
 void rs_kvm_source_set_clock(struct rs_source *source, const struct rs_clock *clock);
 
-/* Before its session's gate opens: records come, too, of events whose id has RS_FILTER_DONE. */
+/* Requests records, too, of events whose id has RS_FILTER_DONE. Call it before the session's gate
+ * opens. */
 struct rs_error *rs_kvm_source_add_done(struct rs_source *source);
 
-/* The stream of the index-th ring's losses; NULL: there are no more. */
+/* Returns the stream of the index-th ring's losses, or NULL past the last. */
 const struct rs_stream *rs_kvm_source_stream(const struct rs_source *source, uint32_t index);
 
 #endif

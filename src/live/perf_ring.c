@@ -35,7 +35,7 @@ struct task {
 };
 _Static_assert(sizeof(struct task) == 24, "perf_event_open(2)");
 
-/* The records that rs_perf_ring_next() gives, with the least bytes of each. Linux's
+/* The records that rs_perf_ring_next() returns, with the least bytes of each. Linux's
  * include/uapi/linux/perf_event.h, enum perf_event_type, has their layouts. */
 static const struct kind {
 	uint32_t type, bytes_min;
@@ -51,7 +51,7 @@ static const struct kind {
 	  RS_PERF_EXITED },
 };
 
-/* Returns a type's kind, or NULL if records of the type are passed over. */
+/* Returns a type's kind, or NULL if records of the type are skipped. */
 static const struct kind *kind_of(uint32_t type)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -76,7 +76,7 @@ void rs_perf_ring_deinit(struct rs_perf_ring *ring)
 	*ring = (struct rs_perf_ring){ .page = NULL };
 }
 
-/* Bytes of the ring, which may come round its end. */
+/* Copies bytes of the ring, which may wrap around its end. */
 static void copy(const struct rs_perf_ring *ring, uint64_t at, void *to, size_t bytes)
 {
 	uint64_t offset = at & (ring->size - 1);
@@ -97,8 +97,8 @@ static void place_add(struct rs_perf_ring *ring, const struct rs_perf_place *pla
 	ring->places[i] = *place;
 }
 
-/* What is done with before all that is in hand, to the kernel. */
-static void give_back(struct rs_perf_ring *ring)
+/* Releases the records before all pending ones to the kernel. */
+static void room_release(struct rs_perf_ring *ring)
 {
 	struct perf_event_mmap_page *page = ring->page;
 	uint64_t tail = ring->seen;
@@ -135,10 +135,10 @@ bool rs_perf_ring_poll(struct rs_perf_ring *ring)
 	struct perf_event_mmap_page *page = ring->page;
 	uint64_t head;
 
-	give_back(ring);
+	room_release(ring);
 	/* Pairs with the kernel's store of data_head, perf_output_put_handle(). */
 	head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-	if (head - ring->seen > ring->size) { /* it never is */
+	if (head - ring->seen > ring->size) { /* a kernel never does this */
 		ring->seen = head;
 		ring->damaged++;
 	}
@@ -151,7 +151,7 @@ bool rs_perf_ring_poll(struct rs_perf_ring *ring)
 		copy(ring, ring->seen, &header, sizeof(header));
 		if (head - ring->seen < sizeof(header) ||
 		    !is_sound(&header, head - ring->seen, &time_at, &kind)) {
-			ring->seen = head; /* nobody knows where the next one begins */
+			ring->seen = head; /* the start of the next record is unknown */
 			ring->damaged++;
 			break;
 		}
@@ -165,9 +165,9 @@ bool rs_perf_ring_poll(struct rs_perf_ring *ring)
 	return ring->seen == head;
 }
 
-/* ---- giving ------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------------ */
 
-/* A record's bytes in one piece. */
+/* Returns a record's bytes in one piece. */
 static const uint8_t *whole(struct rs_perf_ring *ring, const struct rs_perf_place *place)
 {
 	uint64_t offset = place->at & (ring->size - 1);
@@ -188,7 +188,8 @@ static void sample_read(const uint8_t *at, uint32_t size, struct rs_perf_record 
 	record->pid = identity.pid;
 	record->tid = identity.tid;
 	record->raw = at + SAMPLE_BYTES;
-	/* One that says more than it has is as long as it is: its fields are then not there. */
+	/* A record that claims more bytes than it has is cut to its size; the missing fields are
+	 * absent. */
 	record->bytes = bytes < room ? bytes : room;
 }
 

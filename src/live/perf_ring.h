@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A ring that the kernel puts samples of perf events into (perf_event_open(2)), read by time:
+ * Reads a ring of perf event samples (perf_event_open(2)) by time:
  *
  *	the kernel --> | record | record | ...     in the order in which they were finished
  *	               ^ tail   ^ in hand      ^ seen    ^ head
  *
- * An interrupt's sample may stand before that of what it interrupted, which has the earlier stamp.
- * So records are listed by time, and given when they are old enough that no earlier one will come.
- * Their room is the kernel's again when all records before them are done with.
+ * An interrupt's sample may precede that of the code that it interrupted, which has the earlier
+ * stamp. Records are therefore listed by time, and returned when they are old enough that no
+ * earlier one can follow. Their room is released to the kernel when all records before them have
+ * been consumed.
  *
- * Each byte is read once, within the ring; what is invalid costs the records in hand there.
- * One thread at a time.
+ * Each byte is read once, within the ring; invalid data costs the records listed at that point. One
+ * thread at a time.
  */
 #ifndef RS_LIVE_PERF_RING_H
 #define RS_LIVE_PERF_RING_H
@@ -19,9 +20,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What each sample has, in this order: PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_SAMPLE_RAW; each
- * other record ends with the first two (sample_id_all). */
-#define RS_PERF_IN_HAND 4096u /* records that are listed at most */
+/* The contents of each sample, in this order: PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_SAMPLE_RAW;
+ * each other record ends with the first two (sample_id_all). */
+#define RS_PERF_IN_HAND 4096u /* the most records listed at once */
 
 enum rs_perf_kind {
 	RS_PERF_SAMPLE,
@@ -34,9 +35,9 @@ enum rs_perf_kind {
 struct rs_perf_record {
 	enum rs_perf_kind kind;
 	uint64_t time;
-	uint64_t lost; /* of RS_PERF_LOST alone */
+	uint64_t lost; /* only for RS_PERF_LOST */
 	uint32_t pid, tid;
-	uint32_t parent_tid; /* of RS_PERF_FORKED alone */
+	uint32_t parent_tid; /* only for RS_PERF_FORKED */
 	const uint8_t *raw;  /* until the next call; NULL if bytes is 0 */
 	uint32_t bytes;
 };
@@ -46,27 +47,27 @@ struct rs_perf_ring {
 	const uint8_t *data;
 	uint64_t size;	   /* bytes, a power of two */
 	uint64_t seen;	   /* listed up to here */
-	uint64_t damaged;  /* times that what was in the ring made no sense */
-	uint32_t first, n; /* of the places in hand */
+	uint64_t damaged;  /* times that the ring's content was invalid */
+	uint32_t first, n; /* of the listed places */
 	struct rs_perf_place {
 		uint64_t time, at; /* at: where its record begins */
 		uint32_t bytes;
 		enum rs_perf_kind kind;
 	} * places;	 /* by time */
-	uint8_t *record; /* one that comes round the ring's end */
+	uint8_t *record; /* a record that wraps around the ring's end */
 };
 
-/* page, of 4096 bytes, and size bytes at data, a power of two, stay the caller's. False: no memory.
- */
+/* Initialises a reader. page, of 4096 bytes, and size bytes at data, a power of two, stay the
+ * caller's. Returns false without memory. */
 bool rs_perf_ring_init(struct rs_perf_ring *ring, void *page, const uint8_t *data, uint64_t size);
 void rs_perf_ring_deinit(struct rs_perf_ring *ring);
 
-/* Lists what has come, and gives the kernel back what was given by next(). False: there are so many
- * that more did not fit, and none is held back for being too young. */
+/* Lists new records, and releases to the kernel those that next() returned. Returns false if more
+ * records did not fit, and none is held back for being too recent. */
 bool rs_perf_ring_poll(struct rs_perf_ring *ring);
 
-/* The earliest record in hand, if it is not after `until`; *record keeps until the next call.
- * False: there is none. */
+/* Returns the earliest listed record if it is not after `until`; *record is valid until the next
+ * call. Returns false if there is none. */
 bool rs_perf_ring_next(struct rs_perf_ring *ring, uint64_t until, struct rs_perf_record *record);
 
 #endif

@@ -16,8 +16,8 @@
 
 struct rs_kvm_recording;
 
-/* The session must have events, and its gate must never have been open. host: the recorder's clock.
- */
+/* Creates a recording. The session must have events, and its gate must never have been open. host
+ * is the recorder's clock. */
 struct rs_error *rs_kvm_recording_create(struct rs_kvm_session *session,
 					 struct rs_recorder *recorder, const struct rs_clock *host,
 					 struct rs_kvm_recording **recording);

@@ -13,7 +13,7 @@
 
 #define PATIENCE_MS 1000 /* for borrowers that are within a put */
 
-/* One of a path's rings, and the stream that it becomes. */
+/* One of a path's rings, and its stream. */
 struct ring {
 	struct ring *before;
 	struct rs_live_ring *live;
@@ -25,7 +25,7 @@ struct place {
 	struct ring *ring; /* the newest; NULL: none yet */
 	uint32_t rings;
 	uint64_t skipped;
-	struct rs_error *error; /* of the last look */
+	struct rs_error *error; /* of the last poll */
 };
 
 struct rs_sbuf_recording {
@@ -36,12 +36,12 @@ struct rs_sbuf_recording {
 	struct rs_sbuf_receiver receiver;
 	const struct rs_clock *clock;
 	struct rs_schema *schema;
-	pthread_mutex_t learn; /* the recorder's threads may meet new ids at once */
+	pthread_mutex_t learn; /* several threads of the recorder may find new ids at once */
 	uint32_t learnt;
 	struct rs_log_epoch epoch;
 };
 
-/* ---- making one ----------------------------------------------------------------------------- */
+/* ---- creation ----------------------------------------------------------------------------- */
 
 static struct rs_error *place_fill(struct place *place, const char *name)
 {
@@ -72,7 +72,7 @@ static struct rs_error *places_fill(struct rs_sbuf_recording *r,
 			if (!strcmp(place->path, r->places[i].path))
 				err = rs_error_create(RS_USAGE, "%s is given twice", place->path);
 		}
-		r->n++; /* where that failed, half of it may be there */
+		r->n++; /* counted even if it failed, since it may be partly initialised */
 		if (err)
 			return err;
 	}
@@ -132,9 +132,10 @@ void rs_sbuf_recording_destroy(struct rs_sbuf_recording *r)
 	free(r);
 }
 
-/* ---- rings that come ------------------------------------------------------------------------ */
+/* ---- new rings ---------------------------------------------------------------------------- */
 
-/* An id that the catalogue lacks: as in ACRN's files. */
+/* Adds an event for an id that the catalogue lacks, as for ACRN's files. Returns whether the schema
+ * has it. */
 static bool learn(void *ctx, uint64_t head)
 {
 	struct rs_sbuf_recording *r = ctx;
@@ -185,7 +186,7 @@ static struct rs_error *add(struct rs_sbuf_recording *r, struct place *place,
 	return NULL;
 }
 
-/* What stood there before is not looked for any more, once it is not what we read. */
+/* Returns whether the ring of a path is still valid. */
 static bool is_sound(const struct place *place)
 {
 	return place->ring && rs_live_ring_state(place->ring->live) == RS_LIVE_RUNS &&
@@ -207,7 +208,7 @@ static struct rs_error *place_poll(struct rs_sbuf_recording *r, struct place *pl
 					       place->path, RS_SBUF_RESTARTS_MAX);
 		return NULL;
 	}
-	/* Only what was there when we came can be of before. */
+	/* Only a ring that existed at the start can contain earlier records. */
 	place->error = rs_live_ring_open(place->path, r->keep || r->attached,
 					 place->ring ? place->ring->live : NULL, &r->epoch, &live);
 	if (!live)
@@ -266,7 +267,7 @@ struct rs_error *rs_sbuf_recording_gate(struct rs_sbuf_recording *r, bool open)
 	return open ? rs_lender_lend(r->lender) : rs_lender_reclaim(r->lender, PATIENCE_MS);
 }
 
-/* ---- what became of them -------------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------------------------ */
 
 static const char *state_text(const struct place *place)
 {
@@ -276,24 +277,25 @@ static const char *state_text(const struct place *place)
 	case RS_LIVE_RUNS:
 		return NULL;
 	case RS_LIVE_ANEW:
-		return "its header is no ring's any more, or another reader took from it";
+		return "its header is not that of a ring any more, or another reader consumed from "
+		       "it";
 	case RS_LIVE_CUT:
-		return "the file was cut short";
+		return "the file was truncated";
 	case RS_LIVE_FAILED:
-		return "it can't be read any more";
+		return "it cannot be read any more";
 	}
 	return NULL;
 }
 
-bool rs_sbuf_recording_told(const struct rs_sbuf_recording *r, uint32_t i,
-			    struct rs_sbuf_told *told)
+bool rs_sbuf_recording_result(const struct rs_sbuf_recording *r, uint32_t i,
+			      struct rs_sbuf_result *told)
 {
 	const struct place *place;
 
 	if (i >= r->n)
 		return false;
 	place = &r->places[i];
-	*told = (struct rs_sbuf_told){
+	*told = (struct rs_sbuf_result){
 		.path = place->path,
 		.name = place->name,
 		.runs = place->ring && rs_live_ring_state(place->ring->live) == RS_LIVE_RUNS,

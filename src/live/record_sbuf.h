@@ -3,7 +3,7 @@
  * Records rings of ACRN's layout that other programs write, of traces and of logs. They are opened
  * by their paths, or lent to running producers (lend.h).
  *
- *	create -> attach -> lend -> poll at intervals -> take back -> the recorder is closed
+ *	create -> attach -> lend -> poll at intervals -> reclaim -> the recorder is closed
  *	-> read each path's result -> destroy
  *
  * Each poll checks again the paths that have no ring yet, and those whose ring was restarted or
@@ -23,18 +23,19 @@
 #define RS_SBUF_RESTARTS_MAX 64u
 
 struct rs_sbuf_options {
-	const char *const *paths; /* of rings; with create one, the board's */
+	const char *const *paths; /* paths of rings; with create, one path, the board's */
 	uint32_t n_paths;
-	uint32_t create;   /* rings to make and lend; 0: the paths' own */
-	size_t ring_bytes; /* of those */
+	uint32_t
+		create; /* number of rings to create and lend; 0: the paths are of existing rings */
+	size_t ring_bytes; /* size of each lent ring */
 	bool keep;
 };
 
 /* The result of a path. */
-struct rs_sbuf_told {
+struct rs_sbuf_result {
 	const char *path, *name; /* name: its last part */
 	bool runs;		 /* its ring was valid until the end */
-	uint32_t rings;		 /* that it had, in sequence; 0: none */
+	uint32_t rings;		 /* number of its rings, in sequence; 0: none */
 	bool is_log;		 /* the newest of them */
 	uint64_t skipped;	 /* elements of the first ring before the recording began */
 	const char *error;	 /* why the ring cannot be read; NULL: it is valid, or absent */
@@ -62,10 +63,10 @@ struct rs_error *rs_sbuf_recording_attach_to(struct rs_sbuf_recording *recording
 					     const struct rs_sbuf_receiver *receiver,
 					     const struct rs_clock *host);
 
-/* Of all the rings: ACRN's events, and raw ones as they come. */
+/* Returns the schema of all the rings: ACRN's events, and raw ones as they appear. */
 const struct rs_schema *rs_sbuf_recording_schema(const struct rs_sbuf_recording *recording);
 
-/* Lends the rings, or takes them back. A no-op if there are none to lend. */
+/* Lends the rings, or reclaims them. A no-op if there are none to lend. */
 struct rs_error *rs_sbuf_recording_gate(struct rs_sbuf_recording *recording, bool open);
 
 /* Adds the rings that appeared since the last call. */
@@ -74,7 +75,7 @@ struct rs_error *rs_sbuf_recording_poll(struct rs_sbuf_recording *recording);
 /* The totals of all logs, valid once the recorder is closed. */
 struct rs_sbuf_lines {
 	uint64_t lines;
-	/* Line numbers between the first and the last that are in none of the rings: they are of
+	/* Line numbers between the first and the last that are in none of the rings: they are in
 	 * other CPUs' rings, or were lost before they were read. */
 	uint64_t missing;
 	uint32_t moves; /* corrections of the log's clock by the lines' time of arrival */
@@ -82,7 +83,7 @@ struct rs_sbuf_lines {
 struct rs_sbuf_lines rs_sbuf_recording_lines(const struct rs_sbuf_recording *recording);
 
 /* Returns the result of the i-th path, or false if i is past the last. */
-bool rs_sbuf_recording_told(const struct rs_sbuf_recording *recording, uint32_t i,
-			    struct rs_sbuf_told *told);
+bool rs_sbuf_recording_result(const struct rs_sbuf_recording *recording, uint32_t i,
+			      struct rs_sbuf_result *told);
 
 #endif

@@ -18,7 +18,7 @@
 
 #define DOMAINS	    0x8000u /* numbers are below: DOMID_FIRST_RESERVED is 0x7ff0, idle 0x7fff */
 #define UNNAMED_MAX 64
-#define SLEEP_NS    2000000 /* between two looks whether a poll is due */
+#define SLEEP_NS    2000000 /* between two checks for a due poll */
 #define NAMES_EVERY 50	    /* of these sleeps */
 #define STREAM_OF_ALL                                                                              \
 	{                                                                                          \
@@ -26,21 +26,21 @@
 	}
 
 struct rs_xen_recording {
-	struct rs_sink sink; /* first: what the thread feeds */
+	struct rs_sink sink; /* first member; the thread feeds it */
 	struct rs_xen_session *session;
 	struct rs_recorder *recorder;
 	struct rs_foreign *live;
-	bool lent;		    /* the source is the caller's: there is no recorder */
+	bool lent;		    /* the caller reads the source; there is no recorder */
 	struct rs_xen_names *names; /* NULL: there are none */
 	struct rs_recorder_stream *stream;
 	const struct rs_schema *schema;
-	uint64_t told[DOMAINS / 64]; /* domains that the trace has a name of */
+	uint64_t told[DOMAINS / 64]; /* domains with a name in the trace */
 	uint32_t n_domains;
 	uint32_t unnamed[UNNAMED_MAX], n_unnamed; /* those that had no name yet */
 	uint32_t n_idle;			  /* times that the source had nothing */
 	pthread_t thread;
 	bool running;
-	struct rs_error *error; /* the thread's; after it has ended */
+	struct rs_error *error; /* the thread's; valid after it has ended */
 };
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -150,7 +150,7 @@ static struct rs_error *gate_open(struct rs_xen_recording *r)
 	if (pthread_create(&r->thread, NULL, run, r)) {
 		r->running = false;
 		rs_error_free(rs_xen_session_end(r->session));
-		return rs_error_create(RS_FAILED, "no thread to read Xen's buffers with");
+		return rs_error_create(RS_FAILED, "cannot start a thread to read Xen's buffers");
 	}
 	return NULL;
 }
@@ -195,16 +195,16 @@ uint32_t rs_xen_recording_domains(const struct rs_xen_recording *r)
 	return r->n_domains;
 }
 
-/* ---- making one ----------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------- */
 
-/* Whose exit codes this machine's are. */
+/* Returns whether this machine's exit codes are AMD's. */
 static bool is_svm(void)
 {
 #if defined(__x86_64__)
 	unsigned int a, b, c, d;
 
-	/* CPUID 80000001H ECX bit 2; "AMD" is what hides it from a dom0: the vendor's "cAMD" and
-	 * Hygon's "uine" stay (leaf 0, ECX). */
+	/* CPUID 80000001H ECX bit 2. Xen hides it from a dom0, so this checks the vendor: AMD's
+	 * "cAMD" and Hygon's "uine" (leaf 0, ECX). */
 	__cpuid(0, a, b, c, d);
 	return c == 0x444d4163 || c == 0x656e6975;
 #else
@@ -218,7 +218,7 @@ static struct rs_error *live_create(struct rs_xen_session *session, const struct
 {
 	struct rs_xen_live_options live = { .clock = host, .poll_ms = poll_ms, .svm = is_svm() };
 
-	rs_error_free(rs_xen_names_open(names)); /* numbers will do */
+	rs_error_free(rs_xen_names_open(names)); /* the trace then shows domain numbers */
 	live.names = *names;
 	live.buffers = rs_xen_session_buffers(session, &live.n);
 	return rs_xen_live_create(&live, out);
@@ -248,7 +248,7 @@ void rs_xen_recording_destroy(struct rs_xen_recording *r)
 {
 	if (!r)
 		return;
-	if (!r->lent) /* else the source is gone, and the session ends with its owner */
+	if (!r->lent) /* otherwise the source has been destroyed, and the session's owner ends it */
 		rs_error_free(gate_shut(r));
 	if (r->live && !r->lent)
 		rs_source_destroy(&r->live->source);

@@ -27,13 +27,13 @@ struct rs_live_ring {
 	uint64_t skipped, refused;
 	struct rs_sbuf_consumer consumer;
 	struct rs_overwrite_port overwrite;
-	struct rs_log_port *log; /* NULL: it is a trace's */
+	struct rs_log_port *log; /* NULL for a ring of a trace */
 	struct rs_overwrite_reader lines;
-	uint64_t magic;	      /* that it had */
-	struct rs_port inner; /* of one of the three */
+	uint64_t magic;	      /* the magic at the start */
+	struct rs_port inner; /* of one of the three kinds */
 };
 
-/* What one access to the ring is about: rs_guard() passes a pointer on. */
+/* The arguments of an access to the ring, which rs_guard() passes as one pointer. */
 struct access {
 	struct rs_live_ring *ring;
 	bool keep;
@@ -45,7 +45,7 @@ struct access {
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-/* The header as it stands, each field once; none where there is no room for one. */
+/* Reads the header, each field once, if there is room for one. */
 static void access_header(void *ctx)
 {
 	struct access *a = ctx;
@@ -53,7 +53,7 @@ static void access_header(void *ctx)
 	rs_sbuf_header_read(a->ring->mem, a->ring->bytes, a->to);
 }
 
-/* Skips by the writer's position: plain rings. What is unread of it is counted. */
+/* Skips to the writer's position in a plain ring, and counts the skipped elements. */
 static void skip_plain(struct access *a)
 {
 	struct rs_live_ring *r = a->ring;
@@ -81,7 +81,7 @@ static void access_attach_plain(void *ctx)
 		skip_plain(a);
 }
 
-/* What was overwritten before we came is no loss of ours. */
+/* Attaches to a ring that overwrites. Elements that were overwritten before this are no loss. */
 static void access_attach_overwrite(void *ctx)
 {
 	struct access *a = ctx;
@@ -102,7 +102,8 @@ static void access_attach_overwrite(void *ctx)
 	reader->position = reader->seen;
 }
 
-/* A log's: by lines; in place, or where it overwrites from what it keeps. */
+/* Attaches to a ring of a log, which is read by lines: in place or, if it overwrites, from the
+ * oldest element. */
 static void access_attach_log(void *ctx)
 {
 	struct access *a = ctx;
@@ -129,17 +130,17 @@ static void access_attach_log(void *ctx)
 		a->status = RS_SBUF_BAD_POSITION;
 }
 
-/* What its header says, and what is wrong with that. */
+/* Returns an error that shows the header and says what is wrong with it. */
 static struct rs_error *unsound(const char *path, enum rs_sbuf_status status,
 				const struct rs_sbuf *copy, size_t bytes)
 {
-	return rs_error_create(RS_DAMAGED,
-			       "%s: %s: its header says %s of %u bytes, %u bytes in all, "
-			       "head %u, tail %u, and %zu bytes are there; it is read when its "
-			       "writer has made it anew",
-			       path, rs_sbuf_status_text(status),
-			       RS_COUNT_OF(copy->ele_num, "element"), copy->ele_size, copy->size,
-			       copy->head, copy->tail, bytes);
+	return rs_error_create(
+		RS_DAMAGED,
+		"%s: %s: its header says %s of %u bytes, %u bytes in all, "
+		"head %u, tail %u, and %zu bytes are there; Ringside reads it when its "
+		"writer has created it anew",
+		path, rs_sbuf_status_text(status), RS_COUNT_OF(copy->ele_num, "element"),
+		copy->ele_size, copy->size, copy->head, copy->tail, bytes);
 }
 
 static struct rs_error *map(int fd, const char *path, size_t bytes, struct rs_live_ring *r)
@@ -147,13 +148,13 @@ static struct rs_error *map(int fd, const char *path, size_t bytes, struct rs_li
 	void *mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (mem == MAP_FAILED)
-		return rs_error_errno(errno, "%s: can't map %zu bytes", path, bytes);
+		return rs_error_errno(errno, "%s: cannot map %zu bytes", path, bytes);
 	r->mem = mem;
 	r->bytes = bytes;
 	return NULL;
 }
 
-/* A device does not say how large it is, but by its ring's header: that is mapped first. */
+/* Maps a device. Only its ring's header contains its size, so this maps the header first. */
 static struct rs_error *map_device(int fd, const char *path, struct rs_live_ring *r)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes;
@@ -202,7 +203,7 @@ static struct rs_error *attach_log(const char *path, bool keep, struct rs_live_r
 	return NULL;
 }
 
-/* By read(): a device of ACRN's log, which the kernel can't map, or a FIFO. */
+/* Attaches by read(): to a device of ACRN's log, which the kernel cannot map, or to a FIFO. */
 static struct rs_error *attach_read(int fd, const char *path, bool keep, struct rs_live_ring *r,
 				    struct rs_log_epoch *epoch)
 {
@@ -215,7 +216,7 @@ static struct rs_error *attach_read(int fd, const char *path, bool keep, struct 
 	if (keep || r->log->last)
 		r->log->old = UINT64_MAX;
 	else if (!rs_log_port_skip(r->log, &r->skipped))
-		return rs_error_create(RS_FAILED, "%s: it can't be read", path);
+		return rs_error_create(RS_FAILED, "%s: it cannot be read", path);
 	r->inner = rs_port_log(r->log);
 	return NULL;
 }
@@ -241,7 +242,7 @@ static struct rs_error *attach(const char *path, bool keep, struct rs_live_ring 
 		return attach_log(path, keep, r, &copy, epoch, none);
 	if (r->overwrites && !(copy.flags & RS_SBUF_POSITIONED))
 		return rs_error_create(RS_DAMAGED,
-				       "%s: it overwrites, and its readers must take its writer's "
+				       "%s: it overwrites, and its readers need its writer's "
 				       "lock: only that program can read it",
 				       path);
 	if (copy.ele_size == RS_LOG_ELEMENT_BYTES)
@@ -252,7 +253,7 @@ static struct rs_error *attach(const char *path, bool keep, struct rs_live_ring 
 		return NULL;
 	if (a.status == RS_SBUF_BAD_GEOMETRY && copy.ele_size != RS_SLOT_BYTES)
 		return rs_error_create(RS_DAMAGED,
-				       "%s: its elements have %u bytes, not %u or %u: it is no "
+				       "%s: its elements have %u bytes, not %u or %u: it is not a "
 				       "ring of a trace or a log",
 				       path, copy.ele_size, RS_SLOT_BYTES, RS_LOG_ELEMENT_BYTES);
 	if (a.status != RS_SBUF_OK)
@@ -261,8 +262,8 @@ static struct rs_error *attach(const char *path, bool keep, struct rs_live_ring 
 	return NULL;
 }
 
-/* Whether a device has no memory to be mapped at all. */
-static bool is_no_map(int fd)
+/* Returns whether a device has no memory to map. */
+static bool is_unmappable(int fd)
 {
 	void *mem = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
 
@@ -290,7 +291,7 @@ static struct rs_error *open_fd(int fd, const char *path, bool keep, struct rs_l
 		r->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		err = map_device(fd, path, r);
 		*none = !err && !r->mem;
-		by_read = err && is_no_map(fd);
+		by_read = err && is_unmappable(fd);
 	} else { /* a FIFO */
 		err = NULL;
 		by_read = true;
@@ -352,12 +353,13 @@ static void ends_as(struct rs_live_ring *r, enum rs_live_state state)
 	__atomic_store_n(&r->state, state, __ATOMIC_RELEASE);
 }
 
-/* Whether the ring is the one still that we opened. A positioned one is asked by its position. */
+/* Returns whether the ring is still the one that was opened. A positioned one is checked by its
+ * position. */
 static bool is_same(const struct rs_live_ring *r)
 {
 	const struct rs_sbuf *ring = r->mem;
 
-	if (!ring) /* by read() */
+	if (!ring) /* read by read() */
 		return true;
 	return __atomic_load_n(&ring->magic, __ATOMIC_RELAXED) == r->magic &&
 	       (r->overwrites ||
@@ -370,14 +372,15 @@ static void access_poll(void *ctx)
 	struct rs_live_ring *r = a->ring;
 	uint64_t refused = r->refused;
 
-	/* And still after it: or the tail is of a ring that was made anew in between. */
+	/* Checks again afterwards, since the tail may be that of a ring that was created anew in
+	 * between. */
 	a->good = is_same(r) && r->inner.poll(r->inner.ctx, &a->tail, &refused) && is_same(r);
 	if (a->good)
 		r->refused = refused;
 }
 
-/* Where the ring is ours no more, it looks empty to the drain, but for what was copied out of it.
- */
+/* Polls the ring for the drain. A ring that was replaced looks empty, except for what was copied
+ * from it. */
 static bool live_poll(void *ctx, uint32_t *tail, uint64_t *refused)
 {
 	struct rs_live_ring *r = ctx;
@@ -407,8 +410,8 @@ static void access_copy(void *ctx)
 	a->good = inner->copy(inner->ctx, a->offset, a->to, a->bytes);
 }
 
-/* A run that can't be reached any more is nothing but zeros, which are no records: the drain counts
- * them as damaged. */
+/* Copies from the ring. If the memory is gone, returns zeros, which are no records: the drain
+ * counts them as damaged. */
 static bool live_copy(void *ctx, uint32_t offset, void *to, uint32_t bytes)
 {
 	struct rs_live_ring *r = ctx;
@@ -440,7 +443,7 @@ static bool live_release(void *ctx, uint32_t head)
 		ends_as(r, RS_LIVE_ANEW);
 	if (r->log)
 		r->log->head = head;
-	else if (r->state != RS_LIVE_RUNS) { /* the drain still goes on from there */
+	else if (r->state != RS_LIVE_RUNS) { /* the drain continues from there */
 		r->consumer.head = head;
 		r->overwrite.head = head;
 	}
@@ -460,7 +463,7 @@ struct rs_port rs_live_ring_port(struct rs_live_ring *ring)
 	};
 }
 
-/* ---- asking --------------------------------------------------------------------------------- */
+/* ---- queries -------------------------------------------------------------------------------- */
 
 enum rs_live_state rs_live_ring_state(const struct rs_live_ring *ring)
 {

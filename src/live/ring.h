@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A ring that another program writes, by its path: a file that can be mapped, a device. Of a trace,
- * or of a log (event/log_port.h), by the size of its elements; a device that can't be mapped, and a
- * FIFO, give a log's elements by read(), as ACRN's do. The file belongs to root or to this user
- * (ring/shared.h), but its content is hostile: its writer may truncate it (ring/guard.h), and its
- * header may change at any time.
+ * Opens a ring that another program writes, by its path: a file that can be mapped, or a device.
+ * The size of its elements says whether it belongs to a trace or a log (event/log_port.h). A device
+ * that cannot be mapped, and a FIFO, return a log's elements by read(), as ACRN's do. The file
+ * belongs to root or to this user (ring/shared.h), but its content is hostile: its writer may
+ * truncate it (ring/guard.h), and its header may change at any time.
  *
- *	open -> port, which the recorder's thread drains -> state, for anybody -> close
+ *	open -> port, which the recorder's thread drains -> state, on any thread -> close
  *
- * The port never ends unasked. Where the ring is not the one any more that was opened, it gives
- * nothing more, and the state says why: the path may have to be opened anew.
+ * The port never ends on its own. If the ring was replaced, the port returns nothing more, and the
+ * state gives the reason; the caller may open the path again.
  *
- * That a ring was made anew in the same memory shows by its head, which is ours and stands
- * elsewhere then; one that stands where it did is the same to us.
+ * A ring that was created anew in the same memory is detected by its head, which only this reader
+ * moves; one with the same head looks unchanged.
  */
 #ifndef RS_LIVE_RING_H
 #define RS_LIVE_RING_H
@@ -24,21 +24,25 @@ struct rs_live_ring;
 
 enum rs_live_state {
 	RS_LIVE_RUNS,
-	RS_LIVE_ANEW,	/* somebody has begun it anew, or broken it: no more comes of this one */
-	RS_LIVE_CUT,	/* the memory went away: the file was cut short */
-	RS_LIVE_FAILED, /* it can't be read() any more */
+	RS_LIVE_ANEW,	/* it was created anew, or broken; the port returns no more of it */
+	RS_LIVE_CUT,	/* the memory is gone: the file was truncated */
+	RS_LIVE_FAILED, /* read() fails */
 };
 
 /*
- * *ring NULL: there is none yet: no file, nothing in it, no magic. RS_DAMAGED: what is there is no
- * ring that can be read, and why. keep: what is in it is read too; else it is skipped.
+ * Opens the ring at path. Sets *ring to NULL if there is none yet: no file, an empty one, or no
+ * magic. Returns RS_DAMAGED, with the reason, if the file is not a readable ring. With keep, its
+ * content is read too; otherwise it is skipped.
  */
-/* epoch: of lines of a log. One of the last boot is read as if to be kept: it has nothing else.
- * before: what was read there until now, or NULL. A device has one opener, and ACRN's counts a
- * mapping as one; what was opened may be in use for a while yet. So it is not opened again. */
+/*
+ * epoch is that of a log's lines. A ring of the last boot is read as with keep, since it receives
+ * nothing else. before is the ring that was read at this path until now, or NULL: a device allows
+ * one opener, and ACRN's counts a mapping as one, which may stay in use for a while, so it is not
+ * opened again.
+ */
 struct rs_error *rs_live_ring_open(const char *path, bool keep, const struct rs_live_ring *before,
 				   struct rs_log_epoch *epoch, struct rs_live_ring **ring);
-void rs_live_ring_close(struct rs_live_ring *ring); /* NULL is nothing */
+void rs_live_ring_close(struct rs_live_ring *ring); /* NULL is ignored */
 
 struct rs_port rs_live_ring_port(struct rs_live_ring *ring);
 enum rs_live_state rs_live_ring_state(const struct rs_live_ring *ring);
@@ -46,7 +50,7 @@ uint64_t rs_live_ring_skipped(const struct rs_live_ring *ring);		     /* element
 const struct rs_log_port *rs_live_ring_log(const struct rs_live_ring *ring); /* NULL: a trace */
 bool rs_live_ring_overwrites(const struct rs_live_ring *ring);
 
-/* Whether the path is another file by now. */
+/* Returns whether the path is now another file. */
 bool rs_live_ring_is_replaced(const struct rs_live_ring *ring, const char *path);
 
 #endif

@@ -8,9 +8,9 @@
 #include "base/now.h"
 #include "source/ring.h"
 
-#define POLL_NS INT64_C(10000000) /* between two looks for rings that came */
+#define POLL_NS INT64_C(10000000) /* between two polls for new rings */
 
-/* A path: the ring that is read, and one that came there since, which is next. */
+/* A path, with the ring that is read, and its successor if there is one. */
 struct feed {
 	struct rs_sbuf_reading *of;
 	struct rs_stream stream;
@@ -71,7 +71,7 @@ static struct rs_error *feed_drain(void *ctx, struct rs_drain **drain)
 	struct feed *feed = ctx;
 	struct rs_error *err = NULL;
 
-	if (feed == feed->of->feeds) /* for all of them */
+	if (feed == feed->of->feeds) /* one poll for all of them */
 		err = rings_poll(feed->of);
 	if (feed->has_next && is_empty(&feed->drain)) {
 		feed->drain = feed->next;
@@ -131,18 +131,18 @@ struct rs_error *rs_sbuf_reading_gate(struct rs_sbuf_reading *reading, bool open
 	return err;
 }
 
-/* ---- making one ----------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------- */
 
 static struct rs_error *feeds_make(struct rs_sbuf_reading *reading)
 {
-	struct rs_sbuf_told told;
+	struct rs_sbuf_result told;
 
-	while (rs_sbuf_recording_told(reading->rings, reading->n, &told))
+	while (rs_sbuf_recording_result(reading->rings, reading->n, &told))
 		reading->n++;
 	reading->feeds = calloc(reading->n + 1, sizeof(*reading->feeds));
 	if (!reading->feeds)
 		return rs_error_no_memory();
-	for (uint32_t i = 0; rs_sbuf_recording_told(reading->rings, i, &told); i++) {
+	for (uint32_t i = 0; rs_sbuf_recording_result(reading->rings, i, &told); i++) {
 		struct feed *feed = &reading->feeds[i];
 
 		feed->of = reading;

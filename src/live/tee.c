@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes what a sink sees of live sources to a trace directory. */
+/* Writes what a sink receives from live sources to a trace directory. */
 #include "live/tee.h"
 
 #include <stdlib.h>
@@ -11,13 +11,13 @@ struct rs_tee {
 	struct rs_sink sink;
 	struct rs_sink *store, *to;
 	int64_t last_ns;
-	uint32_t last_stream; /* of the trace, that the last view went to */
+	uint32_t last_stream; /* the stream of the trace that received the last view */
 	uint64_t moved;
 	struct rs_view *views;
 	size_t room;
 };
 
-/* The first stamp of a clock that is not before this time. */
+/* Returns the first stamp of a clock that is not before this time. */
 static uint64_t stamp_at(const struct rs_clock *clock, int64_t ns)
 {
 	__int128 cycles = ((__int128)ns << RS_CLOCK_SHIFT) / (__int128)clock->ns_mult;
@@ -28,7 +28,7 @@ static uint64_t stamp_at(const struct rs_clock *clock, int64_t ns)
 	return stamp;
 }
 
-/* Gives a view a stamp with which the trace gives it after the one before. */
+/* Sets a view's stamp such that the trace returns it after the previous one. */
 static void set_order(struct rs_tee *tee, struct rs_view *view, const struct rs_store_place *place)
 {
 	const struct rs_clock *clock = view->stream->clock;

@@ -6,10 +6,10 @@
  *	live sources --> merge --> tee --> store sink --> trace directory
  *	                            +----> the sink
  *
- * A trace gives records of equal time in the order of its streams, and time never goes back. A live
- * event may arrive late, or before one of equal time that the trace will give first. The tee then
- * advances its stamp by the least amount that keeps its place, and counts it. The store and the
- * sink both get the view with the new stamp.
+ * A trace returns records of equal time in the order of its streams, and time never goes back. A
+ * live event may arrive late, or before one of equal time that the trace will return first. The tee
+ * then advances its stamp by the least amount that keeps its place, and counts it. The store and
+ * the sink both get the view with the new stamp.
  */
 #ifndef RS_LIVE_TEE_H
 #define RS_LIVE_TEE_H
@@ -18,16 +18,17 @@
 
 struct rs_tee;
 
-/* store: of store/sink.h. Both stay the caller's, who ends them, and outlive the tee. */
+/* Creates a tee. store is that of store/sink.h. The caller owns and ends both sinks, which must
+ * outlive the tee. */
 struct rs_error *rs_tee_create(struct rs_sink *store, struct rs_sink *to, struct rs_tee **tee);
-void rs_tee_destroy(struct rs_tee *tee); /* NULL is nothing */
+void rs_tee_destroy(struct rs_tee *tee); /* NULL is ignored */
 
 struct rs_sink *rs_tee_sink(struct rs_tee *tee);
 
-/* The sink has been told that nothing before this time will come: a later view has a later time. */
+/* Gives later views a later time than now_ns, up to which the sink's input is complete. */
 void rs_tee_advance(struct rs_tee *tee, int64_t now_ns);
 
-/* How many events have another stamp than they came with. */
+/* Returns how many events had their stamp changed. */
 uint64_t rs_tee_moved(const struct rs_tee *tee);
 
 #endif

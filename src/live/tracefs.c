@@ -19,7 +19,7 @@
 static const char *const folders[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 #define N_FOLDERS (sizeof(folders) / sizeof(folders[0]))
 
-/* Fields of its ring's own records, no tracepoints. */
+/* The system of the ring's own records, which are no tracepoints. */
 static const char no_system[] = "ftrace";
 
 struct rs_error *rs_tracefs_find(const char **folder)
@@ -46,7 +46,7 @@ struct rs_error *rs_tracefs_find(const char **folder)
 			       folders[0]);
 }
 
-/* ---- which there are ---------------------------------------------------------------------- */
+/* ---- matching ---------------------------------------------------------------------- */
 
 static bool is_listed(const struct rs_tracefs_list *list, const char *system, const char *name,
 		      bool named)
@@ -79,7 +79,7 @@ static struct rs_error *list_add(struct rs_tracefs_list *list, const char *syste
 	return NULL;
 }
 
-/* A glob's two halves. */
+/* The two halves of a glob. */
 struct glob {
 	char system[256];
 	const char *name;
@@ -93,7 +93,7 @@ static struct rs_error *glob_read(const char *text, struct glob *glob)
 	if (!colon || colon == text || !colon[1] || strchr(colon + 1, ':') ||
 	    (size_t)(colon - text) >= sizeof(glob->system) || strchr(text, '/'))
 		return rs_error_create(RS_USAGE,
-				       "'%s' is no tracepoint: expected SYSTEM:EVENT, as in "
+				       "'%s' is not a tracepoint: expected SYSTEM:EVENT, as in "
 				       "sched:sched_switch or 'block:*'",
 				       text);
 	memcpy(glob->system, text, (size_t)(colon - text));
@@ -108,7 +108,7 @@ static int is_visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* The folder's entries, each to be freed; none, if it can't be read. */
+/* Reads a folder's entries, each of which the caller frees. Returns 0 if it cannot be read. */
 static int entries_of(const char *path, struct dirent ***entries)
 {
 	int n = scandir(path, entries, is_visible, alphasort);
@@ -187,7 +187,7 @@ void rs_tracefs_list_deinit(struct rs_tracefs_list *list)
 	*list = (struct rs_tracefs_list){ .n = 0 };
 }
 
-/* ---- what they are ------------------------------------------------------------------------ */
+/* ---- formats ----------------------------------------------------------------------- */
 
 struct rs_error *rs_tracefs_format(const struct rs_tracefs_event *event, char **text, size_t *len)
 {

@@ -14,7 +14,7 @@
 
 struct rs_tracefs_event {
 	const char *system, *name;
-	/* The glob that it was found by has no wildcards. */
+	/* Its glob has no wildcards. */
 	bool named;
 };
 
@@ -24,17 +24,19 @@ struct rs_tracefs_list {
 	uint32_t n, room;
 };
 
-/* Where it is. RS_ABSENT: nowhere, or not for this user; the message says what to do. */
+/* Returns the folder in which tracefs is mounted, or RS_ABSENT if it is not mounted, or not
+ * readable for this user; the message says what to do. */
 struct rs_error *rs_tracefs_find(const char **folder);
 
 /*
- * The tracepoints that match a glob, "SYSTEM:EVENT" with * ? [] in both, each once in a list that
- * several globs fill. RS_USAGE: it is no such glob; RS_ABSENT: none matches.
+ * Adds the tracepoints that match a glob, "SYSTEM:EVENT" with * ? [] in both, each once, to a list
+ * that several globs may fill. Returns RS_USAGE if it is no such glob, and RS_ABSENT if none
+ * matches.
  */
 struct rs_error *rs_tracefs_match(const char *glob, struct rs_tracefs_list *list);
-void rs_tracefs_list_deinit(struct rs_tracefs_list *list); /* one of zero bytes is empty */
+void rs_tracefs_list_deinit(struct rs_tracefs_list *list); /* a zeroed list is empty */
 
-/* An event's format; the caller frees *text. */
+/* Reads an event's format. The caller frees *text. */
 struct rs_error *rs_tracefs_format(const struct rs_tracefs_event *event, char **text, size_t *len);
 
 #endif

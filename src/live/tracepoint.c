@@ -26,19 +26,20 @@
 
 #define RING_DEFAULT (1u << 20)
 #define RING_MAX     (1u << 30)
-#define NAMES_BYTES  (1u << 18) /* the ring of threads' changes, of which each takes 64 bytes */
-#define PROC	     "/proc"
-#define IDS_MAX	     65536u /* common_type has 16 bits */
+#define NAMES_BYTES                                                                                \
+	(1u << 18) /* size of the ring of thread changes, each of which takes 64 bytes */
+#define PROC	"/proc"
+#define IDS_MAX 65536u /* common_type has 16 bits */
 
-/* How long after its stamp a sample may come to be in the ring: what interrupts its making. One
- * that takes longer has its stamp mended by the drain, which says so. */
+/* How long after its stamp a sample may appear in the ring, since interrupts may delay its
+ * completion. The drain corrects the stamp of a later one, and reports that. */
 #define MAKING_NS 2000000u
 
-/* The records of ours that one of the kernel's may become, with filler before each. */
+/* Room for the records into which one of the kernel's may be converted, with filler before each. */
 #define ROOM_BYTES (2 * (RS_RECORD_SLOTS_MAX + RS_LOST_SLOTS + 1) * RS_SLOT_BYTES)
 #define SBUF_MIN   (4 * ROOM_BYTES)
 
-/* A ring of the kernel's. */
+/* A ring of the kernel. */
 struct ring {
 	void *map;
 	size_t map_bytes;
@@ -48,26 +49,26 @@ struct ring {
 struct cpu {
 	struct rs_tracepoints *session;
 	int cpu;
-	int output; /* of programs that read texts, with the ring; -1: there are none */
-	int *fds;   /* one for each event; without an output the first has the ring. -1: none */
+	int output; /* of programs that read texts, with the ring; -1: none */
+	int *fds;   /* one for each event; without an output, the first has the ring; -1: none */
 	struct ring data;
-	struct rs_ring_memory memory; /* of the records of ours */
+	struct rs_ring_memory memory; /* for the converted records */
 	struct rs_sbuf_producer producer;
 	struct rs_sbuf_consumer consumer;
 	struct rs_port local;
 	uint32_t last_tid, last_pid;
 	uint64_t last;	       /* stamp of the last record */
-	uint64_t told_lost;    /* by the kernel's records */
-	uint64_t told_damaged; /* of the ring's */
-	uint64_t lost;	       /* in all, by its counts, once the gate is shut */
+	uint64_t told_lost;    /* losses that the kernel's records reported */
+	uint64_t told_damaged; /* damage of the ring that was reported */
+	uint64_t lost;	       /* all losses by the kernel's counts, once the gate is shut */
 	bool told_end;
 };
 
-/* An event of the kernel's. */
+/* An event of the kernel. */
 struct tracepoint {
 	int id;
 	struct rs_ftrace_event event;
-	struct rs_tracepoint_texts texts; /* some: a program makes its records */
+	struct rs_tracepoint_texts texts; /* if there are any, a program writes its records */
 };
 
 /* The ring of a CPU's forks, renames and exits. */
@@ -78,9 +79,9 @@ struct names {
 
 struct rs_tracepoints {
 	pthread_mutex_t names_lock;
-	struct names *names; /* of all CPUs: another CPU may rename a thread that one has seen */
+	struct names *names; /* of all CPUs, since any CPU may rename a thread */
 	uint32_t n_names;
-	uint64_t names_until; /* all changes of threads until then have been taken */
+	uint64_t names_until; /* all changes of threads until then have been read */
 	struct rs_tracepoint_threads *threads;
 	struct rs_tracefs_list list;
 	struct tep_handle *tep;
@@ -88,12 +89,12 @@ struct rs_tracepoints {
 	struct tracepoint *events;
 	const struct tracepoint **by_id;
 	uint32_t n_events, n_refused;
-	uint32_t n_read;		     /* of the events: a program makes their records */
+	uint32_t n_read;		     /* number of events whose records a program writes */
 	struct rs_tracepoint_reader *reader; /* NULL: no event's texts are read */
-	uint64_t missed;		     /* by its programs, before the gate was open */
-	uint32_t n_unopened;		     /* of the events: perf refuses them */
+	uint64_t missed;		     /* missed by its programs before the gate was open */
+	uint32_t n_unopened;		     /* number of events that perf refuses */
 	int refusal;			     /* errno of the last that was refused */
-	bool counts_lost; /* the kernel says how many samples each event lost: from Linux 6.0 */
+	bool counts_lost; /* the kernel counts the lost samples of each event (since Linux 6.0) */
 	struct cpu *cpus;
 	uint32_t n_cpus;
 	uint32_t ring_bytes;
@@ -111,7 +112,7 @@ bool rs_tracepoints_thread(struct rs_tracepoints *s, uint32_t index, struct rs_t
 
 /* ---- records ------------------------------------------------------------------------------ */
 
-/* Whether a record of any length, and a loss, find room. */
+/* Returns whether there is room for a record of any length, and a loss. */
 static bool has_room(const struct cpu *c)
 {
 	uint32_t at = (uint32_t)c->producer.reserve, head = c->consumer.head;
@@ -135,7 +136,7 @@ static void put_lost(struct cpu *c, uint64_t count, uint64_t to, enum rs_lost_wh
 	if (to < c->last)
 		lost.to = c->last;
 	room = rs_sbuf_reserve(&c->producer, RS_LOST_SLOTS * RS_SLOT_BYTES);
-	if (!room.at) /* has_room() has said that there is */
+	if (!room.at) /* has_room() has checked this */
 		return;
 	rs_record_write_lost(room.at, cpu_bits(c), &lost, lost.to);
 	rs_sbuf_commit(&c->producer);
@@ -233,7 +234,7 @@ static void names_read(struct rs_tracepoints *s, uint64_t until)
 	pthread_mutex_unlock(&s->names_lock);
 }
 
-/* Makes records of the samples that are old enough, while there is room. */
+/* Converts samples that are old enough to records, while there is room. */
 static void pump(struct cpu *c)
 {
 	struct rs_tracepoints *s = c->session;
@@ -268,7 +269,7 @@ static void pump(struct cpu *c)
 		end_report(c, shut_ns);
 }
 
-/* The port of a ring of ours in this process, which is filled when it is asked. */
+/* Polls the port of a CPU's converted records, and thereby converts more samples. */
 static bool port_poll(void *ctx, uint32_t *tail, uint64_t *refused)
 {
 	struct cpu *c = ctx;
@@ -296,7 +297,7 @@ static bool port_release(void *ctx, uint32_t head)
 static struct rs_error *switch_one(int fd, bool on)
 {
 	if (fd >= 0 && ioctl(fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0))
-		return rs_error_errno(errno, "a tracepoint can't be turned %s", on ? "on" : "off");
+		return rs_error_errno(errno, "cannot turn a tracepoint %s", on ? "on" : "off");
 	return NULL;
 }
 
@@ -312,7 +313,7 @@ static struct rs_error *switch_all(struct rs_tracepoints *s, bool on)
 	return err;
 }
 
-/* How many samples each CPU's events have lost: PERF_FORMAT_LOST. */
+/* Returns how many samples an event of a CPU has lost: PERF_FORMAT_LOST. */
 static uint64_t lost_of(const struct rs_tracepoints *s, int fd)
 {
 	struct {
@@ -324,7 +325,8 @@ static uint64_t lost_of(const struct rs_tracepoints *s, int fd)
 		       : 0;
 }
 
-/* The programs' misses are not a CPU's: the first tells them. */
+/* Reads the losses of all CPUs. The programs' misses belong to no CPU; the first CPU reports
+ * them. */
 static struct rs_error *losses_read(struct rs_tracepoints *s)
 {
 	struct rs_error *err = NULL;
@@ -347,8 +349,8 @@ struct rs_error *rs_tracepoints_gate(struct rs_tracepoints *s, bool open, uint64
 	struct rs_error *err;
 
 	if (open ? s->opened_ns != 0 : !s->opened_ns || s->shut_ns != UINT64_MAX)
-		return rs_error_create(RS_USAGE, "a gate opens once, and is shut once");
-	if (open) { /* from when all are on */
+		return rs_error_create(RS_USAGE, "a gate opens once, and shuts once");
+	if (open) { /* from the time at which all are on */
 		err = switch_all(s, true);
 		if (!err && s->reader)
 			err = rs_tracepoint_reader_missed(s->reader, &s->missed);
@@ -372,7 +374,7 @@ bool rs_tracepoints_closed(const struct rs_tracepoints *s)
 
 /* ---- the events --------------------------------------------------------------------------- */
 
-/* Whether a description of those whose texts are read is of this event. */
+/* Returns whether the texts of this event are to be read. */
 static bool is_read(const struct rs_tracepoint_options *options, const struct tep_event *format)
 {
 	const struct rs_event event = { .provider = RS_FTRACE_PROVIDER,
@@ -397,9 +399,9 @@ static struct rs_error *event_learn(struct rs_tracepoints *s,
 	size_t len;
 
 	err = rs_tracefs_format(from, &text, &len);
-	/* What the format's text says for people may be more than libtraceevent understands. */
+	/* libtraceevent may fail to parse the format's print format, which is not needed. */
 	if (!err && tep_parse_format(s->tep, &format, text, len, from->system) && !format)
-		err = rs_error_create(RS_FAILED, "libtraceevent does not understand its format");
+		err = rs_error_create(RS_FAILED, "libtraceevent cannot parse its format");
 	if (!err && (!format || format->id <= 0 || (uint32_t)format->id >= IDS_MAX))
 		err = rs_error_create(RS_FAILED, "its format has no number");
 	free(text);
@@ -411,7 +413,7 @@ static struct rs_error *event_learn(struct rs_tracepoints *s,
 		err = rs_ftrace_add(&to->event, s->schema, RS_ID(RS_IDS_USER, (uint32_t)to->id));
 	}
 	if (err && !from->named && rs_error_code(err) != RS_NO_MEMORY) {
-		rs_error_free(err); /* one of those that a glob matches */
+		rs_error_free(err); /* one of several that a glob matches */
 		s->n_refused++;
 		return NULL;
 	}
@@ -450,21 +452,21 @@ static struct rs_error *events_learn(struct rs_tracepoints *s,
 
 /* ---- the kernel's rings ------------------------------------------------------------------- */
 
-/* Opens an event of a CPU; NULL: the output of programs. */
+/* Opens an event of a CPU, or the output of programs if event is NULL. */
 static int perf_open(const struct rs_tracepoints *s, const struct tracepoint *event, int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = event ? PERF_TYPE_TRACEPOINT : PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
 		.config = event ? (uint64_t)event->id : PERF_COUNT_SW_BPF_OUTPUT,
-		.sample_period = event && event->texts.n ? 0 : 1, /* a program makes the samples */
+		.sample_period = event && event->texts.n ? 0 : 1, /* a program writes the samples */
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW,
 		.read_format = s->counts_lost ? PERF_FORMAT_LOST : 0,
 		.disabled = 1,
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		/* Nobody waits: we look now and then. */
+		/* Nothing waits for a wake-up; the ring is polled. */
 		.watermark = 1,
 		.wakeup_watermark = UINT32_MAX,
 	};
@@ -472,7 +474,7 @@ static int perf_open(const struct rs_tracepoints *s, const struct tracepoint *ev
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Linux before 6.0 does not know PERF_FORMAT_LOST. */
+/* Opens an event without PERF_FORMAT_LOST if the kernel is older than Linux 6.0. */
 static int perf_open_either(struct rs_tracepoints *s, const struct tracepoint *event, int cpu)
 {
 	int fd = perf_open(s, event, cpu);
@@ -481,7 +483,7 @@ static int perf_open_either(struct rs_tracepoints *s, const struct tracepoint *e
 		return fd;
 	s->counts_lost = false;
 	fd = perf_open(s, event, cpu);
-	if (fd < 0) /* it was not that */
+	if (fd < 0) /* that was not the reason */
 		s->counts_lost = true;
 	return fd;
 }
@@ -545,8 +547,8 @@ static void ring_unmap(struct ring *ring)
 		munmap(ring->map, ring->map_bytes);
 }
 
-/* Opens the ring of a CPU's forks, renames and exits, which is apart from that of the samples: a
- * flood of samples takes no name away. It is on from here. */
+/* Opens the ring of a CPU's forks, renames and exits, which is separate from that of the samples,
+ * so that a flood of samples loses no names. It is active from here on. */
 static struct rs_error *names_open(struct rs_tracepoints *s, int cpu)
 {
 	struct names *names = &s->names[s->n_names];
@@ -573,7 +575,7 @@ static struct rs_error *names_open(struct rs_tracepoints *s, int cpu)
 	return ring_map(&names->ring, cpu, pages_of(NAMES_BYTES), names->fd);
 }
 
-/* Opens them on all CPUs, and then reads the names that there are. */
+/* Opens these rings on all CPUs, and then reads the existing names. */
 static struct rs_error *names_open_all(struct rs_tracepoints *s)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);
@@ -589,7 +591,7 @@ static struct rs_error *names_open_all(struct rs_tracepoints *s)
 	return err;
 }
 
-/* Puts the samples of an event into the CPU's ring, which the first one has. */
+/* Directs the samples of an event to the CPU's ring, which the first event has. */
 static struct rs_error *ring_share(struct cpu *c, int fd, int *with_ring, const char *what)
 {
 	if (*with_ring < 0) {
@@ -601,7 +603,7 @@ static struct rs_error *ring_share(struct cpu *c, int fd, int *with_ring, const 
 	return NULL;
 }
 
-/* The output of a CPU's programs. */
+/* Opens the output of a CPU's programs. */
 static struct rs_error *output_open(struct cpu *c, int *with_ring, bool *online)
 {
 	struct rs_tracepoints *s = c->session;
@@ -618,7 +620,7 @@ static struct rs_error *output_open(struct cpu *c, int *with_ring, bool *online)
 	return err ? err : rs_tracepoint_reader_output(s->reader, c->cpu, c->output);
 }
 
-/* An event on a CPU, into its ring. *online false: the CPU is not. */
+/* Opens an event on a CPU, with the CPU's ring. Sets *online to false if the CPU is offline. */
 static struct rs_error *event_open(struct cpu *c, uint32_t at, int *with_ring, bool *online)
 {
 	struct rs_tracepoints *s = c->session;
@@ -626,14 +628,14 @@ static struct rs_error *event_open(struct cpu *c, uint32_t at, int *with_ring, b
 	const struct tep_event *format = event->event.format;
 	int fd;
 
-	if (event->texts.n && c != s->cpus) /* the first CPU's runs its program on all */
+	if (event->texts.n && c != s->cpus) /* the first CPU's event runs the program on all CPUs */
 		return NULL;
 	fd = perf_open_either(s, event, c->cpu);
 	if (fd < 0 && errno == ENODEV) {
 		*online = false;
 		return NULL;
 	}
-	/* perf refuses some that a glob matches to every user: irq_vectors:irq_work_exit. */
+	/* perf refuses some events to every user, such as irq_vectors:irq_work_exit. */
 	if (fd < 0 && !is_named(s, format) &&
 	    (errno == EINVAL || errno == ENOENT || errno == EOPNOTSUPP || errno == EPERM ||
 	     errno == EACCES)) {
@@ -664,7 +666,7 @@ static struct rs_error *sbuf_make(struct cpu *c)
 	return NULL;
 }
 
-/* The next CPU with all its events; *online false: it was not there. */
+/* Opens the next CPU with all its events. Sets *online to false if it is offline. */
 static struct rs_error *cpu_open(struct rs_tracepoints *s, int number, bool *online)
 {
 	struct cpu *c = &s->cpus[s->n_cpus];
@@ -677,7 +679,7 @@ static struct rs_error *cpu_open(struct rs_tracepoints *s, int number, bool *onl
 		return rs_error_no_memory();
 	for (uint32_t i = 0; i < s->n_events; i++)
 		c->fds[i] = -1;
-	s->n_cpus++; /* closed with the rest from now on */
+	s->n_cpus++; /* rs_tracepoints_close() closes it from now on */
 	*online = true;
 	if (s->reader)
 		err = output_open(c, &with_ring, online);
@@ -704,7 +706,7 @@ static void cpu_close(struct cpu *c, uint32_t n_events)
 		rs_ring_unmap(&c->memory);
 }
 
-/* A file for each event on each CPU. */
+/* Raises the limit of open files: each event on each CPU needs one. */
 static void files_allow(void)
 {
 	struct rlimit limit;
@@ -735,7 +737,7 @@ static struct rs_error *cpus_open(struct rs_tracepoints *s, const struct rs_cpu_
 	}
 	if (!err && !s->n_cpus)
 		err = rs_error_create(RS_USAGE, "none of these CPUs is online");
-	/* Those that no CPU gives out. */
+	/* Removes the events that every CPU refuses. */
 	for (uint32_t i = 0; !err && i < s->n_events; i++)
 		s->n_unopened += s->cpus[0].fds[i] < 0;
 	return err;
@@ -753,7 +755,7 @@ struct rs_error *rs_tracepoints_open(const struct rs_tracepoint_options *options
 	if (!s)
 		return rs_error_no_memory();
 	if (bytes > RING_MAX)
-		err = rs_error_create(RS_USAGE, "a ring is of %u bytes at most, not %u", RING_MAX,
+		err = rs_error_create(RS_USAGE, "a ring has at most %u bytes, not %u", RING_MAX,
 				      bytes);
 	else
 		s->ring_bytes = pages_of(bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes tracepoints a live source: merges the CPUs' rings, and gives each view the stream of its
- * thread. The streams keep their addresses until the source is destroyed.
+ * Reads tracepoints as a live source: merges the CPUs' rings, and sets the stream of each view to
+ * that of its thread. The streams keep their addresses until the source is destroyed.
  */
 #include "live/tracepoint.h"
 
@@ -30,11 +30,11 @@ struct tracepoint_source {
 	struct cpu_ring *rings;
 	uint32_t n_rings;
 	struct rs_source *merge;
-	struct thread_stream **threads; /* as they were seen */
+	struct thread_stream **threads; /* in the order of appearance */
 	struct thread_stream **by_tid;	/* by tid, then from */
 	uint32_t n_threads, room;
 	const struct thread_stream *last; /* the last that was looked up */
-	uint64_t last_to;		  /* the stamp from which on it holds no more */
+	uint64_t last_to;		  /* the stamp at which it ceases to be valid */
 	struct rs_view *views;
 	size_t views_room;
 };
@@ -75,7 +75,7 @@ static struct rs_error *threads_add(struct tracepoint_source *t)
 		made->stream = t->rings[0].stream;
 		made->stream.index = t->n_rings + t->n_threads;
 		made->stream.cpu = RS_UNKNOWN;
-		made->stream.thread = thread.name; /* the session's, which outlives this */
+		made->stream.thread = thread.name; /* owned by the session, which outlives this */
 		made->stream.tid = thread.tid;
 		made->stream.pid = thread.pid;
 		made->stream.mixed = false;
@@ -89,8 +89,8 @@ static struct rs_error *threads_add(struct tracepoint_source *t)
 	return NULL;
 }
 
-/* Looks up the thread that had a tid at a stamp, with the name that it had: t->last, NULL if none
- * is known, and the stamp at which the next one begins. */
+/* Looks up the thread that had a tid at a stamp, with its name at that time. Sets t->last to it, or
+ * NULL if none is known, and t->last_to to the stamp at which the next one begins. */
 static void find(struct tracepoint_source *t, int tid, uint64_t stamp)
 {
 	const struct thread_stream *best = NULL;
@@ -115,7 +115,7 @@ static void find(struct tracepoint_source *t, int tid, uint64_t stamp)
 	t->last = best;
 }
 
-/* Each event of the schema but losses begins with the thread. */
+/* Sets the stream of a view. Each event of the schema except losses begins with the thread. */
 static void stream_of(struct tracepoint_source *t, struct rs_view *view)
 {
 	uint32_t tid;
@@ -184,7 +184,7 @@ static const struct rs_source_ops ops = {
 	.destroy = tracepoint_destroy,
 };
 
-/* ---- making it ---------------------------------------------------------------------------- */
+/* ---- creation ----------------------------------------------------------------------------- */
 
 static struct rs_error *ring_drain(void *ctx, struct rs_drain **drain)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads what arguments of tracepoints point to, by a BPF program made for each tracepoint. */
+/* Reads the texts to which arguments of tracepoints point, by a BPF program generated for each
+ * tracepoint. */
 #include "live/tracepoint_text.h"
 
 #include <bpf/bpf.h>
@@ -16,7 +17,7 @@
 #include "base/vector.h"
 
 #define COMMON_BYTES 8u	  /* of a record: its type, flags and thread */
-#define RECORD_MAX   512u /* bytes of one whose texts are read */
+#define RECORD_MAX   512u /* bytes of a record whose texts are read */
 #define SLOT_BYTES   (sizeof(int64_t) + RS_TRACEPOINT_TEXT_BYTES)
 #define OUTPUT_MAX   (RECORD_MAX + RS_TRACEPOINT_TEXTS_MAX * SLOT_BYTES)
 #define INSNS_MAX    512u /* RECORD_MAX / 8 * 2, a few more for a shorter end, 10 for each text */
@@ -143,7 +144,7 @@ static void put_map(struct code *c, uint8_t reg, int fd)
 	PUT(c, 0, 0, 0, 0, 0);
 }
 
-/* r7 = the CPU's room. Where there is none, which is never, the program ends. */
+/* Loads the CPU's room into r7. Without room, which never happens, the program ends. */
 static void put_room(struct code *c, const struct rs_tracepoint_reader *reader)
 {
 	PUT(c, BPF_ST | BPF_MEM | BPF_W, 10, 0, -4, 0);
@@ -157,7 +158,7 @@ static void put_room(struct code *c, const struct rs_tracepoint_reader *reader)
 	MOVE(c, 7, 0);
 }
 
-/* The record: its type and thread, which a program's context has not, and its fields. */
+/* Writes the record: its type and thread, which a program's context lacks, and its fields. */
 static void put_record(struct code *c, int id, uint32_t bytes)
 {
 	static const struct {
@@ -177,7 +178,7 @@ static void put_record(struct code *c, int id, uint32_t bytes)
 	}
 }
 
-/* A text: an address of the upper half is the kernel's. */
+/* Writes a text. An address of the upper half is the kernel's. */
 static void put_text(struct code *c, uint32_t pointer, uint32_t slot)
 {
 	MOVE(c, 1, 7);
@@ -217,11 +218,11 @@ static struct rs_error *refusal(int error, const char *what)
 	if (error == EPERM || error == EACCES)
 		return rs_error_create(
 			RS_ABSENT,
-			"%s: copyinstr() of a tracepoint's argument takes BPF, which "
+			"%s: copyinstr() of a tracepoint's argument needs BPF, which "
 			"the kernel does not let user %u use: run it as root (sudo), or "
 			"with CAP_BPF and CAP_PERFMON",
 			what, (unsigned int)geteuid());
-	return rs_error_errno(error, "%s: BPF, which copyinstr() of an argument takes", what);
+	return rs_error_errno(error, "%s: BPF, which copyinstr() of an argument needs", what);
 }
 
 struct rs_error *rs_tracepoint_reader_create(struct rs_tracepoint_reader **out)

@@ -30,7 +30,7 @@ struct tep_event;
 /* What is read of an event. n is 0 if it has no such argument or its records vary in length. */
 struct rs_tracepoint_texts {
 	uint32_t n;
-	uint32_t pointers[RS_TRACEPOINT_TEXTS_MAX]; /* where each stands in the record */
+	uint32_t pointers[RS_TRACEPOINT_TEXTS_MAX]; /* the offset of each in the record */
 	uint32_t record_bytes;
 };
 
@@ -38,10 +38,11 @@ struct rs_tracepoint_texts {
 struct rs_error *rs_tracepoint_texts_plan(struct tep_event *format,
 					  struct rs_tracepoint_texts *texts);
 
-/* What the programs of a session share. */
+/* The state that the programs of a session share. */
 struct rs_tracepoint_reader;
 
-/* RS_ABSENT: the kernel does not let this user. The message says what to do. */
+/* Creates the reader. Returns RS_ABSENT if the kernel refuses BPF to this user; the message says
+ * what to do. */
 struct rs_error *rs_tracepoint_reader_create(struct rs_tracepoint_reader **reader);
 
 /* Closes the programs, after the perf events that they are attached to. NULL is no reader. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tracks the names of the threads that tracepoints fire in. */
+/* Tracks the names of the threads in which tracepoints fire. */
 #include "live/tracepoint_threads.h"
 
 #include <dirent.h>
@@ -16,12 +16,12 @@
 #include "base/vector.h"
 
 #define COMM_BYTES    16	 /* TASK_COMM_LEN, include/linux/sched.h */
-#define CHANGES_MAX   (1u << 20) /* that are kept at once */
-#define ANCESTORS_MAX 64	 /* forks that a name is looked up through */
+#define CHANGES_MAX   (1u << 20) /* changes kept at once */
+#define ANCESTORS_MAX 64	 /* forks through which a name is looked up */
 #define CHUNK	      256u	 /* listed threads, which keep their places */
 #define CHUNKS	      (RS_TRACEPOINT_THREADS_MAX / CHUNK)
 
-/* What a thread was from a time on. */
+/* The name or parent of a thread from a time on. */
 struct change {
 	uint64_t time;
 	int tid, pid;
@@ -36,7 +36,7 @@ struct slot {
 	int tid;
 	int listed_pid;	 /* 0: not listed */
 	uint32_t newest; /* its last change: index + 1; 0: none */
-	uint64_t ended;	 /* changes until then are those of threads that have ended; 0: of none */
+	uint64_t ended;	 /* changes until then belong to ended threads; 0: none do */
 	bool is_gone;	 /* no thread has the tid any more */
 };
 
@@ -103,7 +103,7 @@ static struct slot *slot_find(const struct rs_tracepoint_threads *t, int tid)
 	return rs_map_find(&t->slots, hash_of(tid), same_tid, &tid);
 }
 
-/* Finds or makes a tid's slot. Returns NULL if there is no memory. */
+/* Finds or creates a tid's slot. Returns NULL if there is no memory. */
 static struct slot *slot_make(struct rs_tracepoint_threads *t, int tid)
 {
 	struct slot *slot = slot_find(t, tid);
@@ -164,7 +164,7 @@ static void list(struct rs_tracepoint_threads *t, const struct listed *listed)
 		return;
 	if (!*chunk)
 		*chunk = calloc(CHUNK, sizeof(**chunk));
-	if (!*chunk) /* its events still have the tid */
+	if (!*chunk) /* its events still show the tid */
 		return;
 	*listed_at(t, t->n_listed) = *listed;
 	t->n_listed++;
@@ -278,7 +278,7 @@ static void change_link(struct rs_tracepoint_threads *t, uint32_t index)
 		slot->newest = index + 1;
 }
 
-/* Returns when the last thread of a tid ended that can't be asked for any more; 0: none has. */
+/* Returns the time at which the last unreachable thread of a tid ended, or 0. */
 static uint64_t ended_at(const struct rs_tracepoint_threads *t, const struct slot *slot)
 {
 	uint64_t ended = 0;
@@ -380,7 +380,7 @@ static bool changes_room(struct rs_tracepoint_threads *t)
 	       t->n_changes < t->changes_room;
 }
 
-/* Whether it is known what a scan found. */
+/* Returns whether a change that a scan found is known already. */
 static bool is_known(const struct rs_tracepoint_threads *t, const struct change *change)
 {
 	char name[COMM_BYTES];
@@ -425,7 +425,7 @@ void rs_tracepoint_threads_change(struct rs_tracepoint_threads *t,
 	change_add(t, &change, false);
 }
 
-/* ---- the threads that are there at the beginning ------------------------------------------ */
+/* ---- the initial threads ------------------------------------------------------------------ */
 
 /* Cuts what /proc appends to a worker's name: its work queue (wq_worker_comm(),
  * kernel/workqueue.c). */

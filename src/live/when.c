@@ -34,7 +34,8 @@ static bool by_number(const char *name, uint32_t *code)
 	return true;
 }
 
-/* Where this host's reasons are not known, those of the first architecture that has the name. */
+/* Looks up a reason of this host. If the host is unknown, uses the first architecture that has the
+ * name. */
 static struct rs_error *find_reason(const char *name, uint32_t host, struct rs_when *when)
 {
 	for (uint32_t isa = RS_ISA_UNKNOWN + 1; isa < RS_ISA_COUNT; isa++) {
@@ -81,7 +82,7 @@ struct rs_error *rs_when_parse(const char *text, uint32_t isa, struct rs_when *o
 		err = expected(text);
 	if (!err)
 		err = rs_duration_parse(than, 1, &when.than_ns);
-	if (!err && !when.than_ns) /* to the session, none */
+	if (!err && !when.than_ns) /* the session reads 0 as no threshold */
 		err = rs_error_create(RS_USAGE, "'%s': a duration above 0", text);
 	if (!err)
 		*out = when;
@@ -90,7 +91,7 @@ struct rs_error *rs_when_parse(const char *text, uint32_t isa, struct rs_when *o
 
 uint32_t rs_when_host_isa(void)
 {
-	/* A module has a folder whether it was loaded or built in; "" is there always. */
+	/* A module has a folder whether it was loaded or built in; "" always exists. */
 #define RS_HOST_ONLY
 #define RS_ISA(name, NAME, number, mask, base, module)                                             \
 	if (!access("/sys/module/" module, F_OK))                                                  \

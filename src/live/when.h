@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What makes a flight recorder write: "exit > 1ms", "exit HLT > 5ms". The reason is one of this
+ * The trigger of a flight recorder: "exit > 1ms", "exit HLT > 5ms". The reason is one of this
  * host's, by name or number; the duration is from the exit to the next entry.
  */
 #ifndef RS_LIVE_WHEN_H
@@ -14,10 +14,11 @@ struct rs_when {
 	uint64_t than_ns;
 };
 
-/* isa: of this host, RS_ISA_UNKNOWN if that is not known. RS_USAGE says what is invalid. */
+/* Parses a trigger. isa is that of this host, or RS_ISA_UNKNOWN. Returns RS_USAGE with what is
+ * invalid. */
 struct rs_error *rs_when_parse(const char *text, uint32_t isa, struct rs_when *when);
 
-/* The one that this host's KVM has: enum rs_isa. */
+/* Returns the enum rs_isa of this host's KVM. */
 uint32_t rs_when_host_isa(void);
 
 #endif

@@ -11,11 +11,11 @@
 #include "import/xen/events.h"
 #include "live/xen_names.h"
 
-#define HEAD_WORDS    3u		   /* of a window: CPU_CHANGE, the CPU, bytes */
-#define LOST_WORDS    7u		   /* of a record of lost ones: header, stamp, 4 words */
-#define SKEW_NS_MAX   UINT64_C(1000000000) /* a greater one is not believed */
-#define SURVEY_ROUNDS 3 /* from the first that has records, before one is taken */
-/* Stamps are no later than the present, but for what the CPUs' TSCs are apart. */
+#define HEAD_WORDS    3u		   /* the head of a window: CPU_CHANGE, the CPU, bytes */
+#define LOST_WORDS    7u		   /* a record of losses: header, stamp, 4 words */
+#define SKEW_NS_MAX   UINT64_C(1000000000) /* a greater one is ignored */
+#define SURVEY_ROUNDS 3 /* from the first round with records to the first that is returned */
+/* Stamps are no later than the present, except for the skew of the CPUs' TSCs. */
 #define AHEAD_NS UINT64_C(1000000000)
 
 struct live {
@@ -23,14 +23,14 @@ struct live {
 	struct rs_xen_events events;
 	struct rs_xen_records records;
 	struct rs_xen_live_options options;
-	bool *broken;	   /* buffers that are not read any more */
+	bool *broken;	   /* buffers that are no longer read */
 	uint64_t next_tsc; /* of the next round */
 	uint64_t poll_cycles, ahead_cycles, began_tsc;
-	bool tied;	       /* the clock is known to be that of the stamps */
-	uint64_t round_tsc[2]; /* when the last began, and the one before; 0: there was none */
-	uint64_t bytes;	       /* as if of a file */
+	bool clock_verified;   /* the clock was verified to be that of the stamps */
+	uint64_t round_tsc[2]; /* starts of the last round and the one before; 0: none */
+	uint64_t bytes;	       /* offset as in a file */
 	uint32_t surveys;
-	bool stopping, stopped; /* the last round is to come; has been */
+	bool stopping, stopped; /* the next round is the last; the last round is over */
 	uint64_t taken, damaged;
 };
 
@@ -41,21 +41,21 @@ static uint64_t cycles_of(const struct rs_clock *clock, uint64_t ns)
 
 /* ---- a round -------------------------------------------------------------------------------- */
 
-/* A record of Xen's that says that some were lost, nobody knows how many; its bytes. */
+/* Writes a Xen record that reports a loss of unknown size. Returns its bytes. */
 static uint32_t lost_write(void *at, uint64_t tsc)
 {
 	uint32_t words[LOST_WORDS] = { RS_XEN_LOST_RECORDS | 4u << 28 | 1u << 31 };
 	const uint32_t nobody = UINT32_MAX; /* domain and vcpu */
 
 	memcpy(&words[1], &tsc, sizeof(tsc));
-	words[3] = 1; /* at least */
+	words[3] = 1; /* the least number */
 	words[4] = nobody;
 	memcpy(&words[5], &tsc, sizeof(tsc));
 	memcpy(at, words, sizeof(words));
 	return sizeof(words);
 }
 
-/* A buffer's records, between a window's head and room for one of lost ones. */
+/* Reads a buffer's records, between a window's head and room for a record of losses. */
 static struct rs_error *block_read(struct live *l, struct rs_xen_tbuf *buf, uint32_t bytes,
 				   struct rs_xen_block **out)
 {
@@ -72,7 +72,7 @@ static struct rs_error *block_read(struct live *l, struct rs_xen_tbuf *buf, uint
 	return NULL;
 }
 
-/* The first stamp in a block's records; 0: there is none. */
+/* Returns the first stamp in a block's records, or 0. */
 static uint64_t first_stamp(const struct rs_xen_block *block)
 {
 	uint32_t at = HEAD_WORDS * sizeof(uint32_t), head;
@@ -90,17 +90,18 @@ static uint64_t first_stamp(const struct rs_xen_block *block)
 }
 
 /*
- * A PV dom0 reads the TSC that Xen stamps with; another dom0's may be offset. What was traced since
- * we began tells: by no more than the time since then.
+ * Checks that the clock is that of the stamps. A PV dom0 reads the TSC with which Xen stamps; that
+ * of another dom0 may have an offset. Records since the start show it: their stamps differ by no
+ * more than the time since then.
  */
-static void tie(struct live *l, const struct rs_xen_block *block, uint64_t now)
+static void clock_verify(struct live *l, const struct rs_xen_block *block, uint64_t now)
 {
 	struct rs_clock *clock = &l->foreign.clock;
 	uint64_t stamp = first_stamp(block);
 
 	if (!stamp)
 		return;
-	l->tied = true;
+	l->clock_verified = true;
 	if (stamp >= l->began_tsc - l->ahead_cycles && stamp <= now + l->ahead_cycles)
 		return;
 	rs_clock_guest(clock, "xen_tsc", clock->offset + (int64_t)(stamp - now),
@@ -108,8 +109,9 @@ static void tie(struct live *l, const struct rs_xen_block *block, uint64_t now)
 	l->began_tsc += stamp - now;
 	l->next_tsc += stamp - now;
 	l->events.decoder.clock = *clock;
-	rs_xen_events_remark(&l->events, "Xen's stamps are not this domain's TSC: times beside "
-					 "other sources' are known to a tenth of a second or so");
+	rs_xen_events_remark(&l->events,
+			     "Xen's stamps are not this domain's TSC: times relative to "
+			     "other sources have an error of about a tenth of a second");
 }
 
 /* Cuts off what is invalid in a block. Returns true if there was something. */
@@ -120,8 +122,8 @@ static bool block_mend(struct live *l, struct rs_xen_pcpu *pcpu, struct rs_xen_b
 	uint32_t end;
 	const char *what;
 
-	if (!l->tied)
-		tie(l, block, now);
+	if (!l->clock_verified)
+		clock_verify(l, block, now);
 	pcpu->tsc_max = rs_clock_now(&l->foreign.clock) + l->ahead_cycles;
 	what = rs_xen_block_check(pcpu, block, true, &end, &records);
 	l->foreign.tally.records += records;
@@ -161,12 +163,12 @@ static struct rs_error *buffer_read(struct live *l, uint32_t i, uint64_t now)
 	l->taken += status == RS_XEN_TBUF_TAKEN;
 	lost = block_mend(l, pcpu, block, now) || status != RS_XEN_TBUF_OK;
 	if (lost) {
-		/* Later than all before; and stamps may begin anew. */
+		/* The loss is later than all records before it, and stamps may restart. */
 		uint64_t tsc = pcpu->read_tsc > pcpu->tsc ? pcpu->read_tsc : pcpu->tsc;
 
 		tsc = tsc ? tsc : now;
 		block->bytes += lost_write(block->data + block->bytes, tsc);
-		pcpu->read_tsc = tsc; /* this round's */
+		pcpu->read_tsc = tsc; /* that of this round */
 		l->foreign.tally.gaps++;
 	}
 	size = block->bytes - HEAD_WORDS * (uint32_t)sizeof(uint32_t);
@@ -176,7 +178,7 @@ static struct rs_error *buffer_read(struct live *l, uint32_t i, uint64_t now)
 	return NULL;
 }
 
-/* Measures the skew of the TSCs, once enough records are read and before any is given. */
+/* Measures the skew of the TSCs, once enough records have been read and before any is returned. */
 static struct rs_error *survey(struct live *l)
 {
 	struct rs_xen_survey found;
@@ -235,11 +237,11 @@ static void remark_end(struct live *l)
 {
 	if (l->damaged)
 		rs_xen_events_remark(&l->events,
-				     "%s what was in a buffer was invalid, and was left out",
+				     "%s the content of a buffer was invalid, and was discarded",
 				     RS_COUNT_OF(l->damaged, "time"));
 	if (l->taken)
 		rs_xen_events_remark(&l->events,
-				     "%s another program read a buffer: what it read is missing",
+				     "%s another program read a buffer: those records are missing",
 				     RS_COUNT_OF(l->taken, "time"));
 	rs_xen_events_end(&l->events);
 }
@@ -297,7 +299,7 @@ static const char *name_of(void *ctx, uint32_t dom)
 	return dom == RS_XEN_DOM_IDLE ? NULL : rs_xen_names_find(ctx, dom);
 }
 
-/* ---- making one ----------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------- */
 
 struct rs_error *rs_xen_live_create(const struct rs_xen_live_options *options,
 				    struct rs_foreign **out)

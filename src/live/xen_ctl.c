@@ -15,7 +15,8 @@
 
 #include "base/count.h"
 
-/* libxenctrl's name has Xen's version; what is used of it has been the same in all of these. */
+/* libxenctrl's name contains Xen's version; the functions used here are the same in all of
+ * these. */
 #define MINOR_NEWEST 29
 #define MINOR_OLDEST 8 /* libxenforeignmemory came with 4.7 */
 
@@ -28,7 +29,7 @@ struct bind_virq {
 };
 
 /* public/sysctl.h, XEN_SYSCTL_tbuf_op. The interface's version changes with other operations; this
- * one has been as it is since Xen 3.3. */
+ * one is unchanged since Xen 3.3. */
 #define SYSCTL_TBUF_OP	     2u
 #define TBUF_OP_GET_INFO     0u
 #define SYSCTL_VERSION_FIRST 0x15u /* of Xen 4.17; tried first */
@@ -54,7 +55,8 @@ struct sysctl {
 };
 _Static_assert(offsetof(struct sysctl, op.tbuf.frame) == 8 + 32, "as public/sysctl.h has it");
 
-/* xentoollog.h: where the library says what went wrong. We say it, by errno. */
+/* xentoollog.h: receives the library's messages. They are dropped, because errors come from
+ * errno. */
 struct logger {
 	void (*message)(struct logger *, int level, int errno_value, const char *context,
 			const char *format, va_list args);
@@ -108,7 +110,7 @@ struct rs_xen_ctl {
 	char library[32];
 	void *handle, *xc, *memory;
 	uint32_t version; /* of sysctls */
-	int event_fd;	  /* with the signal; -1: not taken */
+	int event_fd;	  /* for the signal; -1: not bound */
 	struct logger logger;
 };
 
@@ -138,8 +140,8 @@ static struct rs_error *load(struct rs_xen_ctl *ctl)
 		ctl->handle = dlopen(ctl->library, RTLD_NOW | RTLD_LOCAL);
 	}
 	if (!ctl->handle)
-		return rs_error_create(RS_ABSENT, "no libxenctrl.so.4.N for this Xen; it comes "
-						  "with Xen's tools (Debian: libxenmisc4.17)");
+		return rs_error_create(RS_ABSENT, "no libxenctrl.so.4.N for this Xen; it is part "
+						  "of Xen's tools (Debian: libxenmisc4.17)");
 	for (size_t i = 0; i < N_SYMBOLS; i++) {
 		/* libxenforeignmemory is loaded with it: its symbols are found here too. */
 		void *symbol = dlsym(ctl->handle, symbols[i].name);
@@ -152,7 +154,7 @@ static struct rs_error *load(struct rs_xen_ctl *ctl)
 	return NULL;
 }
 
-/* Finds the version of sysctls that this hypervisor takes: it refuses others with EACCES. */
+/* Finds the version of sysctls that this hypervisor accepts: it refuses others with EACCES. */
 static struct rs_error *find_version(struct rs_xen_ctl *ctl)
 {
 	struct sysctl sysctl;
@@ -296,7 +298,7 @@ struct rs_error *rs_xen_ctl_trace(struct rs_xen_ctl *ctl, bool on)
 {
 	unsigned long frame, bytes;
 
-	/* Buffers that are there keep their size, whatever is asked for. */
+	/* Existing buffers keep their size, whatever the request. */
 	if (!(on ? ctl->call.enable(ctl->xc, 1, &frame, &bytes) : ctl->call.disable(ctl->xc)))
 		return NULL;
 	return rs_error_errno(errno, "turning Xen's tracing %s", on ? "on" : "off");
@@ -340,7 +342,7 @@ struct rs_error *rs_xen_ctl_claim(struct rs_xen_ctl *ctl)
 		return NULL;
 	if (errno == EEXIST)
 		return rs_error_create(RS_USAGE,
-				       "something reads Xen's trace buffers already (xentrace, or "
-				       "another ringside): one can at a time; end that first");
+				       "another program reads Xen's trace buffers (xentrace, or "
+				       "another ringside): only one can; end that first");
 	return rs_error_errno(errno, "Xen's signal for its trace");
 }

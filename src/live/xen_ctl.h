@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Xen's control interface in dom0, as far as its trace needs it: libxenctrl, which is loaded at run
- * time, so that nothing of Xen's has to be there to build or to start. One thread at a time.
+ * The part of Xen's control interface in dom0 that tracing needs, through libxenctrl. It is loaded
+ * at run time, so that no part of Xen is needed to build or to start. One thread at a time.
  */
 #ifndef RS_LIVE_XEN_CTL_H
 #define RS_LIVE_XEN_CTL_H
@@ -13,11 +13,11 @@
 
 struct rs_xen_ctl;
 
-/* RS_ABSENT: this is no dom0 of Xen's, or there is no libxenctrl for it. */
+/* Opens the interface. Returns RS_ABSENT if this is not a Xen dom0, or has no libxenctrl. */
 struct rs_error *rs_xen_ctl_open(struct rs_xen_ctl **ctl);
-void rs_xen_ctl_close(struct rs_xen_ctl *ctl); /* NULL is nothing */
+void rs_xen_ctl_close(struct rs_xen_ctl *ctl); /* NULL is ignored */
 
-/* The library's file, as it was asked for. */
+/* Returns the library's file name, as it was requested. */
 const char *rs_xen_ctl_library(const struct rs_xen_ctl *ctl);
 
 /* What the hypervisor says of its trace. It does not say whether tracing is on, nor which physical

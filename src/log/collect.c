@@ -13,7 +13,7 @@
 #include "ring/shared.h"
 #include <ringside/overwrite.h>
 
-#define ELEMENTS_ROUND 65536u /* that one lane may give before the next has its turn */
+#define ELEMENTS_ROUND 65536u /* the most elements of one lane before the next one's turn */
 
 enum feed_kind {
 	FEED_TAGGED, /* a lane of a log's memory */
@@ -22,22 +22,22 @@ enum feed_kind {
 	FEED_READ,
 };
 
-/* Where elements of one CPU come from. */
+/* An input of elements of one CPU. */
 struct feed {
 	enum feed_kind kind;
 	const char *path;
 	bool ended;
 	/* tagged */
 	struct rs_log_reader reader;
-	uint64_t told;	 /* of what it lost, in the merge */
-	uint64_t until;	 /* with `once`: where it stood at the start */
-	int64_t busy_ms; /* since when its next is busy; 0: it is not */
+	uint64_t told;	 /* losses reported to the merge */
+	uint64_t until;	 /* with `once`: its end at the start */
+	int64_t busy_ms; /* time since which its next element is busy; 0: it is not */
 	/* the others */
 	struct rs_ring_memory map;
 	struct rs_sbuf_consumer consumer;
 	struct rs_overwrite_reader overwrite;
 	int fd;
-	char text[RS_LOG_TEXT_MAX]; /* of the line that is being put together */
+	char text[RS_LOG_TEXT_MAX]; /* of the line that is being assembled */
 	uint32_t bytes, whole;	    /* whole: its end has been seen */
 	uint64_t damaged;
 };
@@ -55,7 +55,7 @@ struct rs_log_collector {
 
 /* ---- elements without tags ------------------------------------------------------------------ */
 
-/* What has come together of a line. */
+/* Emits the assembled line. */
 static struct rs_error *line_end(struct rs_log_collector *c, uint32_t at, int64_t now_ms)
 {
 	struct feed *f = &c->feeds[at];
@@ -68,8 +68,8 @@ static struct rs_error *line_end(struct rs_log_collector *c, uint32_t at, int64_
 	return rs_log_merge_put(&c->merge, at, f->text, bytes, false, now_ms);
 }
 
-/* Adds an element. A line's first element begins as a line does. Any other belongs to the line
- * before, if that has not ended. */
+/* Adds an element. A line's first element begins with a prefix. Any other belongs to the previous
+ * line, if that has not ended. */
 static struct rs_error *element(struct rs_log_collector *c, uint32_t at, const char *text,
 				int64_t now_ms)
 {
@@ -169,7 +169,7 @@ static struct rs_error *poll_read(struct rs_log_collector *c, uint32_t at, int64
 	return err;
 }
 
-/* ---- our lanes ------------------------------------------------------------------------------ */
+/* ---- lanes of a log's memory ---------------------------------------------------------------- */
 
 static uint64_t losses(const struct rs_log_reader *r)
 {
@@ -452,7 +452,7 @@ static struct rs_error *open_sbuf(struct feed *f)
 		ele_size = f->overwrite.ele_size;
 	}
 	if (status == RS_SBUF_NO_MAGIC)
-		return rs_error_create(RS_USAGE, "%s: it is no log, and no ring", f->path);
+		return rs_error_create(RS_USAGE, "%s: it is neither a log nor a ring", f->path);
 	if (status != RS_SBUF_OK)
 		return rs_error_create(RS_DAMAGED, "%s: %s", f->path, rs_sbuf_status_text(status));
 	if (ele_size != RS_LOG_ELEMENT_BYTES)

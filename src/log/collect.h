@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Collects a log: reads rings of any of these kinds, and gives their lines in order.
+ * Collects a log: reads rings of any of these kinds, and returns their lines in order.
  *
  *	a log's memory (log_ring.h)		one; its lanes
  *	files with an sbuf of 80-byte elements	ACRN's form, a file a CPU
@@ -19,8 +19,8 @@ struct rs_log_collect_options {
 	const char *const *paths;
 	uint32_t n_paths;
 	uint32_t patience_ms; /* for lines that are being written; see merge.h */
-	/* Release in the rings what was read, and continue where the last collector stopped. Else
-	 * show what is there, and leave it as it is. */
+	/* Release what was read in the rings, and continue where the last collector stopped. If
+	 * false, show the content and leave it unchanged. */
 	bool consume;
 	/* Read only what is there now. */
 	bool once;
@@ -54,7 +54,7 @@ struct rs_log_collected {
 /* Reads what is there. *done: with `once`, all is read. The first error ends the collection. */
 struct rs_error *rs_log_collector_poll(struct rs_log_collector *c, int64_t now_ms, bool *done);
 
-/* Ends the collection: gives the lines that still wait. */
+/* Ends the collection: emits the lines that still wait. */
 struct rs_error *rs_log_collector_end(struct rs_log_collector *c, int64_t now_ms);
 
 struct rs_log_collected rs_log_collector_sum(const struct rs_log_collector *c);

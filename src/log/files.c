@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAME_BYTES 512 /* a directory entry, and what is put behind it */
+#define NAME_BYTES 512 /* a directory entry, and a suffix */
 #define NUMBER_MAX 1000000000ul
 
-/* Returns the number of a file's name, NAME.N, or UINT32_MAX if the name is no such one. */
+/* Returns N of a file's name NAME.N, or UINT32_MAX if the name has another form. */
 static uint32_t number_of(const char *file, const char *name)
 {
 	size_t n = strlen(name);
@@ -58,7 +58,7 @@ struct rs_error *rs_log_files_next(const struct rs_folder *folder, const char *n
 	return NULL;
 }
 
-/* The folders that a directory to be removed may have inside, from the outermost on. */
+/* The folders that a directory to be removed may contain, from the outermost on. */
 static const char *const inner_folders[] = { "trace", "ringside" };
 
 static void remove_below(int at, const char *name)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Log files of limited size and number: DIRECTORY/NAME.N, N counting up, the newest the highest. A
- * line that would make a file too long begins the next one; then the oldest goes. One thread.
+ * line that would make a file too long begins the next one; the oldest is then removed. One thread.
  *
  * The directory is held by its descriptor, and no link in it is followed (base/folder.h): another
  * user may have made it, or may write to it.
@@ -38,12 +38,12 @@ struct rs_error *rs_log_files_write(struct rs_log_files *files, const char *line
 struct rs_error *rs_log_files_next(const struct rs_folder *folder, const char *name,
 				   uint32_t *next);
 
-/* Removes NAME.N (and NAME.N.trace, a directory) but for the newest `keep` below `next`. */
+/* Removes NAME.N (and NAME.N.trace, a directory) except the newest `keep` below `next`. */
 void rs_log_files_prune(const struct rs_folder *folder, const char *name, uint32_t next,
 			uint32_t keep, uint64_t *removed);
 
-/* Removes a trace directory, or one that has a trace directory "trace" in it, with the files that
- * are in there. No link is followed; other directories in it stay, and so does what they are in. */
+/* Removes a trace directory, or one that contains a trace directory "trace", with its files.
+ * Follows no link; other directories in it stay, and so do their parents. */
 void rs_log_trace_remove(const struct rs_folder *folder, const char *name);
 
 #endif

@@ -37,7 +37,7 @@
 #define THREAD_MAX     16 /* bytes of a thread's name, as the kernel has them */
 #define US_NS	       1000
 
-/* Where lines for the memory go. Whole before it is published. */
+/* The destination of lines for the memory. Complete before it is published. */
 struct target {
 	uint32_t lanes;
 	struct rs_log_lane lane[RS_LOG_LANES_MAX];
@@ -54,8 +54,9 @@ static struct {
 	uint64_t number;	     /* the last one given */
 	uint32_t early_users;
 	void *early; /* memory of its lane; NULL: none yet */
-	bool closed; /* there is no memory any more: neither early nor shared */
-	/* Of µs: the monotonic clock's ns at 0; and once the TSC's rate is known, of that. */
+	bool closed; /* there is neither early nor shared memory any more */
+	/* The origin of µs: the monotonic clock's ns at 0 and, once the TSC's rate is known, the
+	 * TSC's. */
 	int64_t begin_ns;
 	uint64_t origin, us_mult; /* us_mult 0: not known yet; acquire */
 } self;
@@ -63,14 +64,14 @@ static struct {
 static struct {
 	pthread_mutex_t lock; /* start, stop */
 	struct rs_log_memory memory;
-	struct target targets[2]; /* by half: one of a run before this one may still be read */
+	struct target targets[2]; /* by half, since an earlier run's half may still be read */
 	bool started, prepared;
 	uint32_t half;
 	uint64_t first; /* the number that the next run begins with */
 } owner = { .first = 1, .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Filled at the thread's first line. A handler in between fills it with the same. A later name is
- * put beside the one that handlers may still read. */
+/* Filled at the thread's first line. A handler that interrupts this fills in the same. A later name
+ * is placed beside the one that handlers may still read. */
 static __thread struct {
 	struct thread_name {
 		char text[THREAD_MAX];
@@ -149,7 +150,8 @@ static size_t early_bytes(void)
 	return rs_log_lane_bytes(EARLY_ELEMENTS);
 }
 
-/* Makes the early lane. A handler may do so in the middle: two may map, one mapping is used. */
+/* Creates the early lane. A handler may do so during this call: two may map memory, one mapping is
+ * used. */
 static bool early_lane(struct rs_log_lane *lane)
 {
 	void *mem = __atomic_load_n(&self.early, __ATOMIC_ACQUIRE);
@@ -172,7 +174,7 @@ static bool early_lane(struct rs_log_lane *lane)
 	return true;
 }
 
-/* Puts a line into the early lane. Returns false if there is a shared target by now. */
+/* Puts a line into the early lane. Returns false if there is now a shared target. */
 static bool put_early(struct rs_log_line_buffer *line)
 {
 	struct rs_log_lane lane;
@@ -199,7 +201,7 @@ static void put_memory(struct rs_log_line_buffer *line, uint32_t cpu)
 	rs_log_lane_put(&target->lane[cpu < target->lanes ? cpu : cpu % target->lanes], line);
 }
 
-/* ---- a line ---------------------------------------------------------------------------------- */
+/* ---- a line --------------------------------------------------------------------------------- */
 
 static void put_console(struct rs_log_line_buffer *line)
 {
@@ -273,9 +275,9 @@ void rs_log_set_level(enum rs_log_sink sink, uint32_t level)
 	__atomic_store_n(&levels[sink], level, __ATOMIC_RELAXED);
 }
 
-/* ---- start ----------------------------------------------------------------------------------- */
+/* ---- start ---------------------------------------------------------------------------------- */
 
-/* From now on takes µs from the TSC, and continues from the present value. */
+/* Takes µs from the TSC from now on, and continues from the present value. */
 static void tsc_begin(struct rs_log_half *half)
 {
 	struct rs_clock clock;
@@ -379,7 +381,7 @@ static void after_fork_in_child(void)
 	private_levels[RS_LOG_CONSOLE] = rs_log_levels[RS_LOG_CONSOLE];
 	private_levels[RS_LOG_MEMORY] = rs_log_levels[RS_LOG_MEMORY];
 	__atomic_store_n(&rs_log_levels, private_levels, __ATOMIC_RELEASE);
-	if (owner.memory.map.fd > 0) { /* or the lock would live as long as we */
+	if (owner.memory.map.fd > 0) { /* otherwise the child would keep the lock */
 		close(owner.memory.map.fd);
 		owner.memory.map.fd = -1;
 	}
@@ -437,7 +439,8 @@ struct rs_error *rs_log_start(const struct rs_log_options *options, struct rs_lo
 	own.lanes = lanes_of(options);
 	pthread_mutex_lock(&owner.lock);
 	if (owner.started)
-		err = rs_error_create(RS_USAGE, "there is a log already: %s", owner.memory.name);
+		err = rs_error_create(RS_USAGE, "this program has a log already: %s",
+				      owner.memory.name);
 	else
 		err = start(&own, left);
 	pthread_mutex_unlock(&owner.lock);
@@ -453,7 +456,7 @@ void rs_log_stop(void)
 		private_levels[RS_LOG_MEMORY] = rs_log_levels[RS_LOG_MEMORY];
 		__atomic_store_n(&rs_log_levels, private_levels, __ATOMIC_RELEASE);
 		rs_log_memory_end(&owner.memory, owner.half);
-		close(owner.memory.map.fd); /* lets go of the lock; the mapping stays */
+		close(owner.memory.map.fd); /* releases the lock; the mapping stays */
 		owner.memory.map.fd = -1;
 		owner.started = false;
 		owner.first = __atomic_load_n(&self.number, __ATOMIC_RELAXED) + 1;

@@ -16,7 +16,7 @@
 #include <ringside/overwrite.h>
 
 #define WAIT_MS	  10
-#define WAITS_MAX 1000 /* for a recovery by another process: ten seconds */
+#define WAITS_MAX 1000 /* waits for a recovery by another process: ten seconds */
 
 /* ---- locks --------------------------------------------------------------------------------- */
 
@@ -26,8 +26,8 @@ static struct flock range(enum rs_log_lock lock, short type)
 }
 
 /*
- * A lock ends with the last descriptor and the last mapping of its open file description, also in a
- * forked child. So locks are on another description than the mapped one.
+ * Locks on a separate open file description. A lock ends with the last descriptor and the last
+ * mapping of its description, also in a forked child, so the mapped one must not hold locks.
  */
 static struct rs_error *lock_apart(const char *path, struct rs_log_memory *memory)
 {
@@ -64,13 +64,15 @@ struct rs_error *rs_log_memory_lock_recovery(const struct rs_log_memory *memory)
 			return NULL;
 		rs_sleep_ns(WAIT_MS * UINT64_C(1000000));
 	}
-	return rs_error_create(RS_FAILED, "%s: another process is recovering it, and does not end",
-			       memory->name);
+	return rs_error_create(
+		RS_FAILED,
+		"%s: another process is recovering it, and has not ended for ten seconds",
+		memory->name);
 }
 
 /* ---- the head ------------------------------------------------------------------------------ */
 
-/* The path's last part, fit to begin a file's name. */
+/* Returns the path's last part, made fit to begin a file's name. */
 static void name_of(const char *path, char name[RS_LOG_NAME_MAX])
 {
 	const char *last = strrchr(path, '/');
@@ -81,7 +83,7 @@ static void name_of(const char *path, char name[RS_LOG_NAME_MAX])
 	snprintf(name, RS_LOG_NAME_MAX, "%s", last);
 }
 
-/* Returns whether the file has the header of a lane anywhere: then it was a log. */
+/* Returns whether the file has the header of a lane anywhere, and thus was a log. */
 static bool has_lane(const struct rs_log_memory *memory)
 {
 	const uint8_t *at = memory->map.mem;
@@ -111,7 +113,7 @@ static struct rs_error *memory_check(const char *path, struct rs_log_memory *mem
 	if (has_lane(memory))
 		return rs_error_create(RS_DAMAGED, "%s: the log's head is invalid: %s", path,
 				       rs_sbuf_status_text(status));
-	return rs_error_create(RS_USAGE, "%s: it is no log of ours", path);
+	return rs_error_create(RS_USAGE, "%s: it is not a Ringside log", path);
 }
 
 struct rs_error *rs_log_memory_open(const char *path, struct rs_log_memory *memory)
@@ -148,8 +150,8 @@ static struct rs_error *format(struct rs_log_memory *memory, uint32_t lanes, uin
 	return NULL;
 }
 
-/* Creates a file of zeros. Where another process does so at the same time, O_EXCL lets one of them
- * through. */
+/* Creates a file of zeros. If another process does so at the same time, O_EXCL lets only one
+ * succeed. */
 static struct rs_error *create(const char *path, const struct rs_log_options *options,
 			       struct rs_log_memory *memory)
 {
@@ -168,7 +170,7 @@ static struct rs_error *create(const char *path, const struct rs_log_options *op
 	return err;
 }
 
-/* A symbolic link exists, though it may lead nowhere. */
+/* Checks whether a file exists. A symbolic link does, even if its target does not. */
 static struct rs_error *exists(const char *name, bool *is)
 {
 	char *path;
@@ -250,7 +252,7 @@ bool rs_log_memory_oldest_last(const struct rs_log_memory *memory, uint32_t *hal
 	return true;
 }
 
-/* ---- a run's --------------------------------------------------------------------------------- */
+/* ---- runs ---------------------------------------------------------------------------------- */
 
 static struct rs_error *half_claim(struct rs_log_memory *m, const struct rs_log_options *options,
 				   struct rs_log_left *left, uint32_t *half)

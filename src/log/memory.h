@@ -21,19 +21,19 @@ struct rs_log_memory {
 	struct rs_ring_memory map;
 	struct rs_log_head *head; /* shared: each field is read once */
 	struct rs_log_layout layout;
-	char name[RS_LOG_NAME_MAX]; /* of files made of it: the path's last part */
+	char name[RS_LOG_NAME_MAX]; /* for files created from it: the path's last part */
 	bool sound;		    /* the head is valid; else layout is not set */
 };
 
-/* Maps an existing memory. RS_DAMAGED, with *memory valid: the head is invalid. RS_USAGE: the file
- * is no log. */
+/* Maps an existing memory. Returns RS_DAMAGED, with *memory valid, if the head is invalid, and
+ * RS_USAGE if the file is not a log. */
 struct rs_error *rs_log_memory_open(const char *path, struct rs_log_memory *memory);
 
 /*
  * Claims a half for a process that will log: maps the memory, or creates it with the sizes of
  * options, which are all set; locks byte 0; and finds a free half, after it has recovered what
- * earlier runs left, or where that may stay. RS_USAGE: another process logs there. made: there was
- * no valid memory. Adds to left.
+ * earlier runs left, or if that may stay. Returns RS_USAGE if another process logs there. Sets
+ * *made if there was no valid memory. Adds to left.
  */
 struct rs_error *rs_log_memory_claim(const struct rs_log_options *options, struct rs_log_left *left,
 				     struct rs_log_memory *memory, uint32_t *half, bool *made);
@@ -47,9 +47,9 @@ enum rs_log_lock {
 	RS_LOG_LOCK_WRITER = 0,
 	RS_LOG_LOCK_RECOVERY = 1,
 };
-/* False: another has it. */
+/* Locks or unlocks. Returns false if another process holds the lock. */
 bool rs_log_memory_lock(const struct rs_log_memory *memory, enum rs_log_lock lock, bool take);
-/* Whether another has it. */
+/* Returns whether another process holds the lock. */
 bool rs_log_memory_is_locked(const struct rs_log_memory *memory, enum rs_log_lock lock);
 
 /* Returns the lane of a half, in this process's memory. */

@@ -158,7 +158,7 @@ static void blame(struct rs_log_merge *m, struct rs_log_gap *gap)
 	}
 }
 
-/* ---- in and out ---------------------------------------------------------------------------- */
+/* ---- lines --------------------------------------------------------------------------------- */
 
 struct rs_error *rs_log_merge_put(struct rs_log_merge *m, uint32_t lane, const char *text,
 				  size_t bytes, bool cut, int64_t now_ms)
@@ -196,7 +196,7 @@ static struct rs_error *gap_emit(struct rs_log_merge *m, uint64_t last, uint64_t
 		.first = m->next, .last = last, .from_us = m->last_us, .to_us = to_us
 	};
 
-	/* A line gets its time before its number: the times of two lines may be in reverse. */
+	/* A line gets its time before its number, so the times of two lines may be reversed. */
 	if (gap.from_us != UINT64_MAX && gap.from_us > to_us) {
 		gap.from_us = to_us;
 		gap.to_us = m->last_us;

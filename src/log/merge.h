@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lines of many lanes, put into the order of their sequence numbers.
+ * Merges lines of many lanes in the order of their sequence numbers.
  *
  *	lanes -> heap by number -> line, line, gap, line ...
  *
  * A line whose number is due is emitted at once. A line with a later number waits, since the lines
  * in between may still be written. After `patience_ms`, or when no more lines can be kept, a gap
- * takes the place of the missing lines. If they still come later, they are dropped and counted.
- * One thread.
+ * takes the place of the missing lines. If they still come later, they are dropped and counted. One
+ * thread.
  */
 #ifndef RS_LOG_MERGE_H
 #define RS_LOG_MERGE_H
@@ -31,7 +31,7 @@ struct rs_log_loss {
 #define RS_LOG_LOSSES 16u
 
 struct rs_log_merge_lane {
-	uint64_t last; /* the highest number it has given */
+	uint64_t last; /* its highest number so far */
 	uint32_t cpu;  /* of its last line; a lane may be several CPUs' */
 	uint32_t n_losses;
 	struct rs_log_loss losses[RS_LOG_LOSSES];
@@ -43,7 +43,7 @@ struct rs_log_merge {
 	struct rs_log_taker taker;
 	struct rs_log_merge_lane *lanes;
 	uint32_t n_lanes;
-	uint64_t next; /* due; 0: whatever is lowest */
+	uint64_t next; /* the next number; 0: the lowest */
 	uint64_t last_us;
 	struct rs_log_merge_entry *entries;
 	uint32_t *heap, *spare; /* places in entries */

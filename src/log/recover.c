@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Recovery of a half: what a run left in its rings becomes files, and then the half is free.
+ * Recovers a half: writes what a run left in its rings to files, and then frees the half.
  *
  *	traces -> NAME_last.N.part.trace/trace, renamed to NAME_last.N.trace
  *	lines  -> NAME_last.N.part,       renamed to NAME_last.N	the commit
  *	half   -> FREE
  *
  * N is written into the half first. After a kill before the commit, the next recovery starts again
- * with the same N. After a kill behind it, the next one finds NAME_last.N whole and only frees the
- * half. The half's contents are read, never written: a lane's tags say what is whole, and its
- * header is not trusted.
+ * with the same N. After a kill after it, the next one finds NAME_last.N complete and only frees
+ * the half. The half's contents are read, never written: a lane's tags show which elements are
+ * complete, and its header is not trusted.
  *
  * The directory may be one to which others can write. It is held by its descriptor, and no link in
  * it is followed. A trace is written in a directory that only this user can enter, and then moved.
@@ -87,7 +87,7 @@ static void found(void *ctx, const struct rs_log_raw *raw)
 
 	if (r->error)
 		return;
-	if (rs_log_merge_full(&r->merge)) /* more lines than a half can have */
+	if (rs_log_merge_full(&r->merge)) /* more lines than a half can hold */
 		r->error = rs_log_merge_run(&r->merge, 0, 0, true);
 	if (raw->after_loss)
 		rs_log_merge_lost(&r->merge, r->lane);
@@ -200,7 +200,7 @@ static struct rs_error *lines_write(struct recovery *r, uint32_t half, int fd)
 	return err;
 }
 
-/* Writes the lines' file. It gets its own name only when it is whole and on the disk. */
+/* Writes the lines' file. It gets its final name only when it is complete and on the disk. */
 static struct rs_error *lines_commit(struct recovery *r, uint32_t half)
 {
 	char part[NAME_BYTES], name[NAME_BYTES];
@@ -209,7 +209,7 @@ static struct rs_error *lines_commit(struct recovery *r, uint32_t half)
 
 	name_of(r, ".part", part);
 	name_of(r, "", name);
-	rs_folder_drop(&r->folder, part); /* of a recovery that was killed */
+	rs_folder_drop(&r->folder, part); /* left by a recovery that was killed */
 	err = rs_folder_fd(&r->folder, part, O_WRONLY | O_CREAT | O_EXCL, &fd);
 	if (err)
 		return rs_error_wrap(err, "cannot create the lines' file");
@@ -224,14 +224,14 @@ static struct rs_error *lines_commit(struct recovery *r, uint32_t half)
 	return err;
 }
 
-/* Makes a directory that only this user can enter, and opens it. */
+/* Creates a directory that only this user can enter, and opens it. */
 static struct rs_error *part_make(const struct recovery *r, const char *name, int *fd)
 {
 	int made = mkdirat(r->folder.fd, name, 0700), opened;
 	struct stat st;
 
 	if (made)
-		return rs_error_errno(errno, "%s/%s: cannot make this directory; remove it",
+		return rs_error_errno(errno, "%s/%s: cannot create this directory; remove it",
 				      r->folder.path, name);
 	opened = openat(r->folder.fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (opened < 0)
@@ -253,11 +253,10 @@ static struct rs_error *part_move(const struct recovery *r, int part, const char
 	if (!renameat(part, INNER, r->folder.fd, name))
 		return NULL;
 	if (errno == ENOTDIR || errno == ENOTEMPTY || errno == EEXIST)
-		return rs_error_create(
-			RS_FAILED,
-			"%s/%s is there already, and is no trace that was recovered: "
-			"remove it",
-			r->folder.path, name);
+		return rs_error_create(RS_FAILED,
+				       "%s/%s exists, and is not a recovered trace: "
+				       "remove it",
+				       r->folder.path, name);
 	return rs_error_errno(errno, "%s/%s", r->folder.path, name);
 }
 
@@ -285,7 +284,8 @@ static struct rs_error *traces_commit(struct recovery *r, uint32_t half)
 	name_of(r, ".part.trace", part);
 	name_of(r, ".trace", name);
 	rs_log_trace_remove(&r->folder, part);
-	rs_log_trace_remove(&r->folder, name); /* of a recovery that was killed before its commit */
+	rs_log_trace_remove(&r->folder,
+			    name); /* left by a recovery that was killed before its commit */
 	err = part_make(r, part, &fd);
 	if (err)
 		return err;
@@ -321,7 +321,7 @@ static struct rs_error *number_claim(struct recovery *r, uint32_t half, bool *wh
 		err = rs_log_files_next(&r->folder, r->name, &r->number);
 	if (err)
 		return err;
-	/* It must be that of an existing file, or the next: it is untrusted. */
+	/* It is untrusted: it must be that of an existing file, or the next one. */
 	if (given && given - 1 <= r->number) {
 		r->number = given - 1;
 		name_of(r, "", name);
@@ -393,8 +393,8 @@ struct rs_error *rs_log_memory_recover(struct rs_log_memory *memory, const char 
 		for (half = 0; half < 2 && !err; half++) {
 			if (memory->map.bytes <= RS_LOG_HEAD_BYTES || !any_magic(memory, half))
 				continue;
-			remark(left,
-			       "the head is damaged; lanes were searched for, traces are lost");
+			remark(left, "the head is damaged; lanes were found by a search, traces "
+				     "are lost");
 			err = half_recover(&r, half);
 		}
 	}

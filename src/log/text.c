@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 
-#define TEXT_MAX 512u /* of ACRN's, whose tools allow 480 bytes a line */
+#define TEXT_MAX 512u /* for ACRN's lines, whose tools allow 480 bytes */
 
 /* Writes an untrusted text as printable characters, cut at the longest line. */
 static size_t mend(char to[TEXT_MAX], const char *text, size_t bytes)

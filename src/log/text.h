@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lines and gaps as files have them: ACRN's form, or JSON with an object a line.
+ * Formats lines and gaps for files: in ACRN's form, or as JSON with one object per line.
  *
  *	[gap: 17 lines are missing, seq 101 to 117, cpu 0 3, between 1200us and 1500us]
  */

@@ -24,7 +24,8 @@ struct rs_feed {
 	uint32_t number; /* determines which thread polls it */
 	pthread_mutex_t lock;
 	struct rs_store_stream *out;
-	/* The drain of the ring from which the records come. NULL if the stream's owner puts them. */
+	/* The drain of the ring from which the records come. NULL if the stream's owner puts
+	 * them. */
 	struct rs_drain *drain;
 	char *name;	  /* of the ring, for errors; NULL: errors do not name it */
 	bool poll;	  /* if false, only its owner drains it, and the recorder flushes it */

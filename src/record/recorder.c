@@ -614,7 +614,8 @@ struct rs_error *rs_recorder_create(const struct rs_recorder_options *options,
 	for (uint32_t i = 0; !err && i < r->n_threads; i++)
 		err = worker_start(r, &r->workers[i], i, worker_main);
 	if (!err &&
-	    options->directory) /* a recorder that keeps its packets in memory never waits for the disk */
+	    /* a recorder that keeps its packets in memory never waits for the disk */
+	    options->directory)
 		err = worker_start(r, &r->stand_in, 0, stand_in_main);
 	if (err) {
 		rs_error_free(rs_recorder_close(r, NULL));

@@ -174,7 +174,7 @@ RS_COLUMN_GETTER(get_continued)
 	const struct rs_xen_row *row = at;
 
 	if (row->key == RS_XEN_RUNNING)
-		rs_cell_number(cell, row->goes_on);
+		rs_cell_number(cell, row->continued);
 }
 
 static const struct rs_column vcpus_columns[] = {

@@ -128,7 +128,7 @@ static struct rs_error *segments_load(struct loader *l)
 	return err;
 }
 
-/* ---- the guest's exports ---------------------------------------------------------- */
+/* ---- the guest's exports ------------------------------------------------------------------ */
 
 /* Reads a name: a C identifier that is not too long. Returns false if it is invalid. */
 static bool name_read(const struct rs_vm *vm, uint64_t gpa, char *to)

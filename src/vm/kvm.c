@@ -168,7 +168,8 @@ static struct rs_error *tsc_offset_by_stamps(const struct rs_vm_vcpu *vcpu, stru
 	return NULL;
 }
 
-/* Returns the offset. The attribute is exact; Linux has it since 5.16 (kernel commit 828ca89628bf). */
+/* Returns the offset. The attribute is exact; Linux has it since 5.16 (kernel commit
+ * 828ca89628bf). */
 static struct rs_error *tsc_offset_get(const struct rs_vm_vcpu *vcpu, struct tsc_offset *out)
 {
 	uint64_t offset = 0;

@@ -57,8 +57,7 @@ struct rs_error *rs_vm_trace_error(struct rs_vm *vm)
 	return err;
 }
 
-/* ---- exit handlers; false ends the run
- * ------------------------------------------------------------ */
+/* ---- exit handlers; false ends the run ---------------------------------------------------- */
 
 static bool exit_doorbell(struct rs_vm_vcpu *vcpu, uint32_t eax, uint64_t rcx)
 {

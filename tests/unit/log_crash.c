@@ -365,7 +365,7 @@ TEST(damaged_head)
 	CHECK_EQ_U64(r.bad + r.gaps, 0);
 	CHECK(r.last >= least);
 	/* Once is enough; and the next start makes it anew. */
-	CHECK_ERR(rs_log_recover(memory, directory, 0, &left), RS_USAGE, "it is no log of ours");
+	CHECK_ERR(rs_log_recover(memory, directory, 0, &left), RS_USAGE, "Ringside log");
 	starts(memory, directory, false, NULL, 0);
 	finish();
 }
@@ -434,9 +434,9 @@ TEST(no_log)
 	for (int i = 0; i < 10000; i++)
 		fputs("this is a text\n", file);
 	fclose(file);
-	CHECK_ERR(rs_log_recover(path, kit_folder, 0, &left), RS_USAGE, "it is no log of ours");
+	CHECK_ERR(rs_log_recover(path, kit_folder, 0, &left), RS_USAGE, "Ringside log");
 	CHECK_ERR(rs_log_start(&(struct rs_log_options){ .path = path }, &left), RS_USAGE,
-		  "it is no log of ours");
+		  "Ringside log");
 	CHECK_ERR(rs_log_recover(kit_path("none"), kit_folder, 0, &left), RS_FAILED, "cannot open");
 	CHECK_ERR(rs_log_start(&(struct rs_log_options){ .path = path, .lanes = 300 }, &left),
 		  RS_USAGE, "300 lanes");

@@ -194,7 +194,7 @@ TEST(early_lines_are_there_once)
 	CHECK_OK(rs_log_collector_end(c, kit_now_ms()));
 	CHECK_EQ_U64(view.lines, 1200);
 	CHECK_EQ_U64(view.missing + view.bad + view.twice, 0);
-	CHECK_ERR(rs_log_start(&options, &left), RS_USAGE, "there is a log already");
+	CHECK_ERR(rs_log_start(&options, &left), RS_USAGE, "log already");
 	rs_log_collector_destroy(c);
 	rs_log_stop();
 	view_end();

@@ -35,8 +35,7 @@ static struct rs_schema *schema_new(void)
 	return schema;
 }
 
-/* ---- a producer that is none of ours ----------------------------------------------------------
- */
+/* ---- a producer that is none of ours -------------------------------------------------------- */
 
 struct foreign {
 	struct rs_ring_memory memory;
@@ -98,8 +97,7 @@ static void *produce(void *arg)
 	return NULL;
 }
 
-/* ---- a recording ------------------------------------------------------------------------------
- */
+/* ---- a recording ---------------------------------------------------------------------------- */
 
 struct recording {
 	char temp[64], path[256];
@@ -299,9 +297,8 @@ TEST(a_stream_that_its_owner_fills)
 		CHECK_OK(rs_recorder_put(stream, r.monotonic.origin + 1000 + (n ^ 1), USER(SAID),
 					 &said, sizeof(said)));
 	}
-	CHECK_ERR(rs_recorder_put(stream, 0, USER(3), NULL, 0), RS_USAGE, "none of the schema's");
-	CHECK_ERR(rs_recorder_put(stream, 0, USER(SAID), &said, 6), RS_USAGE,
-		  "none of the schema's");
+	CHECK_ERR(rs_recorder_put(stream, 0, USER(3), NULL, 0), RS_USAGE, "0x20000");
+	CHECK_ERR(rs_recorder_put(stream, 0, USER(SAID), &said, 6), RS_USAGE, "0x20000");
 	CHECK_ERR(rs_recorder_put(stream, 0, USER(SAID), too_long, sizeof(too_long)), RS_USAGE,
 		  "too long");
 	CHECK_OK(rs_recorder_close(r.recorder, &r.sum));

@@ -178,11 +178,11 @@ static void deinit(struct recording *r)
 	remove_tree(r->temp);
 }
 
-static struct rs_sbuf_told told(const struct recording *r, uint32_t i)
+static struct rs_sbuf_result told(const struct recording *r, uint32_t i)
 {
-	struct rs_sbuf_told t = { 0 };
+	struct rs_sbuf_result t = { 0 };
 
-	CHECK(rs_sbuf_recording_told(r->sbuf, i, &t));
+	CHECK(rs_sbuf_recording_result(r->sbuf, i, &t));
 	return t;
 }
 
@@ -404,12 +404,12 @@ TEST(what_is_no_ring_is_said)
 		  "too small for the ring: its header says 128 elements of 80 bytes, 10240" },
 		{ RS_SBUF_MAGIC_LAST, 0, ELEMENTS * 2, 80, 0, 0,
 		  "too small for the ring: its header says 128 elements of 80 bytes, 10240" },
-		{ RS_SBUF_MAGIC, 0, ELEMENTS / 4, 64, 0, 0, "not 32 or 80: it is no ring of a" },
+		{ RS_SBUF_MAGIC, 0, ELEMENTS / 4, 64, 0, 0, "not 32 or 80" },
 		{ RS_SBUF_MAGIC, 0, ELEMENTS * 2, 32, 0, 0,
 		  "too small for the ring: its header says 128 elements of 32 bytes, 4096" },
 		{ RS_SBUF_MAGIC, 0, UINT32_MAX, 32, 0, 0,
 		  "impossible or disagree: its header says 4294967295 elements of 32 bytes" },
-		{ RS_SBUF_MAGIC, 0, 0, 0, 0, 0, "not 32 or 80: it is no ring of a" },
+		{ RS_SBUF_MAGIC, 0, 0, 0, 0, 0, "not 32 or 80" },
 		{ RS_SBUF_MAGIC, 0, ELEMENTS, 32, 16, 0,
 		  "2048 bytes in all, head 16, tail 0, and " },
 		{ RS_SBUF_MAGIC, RS_SBUF_OVERWRITE, ELEMENTS, 32, 0, 0, "take its writer's lock" },
@@ -461,7 +461,7 @@ TEST(a_file_that_is_cut_short_ends_alone)
 		while (told(&r, (uint32_t)i).runs)
 			PAUSE();
 		CHECK(told(&r, (uint32_t)i).error &&
-		      strstr(told(&r, (uint32_t)i).error, "cut short"));
+		      strstr(told(&r, (uint32_t)i).error, "truncated"));
 	}
 	CHECK_OK(rs_sbuf_recording_poll(r.sbuf));
 	CHECK_OK(end(&r));

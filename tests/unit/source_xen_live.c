@@ -368,7 +368,7 @@ TEST(a_buffer_of_nonsense_is_a_loss)
 	CHECK_EQ_U64(lines.tally.gaps, 1);
 	REQUIRE_EQ_U64(lines.tally.n_remarks, 1);
 	CHECK_STR(lines.tally.remarks[0],
-		  "1 time what was in a buffer was invalid, and was left out");
+		  "1 time the content of a buffer was invalid, and was discarded");
 	lines_free(&lines);
 }
 

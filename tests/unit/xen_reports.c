@@ -115,7 +115,7 @@ TEST(states_of_a_vcpu)
 	VCPU(1, 0, RS_XEN_BLOCKED, 0, 0, 4000);
 	VCPU(1, 0, RS_XEN_LOST, 0, 0, 0);
 	running = row(RS_XEN_STATES, 1, 0, 0, RS_XEN_RUNNING);
-	CHECK_EQ_U64(running->goes_on, 1);
+	CHECK_EQ_U64(running->continued, 1);
 	CHECK_EQ_U64(running->min_ns, 900);
 	CHECK_EQ_U64(running->max_ns, 2500);
 	VCPU(IDLE, 0, RS_XEN_RUNNING, 0, 0, 490 + 3990);
