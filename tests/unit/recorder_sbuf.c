@@ -412,7 +412,7 @@ TEST(what_is_no_ring_is_said)
 		{ RS_SBUF_MAGIC, 0, 0, 0, 0, 0, "not 32 or 80" },
 		{ RS_SBUF_MAGIC, 0, ELEMENTS, 32, 16, 0,
 		  "2048 bytes in all, head 16, tail 0, and " },
-		{ RS_SBUF_MAGIC, RS_SBUF_OVERWRITE, ELEMENTS, 32, 0, 0, "take its writer's lock" },
+		{ RS_SBUF_MAGIC, RS_SBUF_OVERWRITE, ELEMENTS, 32, 0, 0, "writer's lock" },
 	};
 
 	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
