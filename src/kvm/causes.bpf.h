@@ -137,6 +137,24 @@ RS_PROGRAM(kvm_inj_virq, trace_event_raw_kvm_inj_virq)
 	leave(&here);
 }
 
+/* An event alone: an exception is the guest's own doing, and no cause of an exit. */
+RS_PROGRAM(kvm_inj_exception, trace_event_raw_kvm_inj_exception)
+{
+	struct here here;
+
+	if (!enter(&here, FIND_MAKE))
+		return;
+	if (config.events) {
+		RS_RING_RECORD(kvm_exception) e = { .words = { 0 } };
+
+		e.on = (struct rs_kvm_on_kvm_exception){ here.slot->tid, r->exception, r->has_error,
+							 RS_FIELD_OR(r->reinjected, 0),
+							 r->error_code };
+		ring_put(&here, kvm_exception, &e);
+	}
+	leave(&here);
+}
+
 RS_PROGRAM(kvm_page_fault, trace_event_raw_kvm_page_fault)
 {
 	uint64_t error_code = r->error_code;

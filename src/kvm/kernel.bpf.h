@@ -110,6 +110,13 @@ struct trace_event_raw_kvm_inj_virq {
 	bool reinjected; /* 6.0 */
 };
 
+struct trace_event_raw_kvm_inj_exception {
+	__u8 exception;
+	__u8 has_error;
+	__u32 error_code;
+	bool reinjected; /* 6.0 */
+};
+
 /* error_code is 32 bits wide before 6.10; libbpf makes the load the kernel's width. */
 struct trace_event_raw_kvm_page_fault {
 	unsigned long fault_address;

@@ -45,6 +45,7 @@ static const struct program {
 	{ "kvm_cpuid", "kvm", FOR_CAUSES | FOR_EVENTS, 0 },
 	{ "kvm_hypercall", "kvm", FOR_CAUSES | FOR_EVENTS, 0 },
 	{ "kvm_inj_virq", "kvm", FOR_CAUSES | FOR_EVENTS, 0 },
+	{ "kvm_inj_exception", "kvm", FOR_EVENTS, 0 },
 	{ "kvm_page_fault", "kvm", FOR_CAUSES | FOR_EVENTS, 0 },
 	{ "kvm_sys_access", "kvm", FOR_CAUSES | FOR_EVENTS, 0 },
 	{ "kvm_hvc_arm64", "kvm", FOR_CAUSES | FOR_EVENTS, 0 },

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The cases of the testbeds: what runs inside (a script over inside.sh), and what must come of it."""
+import collections
 import csv
 import json
 import os
@@ -369,6 +370,13 @@ def absent(case):
 # ---- exits, in other shapes --------------------------------------------------------------------
 
 CODE_RIP = range(0x1000, 0x2000)  # of two guests; workload.h, CODE_GPA
+HANDLERS_RIP = range(0x800, 0x820)  # of interrupts and exceptions, on x86
+
+
+def is_code(rip):
+    return rip in CODE_RIP or rip in HANDLERS_RIP
+
+
 USER_EXITS = {"io": 2, "hlt": 5, "mmio": 6}  # KVM_EXIT_ of linux/kvm.h, without an irqchip
 
 
@@ -431,7 +439,7 @@ def long_faults(case, name):
             for row in report["rows"] if row["entered"]})
     for line in lines:
         parts = sum(line[part + "_ns"] for part in ("kernel", "user", "poll", "off"))
-        if parts != line["total_ns"] or parts <= 1 or int(line["rip"], 16) not in CODE_RIP:
+        if parts != line["total_ns"] or parts <= 1 or not is_code(int(line["rip"], 16)):
             yield f"--than: {line}"
     for vm, vcpu in vcpus(case.vms()):
         got = added({(line["kind"], line["key"]): 1} for line in lines
@@ -484,6 +492,7 @@ def record(case):
         yield from same_counts("record --exits", rows_of(report, case), case.hist())
     yield from trace_faults(case, "trace")
     exits, entries, numbers = {}, {}, oracle.reason_numbers(case.isa)
+    exceptions = collections.Counter()
     for event in case.events("trace"):
         args = event["args"]
         if event["probe"] == f"kvm:{case.isa}::exit":
@@ -492,6 +501,12 @@ def record(case):
             exits[key] = exits.get(key, 0) + 1
         elif event["probe"] == "kvm:vcpu::entry":
             entries[args["tid"]] = entries.get(args["tid"], 0) + 1
+        elif event["probe"] == "kvm:cpu::exception" and not args["again"]:
+            exceptions[args["tid"], args["vector"], args["has_error"]] += 1
+    # In real mode an exception has no error code.
+    yield from same_counts("exceptions in the trace", dict(exceptions), {
+        (vcpu["tid"], "GP", 0): count for _, vcpu in vcpus(case.vms())
+        for kind, key, count in vcpu["causes"] if (kind, key) == NO_SUCH_MSR})
     yield from same_counts("exits in the trace", exits, case.hist())
     for vm, vcpu in vcpus(case.vms()):
         total = sum(count for key, count in exits.items() if key[0] == vcpu["tid"])
@@ -500,6 +515,8 @@ def record(case):
                           entries.get(vcpu["tid"]), total)
     yield from bt2_faults(case.path("trace"))
 
+
+NO_SUCH_MSR = "msr read", 0x12345678  # of workload_x86.c, each read is a #GP
 
 SCRIPT = """kvm:svm::exit { @[tid, vcpu, (int)args.reason] = count(); }
 	END { printa("%d %d %d %@d\\n", @); }"""

@@ -10,6 +10,8 @@
 #include "workload.h"
 
 #define HANDLER_GPA   0x800
+#define FAULT_GPA     0x810
+#define GP_VECTOR     13
 #define STACK_STEP    0x100
 #define STACK_GPA     0xf000
 #define WAKE_VECTOR   0x40
@@ -32,6 +34,8 @@ static const struct action actions[] = {
 	{ "cpuid", "cpuid", 0x40000000, CODE("\x66\xb8\0\0\0\x40\x0f\xa2") },
 	{ "rdmsr", "msr read", 0xfe, CODE("\x66\xb9\xfe\0\0\0\x0f\x32") },    /* MTRRcap */
 	{ "rdmsr", "msr read", 0x1a0, CODE("\x66\xb9\xa0\x01\0\0\x0f\x32") }, /* MISC_ENABLE */
+	/* mov ecx, 0x12345678; rdmsr: there is no such register, which is a #GP */
+	{ "rdmsr", "msr read", 0x12345678, CODE("\x66\xb9\x78\x56\x34\x12\x0f\x32") },
 	/* mov ecx, 0x200; xor eax, eax; xor edx, edx; wrmsr: the first variable MTRR */
 	{ "wrmsr", "msr write", 0x200, CODE("\x66\xb9\0\x02\0\0\x66\x31\xc0\x66\x31\xd2\x0f\x30") },
 	{ "mmio", "mmio write", 0xd0000, CODE("\xa2\0\0") },	/* mov [0], al */
@@ -45,6 +49,9 @@ static const char hlt_wake[] = "\xba\x05\x06\xee\xfb\xf4\xfa";
 /* mov eax, 1000; vmcall or vmmcall: no such hypercall, which KVM says and goes on */
 static const char vmcall[] = "\x66\xb8\xe8\x03\0\0\x0f\x01\xc1";
 static const char vmmcall[] = "\x66\xb8\xe8\x03\0\0\x0f\x01\xd9";
+
+/* push bp; mov bp, sp; add word [bp + 2], 2; pop bp; iret: goes on behind the RDMSR that faulted */
+static const char behind_rdmsr[] = "\x55\x89\xe5\x83\x46\x02\x02\x5d\xcf";
 
 #define ACTIONS		 (sizeof(actions) / sizeof(*actions))
 #define HLT_ACTION	 (ACTIONS - 2)
@@ -121,6 +128,8 @@ void arch_vm(struct vm *vm)
 	for (int vector = WAKE_VECTOR; vector <= 0xff; vector += WAKE_CLASS)
 		memcpy(vm->memory + vector * 4, &(uint32_t){ HANDLER_GPA }, 4);
 	vm->memory[HANDLER_GPA] = 0xcf; /* iret */
+	memcpy(vm->memory + GP_VECTOR * 4, &(uint32_t){ FAULT_GPA }, 4);
+	memcpy(vm->memory + FAULT_GPA, behind_rdmsr, sizeof(behind_rdmsr) - 1);
 }
 
 void arch_vcpu(struct vcpu *vcpu, int kvm)
@@ -159,8 +168,8 @@ enum after_exit arch_exit(const struct kvm_run *run)
 {
 	if (run->exit_reason == KVM_EXIT_IO)
 		return run->io.port == PORT_END ? ENDED : run->io.port == PORT_WAKE ? WAKE : GO_ON;
-	return run->exit_reason == KVM_EXIT_MMIO || run->exit_reason == KVM_EXIT_HLT ? GO_ON :
-										       STRANGE;
+	return run->exit_reason == KVM_EXIT_MMIO || run->exit_reason == KVM_EXIT_HLT ? GO_ON
+										     : STRANGE;
 }
 
 /* No guest says that its interrupt is over. */

@@ -551,6 +551,31 @@ TEST(a_riscv_exit_has_its_interrupt_bit_at_31)
 	forget(&k);
 }
 
+TEST(an_exception_is_put_in)
+{
+	static const char format[] = HEAD(
+		"kvm_inj_exception") "\tfield:u8 exception;\toffset:8;\tsize:1;\tsigned:0;\n"
+				     "\tfield:u8 has_error;\toffset:9;\tsize:1;\tsigned:0;\n"
+				     "\tfield:u32 error_code;\toffset:12;\tsize:4;\tsigned:0;\n"
+				     "\tfield:bool "
+				     "reinjected;\toffset:16;\tsize:1;\tsigned:0;\n" PRINT;
+	struct {
+		struct record_head head;
+		uint8_t vector, has_error, hole[2];
+		uint32_t error_code;
+		uint8_t reinjected;
+	} data = { { 42, 0, 0, 13 }, 14, 1, { 0 }, 0x7, 1 };
+	struct known k;
+
+	REQUIRE(know(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
+	CHECK_STR(k.as->probe, "kvm:cpu::exception");
+	CHECK_EQ_U64(field(&k, "vector"), 14);
+	CHECK_EQ_U64(field(&k, "has_error"), 1);
+	CHECK_EQ_U64(field(&k, "again"), 1);
+	CHECK_EQ_U64(field(&k, "error_code"), 7);
+	forget(&k);
+}
+
 TEST(an_entry_without_a_vcpu_s_number_does_not_say_0)
 {
 	static const char format[] =

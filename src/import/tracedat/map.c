@@ -82,6 +82,8 @@ static const struct row {
 	{ "kvm", "kvm_hypercall", ID_kvm_hypercall },
 	{ "kvm", "kvm_inj_virq", ID_kvm_interrupt,
 	  .aliases = { { "vector", "irq", 0, 0 }, { "again", "reinjected", 0, 0 } } },
+	{ "kvm", "kvm_inj_exception", ID_kvm_exception,
+	  .aliases = { { "vector", "exception", 0, 0 }, { "again", "reinjected", 0, 0 } } },
 	{ "kvm", "kvm_page_fault", ID_kvm_page_fault,
 	  .aliases = { { "rip", "guest_rip", 0, 0 }, { "address", "fault_address", 0, 0 } } },
 	{ "kvm", "kvm_sys_access", ID_kvm_sysreg,
