@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A session with a filter: before the programs are loaded, the filter's instructions are written
- * into the BPF object, over the room that filter.bpf.h leaves for them.
- */
+/* Writes a filter's instructions into a BPF object, over the room that filter.bpf.h leaves. */
 #include "kvm/session.h"
 
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- the filter in its place ----------------------------------------------------------------- */
 
 static struct bpf_insn to_itself(void)
 {
@@ -80,44 +75,4 @@ struct rs_error *rs_kvm_filter_in(const void *elf, size_t bytes, const struct rs
 	fill(room, filter);
 	*out = copy;
 	return NULL;
-}
-
-/* ---- programs that come later ---------------------------------------------------------------- */
-
-/* Sums with a place of their own on each CPU: at most half of all. */
-static uint32_t near_of(const struct rs_kvm_session *s, const struct rs_filter *filter)
-{
-	uint32_t n = RS_KVM_NEAR_MAX;
-
-	while (n && (uint64_t)n * s->n_cpus > filter->room / 2)
-		n /= 2;
-	return n;
-}
-
-static void set_filter(struct rs_kvm_session *s, const struct rs_filter *filter)
-{
-	s->config.wanted = filter ? filter->wanted : ~UINT64_C(0);
-	s->config.filter = filter && filter->n;
-	s->config.filter_thread = filter && filter->thread;
-	s->config.adds = filter && filter->adds;
-	s->config.from_ns = filter ? filter->from_ns : 0;
-	s->config.epoch_ns = filter ? filter->epoch_ns : 0;
-	s->config.near = s->config.adds ? near_of(s, filter) : 0;
-	s->sums_max = s->config.adds ? filter->room - s->config.near * s->n_cpus : 1;
-	s->n_keys = s->config.adds ? filter->n_keys : RS_FILTER_KEYS;
-	s->config.n_keys = s->n_keys;
-}
-
-struct rs_error *rs_kvm_program_image(struct rs_kvm_session *s, const struct rs_kvm_image *image,
-				      const struct rs_filter *filter)
-{
-	if (!s->later || s->programs || s->gate != RS_KVM_NEW)
-		return rs_error_create(RS_USAGE, "this session's programs are loaded already");
-	set_filter(s, filter);
-	return rs_kvm_load_programs(s, image, filter);
-}
-
-struct rs_error *rs_kvm_program(struct rs_kvm_session *s, const struct rs_filter *filter)
-{
-	return rs_kvm_program_image(s, NULL, filter);
 }

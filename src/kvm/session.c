@@ -553,3 +553,43 @@ void rs_kvm_rearm(struct rs_kvm_session *s)
 	for (uint32_t i = 0; i < s->n_cpus; i++)
 		__atomic_store_n(&rs_kvm_cpu(s, i)->pulled.set, 0, __ATOMIC_RELEASE);
 }
+
+/* ---- programs that come later ---------------------------------------------------------------- */
+
+/* Returns how many sums have a place of their own on each CPU: at most half of all. */
+static uint32_t near_count(const struct rs_kvm_session *s, const struct rs_filter *filter)
+{
+	uint32_t n = RS_KVM_NEAR_MAX;
+
+	while (n && (uint64_t)n * s->n_cpus > filter->room / 2)
+		n /= 2;
+	return n;
+}
+
+static void filter_apply(struct rs_kvm_session *s, const struct rs_filter *filter)
+{
+	s->config.wanted = filter ? filter->wanted : ~UINT64_C(0);
+	s->config.filter = filter && filter->n;
+	s->config.filter_thread = filter && filter->thread;
+	s->config.adds = filter && filter->adds;
+	s->config.from_ns = filter ? filter->from_ns : 0;
+	s->config.epoch_ns = filter ? filter->epoch_ns : 0;
+	s->config.near = s->config.adds ? near_count(s, filter) : 0;
+	s->sums_max = s->config.adds ? filter->room - s->config.near * s->n_cpus : 1;
+	s->n_keys = s->config.adds ? filter->n_keys : RS_FILTER_KEYS;
+	s->config.n_keys = s->n_keys;
+}
+
+struct rs_error *rs_kvm_program_image(struct rs_kvm_session *s, const struct rs_kvm_image *image,
+				      const struct rs_filter *filter)
+{
+	if (!s->later || s->programs || s->gate != RS_KVM_NEW)
+		return rs_error_create(RS_USAGE, "this session's programs are loaded already");
+	filter_apply(s, filter);
+	return rs_kvm_load_programs(s, image, filter);
+}
+
+struct rs_error *rs_kvm_program(struct rs_kvm_session *s, const struct rs_filter *filter)
+{
+	return rs_kvm_program_image(s, NULL, filter);
+}
