@@ -106,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	gate = (struct rs_gdb_gate){ .used = 0 };
 	stub = (struct stub){ .reads = IDLE };
 	for (size_t i = 0; i < size; i++) {
-		enum rs_gdb_verdict verdict = rs_gdb_gate_take(&gate, (char)data[i]);
+		enum rs_gdb_verdict verdict = rs_gdb_gate_put(&gate, (char)data[i]);
 
 		MUST(gate.used && gate.used <= sizeof(gate.packet));
 		if (verdict == RS_GDB_FOREIGN)

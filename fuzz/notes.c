@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		MUST(exact);
 		bytes = fuzz_take(&in, desc, bytes);
 		memcpy(exact, desc, bytes);
-		fuzz_drop(rs_notes_take(&notes, owner, exact, bytes));
+		fuzz_drop(rs_notes_add(&notes, owner, exact, bytes));
 		free(exact);
 	}
 	for (uint32_t i = 0; i < notes.n; i++)

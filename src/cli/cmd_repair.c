@@ -47,7 +47,7 @@ static int repair_recording(const char *directory)
 	bool whole = !err && rs_recording_is_whole(&recording);
 
 	if (!err && !whole)
-		err = rs_recording_mend(&recording);
+		err = rs_recording_repair(&recording);
 	if (!err)
 		fprintf(stderr, "ringside repair: %s: %s at instruction %" PRIu64 "\n", directory,
 			whole ? "nothing to mend, it ends" : "mended, it ends", recording.icount);
@@ -67,7 +67,7 @@ int cmd_repair(int argc, char **argv)
 	err = rs_cli_confine(RS_CONFINE_WRITER);
 	if (err)
 		return rs_cli_fail("repair", err);
-	if (rs_recording_is_one(directory))
+	if (rs_recording_exists(directory))
 		return repair_recording(directory);
 	err = rs_trace_repair(directory, &result);
 	if (err)

@@ -320,12 +320,12 @@ static struct rs_error *end(struct recording *r, struct rs_error *err)
 {
 	bool cut = r->made.state == RS_RECORDING_CUT;
 	int log = r->made.files[RS_RECORDING_LOG];
-	struct rs_error *next = cut ? NULL : rs_rr_log_mend(log, "its log", &r->made.icount);
+	struct rs_error *next = cut ? NULL : rs_rr_log_repair(log, "its log", &r->made.icount);
 
 	rs_error_free(next); /* a log that we can't read: the last look's count stays */
 	next = rs_material_end_log(&r->made, r->made.files[RS_RECORDING_LOG]);
 	if (!next)
-		next = cut ? rs_recording_mend(&r->made) : rs_recording_write(&r->made);
+		next = cut ? rs_recording_repair(&r->made) : rs_recording_write(&r->made);
 	else
 		next = rs_error_first(next, rs_recording_write(&r->made));
 	r->log_bytes = bytes_of(log);

@@ -188,7 +188,7 @@ static struct rs_error *take(struct snapshot *s)
 	if (!err)
 		err = rs_qemu_quit(&s->qemu);
 	if (!err)
-		err = rs_snapshots_count_anew(s->states.fd, "its snapshot", s->made.shift);
+		err = rs_snapshots_reset_count(s->states.fd, "its snapshot", s->made.shift);
 	s->made.state = RS_RECORDING_SNAPSHOT;
 	s->made.snapshot = true;
 	if (!err)

@@ -132,7 +132,7 @@ int rs_confine_give(int fd)
 	return user.drops ? give_to(fd, user.uid, user.gid) : 0;
 }
 
-int rs_confine_take_back(int fd)
+int rs_confine_reclaim(int fd)
 {
 	return geteuid() ? 0 : give_to(fd, geteuid(), getegid());
 }

@@ -50,6 +50,6 @@ const char *rs_confine_capabilities(uint64_t kept);
 /* Gives a file to the unprivileged user, so that a confined process can open it by /proc/self/fd;
  * and back to this process' user. No-ops unless root calls. 0, or -1 and errno. */
 int rs_confine_give(int fd);
-int rs_confine_take_back(int fd);
+int rs_confine_reclaim(int fd);
 
 #endif

@@ -13,9 +13,10 @@
 #define VALUE_MAX 4096u
 #define KNOWN_MAX 512u
 
-/* ---- what values may be ------------------------------------------------------------------------
+/*
+ * ---- what values may be ------------------------------------------------------------------------
  *
- * Each says why a value can't be, or NULL and keeps it.
+ * Each function checks and stores a value. It returns NULL, or why the value is refused.
  */
 
 typedef const char *value_fn(const char *value, struct rs_arguments *a);
@@ -83,7 +84,7 @@ static const char *cpu(const char *value, struct rs_arguments *a)
 		return "the host's own processor needs KVM, which does not count instructions; a "
 		       "model of QEMU's does, or max";
 	if (!rs_arguments_is_cpu(value))
-		return "that is no name of a processor with its features";
+		return "that is not the name of a processor with its features";
 	a->cpu = value;
 	return NULL;
 }
@@ -93,8 +94,8 @@ static const char *smp(const char *value, struct rs_arguments *a)
 	(void)a;
 	return !strcmp(value, "1") || !strcmp(value, "cpus=1")
 		       ? NULL
-		       : "instructions are counted of one processor; what several do to each "
-			 "other's memory is not written down";
+		       : "instructions are counted for one processor; accesses of several to "
+			 "shared memory are not recorded";
 }
 
 static const char *accel(const char *value, struct rs_arguments *a)
@@ -110,22 +111,23 @@ static const char *machine(const char *value, struct rs_arguments *a)
 	(void)a;
 	return !strcmp(value, "pc") || !strcmp(value, "pc,accel=tcg")
 		       ? NULL
-		       : "pc is the machine that was shown to replay";
+		       : "only the machine pc is verified to replay";
 }
 
 static const char *none(const char *value, struct rs_arguments *a)
 {
 	(void)a;
 	return !strcmp(value, "none") ? NULL
-				      : "it can be none: what comes from outside is not "
-					"written down";
+				      : "only none is allowed: external input is not "
+					"recorded";
 }
 
 static const char *network(const char *value, struct rs_arguments *a)
 {
 	(void)a;
-	return !strcmp(value, "none") ? NULL
-				      : "packets come when the network likes; it can be none";
+	return !strcmp(value, "none")
+		       ? NULL
+		       : "packets arrive at times that are not recorded; only none is allowed";
 }
 
 static const char *rtc(const char *value, struct rs_arguments *a)
@@ -148,14 +150,14 @@ static const char *rtc(const char *value, struct rs_arguments *a)
 static const char *image(const char *value, struct rs_arguments *a)
 {
 	if (a->disk)
-		return "one disk is what a guest can have";
+		return "a guest can have only one disk";
 	if (strchr(value, ','))
 		return "QEMU takes no path with a comma";
 	a->disk = strdup(value);
 	return a->disk ? NULL : "out of memory";
 }
 
-/* file=F, and what we give it ourselves. */
+/* Accepts file=F, with the options that the recorder itself passes. */
 static const char *drive(const char *value, struct rs_arguments *a)
 {
 	static const char *const good[] = { "format=raw", "if=ide",	 "media=disk",
@@ -173,29 +175,29 @@ static const char *drive(const char *value, struct rs_arguments *a)
 		if (!strncmp(part, "file=", 5))
 			file = part + 5;
 		else if (!known)
-			why = "it can be file=IMAGE,format=raw,if=ide: the disk that was shown to "
+			why = "expected file=IMAGE,format=raw,if=ide: the only disk that is "
+			      "verified to "
 			      "replay";
 	}
 	if (!why)
-		why = file ? image(file, a) : "which file? file=IMAGE";
+		why = file ? image(file, a) : "the file is missing: file=IMAGE";
 	free(copy);
 	return why;
 }
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------ */
 
 enum form { ALONE, VALUE };
 
 #define CHANNELS                                                                                   \
 	"the recorder has the machine's channels: ringside replay run, or --live, looks at it"
-#define COUNTS	"the recorder counts and writes down itself: --shift, -o"
-#define OUTSIDE "what comes from outside is not written down"
+#define COUNTS	"the recorder sets counting and the log itself: --shift, -o"
+#define OUTSIDE "external input is not recorded"
 #define OUTPUT	"the serial port's output goes to REC/console"
-#define DEVICES "no device but the disk was shown to replay: -drive file=IMAGE,format=raw,if=ide"
+#define DEVICES "only the disk is verified to replay: -drive file=IMAGE,format=raw,if=ide"
 
-/* A row has what its value may be, or why it can't be there; those that have neither are what the
- * recorder does anyway. */
+/* A row has a check of its value, or the reason for refusing the option. Rows with neither are what
+ * the recorder does anyway. */
 static const struct argument {
 	const char *name;
 	enum form form;
@@ -226,7 +228,7 @@ static const struct argument {
 	{ "no-reboot", ALONE, NULL, NULL },
 	{ "snapshot", ALONE, NULL, NULL },
 
-	{ "enable-kvm", ALONE, NULL, "KVM does not count instructions: it is TCG that records" },
+	{ "enable-kvm", ALONE, NULL, "KVM does not count instructions; recordings use TCG" },
 	{ "icount", VALUE, NULL, COUNTS },
 	{ "record", VALUE, NULL, COUNTS },
 	{ "replay", VALUE, NULL, COUNTS },
@@ -238,19 +240,20 @@ static const struct argument {
 	{ "qmp-pretty", VALUE, NULL, CHANNELS },
 	{ "mon", VALUE, NULL, CHANNELS },
 	{ "chardev", VALUE, NULL, CHANNELS },
-	{ "daemonize", ALONE, NULL, "it is to end with its recorder" },
+	{ "daemonize", ALONE, NULL, "QEMU must end with its recorder" },
 	{ "serial", VALUE, NULL, OUTPUT },
 	{ "debugcon", VALUE, NULL, OUTPUT },
 	{ "virtioconsole", VALUE, NULL, OUTPUT },
-	{ "netdev", VALUE, NULL, "packets come when the network likes; -nic none is what can be" },
-	{ "usb", ALONE, NULL, "USB devices are the host's, or its input's: " OUTSIDE },
-	{ "usbdevice", VALUE, NULL, "USB devices are the host's, or its input's: " OUTSIDE },
+	{ "netdev", VALUE, NULL,
+	  "packets arrive at times that are not recorded; only -nic none is allowed" },
+	{ "usb", ALONE, NULL, "USB devices are those of the host, or its input: " OUTSIDE },
+	{ "usbdevice", VALUE, NULL, "USB devices are those of the host, or its input: " OUTSIDE },
 	{ "audiodev", VALUE, NULL, OUTSIDE },
 	{ "audio", VALUE, NULL, OUTSIDE },
-	{ "spice", VALUE, NULL, "a screen's user types: " OUTSIDE },
-	{ "vnc", VALUE, NULL, "a screen's user types: " OUTSIDE },
-	{ "virtfs", VALUE, NULL, "files of the host's change as they like: --disk, --guest-dir" },
-	{ "fsdev", VALUE, NULL, "files of the host's change as they like: --disk, --guest-dir" },
+	{ "spice", VALUE, NULL, "the user of a screen types: " OUTSIDE },
+	{ "vnc", VALUE, NULL, "the user of a screen types: " OUTSIDE },
+	{ "virtfs", VALUE, NULL, "files of the host may change: use --disk or --guest-dir" },
+	{ "fsdev", VALUE, NULL, "files of the host may change: use --disk or --guest-dir" },
 	{ "tpmdev", VALUE, NULL, OUTSIDE },
 	{ "cdrom", VALUE, NULL, DEVICES },
 	{ "hdb", VALUE, NULL, DEVICES },
@@ -260,30 +263,30 @@ static const struct argument {
 	{ "sd", VALUE, NULL, DEVICES },
 	{ "pflash", VALUE, NULL, DEVICES },
 	{ "blockdev", VALUE, NULL, DEVICES },
-	{ "global", VALUE, NULL, "properties of devices are what was shown to replay" },
-	{ "loadvm", VALUE, NULL, "ringside replay snapshot makes what --snapshot begins with" },
-	{ "incoming", VALUE, NULL, "ringside replay snapshot makes what --snapshot begins with" },
-	{ "object", VALUE, NULL, "RAM and its like are the recorder's to give" },
-	{ "mem-path", VALUE, NULL, "RAM and its like are the recorder's to give" },
-	{ "plugin", VALUE, NULL, "a plugin is part of what must be the same in each replay" },
+	{ "global", VALUE, NULL, "only the default properties of devices are verified to replay" },
+	{ "loadvm", VALUE, NULL, "use ringside replay snapshot, and --snapshot" },
+	{ "incoming", VALUE, NULL, "use ringside replay snapshot, and --snapshot" },
+	{ "object", VALUE, NULL, "the recorder provides the RAM" },
+	{ "mem-path", VALUE, NULL, "the recorder provides the RAM" },
+	{ "plugin", VALUE, NULL, "a plugin would have to be the same in each replay" },
 };
 #define N_ARGUMENTS (sizeof(arguments) / sizeof(arguments[0]))
 
-/* -device D: why not, by what it is. */
+/* Returns why -device D is refused, by its kind. */
 static const char *device_why(const char *value)
 {
 	static const struct {
 		const char *part, *why;
 	} kinds[] = {
-		{ "vhost", "vhost's work is the host kernel's, beside QEMU: " OUTSIDE },
-		{ "-net", "packets come when the network likes: " OUTSIDE },
-		{ "e1000", "packets come when the network likes: " OUTSIDE },
-		{ "rtl8139", "packets come when the network likes: " OUTSIDE },
-		{ "usb", "USB devices are the host's, or its input's: " OUTSIDE },
-		{ "vfio", "a device of the host's answers as it likes: " OUTSIDE },
-		{ "nvme", "NVMe did not come to a power-off in replays: -drive "
+		{ "vhost", "the host's kernel does vhost's work outside QEMU: " OUTSIDE },
+		{ "-net", "packets arrive at any time: " OUTSIDE },
+		{ "e1000", "packets arrive at any time: " OUTSIDE },
+		{ "rtl8139", "packets arrive at any time: " OUTSIDE },
+		{ "usb", "USB devices are those of the host, or its input: " OUTSIDE },
+		{ "vfio", "a device of the host answers at any time: " OUTSIDE },
+		{ "nvme", "a guest with NVMe does not reach its power-off in replays: -drive "
 			  "file=IMAGE,format=raw,if=ide" },
-		{ "rng", "random bytes of the host's: " OUTSIDE },
+		{ "rng", "random bytes of the host: " OUTSIDE },
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -301,7 +304,8 @@ static struct rs_error *unknown(const char *word)
 		if (!arguments[i].why_not)
 			used += (size_t)snprintf(known + used, sizeof(known) - used, " -%s",
 						 arguments[i].name);
-	return rs_error_create(RS_USAGE, "%.64s was not shown to replay; what was:%s", word, known);
+	return rs_error_create(RS_USAGE, "%.64s is not verified to replay; these are:%s", word,
+			       known);
 }
 
 static const struct argument *find(const char *word)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * QEMU's arguments, as its users have them: which of them a recording can have, and why others
- * can't. One table (arguments.c) says it; what is not in it was not shown to replay.
+ * QEMU's arguments: which of them a recording accepts, and why it refuses others. One table
+ * (arguments.c) holds this; an argument that is not in it was not verified to replay.
  */
 #ifndef RS_REPLAY_ARGUMENTS_H
 #define RS_REPLAY_ARGUMENTS_H
@@ -10,20 +10,20 @@
 #include <stdint.h>
 #include <ringside/error.h>
 
-/* What they say of the machine; NULL and 0: nothing. Texts are those of the words, or parts that
- * the caller frees by rs_arguments_deinit(). */
+/* The machine that they describe; NULL and 0: not given. Texts point to the words, or are parts
+ * that rs_arguments_deinit() frees. */
 struct rs_arguments {
 	const char *kernel, *initrd, *append, *cpu;
 	char *disk; /* an image's file */
-	char *date; /* where the guest's clock begins: 2026-01-31T12:00:00 */
+	char *date; /* start of the guest's clock: 2026-01-31T12:00:00 */
 	uint32_t memory_mib;
 };
 
-/* RS_USAGE: one can't be, and why. */
+/* Reads the arguments. Returns RS_USAGE, with the reason, if one is refused. */
 struct rs_error *rs_arguments_read(int count, char *const words[], struct rs_arguments *arguments);
-void rs_arguments_deinit(struct rs_arguments *arguments); /* also one of zero bytes */
+void rs_arguments_deinit(struct rs_arguments *arguments); /* also a zeroed one */
 
-/* Whether these may stand in a recording: a CPU's name with its features, a date. */
+/* Return whether a text is valid in a recording: a CPU's name with its features, or a date. */
 bool rs_arguments_is_cpu(const char *text);
 bool rs_arguments_is_date(const char *text);
 

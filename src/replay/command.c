@@ -14,7 +14,7 @@ void rs_qemu_command_deinit(struct rs_qemu_command *c)
 	*c = (struct rs_qemu_command){ 0 };
 }
 
-/* Takes the word over. */
+/* Appends a word. Takes ownership of it. */
 static void put(struct rs_qemu_command *c, char *word)
 {
 	if (!word || c->n_words == RS_QEMU_WORDS) {
@@ -56,7 +56,7 @@ int rs_qemu_command_inherit(struct rs_qemu_command *c, int fd)
 	return fd;
 }
 
-/* A set bears the number of its descriptor, so no two have the same. */
+/* A set has the number of its descriptor, so that numbers are unique. */
 int rs_qemu_command_fdset(struct rs_qemu_command *c, int fd)
 {
 	rs_qemu_command_inherit(c, fd);

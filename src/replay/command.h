@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A command line of QEMU in the making: its words, and the descriptors that QEMU inherits. QEMU
- * runs as an unprivileged user (confine.h) and opens none of a recording's files by its path:
+ * Builds a command line of QEMU: its words, and the descriptors that QEMU inherits. QEMU runs as an
+ * unprivileged user (confine.h) and opens none of a recording's files by its path:
  *
  *	a disk, a console	/dev/fdset/SET		QEMU duplicates the descriptor
  *	other files		/proc/self/fd/N		QEMU opens the file behind it anew, so the
@@ -19,7 +19,7 @@
 #define RS_QEMU_WORDS 96u
 #define RS_QEMU_FDS   16u
 
-/* The QEMU of PATH: a recording does not choose what is run. */
+/* QEMU is found in PATH: a recording does not choose the program. */
 #define RS_QEMU "qemu-system-x86_64"
 
 struct rs_qemu_command {
@@ -28,22 +28,23 @@ struct rs_qemu_command {
 	uint32_t n_words, n_fds;
 	int fds[RS_QEMU_FDS];  /* borrowed: their owner closes them after QEMU was started */
 	uint64_t memory_bytes; /* of the guest: limits QEMU's address space; 0: no limit */
-	bool full;	       /* a word or a descriptor found no place */
+	bool full;	       /* a word or a descriptor did not fit */
 };
 
-void rs_qemu_command_deinit(struct rs_qemu_command *command); /* also of zero bytes */
+void rs_qemu_command_deinit(struct rs_qemu_command *command); /* also a zeroed one */
 
-/* Adds one word; an option and its value, which is made as printf() makes it. */
+/* Add one word; or an option and its value, formatted as by printf(). */
 void rs_qemu_command_word(struct rs_qemu_command *command, const char *word);
 __attribute__((format(printf, 3, 4))) void
 rs_qemu_command_option(struct rs_qemu_command *command, const char *option, const char *value, ...);
 
-/* QEMU inherits the descriptor at its number. Returns that, for /proc/self/fd/N. */
+/* Makes QEMU inherit the descriptor with its number. Returns that, for /proc/self/fd/N. */
 int rs_qemu_command_inherit(struct rs_qemu_command *command, int fd);
-/* And duplicates it where it opens /dev/fdset/SET. Returns the set's number. */
+/* Makes QEMU inherit the descriptor, and duplicate it when it opens /dev/fdset/SET. Returns the
+ * set's number. */
 int rs_qemu_command_fdset(struct rs_qemu_command *command, int fd);
 
-/* NULL, or why the command cannot be run. */
+/* Returns why the command cannot be run, or NULL. */
 struct rs_error *rs_qemu_command_error(const struct rs_qemu_command *command);
 
 #endif

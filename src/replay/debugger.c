@@ -20,16 +20,16 @@
 #include "replay/gdb.h"
 #include "replay/gdb_gate.h"
 
-#define UNIX	   "unix:" /* what the address of a socket with a name begins with */
-#define LOOK_MS	   200	   /* between two looks whether we are to stop */
+#define UNIX	   "unix:" /* prefix of the address of a named socket */
+#define LOOK_MS	   200	   /* between two checks of *stop */
 #define PIECE	   4096u
 #define LINE_BYTES 512u /* of /proc/net/tcp */
 
-/* ---- the way here ------------------------------------------------------------------------- */
+/* ---- the socket ------------------------------------------------------------------------- */
 
 /*
- * Checks that nobody else can put another socket in the place of ours, which a debugger would take
- * for it: the directory of the path is of our user or root, and only its owner may enter it.
+ * Checks that no other user can replace the socket by another one, to which a debugger would
+ * connect: the directory of the path belongs to this user or root, and only its owner may enter it.
  */
 static struct rs_error *check_directory(const char *path)
 {
@@ -41,28 +41,28 @@ static struct rs_error *check_directory(const char *path)
 		return rs_error_errno(errno, "its directory, %s", directory);
 	if ((st.st_uid == geteuid() || !st.st_uid) && !(st.st_mode & (S_IRWXG | S_IRWXO)))
 		return NULL;
-	return rs_error_create(
-		RS_USAGE,
-		"its directory, %s, is of user %u with mode %04o: other users could "
-		"put a socket of theirs there. Make a directory for it, mkdir -m 700 "
-		"DIR, and name " UNIX "DIR/NAME",
-		directory, st.st_uid, st.st_mode & 07777u);
+	return rs_error_create(RS_USAGE,
+			       "its directory, %s, is of user %u with mode %04o: other users could "
+			       "put their own socket there. Make a directory for it, mkdir -m 700 "
+			       "DIR, and name " UNIX "DIR/NAME",
+			       directory, st.st_uid, st.st_mode & 07777u);
 }
 
-/* Makes the socket and its file. */
+/* Creates the socket and its file. */
 static struct rs_error *bind_unix(const char *path, struct rs_debugger *d)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct rs_error *err;
 
 	if (!path[0] || strlen(path) >= sizeof(address.sun_path))
-		return rs_error_create(RS_USAGE, "no path that a socket can have");
+		return rs_error_create(RS_USAGE, "not a valid path for a socket");
 	err = check_directory(path);
 	if (err)
 		return err;
 	strcpy(address.sun_path, path);
 	d->listens = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	/* bind() makes the file with the mode of the socket: nobody else may ever connect. */
+	/* bind() creates the file with the mode of the socket, so that no other user can ever
+	 * connect. */
 	if (d->listens < 0 || fchmod(d->listens, S_IRUSR | S_IWUSR) ||
 	    bind(d->listens, (struct sockaddr *)&address, sizeof(address)))
 		return rs_error_errno(errno, "listening");
@@ -139,8 +139,8 @@ struct rs_error *rs_debugger_bind(const char *address, struct rs_debugger *d)
 	struct rs_error *err;
 
 	*d = (struct rs_debugger){ .listens = -1, .address = address };
-	/* A file that is there before a debugger can connect would be taken for a sign that it can:
-	 * this one only shows that the file can be made. */
+	/* An existing file would be taken as a sign that a debugger can connect, so this only
+	 * checks that the file can be created. */
 	err = is_unix(address) ? bind_unix(address + strlen(UNIX), d) : bind_tcp(address, d);
 	if (err || is_unix(address))
 		unbind(d);
@@ -166,11 +166,11 @@ void rs_debugger_close(struct rs_debugger *d)
 	*d = (struct rs_debugger)RS_DEBUGGER_NONE;
 }
 
-/* ---- who may connect ------------------------------------------------------------------------ */
+/* ---- permission ------------------------------------------------------------------------- */
 
 /*
- * The uid that owns a connected TCP socket of this host, of its line in /proc/net/tcp or tcp6. A
- * socket that was closed already is root's for older kernels, so only an established one counts.
+ * Returns the uid that owns a connected TCP socket of this host, from /proc/net/tcp or tcp6. Older
+ * kernels show a closed socket as root's, so only an established one counts.
  */
 static bool tcp_owner(const char *table, uint16_t local, uint16_t remote, uid_t *uid)
 {
@@ -200,7 +200,7 @@ static uint16_t port_of(const struct sockaddr_storage *address)
 	return ntohs(((const struct sockaddr_in *)address)->sin_port);
 }
 
-/* The uid of the process at the other end; both ends are on this host. */
+/* Returns the uid of the process at the other end; both ends are on this host. */
 static bool peer_uid(int fd, uid_t *uid)
 {
 	struct sockaddr_storage ours, theirs;
@@ -222,7 +222,7 @@ static bool peer_uid(int fd, uid_t *uid)
 	       tcp_owner("/proc/net/tcp6", port_of(&theirs), port_of(&ours), uid);
 }
 
-/* ---- packets through ------------------------------------------------------------------------ */
+/* ---- forwarding packets ----------------------------------------------------------------- */
 
 static bool send_all(int to, const char *bytes, size_t n)
 {
@@ -237,8 +237,8 @@ static bool send_all(int to, const char *bytes, size_t n)
 	return true;
 }
 
-/* Reads what one side has to say. *n is 0 at its end; -1: nothing yet. */
-static struct rs_error *take(int from, char piece[PIECE], ssize_t *n)
+/* Reads from one side. Sets *n to 0 at its end, and to -1 if there is nothing yet. */
+static struct rs_error *side_read(int from, char piece[PIECE], ssize_t *n)
 {
 	*n = read(from, piece, PIECE);
 	if (*n >= 0 || errno == EINTR || errno == EAGAIN)
@@ -249,15 +249,15 @@ static struct rs_error *take(int from, char piece[PIECE], ssize_t *n)
 	return NULL;
 }
 
-/* A debugger that is served, and the stub it is served by. */
+/* A debugger, and the stub that serves it. */
 struct pair {
 	int debugger, stub;
 	struct rs_gdb *gdb;
 	const volatile bool *stop;
 	struct rs_gdb_gate gate;
 	struct rs_debugger_points points;
-	bool open;    /* false: one of them has gone */
-	bool foreign; /* what connected is no debugger */
+	bool open;    /* false: one of them has closed */
+	bool foreign; /* the peer is not a debugger */
 };
 
 /* The stub's replies go to the debugger as they are. */
@@ -265,15 +265,16 @@ static struct rs_error *pass_replies(struct pair *p)
 {
 	char piece[PIECE];
 	ssize_t n;
-	struct rs_error *err = take(p->stub, piece, &n);
+	struct rs_error *err = side_read(p->stub, piece, &n);
 
 	if (!err && n >= 0)
 		p->open = n > 0 && send_all(p->debugger, piece, (size_t)n);
 	return err;
 }
 
-/* Goes back for the debugger, and replies. Its acknowledgement is ours, and not for the stub. */
-static struct rs_error *go_back(struct pair *p)
+/* Goes back for the debugger, and replies. The debugger acknowledges this reply to Ringside, not to
+ * the stub. */
+static struct rs_error *back_serve(struct pair *p)
 {
 	char reply[RS_DEBUGGER_REPLY_MAX], packet[RS_DEBUGGER_REPLY_MAX + sizeof("$#00")];
 	struct rs_error *err;
@@ -298,9 +299,9 @@ static struct rs_error *pass_on(struct pair *p)
 {
 	const char *packet = p->gate.packet;
 
-	if (rs_debugger_goes_back(&p->points, packet, p->gate.used))
-		return go_back(p);
-	rs_debugger_points_take(&p->points, packet, p->gate.used);
+	if (rs_debugger_is_back(&p->points, packet, p->gate.used))
+		return back_serve(p);
+	rs_debugger_points_observe(&p->points, packet, p->gate.used);
 	p->open = send_all(p->stub, packet, p->gate.used);
 	return NULL;
 }
@@ -310,12 +311,12 @@ static struct rs_error *pass_packets(struct pair *p)
 {
 	char piece[PIECE];
 	ssize_t n;
-	struct rs_error *err = take(p->debugger, piece, &n);
+	struct rs_error *err = side_read(p->debugger, piece, &n);
 
 	if (!err && !n)
 		p->open = false;
 	for (ssize_t i = 0; !err && p->open && !p->foreign && i < n; i++) {
-		switch (rs_gdb_gate_take(&p->gate, piece[i])) {
+		switch (rs_gdb_gate_put(&p->gate, piece[i])) {
 		case RS_GDB_MORE:
 			break;
 		case RS_GDB_PASS:
@@ -332,8 +333,8 @@ static struct rs_error *pass_packets(struct pair *p)
 	return err;
 }
 
-/* Waits for a debugger of our own user's, or root's. Others are turned away. */
-static struct rs_error *await(int fd, const volatile bool *stop, int *debugger)
+/* Waits for a debugger of this user or root. Refuses others. */
+static struct rs_error *debugger_accept(int fd, const volatile bool *stop, int *debugger)
 {
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
 	uid_t uid;
@@ -358,7 +359,7 @@ static struct rs_error *await(int fd, const volatile bool *stop, int *debugger)
 	return NULL;
 }
 
-/* Until the debugger goes, the machine ends or *stop becomes true. */
+/* Serves a debugger until it disconnects, the machine ends or *stop becomes true. */
 static struct rs_error *serve_one(struct pair *p)
 {
 	struct pollfd both[2] = { { .fd = p->debugger, .events = POLLIN },
@@ -370,7 +371,7 @@ static struct rs_error *serve_one(struct pair *p)
 
 		if (ready < 0 && errno != EINTR)
 			err = rs_error_errno(errno, "between the debugger and QEMU");
-		/* What the stub has to say is older than what the debugger asks for next. */
+		/* The stub's data is older than the debugger's next request, so it goes first. */
 		if (!err && ready > 0 && both[1].revents)
 			err = pass_replies(p);
 		if (!err && ready > 0 && p->open && both[0].revents)
@@ -385,7 +386,8 @@ struct rs_error *rs_debugger_serve(struct rs_debugger *d, struct rs_gdb *gdb,
 	struct rs_error *err = NULL;
 	bool pending, again = true;
 
-	/* What does not speak the protocol, such as a browser, is no debugger: another may come. */
+	/* A peer that does not use the protocol, such as a browser, is not a debugger; another may
+	 * connect. */
 	while (!err && again && !*stop) {
 		struct pair p = { .debugger = -1,
 				  .stub = rs_gdb_fd(gdb, &pending),
@@ -393,7 +395,7 @@ struct rs_error *rs_debugger_serve(struct rs_debugger *d, struct rs_gdb *gdb,
 				  .stop = stop,
 				  .open = true };
 
-		err = await(d->listens, stop, &p.debugger);
+		err = debugger_accept(d->listens, stop, &p.debugger);
 		if (err || p.debugger < 0)
 			break;
 		err = serve_one(&p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Going back under a debugger: finds the access before and reports the values around it. */
+/* Goes back for a debugger: finds the previous access and reports the values around it. */
 #include "replay/debugger_back.h"
 
 #include <inttypes.h>
@@ -9,13 +9,13 @@
 
 #include "replay/gdb.h"
 
-#define LOOK_MS	   200 /* between two looks whether the debugger interrupts */
+#define LOOK_MS	   200 /* between two checks for an interrupt of the debugger */
 #define INTERRUPT  '\x03'
 #define KIND_WATCH 2u /* the first of the watchpoints' kinds */
 
-/* ---- the points that are set ---------------------------------------------------------------- */
+/* ---- points ---------------------------------------------------------------- */
 
-void rs_debugger_points_take(struct rs_debugger_points *points, const char *packet, size_t bytes)
+void rs_debugger_points_observe(struct rs_debugger_points *points, const char *packet, size_t bytes)
 {
 	char text[64], set;
 	uint64_t address;
@@ -53,14 +53,13 @@ static bool has_breakpoint(const struct rs_debugger_points *points, uint64_t rip
 	return false;
 }
 
-bool rs_debugger_goes_back(const struct rs_debugger_points *points, const char *packet,
-			   size_t bytes)
+bool rs_debugger_is_back(const struct rs_debugger_points *points, const char *packet, size_t bytes)
 {
 	return bytes > 3 && ((!memcmp(packet, "$bc#", 4) && points->n) ||
 			     (!memcmp(packet, "$bs#", 4) && has_watchpoint(points)));
 }
 
-/* ---- going back ------------------------------------------------------------------------------ */
+/* ---- going back ------------------------------------------------------------ */
 
 struct back {
 	const struct rs_debugger_points *points;
@@ -99,7 +98,7 @@ static struct rs_error *move(struct back *b, move_fn *how, bool first)
 			err = rs_gdb_interrupt(b->gdb);
 		}
 	}
-	refused = err && rs_gdb_said(b->gdb)[0] == 'E';
+	refused = err && rs_gdb_text(b->gdb)[0] == 'E';
 	if (refused) {
 		rs_error_free(err);
 		err = NULL;
@@ -108,7 +107,7 @@ static struct rs_error *move(struct back *b, move_fn *how, bool first)
 		   b->stopped.signal == RS_GDB_TRAP;
 	if (!err && (first || (!b->clean && !refused)))
 		snprintf(b->reply, RS_DEBUGGER_REPLY_MAX, "%s",
-			 b->stopped.why == RS_GDB_ENDED ? "W00" : rs_gdb_said(b->gdb));
+			 b->stopped.why == RS_GDB_ENDED ? "W00" : rs_gdb_text(b->gdb));
 	return err;
 }
 
@@ -131,7 +130,7 @@ static struct rs_error *try_behind(struct back *b, bool *met)
 	*met = b->stopped.why == RS_GDB_WATCHED || has_breakpoint(b->points, regs.rip);
 	if (!*met)
 		return NULL;
-	snprintf(b->reply, RS_DEBUGGER_REPLY_MAX, "%s", rs_gdb_said(b->gdb));
+	snprintf(b->reply, RS_DEBUGGER_REPLY_MAX, "%s", rs_gdb_text(b->gdb));
 	return move(b, rs_gdb_back_step, false);
 }
 
@@ -163,7 +162,7 @@ static struct rs_error *back_step(struct back *b)
 	if (err || !b->clean)
 		return err;
 	if (b->stopped.why == RS_GDB_WATCHED)
-		snprintf(b->reply, RS_DEBUGGER_REPLY_MAX, "%s", rs_gdb_said(b->gdb));
+		snprintf(b->reply, RS_DEBUGGER_REPLY_MAX, "%s", rs_gdb_text(b->gdb));
 	return move(b, rs_gdb_back_step, false);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The comparison of two recordings. First what made them is compared, then what was written down,
- * event by event; then both are replayed, side by side, to the instruction up to which the machines
- * are the same, and after which they are not.
+ * Compares two recordings. First it compares their descriptions, then their logs, event by event;
+ * then it replays both, side by side, to the last instruction at which the machines are equal.
  */
 #include "replay/diff.h"
 
@@ -12,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- what made them ----------------------------------------------------------------------- */
+/* ---- descriptions ----------------------------------------------------------------------- */
 
 /* Returns whether a member describes how the guest was recorded, not its machine. */
 static bool is_of_the_run(const char *name)
@@ -48,7 +47,7 @@ static struct rs_error *add_machine(struct rs_diff *d, const char *name, const j
 	return m->name && m->values[0] && m->values[1] ? NULL : rs_error_no_memory();
 }
 
-/* Compares the members of both objects; those of objects in them are called NAME.NAME. */
+/* Compares the members of both objects; the names of nested members are NAME.NAME. */
 static struct rs_error *compare_objects(struct rs_diff *d, const char *prefix, json_t *a, json_t *b)
 {
 	struct rs_error *err = NULL;
@@ -89,7 +88,7 @@ static struct rs_error *compare_machines(struct rs_diff *d)
 	return err;
 }
 
-/* ---- what was written down ---------------------------------------------------------------- */
+/* ---- logs and consoles ------------------------------------------------------------------ */
 
 static struct rs_error *load_file(const struct rs_folder *folder, const char *name, uint8_t **bytes,
 				  size_t *size)
@@ -116,7 +115,7 @@ static struct rs_error *compare_logs(struct rs_diff *d)
 			     "the logs");
 }
 
-/* Copies the line that a text has at a byte; '?' stands for what is not printable. */
+/* Copies the line of a text that contains a byte; '?' replaces what is not printable. */
 static void line_at(const char *text, size_t size, uint64_t at, char line[RS_DIFF_LINE_BYTES])
 {
 	size_t begin = at < size ? at : size, n = 0;
@@ -151,14 +150,14 @@ static struct rs_error *compare_consoles(struct rs_diff *d)
 	return err;
 }
 
-/* ---- what the machines did ---------------------------------------------------------------- */
+/* ---- machine states --------------------------------------------------------------------- */
 
 static struct rs_error *compare_states(struct rs_diff *d, const struct rs_diff_options *o)
 {
 	const struct rs_recording *two[2] = { &d->two[0], &d->two[1] };
 	const struct rs_parting_options how = {
-		/* The machines are the same as long as the logs are. An event's instruction may
-		 * be counted before it is over. */
+		/* The machines are equal as long as the logs are. An event's instruction may be
+		 * counted before it has completed. */
 		.from = d->n_machine || !d->logs.icount ? 0 : d->logs.icount - 1,
 		.stop = o->stop,
 		.program = o->binary ? &d->program : NULL,
@@ -175,7 +174,7 @@ static struct rs_error *compare_states(struct rs_diff *d, const struct rs_diff_o
 	return err;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------- */
+/* ---- the comparison --------------------------------------------------------------------- */
 
 bool rs_diff_identical(const struct rs_diff *d)
 {
@@ -188,7 +187,7 @@ static bool guests_differ(const struct rs_diff *d, uint8_t kind)
 {
 	const struct rs_rr_kind_compared *k = &d->logs.kinds[kind];
 
-	if (!k->differs || rs_rr_kind_is_hosts(kind))
+	if (!k->differs || rs_rr_kind_is_external(kind))
 		return false;
 	if (rs_rr_kind_ends_guest(kind))
 		return true;

@@ -15,7 +15,7 @@
 #define RS_DIFF_MACHINE_MAX 24u
 #define RS_DIFF_LINE_BYTES  160u
 
-/* A member that the machines differ in, such as "sha256.kernel", and both values as text. */
+/* A member in which the machines differ, such as "sha256.kernel", and both values as text. */
 struct rs_diff_machine {
 	char *name, *values[2];
 };
@@ -36,7 +36,7 @@ struct rs_diff {
 	struct rs_rr_compared logs;
 	struct rs_diff_console console;
 	bool replayed;		  /* the states were compared */
-	struct rs_error *refused; /* why they cannot be; or NULL */
+	struct rs_error *refused; /* why they cannot be compared; or NULL */
 	struct rs_parting states;
 	struct rs_program program; /* of --binary, with its symbols; or all zero */
 	struct rs_symbols symbols;
@@ -44,21 +44,21 @@ struct rs_diff {
 
 struct rs_diff_options {
 	const char *directories[2];
-	const char *binary;	   /* a program of the guests', with its symbols; or NULL */
+	const char *binary;	   /* a program of the guests, with its symbols; or NULL */
 	bool logs;		   /* compare without replays */
 	const volatile bool *stop; /* ends the replays */
 	void (*progress)(void *ctx, uint64_t same, uint64_t differs); /* parting.h; or NULL */
 	void *ctx;
 };
 
-/* Compares two recordings. diff: zero bytes; rs_diff_deinit() frees it, also after an error. */
+/* Compares two recordings. diff is zeroed; rs_diff_deinit() frees it, also after an error. */
 struct rs_error *rs_diff_compare(const struct rs_diff_options *options, struct rs_diff *diff);
 void rs_diff_deinit(struct rs_diff *diff);
 
-/* Returns whether the recordings are the same, or at least what their guests did, as far as both
- * go. */
+/* Returns whether the recordings are equal, or at least the actions of their guests, up to the end
+ * of the shorter one. */
 bool rs_diff_same(const struct rs_diff *diff);
-/* Returns whether their logs and consoles are the same, too, to the end. */
+/* Returns whether their logs and consoles are equal, too, to the end. */
 bool rs_diff_identical(const struct rs_diff *diff);
 
 #endif

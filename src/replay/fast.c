@@ -15,8 +15,8 @@
 
 #include "replay/inside.h"
 
-#define KNOWN	  "7.2." /* whose inside inside.c knows */
-#define ANSWER_MS 30000	 /* a machine that stands still answers at once */
+#define KNOWN	  "7.2." /* the versions that inside.c supports */
+#define ANSWER_MS 30000	 /* a stopped machine answers at once */
 #define WORDS	  3u
 
 /* The library, as bytes. */
@@ -29,7 +29,7 @@ static const uint8_t library[] = {
 };
 
 struct rs_fast {
-	int ours[2], theirs[3]; /* orders, stops; theirs: and the library */
+	int ours[2], theirs[3]; /* orders, stops; theirs also has the library */
 	char *words[WORDS + 1];
 	char why[160];
 	bool armed;
@@ -41,12 +41,12 @@ const char *rs_fast_why(const struct rs_fast *f)
 	return f->why[0] ? f->why : NULL;
 }
 
-void rs_fast_give_up(struct rs_fast *f, const char *why)
+void rs_fast_disable(struct rs_fast *f, const char *why)
 {
 	snprintf(f->why, sizeof(f->why), "%s", why);
 }
 
-/* ---- making ---------------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------- */
 
 static struct rs_error *make_library(struct rs_fast *f)
 {
@@ -70,7 +70,7 @@ static struct rs_error *make_channels(struct rs_fast *f)
 	return NULL;
 }
 
-/* What it is started by. */
+/* Builds the words that start QEMU with the library. */
 static struct rs_error *make_words(struct rs_fast *f)
 {
 	f->words[0] = strdup("env");
@@ -91,11 +91,11 @@ struct rs_error *rs_fast_create(const char *version, struct rs_fast **fast)
 	*f = (struct rs_fast){ .ours = { -1, -1 }, .theirs = { -1, -1, -1 } };
 	*fast = f;
 	if (sizeof(library) == 1) {
-		rs_fast_give_up(f, "it is made for x86-64 hosts alone");
+		rs_fast_disable(f, "it supports only x86-64 hosts");
 		return NULL;
 	}
 	if (strncmp(version, KNOWN, strlen(KNOWN)) != 0) {
-		snprintf(f->why, sizeof(f->why), "it knows QEMU " KNOWN "x, and this is %.40s",
+		snprintf(f->why, sizeof(f->why), "it supports QEMU " KNOWN "x, and this is %.40s",
 			 version);
 		return NULL;
 	}
@@ -146,9 +146,9 @@ const int *rs_fast_inherits(const struct rs_fast *f, uint32_t *n)
 	return f->theirs;
 }
 
-/* ---- talking --------------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------------- */
 
-static bool hear(struct rs_fast *f, int fd)
+static bool message_receive(struct rs_fast *f, int fd)
 {
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
 	ssize_t n;
@@ -165,7 +165,7 @@ static bool hear(struct rs_fast *f, int fd)
 	return n == sizeof(f->said) && f->said.bytes <= sizeof(f->said.raw);
 }
 
-static bool tell(int fd, uint32_t what, uint64_t icount)
+static bool order_send(int fd, uint32_t what, uint64_t icount)
 {
 	const struct rs_inside_order order = { .what = what, .icount = icount };
 	ssize_t n;
@@ -176,13 +176,13 @@ static bool tell(int fd, uint32_t what, uint64_t icount)
 	return n == sizeof(order);
 }
 
-void rs_fast_meet(struct rs_fast *f)
+void rs_fast_receive(struct rs_fast *f)
 {
-	close_theirs(f); /* so that its end is heard of */
+	close_theirs(f); /* so that its end is detected */
 	if (f->why[0])
 		return;
-	if (!hear(f, f->ours[0]) || f->said.what != RS_INSIDE_HELLO) {
-		rs_fast_give_up(f, "this QEMU loads no library of ours");
+	if (!message_receive(f, f->ours[0]) || f->said.what != RS_INSIDE_HELLO) {
+		rs_fast_disable(f, "this QEMU does not load the library");
 		return;
 	}
 	f->said.name[RS_INSIDE_NAME_MAX - 1] = '\0';
@@ -195,11 +195,11 @@ static struct rs_fast_stop stop_of(const struct rs_fast *f)
 	return (struct rs_fast_stop){ f->said.icount, f->said.raw, f->said.bytes };
 }
 
-/* An order, and its answer. */
+/* Sends an order and receives its answer. Returns false, and disables the fast path, on failure. */
 static bool order(struct rs_fast *f, uint32_t what, uint64_t icount)
 {
-	if (!tell(f->ours[0], what, icount) || !hear(f, f->ours[0])) {
-		rs_fast_give_up(f, "its library does not answer");
+	if (!order_send(f->ours[0], what, icount) || !message_receive(f, f->ours[0])) {
+		rs_fast_disable(f, "its library does not answer");
 		return false;
 	}
 	if (f->said.what == RS_INSIDE_DONE)
@@ -232,9 +232,9 @@ int rs_fast_fd(const struct rs_fast *f)
 
 bool rs_fast_stopped(struct rs_fast *f, struct rs_fast_stop *stop)
 {
-	if (!hear(f, f->ours[1]) || f->said.what != RS_INSIDE_STANDS) {
+	if (!message_receive(f, f->ours[1]) || f->said.what != RS_INSIDE_STANDS) {
 		f->armed = false;
-		rs_fast_give_up(f, "its library has gone");
+		rs_fast_disable(f, "its library has ended");
 		return false;
 	}
 	*stop = stop_of(f);
@@ -243,12 +243,12 @@ bool rs_fast_stopped(struct rs_fast *f, struct rs_fast_stop *stop)
 
 static struct rs_error *answer(struct rs_fast *f, uint32_t what, uint64_t icount)
 {
-	return tell(f->ours[1], what, icount)
+	return order_send(f->ours[1], what, icount)
 		       ? NULL
 		       : rs_error_create(RS_FAILED, "QEMU has gone while the machine stood still");
 }
 
-struct rs_error *rs_fast_go(struct rs_fast *f, uint64_t icount)
+struct rs_error *rs_fast_continue(struct rs_fast *f, uint64_t icount)
 {
 	f->armed = icount != UINT64_MAX;
 	return answer(f, f->armed ? RS_INSIDE_ARM : RS_INSIDE_FREE, icount);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The fast path of a replay's stops: a library of ours in QEMU's process (inside.c) stops the
- * machine at an instruction and gives its registers in one round trip. It needs a QEMU that exports
- * what the library uses; where it does not, rs_fast_why() says what is missing, and the GDB channel
- * does it all.
+ * The fast path of a replay's stops: a library in QEMU's process (inside.c) stops the machine at an
+ * instruction and returns its registers in one round trip. It needs a QEMU that exports the symbols
+ * that the library uses; otherwise rs_fast_why() says what is missing, and all stops use the GDB
+ * channel.
  *
- * While a machine stands by the fast path QEMU's own threads wait: nothing may be asked on its
- * other channels before rs_fast_hold(). One thread.
+ * While the fast path holds a machine, QEMU's own threads wait: its other channels must not be used
+ * before rs_fast_hold(). One thread.
  */
 #ifndef RS_REPLAY_FAST_H
 #define RS_REPLAY_FAST_H
@@ -18,48 +18,52 @@
 
 struct rs_fast;
 
-/* Where it stands, registers as GDB's `g` packet begins. */
+/* The place of a stop, and registers in the form of the beginning of GDB's `g` packet. */
 struct rs_fast_stop {
 	uint64_t icount;
 	const uint8_t *raw; /* until the next call */
 	size_t bytes;
 };
 
-/* For the QEMU that is to be started: version as it says it. *fast is made in any case. */
+/* Creates a fast path for a QEMU that will be started. version is QEMU's own text. Sets *fast in
+ * any case. */
 struct rs_error *rs_fast_create(const char *version, struct rs_fast **fast);
-void rs_fast_destroy(struct rs_fast *fast); /* NULL is nothing */
+void rs_fast_destroy(struct rs_fast *fast); /* NULL is ignored */
 
-/* QEMU is ending: whatever its processor comes to, it is not held. */
+/* Lets QEMU end: the fast path no longer holds its processor at any place. */
 void rs_fast_leave(struct rs_fast *fast);
 
-/* What QEMU is started by: words before its own (env and two variables), NULL-ended, and
- * descriptors that it inherits. Both are fast's; none where there is no fast path. */
+/* Returns the words that precede QEMU's own (env and two variables), NULL-terminated, and the
+ * descriptors that QEMU inherits. fast owns both; there are none without a fast path. */
 char *const *rs_fast_words(const struct rs_fast *fast);
 const int *rs_fast_inherits(const struct rs_fast *fast, uint32_t *n);
 
-/* QEMU was started: hears whether all that is needed is there. */
-void rs_fast_meet(struct rs_fast *fast);
+/* Receives the library's report, once QEMU was started, of whether all that it needs exists. */
+void rs_fast_receive(struct rs_fast *fast);
 
-/* NULL: it can be used. Otherwise why not, in words. */
+/* Returns NULL if the fast path can be used, else why not, in words. */
 const char *rs_fast_why(const struct rs_fast *fast);
-/* It can't be used from now on; why is copied. */
-void rs_fast_give_up(struct rs_fast *fast, const char *why);
+/* Disables the fast path from now on. Copies why. */
+void rs_fast_disable(struct rs_fast *fast, const char *why);
 
-/* The machine stands in QEMU's sense: it is to stop at `icount`, which is ahead. *stop: where it
- * stands now. False: it is not ahead; or, if rs_fast_why() says so, something is not as it was
- * thought. */
+/* Sets a stop at `icount`, which is ahead, while QEMU has stopped the machine. Sets *stop to the
+ * present place. Returns false if `icount` is not ahead; or, if rs_fast_why() says so, if the
+ * library found a mismatch. */
 bool rs_fast_arm(struct rs_fast *fast, uint64_t icount, struct rs_fast_stop *stop);
-/* In the same case: no stop any more. Nothing to do where none was armed. */
+/* Removes the stop, while QEMU has stopped the machine. A no-op if there is none. */
 void rs_fast_disarm(struct rs_fast *fast);
 
-/* What to poll() for while it runs. */
+/* Returns the descriptor to poll() while the machine runs. */
 int rs_fast_fd(const struct rs_fast *fast);
-/* It can be read: *stop. False: QEMU has gone, as the GDB channel says, too. */
+/* Reads a stop when the descriptor is readable. Returns false if QEMU has ended, which the GDB
+ * channel reports, too. */
 bool rs_fast_stopped(struct rs_fast *fast, struct rs_fast_stop *stop);
 
-/* It stands by the fast path: on to `icount`, which is ahead (UINT64_MAX: to no stop). */
-struct rs_error *rs_fast_go(struct rs_fast *fast, uint64_t icount);
-/* And: to stop the machine in QEMU's sense, which GDB sees; the break is still set then. */
+/* Continues a machine that the fast path holds, to `icount`, which is ahead (UINT64_MAX: without a
+ * stop). */
+struct rs_error *rs_fast_continue(struct rs_fast *fast, uint64_t icount);
+/* Hands a machine that the fast path holds over to QEMU, which stops it and reports that to GDB;
+ * the break is still set then. */
 struct rs_error *rs_fast_hold(struct rs_fast *fast);
 
 #endif

@@ -14,21 +14,21 @@
 
 #include "base/now.h"
 
-#define PACKET_MAX 16384u /* of an answer: `g` is some 1,200 digits; QEMU's own most is 4096 */
-#define READ_MAX   2048u  /* what QEMU gives in one `m` */
-#define ANSWER_MS  30000  /* a machine that stands still answers at once */
-#define UNASKED_MS 100	  /* for what comes unasked; later it is skipped */
+#define PACKET_MAX 16384u /* of an answer: `g` has about 1,200 digits; QEMU's own limit is 4096 */
+#define READ_MAX   2048u  /* the most that QEMU returns for one `m` */
+#define ANSWER_MS  30000  /* a stopped machine answers at once */
+#define UNASKED_MS 100	  /* for unsolicited packets; later ones are skipped */
 #define TRIES	   8	  /* packets with a wrong checksum in a row */
 
 struct rs_gdb {
 	int fd;
-	bool owes;	/* an acknowledgement, which goes before the next packet */
-	bool more_sent; /* behind the packet whose answer is awaited */
+	bool owes;	/* an acknowledgement is due before the next packet */
+	bool more_sent; /* data was sent after the packet whose answer is awaited */
 	char out[PACKET_MAX + 8];
 	size_t out_n;
-	uint32_t at, n; /* of what was read, and is not taken yet */
+	uint32_t at, n; /* of unprocessed input */
 	uint8_t read[4096];
-	char packet[PACKET_MAX + 1]; /* the last that came, without $ and checksum, NUL-ended */
+	char packet[PACKET_MAX + 1]; /* the last packet, without $ and checksum, NUL-terminated */
 	size_t len;
 };
 
@@ -36,7 +36,7 @@ struct rs_gdb {
 
 static struct rs_error *gone(void)
 {
-	return rs_error_create(RS_ABSENT, "QEMU's GDB stub has gone");
+	return rs_error_create(RS_ABSENT, "QEMU's GDB stub has closed the connection");
 }
 
 static struct rs_error *send_all(struct rs_gdb *gdb, const char *bytes, size_t n)
@@ -56,7 +56,7 @@ static struct rs_error *send_all(struct rs_gdb *gdb, const char *bytes, size_t n
 	return NULL;
 }
 
-/* One byte by the deadline; *got false when it has passed. */
+/* Reads one byte. Sets *got to false if the deadline passes. */
 static struct rs_error *byte_by(struct rs_gdb *gdb, int64_t deadline, uint8_t *byte, bool *got)
 {
 	*got = true;
@@ -99,7 +99,7 @@ static int digit(uint8_t c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The rest of a packet whose $ was read. *good false: its checksum is not that of its text. */
+/* Reads the rest of a packet after its $. Sets *good to false if its checksum is wrong. */
 static struct rs_error *packet_rest(struct rs_gdb *gdb, int64_t deadline, bool *good, bool *got)
 {
 	uint8_t sum = 0, byte = 0, check[2] = { 0 };
@@ -126,8 +126,8 @@ static struct rs_error *packet_rest(struct rs_gdb *gdb, int64_t deadline, bool *
 	return err;
 }
 
-/* The next packet. It is acknowledged together with what is sent next: QEMU waits for neither, and
- * is woken once less. */
+/* Receives the next packet. Sends its acknowledgement together with the next output, since QEMU
+ * waits for neither; this saves a wake-up of QEMU. */
 static struct rs_error *receive(struct rs_gdb *gdb, int timeout_ms, bool *got)
 {
 	int64_t deadline = rs_now_ms() + timeout_ms;
@@ -137,12 +137,12 @@ static struct rs_error *receive(struct rs_gdb *gdb, int timeout_ms, bool *got)
 		uint8_t byte = 0;
 		struct rs_error *err;
 
-		do { /* acknowledgements, and whatever else is no packet */
+		do { /* skips acknowledgements, and all else outside packets */
 			err = byte_by(gdb, deadline, &byte, got);
 			if (err || !*got)
 				return err;
 		} while (byte != '$');
-		/* Once it has begun, the rest is on its way. */
+		/* Once a packet has begun, the rest follows soon. */
 		err = packet_rest(gdb, rs_now_ms() + ANSWER_MS, &good, got);
 		if (!err && !*got)
 			err = rs_error_create(RS_DAMAGED,
@@ -152,7 +152,7 @@ static struct rs_error *receive(struct rs_gdb *gdb, int timeout_ms, bool *got)
 		gdb->owes = good;
 		if (good)
 			return NULL;
-		if (gdb->more_sent) /* it would say the last again, not this one */
+		if (gdb->more_sent) /* it would repeat the last packet, not this one */
 			break;
 		err = send_all(gdb, "-", 1);
 		if (err)
@@ -161,7 +161,7 @@ static struct rs_error *receive(struct rs_gdb *gdb, int timeout_ms, bool *got)
 	return rs_error_create(RS_DAMAGED, "QEMU's GDB stub sends packets with wrong checksums");
 }
 
-/* To be sent with the next flush(). */
+/* Adds a packet to the output, which the next flush() sends. */
 static struct rs_error *add(struct rs_gdb *gdb, const char *text)
 {
 	uint8_t sum = 0;
@@ -192,13 +192,13 @@ static struct rs_error *post(struct rs_gdb *gdb, const char *text)
 	return err ? err : flush(gdb);
 }
 
-/* That the machine has stopped, which a stub also says unasked. */
-static bool says_stopped(const struct rs_gdb *gdb)
+/* Returns whether the packet reports a stop, which a stub also sends unsolicited. */
+static bool is_stop_report(const struct rs_gdb *gdb)
 {
 	return gdb->packet[0] == 'T' || gdb->packet[0] == 'S';
 }
 
-/* The packet that answers; what it says unasked is not that, unless `stops`. */
+/* Receives the answer to a packet. Skips unsolicited stop reports, unless `stops`. */
 static struct rs_error *answer(struct rs_gdb *gdb, bool stops)
 {
 	struct rs_error *err;
@@ -206,10 +206,11 @@ static struct rs_error *answer(struct rs_gdb *gdb, bool stops)
 
 	do
 		err = receive(gdb, ANSWER_MS, &got);
-	while (!err && got && says_stopped(gdb) && !stops);
+	while (!err && got && is_stop_report(gdb) && !stops);
 	if (!err && !got)
 		err = rs_error_create(RS_FAILED, "QEMU's GDB stub does not answer");
-	/* It ended while it was asked: it stood, and had been told to shut down before. */
+	/* The machine ended during the request: it was stopped, and had been ordered to shut down
+	 * before. */
 	if (!err && (gdb->packet[0] == 'W' || gdb->packet[0] == 'X'))
 		err = gone();
 	return err;
@@ -232,7 +233,7 @@ static struct rs_error *ask_ok(struct rs_gdb *gdb, const char *text)
 	return err;
 }
 
-/* Digits into bytes, at most size of them. False: there is something else among them. */
+/* Converts hex digits to at most size bytes. Returns false if the text has other characters. */
 static bool unhex(const char *text, size_t len, uint8_t *bytes, size_t size, size_t *n)
 {
 	*n = 0;
@@ -258,7 +259,7 @@ struct rs_error *rs_gdb_adopt(int fd, struct rs_gdb **gdb)
 		return rs_error_no_memory();
 	}
 	made->fd = fd;
-	/* A machine that ran stops, which is said unasked before "?" is answered. */
+	/* A running machine stops, which the stub reports before it answers "?". */
 	err = ask(made, "?");
 	for (bool got = true; !err && got;)
 		err = receive(made, UNASKED_MS, &got);
@@ -279,7 +280,7 @@ void rs_gdb_close(struct rs_gdb *gdb)
 	free(gdb);
 }
 
-/* ---- what it is asked ----------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------------------------- */
 
 static struct rs_error *add_monitor(struct rs_gdb *gdb, const char *command)
 {
@@ -317,7 +318,7 @@ static struct rs_error *monitor_answer(struct rs_gdb *gdb, const char *command, 
 	return err;
 }
 
-/* And, if not NULL, a packet behind it in the same write. */
+/* Runs a monitor command, and sends the packet `behind`, if not NULL, in the same write. */
 static struct rs_error *monitor_with(struct rs_gdb *gdb, const char *command, const char *behind,
 				     char *said, size_t size)
 {
@@ -332,7 +333,7 @@ static struct rs_error *monitor_with(struct rs_gdb *gdb, const char *command, co
 		err = monitor_answer(gdb, command, said, size);
 	gdb->more_sent = false;
 	if (behind)
-		gdb->owes = false; /* the packet behind was QEMU's acknowledgement */
+		gdb->owes = false; /* the packet behind served as the acknowledgement */
 	return err;
 }
 
@@ -347,8 +348,8 @@ struct rs_error *rs_gdb_monitor_continue(struct rs_gdb *gdb, const char *command
 	return monitor_with(gdb, command, "c", said, size);
 }
 
-/* What a `g` was answered. */
-static struct rs_error *registers_said(struct rs_gdb *gdb, void *raw, size_t size, size_t *bytes)
+/* Parses the answer to a `g`. */
+static struct rs_error *registers_answer(struct rs_gdb *gdb, void *raw, size_t size, size_t *bytes)
 {
 	if (unhex(gdb->packet, gdb->len, raw, size, bytes) && *bytes)
 		return NULL;
@@ -359,7 +360,7 @@ struct rs_error *rs_gdb_registers_raw(struct rs_gdb *gdb, void *raw, size_t size
 {
 	struct rs_error *err = ask(gdb, "g");
 
-	return err ? err : registers_said(gdb, raw, size, bytes);
+	return err ? err : registers_answer(gdb, raw, size, bytes);
 }
 
 struct rs_error *rs_gdb_monitor_registers(struct rs_gdb *gdb, const char *command, char *said,
@@ -369,10 +370,10 @@ struct rs_error *rs_gdb_monitor_registers(struct rs_gdb *gdb, const char *comman
 
 	if (!err)
 		err = answer(gdb, false);
-	return err ? err : registers_said(gdb, raw, size, bytes);
+	return err ? err : registers_answer(gdb, raw, size, bytes);
 }
 
-/* What `g` begins with. */
+/* The widths of the first registers in `g`. */
 static const uint8_t widths[] = {
 	8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, /* to rip */
 	4, 4, 4, 4, 4, 4, 4,				   /* eflags and segments */
@@ -409,7 +410,7 @@ bool rs_x86_reg(const struct rs_x86_regs *regs, const char *name, uint64_t *valu
 	for (size_t i = 0; i < N_REGS; i++) {
 		if (strcmp(names[i].name, name) != 0)
 			continue;
-		*value = 0; /* little endian: a narrow one is widened */
+		*value = 0; /* little endian: a narrow value is widened */
 		memcpy(value, (const uint8_t *)regs + names[i].at, names[i].bytes);
 		return true;
 	}
@@ -461,8 +462,8 @@ struct rs_error *rs_gdb_read(struct rs_gdb *gdb, uint64_t gva, void *buf, size_t
 		if (err)
 			return err;
 		if (!unhex(gdb->packet, gdb->len, to, part, &n) || n != part)
-			return rs_error_create(RS_FAILED, "0x%" PRIx64 " can't be read: %.20s", gva,
-					       gdb->packet);
+			return rs_error_create(RS_FAILED, "0x%" PRIx64 " cannot be read: %.20s",
+					       gva, gdb->packet);
 		to += part;
 		gva += part;
 		bytes -= part;
@@ -502,7 +503,7 @@ struct rs_error *rs_gdb_step(struct rs_gdb *gdb)
 	return post(gdb, "s");
 }
 
-const char *rs_gdb_said(const struct rs_gdb *gdb)
+const char *rs_gdb_text(const struct rs_gdb *gdb)
 {
 	return gdb->packet;
 }
@@ -531,8 +532,8 @@ struct rs_error *rs_gdb_step_alone(struct rs_gdb *gdb, uint32_t thread)
 	return post(gdb, text);
 }
 
-/* "T05thread:01;": who, and why. */
-static void who(const char *packet, struct rs_gdb_stopped *stopped)
+/* Parses the thread and the reason of a stop report, "T05thread:01;". */
+static void thread_parse(const char *packet, struct rs_gdb_stopped *stopped)
 {
 	const char *at = strstr(packet, "thread:");
 	int high = digit((uint8_t)packet[1]), low = high < 0 ? -1 : digit((uint8_t)packet[2]);
@@ -545,8 +546,8 @@ static void who(const char *packet, struct rs_gdb_stopped *stopped)
 		stopped->thread = (uint32_t)strtoul(at + 7, NULL, 16);
 }
 
-/* "T05thread:01;watch:ffff...;": the access that stopped it. */
-static void watched(const char *packet, struct rs_gdb_stopped *stopped)
+/* Parses the access of a watchpoint's stop report, "T05thread:01;watch:ffff...;". */
+static void access_parse(const char *packet, struct rs_gdb_stopped *stopped)
 {
 	static const struct {
 		const char *word;
@@ -573,7 +574,7 @@ struct rs_error *rs_gdb_wait(struct rs_gdb *gdb, int timeout_ms, bool *done,
 	struct rs_error *err = receive(gdb, timeout_ms, done);
 
 	*stopped = (struct rs_gdb_stopped){ .why = RS_GDB_STOPPED };
-	if (err && rs_error_code(err) == RS_ABSENT) { /* it closes without a word, too */
+	if (err && rs_error_code(err) == RS_ABSENT) { /* it may close without a report, too */
 		rs_error_free(err);
 		stopped->why = RS_GDB_ENDED;
 		*done = true;
@@ -583,11 +584,11 @@ struct rs_error *rs_gdb_wait(struct rs_gdb *gdb, int timeout_ms, bool *done,
 		return err;
 	switch (gdb->packet[0]) {
 	case 'T':
-		watched(gdb->packet, stopped);
-		who(gdb->packet, stopped);
+		access_parse(gdb->packet, stopped);
+		thread_parse(gdb->packet, stopped);
 		return NULL;
 	case 'S':
-		who(gdb->packet, stopped);
+		thread_parse(gdb->packet, stopped);
 		return NULL;
 	case 'W':
 	case 'X':

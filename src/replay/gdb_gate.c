@@ -9,10 +9,10 @@
 #define SUM_BYTES 3u /* '#' and two digits */
 
 /*
- * What a debugger needs of a machine that is replayed: registers, memory, points, going on and
- * back, threads, and the target's description. From "GDB Remote Serial Protocol", appendix E of
- * GDB's manual, and QEMU 7.2's gdbstub.c. Not among them: qRcmd but for one command, vFile, vRun,
- * vKill, R, and all that is unknown.
+ * The packets that a debugger needs for a replayed machine: registers, memory, points, continuing
+ * and going back, threads, and the target's description. From "GDB Remote Serial Protocol",
+ * appendix E of GDB's manual, and QEMU 7.2's gdbstub.c. Excluded are qRcmd except one command,
+ * vFile, vRun, vKill, R, and all unknown packets.
  */
 struct rule {
 	const char *text;
@@ -57,7 +57,7 @@ static const struct rule allowed[] = {
 	{ "Qqemu.sstep=", false },
 	{ "qqemu.PhyMemMode", true },
 	{ "Qqemu.PhyMemMode:", false },
-	/* monitor info replay: where the replay stands */
+	/* monitor info replay: the position of the replay */
 	{ "qRcmd,696e666f207265706c6179", true },
 };
 
@@ -73,8 +73,8 @@ static bool is_allowed(const char *body, size_t bytes)
 	return false;
 }
 
-/* A byte between packets. */
-static enum rs_gdb_verdict take_first(struct rs_gdb_gate *gate, char byte)
+/* Handles a byte between packets. */
+static enum rs_gdb_verdict first_byte(struct rs_gdb_gate *gate, char byte)
 {
 	gate->packet[0] = byte;
 	gate->used = 1;
@@ -91,8 +91,8 @@ static enum rs_gdb_verdict take_first(struct rs_gdb_gate *gate, char byte)
 	return byte == '+' || byte == '-' || byte == INTERRUPT ? RS_GDB_PASS : RS_GDB_FOREIGN;
 }
 
-/* The packet is whole. */
-static enum rs_gdb_verdict judge(struct rs_gdb_gate *gate)
+/* Decides on a complete packet. */
+static enum rs_gdb_verdict packet_decide(struct rs_gdb_gate *gate)
 {
 	gate->done = true;
 	if (is_allowed(gate->packet + 1, gate->used - 1 - SUM_BYTES))
@@ -101,10 +101,10 @@ static enum rs_gdb_verdict judge(struct rs_gdb_gate *gate)
 	return RS_GDB_REFUSE;
 }
 
-enum rs_gdb_verdict rs_gdb_gate_take(struct rs_gdb_gate *gate, char byte)
+enum rs_gdb_verdict rs_gdb_gate_put(struct rs_gdb_gate *gate, char byte)
 {
 	if (!gate->used || gate->done)
-		return take_first(gate, byte);
+		return first_byte(gate, byte);
 	if (gate->used == sizeof(gate->packet) || byte == '$')
 		return RS_GDB_FOREIGN;
 	gate->packet[gate->used++] = byte;
@@ -112,8 +112,8 @@ enum rs_gdb_verdict rs_gdb_gate_take(struct rs_gdb_gate *gate, char byte)
 		gate->sums = byte == '#' ? 2 : 0;
 		return RS_GDB_MORE;
 	}
-	/* Where QEMU's stub meets another byte here, the packet does not end there for it. */
+	/* If QEMU's stub finds another byte here, it does not end the packet here. */
 	if (!isxdigit((unsigned char)byte))
 		return RS_GDB_FOREIGN;
-	return --gate->sums ? RS_GDB_MORE : judge(gate);
+	return --gate->sums ? RS_GDB_MORE : packet_decide(gate);
 }

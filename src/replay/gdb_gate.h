@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a debugger may ask of QEMU's GDB stub. The stub's monitor can run commands of the host and
- * write files with QEMU's rights, so packets are parsed, and only those on an allow-list go on:
+ * Filters the requests of a debugger to QEMU's GDB stub. The stub's monitor can run commands of the
+ * host and write files with QEMU's rights, so packets are parsed, and only those on an allow-list
+ * are forwarded:
  *
  *	debugger ── bytes ──> gate ──┬── allowed: the packet ──────────> stub
  *	                             └── refused: "+$#00", unsupported ─> debugger
@@ -16,7 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of a packet with its '$', '#' and checksum. QEMU's stub takes 4096 bytes between those. */
+/* The size of a packet with its '$', '#' and checksum. QEMU's stub accepts 4096 bytes between
+ * those. */
 #define RS_GDB_PACKET_MAX 4100u
 
 enum rs_gdb_verdict {
@@ -26,18 +28,18 @@ enum rs_gdb_verdict {
 	RS_GDB_FOREIGN, /* this is not the GDB protocol: close both connections */
 };
 
-/* An acknowledgement, then the empty reply: the stub does not know such a packet. */
+/* An acknowledgement, then the empty reply, which means an unsupported packet. */
 #define RS_GDB_REFUSAL "+$#00"
 
 struct rs_gdb_gate {
 	char packet[RS_GDB_PACKET_MAX];
 	size_t used;
-	uint8_t sums; /* digits of the checksum that are still to come */
+	uint8_t sums; /* missing digits of the checksum */
 	bool done;    /* the next byte begins another */
 	bool unacked; /* the debugger's '+' for a refusal must not reach the stub */
 };
 
-/* Takes the debugger's next byte. What is to be sent stays valid until the next call. */
-enum rs_gdb_verdict rs_gdb_gate_take(struct rs_gdb_gate *gate, char byte);
+/* Handles the debugger's next byte. The packet to send is valid until the next call. */
+enum rs_gdb_verdict rs_gdb_gate_put(struct rs_gdb_gate *gate, char byte);
 
 #endif

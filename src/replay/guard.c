@@ -12,18 +12,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define QUIET_MS  200  /* what we had asked for has come by then */
-#define ANSWER_MS 5000 /* a machine that is busy */
+#define QUIET_MS  200  /* pending answers arrive within this time */
+#define ANSWER_MS 5000 /* for a busy machine */
 
-static void say(int gdb, const char *text)
+static void text_send(int gdb, const char *text)
 {
-	/* Where it is not taken, QEMU has gone. */
+	/* On failure, QEMU has ended. */
 	if (send(gdb, text, strlen(text), MSG_NOSIGNAL) < 0)
 		_exit(1);
 }
 
-/* Reads until the words have come, or nothing does for so long. */
-static bool hear(int gdb, const char *words, int wait_ms)
+/* Reads until the words arrive. Returns false if nothing arrives for wait_ms. */
+static bool text_receive(int gdb, const char *words, int wait_ms)
 {
 	struct pollfd wait = { .fd = gdb, .events = POLLIN };
 	char heard[1024] = "";
@@ -32,7 +32,7 @@ static bool hear(int gdb, const char *words, int wait_ms)
 	while (poll(&wait, 1, wait_ms) > 0) {
 		ssize_t n;
 
-		if (used > sizeof(heard) / 2) { /* its end is enough */
+		if (used > sizeof(heard) / 2) { /* keeps only the end */
 			memmove(heard, heard + used - 64, 64);
 			used = 64;
 		}
@@ -47,17 +47,17 @@ static bool hear(int gdb, const char *words, int wait_ms)
 	return false;
 }
 
-/* Wherever we were in talking to it: it stops, and then has answered all; memory is virtual again;
- * points go, and the machine goes on ("D"). */
-static void let_go(int gdb)
+/* Continues the machine, at whatever point the exchange with QEMU was: stops it, and reads all
+ * pending answers; restores virtual addresses, removes points, and detaches ("D"). */
+static void machine_release(int gdb)
 {
-	say(gdb, "\x03");
-	hear(gdb, NULL, QUIET_MS);
-	say(gdb, "+$Qqemu.PhyMemMode:0#76");
-	hear(gdb, "$OK#9a", ANSWER_MS);
-	say(gdb, "+$D#44");
-	hear(gdb, "$OK#9a", ANSWER_MS);
-	say(gdb, "+");
+	text_send(gdb, "\x03");
+	text_receive(gdb, NULL, QUIET_MS);
+	text_send(gdb, "+$Qqemu.PhyMemMode:0#76");
+	text_receive(gdb, "$OK#9a", ANSWER_MS);
+	text_send(gdb, "+$D#44");
+	text_receive(gdb, "$OK#9a", ANSWER_MS);
+	text_send(gdb, "+");
 }
 
 static void close_others(int one, int other)
@@ -85,7 +85,7 @@ static void guard_main(int pipe, int gdb)
 		n = read(pipe, &byte, 1);
 	} while (n < 0 && errno == EINTR);
 	if (!n)
-		let_go(gdb);
+		machine_release(gdb);
 	_exit(0);
 }
 
@@ -112,7 +112,7 @@ void rs_guard_dismiss(struct rs_guard *guard)
 {
 	if (!guard->pid)
 		return;
-	if (write(guard->pipe, "", 1) == 1) /* else it has gone */
+	if (write(guard->pipe, "", 1) == 1) /* otherwise it has ended */
 		waitpid(guard->pid, NULL, 0);
 	close(guard->pipe);
 	*guard = (struct rs_guard){ 0 };

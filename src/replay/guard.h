@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who lets a machine of somebody else's go on when we are killed while it stands still for us.
+ * A guard process that continues another user's machine if Ringside is killed while the machine is
+ * stopped.
  *
  *	we ──── GDB channel ──── QEMU		QEMU keeps points, and a machine that stands, when
  *	 │          │				its debugger goes without a word
  *	pipe      same channel
  *	 └── guard ─┘				the pipe ends: points go, the machine goes on
  *
- * A process of its own, in a session of its own, with nothing open but these two.
+ * The guard has its own session, and only these two descriptors.
  */
 #ifndef RS_REPLAY_GUARD_H
 #define RS_REPLAY_GUARD_H
@@ -20,9 +21,9 @@ struct rs_guard {
 	int pipe;
 };
 
-/* gdb: the channel, connected. */
+/* Starts the guard. gdb is the connected channel. */
 struct rs_error *rs_guard_start(struct rs_guard *guard, int gdb);
-/* The machine goes on, or has gone: nothing is to be done. Also one of zero bytes. */
+/* Ends the guard: the machine runs, or has ended. guard may be zeroed. */
 void rs_guard_dismiss(struct rs_guard *guard);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The folder of a guest that is recorded: what makes its machine is checked and copied there. */
+/* Creates the folder of a recorded guest: checks and copies the files of its machine. */
 #include "replay/guest.h"
 
 #include <errno.h>
@@ -36,8 +36,8 @@ static struct rs_error *merge_word(const char **own, const char *words, const ch
 	return NULL;
 }
 
-/* Returns whether the machine boots its disk by its firmware: QEMU's arguments say what the machine
- * has, so a kernel that neither they nor --kernel name is not added. */
+/* Returns whether the machine's firmware boots its disk: if QEMU's arguments describe the machine,
+ * a kernel that neither they nor --kernel name is not added. */
 static bool boots_firmware(const struct rs_replay_guest *g)
 {
 	return g->n_words && !g->kernel;
@@ -132,7 +132,7 @@ static struct rs_error *copy(const char *source, const struct rs_folder *folder,
 	if (from < 0)
 		return rs_error_errno(errno, "%s", source);
 	if (fstat(from, &st) || !S_ISREG(st.st_mode))
-		err = rs_error_create(RS_USAGE, "%s is no regular file", source);
+		err = rs_error_create(RS_USAGE, "%s is not a regular file", source);
 	else
 		err = copy_fd(from, source, folder, name);
 	close(from);
@@ -161,7 +161,7 @@ static struct rs_error *pack_first(struct rs_replay_guest *a, int *fd)
 	if (!a->programs)
 		return NULL;
 	if (stat(a->programs, &st) || !S_ISDIR(st.st_mode))
-		return rs_error_create(RS_USAGE, "%s is no folder", a->programs);
+		return rs_error_create(RS_USAGE, "%s is not a folder", a->programs);
 	*fd = memfd_create("initramfs", MFD_CLOEXEC);
 	if (*fd < 0)
 		return rs_error_errno(errno, "memory for an initramfs");
@@ -173,8 +173,8 @@ static struct rs_error *readable(const char *path)
 	return path && access(path, R_OK) ? rs_error_errno(errno, "%s", path) : NULL;
 }
 
-/* Looks up the kernel that is copied: --kernel's, or the newest of this machine. *path is NULL
- * where the firmware boots the disk; the caller frees it. */
+/* Looks up the kernel to copy: that of --kernel, or the newest of this machine. *path is NULL if
+ * the firmware boots the disk; the caller frees it. */
 static struct rs_error *find_kernel(const struct rs_replay_guest *a, char **path)
 {
 	struct rs_error *err = NULL;
@@ -217,7 +217,7 @@ static struct rs_error *copy_guest(struct rs_replay_guest *a, struct rs_folder *
 	return err;
 }
 
-/* ---- its description ---------------------------------------------------------------------- */
+/* ---- the description ---------------------------------------------------------------------- */
 
 /* Returns the host's date, at which the guest's clock starts, or NULL without memory. */
 static char *date_now(void)
@@ -277,7 +277,7 @@ static struct rs_error *begin_with(const struct rs_replay_guest *a, struct rs_re
 		made->cpu = from.cpu;
 		made->date = from.date;
 		made->append = from.append;
-		from.cpu = from.date = from.append = NULL; /* they are made's */
+		from.cpu = from.date = from.append = NULL; /* owned by made */
 	}
 	rs_recording_deinit(&from);
 	return err;

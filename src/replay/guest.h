@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The guest of a recording or a snapshot: what its machine is made of, and its folder, into which
- * all of that is copied.
+ * The guest of a recording or a snapshot: the parts of its machine, and its folder, into which they
+ * are copied.
  */
 #ifndef RS_REPLAY_GUEST_H
 #define RS_REPLAY_GUEST_H
@@ -18,24 +18,24 @@ struct rs_replay_guest {
 	const char *directory, *kernel, *initrd, *append;
 	const char *programs, *exec; /* a folder, and the command of it that the guest runs */
 	const char *disk, *cpu;
-	const char *date;	    /* where its clock begins; NULL: the host's date */
+	const char *date;	    /* start of its clock; NULL: the host's date */
 	const char *snapshot;	    /* begin with this one, and with its machine; or NULL */
 	uint64_t memory_mib, shift; /* 0, UINT64_MAX: the default */
 	char **words;		    /* QEMU's arguments */
 	int n_words;
 	bool keeps_no_disk; /* a guest with a disk is refused */
 	/* Set by rs_replay_guest_make(). */
-	struct rs_arguments qemu;   /* what the words say */
-	struct rs_initramfs packed; /* what was made of `programs` */
+	struct rs_arguments qemu;   /* the parsed words */
+	struct rs_initramfs packed; /* the initramfs of `programs` */
 };
 
-/* Makes the folder with the guest's files and its description, and locks it. made: zero bytes but
- * for `command`. */
+/* Creates the folder with the guest's files and its description, and locks it. made is zeroed
+ * except for `command`. */
 struct rs_error *rs_replay_guest_make(struct rs_replay_guest *guest, struct rs_recording *made);
 void rs_replay_guest_deinit(struct rs_replay_guest *guest);
 
-/* Makes the file of the guest's console in its folder, and opens it twice: for QEMU to write, and
- * for us to read. */
+/* Creates the file of the guest's console in its folder, and opens it twice: for QEMU to write, and
+ * for this process to read. */
 struct rs_error *rs_replay_guest_console(const struct rs_recording *made, int *to, int *from);
 
 #endif

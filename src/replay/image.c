@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What form an image of a disk has: by the bytes that QEMU looks for, each at its place from the
- * begin or the end of the file. A disk that is encrypted with LUKS is raw for a guest.
+ * Detects the format of a disk image by the magic that QEMU expects, each at an offset from the
+ * start or the end of the file. A disk that is encrypted with LUKS is raw for a guest.
  */
 #include "replay/image.h"
 
@@ -16,7 +16,7 @@
 
 #define SECTOR	    512
 #define HEAD	    4096u
-#define BACKING_MAX 1023u /* QEMU's most, of a qcow2's backing file's name */
+#define BACKING_MAX 1023u /* QEMU's limit for the name of a qcow2's backing file */
 
 static const struct form {
 	uint32_t at, bytes; /* the place of the magic in the first sectors, and its length */
@@ -66,9 +66,9 @@ static const char *form_of(const struct image *image)
 	return NULL;
 }
 
-/* Returns the length of the name of the backing file of a qcow or qcow2, and where it stands in the
- * head; 0: it has none, or one that is not in the head. Both headers begin alike: magic, version,
- * offset and length of the name, big endian (docs/interop/qcow2.txt). */
+/* Returns the length of the name of a qcow's or qcow2's backing file, and the name in the head; 0
+ * if it has none, or one outside the head. Both headers begin alike: magic, version, offset and
+ * length of the name, big endian (docs/interop/qcow2.txt). */
 static size_t backing(const struct image *image, const char **name)
 {
 	uint64_t offset;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The first process of a guest whose programs are a folder of the host's (replay/initramfs.h): runs
- * what /ringside-exec says, tells how it ended, and powers the machine off. x86-64 Linux, without a
- * libc, so that the guest needs nothing that was not in the folder.
+ * The first process of a guest whose programs are a folder of the host (replay/initramfs.h): runs
+ * the command in /ringside-exec, prints how it ended, and powers the machine off. x86-64 Linux,
+ * without a libc, so that the guest needs nothing outside the folder.
  *
  *	/ringside-exec   path NUL argument NUL ... (at most EXEC_MAX bytes)
  */
@@ -28,7 +28,7 @@ enum {
 	SYS_MKDIR = 83,
 };
 
-#define TCSBRK	  0x5409 /* with 1: wait until all is written */
+#define TCSBRK	  0x5409 /* with 1: wait until all output is written */
 #define MAGIC1	  0xfee1dead
 #define MAGIC2	  672274793
 #define POWER_OFF 0x4321fedc
@@ -46,7 +46,7 @@ static long call(long n, long a, long b, long c, long d, long e)
 	return result;
 }
 
-static void say(const char *text)
+static void print(const char *text)
 {
 	size_t n = 0;
 
@@ -64,7 +64,7 @@ static void say_number(unsigned int number)
 	do
 		digits[--at] = (char)('0' + number % 10);
 	while (number /= 10);
-	say(digits + at);
+	print(digits + at);
 }
 
 static void mount(const char *type, const char *where)
@@ -99,16 +99,16 @@ static void run(void)
 
 	if (!pid) {
 		error = call(SYS_EXECVE, (long)args[0], (long)args, (long)environment, 0, 0);
-		say("ringside-init: it can't be executed, error ");
+		print("ringside-init: it can't be executed, error ");
 		say_number((unsigned int)-error);
-		say("\n");
+		print("\n");
 		call(SYS_EXIT, 127, 0, 0, 0, 0);
 	}
 	while (call(SYS_WAIT4, -1, (long)&status, 0, 0, 0) != pid)
 		;
-	say(status & 0x7f ? "ringside-init: ended by signal " : "ringside-init: exit status ");
+	print(status & 0x7f ? "ringside-init: ended by signal " : "ringside-init: exit status ");
 	say_number(status & 0x7f ? status & 0x7f : status >> 8 & 0xff);
-	say("\n");
+	print("\n");
 }
 
 __attribute__((used)) static void begin(void)

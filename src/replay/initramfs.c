@@ -18,7 +18,7 @@
 #include "replay/libraries.h"
 
 #define EXEC_PATH "ringside-exec"
-#define EXEC_MAX  4096u /* as our first process reads it */
+#define EXEC_MAX  4096u /* the limit of the first process (init.c) */
 #define ARGS_MAX  128u
 #define FILE_MAX  UINT32_MAX
 #define MODE_DIR  040755u
@@ -30,7 +30,7 @@ static const uint8_t init[] = {
 };
 #define INIT_BYTES sizeof(init)
 #else
-static const uint8_t *const init = NULL; /* this build is not of the guest's architecture */
+static const uint8_t *const init = NULL; /* this build has another architecture than the guest */
 #define INIT_BYTES 0u
 #endif
 
@@ -39,7 +39,7 @@ struct archive {
 	char *root; /* the folder's real path */
 	FILE *out;
 	uint32_t number;
-	char **names; /* of all that is in it */
+	char **names; /* of all entries */
 	size_t n_names;
 	struct rs_initramfs made;
 };
@@ -94,7 +94,7 @@ static struct rs_error *put_bytes(struct archive *a, const char *name, uint32_t 
 	return remember(a, name);
 }
 
-/* The folders that a name is in, as far as they are not there yet. */
+/* Adds the parent folders of a name that are not in the archive yet. */
 static struct rs_error *put_folders(struct archive *a, const char *name)
 {
 	struct rs_error *err = NULL;
@@ -126,7 +126,7 @@ static struct rs_error *put_file(struct archive *a, const char *name, const char
 	if (!in || fstat(fileno(in), &st))
 		err = rs_error_errno(errno, "%s", path);
 	else if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > FILE_MAX)
-		err = rs_error_create(RS_USAGE, "%s is no file of less than 4 GiB", path);
+		err = rs_error_create(RS_USAGE, "%s is not a file of less than 4 GiB", path);
 	if (!err)
 		put_head(a, name, mode, (uint64_t)st.st_size);
 	while (!err && n && done < (uint64_t)st.st_size) {
@@ -149,7 +149,7 @@ static struct rs_error *put_file(struct archive *a, const char *name, const char
 
 enum elf_kind { ELF_NONE, ELF_STATIC, ELF_DYNAMIC, ELF_OTHER };
 
-/* What a file is, by its ELF header: a program that has an interpreter is dynamic. */
+/* Returns the kind of a file by its ELF header: a program that has an interpreter is dynamic. */
 static enum elf_kind kind_of(const char *path)
 {
 	enum elf_kind kind = ELF_NONE;
@@ -233,7 +233,8 @@ static struct rs_error *put_entry(struct archive *a, const FTSENT *entry)
 	case FTS_NS:
 		return rs_error_errno(entry->fts_errno, "%s", entry->fts_path);
 	default:
-		return rs_error_create(RS_USAGE, "%s is no file, folder or link", entry->fts_path);
+		return rs_error_create(RS_USAGE, "%s is not a file, folder or link",
+				       entry->fts_path);
 	}
 }
 
@@ -272,7 +273,7 @@ static struct rs_error *put_needed(struct archive *a, const FTSENT *entry)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Its words, each ended by a NUL; *used: all of them. */
+/* Splits a command into words, each ended by a NUL. Sets *used to their total size. */
 static struct rs_error *split(const char *command, char words[EXEC_MAX], size_t *used)
 {
 	size_t n = 0, count = 0;
@@ -306,7 +307,7 @@ static struct rs_error *split(const char *command, char words[EXEC_MAX], size_t 
 	return n ? NULL : rs_error_create(RS_USAGE, "the command is empty");
 }
 
-/* Whether the guest will have this, and may execute it. */
+/* Returns whether the guest will have this file, and may execute it. */
 static bool runs(const struct archive *a, const char *path)
 {
 	struct stat st;
@@ -321,7 +322,7 @@ static bool runs(const struct archive *a, const char *path)
 	return good;
 }
 
-/* Puts the program's path and the other words where our first process reads them. */
+/* Writes the program's path and the other words to the file that the first process reads. */
 static struct rs_error *put_command(struct archive *a, const char *command)
 {
 	static const char *const folders[] = { "bin/", "usr/bin/", "sbin/", "usr/sbin/", "" };
@@ -359,11 +360,12 @@ static struct rs_error *put_init(struct archive *a, const char *command)
 	struct rs_error *err;
 
 	if (!command)
-		return runs(a, "init") ? NULL
-				       : rs_error_create(RS_USAGE,
-							 "what is to be run? --exec CMD, or an "
-							 "init in %s",
-							 a->folder);
+		return runs(a, "init")
+			       ? NULL
+			       : rs_error_create(RS_USAGE,
+						 "no program to run: give --exec CMD, or put an "
+						 "init in %s",
+						 a->folder);
 	if (!INIT_BYTES)
 		return rs_error_create(RS_ABSENT, "this build has no first process for an x86-64 "
 						  "guest: put an init into the folder");
@@ -371,7 +373,7 @@ static struct rs_error *put_init(struct archive *a, const char *command)
 	return err ? err : put_bytes(a, "init", MODE_FILE, init, INIT_BYTES);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the archive ----------------------------------------------------------------------------- */
 
 static struct rs_error *put_all(struct archive *a, const char *command)
 {
@@ -383,7 +385,7 @@ static struct rs_error *put_all(struct archive *a, const char *command)
 		err = walk(a, put_needed);
 	if (err)
 		return err;
-	a->number = UINT32_MAX; /* the end's is 0 */
+	a->number = UINT32_MAX; /* the trailer's number is 0 */
 	put_head(a, "TRAILER!!!", 0, 0);
 	if (fflush(a->out) || ferror(a->out))
 		return rs_error_errno(errno, "writing the initramfs");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A library in QEMU's own process (LD_PRELOAD), which stops a replay at an instruction and says so
- * in one round trip, where the GDB channel needs several and the whole machine stopped for them. Of
- * QEMU it uses what its executable exports, each symbol looked for by name; where one is missing it
- * does nothing but say which. That they mean what is thought here (QEMU 7.2) is for the session to
- * know, by QEMU's version, and to see, by GDB's word for the same registers (fast.c).
+ * A library in QEMU's own process (LD_PRELOAD), which stops a replay at an instruction and reports
+ * that in one round trip. The GDB channel needs several, and must stop the whole machine for them.
+ * The library uses symbols that QEMU's executable exports, each looked up by name; if one is
+ * missing, it only reports which. The session verifies that they have the assumed meaning (QEMU
+ * 7.2) by QEMU's version, and by comparing the registers with those from GDB (fast.c).
  *
  *	replay_break_icount = N		the processor gets instructions up to N and no more
  *	at N QEMU winds its replay_break_timer: ours, whose list tells us (break_reached)
@@ -12,8 +12,8 @@
  *					all its state is in memory; QEMU's lock is held
  *	we say that it stands, and wait for an answer
  *
- * Nothing of the machine's is written. QEMU's timers, its log and the guest's clocks go by the
- * count of instructions, which stands meanwhile.
+ * The library writes no state of the machine. QEMU's timers, its log and the guest's clocks follow
+ * the count of instructions, which does not change meanwhile.
  */
 #include "replay/inside.h"
 
@@ -28,7 +28,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* ---- QEMU's, as of 7.2 ---------------------------------------------------------------------- */
+/* ---- QEMU's, as of 7.2 ----------------------------------------------------------------------- */
 
 #define CLOCK_REALTIME_ 0 /* QEMU_CLOCK_REALTIME */
 #define CLOCKS		8 /* it has 4 */
@@ -97,7 +97,7 @@ static const struct {
 };
 #undef SYMBOL
 
-/* The first that is not there; NULL: all are. */
+/* Looks up the symbols. Returns the first that is missing, or NULL. */
 static const char *look_up(void)
 {
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
@@ -126,10 +126,10 @@ static struct {
 
 static void never(void *opaque)
 {
-	(void)opaque; /* nobody runs our list's timers */
+	(void)opaque; /* no code runs the timers of this list */
 }
 
-static bool say(int fd, const struct rs_inside_said *said)
+static bool message_send(int fd, const struct rs_inside_said *said)
 {
 	ssize_t n;
 
@@ -139,7 +139,7 @@ static bool say(int fd, const struct rs_inside_said *said)
 	return n == sizeof(*said);
 }
 
-static bool hear(int fd, struct rs_inside_order *order)
+static bool order_receive(int fd, struct rs_inside_order *order)
 {
 	ssize_t n;
 
@@ -149,8 +149,8 @@ static bool hear(int fd, struct rs_inside_order *order)
 	return n == sizeof(*order);
 }
 
-/* Registers, and where it stands. */
-static void look(struct rs_inside_said *said)
+/* Fills in the registers and the instruction count. */
+static void state_read(struct rs_inside_said *said)
 {
 	struct byte_array *to = inside.registers;
 
@@ -172,7 +172,7 @@ static void arm(uint64_t icount)
 static void disarm(void)
 {
 	if (*qemu.replay_break_timer == (void *)inside.timer) {
-		qemu.timer_del(inside.timer); /* QEMU would free it */
+		qemu.timer_del(inside.timer); /* because QEMU would free it */
 		*qemu.replay_break_timer = NULL;
 		*qemu.replay_break_icount = NO_BREAK;
 	}
@@ -181,7 +181,7 @@ static void disarm(void)
 
 /* ---- at the instruction ---------------------------------------------------------------------- */
 
-/* The processor's thread, between two runs; QEMU's lock is held. */
+/* Holds the machine. Runs on the processor's thread, between two runs, with QEMU's lock held. */
 static void stand_still(void *cpu, void *data)
 {
 	struct rs_inside_said said = { .what = RS_INSIDE_STANDS };
@@ -189,18 +189,18 @@ static void stand_still(void *cpu, void *data)
 
 	(void)cpu;
 	(void)data;
-	/* Told twice of one break; or asked to let go meanwhile. */
+	/* QEMU reported the break twice, or the stop was removed meanwhile. */
 	if (inside.target == NO_BREAK || qemu.replay_get_current_icount() != inside.target)
 		return;
-	look(&said);
-	if (!say(inside.stops, &said) || !hear(inside.stops, &order)) {
+	state_read(&said);
+	if (!message_send(inside.stops, &said) || !order_receive(inside.stops, &order)) {
 		disarm();
 		return;
 	}
 	if (order.what == RS_INSIDE_ARM && order.icount > inside.target) {
 		arm(order.icount);
 	} else if (order.what == RS_INSIDE_HOLD) {
-		/* The break stays, so that it does not move before QEMU has stopped it. */
+		/* The break stays, so that the machine does not run before QEMU has stopped it. */
 		inside.target = NO_BREAK;
 		qemu.qemu_system_vmstop_request_prepare();
 		qemu.qemu_system_vmstop_request(STATE_PAUSED);
@@ -209,7 +209,8 @@ static void stand_still(void *cpu, void *data)
 	}
 }
 
-/* Whichever thread of QEMU's counted the last instruction: the processor may be within it. */
+/* Runs on any thread of QEMU, the one that counted the last instruction: the processor may be
+ * within it. */
 static void break_reached(void *opaque, int clock)
 {
 	(void)opaque;
@@ -220,7 +221,7 @@ static void break_reached(void *opaque, int clock)
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
-/* Once; locks are held. What is wrong; NULL: nothing. */
+/* Initialises the library, once, with the locks held. Returns what is wrong, or NULL. */
 static const char *make(void)
 {
 	if (inside.made)
@@ -243,7 +244,7 @@ static const char *obey(const struct rs_inside_order *order, struct rs_inside_sa
 
 	if (wrong)
 		return wrong;
-	look(said);
+	state_read(said);
 	disarm();
 	if (order->what == RS_INSIDE_FREE)
 		return NULL;
@@ -259,11 +260,11 @@ static void *take_orders(void *unused)
 	struct rs_inside_order order;
 
 	(void)unused;
-	while (hear(inside.orders, &order)) {
+	while (order_receive(inside.orders, &order)) {
 		struct rs_inside_said said = { .what = RS_INSIDE_DONE };
 		const char *wrong;
 
-		qemu.replay_mutex_lock(); /* before the other, as everywhere in QEMU */
+		qemu.replay_mutex_lock(); /* before the other lock, as everywhere in QEMU */
 		qemu.qemu_mutex_lock_iothread_impl(__FILE__, __LINE__);
 		wrong = obey(&order, &said);
 		qemu.qemu_mutex_unlock_iothread();
@@ -272,13 +273,13 @@ static void *take_orders(void *unused)
 			said = (struct rs_inside_said){ .what = RS_INSIDE_REFUSED };
 			snprintf(said.name, sizeof(said.name), "%s", wrong);
 		}
-		if (!say(inside.orders, &said))
+		if (!message_send(inside.orders, &said))
 			break;
 	}
 	return NULL;
 }
 
-/* Before QEMU's main(): signals are the other threads'. */
+/* Runs before QEMU's main(). Blocks signals, which other threads handle. */
 __attribute__((constructor)) static void begin(void)
 {
 	struct rs_inside_said hello = { .what = RS_INSIDE_HELLO };
@@ -296,5 +297,5 @@ __attribute__((constructor)) static void begin(void)
 	if (!missing && pthread_create(&thread, NULL, take_orders, NULL))
 		snprintf(hello.name, sizeof(hello.name), "a thread");
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	say(inside.orders, &hello);
+	message_send(inside.orders, &hello);
 }

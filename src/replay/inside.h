@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the session and the library that it puts into QEMU's process say to each other, on two
- * pairs of SOCK_SEQPACKET sockets:
+ * The messages between a session and its library in QEMU's process, on two pairs of SOCK_SEQPACKET
+ * sockets:
  *
  *	orders	ours asks, a thread inside answers, while the machine stands in QEMU's sense
  *	stops	the processor's thread says that it stands, and goes on as answered
  *
- * Both sides are of one build: the library is carried in ours (inside.c).
+ * Both sides are from one build: the program contains the library (inside.c).
  */
 #ifndef RS_REPLAY_INSIDE_H
 #define RS_REPLAY_INSIDE_H
@@ -19,15 +19,16 @@
 #define RS_INSIDE_NAME_MAX 64u
 
 enum rs_inside_what {
-	/* to the inside, as an order or as the answer to a stop */
-	RS_INSIDE_ARM,	/* stop at `icount`; as an answer: go on to there */
-	RS_INSIDE_FREE, /* no stop any more; as an answer: go on */
+	/* to the library, as an order or as the answer to a stop */
+	RS_INSIDE_ARM,	/* stop at `icount`; as an answer: continue to it */
+	RS_INSIDE_FREE, /* remove the stop; as an answer: continue */
 	RS_INSIDE_HOLD, /* only as an answer: stop the machine in QEMU's sense, which GDB sees */
-	/* from it */
-	RS_INSIDE_HELLO,   /* `name`: the first symbol that is missing; empty: none is */
-	RS_INSIDE_DONE,	   /* with registers and where it stands; not armed, if that is not ahead */
+	/* from the library */
+	RS_INSIDE_HELLO, /* `name`: the first symbol that is missing; empty: none is */
+	/* with registers and the present icount; not armed if the target is not ahead */
+	RS_INSIDE_DONE,
 	RS_INSIDE_REFUSED, /* `name`: what is not as it should be */
-	RS_INSIDE_STANDS,  /* with registers and where it stands */
+	RS_INSIDE_STANDS,  /* with registers and the present icount */
 };
 
 struct rs_inside_order {

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define SYSTEM_KERNEL "/boot/vmlinuz-*"
-#define HEAD_BYTES    8192u /* of the file, in which QEMU looks for a header */
+#define HEAD_BYTES    8192u /* of the file in which QEMU searches for a header */
 
 /* Offsets in the header of Linux's boot protocol, Documentation/arch/x86/boot.rst. */
 #define HEADER_MAGIC   0x202u
@@ -84,7 +84,7 @@ static const char *elf_why(int fd)
 	return why;
 }
 
-/* ---- what else files are -------------------------------------------------------------------- */
+/* ---- other kinds of files ------------------------------------------------------------------- */
 
 static const struct {
 	size_t at, bytes;
@@ -117,7 +117,7 @@ static const char *other_name(const struct head *head)
 
 /* ---- the check ------------------------------------------------------------------------------ */
 
-/* Returns what the file is, or NULL if it is a kernel. */
+/* Returns the kind of the file, or NULL if it is a kernel. */
 static const char *why_not(int fd, const struct head *head)
 {
 	if (head->n >= HEADER_MINIMUM && !memcmp(head->bytes + HEADER_MAGIC, "HdrS", 4)) {
@@ -145,7 +145,7 @@ struct rs_error *rs_kernel_check(const char *path)
 	if (fd < 0 || fstat(fd, &st)) {
 		err = rs_error_errno(errno, "%s", path);
 	} else if (!S_ISREG(st.st_mode)) {
-		err = rs_error_create(RS_USAGE, "%s is no regular file", path);
+		err = rs_error_create(RS_USAGE, "%s is not a regular file", path);
 	} else if ((n = pread(fd, head.bytes, sizeof(head.bytes), 0)) < 0) {
 		err = rs_error_errno(errno, "%s", path);
 	} else {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel that a guest boots. QEMU's -kernel (hw/i386/x86.c, x86_load_linux()) takes a file of
- * any content for an old Linux kernel and jumps into it, so the file is checked before.
+ * The kernel that a guest boots. QEMU's -kernel (hw/i386/x86.c, x86_load_linux()) treats a file of
+ * any content as an old Linux kernel and jumps into it, so the file is checked before.
  */
 #ifndef RS_REPLAY_KERNEL_H
 #define RS_REPLAY_KERNEL_H
 
 #include <ringside/error.h>
 
-/* Checks that the file is a kernel which QEMU boots: Linux's bzImage, a multiboot image, or an ELF
- * file of x86 with an entry for PVH. RS_USAGE: it is none; the text says what the file is. */
+/* Checks that the file is a kernel that QEMU boots: Linux's bzImage, a multiboot image, or an ELF
+ * file for x86 with an entry for PVH. Returns RS_USAGE, with the kind of the file, if it is not. */
 struct rs_error *rs_kernel_check(const char *path);
 
-/* Looks up the newest kernel of this machine, by the version in its name, in /boot. The caller
- * frees *path. RS_ABSENT: there is none. */
+/* Looks up the newest kernel of this machine in /boot, by the version in its name. The caller frees
+ * *path. Returns RS_ABSENT if there is none. */
 struct rs_error *rs_kernel_find(char **path);
 
 #endif

@@ -27,7 +27,7 @@ static const char *const default_folders[] = {
 	"/lib",
 	"/usr/lib",
 };
-#define LIB_FOLDER "lib/x86_64-linux-gnu" /* what $LIB stands for in a search path */
+#define LIB_FOLDER "lib/x86_64-linux-gnu" /* the value of $LIB in a search path */
 
 /* ---- the cache ------------------------------------------------------------------------------ */
 
@@ -43,7 +43,7 @@ struct cache_entry {
 };
 _Static_assert(sizeof(struct cache_entry) == 24, "struct file_entry_new of glibc's dl-cache.h");
 
-/* The text at an offset, or NULL if it has no end. */
+/* Returns the text at an offset, or NULL if it has no end. */
 static const char *cache_text(const uint8_t *cache, size_t bytes, uint32_t at)
 {
 	return at < bytes && memchr(cache + at, '\0', bytes - at) ? (const char *)cache + at : NULL;
@@ -73,7 +73,7 @@ const char *rs_libraries_cached(const uint8_t *cache, size_t bytes, const char *
 	return NULL;
 }
 
-/* Reads the host's. None is no error: *bytes is 0. */
+/* Reads the host's cache. Without one, *bytes is 0, which is no error. */
 static uint8_t *cache_read(size_t *bytes)
 {
 	int fd = open(CACHE, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -115,7 +115,7 @@ static void object_close(struct object *o)
 	*o = (struct object){ .fd = -1 };
 }
 
-/* Where the file has the byte that is loaded at an address; -1: nowhere. */
+/* Returns the file offset of the byte that is loaded at an address, or -1. */
 static int64_t offset_of(const struct object *o, uint64_t address)
 {
 	GElf_Phdr part;
@@ -130,7 +130,7 @@ static int64_t offset_of(const struct object *o, uint64_t address)
 	return -1;
 }
 
-/* A copy of the text at an offset of the file, or NULL where there is no whole one. */
+/* Returns a copy of the text at an offset of the file, or NULL if it is incomplete. */
 static char *text_at(const struct object *o, int64_t offset)
 {
 	char text[NAME_BYTES];
@@ -139,13 +139,13 @@ static char *text_at(const struct object *o, int64_t offset)
 	return n > 0 && memchr(text, '\0', (size_t)n) ? strdup(text) : NULL;
 }
 
-/* The dynamic section's index-th entry; false: it is past the last. */
+/* Reads the dynamic section's index-th entry. Returns false past the last. */
 static bool dynamic_at(const struct object *o, int index, GElf_Dyn *entry)
 {
 	return o->dynamic && gelf_getdyn(o->dynamic, index, entry) && entry->d_tag != DT_NULL;
 }
 
-/* A copy of the text of an entry, which is in the dynamic string table. */
+/* Returns a copy of the text of an entry, which is in the dynamic string table. */
 static char *dynamic_text(const struct object *o, uint64_t index)
 {
 	GElf_Dyn entry;
@@ -157,7 +157,7 @@ static char *dynamic_text(const struct object *o, uint64_t index)
 	return table < 0 || index > UINT32_MAX ? NULL : text_at(o, table + (int64_t)index);
 }
 
-/* Takes the segments that say what it needs. *interpreter stays NULL where it names none. */
+/* Reads the segments that list what the object needs. *interpreter stays NULL if it names none. */
 static void object_parts(struct object *o, char **interpreter)
 {
 	GElf_Phdr part;
@@ -176,8 +176,8 @@ static void object_parts(struct object *o, char **interpreter)
 }
 
 /*
- * Opens an ELF file of x86-64. Returns false where the path is not one: the loader goes on to the
- * next folder then. Neither a FIFO nor a device is waited for.
+ * Opens an ELF file for x86-64. Returns false if the path is not one: the loader then tries the
+ * next folder. Never waits for a FIFO or a device.
  */
 static bool object_open(const char *path, struct object *o, char **interpreter)
 {
@@ -215,7 +215,7 @@ struct search {
 	uint8_t *cache;
 	size_t cache_bytes;
 	struct object program;
-	/* What was found: the names that were asked for, and where. `n_done` were followed. */
+	/* Results: the requested names, and their paths. The first `n_done` have been followed. */
 	char *names[LIBRARIES_MAX], *places[LIBRARIES_MAX];
 	size_t n, n_done;
 };
@@ -227,7 +227,7 @@ static bool is_below(const char *path, const char *folder)
 	return !strncmp(path, folder, n) && path[n] == '/';
 }
 
-/* Takes a path if there is a library: in the guest's root, or on the host. */
+/* Uses a path if there is a library, in the guest's root or on the host. */
 static struct rs_error *try_path(struct search *s, const char *name, const char *path, bool *taken)
 {
 	char inside[PATH_MAX];
@@ -253,7 +253,7 @@ static struct rs_error *try_path(struct search *s, const char *name, const char 
 	return *taken ? NULL : rs_error_no_memory();
 }
 
-/* Writes a search path's folder with its tokens replaced; false: it has one that is not known. */
+/* Writes a search path's folder with its tokens replaced. Returns false if one is unknown. */
 static bool expand(const char *folder, size_t n, const char *object, char to[PATH_MAX])
 {
 	const char *slash = strrchr(object, '/');
@@ -288,7 +288,7 @@ static bool expand(const char *folder, size_t n, const char *object, char to[PAT
 	return used > 0;
 }
 
-/* Looks in the folders of a search path, "A:B", of an object. */
+/* Searches the folders of an object's search path, "A:B". */
 static struct rs_error *try_folders(struct search *s, const char *name, const char *folders,
 				    const char *object, bool *taken)
 {
@@ -362,7 +362,7 @@ static struct rs_error *find_needed(struct search *s, const struct object *o)
 	return err;
 }
 
-/* The program's interpreter, which libraries name too, without a folder. */
+/* Finds the program's interpreter, which libraries name too, without a folder. */
 static struct rs_error *find_interpreter(struct search *s, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -399,7 +399,7 @@ static struct rs_error *search(struct search *s, const char *interpreter)
 		struct object o;
 
 		if (!object_open(s->places[s->n_done++], &o, NULL))
-			continue; /* it has gone */
+			continue; /* the file was removed */
 		err = find_needed(s, &o);
 		object_close(&o);
 	}
@@ -421,7 +421,8 @@ struct rs_error *rs_libraries_find(const char *path, const char *root, struct rs
 		s->cache = cache_read(&s->cache_bytes);
 		err = object_open(real, &s->program, &interpreter)
 			      ? search(s, interpreter)
-			      : rs_error_create(RS_DAMAGED, "%s is no ELF file of x86-64", path);
+			      : rs_error_create(RS_DAMAGED, "%s is not an ELF file for x86-64",
+						path);
 		object_close(&s->program);
 		for (size_t i = 0; i < s->n; i++) {
 			free(s->names[i]);

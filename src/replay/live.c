@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Probes on a machine that runs, through its GDB stub. */
+/* Controls a running machine for probes, through its GDB stub. */
 #include "replay/live.h"
 
 #include <errno.h>
@@ -21,9 +21,9 @@
 #include "replay/ram.h"
 #include "replay/snapshots.h"
 
-#define LOOK_MS	      200 /* between two looks whether we are to stop */
+#define LOOK_MS	      200 /* between two checks of *stop */
 #define CALIBRATE_NS  UINT64_C(1000000000)
-#define FIRMWARE_NS   UINT64_C(50000000) /* it turns the timer on in some of these */
+#define FIRMWARE_NS   UINT64_C(50000000) /* the firmware enables the timer within a few of these */
 #define FIRMWARE_RUNS 100
 #define TREE_MAX      (256u << 10) /* of `info mtree` */
 #define LINE_MAX_     256u
@@ -32,29 +32,29 @@
 #define TIMER_MASK    ((UINT64_C(1) << TIMER_BITS) - 1)
 #define NS_PER_SEC    UINT64_C(1000000000)
 #define NS_PER_MS     UINT64_C(1000000)
-#define READ_NS	      NS_PER_SEC /* it comes round in 4.7 s */
+#define READ_NS	      NS_PER_SEC /* the timer wraps in 4.7 s */
 
 struct rs_live {
-	struct rs_qemu qemu; /* ours; or nothing */
+	struct rs_qemu qemu; /* QEMU that was started here; or zeroed */
 	struct rs_gdb *gdb;
 	struct rs_guard guard;
-	struct rs_snapshots disk; /* what ours writes over the recording's */
+	struct rs_snapshots disk; /* its writes over the recording's disk */
 	int memory;		  /* memfd */
 	uint8_t *ram;
 	uint64_t bytes;
 	bool ended, measures; /* measures: it has been calibrated */
 
-	uint32_t thread;	/* that stopped it last */
-	uint64_t stopped_at_ns; /* host's; */
-	uint64_t ran_ns;	/* since it was calibrated, as all that follows */
+	uint32_t thread;	/* the processor that caused the last stop */
+	uint64_t stopped_at_ns; /* host's clock */
+	uint64_t ran_ns;	/* since the calibration, as all that follows */
 	uint64_t begin_ns, stops, stopped_ns;
 
 	uint64_t port, last, ticks; /* of the timer; 0: none. Its last value; how far it went */
-	uint64_t ran_since;	    /* it was read */
+	uint64_t ran_since;	    /* time run since it was read */
 	double rate;
 };
 
-/* ---- the way there ------------------------------------------------------------------------ */
+/* ---- connecting ------------------------------------------------------------------------ */
 
 static struct rs_error *connect_unix(const char *path, int *fd)
 {
@@ -152,7 +152,7 @@ struct rs_error *rs_live_attach(const char *address, struct rs_live **live)
 	return NULL;
 }
 
-/* ---- one of ours -------------------------------------------------------------------------- */
+/* ---- booting a machine ----------------------------------------------------------------- */
 
 static struct rs_error *start(struct rs_live *live, const struct rs_recording *r,
 			      const char *console)
@@ -216,10 +216,10 @@ void rs_live_close(struct rs_live *live)
 {
 	if (!live)
 		return;
-	if (live->qemu.said_fd >= 0) { /* ours */
+	if (live->qemu.said_fd >= 0) { /* started here */
 		rs_qemu_end(&live->qemu);
 	} else {
-		/* What goes wrong here is the guard's. */
+		/* If this fails, the guard process continues the machine. */
 		struct rs_error *err = live->ended || !live->gdb
 					       ? NULL
 					       : rs_gdb_order(live->gdb, "Qqemu.PhyMemMode:0");
@@ -253,13 +253,13 @@ bool rs_live_read_phys(void *ctx, uint64_t gpa, void *buf, size_t bytes)
 	struct rs_error *err = rs_gdb_read(live->gdb, gpa, buf, bytes);
 	bool good = !err;
 
-	rs_error_free(err); /* an address that nobody has */
+	rs_error_free(err); /* no file has this address */
 	return good;
 }
 
-/* ---- running ------------------------------------------------------------------------------ */
+/* ---- running --------------------------------------------------------------------------- */
 
-/* Words of the monitor: "portl[0x0608] = 0x00bd7083". */
+/* Reads the timer's port from the monitor's answer, "portl[0x0608] = 0x00bd7083". */
 static bool read_port(struct rs_live *live, uint64_t *value)
 {
 	char command[64], said[LINE_MAX_];
@@ -278,8 +278,8 @@ static bool read_port(struct rs_live *live, uint64_t *value)
 
 enum timer { TIMER_NONE, TIMER_OFF, TIMER_ON };
 
-/* "      0000000000000608-000000000000060b (prio 0, i/o): acpi-tmr", once firmware has said where;
- * until then it is at 8. */
+/* Finds the timer's port in the monitor's answer: "0000000000000608-... (prio 0, i/o): acpi-tmr".
+ * Before the firmware has set the port, the timer is at 8. */
 static enum timer find_timer(struct rs_live *live)
 {
 	char *tree = calloc(1, TREE_MAX), *at, *line;
@@ -306,7 +306,8 @@ static enum timer find_timer(struct rs_live *live)
 	return TIMER_NONE;
 }
 
-/* Each value says how far it went, but for whole rounds, which the time that it ran does. */
+/* Reads the guest's clock. The difference of two values is the time between them modulo a whole
+ * wrap; the time that the machine ran supplies the wraps. */
 static void read_clock(struct rs_live *live)
 {
 	uint64_t value, went, expected;
@@ -330,7 +331,7 @@ static struct rs_error *has_stopped(struct rs_live *live, uint64_t went_at,
 	live->ran_since += live->stopped_at_ns - went_at;
 	live->stops++;
 	live->thread = stopped->thread;
-	/* One that has shut down, or met what it can't go on from, says another signal. */
+	/* A machine that has shut down, or cannot continue, reports another signal. */
 	if (stopped->why == RS_GDB_STOPPED && stopped->signal != RS_GDB_TRAP &&
 	    stopped->signal != RS_GDB_INTERRUPT)
 		stopped->why = RS_GDB_ENDED;
@@ -341,7 +342,7 @@ static struct rs_error *has_stopped(struct rs_live *live, uint64_t went_at,
 	return NULL;
 }
 
-/* QEMU may go before it answers: that is the machine's end, and no error. */
+/* Turns an error into the machine's end if QEMU has ended before its answer, which is no error. */
 static struct rs_error *unless_gone(struct rs_live *live, struct rs_error *err,
 				    struct rs_gdb_stopped *stopped)
 {
@@ -353,7 +354,7 @@ static struct rs_error *unless_gone(struct rs_live *live, struct rs_error *err,
 	return NULL;
 }
 
-static uint64_t goes(struct rs_live *live)
+static uint64_t stop_end(struct rs_live *live)
 {
 	uint64_t now = rs_now_ns(CLOCK_MONOTONIC);
 
@@ -371,7 +372,7 @@ struct rs_error *rs_live_run(struct rs_live *live, uint64_t ns, const volatile b
 	*stopped = (struct rs_gdb_stopped){ .why = RS_GDB_ENDED };
 	if (live->ended)
 		return NULL;
-	went_at = goes(live);
+	went_at = stop_end(live);
 	err = rs_gdb_continue(live->gdb);
 	while (!err && !done) {
 		uint64_t past = rs_now_ns(CLOCK_MONOTONIC) - went_at, left_ms;
@@ -391,7 +392,7 @@ struct rs_error *rs_live_run(struct rs_live *live, uint64_t ns, const volatile b
 
 struct rs_error *rs_live_step(struct rs_live *live, struct rs_gdb_stopped *stopped)
 {
-	uint64_t went_at = goes(live);
+	uint64_t went_at = stop_end(live);
 	struct rs_error *err = rs_gdb_step_alone(live->gdb, live->thread ? live->thread : 1);
 	bool done = false;
 
@@ -423,7 +424,7 @@ uint64_t rs_live_stopped_ns(const struct rs_live *live)
 	return live->stopped_ns;
 }
 
-/* ---- what it does to the guest ------------------------------------------------------------ */
+/* ---- distortion ------------------------------------------------------------------------ */
 
 static uint64_t ticks_ns(uint64_t ticks)
 {
@@ -435,7 +436,7 @@ struct rs_error *rs_live_calibrate(struct rs_live *live, const volatile bool *st
 	struct rs_gdb_stopped stopped;
 	struct rs_error *err = NULL;
 
-	/* One that was just begun is in its firmware. */
+	/* A machine that was just started runs its firmware. */
 	for (int i = 0; !err && find_timer(live) == TIMER_OFF && i < FIRMWARE_RUNS; i++)
 		err = rs_live_run(live, FIRMWARE_NS, stop, &stopped);
 	if (!err) {
@@ -468,7 +469,7 @@ void rs_live_distortion(struct rs_live *live, struct rs_distortion *d)
 	d->ran_ns = live->ran_ns;
 	d->stopped_ns = live->stopped_ns;
 	d->host_ns = live->stopped_at_ns - live->begin_ns;
-	/* What went by since the clock was last read, of a machine that has gone. */
+	/* The time since the last reading of the clock, for a machine that has ended. */
 	d->guest_ns = live->port ? ticks_ns(live->ticks) +
 					   (uint64_t)((double)live->ran_since * live->rate)
 				 : live->ran_ns;

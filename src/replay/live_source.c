@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * As a replay's probes, but that the time is the host's, while the machine runs, and that a timer
- * is met by asking the machine to stop. A breakpoint is left by a step of the processor that is at
- * it, alone.
+ * Implements a replay's probes for a running machine: time is the host's while the machine runs,
+ * and a timer fires by stopping the machine. A breakpoint is left by a single step of the processor
+ * that is at it.
  */
 #include "replay/live_source.h"
 
@@ -14,7 +14,7 @@
 #include "base/now.h"
 #include "replay/probed.h"
 
-#define IDLE_NS UINT64_C(200000000) /* between two looks, where no timer is */
+#define IDLE_NS UINT64_C(200000000) /* between two checks, without timers */
 
 struct live {
 	struct rs_source source;
@@ -24,17 +24,18 @@ struct live {
 	struct rs_live_cost *costs; /* of each probe */
 	uint64_t from, to;	    /* ns */
 
-	uint64_t now;	     /* that it ran, in ns */
-	uint64_t stopped_ns; /* that it stood, when it last stopped */
+	uint64_t now;	     /* time that it ran, in ns */
+	uint64_t stopped_ns; /* time that it was stopped, at the last stop */
 	uint32_t n_due;	     /* probes that fired there */
 	uint32_t *due;
-	bool told; /* the distortion was */
+	bool told; /* the distortion was reported */
 
 	const struct rs_event *distortion_event;
 	struct rs_distortion distortion;
 };
 
-/* RAM of a machine of ours is a file; another's is read through its stub. */
+/* Maps the RAM of a machine that was started here, which is a file; that of another is read through
+ * its stub. */
 static void map_ram(struct live *l)
 {
 	uint64_t bytes = 0;
@@ -48,7 +49,7 @@ static void map_ram(struct live *l)
 	}
 }
 
-static struct rs_error *look(struct live *l)
+static struct rs_error *state_read(struct live *l)
 {
 	struct rs_error *err = rs_live_registers(l->machine_runs, &l->m.regs, &l->m.stopped);
 
@@ -58,10 +59,10 @@ static struct rs_error *look(struct live *l)
 	return err;
 }
 
-/* ---- going on ----------------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------------- */
 
-/* How long until something is due. */
-static uint64_t until(const struct live *l)
+/* Returns the time until a timer or the end is due. */
+static uint64_t due_in(const struct live *l)
 {
 	uint64_t to = l->now + IDLE_NS < l->to ? l->now + IDLE_NS : l->to;
 	bool timers = false;
@@ -75,12 +76,12 @@ static uint64_t until(const struct live *l)
 			to = p->next < l->to ? p->next : l->to;
 		timers = true;
 	}
-	if (!timers) /* points alone: nothing but an end stops it else */
+	if (!timers) /* without timers, only points or the end stop it */
 		to = l->to;
 	return to > l->now ? to - l->now : 0;
 }
 
-/* What the last stop cost is theirs that were due there. */
+/* Charges the time of the last stop to the probes that fired there. */
 static void charge(struct live *l)
 {
 	uint64_t now = rs_live_stopped_ns(l->machine_runs);
@@ -92,24 +93,25 @@ static void charge(struct live *l)
 	l->n_due = 0;
 }
 
-static struct rs_error *go_on(struct live *l)
+static struct rs_error *run_on(struct live *l)
 {
 	const uint64_t rip = l->m.regs.rip;
 	bool steps = rs_probed_breaks(&l->m, rip);
 	struct rs_error *err =
 		steps ? rs_live_step(l->machine_runs, &l->m.stopped)
-		      : rs_live_run(l->machine_runs, until(l), l->options.stop, &l->m.stopped);
+		      : rs_live_run(l->machine_runs, due_in(l), l->options.stop, &l->m.stopped);
 
 	l->m.again = false;
 	if (err || l->m.stopped.why == RS_GDB_ENDED)
 		return err;
 	charge(l);
-	err = look(l);
-	l->m.again = !err && steps && l->m.regs.rip == rip; /* a round of a repeated instruction */
+	err = state_read(l);
+	l->m.again =
+		!err && steps && l->m.regs.rip == rip; /* an iteration of a repeated instruction */
 	return err;
 }
 
-/* ---- firing ------------------------------------------------------------------------------- */
+/* ---- firing ------------------------------------------------------------------------------ */
 
 static bool is_due(struct live *l, struct rs_replay_probe *p)
 {
@@ -133,7 +135,8 @@ static struct rs_view view_of(const struct live *l, const struct rs_event *event
 				 .cpu = RS_UNKNOWN };
 }
 
-/* A program's probe is there once for each place where that may be: what they cost is one's. */
+/* Returns the first instance of a probe. A program's probe has an instance for each possible base;
+ * all costs are the first one's. */
 static uint32_t first_of(const struct live *l, uint32_t i)
 {
 	while (i && l->m.probes[i].event && l->m.probes[i - 1].event == l->m.probes[i].event)
@@ -160,7 +163,7 @@ static size_t fire(struct live *l)
 	return n;
 }
 
-/* ---- its end ------------------------------------------------------------------------------ */
+/* ---- the end ----------------------------------------------------------------------------- */
 
 static const struct rs_field distortion_fields[] = {
 	{ .name = "host_ns", .unit = "ns", .type = RS_TYPE_U64 },
@@ -221,7 +224,7 @@ static struct rs_error *live_next(struct rs_source *source, struct rs_batch *bat
 	size_t n = 0;
 
 	while (!err && !n && !is_over(l)) {
-		err = go_on(l);
+		err = run_on(l);
 		if (!err && !is_over(l))
 			n = fire(l);
 	}
@@ -236,7 +239,7 @@ static struct rs_error *live_next(struct rs_source *source, struct rs_batch *bat
 	return NULL;
 }
 
-/* ---- beginning ---------------------------------------------------------------------------- */
+/* ---- starting ---------------------------------------------------------------------------- */
 
 static struct rs_error *set_points(struct live *l)
 {
@@ -251,7 +254,7 @@ static struct rs_error *set_points(struct live *l)
 		else if (p->wanted)
 			err = rs_error_wrap(rs_live_point(l->machine_runs, p->point, p->address,
 							  p->bytes, &l->m.stopped),
-					    "QEMU can't stop at 0x%llx",
+					    "QEMU cannot stop at 0x%llx",
 					    (unsigned long long)p->address);
 	}
 	return err;
@@ -275,7 +278,7 @@ static struct rs_error *live_open(struct rs_source *source, const struct rs_quer
 	err = rs_live_calibrate(l->machine_runs, l->options.stop);
 	if (!err)
 		err = set_points(l);
-	return err ? err : look(l);
+	return err ? err : state_read(l);
 }
 
 static void live_destroy(struct rs_source *source)
@@ -324,7 +327,7 @@ struct rs_error *rs_live_source_create(struct rs_live *live,
 	return NULL;
 }
 
-/* ---- what it is asked --------------------------------------------------------------------- */
+/* ---- queries ----------------------------------------------------------------------------- */
 
 struct rs_error *rs_live_source_make(void *source, const char *description,
 				     const struct rs_event **event)

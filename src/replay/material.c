@@ -19,11 +19,11 @@
 #include "replay/qcow2.h"
 #include "replay/rr_log.h"
 
-#define STATES (UINT64_C(64) << 20) /* of devices, in a snapshot, beside RAM */
+#define STATES (UINT64_C(64) << 20) /* states of devices in a snapshot, in addition to RAM */
 
 /* ---- hashes --------------------------------------------------------------------------------- */
 
-/* The SHA-256 of a whole file, in hex, the caller's. */
+/* Computes the SHA-256 of a whole file, in hex. The caller frees *hash. */
 static struct rs_error *hash_of(int fd, const char *name, char **hash)
 {
 	unsigned char digest[EVP_MAX_MD_SIZE];
@@ -73,7 +73,7 @@ struct rs_error *rs_material_describe(struct rs_recording *r, int file, int fd)
 
 /* ---- checks --------------------------------------------------------------------------------- */
 
-/* Checked before a byte is read: a sparse file of any length costs its maker nothing. */
+/* Checks a file's size before it is read: a sparse file of any length costs its creator nothing. */
 static struct rs_error *check_size(const struct rs_recording *r, int file, int fd)
 {
 	const uint64_t ram = (uint64_t)r->memory_mib << 20;
@@ -103,7 +103,7 @@ static struct rs_error *check_size(const struct rs_recording *r, int file, int f
 	return NULL;
 }
 
-/* Against what was written when it was recorded; where nothing was, this is it. */
+/* Checks a file's hash against that in the recording, or sets it if the recording has none. */
 static struct rs_error *check_hash(struct rs_recording *r, int file, int fd)
 {
 	const char *name = rs_recording_files[file];
@@ -123,14 +123,14 @@ static struct rs_error *check_hash(struct rs_recording *r, int file, int fd)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-static void take(struct rs_recording *r, int file, int fd)
+static void file_store(struct rs_recording *r, int file, int fd)
 {
 	if (r->files[file] > 0)
 		close(r->files[file]);
 	r->files[file] = fd;
 }
 
-/* A copy that nobody else can change, and QEMU can read. */
+/* Makes a copy that no other process can change, and QEMU can read. */
 static struct rs_error *copy(int from, const char *name, int *fd)
 {
 	struct rs_error *err = rs_nameless_file(name, fd);
@@ -162,7 +162,7 @@ static struct rs_error *open_one(struct rs_recording *r, int file)
 	if (!err && (file != RS_RECORDING_LOG || rs_recording_is_whole(r)))
 		err = check_hash(r, file, fd);
 	if (!err)
-		take(r, file, fd);
+		file_store(r, file, fd);
 	else if (fd >= 0)
 		close(fd);
 	return err;
@@ -198,7 +198,7 @@ struct rs_error *rs_material_make_log(struct rs_recording *r)
 	if (!err && rs_confine_give(fd))
 		err = rs_error_errno(errno, "%s/log: giving it to QEMU's user", r->folder.path);
 	if (!err)
-		take(r, RS_RECORDING_LOG, fd);
+		file_store(r, RS_RECORDING_LOG, fd);
 	else if (fd >= 0)
 		close(fd);
 	return err;
@@ -208,8 +208,8 @@ struct rs_error *rs_material_end_log(struct rs_recording *r, int fd)
 {
 	struct stat folder;
 
-	/* A recording of another user's stays that user's. */
-	if (!fstat(r->folder.fd, &folder) && folder.st_uid == geteuid() && rs_confine_take_back(fd))
+	/* The recording of another user stays that user's. */
+	if (!fstat(r->folder.fd, &folder) && folder.st_uid == geteuid() && rs_confine_reclaim(fd))
 		return rs_error_errno(errno, "%s/log: taking it back from QEMU's user",
 				      r->folder.path);
 	return rs_material_describe(r, RS_RECORDING_LOG, fd);
@@ -220,7 +220,7 @@ struct rs_error *rs_material_console(const char *path, int *fd)
 	int made = rs_modes_open(path, O_WRONLY | O_TRUNC);
 
 	if (made < 0)
-		return rs_error_errno(errno, "%s: can't open it for the console", path);
+		return rs_error_errno(errno, "%s: cannot open it for the console", path);
 	*fd = made;
 	return NULL;
 }
@@ -228,5 +228,5 @@ struct rs_error *rs_material_console(const char *path, int *fd)
 void rs_material_close(struct rs_recording *r)
 {
 	for (int i = 0; i < RS_RECORDING_FILES; i++)
-		take(r, i, 0);
+		file_store(r, i, 0);
 }

@@ -8,8 +8,8 @@
  *					QEMU's user may read
  *	disk				the file itself, open for reading
  *
- * The hashes in recording.json are what its maker wrote: they find damage. What a hostile recording
- * holds reaches QEMU, which is confined.
+ * The hashes in recording.json are from its creator: they detect damage. The content of a hostile
+ * recording reaches QEMU, which is confined.
  */
 #ifndef RS_REPLAY_MATERIAL_H
 #define RS_REPLAY_MATERIAL_H
@@ -17,17 +17,18 @@
 #include <ringside/error.h>
 #include "replay/recording.h"
 
-/* Opens all but the log. Checks each against its hash; where the recording has none, sets it. */
+/* Opens all files except the log. Checks each against its hash, or sets the hash if the recording
+ * has none. */
 struct rs_error *rs_material_open(struct rs_recording *recording);
-/* Opens a copy of the log. Checks it against its hash, unless it was cut and will be mended. */
+/* Opens a copy of the log. Checks it against its hash, unless it was cut and will be repaired. */
 struct rs_error *rs_material_open_log(struct rs_recording *recording);
-/* Makes REC/log, which QEMU is to write. */
+/* Creates REC/log for QEMU to write. */
 struct rs_error *rs_material_make_log(struct rs_recording *recording);
-/* QEMU has gone: gives the log back to the owner of REC, if that is this process' user. Sets its
+/* Returns the log to the owner of REC after QEMU has ended, if that is this process' user. Sets its
  * hash and size. */
 struct rs_error *rs_material_end_log(struct rs_recording *recording, int log);
 
-/* Opens where a guest's console goes: makes the file, or empties it. */
+/* Opens the file of a guest's console: creates or empties it. */
 struct rs_error *rs_material_console(const char *path, int *fd);
 
 /* Closes them all. */

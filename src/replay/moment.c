@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Moments of a recording, from text and as text. Stamps are looked up in its console and log. */
+/* Parses and formats moments of a recording. Stamps are looked up in its console and log. */
 #include "replay/moment.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #define NS_PER_SEC  UINT64_C(1000000000)
 #define STAMP	    "dmesg:"
-#define STAMP_BYTES 40u /* "[   12.345678]", and room */
+#define STAMP_BYTES 40u /* "[   12.345678]", with spare room */
 #define US_DIGITS   6
 
 struct rs_error *rs_moment_parse(const char *text, struct rs_moment *moment)
@@ -29,13 +29,13 @@ struct rs_error *rs_moment_parse(const char *text, struct rs_moment *moment)
 		err = rs_duration_parse(text, NS_PER_SEC, &moment->ns);
 		return err || moment->ns
 			       ? err
-			       : rs_error_create(RS_USAGE, "'%s': more than 0, please", text);
+			       : rs_error_create(RS_USAGE, "'%s': expected a time above 0", text);
 	}
 	text += strlen(STAMP);
 	text += strspn(text, "[ ");
 	n = strcspn(text, "]");
 	if (n >= sizeof(stamp))
-		return rs_error_create(RS_USAGE, "'%.40s...' is no stamp, as in dmesg:2.570288",
+		return rs_error_create(RS_USAGE, "'%.40s...' is not a stamp, as in dmesg:2.570288",
 				       text);
 	snprintf(stamp, sizeof(stamp), "%.*s", (int)n, text);
 	return rs_duration_parse(stamp, NS_PER_SEC, &moment->ns);
@@ -61,8 +61,8 @@ struct rs_error *rs_moment_span(const struct rs_moment *from, const struct rs_mo
 
 /* ---- stamps --------------------------------------------------------------------------------- */
 
-/* The stamp that a line begins with: "[    2.570288] " (kernel/printk/printk.c, print_time()), and
- * with PRINTK_CALLER something before the bracket's end. */
+/* Reads the stamp at the beginning of a line: "[    2.570288] " (kernel/printk/printk.c,
+ * print_time()). With PRINTK_CALLER, more text precedes the closing bracket. */
 static bool read_stamp(const char *line, size_t bytes, uint64_t *ns)
 {
 	size_t at = 1, digits = 0;
@@ -85,11 +85,11 @@ static bool read_stamp(const char *line, size_t bytes, uint64_t *ns)
 
 struct stamps {
 	bool any;
-	uint64_t last; /* the greatest that there is */
-	uint64_t byte; /* where the line begins that was looked for */
+	uint64_t last; /* the greatest one found */
+	uint64_t byte; /* offset of the line that was searched for */
 };
 
-/* Whether a line has this stamp or a later one. */
+/* Returns whether a line has this stamp or a later one. */
 static bool find_line(const char *text, size_t size, uint64_t wanted, struct stamps *s)
 {
 	for (size_t at = 0; at < size;) {
@@ -108,8 +108,8 @@ static bool find_line(const char *text, size_t size, uint64_t wanted, struct sta
 	return false;
 }
 
-/* The instruction that wrote this byte of the console: the guest's serial port is the one channel
- * that writes. *found is false where the log ends before. */
+/* Finds the instruction that wrote this byte of the console: the guest's serial port is the only
+ * channel that writes. Sets *found to false if the log ends before. */
 static struct rs_error *find_write(const uint8_t *bytes, size_t size, uint64_t byte,
 				   uint64_t *icount, bool *found)
 {

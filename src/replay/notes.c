@@ -53,7 +53,7 @@ static bool is_word(char c)
 	       c == '_' || c == '.' || c == '$' || c == '@';
 }
 
-static bool take(const char **at, char c)
+static bool char_skip(const char **at, char c)
 {
 	if (**at != c)
 		return false;
@@ -61,12 +61,12 @@ static bool take(const char **at, char c)
 	return true;
 }
 
-/* "%rax"; "%rip" is the number -1 with *rip, where that is wanted. */
+/* Parses a register, "%rax". "%rip" is the number -1 with *rip, if rip is not NULL. */
 static bool reg(const char **at, int8_t *number, uint8_t *shift, bool *rip)
 {
 	size_t len = 0;
 
-	if (!take(at, '%'))
+	if (!char_skip(at, '%'))
 		return false;
 	while (is_word((*at)[len]))
 		len++;
@@ -86,7 +86,7 @@ static bool reg(const char **at, int8_t *number, uint8_t *shift, bool *rip)
 	return false;
 }
 
-/* A number with a sign or not, decimal or 0x; false: there is none. */
+/* Parses a number, with or without a sign, decimal or 0x. Returns false if there is none. */
 static bool number(const char **at, uint64_t *value)
 {
 	const char *digits = *at + (**at == '-' || **at == '+');
@@ -101,7 +101,7 @@ static bool number(const char **at, uint64_t *value)
 	return true;
 }
 
-/* "8", "sym", "sym+8", "-8+sym", nothing. */
+/* Parses a displacement: "8", "sym", "sym+8", "-8+sym", or nothing. */
 static bool displacement(const char **at, struct rs_operand *o)
 {
 	uint64_t value;
@@ -126,7 +126,7 @@ static bool displacement(const char **at, struct rs_operand *o)
 	return true;
 }
 
-/* "disp(%base,%index,scale)". */
+/* Parses a memory operand: "disp(%base,%index,scale)". */
 static bool in_memory(const char **at, struct rs_operand *o)
 {
 	uint64_t scale = 1;
@@ -136,19 +136,20 @@ static bool in_memory(const char **at, struct rs_operand *o)
 	o->kind = RS_OPERAND_MEMORY;
 	if (!displacement(at, o))
 		return false;
-	if (!take(at, '('))
-		return o->has_symbol; /* its address alone */
+	if (!char_skip(at, '('))
+		return o->has_symbol; /* only its address */
 	if (**at == '%' && !reg(at, &o->base, &shift, &rip))
 		return false;
-	if (take(at, ',')) {
+	if (char_skip(at, ',')) {
 		if (!reg(at, &o->index, &shift, NULL))
 			return false;
-		if (take(at, ',') && !number(at, &scale))
+		if (char_skip(at, ',') && !number(at, &scale))
 			return false;
 	}
 	o->scale = (uint8_t)scale;
-	/* Relative to rip a symbol is where it is; a number alone is of the next instruction. */
-	return take(at, ')') && !shift && (!rip || (o->has_symbol && o->index < 0)) &&
+	/* A symbol relative to rip is at its own address; a plain number is relative to the next
+	 * instruction. */
+	return char_skip(at, ')') && !shift && (!rip || (o->has_symbol && o->index < 0)) &&
 	       (scale == 1 || scale == 2 || scale == 4 || scale == 8);
 }
 
@@ -163,14 +164,14 @@ bool rs_operand_parse(const char **text, struct rs_operand *o)
 	*text = at;
 	*o = (struct rs_operand){ .base = -1, .index = -1, .scale = 1 };
 	o->is_signed = *at == '-';
-	if (!number(&at, &bytes) || !take(&at, '@'))
+	if (!number(&at, &bytes) || !char_skip(&at, '@'))
 		return false;
 	if (o->is_signed)
 		bytes = -bytes;
 	o->bytes = (uint8_t)bytes;
 	if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
 		return false;
-	if (take(&at, '$')) {
+	if (char_skip(&at, '$')) {
 		o->kind = RS_OPERAND_CONST;
 		good = displacement(&at, o);
 	} else if (*at == '%') {
@@ -187,7 +188,8 @@ bool rs_operand_parse(const char **text, struct rs_operand *o)
 
 /* ---- notes ---------------------------------------------------------------------------------- */
 
-/* The text at *at, which moves behind its NUL; false: it has none, or is too long. */
+/* Reads the text at *at, and moves *at behind its NUL. Returns false if it has none, or is too
+ * long. */
 static bool text_at(const uint8_t **at, const uint8_t *end, char to[RS_NOTE_TEXT_MAX])
 {
 	size_t left = (size_t)(end - *at), len = strnlen((const char *)*at, left);
@@ -232,8 +234,8 @@ static bool probe_of(const uint8_t *desc, size_t bytes, struct rs_note *note)
 	       text_at(&at, end, operands) && values_of(note, operands);
 }
 
-/* What an assertion says goes to its probes, of which a copy may be in each place where the
- * compiler put it. */
+/* Adds an assertion's text to its probes. The compiler may have placed several copies of a
+ * probe. */
 static bool assert_of(struct rs_notes *notes, const uint8_t *desc, size_t bytes)
 {
 	const uint8_t *at = desc, *end = desc + bytes;
@@ -255,8 +257,8 @@ static bool assert_of(struct rs_notes *notes, const uint8_t *desc, size_t bytes)
 	return any;
 }
 
-struct rs_error *rs_notes_take(struct rs_notes *notes, const char *owner, const uint8_t *desc,
-			       size_t bytes)
+struct rs_error *rs_notes_add(struct rs_notes *notes, const char *owner, const uint8_t *desc,
+			      size_t bytes)
 {
 	struct rs_note note = { 0 };
 
@@ -272,7 +274,7 @@ struct rs_error *rs_notes_take(struct rs_notes *notes, const char *owner, const 
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-/* The notes of one owner in a section. */
+/* Reads the notes of one owner in a section. */
 static struct rs_error *section_notes(Elf_Scn *section, const char *owner, uint32_t type,
 				      struct rs_notes *notes)
 {
@@ -290,13 +292,13 @@ static struct rs_error *section_notes(Elf_Scn *section, const char *owner, uint3
 		    len > data->d_size - name_at || memcmp(bytes + name_at, owner, len) != 0 ||
 		    desc_at > data->d_size || head.n_descsz > data->d_size - desc_at)
 			continue;
-		err = rs_notes_take(notes, owner, bytes + desc_at, head.n_descsz);
+		err = rs_notes_add(notes, owner, bytes + desc_at, head.n_descsz);
 	}
 	return err;
 }
 
-/* One that an operand names: a function's or an object's. Several files of a program may each have
- * a static object of this name; which of them is meant can't be told. */
+/* Handles a symbol that an operand names: a function's or an object's. Several files of a program
+ * may each have a static object of this name; then the symbol is ambiguous. */
 static void found_symbol(struct rs_operand *o, const GElf_Sym *symbol)
 {
 	o->ambiguous |= o->found && o->symbol_at != symbol->st_value;
@@ -335,7 +337,7 @@ static void section_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *head,
 	}
 }
 
-/* Adds its address; false: the file does not know it, or knows several. */
+/* Adds the symbol's address to an operand. Returns false if the file has none or several. */
 static bool resolve(struct rs_operand *o)
 {
 	if (o->has_symbol && o->found && !o->ambiguous) {
@@ -345,7 +347,7 @@ static bool resolve(struct rs_operand *o)
 	return !o->has_symbol;
 }
 
-/* Leaves out probes whose values are at symbols that are not known. */
+/* Removes probes whose values are at unknown symbols. */
 static void resolve_all(struct rs_notes *notes)
 {
 	uint32_t n = 0;
@@ -403,7 +405,7 @@ struct rs_error *rs_notes_read(const char *path, struct rs_notes *notes)
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &head))
-		err = rs_error_create(RS_DAMAGED, "%s is no ELF file", path);
+		err = rs_error_create(RS_DAMAGED, "%s is not an ELF file", path);
 	else if (head.e_machine != EM_X86_64)
 		err = rs_error_create(RS_USAGE, "%s is not for x86-64", path);
 	if (!err)

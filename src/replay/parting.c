@@ -14,27 +14,28 @@
 #include "replay/snapshots.h"
 
 #define REGS_MAX  8192u
-#define SNAP_FROM (UINT64_C(1) << 24) /* fewer instructions are sooner done again */
+#define SNAP_FROM (UINT64_C(1) << 24) /* fewer instructions are faster to repeat */
 
-/* Where the console was when a snapshot was taken. */
+/* The console's position at a snapshot. */
 struct mark {
 	uint64_t icount, console;
 };
 
-/* One of the two. Its session is the main thread's, for QEMU ends with the thread that began it;
- * what takes time is done on another. */
+/* One of the two replays. The main thread owns its session, because QEMU ends with the thread that
+ * started it; long operations run on another thread. */
 struct side {
 	const struct rs_recording *recording;
 	const volatile bool *stop;
 	struct rs_session *session;
-	int console;	      /* memfd: what was written, some of it more than once */
-	uint64_t size;	      /* of that */
-	uint64_t at, written; /* where it stands; what the guest had written there */
+	int console;   /* memfd: the output, some of it repeated */
+	uint64_t size; /* of that */
+	uint64_t at,
+		written; /* the present instruction; bytes that the guest had written by then */
 	struct mark marks[RS_SNAPSHOTS_MAX];
 	uint32_t n_marks;
 	uint8_t regs[REGS_MAX];
 	size_t regs_bytes;
-	/* For its thread. */
+	/* Arguments of its thread. */
 	uint64_t to;
 	bool snapshot;
 	struct rs_error *err;
@@ -42,7 +43,7 @@ struct side {
 
 struct pair {
 	struct side sides[2];
-	struct rs_session_ram ram[2]; /* as it was mapped when it was last looked at */
+	struct rs_session_ram ram[2]; /* the mappings at the last comparison */
 	const struct rs_parting_options *options;
 	struct rs_parting *parting;
 };
@@ -51,7 +52,8 @@ struct pair {
 
 static struct rs_error *side_open(struct side *s)
 {
-	/* Going back hangs where there is a kernel's ROM for APICs; then it is begun anew. */
+	/* Going back hangs if the machine has a kernel's ROM for APICs; the replay is then
+	 * restarted instead. */
 	struct rs_session_options options = { .snapshots = !s->recording->vapic };
 	char path[64];
 
@@ -75,8 +77,8 @@ static void side_close(struct side *s)
 	s->console = -1;
 }
 
-/* The snapshot that rs_session_seek() takes, or where it stands. */
-static struct mark begins_at(const struct side *s, uint64_t to)
+/* Returns the snapshot that rs_session_seek() uses, or the present place. */
+static struct mark start_of(const struct side *s, uint64_t to)
 {
 	struct mark best = { 0, 0 };
 
@@ -90,7 +92,7 @@ static struct mark begins_at(const struct side *s, uint64_t to)
 
 static struct rs_error *side_go(struct side *s)
 {
-	struct mark begin = begins_at(s, s->to);
+	struct mark begin = start_of(s, s->to);
 	struct rs_error *err;
 	struct stat st;
 
@@ -150,8 +152,8 @@ static struct rs_error *go(struct pair *p, uint64_t to, bool snapshot)
 	return err;
 }
 
-/* Goes to an instruction; whether both are the same there. */
-static struct rs_error *look(struct pair *p, uint64_t icount, bool *same)
+/* Moves both replays to an instruction. Sets *same to whether they are equal there. */
+static struct rs_error *sides_compare(struct pair *p, uint64_t icount, bool *same)
 {
 	struct side *a = &p->sides[0], *b = &p->sides[1];
 	const struct rs_session_ram *const ram = p->ram;
@@ -172,23 +174,23 @@ static struct rs_error *look(struct pair *p, uint64_t icount, bool *same)
 	return NULL;
 }
 
-static void tell(const struct pair *p, uint64_t same, uint64_t differs)
+static void progress_report(const struct pair *p, uint64_t same, uint64_t differs)
 {
 	if (p->options->progress)
 		p->options->progress(p->options->ctx, same, differs);
 }
 
-/* Where they are the same for sure: what is said is looked at first. */
+/* Checks the instruction from which the search starts, where both should be equal. */
 static struct rs_error *begin(struct pair *p, uint64_t end, uint64_t *same)
 {
 	bool are = false;
 	struct rs_error *err = NULL;
 
 	*same = p->options->from < end ? p->options->from : end;
-	err = look(p, *same, &are);
+	err = sides_compare(p, *same, &are);
 	if (!err && !are && *same) {
 		*same = 0;
-		err = look(p, 0, &are);
+		err = sides_compare(p, 0, &are);
 	}
 	if (!err && !are)
 		err = rs_error_create(RS_USAGE,
@@ -196,9 +198,10 @@ static struct rs_error *begin(struct pair *p, uint64_t end, uint64_t *same)
 	return err;
 }
 
-/* Ahead from *same, in steps that double: *same and *differs are places where they are so; no
- * *differs (UINT64_MAX): there is none up to the end. */
-static struct rs_error *ahead(struct pair *p, uint64_t end, uint64_t *same, uint64_t *differs)
+/* Searches ahead from *same, in steps that double. Sets *same and *differs to places where the
+ * replays are equal and differ; *differs is UINT64_MAX if they are equal up to the end. */
+static struct rs_error *search_ahead(struct pair *p, uint64_t end, uint64_t *same,
+				     uint64_t *differs)
 {
 	uint64_t step = 1;
 	struct rs_error *err = NULL;
@@ -208,22 +211,22 @@ static struct rs_error *ahead(struct pair *p, uint64_t end, uint64_t *same, uint
 	while (!err && *differs == UINT64_MAX && *same < end) {
 		uint64_t next = step < end - *same ? *same + step : end;
 
-		err = look(p, next, &are);
+		err = sides_compare(p, next, &are);
 		if (!err && are)
 			*same = next;
 		else if (!err)
 			*differs = next;
-		tell(p, *same, *differs);
+		progress_report(p, *same, *differs);
 		step *= 2;
 	}
 	return err;
 }
 
-/* Halves, until one instruction is between them. */
+/* Bisects until *same and *differs are adjacent. */
 static struct rs_error *narrow(struct pair *p, uint64_t *same, uint64_t *differs)
 {
 	struct rs_error *err = NULL;
-	uint64_t snapshot = UINT64_MAX; /* where the last one is */
+	uint64_t snapshot = UINT64_MAX; /* place of the last snapshot */
 	bool are = true;
 
 	while (!err && *differs - *same > 1) {
@@ -234,18 +237,18 @@ static struct rs_error *narrow(struct pair *p, uint64_t *same, uint64_t *differs
 			snapshot = *same;
 		}
 		if (!err)
-			err = look(p, middle, &are);
+			err = sides_compare(p, middle, &are);
 		if (!err)
 			*(are ? same : differs) = middle;
-		tell(p, *same, *differs);
+		progress_report(p, *same, *differs);
 	}
 	return err;
 }
 
 /* ---- what differs ------------------------------------------------------------------------- */
 
-/* RAM is in one piece and below 4 GiB (recording.h): where it is in the file, it is in the machine.
- */
+/* Compares RAM, which is in one piece below 4 GiB (recording.h), so that file offsets are physical
+ * addresses. */
 static void compare_ram(struct pair *p)
 {
 	const struct rs_session_ram a = p->ram[0], b = p->ram[1];
@@ -261,7 +264,7 @@ static void compare_ram(struct pair *p)
 	}
 }
 
-/* Whether, of what the stub gives, there is a difference behind what struct rs_x86_regs has. */
+/* Returns whether registers of the stub differ that are not in struct rs_x86_regs. */
 static bool others_differ(const struct rs_parting *to, const struct side sides[2])
 {
 	bool known = !memcmp(&to->after[0], &to->after[1], sizeof(to->after[0]));
@@ -274,7 +277,7 @@ static struct rs_error *tell_apart(struct pair *p, uint64_t same, uint64_t diffe
 {
 	struct rs_parting *to = p->parting;
 	bool are = true;
-	struct rs_error *err = look(p, same, &are);
+	struct rs_error *err = sides_compare(p, same, &are);
 
 	if (!err)
 		err = rs_gdb_registers(rs_session_gdb(p->sides[0].session), &to->before);
@@ -287,7 +290,7 @@ static struct rs_error *tell_apart(struct pair *p, uint64_t same, uint64_t diffe
 	if (err || differs == UINT64_MAX)
 		return err;
 	to->parted = true;
-	err = look(p, differs, &are);
+	err = sides_compare(p, differs, &are);
 	for (int i = 0; !err && i < 2; i++)
 		err = rs_gdb_registers(rs_session_gdb(p->sides[i].session), &to->after[i]);
 	if (err)
@@ -325,7 +328,7 @@ struct rs_error *rs_parting_find(const struct rs_recording *const two[2],
 	if (!err)
 		err = begin(p, end, &same);
 	if (!err)
-		err = ahead(p, end, &same, &differs);
+		err = search_ahead(p, end, &same, &differs);
 	if (!err && differs != UINT64_MAX)
 		err = narrow(p, &same, &differs);
 	if (!err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The probes of a replay: names, events, timers. */
+/* Parses a replay's probes, and computes their events and timers. */
 #include "replay/probe.h"
 
 #include <ctype.h>
@@ -70,7 +70,7 @@ const struct rs_replay_template *rs_replay_template(uint32_t index)
 
 /* ---- descriptions ------------------------------------------------------------------------- */
 
-/* A description's four fields, the leftmost of which may be missing. */
+/* The four fields of a description, the leftmost of which may be missing. */
 struct words {
 	char text[4 * (RS_WORD_MAX + 1)];
 	const char *at[4]; /* provider, class, function, name */
@@ -98,7 +98,7 @@ static bool split(const char *description, struct words *words)
 	return true;
 }
 
-/* "997us", in instructions. */
+/* Parses a timer's period, "997us", as instructions. */
 static struct rs_error *parse_timer(const char *name, uint32_t shift, struct rs_replay_probe *probe)
 {
 	static const struct {
@@ -127,7 +127,7 @@ static struct rs_error *parse_timer(const char *name, uint32_t shift, struct rs_
 	return NULL;
 }
 
-/* "0x401000", and where it may be "+8". */
+/* Parses an address, "0x401000", with a size "+8" if `sized`. */
 static bool parse_address(const char *text, bool sized, struct rs_replay_probe *probe)
 {
 	unsigned long bytes = 1;
@@ -188,7 +188,7 @@ struct rs_error *rs_replay_probe_parse(const char *description, uint32_t shift,
 		return NULL;
 	while (kind < N_KINDS && strcmp(kinds[kind].class_name, words.at[1]) != 0)
 		kind++;
-	/* What matches by glob is asked for nothing new. */
+	/* A glob creates no new probe. */
 	if (kind == N_KINDS || !*words.at[3] || strpbrk(description, "*?["))
 		return NULL;
 	*ours = true;
@@ -215,7 +215,7 @@ struct rs_error *rs_replay_probe_declare(struct rs_schema *schema, uint32_t n,
 	struct rs_error *err;
 
 	if (!split(description, &words))
-		return rs_error_create(RS_USAGE, "a description that is too long");
+		return rs_error_create(RS_USAGE, "the description is too long");
 	event.function = words.at[2];
 	event.name = words.at[3];
 	err = rs_schema_add(schema, &event);
@@ -250,7 +250,7 @@ uint32_t rs_replay_probe_payload(const struct rs_replay_probe *probe, struct rs_
 
 /* ---- timers ------------------------------------------------------------------------------- */
 
-/* Splitmix64's mixing: the same number from the same seed and round. */
+/* Returns Splitmix64's mix of a seed and a round. */
 static uint64_t mixed(uint64_t seed, uint64_t round)
 {
 	uint64_t x = seed + (round + 1) * UINT64_C(0x9e3779b97f4a7c15);
@@ -266,7 +266,7 @@ static void place(struct rs_replay_probe *p, bool steady, uint64_t seed)
 
 	if (__builtin_mul_overflow(p->round, p->period, &begin) ||
 	    begin > UINT64_MAX / 2 - p->period) {
-		p->next = UINT64_MAX; /* beyond what any guest does */
+		p->next = UINT64_MAX; /* beyond any guest's end */
 		return;
 	}
 	p->next = begin + (steady ? p->period : 1 + mixed(seed + p->period, p->round) % p->period);

@@ -16,59 +16,60 @@ enum rs_replay_kind {
 	RS_REPLAY_MEM,
 	RS_REPLAY_USDT,
 	RS_REPLAY_ASSERT,
-	RS_REPLAY_ENTRY, /* where a program begins: no event, but it was there (probed.h) */
+	/* the start of a program: no event, but a sign of its presence (probed.h) */
+	RS_REPLAY_ENTRY,
 };
 
 struct rs_replay_probe {
 	enum rs_replay_kind kind;
 	const struct rs_event *event; /* NULL: an entry */
 	bool wanted;
-	/* Of exec and mem. */
+	/* For exec and mem. */
 	uint64_t address;
 	uint32_t bytes;
 	enum rs_gdb_point point;
-	const struct rs_note *note; /* of usdt and assert; from: */
-	uint64_t base;		    /* what is added to the addresses of its program's file */
-	bool of_program;	    /* it is one's: fires where that is, and nobody else */
-	/* Of a timer, in instructions. */
+	const struct rs_note *note; /* for usdt and assert */
+	uint64_t base;		    /* added to the addresses of its program's file */
+	bool of_program; /* it is a program's: fires only where that program is executed */
+	/* For a timer, in instructions. */
 	uint64_t period, round, next;
 };
 
-/* Where the machine stands, as a payload tells it. */
+/* The machine's place, for payloads. */
 struct rs_replay_at {
 	const struct rs_x86_regs *regs;
 	uint64_t icount;
 	struct rs_guest_memory *memory;
-	uint64_t unread; /* values that were not there; they are 0 */
+	uint64_t unread; /* values that could not be read; they are 0 */
 };
 
-/* Whether it is a breakpoint. */
+/* Returns whether it is a breakpoint. */
 static inline bool rs_replay_probe_is_code(const struct rs_replay_probe *probe)
 {
 	return probe->kind != RS_REPLAY_TIMER && probe->kind != RS_REPLAY_MEM;
 }
 
-/* A description's probe, but for its event; *ours false: it is none of a replay's. shift: 2^shift
- * ns an instruction. RS_USAGE: it is one, and is invalid. */
+/* Parses a description as a probe, without its event. Sets *ours to false if it is not a replay's
+ * probe. An instruction takes 2^shift ns. Returns RS_USAGE if it is a replay's, and invalid. */
 struct rs_error *rs_replay_probe_parse(const char *description, uint32_t shift,
 				       struct rs_replay_probe *probe, bool *ours);
 
-/* Its event, added to the schema as the n-th, under the description's name. */
+/* Adds its event to the schema as the n-th, under the description's name. */
 struct rs_error *rs_replay_probe_declare(struct rs_schema *schema, uint32_t n,
 					 const char *description, struct rs_replay_probe *probe);
 
-/* The event's payload; how many bytes it has. */
+/* Writes the event's payload. Returns its bytes. */
 uint32_t rs_replay_probe_payload(const struct rs_replay_probe *probe, struct rs_replay_at *at,
 				 uint8_t payload[RS_REPLAY_PAYLOAD_MAX]);
 
-/* The same two of a program's note (replay_note.c): its values by name, or as arg0, arg1, ..., then
- * pc and icount; of an assertion its expression, too. */
+/* Do the same for a program's note (source_note.c): the payload has its values by name, or as arg0,
+ * arg1, ..., then pc and icount; for an assertion its expression, too. */
 struct rs_error *rs_replay_note_declare(struct rs_schema *schema, uint32_t n,
 					const struct rs_note *note, struct rs_replay_probe *probe);
 uint32_t rs_replay_note_payload(const struct rs_replay_probe *probe, struct rs_replay_at *at,
 				uint8_t payload[RS_REPLAY_PAYLOAD_MAX]);
 
-/* A timer's first place from `from` on, and its next one after `now`: once in each period. */
+/* Set a timer's first place from `from` on, and its next one after `now`: one in each period. */
 void rs_replay_timer_start(struct rs_replay_probe *probe, uint64_t from, bool steady,
 			   uint64_t seed);
 void rs_replay_timer_next(struct rs_replay_probe *probe, uint64_t now, bool steady, uint64_t seed);

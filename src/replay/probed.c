@@ -81,7 +81,7 @@ struct rs_error *rs_probed_make(struct rs_probed *p, const char *description, ui
 	*event = NULL;
 	for (uint32_t i = 0; i < p->n_probes; i++) {
 		if (p->probes[i].event && rs_probe_match(description, p->probes[i].event))
-			return NULL; /* it is there */
+			return NULL; /* it exists already */
 	}
 	err = rs_replay_probe_parse(description, shift, &probe, &ours);
 	if (err || !ours)
@@ -96,7 +96,7 @@ struct rs_error *rs_probed_make(struct rs_probed *p, const char *description, ui
 	return NULL;
 }
 
-/* A probe of a program, once for each place where that may be. */
+/* Adds a program's probe, once for each possible base of the program. */
 static struct rs_error *add_placed(struct rs_probed *p, const struct rs_program *program,
 				   struct rs_replay_probe probe)
 {
@@ -136,7 +136,7 @@ struct rs_error *rs_probed_add_notes(struct rs_probed *p, const struct rs_notes 
 	return err;
 }
 
-/* ---- where it stands ---------------------------------------------------------------------- */
+/* ---- stops -------------------------------------------------------------------------------- */
 
 static void want(struct rs_probed *p, const struct rs_query *query)
 {
@@ -194,7 +194,7 @@ static bool read_memory(void *ctx, uint64_t gva, void *buf, size_t bytes)
 	return rs_memory_read(ctx, gva, buf, bytes, NULL) == RS_FAULT_NONE;
 }
 
-/* Whether the program is what is executed there, which is written down. */
+/* Returns whether the program is executed at the probe, and counts that. */
 static bool program_is_there(struct rs_probed *p, const struct rs_replay_probe *probe)
 {
 	bool is = rs_program_is_at(p->program.of, probe->base, probe->address, read_memory,

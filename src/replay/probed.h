@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A machine that stands where a probe fires, replayed or live: its probes, registers and memory,
- * and the stream that its events are of, in which programs find them (struct rs_machine).
+ * A machine that is stopped where a probe fires, replayed or live: its probes, registers and
+ * memory, and the stream of its events, through which programs access them (struct rs_machine).
  */
 #ifndef RS_REPLAY_PROBED_H
 #define RS_REPLAY_PROBED_H
@@ -12,13 +12,13 @@
 #include <ringside/clock.h>
 #include <ringside/source.h>
 
-/* What became of the program whose notes are wanted. */
+/* The results for the program whose probes were requested. */
 struct rs_probed_program {
 	const struct rs_program *of; /* NULL: there is none */
-	bool wanted;		     /* one of its probes is */
-	uint64_t begun;		     /* how often it was seen to begin, about; */
-	uint64_t reached;	     /* how often one of its probes was; */
-	uint64_t others;	     /* and one of its addresses, where another program was */
+	bool wanted;		     /* one of its probes was requested */
+	uint64_t begun;		     /* approximate number of its starts */
+	uint64_t reached;	     /* number of hits of its probes */
+	uint64_t others;	     /* hits of its addresses in other programs */
 };
 
 struct rs_probed {
@@ -31,39 +31,40 @@ struct rs_probed {
 	uint32_t n_probes, room;
 	struct rs_probed_program program;
 
-	/* Since it last stopped; who runs it puts `stopped` and `regs` there. */
+	/* State since the last stop. The caller that runs the machine sets `stopped` and `regs`. */
 	struct rs_gdb_stopped stopped;
 	struct rs_x86_regs regs;
 	struct rs_guest_memory memory;
-	bool again; /* it stands where it has fired already */
+	bool again; /* it is at a place that has fired already */
 
-	/* Of one stop, one more than there are probes: rs_probed_begin(). */
+	/* For one stop: one more than there are probes. rs_probed_begin() allocates it. */
 	struct rs_view *views;
 	uint8_t (*payloads)[RS_REPLAY_PAYLOAD_MAX];
 };
 
-/* Of zero bytes, which must not move then. clock: of which all but what rs_clock_init() finds is
- * said; vm: a name that outlives it. */
+/* Initialises a zeroed structure, which must not move afterwards. clock is complete except for what
+ * rs_clock_init() computes; vm is a name that outlives it. */
 struct rs_error *rs_probed_init(struct rs_probed *p, const struct rs_clock *clock, const char *vm);
-void rs_probed_deinit(struct rs_probed *p); /* also one of zero bytes */
+void rs_probed_deinit(struct rs_probed *p); /* also a zeroed one */
 
-/* The event of a description, as struct rs_script_config's make() wants it. shift: 2^shift ns an
- * instruction. */
+/* Implements make() of struct rs_script_config: returns the event of a description. An instruction
+ * takes 2^shift ns. */
 struct rs_error *rs_probed_make(struct rs_probed *p, const char *description, uint32_t shift,
 				const struct rs_event **event);
-/* The probes and assertions of a program, wherever it may be; both outlive it. */
+/* Adds the probes and assertions of a program, at each of its possible bases. Both outlive this. */
 struct rs_error *rs_probed_add_notes(struct rs_probed *p, const struct rs_notes *notes,
 				     const struct rs_program *program);
 
-/* There will be no more probes, and those are wanted that a query wants. */
+/* Ends adding probes. The probes that match the query are active. */
 struct rs_error *rs_probed_begin(struct rs_probed *p, const struct rs_query *query);
-/* The guest's RAM, all of it below 4 GiB. */
+/* Sets the guest's RAM, all of it below 4 GiB. */
 void rs_probed_map(struct rs_probed *p, const uint8_t *ram, uint64_t bytes);
-/* It has stopped, and `regs` are what they are: what was kept of its page tables is forgotten. */
+/* Marks a new stop, after `regs` was set: discards cached translations of page tables. */
 void rs_probed_stopped(struct rs_probed *p);
-/* Whether a wanted breakpoint is there. */
+/* Returns whether an active breakpoint is at rip. */
 bool rs_probed_breaks(const struct rs_probed *p, uint64_t rip);
-/* Whether this probe, no timer, fires where the machine stands: to be asked once at a stop. */
+/* Returns whether this probe, which is no timer, fires at the present place. Call it once per
+ * stop. */
 bool rs_probed_hit(struct rs_probed *p, const struct rs_replay_probe *probe);
 
 #endif

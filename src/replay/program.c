@@ -30,13 +30,13 @@
 
 /* ---- its file ------------------------------------------------------------------------------- */
 
-/* What is found on the way. */
+/* The state of reading the file. */
 struct found {
 	const char *path;
 	int fd;
 	Elf *elf;
 	bool interpreter, pie;
-	uint64_t first, end, align; /* of all that is loaded */
+	uint64_t first, end, align; /* of all loaded segments */
 	bool any;
 };
 
@@ -50,9 +50,9 @@ static struct rs_error *keep(const struct found *f, const GElf_Phdr *part, struc
 	struct rs_program_segment *s = &p->segments[p->n_segments];
 
 	if (p->n_segments == RS_PROGRAM_SEGMENTS_MAX)
-		return damaged(f, "too many parts that are loaded");
+		return damaged(f, "too many loaded segments");
 	if (part->p_filesz > SEGMENT_MAX)
-		return damaged(f, "a part that is loaded is too long");
+		return damaged(f, "a loaded segment is too long");
 	s->address = part->p_vaddr;
 	s->bytes = part->p_filesz;
 	s->skip = part->p_offset < ELF_HEAD_BYTES ? ELF_HEAD_BYTES - part->p_offset : 0;
@@ -65,7 +65,7 @@ static struct rs_error *keep(const struct found *f, const GElf_Phdr *part, struc
 				  (off_t)(part->p_offset + at));
 
 		if (n <= 0)
-			return damaged(f, "a part that is loaded is not in the file");
+			return damaged(f, "a loaded segment is not in the file");
 		at += (uint64_t)n;
 	}
 	return NULL;
@@ -79,7 +79,7 @@ static struct rs_error *take_load(struct found *f, const GElf_Phdr *part, struct
 	}
 	if (part->p_vaddr >= ADDRESS_MAX || part->p_memsz >= ADDRESS_MAX ||
 	    part->p_filesz > part->p_memsz || part->p_offset > INT64_MAX - part->p_filesz)
-		return damaged(f, "a part that is loaded is nowhere");
+		return damaged(f, "a loaded segment has no valid address");
 	if (!f->any)
 		f->first = PAGE_OF(part->p_vaddr);
 	f->any = true;
@@ -107,7 +107,7 @@ static void take_notes(const struct found *f, const GElf_Phdr *part, struct rs_p
 	}
 }
 
-/* Whether it says of itself that it is a program: a library does not. */
+/* Reads whether the file is marked as a program, which a library is not. */
 static void take_dynamic(struct found *f, const GElf_Phdr *part)
 {
 	Elf_Data *data =
@@ -137,12 +137,12 @@ static struct rs_error *take_parts(struct found *f, struct rs_program *p)
 			take_dynamic(f, &part);
 	}
 	if (!err && !f->any)
-		err = rs_error_create(RS_USAGE, "%s is no program: nothing of it is loaded",
+		err = rs_error_create(RS_USAGE, "%s is not a program: it has no loaded segment",
 				      f->path);
 	return err;
 }
 
-/* ---- its place ------------------------------------------------------------------------------ */
+/* ---- the base ------------------------------------------------------------------------------- */
 
 static void add_base(struct rs_program *p, uint64_t base)
 {
@@ -152,7 +152,8 @@ static void add_base(struct rs_program *p, uint64_t base)
 	p->bases[p->n_bases++] = base;
 }
 
-/* As load_elf_binary() has it. Kernels before 6.10 do not align a static one to more than pages. */
+/* Computes the bases as load_elf_binary() does. Kernels before 6.10 do not align a static one to
+ * more than pages. */
 static struct rs_error *find_places(const struct found *f, struct rs_program *p)
 {
 	uint64_t align = f->align > PAGE ? f->align : PAGE;
@@ -182,7 +183,7 @@ static struct rs_error *read_elf(struct found *f, struct rs_program *p)
 	GElf_Ehdr head;
 
 	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF || !gelf_getehdr(f->elf, &head))
-		return rs_error_create(RS_DAMAGED, "%s is no ELF file", f->path);
+		return rs_error_create(RS_DAMAGED, "%s is not an ELF file", f->path);
 	if (head.e_machine != EM_X86_64)
 		return rs_error_create(RS_USAGE, "%s is not for x86-64", f->path);
 	p->moves = head.e_type == ET_DYN;
@@ -192,7 +193,7 @@ static struct rs_error *read_elf(struct found *f, struct rs_program *p)
 						: "%s is not position independent: it has no base",
 				       f->path);
 	err = take_parts(f, p);
-	/* A library that is at a base is not begun there. */
+	/* A library at a base does not start there. */
 	p->entry = f->interpreter || f->pie || !p->moves ? head.e_entry : 0;
 	if (!p->moves || p->kernel)
 		p->bases[p->n_bases++] = 0;
@@ -201,7 +202,7 @@ static struct rs_error *read_elf(struct found *f, struct rs_program *p)
 	return err;
 }
 
-/* FILE@0xBASE, where no file has that name. */
+/* Splits FILE@0xBASE, if no file has that name. */
 static struct rs_error *split(const char *path, struct rs_program *p)
 {
 	char *at, *end;
@@ -257,9 +258,9 @@ void rs_program_deinit(struct rs_program *p)
 	*p = (struct rs_program){ 0 };
 }
 
-/* ---- whether it is there --------------------------------------------------------------------- */
+/* ---- detection ------------------------------------------------------------------------------ */
 
-/* What reads the guest's memory, and where the program is in it. */
+/* The reader of the guest's memory, and the program's base in it. */
 struct place {
 	uint64_t base;
 	rs_program_read_fn *read;
@@ -268,7 +269,7 @@ struct place {
 
 enum is { SAME, OTHER, NOT_THERE };
 
-/* Bytes of one page. */
+/* Compares bytes within one page. */
 static enum is compare(const struct place *to, const struct rs_program_segment *s, uint64_t at,
 		       uint64_t bytes)
 {
@@ -287,7 +288,7 @@ static const struct rs_program_segment *segment_of(const struct rs_program *p, u
 	return NULL;
 }
 
-/* How many bytes from `at` on are of the same page, and of the segment; at most so many. */
+/* Returns how many bytes from `at` on are in the same page and segment, at most `most`. */
 static uint64_t in_page(const struct rs_program_segment *s, uint64_t at, uint64_t most)
 {
 	uint64_t page = PAGE - ((s->address + at) & (PAGE - 1)), left = s->bytes - at;
@@ -296,7 +297,7 @@ static uint64_t in_page(const struct rs_program_segment *s, uint64_t at, uint64_
 	return most < left ? most : left;
 }
 
-/* An address's bytes, so many, wherever pages part. */
+/* Compares the bytes at an address, across pages. */
 static enum is compare_at(const struct rs_program *p, const struct place *to, uint64_t address,
 			  uint64_t bytes)
 {
@@ -317,7 +318,7 @@ static enum is compare_at(const struct rs_program *p, const struct place *to, ui
 	return is;
 }
 
-/* All that is in memory; what is not is no witness. */
+/* Returns whether all segments that are in memory match; absent pages are ignored. */
 static bool all_same(const struct rs_program *p, const struct place *to)
 {
 	for (uint32_t i = 0; i < p->n_segments; i++) {
@@ -341,7 +342,7 @@ bool rs_program_is_at(const struct rs_program *p, uint64_t base, uint64_t addres
 	const struct rs_program_segment *code = segment_of(p, address - base);
 	enum is id;
 
-	/* The page that is executed is there. */
+	/* The page that is executed is present. */
 	if (!code || compare(&to, code, address - base - code->address,
 			     in_page(code, address - base - code->address, CODE_BYTES)) != SAME)
 		return false;

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Big endian. Fields from `incompatible` on are of version 3 alone. */
+/* The header, big endian. Only version 3 has the fields from `incompatible` on. */
 struct header {
 	char magic[4];
 	uint32_t version;
@@ -38,8 +38,8 @@ _Static_assert(offsetof(struct header, incompatible) == 72, "the end of one of v
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* header | table of refcounts | refcounts | L1 table: a cluster each. What is written to the disk
- * goes behind. */
+/* Writes header | table of refcounts | refcounts | L1 table, one cluster each. QEMU appends data
+ * behind them. */
 struct rs_error *rs_qcow2_write(int fd, uint64_t bytes, const char *name)
 {
 	const uint64_t cluster = RS_QCOW2_CLUSTER, of_l1_entry = cluster / 8 * cluster;
@@ -75,7 +75,7 @@ static struct rs_error *bad(const char *what)
 	return rs_error_create(RS_DAMAGED, "this qcow2 disk %s; QEMU is not given it", what);
 }
 
-/* Whether a table of n entries lies in the file. */
+/* Returns whether a table of n entries is within the file. */
 static bool is_inside(uint64_t offset, uint64_t n, uint64_t entry_bytes, uint64_t file_bytes)
 {
 	return offset <= file_bytes && n <= (file_bytes - offset) / entry_bytes;
@@ -111,7 +111,7 @@ struct rs_error *rs_qcow2_check_header(const uint8_t *start, size_t bytes, uint6
 	memcpy(&h, start, bytes < sizeof(h) ? bytes : sizeof(h));
 	version = be32toh(h.version);
 	if (bytes < HEADER_2 || memcmp(h.magic, MAGIC, sizeof(h.magic)) != 0)
-		return rs_error_create(RS_DAMAGED, "this is no qcow2 disk");
+		return rs_error_create(RS_DAMAGED, "this is not a qcow2 disk");
 	if (version != 2 && version != 3)
 		return rs_error_create(RS_DAMAGED, "this qcow2 disk is of version %u, not 2 or 3",
 				       version);
@@ -124,8 +124,8 @@ struct rs_error *rs_qcow2_check_header(const uint8_t *start, size_t bytes, uint6
 		return bad("names a backing file");
 	if (h.crypt)
 		return bad("is encrypted");
-	/* Dirty, corrupt, an external data file, and bits that are not known yet: none is what a
-	 * snapshot's disk has that was closed in good order. */
+	/* Dirty, corrupt, an external data file, and unknown bits: the disk of a snapshot that was
+	 * closed properly has none of these. */
 	if (version == 3 && h.incompatible)
 		return rs_error_create(RS_DAMAGED,
 				       "this qcow2 disk has the incompatible features 0x%" PRIx64

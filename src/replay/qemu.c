@@ -18,17 +18,17 @@
 #include "confine/confine.h"
 
 #define BEFORE_MAX 8u		       /* words before its own */
-#define OTHERS	   (UINT64_C(4) << 30) /* its address space, without the guest's RAM */
+#define OTHERS	   (UINT64_C(4) << 30) /* QEMU's address space, without the guest's RAM */
 #define FILES_MAX  1024
 #define FILE_BYTES (UINT64_C(64) << 30) /* of a log, which takes weeks */
-#define LOOK_NS	   5000000		/* between two looks whether it has gone */
-#define END_LOOKS  200			/* 1 s: it has shut its channel, and is about to go */
-#define QUIT_LOOKS 6000			/* 30 s, for a machine that is busy */
+#define LOOK_NS	   5000000		/* between two checks whether it has ended */
+#define END_LOOKS  200			/* 1 s: it has closed its channel, and is about to end */
+#define QUIT_LOOKS 6000			/* 30 s, for a busy machine */
 
-/* ---- what it says --------------------------------------------------------------------------- */
+/* ---- output --------------------------------------------------------------------------- */
 
-/* Keeps the end of what it wrote. */
-static void listen_to(struct rs_qemu *qemu)
+/* Reads what QEMU wrote, and keeps its end. */
+static void output_read(struct rs_qemu *qemu)
 {
 	char part[512];
 	ssize_t n;
@@ -43,13 +43,13 @@ static void listen_to(struct rs_qemu *qemu)
 	}
 }
 
-/* Its last line. */
-static const char *last_said(struct rs_qemu *qemu)
+/* Returns the last line of its output. */
+static const char *output_last_line(struct rs_qemu *qemu)
 {
 	size_t len;
 	char *line;
 
-	listen_to(qemu);
+	output_read(qemu);
 	len = strlen(qemu->said);
 	while (len && qemu->said[len - 1] == '\n')
 		qemu->said[--len] = '\0';
@@ -77,7 +77,7 @@ struct rs_error *rs_qemu_version(char *version, size_t size)
 	return NULL;
 }
 
-/* ---- its process ---------------------------------------------------------------------------- */
+/* ---- the process ---------------------------------------------------------------------- */
 
 bool rs_qemu_runs(struct rs_qemu *qemu)
 {
@@ -85,13 +85,13 @@ bool rs_qemu_runs(struct rs_qemu *qemu)
 		return false;
 	if (waitpid(qemu->pid, &qemu->status, WNOHANG) == qemu->pid)
 		qemu->pid = 0;
-	listen_to(qemu);
+	output_read(qemu);
 	return qemu->pid > 0;
 }
 
-/* Our ends and QEMU's of what we talk through. */
+/* The channels to QEMU: this process's ends and QEMU's. */
 struct channels {
-	int ours[3], theirs[3]; /* QMP, GDB, what it says */
+	int ours[3], theirs[3]; /* QMP, GDB, output */
 };
 
 static struct rs_error *channels_make(struct channels *c)
@@ -117,7 +117,7 @@ static void close_all(int fds[3])
 			close(fds[i]);
 }
 
-/* What a child needs that was looked up before it was made. */
+/* Values that a child needs, looked up before the fork. */
 struct birth {
 	char *words[BEFORE_MAX + RS_QEMU_WORDS + 1];
 	struct rs_confine confine;
@@ -125,18 +125,18 @@ struct birth {
 	pid_t parent;
 };
 
-/* In the child: what is not wanted of the parent goes; the program begins. */
-static void become(const struct birth *b, const int channels[3])
+/* Runs in the child: drops unwanted state of the parent, and executes the program. */
+static void child_exec(const struct birth *b, const int channels[3])
 {
 	int nothing = open("/dev/null", O_RDWR);
 	const char *failed;
 	sigset_t none;
 
-	setpgid(0, 0); /* Ctrl-C is ours: we ask it to quit */
+	setpgid(0, 0); /* Ctrl-C goes to this process, which asks QEMU to quit */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	for (uint32_t i = 0; i < b->command->n_fds; i++)
-		fcntl(b->command->fds[i], F_SETFD, 0); /* it knows them by their numbers */
+		fcntl(b->command->fds[i], F_SETFD, 0); /* QEMU refers to them by their numbers */
 	dup2(nothing, 0);
 	dup2(nothing, 1);
 	dup2(channels[2], 2);
@@ -165,7 +165,7 @@ static struct rs_error *wait_for_qmp(struct rs_qemu *qemu, int fd)
 	if (!err || qemu->pid > 0)
 		return rs_error_wrap(err, "QEMU does not answer");
 	rs_error_free(err);
-	return rs_error_create(RS_FAILED, "QEMU does not start: %s", last_said(qemu));
+	return rs_error_create(RS_FAILED, "QEMU does not start: %s", output_last_line(qemu));
 }
 
 /* Adds the channels and the sandbox. */
@@ -213,7 +213,7 @@ struct rs_error *rs_qemu_start(struct rs_qemu *qemu, struct rs_qemu_command *com
 		qemu->pid = fork();
 	}
 	if (!err && !qemu->pid)
-		become(&birth, channels.theirs);
+		child_exec(&birth, channels.theirs);
 	if (!err && qemu->pid < 0)
 		err = rs_error_errno(errno, "starting %s", command->words[0]);
 	close_all(channels.theirs);
@@ -252,7 +252,7 @@ struct rs_error *rs_qemu_gdb(struct rs_qemu *qemu)
 
 static struct rs_error *ending(struct rs_qemu *qemu)
 {
-	const char *said = last_said(qemu), *colon = said[0] ? ": " : "";
+	const char *said = output_last_line(qemu), *colon = said[0] ? ": " : "";
 
 	if (WIFSIGNALED(qemu->status))
 		return rs_error_create(RS_FAILED, "QEMU was ended by signal %d%s%s",
@@ -264,13 +264,13 @@ static struct rs_error *ending(struct rs_qemu *qemu)
 }
 
 /*
- * A QEMU that shuts down may sleep for ever, where a command of QMP's came meanwhile: its main loop
- * waits for who answers that, and he for the main loop (QEMU 7.2's monitor_cleanup()). A signal
- * wakes it, and asks for no more than what it is doing.
+ * Waits for an ending QEMU. A QEMU that shuts down may sleep for ever if a QMP command arrives
+ * meanwhile: its main loop waits for the thread that answers, and that thread for the main loop
+ * (QEMU 7.2's monitor_cleanup()). A signal, which only requests the shutdown in progress, wakes it.
  */
 struct rs_error *rs_qemu_ended(struct rs_qemu *qemu)
 {
-	rs_gdb_close(qemu->gdb); /* a machine that it holds would not go */
+	rs_gdb_close(qemu->gdb); /* a machine that it holds would not end */
 	qemu->gdb = NULL;
 	for (int i = 1; i <= QUIT_LOOKS && rs_qemu_runs(qemu); i++) {
 		rs_sleep_ns(LOOK_NS);
@@ -278,7 +278,7 @@ struct rs_error *rs_qemu_ended(struct rs_qemu *qemu)
 			kill(qemu->pid, SIGTERM);
 	}
 	if (rs_qemu_runs(qemu))
-		return rs_error_create(RS_FAILED, "QEMU does not quit; it was killed");
+		return rs_error_create(RS_FAILED, "QEMU did not quit, and was killed");
 	return ending(qemu);
 }
 

@@ -17,18 +17,18 @@
 
 struct rs_qmp {
 	int fd;
-	char *line;   /* what was read, and is no whole line yet */
-	size_t used;  /* of it */
+	char *line;   /* input that is not a complete line yet */
+	size_t used;  /* bytes of it */
 	bool listens; /* capabilities are negotiated */
-	bool ends;    /* it has said that it shuts down */
+	bool ends;    /* it has reported that it shuts down */
 };
 
 static struct rs_error *gone(void)
 {
-	return rs_error_create(RS_ABSENT, "QEMU has gone");
+	return rs_error_create(RS_ABSENT, "QEMU has ended");
 }
 
-/* Reads more. *got false: nothing came by the deadline. */
+/* Reads more input. Sets *got to false if none arrives by the deadline. */
 static struct rs_error *more(struct rs_qmp *qmp, int64_t deadline, bool *got)
 {
 	for (;;) {
@@ -59,7 +59,7 @@ static struct rs_error *more(struct rs_qmp *qmp, int64_t deadline, bool *got)
 	}
 }
 
-/* The next object, the caller's; NULL: none came by the deadline. */
+/* Returns the next object, which the caller frees, or NULL if none arrives by the deadline. */
 static struct rs_error *object_by(struct rs_qmp *qmp, int64_t deadline, json_t **object)
 {
 	struct rs_error *err = NULL;
@@ -84,8 +84,8 @@ static struct rs_error *object_by(struct rs_qmp *qmp, int64_t deadline, json_t *
 	if (!json_is_object(*object)) {
 		json_decref(*object);
 		*object = NULL;
-		return rs_error_create(RS_DAMAGED, "QEMU sent what is no JSON object: %s",
-				       why.text);
+		return rs_error_create(
+			RS_DAMAGED, "QEMU sent something other than a JSON object: %s", why.text);
 	}
 	return NULL;
 }
@@ -115,7 +115,7 @@ static struct rs_error *send_line(struct rs_qmp *qmp, const json_t *command)
 	return err;
 }
 
-/* What it tells unasked. */
+/* Handles an event. */
 static void take_event(struct rs_qmp *qmp, const json_t *event)
 {
 	const char *name = json_string_value(json_object_get(event, "event"));
@@ -123,7 +123,7 @@ static void take_event(struct rs_qmp *qmp, const json_t *event)
 	qmp->ends |= name && !strcmp(name, "SHUTDOWN");
 }
 
-/* A command and its answer, which need not come from a QEMU that shuts down. */
+/* Sends a command and receives its answer. A QEMU that shuts down may not answer. */
 static struct rs_error *exchange(struct rs_qmp *qmp, const char *command, json_t *arguments,
 				 json_t **result)
 {
@@ -186,7 +186,7 @@ static struct rs_error *greet(struct rs_qmp *qmp)
 
 	json_decref(greeting);
 	if (!err && !good)
-		err = rs_error_create(RS_FAILED, "this is no QMP socket");
+		err = rs_error_create(RS_FAILED, "this is not a QMP socket");
 	return err;
 }
 

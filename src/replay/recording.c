@@ -130,7 +130,7 @@ static char *text_at(const json_t *json, const char *key)
 	return text ? strdup(text) : NULL;
 }
 
-/* NULL where it is no list of words that QEMU can have been started with. */
+/* Returns the words of QEMU's command line, or NULL if the member is invalid. */
 static char **words_at(const json_t *json, const char *key)
 {
 	const json_t *list = json_object_get(json, key), *word;
@@ -152,7 +152,7 @@ static char **words_at(const json_t *json, const char *key)
 	return NULL;
 }
 
-/* What was written of a number, if it is one from least to most. */
+/* Reads a number if it is from least to most. */
 static bool number_at(const json_t *json, const char *key, uint64_t least, uint64_t most,
 		      uint64_t *number)
 {
@@ -168,7 +168,7 @@ static bool from_json(const json_t *json, struct rs_recording *r)
 {
 	const char *state = json_string_value(json_object_get(json, "state"));
 	const json_t *hashes = json_object_get(json, "sha256");
-	const json_t *sizes = json_object_get(json, "bytes"); /* older ones don't say */
+	const json_t *sizes = json_object_get(json, "bytes"); /* older recordings lack it */
 	uint64_t version, memory, shift;
 	bool known = false;
 
@@ -193,7 +193,7 @@ static bool from_json(const json_t *json, struct rs_recording *r)
 	r->mended = json_is_true(json_object_get(json, "mended"));
 	r->disk = json_is_true(json_object_get(json, "disk"));
 	r->snapshot = json_is_true(json_object_get(json, "snapshot"));
-	r->vapic = !json_is_false(json_object_get(json, "vapic")); /* older ones don't say */
+	r->vapic = !json_is_false(json_object_get(json, "vapic")); /* older recordings lack it */
 	r->sleeps = !json_is_false(json_object_get(json, "sleeps"));
 	r->command = text_at(json, "command");
 	r->argv = words_at(json, "qemu_argv");
@@ -210,7 +210,7 @@ static bool from_json(const json_t *json, struct rs_recording *r)
 	       (!r->date || rs_arguments_is_date(r->date));
 }
 
-bool rs_recording_is_one(const char *directory)
+bool rs_recording_exists(const char *directory)
 {
 	struct rs_folder folder;
 	struct rs_error *err = rs_folder_open(directory, &folder);
@@ -231,7 +231,7 @@ struct rs_error *rs_recording_load(const struct rs_folder *folder, json_t **json
 
 	if (fstatat(folder->fd, DESCRIPTION, &st, AT_SYMLINK_NOFOLLOW) && errno == ENOENT)
 		return rs_error_create(RS_USAGE,
-				       "%s is no recording: it has no " DESCRIPTION " (ringside "
+				       "%s is not a recording: it has no " DESCRIPTION " (ringside "
 				       "replay record makes one)",
 				       folder->path);
 	err = rs_folder_file(folder, DESCRIPTION, O_RDONLY, "r", &file);
@@ -268,7 +268,7 @@ struct rs_error *rs_recording_read(const char *directory, struct rs_recording *r
 	return err;
 }
 
-/* ---- cut ------------------------------------------------------------------------------------ */
+/* ---- cut recordings ------------------------------------------------------------------------- */
 
 static struct rs_error *lock_folder(const struct rs_recording *r, int fd)
 {
@@ -281,7 +281,7 @@ static struct rs_error *lock_folder(const struct rs_recording *r, int fd)
 
 struct rs_error *rs_recording_lock(struct rs_recording *r)
 {
-	/* QEMU inherits it, and may outlive us by a moment. */
+	/* QEMU inherits the lock, and may briefly outlive this process. */
 	int fd = openat(r->folder.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct rs_error *err =
 		fd < 0 ? rs_error_errno(errno, "%s", r->folder.path) : lock_folder(r, fd);
@@ -293,7 +293,7 @@ struct rs_error *rs_recording_lock(struct rs_recording *r)
 	return err;
 }
 
-/* The recorder is gone, if nobody holds the lock. */
+/* Checks that the recorder has ended: no process holds the lock. */
 static struct rs_error *check_gone(struct rs_recording *r)
 {
 	struct rs_error *err;
@@ -320,7 +320,7 @@ bool rs_recording_is_whole(const struct rs_recording *r)
 	return r->state != RS_RECORDING_OPEN && (r->state != RS_RECORDING_CUT || r->mended);
 }
 
-struct rs_error *rs_recording_mend(struct rs_recording *r)
+struct rs_error *rs_recording_repair(struct rs_recording *r)
 {
 	uint64_t icount = 0;
 	int log = -1;
@@ -330,7 +330,7 @@ struct rs_error *rs_recording_mend(struct rs_recording *r)
 		return err;
 	err = rs_folder_fd(&r->folder, "log", O_RDWR, &log);
 	if (!err)
-		err = rs_rr_log_mend(log, "its log", &icount);
+		err = rs_rr_log_repair(log, "its log", &icount);
 	if (!err) {
 		r->state = RS_RECORDING_CUT;
 		r->mended = true;
@@ -375,7 +375,7 @@ static struct rs_error *check_log(struct rs_recording *r)
 
 	if (err || whole)
 		return err;
-	err = rs_rr_log_mend(r->files[RS_RECORDING_LOG], "its log", &r->icount);
+	err = rs_rr_log_repair(r->files[RS_RECORDING_LOG], "its log", &r->icount);
 	r->mended = !err;
 	return cannot(r, err);
 }
@@ -404,20 +404,20 @@ struct rs_error *rs_recording_check_snapshot(struct rs_recording *r)
 
 	if (r->state != RS_RECORDING_SNAPSHOT)
 		return rs_error_create(RS_USAGE,
-				       "%s is no snapshot of a guest: ringside replay snapshot "
+				       "%s is not a snapshot of a guest: ringside replay snapshot "
 				       "makes one",
 				       r->folder.path);
 	err = check_version(r);
 	return err ? err : rs_material_open(r);
 }
 
-/* ---- the command line ------------------------------------------------------------------------ */
+/* ---- the command line ----------------------------------------------------------------------- */
 
-/* The guest's own kernel looks whether its timer ticks, which may fail on a busy host, and panics
- * then. */
+/* no_timer_check: the guest's kernel checks that its timer ticks, which may fail on a busy host,
+ * and then panics. */
 #define LIVE_APPEND "console=ttyS0 panic=-1 no_timer_check"
 
-/* Without counting, the arguments that say how fast the guest counts are wrong. */
+/* Adds the kernel's arguments. Without counting, those about the counting rate would be wrong. */
 static void add_append(const struct rs_recording *r, enum rs_recording_mode mode,
 		       struct rs_qemu_command *c)
 {
@@ -438,7 +438,7 @@ static void add_file(const struct rs_recording *r, const char *option, int file,
 				       rs_qemu_command_inherit(c, r->files[file]));
 }
 
-/* How it counts, and what it writes or reads. */
+/* Adds the options for counting instructions, and for the log. */
 static void add_icount(const struct rs_recording *r, enum rs_recording_mode mode,
 		       struct rs_qemu_command *c)
 {
@@ -453,7 +453,7 @@ static void add_icount(const struct rs_recording *r, enum rs_recording_mode mode
 				       rs_qemu_command_inherit(c, r->files[RS_RECORDING_LOG]));
 }
 
-/* So that ps says which QEMU is which. An option's comma is two. */
+/* Adds a name, so that ps identifies the QEMU. A comma in an option is doubled. */
 static void add_name(const struct rs_recording *r, struct rs_qemu_command *c)
 {
 	char name[256];

@@ -24,7 +24,7 @@ static bool same(const struct rs_rr_event *a, const struct rs_rr_event *b)
 	       !memcmp(a->data, b->data, a->bytes);
 }
 
-/* The next that is no count of instructions. */
+/* Reads the next event that is not a count of instructions. */
 static bool next_event(struct rs_rr_log *log, struct rs_rr_place *place, enum rs_rr_next *ends)
 {
 	do {
@@ -34,7 +34,7 @@ static bool next_event(struct rs_rr_log *log, struct rs_rr_place *place, enum rs
 	return place->is;
 }
 
-/* The next of one kind; nothing is behind the log's end. */
+/* Reads the next event of one kind. There is none after the log's end. */
 static void next_of(struct rs_rr_log *log, uint8_t kind, struct rs_rr_place *place)
 {
 	enum rs_rr_next ends = RS_RR_EVENT;
@@ -60,7 +60,7 @@ static void compare_kind(struct rs_rr_log logs[2], uint8_t kind, struct rs_rr_ki
 	}
 }
 
-/* In the order of the logs: where the first of them differs. */
+/* Compares the events in the order of the logs, and finds the first difference. */
 static void compare_order(struct rs_rr_log logs[2], struct rs_rr_compared *c)
 {
 	bool more = true;
@@ -202,9 +202,9 @@ void rs_rr_event_text(const struct rs_rr_event *event, char text[RS_RR_TEXT_BYTE
 	else if (event->bytes == 8 && is(event, "virtual clock of real time"))
 		snprintf(text, RS_RR_TEXT_BYTES, "%" PRIu64 " ns", be64(event->data));
 	else if (event->bytes > 5 && is(event, "characters read"))
-		bytes_text(event, 5, true, text); /* behind which device, and how many */
+		bytes_text(event, 5, true, text); /* after the device and the length */
 	else if (event->bytes > 4 && is(event, "characters read at once"))
 		bytes_text(event, 4, true, text);
-	else if (event->bytes && !is(event, "characters written")) /* how many, where to go on */
+	else if (event->bytes && !is(event, "characters written")) /* the length and the offset */
 		bytes_text(event, 0, false, text);
 }

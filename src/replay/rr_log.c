@@ -10,16 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What follows a kind: so many bytes, or what the last four of them say besides. */
+/* The data after a kind: a fixed number of bytes, or also the number in the last four of them. */
 enum { PLAIN, ARRAY, OPAQUE };
 
 enum {
 	KIND_INSTRUCTIONS = 0,
-	KIND_SHUTDOWN = 10, /* and the kinds to 21 */
+	KIND_SHUTDOWN = 10, /* first of the kinds up to 21 */
 	KIND_SHUTDOWN_LAST = 21,
-	KIND_SHUTDOWN_UI = 15, /* the last that the host asks for */
-	KIND_WRITTEN = 22,     /* what the write returned, and its offset: replay-char.c */
-	KIND_QUIT = 14,	       /* a shutdown that the host asked for, by a signal or a quit */
+	KIND_SHUTDOWN_UI = 15, /* the last one that the host requests */
+	KIND_WRITTEN = 22,     /* the result of the write, and its offset: replay-char.c */
+	KIND_QUIT = 14,	       /* a shutdown that the host requested, by a signal or a quit */
 	KIND_HOST_CLOCK = 28,
 	KIND_VIRTUAL_RT = 29,
 	KIND_END = 39,
@@ -86,7 +86,7 @@ uint32_t rs_rr_event_written(const struct rs_rr_event *event)
 	return returned > INT32_MAX ? 0 : returned; /* the write failed */
 }
 
-bool rs_rr_kind_is_hosts(uint8_t kind)
+bool rs_rr_kind_is_external(uint8_t kind)
 {
 	return kind == KIND_HOST_CLOCK || kind == KIND_VIRTUAL_RT || kind == KIND_END ||
 	       (kind >= KIND_SHUTDOWN && kind <= KIND_SHUTDOWN_UI);
@@ -192,9 +192,9 @@ struct rs_error *rs_rr_log_load(int fd, const char *name, uint8_t **bytes, size_
 	return NULL;
 }
 
-/* ---- mending -------------------------------------------------------------------------------- */
+/* ---- repair --------------------------------------------------------------------------------- */
 
-/* The header goes last: a log with one is whole. */
+/* Writes the end and then the header: a log with a header is complete. */
 static struct rs_error *write_end(int fd, const char *name, size_t at)
 {
 	static const uint8_t end[] = { KIND_QUIT, KIND_END };
@@ -207,7 +207,7 @@ static struct rs_error *write_end(int fd, const char *name, size_t at)
 	return NULL;
 }
 
-struct rs_error *rs_rr_log_mend(int fd, const char *name, uint64_t *icount)
+struct rs_error *rs_rr_log_repair(int fd, const char *name, uint64_t *icount)
 {
 	enum rs_rr_next next;
 	struct rs_rr_event event;
@@ -236,7 +236,8 @@ struct rs_error *rs_rr_log_mend(int fd, const char *name, uint64_t *icount)
 	else if (!log.version)
 		err = write_end(fd, name, next == RS_RR_END ? log.at - 1 : log.at);
 	if (!err)
-		*icount = (last ? last : log.icount) - 1; /* at it, it may go before it stops */
+		*icount = (last ? last : log.icount) -
+			  1; /* at that one, QEMU may end before it stops */
 	free(bytes);
 	return err;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Replays to a time, and back from there to where a probe last fired, by way of snapshots. */
+/* Replays to a time, and back from there to the place where a probe last fired, through
+ * snapshots. */
 #include "replay/seek.h"
 
 #include "replay/moment.h"
 
 #define NS_PER_SEC	 UINT64_C(1000000000)
-#define SNAPSHOT_EACH_NS (2 * NS_PER_SEC) /* of the guest's time; each needs room, and some time */
+#define SNAPSHOT_EACH_NS (2 * NS_PER_SEC) /* of the guest's time; each takes memory and time */
 #define SNAPSHOTS	 64u
 
 uint64_t rs_seek_guest_ns(const struct rs_seek *s, uint64_t icount)
@@ -56,10 +57,10 @@ struct rs_error *rs_seek_open(const struct rs_seek_options *o, struct rs_seek *s
 }
 
 /* Replays ahead, with snapshots on the way if they are needed to go back. */
-static struct rs_error *go_ahead(struct rs_seek *s)
+static struct rs_error *run_ahead(struct rs_seek *s)
 {
 	const struct rs_session_options how = { .snapshots = s->o->back || s->o->gdb,
-						.slow = true /* a few stops in all */ };
+						.slow = true /* there are only a few stops */ };
 	uint64_t each = SNAPSHOT_EACH_NS >> s->recording.shift;
 	struct rs_error *err = rs_session_open(&s->recording, &how, &s->session);
 
@@ -75,7 +76,7 @@ static struct rs_error *go_ahead(struct rs_seek *s)
 	return err ? err : rs_session_seek(s->session, s->to, s->o->stop);
 }
 
-static struct rs_error *go_back(struct rs_seek *s)
+static struct rs_error *run_back(struct rs_seek *s)
 {
 	const struct rs_replay_probe *p = &s->probe;
 	struct rs_gdb_stopped stopped;
@@ -91,7 +92,7 @@ static struct rs_error *go_back(struct rs_seek *s)
 	return err;
 }
 
-/* Writes the function at the stop: the kernel's, or the program's where that is executed. */
+/* Writes the function at the stop: the kernel's, or the program's if that is executed. */
 static void name_place(struct rs_seek *s)
 {
 	uint64_t base = 0;
@@ -103,10 +104,10 @@ static void name_place(struct rs_seek *s)
 
 struct rs_error *rs_seek_run(struct rs_seek *s)
 {
-	struct rs_error *err = go_ahead(s);
+	struct rs_error *err = run_ahead(s);
 
 	if (!err && s->o->back)
-		err = go_back(s);
+		err = run_back(s);
 	if (!err)
 		err = rs_session_icount(s->session, &s->icount);
 	if (!err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Replays to a place of a recording: a time, or where a probe last fired before it. */
+/* Replays to a place of a recording: a time, or the place where a probe last fired before it. */
 #ifndef RS_REPLAY_SEEK_H
 #define RS_REPLAY_SEEK_H
 
@@ -22,7 +22,7 @@ struct rs_seek_options {
 	const char *gdb;     /* the address to bind for a debugger; or NULL */
 	const char *binary;  /* the program whose functions are named; or NULL */
 	const volatile bool *stop;
-	/* Reports where the replay goes to, or back from; or NULL. */
+	/* Reports the time to which the replay goes, or from which it goes back; or NULL. */
 	void (*progress)(void *ctx, bool back, uint64_t guest_ns);
 	void *ctx;
 };
@@ -36,7 +36,7 @@ struct rs_seek {
 	struct rs_symbols symbols;
 	struct rs_debugger debugger;
 	uint64_t to;
-	/* Where the machine stands after rs_seek_run(). */
+	/* The machine's place after rs_seek_run(). */
 	uint64_t icount;
 	struct rs_x86_regs regs;
 	char symbol[RS_SYMBOL_TEXT_MAX]; /* its function, or empty */
@@ -47,8 +47,8 @@ struct rs_seek {
 		.debugger = RS_DEBUGGER_NONE                                                       \
 	}
 
-/* Reads and checks the recording, the probe and the program, and binds the debugger's address.
- * seek: RS_SEEK_NONE; rs_seek_close() frees it, also after an error. The options outlive it. */
+/* Reads and checks the recording, the probe and the program, and binds the debugger's address. seek
+ * is RS_SEEK_NONE; rs_seek_close() frees it, also after an error. The options outlive it. */
 struct rs_error *rs_seek_open(const struct rs_seek_options *options, struct rs_seek *seek);
 
 /* Replays to the place, and reads the state there. The machine stands still then. */

@@ -19,21 +19,21 @@
 #include "replay/ram.h"
 #include "replay/snapshots.h"
 
-#define LOOK_MS	    200 /* between two looks whether we are to stop */
-#define ALIVE_LOOKS 25	/* of those between two looks whether it moves at all */
-#define STILL_MAX   3	/* of these, without one instruction done */
+#define LOOK_MS	    200 /* between two checks of *stop */
+#define ALIVE_LOOKS 25	/* of these between two checks of its progress */
+#define STILL_MAX   3	/* of these without progress */
 #define REGS_MAX    8192
 #define MONITOR_MAX 512
 #define SETTLE_MS   30000
 
 struct rs_session {
 	struct rs_qemu qemu;
-	int memory; /* memfd: nothing is left behind, however we end */
+	int memory; /* memfd, so that nothing is left behind */
 	uint8_t *ram;
 	uint64_t bytes;
-	uint64_t breaks_at; /* the icount that replay_break has; UINT64_MAX: none */
+	uint64_t breaks_at; /* the icount of replay_break; UINT64_MAX: none */
 	bool ended;
-	/* As it stands in QEMU's sense, once asked for: */
+	/* The state of the stopped machine, once it was queried. */
 	bool seen;
 	uint64_t icount;
 	uint8_t regs[REGS_MAX];
@@ -41,17 +41,16 @@ struct rs_session {
 	struct rs_snapshots snapshots;
 	/* The fast path: */
 	struct rs_fast *fast;
-	uint64_t armed_at; /* where it is to stop; UINT64_MAX: nowhere */
-	bool checked;	   /* it says the same as the GDB channel */
-	bool stands;	   /* the machine, by it, and here: */
+	uint64_t armed_at; /* its stop; UINT64_MAX: none */
+	bool checked;	   /* it was verified against the GDB channel */
+	bool stands;	   /* the fast path holds the machine, at this place */
 	struct rs_fast_stop at;
-	/* A stop that came while another was looked at. */
+	/* A stop that arrived while another one was handled. */
 	bool pending;
 	struct rs_gdb_stopped came;
 };
 
-/* ---- beginning and end ------------------------------------------------------------------------
- */
+/* ---- beginning and end ---------------------------------------------------------------------- */
 
 static struct rs_error *memory_make(struct rs_session *s, const struct rs_recording *r)
 {
@@ -61,8 +60,8 @@ static struct rs_error *memory_make(struct rs_session *s, const struct rs_record
 
 static struct rs_error *monitor(struct rs_session *s, const char *command, uint64_t icount);
 
-/* The machine is there. One that begins with a snapshot becomes that; it was not taken in a replay,
- * so that of the start, which knows the place in the log, is taken anew. */
+/* Brings the machine to its start. One that begins with a snapshot loads it. That snapshot was not
+ * taken in a replay, so one of the start, with the place in the log, is taken anew. */
 static struct rs_error *stand_at_start(struct rs_session *s, const struct rs_recording *r,
 				       const struct rs_session_options *options)
 {
@@ -76,7 +75,7 @@ static struct rs_error *stand_at_start(struct rs_session *s, const struct rs_rec
 	return r->snapshot ? monitor(s, "savevm", 0) : rs_session_snapshot(s);
 }
 
-/* What it is started with. */
+/* Builds the command that starts QEMU. */
 static void make_command(struct rs_session *s, const struct rs_recording *recording,
 			 const struct rs_session_options *options, int console,
 			 struct rs_qemu_command *command)
@@ -87,7 +86,7 @@ static void make_command(struct rs_session *s, const struct rs_recording *record
 	rs_recording_command(recording, RS_RECORDING_REPLAY, s->memory, console, command);
 	rs_snapshots_add_to(&s->snapshots, command);
 	if (options->slow)
-		rs_fast_give_up(s->fast, "it is not wanted");
+		rs_fast_disable(s->fast, "it is not wanted");
 	if (rs_fast_why(s->fast))
 		return;
 	command->before = rs_fast_words(s->fast);
@@ -113,7 +112,7 @@ static struct rs_error *start(struct rs_session *s, const struct rs_recording *r
 	if (console >= 0)
 		close(console);
 	if (!err)
-		rs_fast_meet(s->fast);
+		rs_fast_receive(s->fast);
 	return err;
 }
 
@@ -170,8 +169,9 @@ struct rs_session_ram rs_session_ram(const struct rs_session *s)
 
 struct rs_gdb *rs_session_gdb(struct rs_session *s)
 {
-	rs_error_free(rs_session_settle(s)); /* it does not answer, then, which is said */
-	s->seen = false;		     /* who knows what is done there */
+	rs_error_free(
+		rs_session_settle(s)); /* if it does not answer, the next request reports that */
+	s->seen = false;	       /* the caller may change the state through it */
 	return s->qemu.gdb;
 }
 
@@ -180,11 +180,11 @@ const char *rs_session_slow(const struct rs_session *s)
 	return rs_fast_why(s->fast);
 }
 
-/* ---- running ----------------------------------------------------------------------------------
- */
+/* ---- running -------------------------------------------------------------------------------- */
 
-/* Both in one round trip: "Replaying execution 'log': instruction count = 123", and registers. */
-static struct rs_error *see(struct rs_session *s)
+/* Queries the instruction count ("Replaying execution 'log': instruction count = 123") and the
+ * registers in one round trip. */
+static struct rs_error *state_query(struct rs_session *s)
 {
 	static const char words[] = "instruction count = ";
 	char said[MONITOR_MAX];
@@ -207,7 +207,7 @@ static struct rs_error *see(struct rs_session *s)
 
 struct rs_error *rs_session_icount(struct rs_session *s, uint64_t *icount)
 {
-	struct rs_error *err = s->stands ? NULL : see(s);
+	struct rs_error *err = s->stands ? NULL : state_query(s);
 
 	if (!err)
 		*icount = s->stands ? s->at.icount : s->icount;
@@ -220,11 +220,11 @@ struct rs_error *rs_session_registers(struct rs_session *s, struct rs_x86_regs *
 
 	if (s->stands)
 		return rs_x86_regs_parse(s->at.raw, s->at.bytes, regs);
-	err = see(s);
+	err = state_query(s);
 	return err ? err : rs_x86_regs_parse(s->regs, s->regs_bytes, regs);
 }
 
-/* Asks the machine, over the GDB channel, to stop there; and lets it go at once, if `go`. */
+/* Sets a stop at icount through the GDB channel, and continues the machine if `goes`. */
 static struct rs_error *break_at(struct rs_session *s, uint64_t icount, bool goes)
 {
 	char command[64], said[MONITOR_MAX];
@@ -246,8 +246,7 @@ static struct rs_error *break_at(struct rs_session *s, uint64_t icount, bool goe
 	return err;
 }
 
-/* ---- the fast path -----------------------------------------------------------------------------
- */
+/* ---- the fast path -------------------------------------------------------------------------- */
 
 struct rs_error *rs_session_settle(struct rs_session *s)
 {
@@ -279,10 +278,10 @@ static void disarm(struct rs_session *s)
 	s->armed_at = UINT64_MAX;
 }
 
-/* Once: whether what it says of the machine is what GDB says, which stands. */
+/* Verifies the fast path once: its registers must equal those of GDB, which are authoritative. */
 static struct rs_error *check(struct rs_session *s, const struct rs_fast_stop *stop)
 {
-	struct rs_error *err = see(s);
+	struct rs_error *err = state_query(s);
 
 	if (err)
 		return err;
@@ -291,11 +290,12 @@ static struct rs_error *check(struct rs_session *s, const struct rs_fast_stop *s
 	    !memcmp(stop->raw, s->regs, stop->bytes))
 		return NULL;
 	disarm(s);
-	rs_fast_give_up(s->fast, "the registers of this QEMU are not as expected");
+	rs_fast_disable(s->fast, "the registers of this QEMU are not as expected");
 	return NULL;
 }
 
-/* The machine, which stands in QEMU's sense, is to stop there; *armed false: not by this path. */
+/* Sets a stop through the fast path, while QEMU has stopped the machine. Sets *armed to false if
+ * the fast path cannot. */
 static struct rs_error *arm(struct rs_session *s, uint64_t icount, bool *armed)
 {
 	struct rs_fast_stop stop;
@@ -317,12 +317,11 @@ static struct rs_error *arm(struct rs_session *s, uint64_t icount, bool *armed)
 	return err;
 }
 
-/* ---- running ----------------------------------------------------------------------------------
- */
+/* ---- running -------------------------------------------------------------------------------- */
 
-/* It has gone: in good order, or not. It says so before its processor is at rest, which may come to
- * where it was to stop, and nobody is to be waited for there. */
-static struct rs_error *has_ended(struct rs_session *s)
+/* Handles the end of QEMU, orderly or not. QEMU reports it before its processor is at rest; the
+ * processor may still reach the stop, and the fast path must not wait for an answer there. */
+static struct rs_error *end_handle(struct rs_session *s)
 {
 	s->ended = true;
 	s->stands = false;
@@ -331,7 +330,7 @@ static struct rs_error *has_ended(struct rs_session *s)
 			     "the replay does not go as the recording went");
 }
 
-/* What a log lacks QEMU waits for, for ever. */
+/* State for detecting that QEMU waits for ever for an event that the log lacks. */
 struct alive {
 	uint64_t icount;
 	uint32_t looks, still;
@@ -349,7 +348,7 @@ static struct rs_error *moved(struct alive *alive, uint64_t now)
 			       now);
 }
 
-/* Asked beside the GDB channel: it goes on meanwhile. */
+/* Checks over QMP that the replay makes progress, while it continues. */
 static struct rs_error *check_alive(struct rs_session *s, struct alive *alive)
 {
 	json_t *result = NULL, *icount;
@@ -359,14 +358,15 @@ static struct rs_error *check_alive(struct rs_session *s, struct alive *alive)
 	icount = json_object_get(result, "icount");
 	now = json_is_integer(icount) ? (uint64_t)json_integer_value(icount) : 0;
 	json_decref(result);
-	if (err && rs_error_code(err) == RS_ABSENT) { /* the GDB channel will say so */
+	if (err && rs_error_code(err) == RS_ABSENT) { /* the GDB channel will report it */
 		rs_error_free(err);
 		return NULL;
 	}
 	return err ? err : moved(alive, now);
 }
 
-/* What is waited for, and what was asked for meanwhile: a stop, for good or to see where it is. */
+/* The state of a wait: what is awaited, and whether a stop was requested meanwhile, permanently or
+ * to query the place. */
 struct wait {
 	struct rs_session_run *run;
 	struct alive alive;
@@ -381,7 +381,7 @@ static struct rs_error *ask_to_stop(struct rs_session *s, struct wait *w, bool *
 	return already ? NULL : rs_gdb_interrupt(s->qemu.gdb);
 }
 
-/* Until one of the two ways of stopping says something, or a while has passed. */
+/* Waits until the GDB channel or the fast path reports, or a time has passed. */
 static struct rs_error *listen_both(struct rs_session *s, struct wait *w, bool *spoke)
 {
 	bool pending;
@@ -394,7 +394,7 @@ static struct rs_error *listen_both(struct rs_session *s, struct wait *w, bool *
 	*spoke = pending || ready > 0;
 	if (ready > 0 && fds[1].revents && rs_fast_stopped(s->fast, &s->at)) {
 		s->stands = true;
-		/* The stop that was asked for is on its way, too, and no one else's. */
+		/* The requested stop follows, too, and there is no other. */
 		w->run->stopped = (struct rs_gdb_stopped){ .why = RS_GDB_STOPPED };
 		w->done = true;
 		return w->asked || w->asked_where ? rs_session_settle(s) : NULL;
@@ -402,8 +402,8 @@ static struct rs_error *listen_both(struct rs_session *s, struct wait *w, bool *
 	return *spoke ? rs_gdb_wait(s->qemu.gdb, 0, &w->done, &w->run->stopped) : NULL;
 }
 
-/* It has stopped to say where it is, and goes on. */
-static struct rs_error *go_on(struct rs_session *s, struct wait *w)
+/* Continues after a stop that only queried the place. */
+static struct rs_error *query_continue(struct rs_session *s, struct wait *w)
 {
 	uint64_t now = 0;
 	struct rs_error *err;
@@ -431,10 +431,10 @@ static struct rs_error *wait_stop(struct rs_session *s, struct rs_session_run *r
 		err = fast ? listen_both(s, &w, &spoke)
 			   : rs_gdb_wait(s->qemu.gdb, LOOK_MS, &w.done, &run->stopped);
 		if (!err && w.done && w.asked_where && !s->stands)
-			err = go_on(s, &w);
+			err = query_continue(s, &w);
 		if (err || w.done)
 			break;
-		/* QMP would wait for a machine that stands by the fast path. */
+		/* QMP would wait for a machine that the fast path holds. */
 		if (!spoke && !(++w.alive.looks % ALIVE_LOOKS))
 			err = fast ? ask_to_stop(s, &w, &w.asked_where) : check_alive(s, &w.alive);
 		if (!err && !w.asked && run->stop && *run->stop)
@@ -443,8 +443,8 @@ static struct rs_error *wait_stop(struct rs_session *s, struct rs_session_run *r
 	return err;
 }
 
-/* It has stopped: where; or ended, as it may yet do when it is asked. */
-static struct rs_error *see_stopped(struct rs_session *s, struct rs_session_run *run, uint64_t *now)
+/* Handles a stop: queries the place. The machine may still end during the query. */
+static struct rs_error *stop_handle(struct rs_session *s, struct rs_session_run *run, uint64_t *now)
 {
 	struct rs_error *err = NULL;
 
@@ -455,11 +455,11 @@ static struct rs_error *see_stopped(struct rs_session *s, struct rs_session_run 
 		err = NULL;
 		run->stopped.why = RS_GDB_ENDED;
 	}
-	return !err && run->stopped.why == RS_GDB_ENDED ? has_ended(s) : err;
+	return !err && run->stopped.why == RS_GDB_ENDED ? end_handle(s) : err;
 }
 
-/* Lets it go, to stop at run->icount. */
-static struct rs_error *let_go(struct rs_session *s, const struct rs_session_run *run)
+/* Continues the machine up to run->icount. */
+static struct rs_error *machine_continue(struct rs_session *s, const struct rs_session_run *run)
 {
 	struct rs_error *err;
 	bool armed;
@@ -467,7 +467,7 @@ static struct rs_error *let_go(struct rs_session *s, const struct rs_session_run
 	if (s->stands) {
 		s->stands = false;
 		s->armed_at = run->icount;
-		return rs_fast_go(s->fast, run->icount);
+		return rs_fast_continue(s->fast, run->icount);
 	}
 	err = arm(s, run->icount, &armed);
 	if (err)
@@ -479,8 +479,8 @@ static struct rs_error *let_go(struct rs_session *s, const struct rs_session_run
 	return break_at(s, run->icount, true);
 }
 
-/* A stop that came meanwhile is the next. */
-static bool comes_now(struct rs_session *s, struct rs_session_run *run)
+/* Returns whether a stop is pending, which is then the result of the run. */
+static bool is_pending(struct rs_session *s, struct rs_session_run *run)
 {
 	if (!s->pending)
 		return false;
@@ -499,13 +499,13 @@ struct rs_error *rs_session_run(struct rs_session *s, struct rs_session_run *run
 		run->stopped.why = RS_GDB_ENDED;
 		return NULL;
 	}
-	if (comes_now(s, run))
+	if (is_pending(s, run))
 		return NULL;
-	err = let_go(s, run);
+	err = machine_continue(s, run);
 	if (!err)
 		err = wait_stop(s, run);
 	if (!err)
-		err = see_stopped(s, run, &now);
+		err = stop_handle(s, run, &now);
 	if (err || s->ended)
 		return err;
 	run->at_target = now == run->icount;
@@ -514,10 +514,9 @@ struct rs_error *rs_session_run(struct rs_session *s, struct rs_session_run *run
 	return NULL;
 }
 
-/* ---- seeking ----------------------------------------------------------------------------------
- */
+/* ---- seeking -------------------------------------------------------------------------------- */
 
-/* One of QEMU's monitor, which says nothing when all went well. */
+/* Runs a monitor command, which prints nothing on success. */
 static struct rs_error *monitor(struct rs_session *s, const char *command, uint64_t icount)
 {
 	char line[64];
@@ -544,7 +543,7 @@ struct rs_error *rs_session_snapshot(struct rs_session *s)
 	return err ? err : rs_snapshots_add(&s->snapshots, icount);
 }
 
-/* QEMU's break, which stands in no snapshot, is set anew; a mapping of RAM stays what it is. */
+/* Loads a snapshot. QEMU's break is not part of it, and is set anew; the mapping of RAM stays. */
 static struct rs_error *load(struct rs_session *s, uint64_t icount)
 {
 	struct rs_error *err = rs_session_settle(s);
@@ -586,7 +585,8 @@ struct rs_error *rs_session_seek(struct rs_session *s, uint64_t icount, const vo
 	return err ? err : rs_session_settle(s);
 }
 
-/* QEMU does it itself: from each snapshot before here it goes ahead, and then to the last hit. */
+/* Goes back. QEMU does this: from each earlier snapshot it replays ahead, and then to the last
+ * hit. */
 struct rs_error *rs_session_back(struct rs_session *s, const volatile bool *stop, bool *found,
 				 struct rs_gdb_stopped *stopped)
 {
@@ -607,12 +607,12 @@ struct rs_error *rs_session_back(struct rs_session *s, const volatile bool *stop
 		err = wait_stop(s, &run);
 	s->breaks_at = UINT64_MAX - 1; /* unknown */
 	if (!err && run.stopped.why == RS_GDB_ENDED)
-		return has_ended(s);
+		return end_handle(s);
 	if (!err && stop && *stop)
 		err = rs_error_create(RS_FAILED, "stopped");
 	if (!err)
 		err = rs_session_icount(s, &now);
-	*found = !err && now; /* without a hit it is at the start */
+	*found = !err && now; /* without a hit, the machine is at the start */
 	*stopped = run.stopped;
 	return err;
 }
@@ -628,18 +628,17 @@ struct rs_error *rs_session_step(struct rs_session *s, struct rs_session_run *ru
 		return NULL;
 	}
 	err = rs_session_settle(s);
-	if (!err && comes_now(s, run))
+	if (!err && is_pending(s, run))
 		return NULL;
 	s->seen = false;
 	if (!err)
 		err = rs_gdb_step(s->qemu.gdb);
 	if (!err)
 		err = wait_stop(s, run);
-	return err ? err : see_stopped(s, run, &now);
+	return err ? err : stop_handle(s, run, &now);
 }
 
-/* ---- state ------------------------------------------------------------------------------------
- */
+/* ---- state ---------------------------------------------------------------------------------- */
 
 struct rs_error *rs_session_hash(struct rs_session *s, struct rs_state_hash *hash)
 {
@@ -650,7 +649,7 @@ struct rs_error *rs_session_hash(struct rs_session *s, struct rs_state_hash *has
 	if (!err)
 		err = rs_session_settle(s);
 	if (!err)
-		err = see(s);
+		err = state_query(s);
 	if (!err) {
 		XXH3_128bits_reset(state);
 		XXH3_128bits_update(state, &s->icount, sizeof(s->icount));

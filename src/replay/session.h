@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A recording that is replayed: the machine stands still whenever we look, at any instruction we
- * name, and does not know.
+ * A recording that is replayed: the session stops the machine at any instruction, without an effect
+ * that the guest can observe.
  *
  *	open (stands at 0) -> run to N or to a point that was set -> look -> run on -> ended
  *
- * Breaks at an instruction go by the fast path (fast.h) or, where QEMU has none, through the
- * monitor command of the GDB channel; guest RAM through a mapping of the file that is QEMU's
- * memory.
+ * Stops at an instruction use the fast path (fast.h) or, if QEMU has none, the monitor command of
+ * the GDB channel; guest RAM is read through a mapping of the file that is QEMU's memory.
  *
- * Snapshots are what seeking goes from, back and far ahead: QEMU's, of the whole machine and its
- * place in the log, in a file without a name that ends with the session. Each takes what the guest
+ * Seeking, back and far ahead, starts from snapshots: QEMU's own, of the whole machine and its
+ * place in the log, in an unnamed file that ends with the session. Each takes as much as the guest
  * uses of its RAM. A session's QEMU ends with the thread that opened it.
  */
 #ifndef RS_REPLAY_SESSION_H
@@ -21,18 +20,17 @@
 
 struct rs_session;
 
-/* RAM as it is mapped: `bytes` of it, those below 4 GiB first (QEMU's pc: at most 3.5 GiB there).
- */
+/* Mapped RAM: `bytes` of it, those below 4 GiB first (QEMU's pc: at most 3.5 GiB there). */
 struct rs_session_ram {
 	const uint8_t *mem;
 	uint64_t bytes;
 };
 
 struct rs_session_options {
-	const char *console; /* where the guest's serial port goes; NULL: nowhere */
-	bool snapshots;	     /* rs_session_snapshot() and rs_session_seek() back are wanted */
+	const char *console; /* output of the guest's serial port; NULL: none */
+	bool snapshots;	     /* enables rs_session_snapshot() and seeking back */
 	bool slow;	     /* all stops through the GDB channel */
-	/* NULL, or one whose snapshots this one begins with: a copy. It must stand still. */
+	/* NULL, or a session whose snapshots this one copies at its start. It must be stopped. */
 	struct rs_session *like;
 };
 
@@ -40,57 +38,63 @@ struct rs_session_options {
 struct rs_error *rs_session_open(const struct rs_recording *recording,
 				 const struct rs_session_options *options,
 				 struct rs_session **session);
-/* Ends QEMU, wherever it is. NULL is nothing. */
+/* Ends QEMU at any place. NULL is ignored. */
 void rs_session_close(struct rs_session *session);
 
 struct rs_session_ram rs_session_ram(const struct rs_session *session);
 
-/* NULL: stops at an instruction go by the fast path. Otherwise why not, in words. */
+/* Returns NULL if stops use the fast path, else why not, in words. */
 const char *rs_session_slow(const struct rs_session *session);
 
-/* The GDB channel, to set points and read by; it is settled for that, and not to be kept. */
+/* Returns the GDB channel, to set points and to read, and settles the session for that. Do not keep
+ * it. */
 struct rs_gdb *rs_session_gdb(struct rs_session *session);
-/* A machine that stands by the fast path stands in QEMU's sense then: all its channels answer. */
+/* Hands a machine that the fast path holds over to QEMU: all its channels answer afterwards. */
 struct rs_error *rs_session_settle(struct rs_session *session);
 
 struct rs_error *rs_session_registers(struct rs_session *session, struct rs_x86_regs *regs);
 
-/* How many instructions the machine has done; while it stands. */
+/* Returns how many instructions the stopped machine has executed. */
 struct rs_error *rs_session_icount(struct rs_session *session, uint64_t *icount);
 
-/* Ends early when *stop (may be NULL) becomes true: with why RS_GDB_STOPPED, and not at_target. A
- * log that lacks something is RS_FAILED: QEMU itself may wait for ever. */
+/* The arguments and results of a run. It ends early when *stop (may be NULL) becomes true, with
+ * RS_GDB_STOPPED and without at_target. Returns RS_FAILED if the log lacks something, for which
+ * QEMU itself may wait for ever. */
 struct rs_session_run {
-	uint64_t icount; /* to this instruction; UINT64_MAX: to the end, or a point */
+	uint64_t icount; /* run to this instruction; UINT64_MAX: to the end, or a point */
 	const volatile bool *stop;
-	bool at_target; /* it has come there */
+	bool at_target; /* it has reached the instruction */
 	struct rs_gdb_stopped stopped;
 };
 
-/* Lets it go on. RS_FAILED: QEMU lost its way (its log and it differ), with its words. */
+/* Continues the machine. Returns RS_FAILED, with QEMU's text, if the execution and its log
+ * differ. */
 struct rs_error *rs_session_run(struct rs_session *session, struct rs_session_run *run);
 
-/* Keeps the state of the machine, which stands, to seek to. RS_USAGE: without options.snapshots. */
+/* Takes a snapshot of the stopped machine, for seeking. Returns RS_USAGE without
+ * options.snapshots. */
 struct rs_error *rs_session_snapshot(struct rs_session *session);
 
-/* To this instruction, from the nearest snapshot before it or from where it stands, whichever is
- * less far; back only with options.snapshots (the start is one then). No points may be set. What
- * the guest writes on the way goes to the console once more. RS_FAILED also: the replay does not
- * come there, or *stop became true. */
+/*
+ * Seeks to this instruction, from the nearest snapshot before it or from the present place,
+ * whichever is nearer; back only with options.snapshots (the start is then a snapshot). No points
+ * may be set. The guest's output on the way goes to the console again. Returns RS_FAILED also if
+ * the replay does not reach it, or *stop became true.
+ */
 struct rs_error *rs_session_seek(struct rs_session *session, uint64_t icount,
 				 const volatile bool *stop);
 
-/* Back to where the last of the points that are set was hit before the instruction where it stands;
- * *found false: nowhere, and it stands at the start. Needs options.snapshots. */
+/* Goes back to the last hit of a point before the present instruction. Sets *found to false if
+ * there is none; the machine is then at the start. Needs options.snapshots. */
 struct rs_error *rs_session_back(struct rs_session *session, const volatile bool *stop, bool *found,
 				 struct rs_gdb_stopped *stopped);
 
-/* One instruction; or, where an interrupt or a fault comes instead, the way to its handler. Of run
- * only `stop` is looked at. */
+/* Executes one instruction, or enters the handler if an interrupt or a fault occurs instead. Uses
+ * only `stop` of run. */
 struct rs_error *rs_session_step(struct rs_session *session, struct rs_session_run *run);
 
-/* Hash of all registers, all RAM and the instruction count: two machines with the same one do the
- * same from here on. */
+/* A hash of all registers, all RAM and the instruction count: two machines with the same hash
+ * behave identically from here on. */
 struct rs_state_hash {
 	uint64_t low, high; /* XXH3-128 */
 };

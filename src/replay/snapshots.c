@@ -22,7 +22,8 @@ struct rs_error *rs_snapshots_write_empty(int fd)
 	return rs_qcow2_write(fd, DISK_BYTES, OF_IT);
 }
 
-/* As large as the recording's, which QEMU reads where nothing is written. */
+/* Writes an empty disk of the size of the recording's, which QEMU reads where nothing was
+ * written. */
 static struct rs_error *write_over(int fd, int over)
 {
 	struct stat st;
@@ -40,7 +41,7 @@ static struct rs_error *make_states(struct rs_snapshots *s, const struct rs_reco
 	if (err)
 		return err;
 	if ((!like || like->fd <= 0) && r->snapshot) {
-		s->n = 1; /* that with which the recording begins: of instruction 0 */
+		s->n = 1; /* the one with which the recording begins, at instruction 0 */
 		return rs_copy_file(r->files[RS_RECORDING_BEGIN], s->fd, "its snapshot");
 	}
 	if (!like || like->fd <= 0)
@@ -80,10 +81,10 @@ void rs_snapshots_deinit(struct rs_snapshots *s)
 }
 
 /*
- * A descriptor serves QEMU in the one mode that it was opened in, so QEMU must not first open a
- * disk for reading (auto-read-only). The guest's disk goes through blkreplay, by which QEMU writes
- * down when a request was done. The recording's disk, under what is written, is named here and not
- * in the header of the disk above it.
+ * Adds the disks to the command. QEMU can use a descriptor only in the mode in which it was opened,
+ * so QEMU must not first open a disk for reading (auto-read-only). The guest's disk goes through
+ * blkreplay, with which QEMU logs when a request completed. The recording's disk, under the written
+ * data, is named here and not in the header of the disk above it.
  */
 void rs_snapshots_add_to(const struct rs_snapshots *s, struct rs_qemu_command *c)
 {
@@ -109,14 +110,15 @@ void rs_snapshots_add_to(const struct rs_snapshots *s, struct rs_qemu_command *c
 	rs_qemu_command_option(c, "-device", "ide-hd,drive=ringside-disk");
 }
 
-/* ---- a guest that was not recorded -------------------------------------------------------------
+/*
+ * ---- a guest that was not recorded -------------------------------------------------------------
  *
- * Within the state that QEMU saves is, once, the part "timer/icount" (softmmu/cpu-timers.c): its
- * name with the length before it, its version, the time that the clock is ahead of the count, the
+ * The state that QEMU saves contains, once, the part "timer/icount" (softmmu/cpu-timers.c): its
+ * name preceded by the length, its version, the time by which the clock is ahead of the count, the
  * count; big endian. Clock = ahead + (count << shift).
  */
 
-struct rs_error *rs_snapshots_count_anew(int fd, const char *name, uint32_t shift)
+struct rs_error *rs_snapshots_reset_count(int fd, const char *name, uint32_t shift)
 {
 	static const uint8_t part[] = "\x05\x0ctimer/icount\0\0\0\1"; /* and a NUL */
 	const size_t bytes = sizeof(part) - 1;
@@ -131,13 +133,13 @@ struct rs_error *rs_snapshots_count_anew(int fd, const char *name, uint32_t shif
 	if (all == MAP_FAILED)
 		return rs_error_errno(errno, "%s", name);
 	at = memmem(all, (size_t)st.st_size, part, bytes);
-	/* A part that goes over a cluster's end may go on elsewhere. */
+	/* A part that crosses a cluster's end may continue elsewhere. */
 	if (!at ||
 	    (size_t)(at - all) / RS_QCOW2_CLUSTER !=
 		    ((size_t)(at - all) + bytes + sizeof(clock) - 1) / RS_QCOW2_CLUSTER ||
 	    memmem(at + 1, (size_t)(all + st.st_size - at - 1), part, bytes)) {
 		err = rs_error_create(RS_FAILED,
-				      "%s: where QEMU counts instructions is not seen in it; take "
+				      "%s: QEMU's count of instructions was not found in it; take "
 				      "another one, a little later",
 				      name);
 	} else {
@@ -150,8 +152,7 @@ struct rs_error *rs_snapshots_count_anew(int fd, const char *name, uint32_t shif
 	return err;
 }
 
-/* ---- which there are ---------------------------------------------------------------------------
- */
+/* ---- which there are ------------------------------------------------------------------------ */
 
 struct rs_error *rs_snapshots_add(struct rs_snapshots *s, uint64_t icount)
 {

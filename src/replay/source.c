@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The machine runs to the next timer, breakpoint or watchpoint, is looked at once, and all that is
- * due there fires. QEMU does not leave a breakpoint's own address by `continue`, so it is left by a
- * step; and a step may meet an interrupt or a fault, after which the machine comes to the same
- * address again without having done the instruction: that is not counted twice.
+ * Runs the machine to the next timer, breakpoint or watchpoint, reads its state once, and fires all
+ * due probes. QEMU does not leave a breakpoint's own address by `continue`, so the source leaves it
+ * by a step. A step may run into an interrupt or a fault, after which the machine reaches the same
+ * address again without having executed the instruction: that is not counted twice.
  */
 #include "replay/source.h"
 
@@ -17,7 +17,7 @@
 
 #define INTERRUPTED_MAX 64u
 
-/* An instruction that an interrupt or a fault came before: whose it is. */
+/* An instruction that an interrupt or a fault preceded, and its thread. */
 struct interrupted {
 	uint64_t rip, rsp, cr3;
 };
@@ -29,7 +29,7 @@ struct replay {
 	struct rs_probed m;
 	char *name;
 	uint32_t pause;	   /* the next of the pauses */
-	uint64_t from, to; /* instructions: which are wanted */
+	uint64_t from, to; /* range of instructions */
 
 	struct rs_session *session;
 	uint64_t icount;
@@ -38,8 +38,8 @@ struct replay {
 	struct rs_replay_counts counts;
 };
 
-/* The machine has stopped: where. */
-static struct rs_error *look(struct replay *r)
+/* Reads the state of the stopped machine. */
+static struct rs_error *state_read(struct replay *r)
 {
 	struct rs_error *err = rs_session_icount(r->session, &r->icount);
 
@@ -51,10 +51,11 @@ static struct rs_error *look(struct replay *r)
 	return err;
 }
 
-/* ---- going on -------------------------------------------------------------------------------- */
+/* ---- running -------------------------------------------------------------------------------- */
 
-/* Whether a step from there came to a handler, and nothing was done: the processor has put the
- * same address and stack on its stack, under an error code or not (Intel SDM volume 3, 6.14). */
+/* Returns whether a step entered a handler without executing the instruction: the processor has
+ * pushed the same address and stack on its stack, below an optional error code (Intel SDM volume 3,
+ * 6.14). */
 static bool was_interrupted(struct replay *r, const struct rs_x86_regs *before)
 {
 	uint64_t frame[6];
@@ -75,7 +76,7 @@ static void remember(struct replay *r, const struct rs_x86_regs *before)
 	r->interrupted[r->n_interrupted++ % INTERRUPTED_MAX] = of(before);
 }
 
-/* Whether it has come back to an instruction that was interrupted; which is then forgotten. */
+/* Returns whether the machine has returned to an interrupted instruction, and removes it. */
 static bool has_returned(struct replay *r)
 {
 	const struct interrupted now = of(&r->m.regs);
@@ -91,7 +92,7 @@ static bool has_returned(struct replay *r)
 	return false;
 }
 
-/* The next instruction that it must stop at. */
+/* Returns the next instruction at which it must stop. */
 static uint64_t target(const struct replay *r)
 {
 	uint64_t to = r->to;
@@ -107,7 +108,7 @@ static uint64_t target(const struct replay *r)
 	return to;
 }
 
-static struct rs_error *go_on(struct replay *r)
+static struct rs_error *run_on(struct replay *r)
 {
 	struct rs_session_run run = { .icount = target(r), .stop = r->options.stop };
 	const struct rs_x86_regs before = r->m.regs;
@@ -120,10 +121,10 @@ static struct rs_error *go_on(struct replay *r)
 	if (err || run.stopped.why == RS_GDB_ENDED)
 		return err;
 	r->counts.stops++;
-	err = look(r);
+	err = state_read(r);
 	if (err)
 		return err;
-	if (steps && r->m.regs.rip == before.rip) /* one round of a repeated instruction */
+	if (steps && r->m.regs.rip == before.rip) /* one iteration of a repeated instruction */
 		r->m.again = true;
 	else if (steps && was_interrupted(r, &before))
 		remember(r, &before);
@@ -132,7 +133,7 @@ static struct rs_error *go_on(struct replay *r)
 	return NULL;
 }
 
-/* ---- firing ---------------------------------------------------------------------------------- */
+/* ---- firing --------------------------------------------------------------------------------- */
 
 static bool is_due(struct replay *r, struct rs_replay_probe *p)
 {
@@ -198,7 +199,7 @@ static struct rs_error *replay_next(struct rs_source *source, struct rs_batch *b
 	size_t n = 0;
 
 	while (!err && !n && !is_over(r)) {
-		err = go_on(r);
+		err = run_on(r);
 		if (!err && r->m.stopped.why != RS_GDB_ENDED)
 			err = pause_here(r);
 		n = err || is_over(r) ? 0 : fire(r);
@@ -212,9 +213,9 @@ static struct rs_error *replay_next(struct rs_source *source, struct rs_batch *b
 	return NULL;
 }
 
-/* ---- beginning and end ----------------------------------------------------------------------- */
+/* ---- start and end -------------------------------------------------------------------------- */
 
-/* The instruction of a time, at the least one; those that no guest comes to are the last. */
+/* Returns the instruction of a time, at least 1. Times beyond any guest's end give the last one. */
 static uint64_t at_ns(const struct replay *r, int64_t ns)
 {
 	if (ns == INT64_MAX)
@@ -264,7 +265,7 @@ static struct rs_error *replay_open(struct rs_source *source, const struct rs_qu
 		err = rs_session_seek(r->session, r->options.begin, r->options.stop);
 	if (!err)
 		err = set_points(r);
-	return err ? err : look(r);
+	return err ? err : state_read(r);
 }
 
 static void replay_destroy(struct rs_source *source)
@@ -281,7 +282,8 @@ static const struct rs_source_ops ops = {
 	.name = "replay", .open = replay_open, .next = replay_next, .destroy = replay_destroy
 };
 
-/* When the guest began, as the recording's folder says: it was closed when it was over. */
+/* Returns when the guest started, from the recording's folder, which was last changed at its
+ * end. */
 static int64_t began_ns(const struct rs_recording *recording)
 {
 	struct stat of;
@@ -323,7 +325,7 @@ struct rs_error *rs_replay_source_create(const struct rs_recording *recording,
 	return NULL;
 }
 
-/* ---- what it is asked ------------------------------------------------------------------------ */
+/* ---- queries -------------------------------------------------------------------------------- */
 
 struct rs_error *rs_replay_source_make(void *source, const char *description,
 				       const struct rs_event **event)

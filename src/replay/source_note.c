@@ -12,7 +12,7 @@
 
 /* ---- events ------------------------------------------------------------------------------- */
 
-/* As a field of a probe's name: nothing that parts fields, nor a glob. */
+/* Makes a text fit for a field of a probe's name: without separators and glob characters. */
 static void clean(const char *from, size_t len, char to[RS_NOTE_TEXT_MAX])
 {
 	for (size_t i = 0; i < len; i++) {
@@ -23,7 +23,7 @@ static void clean(const char *from, size_t len, char to[RS_NOTE_TEXT_MAX])
 	to[len] = '\0';
 }
 
-/* Whether a word can be an argument's name, and is not one of ours. */
+/* Returns whether a word can be an argument's name, and is not reserved. */
 static bool is_name(const char *word, size_t len)
 {
 	static const char *const ours[] = { "pc", "icount", "expression" };
@@ -41,7 +41,7 @@ static bool is_name(const char *word, size_t len)
 	return true;
 }
 
-/* The i-th value's name: of "bytes, room" the i-th, else argN. */
+/* Writes the i-th value's name: the i-th of "bytes, room", or argN. */
 static void value_name(const struct rs_note *note, uint32_t i, char name[NAME_BYTES])
 {
 	const char *at = note->names;
@@ -70,7 +70,7 @@ static enum rs_type type_of(const struct rs_operand *operand)
 	return types[operand->is_signed][operand->bytes];
 }
 
-/* usdt:PROVIDER:NAME, assert:FILE:LINE. */
+/* Names an event: usdt:PROVIDER:NAME or assert:FILE:LINE. */
 static void name_event(const struct rs_note *note, struct rs_event *event,
 		       char function[RS_NOTE_TEXT_MAX], char name[RS_NOTE_TEXT_MAX])
 {
@@ -100,7 +100,7 @@ static uint16_t name_values(const struct rs_note *note, char names[][NAME_BYTES]
 	for (; n < note->n_values; n++) {
 		value_name(note, n, names[n]);
 		for (uint16_t k = 0; k < n; k++) {
-			if (!strcasecmp(names[k], names[n])) /* the same one twice */
+			if (!strcasecmp(names[k], names[n])) /* a duplicate */
 				snprintf(names[n], NAME_BYTES, "arg%u", n);
 		}
 		fields[n] = (struct rs_field){ .name = names[n],

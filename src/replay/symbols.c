@@ -67,7 +67,7 @@ static struct rs_error *read_elf(Elf *elf, const char *path, struct rs_symbols *
 	GElf_Shdr part;
 
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &head))
-		return rs_error_create(RS_DAMAGED, "%s is no ELF file", path);
+		return rs_error_create(RS_DAMAGED, "%s is not an ELF file", path);
 	if (head.e_machine != EM_X86_64)
 		return rs_error_create(RS_USAGE, "%s is not for x86-64", path);
 	if (head.e_type != ET_EXEC && head.e_type != ET_DYN)
@@ -115,7 +115,7 @@ bool rs_symbols_find(const struct rs_symbols *symbols, uint64_t address,
 	uint32_t low = 0, high = symbols->n;
 	const struct rs_symbol *s;
 
-	while (low < high) { /* the first that begins behind it */
+	while (low < high) { /* finds the first that begins after it */
 		uint32_t middle = low + (high - low) / 2;
 
 		if (symbols->at[middle].address <= address)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The proof that observing a replay changes nothing. The recording is replayed twice, once left
- * alone and once observed, by stops that read or by a program's probes. The state of the whole
- * machine is compared at the same instructions, and so is what the guest wrote.
+ * Verifies that observing a replay changes nothing. It replays the recording twice, once
+ * undisturbed and once observed, by stops that read or by a program's probes, and compares the
+ * state of the whole machine at the same instructions, and the guest's output.
  *
  *	left alone   |----p----p----p----p----p----p|   p: hash; a snapshot where a segment begins
  *	observed     |-s-s-p-s-s-p|                     s: sample
@@ -24,7 +24,7 @@
 #include "introspect/memory.h"
 #include "replay/moment.h"
 
-#define STACK_BYTES 64		      /* its top: there may be no more */
+#define STACK_BYTES 64		      /* of its top; there may not be more */
 #define HOLE	    UINT64_C(0xa0000) /* devices, up to: */
 #define HOLE_END    UINT64_C(0xc0000)
 
@@ -34,16 +34,16 @@ struct replayed {
 	const struct rs_verify_options *o;
 	const struct rs_recording *recording;
 	struct rs_session *session;
-	struct replayed *like; /* whose snapshots it begins with; NULL: it begins at 0 */
+	struct replayed *like; /* the replay from whose snapshots it begins; NULL: it begins at 0 */
 	struct rs_guest_memory memory;
-	uint64_t from, end; /* it is stopped between these instructions */
+	uint64_t from, end; /* it stops between these instructions */
 	uint64_t *stops;
 	uint32_t n_stops;
-	uint64_t n_samples, sample;   /* how many are due, and the next one, from 1 */
-	uint64_t first, last, point;  /* its own points, from 0, without the last; the next */
+	uint64_t n_samples, sample;   /* the number of samples, and the next one, from 1 */
+	uint64_t first, last, point;  /* its own points, from 0, excluding the last; the next one */
 	struct rs_state_hash *hashes; /* of all points */
 	uint64_t fired, errors;	      /* of a program's probes */
-	uint64_t samples;	      /* that were taken */
+	uint64_t samples;	      /* taken so far */
 	uint64_t read;		      /* bytes that the samples read */
 	uint64_t missing;	      /* samples whose stack was not in memory */
 	uint8_t *buffer;	      /* of o->bytes */
@@ -87,7 +87,7 @@ static struct rs_error *sample(struct replayed *r)
 	return NULL;
 }
 
-/* Returns the instruction of the i-th of n stops, from 1; the 0th is where it begins. */
+/* Returns the instruction of the i-th of n stops, from 1; the 0th is the start. */
 static uint64_t place(const struct replayed *r, uint64_t i, uint64_t n)
 {
 	return r->from + (uint64_t)((unsigned __int128)(r->end - r->from) * i / n);
@@ -99,7 +99,7 @@ static uint64_t before(const struct rs_verify_options *o, uint64_t segment)
 	return o->points * segment / o->jobs;
 }
 
-/* Returns whether a segment that is replayed apart begins behind this point. */
+/* Returns whether a segment that is replayed separately begins after this point. */
 static bool begins_segment(const struct replayed *r, uint64_t point)
 {
 	for (uint64_t i = 1; !r->like && i < r->o->jobs; i++)
@@ -202,13 +202,13 @@ static struct rs_error *go_through(struct replayed *r, const char *console)
 	return err;
 }
 
-/* ---- with a program's probes -------------------------------------------------------------- */
+/* ---- a program's probes ------------------------------------------------------------------- */
 
 static struct rs_error *with_probes(struct replayed *r, const char *console)
 {
 	uint64_t begin = r->first ? place(r, r->first, r->o->points) : 0;
 	bool to_end = r->last == r->o->points && r->o->to_end;
-	/* A segment's probes are its own: what the program keeps begins anew in each. */
+	/* Each segment has its own probes: the program's state starts anew in each. */
 	const struct rs_verify_part part = {
 		.from_ns = (r->first ? begin : r->from) << r->recording->shift,
 		.to_ns = to_end ? 0 : place(r, r->last, r->o->points) << r->recording->shift,
@@ -256,7 +256,7 @@ static void replayed_deinit(struct replayed *r)
 	r->buffer = NULL;
 }
 
-/* ---- segments side by side ----------------------------------------------------------------- */
+/* ---- segments side by side ---------------------------------------------------------------- */
 
 struct segment {
 	struct replayed r;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Verifies that a recording replays as it was, and that observing a replay changes nothing. */
+/* Verifies that a recording replays as it was recorded, and that observing a replay changes
+ * nothing. */
 #ifndef RS_REPLAY_VERIFY_H
 #define RS_REPLAY_VERIFY_H
 
@@ -14,7 +15,7 @@
 /* A part of the recording that a program's probes observe; the members are those of struct
  * rs_replay_options, and times. */
 struct rs_verify_part {
-	uint64_t from_ns, to_ns; /* of the guest's time; to_ns 0: to the recording's end */
+	uint64_t from_ns, to_ns; /* in the guest's time; to_ns 0: to the recording's end */
 	struct rs_session *like; /* or NULL */
 	uint64_t begin;
 	const char *console;
@@ -23,7 +24,7 @@ struct rs_verify_part {
 
 struct rs_verify_options {
 	uint64_t points;	 /* instructions at which states are compared */
-	uint64_t samples, bytes; /* stops of the second replay, and what each of them reads */
+	uint64_t samples, bytes; /* stops of the second replay, and the bytes that each reads */
 	uint64_t jobs;		 /* segments of the second replay, side by side */
 	uint64_t from_ns, to_ns; /* of the guest's time */
 	bool to_end;		 /* to the recording's end; to_ns is unused */
@@ -33,7 +34,7 @@ struct rs_verify_options {
 	 * there is no program. Several threads call it if `jobs` is more than 1. */
 	struct rs_error *(*probe)(void *ctx, const struct rs_verify_part *part, uint64_t *fired,
 				  uint64_t *errors);
-	/* Reports which part of a replay is over, from 0 to 1; or NULL. */
+	/* Reports the completed part of a replay, from 0 to 1; or NULL. */
 	void (*progress)(void *ctx, bool observed, double part);
 	void *ctx;
 };
@@ -43,22 +44,22 @@ struct rs_verified {
 	uint64_t *places;			/* the instruction of each point */
 	struct rs_state_hash *alone, *observed; /* each point's state in the two replays */
 	uint64_t same_points, console_bytes;
-	bool same_console;     /* in both replays */
-	bool same_as_recorded; /* the console */
+	bool same_console;     /* equal in both replays */
+	bool same_as_recorded; /* the console is as recorded */
 	/* Of the observed replay: a program's probes and errors; samples, the bytes that they read,
 	 * and how many of them found no stack. */
 	uint64_t fired, errors, samples, read_bytes, stacks_missing;
-	char *slow; /* why stops had no fast path, where there is no program; or NULL */
+	char *slow; /* why stops had no fast path, without a program; or NULL */
 };
 
-/* Replays a checked recording twice and compares. verified: zero bytes; rs_verified_deinit() frees
+/* Replays a checked recording twice and compares. verified is zeroed; rs_verified_deinit() frees
  * it, also after an error. */
 struct rs_error *rs_verify_run(const struct rs_recording *recording,
 			       const struct rs_verify_options *options,
 			       struct rs_verified *verified);
 void rs_verified_deinit(struct rs_verified *verified);
 
-/* Returns whether two states are the same. */
+/* Returns whether two states are equal. */
 bool rs_verify_same(const struct rs_state_hash *a, const struct rs_state_hash *b);
 
 #endif

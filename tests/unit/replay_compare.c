@@ -256,5 +256,5 @@ TEST(programs_of_no_use)
 
 	CHECK_ERR(read_program(ET_REL, &symbols), RS_USAGE, "is a part of a program");
 	CHECK_ERR(rs_symbols_read("/nowhere/at/all", &symbols), RS_FAILED, "No such file");
-	CHECK_ERR(rs_symbols_read("/dev/null", &symbols), RS_DAMAGED, "is no ELF file");
+	CHECK_ERR(rs_symbols_read("/dev/null", &symbols), RS_DAMAGED, "not an ELF file");
 }

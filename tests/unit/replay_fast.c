@@ -47,7 +47,7 @@ TEST(another_qemu_has_no_fast_path)
 	CHECK(!rs_fast_words(fast)[0]);
 	rs_fast_inherits(fast, &n);
 	CHECK_EQ_U64(n, 0);
-	rs_fast_meet(fast);
+	rs_fast_receive(fast);
 	CHECK(!rs_fast_arm(fast, 1, &stop));
 	CHECK(rs_fast_fd(fast) < 0);
 	rs_fast_destroy(fast);
@@ -83,7 +83,7 @@ TEST(what_is_missing_is_said_by_name)
 		_exit(127);
 	}
 	REQUIRE(pid > 0);
-	rs_fast_meet(fast);
+	rs_fast_receive(fast);
 	REQUIRE(rs_fast_why(fast));
 	CHECK(strstr(rs_fast_why(fast), "lacks the symbol replay_break_icount"));
 	CHECK_EQ_U64((uint64_t)waitpid(pid, &status, WNOHANG), 0); /* it sleeps */
@@ -106,7 +106,7 @@ static struct rs_fast *played(int ends[2])
 	ends[0] = fcntl(fds[0], F_DUPFD_CLOEXEC, 3);
 	ends[1] = fcntl(fds[1], F_DUPFD_CLOEXEC, 3);
 	CHECK(send(ends[0], &hello, sizeof(hello), 0) == sizeof(hello));
-	rs_fast_meet(fast);
+	rs_fast_receive(fast);
 	CHECK(!rs_fast_why(fast));
 	return fast;
 }
@@ -148,7 +148,7 @@ TEST(stops_and_answers)
 	inside_says(ends[1], RS_INSIDE_STANDS, 1009, "rbx");
 	CHECK(rs_fast_stopped(fast, &stop));
 	CHECK_EQ_U64(stop.icount, 1009);
-	CHECK(!rs_fast_go(fast, 2003));
+	CHECK(!rs_fast_continue(fast, 2003));
 	inside_hears(ends[1], RS_INSIDE_ARM, 2003);
 	inside_says(ends[1], RS_INSIDE_STANDS, 2003, "rbx");
 	CHECK(rs_fast_stopped(fast, &stop));

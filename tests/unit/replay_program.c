@@ -242,17 +242,17 @@ TEST(of_no_use)
 	m.parts[0].p_filesz = m.parts[0].p_memsz;
 	CHECK_ERR(read_made(&m, "", &p), RS_DAMAGED, "is not in the file");
 	m.parts[0].p_filesz = m.parts[0].p_memsz + 1;
-	CHECK_ERR(read_made(&m, "", &p), RS_DAMAGED, "is nowhere");
+	CHECK_ERR(read_made(&m, "", &p), RS_DAMAGED, "no valid address");
 	m.parts[0].p_filesz = m.parts[0].p_memsz = UINT64_C(1) << 40;
 	CHECK_ERR(read_made(&m, "", &p), RS_DAMAGED, "is too long");
 	m.parts[0] = (Elf64_Phdr){ .p_type = PT_NULL };
-	CHECK_ERR(read_made(&m, "", &p), RS_USAGE, "nothing of it is loaded");
+	CHECK_ERR(read_made(&m, "", &p), RS_USAGE, "no loaded segment");
 	m = made(ET_DYN);
 	m.parts[0].p_memsz = UINT64_C(1) << 45;
 	CHECK_ERR(read_made(&m, "", &p), RS_DAMAGED, "it is too long");
 	m.head.e_machine = EM_AARCH64;
 	CHECK_ERR(read_made(&m, "", &p), RS_USAGE, "is not for x86-64");
-	CHECK_ERR(rs_program_read("/dev/null", &p), RS_DAMAGED, "is no ELF file");
+	CHECK_ERR(rs_program_read("/dev/null", &p), RS_DAMAGED, "not an ELF file");
 	CHECK_ERR(rs_program_read("/nowhere/at/all", &p), RS_FAILED, "No such file");
 }
 
@@ -270,5 +270,5 @@ TEST(too_many_parts)
 					 .p_vaddr = i * PAGE,
 					 .p_filesz = 1,
 					 .p_memsz = 1 };
-	CHECK_ERR(read_made(&m, "", &p), RS_DAMAGED, "too many parts");
+	CHECK_ERR(read_made(&m, "", &p), RS_DAMAGED, "too many loaded segments");
 }
