@@ -9,14 +9,15 @@
  *	rs_guest_vcpu_init(0, ring, sizeof(ring));	// on each vCPU, before its first event
  *
  * Hand-over, chosen per guest:
- *	doorbell  an OUT registers the ring; when it is full another asks the host to drain it and
- *		  the put goes on; the host also drains after every exit, so HLT, abort, panic and
- *		  triple fault lose nothing. Cost: one exit per RS_GUEST_RING_BYTES of records, or,
- *		  where the host does not answer, per RS_GUEST_ASK_EVERY records lost.
+ *	doorbell  an OUT registers the ring; a full ring makes another OUT, at which the host
+ *		  drains it before the put continues. The host also drains after every exit, so
+ *		  HLT, abort, panic and triple fault lose nothing. Cost: one exit per
+ *		  RS_GUEST_RING_BYTES of records or, if the host does not answer, per
+ *		  RS_GUEST_ASK_EVERY records lost.
  *	shared	  the host reads the ring while the guest runs: no exit. A full ring drops and
  *		  counts.
- *	keep	  nobody reads it: no exit. A full ring drops its oldest quarter; what is in it when
- *		  the guest ends can be recovered (guest_log.h).
+ *	keep	  the host does not read it: no exit. A full ring drops its oldest quarter; its
+ *		  content can be recovered after the guest's end (guest_log.h).
  *
  * An exception or interrupt handler may trace, even during a put: the handler's records follow the
  * interrupted one and have later stamps. A handler that will not return must first call

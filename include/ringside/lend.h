@@ -48,7 +48,7 @@ struct rs_lend_board {
 _Static_assert(sizeof(struct rs_lend_place) == 64, "a cache line of its own");
 _Static_assert(offsetof(struct rs_lend_board, places) == 64, "as said above");
 
-/* ---- the borrower ------------------------------------------------------------------------- */
+/* ---- the borrower --------------------------------------------------------------------------- */
 
 /* One id of a board. rs_lent_put() owns its fields; one thread uses it. */
 struct rs_lent {
@@ -99,7 +99,7 @@ static inline bool rs_lent_put(struct rs_lent *lent, const struct rs_slot *slot)
 	return kept;
 }
 
-/* ---- the lender --------------------------------------------------------------------------- */
+/* ---- the lender ----------------------------------------------------------------------------- */
 
 struct rs_lender;
 

@@ -229,10 +229,10 @@ struct rs_log_line_buffer {
  *
  *	[1234us][cpu=0][main][sev=5][seq=17]:the message
  *
- * thread: printable, without brackets. The message is printf's, as far as a freestanding program
- * needs it: %% c s p d i u x X o, flags - 0 + space #, width and precision (also *), hh h l ll z t
- * j. What is none of these ends the message, and stands in it as it is. A newline at the end is
- * left out. No call of libc's, so that handlers and guests can.
+ * thread is printable, without brackets. The message has a subset of printf's format: %% c s d i u
+ * x X p o, flags - 0 + space #, width and precision (also *), hh h l ll z t j. An unknown
+ * conversion ends the message, which contains it unchanged. A newline at the end is removed. Calls
+ * no function of libc, so that handlers and guests can use it.
  */
 struct rs_log_prefix {
 	uint64_t us, seq; /* seq 0: not in any ring */

@@ -47,7 +47,7 @@
 						      ".popsection\n");                            \
 	} while (0)
 
-/* ---- implementation ------------------------------------------------------------------------- */
+/* ---- implementation ----------------------------------------------------------------------- */
 
 #define RS_REPLAY_TEXT_(x) RS_REPLAY_TEXT__(x)
 #define RS_REPLAY_TEXT__(x) #x

@@ -113,7 +113,7 @@ struct rs_sbuf_producer {
 	struct rs_sbuf *ring;	 /* NULL until initialised */
 	uint64_t cpu_bits;	 /* this CPU, shifted into a slot's header word */
 	uint64_t refused;	 /* elements or records ever refused */
-	uint64_t told;		 /* how many of them loss records have reported */
+	uint64_t reported;	 /* how many of them loss records have reported */
 	uint64_t lost_from;	 /* stamp of the first unreported refusal */
 	uint64_t refused_before; /* the ring's own count when this producer attached */
 	/* Called when the ring is full. Returns true if it made room, and the put should try

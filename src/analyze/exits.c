@@ -200,7 +200,7 @@ static const struct rs_sink_ops exits_ops = {
 };
 
 /* Fills in the query. Long exits need causes too, to show what they were about. */
-static void ask(struct exits_sink *s)
+static void query_fill(struct exits_sink *s)
 {
 	static const char *const always[] = { "kvm:*::exit", "kvm:vcpu::*", "kvm:session::*" };
 	static const char *const time[] = { "kvm:sched::*" };
@@ -226,7 +226,7 @@ struct rs_error *rs_exits_sink_create(const struct rs_exits_options *options, st
 		return rs_error_no_memory();
 	s->sink.ops = &exits_ops;
 	s->options = *options;
-	ask(s);
+	query_fill(s);
 	*sink = &s->sink;
 	return NULL;
 }

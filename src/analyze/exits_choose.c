@@ -9,7 +9,7 @@
 
 #include <ringside/source.h>
 
-/* ---- the choice ---------------------------------------------------------------------------- */
+/* ---- the choice ----------------------------------------------------------------------------- */
 
 bool rs_exits_is_sum(const struct rs_exits_choice *choice)
 {
@@ -106,7 +106,7 @@ void rs_exits_unselect(struct rs_exits *chosen)
 	*chosen = (struct rs_exits){ 0 };
 }
 
-/* ---- merging rows -------------------------------------------------------------------------- */
+/* ---- merging rows --------------------------------------------------------------------------- */
 
 static int compare_vms(const char *a, const char *b)
 {
@@ -204,7 +204,7 @@ struct rs_error *rs_exits_merge(const struct rs_exits *exits, bool by_vm,
 	return NULL;
 }
 
-/* ---- merging causes ------------------------------------------------------------------------ */
+/* ---- merging causes ------------------------------------------------------------------------- */
 
 static int by_cause(const struct rs_exits_cause *x, const struct rs_exits_cause *y)
 {
@@ -274,7 +274,7 @@ struct rs_error *rs_exits_merge_causes(const struct rs_exits *exits, bool by_vm,
 	return NULL;
 }
 
-/* ---- verification -------------------------------------------------------------------------- */
+/* ---- verification --------------------------------------------------------------------------- */
 
 /* Ringside and schedstat may differ by this part of the wall time. */
 #define RUNNABLE_PARTS 100

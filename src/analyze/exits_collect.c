@@ -161,15 +161,15 @@ static bool has_entries(const struct exits_sink *s)
 	return !left;
 }
 
-/* Returns the time of each state so far, and the wall time. */
-static void time_now(const struct thread *t, bool told, int64_t to_ns, int64_t ns[RS_VCPU_STATES],
-		     uint64_t *wall_ns)
+/* Returns the time of each state so far, and the wall time. entries: the kernel traces entries. */
+static void time_now(const struct thread *t, bool entries, int64_t to_ns,
+		     int64_t ns[RS_VCPU_STATES], uint64_t *wall_ns)
 {
 	struct rs_vcpu_time time = t->time;
 
 	if (!t->is_live && !t->ended)
 		rs_vcpu_end(&time, exits_stamp(to_ns));
-	if (!t->is_live && !told)
+	if (!t->is_live && !entries)
 		rs_vcpu_doubt(&time);
 	for (uint32_t i = 0; i < RS_VCPU_STATES; i++)
 		ns[i] = (int64_t)time.ns[i];
@@ -198,25 +198,25 @@ static void settle_growth(int64_t grown[RS_VCPU_STATES])
 	}
 }
 
-static uint64_t since_told(uint64_t now, uint64_t *told, bool all)
+static uint64_t since_reported(uint64_t now, uint64_t *reported, bool all)
 {
-	uint64_t before = all ? 0 : *told;
+	uint64_t before = all ? 0 : *reported;
 
-	*told = now;
+	*reported = now;
 	return now > before ? now - before : 0;
 }
 
-static void vcpu_fill(struct rs_exits_vcpu *vcpu, struct thread *t, bool told, bool all,
+static void vcpu_fill(struct rs_exits_vcpu *vcpu, struct thread *t, bool entries, bool all,
 		      int64_t to_ns)
 {
 	int64_t grown[RS_VCPU_STATES];
 	uint64_t wall_ns;
 
-	time_now(t, told, to_ns, grown, &wall_ns);
+	time_now(t, entries, to_ns, grown, &wall_ns);
 	for (uint32_t i = 0; i < RS_VCPU_STATES; i++) {
 		if (all)
-			t->told_ns[i] = 0;
-		grown[i] -= (int64_t)t->told_ns[i];
+			t->reported_ns[i] = 0;
+		grown[i] -= (int64_t)t->reported_ns[i];
 	}
 	settle_growth(grown);
 	*vcpu = (struct rs_exits_vcpu){
@@ -225,17 +225,19 @@ static void vcpu_fill(struct rs_exits_vcpu *vcpu, struct thread *t, bool told, b
 		.tid = t->tid,
 		.vcpu = t->vcpu,
 		.ended = t->ended,
-		.wall_ns = since_told(wall_ns, &t->told_wall_ns, all),
+		.wall_ns = since_reported(wall_ns, &t->reported_wall_ns, all),
 		.exits = t->taken_exits,
 		/* There is no difference if the thread has ended, or there is only one line. */
 		.sched_known =
 			!t->ended && (t->is_live ? t->sched_lines > 0 : all && t->sched_lines > 1),
-		.run_ns = since_told(t->sched_last[0] - t->sched_first[0], &t->told_sched[0], all),
-		.wait_ns = since_told(t->sched_last[1] - t->sched_first[1], &t->told_sched[1], all),
+		.run_ns = since_reported(t->sched_last[0] - t->sched_first[0],
+					 &t->reported_sched[0], all),
+		.wait_ns = since_reported(t->sched_last[1] - t->sched_first[1],
+					  &t->reported_sched[1], all),
 	};
 	for (uint32_t i = 0; i < RS_VCPU_STATES; i++) {
 		vcpu->ns[i] = (uint64_t)grown[i];
-		t->told_ns[i] += (uint64_t)grown[i];
+		t->reported_ns[i] += (uint64_t)grown[i];
 	}
 }
 
@@ -254,7 +256,7 @@ static struct rs_error *collect_vcpus(struct exits_sink *s, bool all, struct rs_
 {
 	size_t n = s->threads.n;
 	struct thread **sorted = malloc((n + 1) * sizeof(*sorted));
-	const bool told = has_entries(s);
+	const bool entries = has_entries(s);
 
 	free(s->vcpus);
 	s->vcpus = calloc(n + 1, sizeof(*s->vcpus));
@@ -270,7 +272,7 @@ static struct rs_error *collect_vcpus(struct exits_sink *s, bool all, struct rs_
 
 		if (!is_shown(s, t) || (t->end_taken && !all))
 			continue;
-		vcpu_fill(&s->vcpus[exits->n_vcpus++], t, told, all, exits->to_ns);
+		vcpu_fill(&s->vcpus[exits->n_vcpus++], t, entries, all, exits->to_ns);
 		t->end_taken = t->ended;
 	}
 	exits->vcpus = s->vcpus;
@@ -390,8 +392,8 @@ struct rs_error *rs_exits_collect(struct rs_sink *sink, bool all, int64_t to_ns,
 		err = fold(s);
 	if (err)
 		return err;
-	e.lost = since_told(s->lost, &s->told_lost, all);
-	e.dropped = since_told(dropped, &s->told_dropped, all);
+	e.lost = since_reported(s->lost, &s->reported_lost, all);
+	e.dropped = since_reported(dropped, &s->reported_dropped, all);
 	s->taken_to_ns = e.to_ns;
 	s->is_taken = true;
 	*exits = e;

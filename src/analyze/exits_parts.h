@@ -37,8 +37,8 @@ struct thread {
 	uint64_t hidden_ns; /* of a live thread: since when its vCPU's number is missing; 0: not */
 	bool ended;
 	bool end_taken; /* a collection has reported its end */
-	struct rs_vcpu_time
-		time; /* of a snapshot, or of the state machine over events, in biased ns */
+	/* of a snapshot, or of the state machine over events, in biased ns */
+	struct rs_vcpu_time time;
 	/* Of events: the exit that waits for its entry. */
 	const struct rs_stream *stream;
 	bool hardware;	 /* the trace has its hardware exits */
@@ -53,8 +53,8 @@ struct thread {
 	uint32_t sched_lines;
 	uint64_t sched_first[2], sched_last[2];
 	/* What collections have reported of the states' times, the wall time and schedstat. */
-	uint64_t told_ns[RS_VCPU_STATES];
-	uint64_t told_wall_ns, told_sched[2];
+	uint64_t reported_ns[RS_VCPU_STATES];
+	uint64_t reported_wall_ns, reported_sched[2];
 	uint64_t taken_exits; /* of the current collection */
 };
 
@@ -109,10 +109,10 @@ struct exits_sink {
 	bool is_begun, is_open;
 	int64_t first_ns, opened_ns, last_ns;
 	struct known known[EXITS_KNOWN]; /* by the event's address */
-	uint64_t lost, told_lost;
+	uint64_t lost, reported_lost;
 	/* Exits that were not counted for lack of room: here, in the recorded session, in the live
 	 * session. */
-	uint64_t dropped, dropped_events, dropped_live, told_dropped;
+	uint64_t dropped, dropped_events, dropped_live, reported_dropped;
 	int64_t taken_to_ns;
 	bool is_taken;
 	/* The result of the last collection. */

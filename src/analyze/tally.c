@@ -36,8 +36,8 @@ static uint64_t hash_of(struct tally_who who)
 }
 
 /* Returns zeroed memory for one more item of a map, or NULL above the limit or without memory. */
-static void *made(struct tally_sink *s, struct rs_map *map, uint32_t *n, uint32_t limit,
-		  size_t bytes)
+static void *item_create(struct tally_sink *s, struct rs_map *map, uint32_t *n, uint32_t limit,
+			 size_t bytes)
 {
 	void *at = NULL;
 
@@ -57,7 +57,7 @@ struct tally_cpu *rs_tally_cpu_of(struct tally_sink *s, struct tally_who who, in
 	struct tally_cpu *c = rs_map_find(&s->cpus, hash_of(who), same_cpu, &who);
 
 	if (!c) {
-		c = made(s, &s->cpus, &s->n_cpus, TALLY_CPUS_MAX, sizeof(*c));
+		c = item_create(s, &s->cpus, &s->n_cpus, TALLY_CPUS_MAX, sizeof(*c));
 		if (!c)
 			return NULL;
 		*c = (struct tally_cpu){ .all = s->all_cpus,
@@ -77,7 +77,7 @@ struct tally_vcpu *rs_tally_vcpu_of(struct tally_sink *s, struct tally_who who, 
 	struct tally_vcpu *v = rs_map_find(&s->vcpus, hash_of(who), same_vcpu, &who);
 
 	if (!v) {
-		v = made(s, &s->vcpus, &s->n_vcpus, TALLY_VCPUS_MAX, sizeof(*v));
+		v = item_create(s, &s->vcpus, &s->n_vcpus, TALLY_VCPUS_MAX, sizeof(*v));
 		if (!v)
 			return NULL;
 		*v = (struct tally_vcpu){
@@ -111,7 +111,7 @@ struct tally_row *rs_tally_row_of(struct tally_sink *s, enum rs_tally_kind kind,
 	struct tally_row *r = rs_map_find(&s->rows, hash, same_row, &wanted);
 
 	if (!r) {
-		r = made(s, &s->rows, &s->n_rows, TALLY_ROWS_MAX, sizeof(*r));
+		r = item_create(s, &s->rows, &s->n_rows, TALLY_ROWS_MAX, sizeof(*r));
 		if (!r)
 			return NULL;
 		*r = wanted;
@@ -177,10 +177,10 @@ static void spend(struct tally_sink *s, struct tally_cpu *c, uint64_t now, bool 
 void rs_tally_turn(struct tally_sink *s, struct tally_cpu *c, enum rs_tally_use use,
 		   struct tally_vcpu *owner, uint64_t now)
 {
-	if (c->told && c->use == use && c->owner == owner)
+	if (c->known && c->use == use && c->owner == owner)
 		return;
 	spend(s, c, now, c->whole && c->use != RS_TALLY_UNKNOWN);
-	c->told = true;
+	c->known = true;
 	c->whole = true;
 	c->since = now;
 	c->use = use;
@@ -189,9 +189,9 @@ void rs_tally_turn(struct tally_sink *s, struct tally_cpu *c, enum rs_tally_use 
 
 void rs_tally_assign(struct tally_cpu *c, enum rs_tally_use use, struct tally_vcpu *owner)
 {
-	if (c->told)
+	if (c->known)
 		return;
-	c->told = true;
+	c->known = true;
 	c->use = use;
 	c->owner = owner;
 }
@@ -202,7 +202,7 @@ void rs_tally_cpu_lost(struct tally_sink *s, struct tally_cpu *c, uint64_t now)
 	c->use = RS_TALLY_UNKNOWN;
 	c->owner = NULL;
 	spend(s, c, now, false);
-	c->told = c->whole = false;
+	c->known = c->whole = false;
 	c->last = now;
 }
 

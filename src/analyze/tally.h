@@ -59,9 +59,8 @@ struct rs_tally_row {
 	uint64_t timed; /* those with a known begin and end, to which min, max and hist apply */
 	uint64_t total, off; /* ticks; off: the part of total in which the vCPU had no CPU */
 	uint64_t guest;	     /* RS_TALLY_CPU: the part of total within the guest */
-	uint64_t
-		/* the time of which the row is a share: that of the CPUs, else of the vCPUs */
-		base;
+	/* the time of which the row is a share: that of the CPUs, else of the vCPUs */
+	uint64_t base;
 	uint64_t min, max;
 	const struct rs_hist *hist; /* never NULL */
 };

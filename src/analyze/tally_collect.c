@@ -12,7 +12,7 @@ static void close_all(struct tally_sink *s)
 {
 	for (struct tally_cpu *c = s->all_cpus; c; c = c->all) {
 		c->whole = false;
-		if (c->told)
+		if (c->known)
 			rs_tally_turn(s, c, RS_TALLY_USES, NULL, s->last);
 		else
 			rs_tally_cpu_lost(s, c, s->last);

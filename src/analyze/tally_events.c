@@ -107,9 +107,9 @@ static struct tally_vcpu *acrn_current(struct tally_sink *s, struct tally_cpu *c
 {
 	struct tally_vcpu *v;
 
-	if (c->told && c->owner)
+	if (c->known && c->owner)
 		return c->owner;
-	if (c->told) {
+	if (c->known) {
 		s->contradictions++;
 		rs_tally_cpu_lost(s, c, now);
 	}
@@ -188,16 +188,16 @@ static void acrn_before(struct tally_sink *s, struct tally_cpu *c, uint32_t prev
 {
 	struct tally_vcpu *owner = c->owner;
 
-	if (c->told && owner && owner->who.b & NAMELESS && prev != ACRN_IDLE) {
+	if (c->known && owner && owner->who.b & NAMELESS && prev != ACRN_IDLE) {
 		/* The nameless vCPU is this one. */
 		owner->vm = acrn_name(s, prev);
 		rs_tally_vcpu_identify(s, owner, (struct tally_who){ owner->who.a, prev });
 		return;
 	}
-	if (c->told &&
+	if (c->known &&
 	    (prev == ACRN_IDLE ? c->use == RS_TALLY_IDLE : owner && is_named(owner, prev)))
 		return;
-	if (c->told) {
+	if (c->known) {
 		s->contradictions++;
 		if (owner) {
 			rs_tally_vcpu_lost(s, owner, now);

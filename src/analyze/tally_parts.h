@@ -29,7 +29,7 @@ struct tally_cpu {
 	struct tally_cpu *all;
 	struct tally_who who;
 	int cpu;    /* RS_UNKNOWN */
-	bool told;  /* its owner is known; else the next event determines it for the time since */
+	bool known; /* its owner is known; else the next event determines it for the time since */
 	bool whole; /* the begin of this turn is known */
 	uint64_t since; /* the begin of this turn */
 	uint64_t last;	/* of the last event on it */

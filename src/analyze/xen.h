@@ -92,8 +92,8 @@ struct rs_xen_row {
 	uint64_t bytes; /* of records */
 	uint64_t timed; /* those of known duration, to which total_ns, min, max and hist apply */
 	uint64_t total_ns, min_ns, max_ns;
-	uint64_t
-		edge_ns; /* of states: time in addition to total_ns, with an unknown begin or end */
+	/* of states: time in addition to total_ns, with an unknown begin or end */
+	uint64_t edge_ns;
 	uint64_t continued;	    /* of running: times that the scheduler let it continue */
 	const struct rs_hist *hist; /* NULL: no durations */
 };

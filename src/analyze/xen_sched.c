@@ -103,7 +103,7 @@ static void pcpu_spend(struct xen_sink *x, struct xen_pcpu *p, int cpu, int64_t 
 	spend(x, p->states[p->state], p->since_ns, now_ns, whole);
 }
 
-static void pcpu_becomes(struct xen_sink *x, int cpu, enum rs_xen_pcpu_state state, int64_t now_ns)
+static void pcpu_enter(struct xen_sink *x, int cpu, enum rs_xen_pcpu_state state, int64_t now_ns)
 {
 	struct xen_pcpu *p = xen_pcpu(x, cpu);
 
@@ -152,8 +152,8 @@ static void vcpu_spend(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns, b
 	spend(x, v->states[v->state], v->since_ns, now_ns, whole);
 }
 
-static void vcpu_becomes(struct xen_sink *x, struct xen_vcpu *v, enum rs_xen_state state,
-			 int64_t now_ns)
+static void vcpu_enter(struct xen_sink *x, struct xen_vcpu *v, enum rs_xen_state state,
+		       int64_t now_ns)
 {
 	if (now_ns < v->since_ns)
 		now_ns = v->since_ns;
@@ -225,14 +225,14 @@ static void runstate_change(struct xen_sink *x, const struct rs_view *view)
 	if (old == RUNNING) {
 		pcpu_previous(x, view->cpu, v);
 		if (new != RUNNING)
-			pcpu_becomes(x, view->cpu, RS_XEN_PCPU_SWITCH, now);
+			pcpu_enter(x, view->cpu, RS_XEN_PCPU_SWITCH, now);
 	}
 	if (old != new || v->state == RS_XEN_LOST)
-		vcpu_becomes(x, v, next_state(v, (enum runstate)old, new), now);
+		vcpu_enter(x, v, next_state(v, (enum runstate)old, new), now);
 	v->pcpu = new == RUNNING ? view->cpu : RS_UNKNOWN;
 	if (new == RUNNING) {
 		rs_xen_guest_runs(v, now);
-		pcpu_becomes(x, view->cpu, running_state(v), now);
+		pcpu_enter(x, view->cpu, running_state(v), now);
 	}
 }
 
@@ -244,9 +244,9 @@ static void continue_running(struct xen_sink *x, const struct rs_view *view)
 		return;
 	vcpu_previous(x, v, RS_XEN_RUNNING, view->cpu);
 	pcpu_previous(x, view->cpu, v);
-	pcpu_becomes(x, view->cpu, running_state(v), view->ts_ns);
+	pcpu_enter(x, view->cpu, running_state(v), view->ts_ns);
 	if (v->state == RS_XEN_LOST) {
-		vcpu_becomes(x, v, RS_XEN_RUNNING, view->ts_ns);
+		vcpu_enter(x, v, RS_XEN_RUNNING, view->ts_ns);
 		v->whole = false;
 		rs_xen_guest_runs(v, view->ts_ns);
 	}
@@ -286,7 +286,7 @@ void rs_xen_sched_lost(struct xen_sink *x, const struct rs_view *view, int64_t f
 		if (elsewhere || v->state == RS_XEN_LOST)
 			continue;
 		v->whole = false; /* its end is unknown */
-		vcpu_becomes(x, v, RS_XEN_LOST, from_ns);
+		vcpu_enter(x, v, RS_XEN_LOST, from_ns);
 		v->pcpu = RS_UNKNOWN;
 		rs_xen_guest_lost(v);
 	}
@@ -295,7 +295,7 @@ void rs_xen_sched_lost(struct xen_sink *x, const struct rs_view *view, int64_t f
 		return;
 	p->lost = true;
 	p->whole = p->whole && p->state == RS_XEN_PCPU_LOST;
-	pcpu_becomes(x, view->cpu, RS_XEN_PCPU_LOST, from_ns);
+	pcpu_enter(x, view->cpu, RS_XEN_PCPU_LOST, from_ns);
 }
 
 void rs_xen_sched_close(struct xen_sink *x, int64_t now_ns)

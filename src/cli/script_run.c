@@ -341,7 +341,7 @@ static struct rs_error *open_inputs(struct rs_script_run *a)
 	if (a->on.n == 1 && rs_script_replay_is(a->on.at[0]))
 		return rs_script_replay_open(&a->replay, a->on.at[0]);
 	if (rs_script_replay_given(&a->replay))
-		return rs_error_create(RS_USAGE, "%s is no recording", a->on.at[0]);
+		return rs_error_create(RS_USAGE, "%s is not a recording", a->on.at[0]);
 	a->input.writes = a->output;
 	for (uint32_t i = 0; i < a->on.n; i++)
 		rs_cli_input_add(&a->input, a->on.at[i]); /* no more than fit */

@@ -56,7 +56,7 @@ static bool ring_full(struct rs_sbuf_producer *p)
 {
 	uint32_t head;
 
-	if ((p->refused - p->told) & (RS_GUEST_ASK_EVERY - 1))
+	if ((p->refused - p->reported) & (RS_GUEST_ASK_EVERY - 1))
 		return false;
 	/* Only a comparison uses it; claim_plan() in sbuf.c loads it with acquire. */
 	head = __atomic_load_n(&p->ring->head, __ATOMIC_RELAXED);

@@ -8,8 +8,8 @@
 #define RS_HASH_TEXT_BYTES 65
 
 struct rs_binary {
-	struct rs_trace_binary
-		trace; /* as in a trace; points to the caller's texts and to those below */
+	/* as in a trace; points to the caller's texts and to those below */
+	struct rs_trace_binary trace;
 	char hash[RS_HASH_TEXT_BYTES], build_id[RS_HASH_TEXT_BYTES];
 };
 

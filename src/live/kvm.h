@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A KVM session as a source. Each round of next() gives
+ * A KVM session as a source. Each round of next() returns
  *
  *	EVENTS		what is in the rings, merged over the CPUs by time (with events or than_ns)
  *	COUNTS		a snapshot of the session's counts, where the query asks for RS_COUNTS_KVM

@@ -15,8 +15,8 @@ struct rs_kvm_recording {
 	struct rs_clock clock;
 	struct rs_recorder_stream *stream; /* of the session's own events */
 	/* The vCPU of each thread whose line is written; n_announced: threads with an event. */
-	int *told;
-	uint32_t n_told, room, n_announced;
+	int *vcpus;
+	uint32_t n_vcpus, room, n_announced;
 	uint64_t dropped;
 };
 
@@ -45,7 +45,7 @@ static struct rs_error *line_write(struct rs_kvm_recording *r,
 				  .vcpu = thread->vcpu,
 				  .from = from_stamp(snapshot, at) };
 
-	r->told[at] = thread->vcpu;
+	r->vcpus[at] = thread->vcpu;
 	return rs_recorder_add_thread(r->recorder, r->schema, &line);
 }
 
@@ -55,13 +55,13 @@ static struct rs_error *lines_write(struct rs_kvm_recording *r,
 {
 	struct rs_error *err = NULL;
 
-	if (!RS_VECTOR_RESERVE(r->told, r->room, snapshot->n_threads))
+	if (!RS_VECTOR_RESERVE(r->vcpus, r->room, snapshot->n_threads))
 		return rs_error_no_memory();
 	for (uint32_t i = 0; !err && i < snapshot->n_threads; i++) {
-		if (i >= r->n_told || r->told[i] != snapshot->threads[i].vcpu)
+		if (i >= r->n_vcpus || r->vcpus[i] != snapshot->threads[i].vcpu)
 			err = line_write(r, snapshot, i);
 	}
-	r->n_told = snapshot->n_threads;
+	r->n_vcpus = snapshot->n_threads;
 	return err;
 }
 
@@ -243,7 +243,7 @@ struct rs_error *rs_kvm_recording_create(struct rs_kvm_session *session,
 uint32_t rs_kvm_recording_threads(const struct rs_kvm_recording *r, uint64_t *dropped)
 {
 	*dropped = r->dropped;
-	return r->n_told;
+	return r->n_vcpus;
 }
 
 void rs_kvm_recording_destroy(struct rs_kvm_recording *r)
@@ -251,6 +251,6 @@ void rs_kvm_recording_destroy(struct rs_kvm_recording *r)
 	if (!r)
 		return;
 	rs_schema_destroy(r->schema);
-	free(r->told);
+	free(r->vcpus);
 	free(r);
 }

@@ -41,7 +41,7 @@ struct rs_sbuf_recording {
 	struct rs_log_epoch epoch;
 };
 
-/* ---- creation ----------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------- */
 
 static struct rs_error *place_fill(struct place *place, const char *name)
 {
@@ -132,7 +132,7 @@ void rs_sbuf_recording_destroy(struct rs_sbuf_recording *r)
 	free(r);
 }
 
-/* ---- new rings ---------------------------------------------------------------------------- */
+/* ---- new rings ------------------------------------------------------------------------------ */
 
 /* Adds an event for an id that the catalogue lacks, as for ACRN's files. Returns whether the schema
  * has it. */
@@ -267,7 +267,7 @@ struct rs_error *rs_sbuf_recording_gate(struct rs_sbuf_recording *r, bool open)
 	return open ? rs_lender_lend(r->lender) : rs_lender_reclaim(r->lender, PATIENCE_MS);
 }
 
-/* ---- results ------------------------------------------------------------------------------ */
+/* ---- results -------------------------------------------------------------------------------- */
 
 static const char *state_text(const struct place *place)
 {
@@ -288,14 +288,14 @@ static const char *state_text(const struct place *place)
 }
 
 bool rs_sbuf_recording_result(const struct rs_sbuf_recording *r, uint32_t i,
-			      struct rs_sbuf_result *told)
+			      struct rs_sbuf_result *result)
 {
 	const struct place *place;
 
 	if (i >= r->n)
 		return false;
 	place = &r->places[i];
-	*told = (struct rs_sbuf_result){
+	*result = (struct rs_sbuf_result){
 		.path = place->path,
 		.name = place->name,
 		.runs = place->ring && rs_live_ring_state(place->ring->live) == RS_LIVE_RUNS,

@@ -25,8 +25,8 @@
 struct rs_sbuf_options {
 	const char *const *paths; /* paths of rings; with create, one path, the board's */
 	uint32_t n_paths;
-	uint32_t
-		create; /* number of rings to create and lend; 0: the paths are of existing rings */
+	/* number of rings to create and lend; 0: the paths are of existing rings */
+	uint32_t create;
 	size_t ring_bytes; /* size of each lent ring */
 	bool keep;
 };
@@ -84,6 +84,6 @@ struct rs_sbuf_lines rs_sbuf_recording_lines(const struct rs_sbuf_recording *rec
 
 /* Returns the result of the i-th path, or false if i is past the last. */
 bool rs_sbuf_recording_result(const struct rs_sbuf_recording *recording, uint32_t i,
-			      struct rs_sbuf_result *told);
+			      struct rs_sbuf_result *result);
 
 #endif

@@ -34,7 +34,7 @@ struct rs_xen_recording {
 	struct rs_xen_names *names; /* NULL: there are none */
 	struct rs_recorder_stream *stream;
 	const struct rs_schema *schema;
-	uint64_t told[DOMAINS / 64]; /* domains with a name in the trace */
+	uint64_t named[DOMAINS / 64]; /* domains with a name in the trace */
 	uint32_t n_domains;
 	uint32_t unnamed[UNNAMED_MAX], n_unnamed; /* those that had no name yet */
 	uint32_t n_idle;			  /* times that the source had nothing */
@@ -52,9 +52,9 @@ static struct rs_error *domain_add(struct rs_xen_recording *r, const struct rs_s
 	uint64_t bit = UINT64_C(1) << dom % 64;
 	bool named;
 
-	if (dom >= DOMAINS || r->told[dom / 64] & bit || !stream->vm)
+	if (dom >= DOMAINS || r->named[dom / 64] & bit || !stream->vm)
 		return NULL;
-	r->told[dom / 64] |= bit;
+	r->named[dom / 64] |= bit;
 	if (dom == RS_XEN_DOM_IDLE)
 		return rs_recorder_add_domain(r->recorder, r->schema, dom, stream->vm);
 	r->n_domains++;

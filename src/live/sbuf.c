@@ -135,20 +135,20 @@ struct rs_error *rs_sbuf_reading_gate(struct rs_sbuf_reading *reading, bool open
 
 static struct rs_error *feeds_make(struct rs_sbuf_reading *reading)
 {
-	struct rs_sbuf_result told;
+	struct rs_sbuf_result result;
 
-	while (rs_sbuf_recording_result(reading->rings, reading->n, &told))
+	while (rs_sbuf_recording_result(reading->rings, reading->n, &result))
 		reading->n++;
 	reading->feeds = calloc(reading->n + 1, sizeof(*reading->feeds));
 	if (!reading->feeds)
 		return rs_error_no_memory();
-	for (uint32_t i = 0; rs_sbuf_recording_result(reading->rings, i, &told); i++) {
+	for (uint32_t i = 0; rs_sbuf_recording_result(reading->rings, i, &result); i++) {
 		struct feed *feed = &reading->feeds[i];
 
 		feed->of = reading;
 		feed->stream =
 			(struct rs_stream){ .index = i,
-					    .thread = told.name,
+					    .thread = result.name,
 					    .vcpu = RS_UNKNOWN,
 					    .cpu = RS_UNKNOWN,
 					    .tid = RS_UNKNOWN,

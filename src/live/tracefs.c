@@ -46,7 +46,7 @@ struct rs_error *rs_tracefs_find(const char **folder)
 			       folders[0]);
 }
 
-/* ---- matching ---------------------------------------------------------------------- */
+/* ---- matching ----------------------------------------------------------------------------- */
 
 static bool is_listed(const struct rs_tracefs_list *list, const char *system, const char *name,
 		      bool named)
@@ -187,7 +187,7 @@ void rs_tracefs_list_deinit(struct rs_tracefs_list *list)
 	*list = (struct rs_tracefs_list){ .n = 0 };
 }
 
-/* ---- formats ----------------------------------------------------------------------- */
+/* ---- formats ------------------------------------------------------------------------------ */
 
 struct rs_error *rs_tracefs_format(const struct rs_tracefs_event *event, char **text, size_t *len)
 {

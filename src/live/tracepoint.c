@@ -26,10 +26,10 @@
 
 #define RING_DEFAULT (1u << 20)
 #define RING_MAX     (1u << 30)
-#define NAMES_BYTES                                                                                \
-	(1u << 18) /* size of the ring of thread changes, each of which takes 64 bytes */
-#define PROC	"/proc"
-#define IDS_MAX 65536u /* common_type has 16 bits */
+/* size of the ring of thread changes, each of which takes 64 bytes */
+#define NAMES_BYTES (1u << 18)
+#define PROC	    "/proc"
+#define IDS_MAX	    65536u /* common_type has 16 bits */
 
 /* How long after its stamp a sample may appear in the ring, since interrupts may delay its
  * completion. The drain corrects the stamp of a later one, and reports that. */
@@ -57,11 +57,11 @@ struct cpu {
 	struct rs_sbuf_consumer consumer;
 	struct rs_port local;
 	uint32_t last_tid, last_pid;
-	uint64_t last;	       /* stamp of the last record */
-	uint64_t told_lost;    /* losses that the kernel's records reported */
-	uint64_t told_damaged; /* damage of the ring that was reported */
-	uint64_t lost;	       /* all losses by the kernel's counts, once the gate is shut */
-	bool told_end;
+	uint64_t last;		   /* stamp of the last record */
+	uint64_t reported_lost;	   /* losses that the kernel's records reported */
+	uint64_t reported_damaged; /* damage of the ring that was reported */
+	uint64_t lost;		   /* all losses by the kernel's counts, once the gate is shut */
+	bool reported_end;
 };
 
 /* An event of the kernel. */
@@ -186,7 +186,7 @@ static void sample_consume(struct cpu *c, const struct rs_perf_record *record)
 static void record_consume(struct cpu *c, const struct rs_perf_record *record, uint64_t shut_ns)
 {
 	if (record->lost) {
-		c->told_lost += record->lost;
+		c->reported_lost += record->lost;
 		if (record->time >= c->session->opened_ns)
 			put_lost(c, record->lost, record->time, RS_LOST_FULL);
 		return;
@@ -198,9 +198,9 @@ static void record_consume(struct cpu *c, const struct rs_perf_record *record, u
 /* Reports the losses that no record has reported, after the last record. */
 static void end_report(struct cpu *c, uint64_t shut_ns)
 {
-	c->told_end = true;
-	if (c->lost > c->told_lost)
-		put_lost(c, c->lost - c->told_lost, shut_ns, RS_LOST_FULL);
+	c->reported_end = true;
+	if (c->lost > c->reported_lost)
+		put_lost(c, c->lost - c->reported_lost, shut_ns, RS_LOST_FULL);
 }
 
 /* Reads the changes of a CPU's threads until a time. If the kernel dropped some, the names are read
@@ -259,13 +259,13 @@ static void pump(struct cpu *c)
 			record_consume(c, &record, shut_ns);
 			any = true;
 		}
-		if (c->data.records.damaged > c->told_damaged && has_room(c)) {
-			put_lost(c, c->data.records.damaged - c->told_damaged, c->last,
+		if (c->data.records.damaged > c->reported_damaged && has_room(c)) {
+			put_lost(c, c->data.records.damaged - c->reported_damaged, c->last,
 				 RS_LOST_DAMAGED);
-			c->told_damaged = c->data.records.damaged;
+			c->reported_damaged = c->data.records.damaged;
 		}
 	}
-	if (closed && !any && !c->told_end && has_room(c))
+	if (closed && !any && !c->reported_end && has_room(c))
 		end_report(c, shut_ns);
 }
 

@@ -20,30 +20,31 @@ void rs_xen_ctl_close(struct rs_xen_ctl *ctl); /* NULL is ignored */
 /* Returns the library's file name, as it was requested. */
 const char *rs_xen_ctl_library(const struct rs_xen_ctl *ctl);
 
-/* What the hypervisor says of its trace. It does not say whether tracing is on, nor which physical
- * CPUs are traced. */
+/* The hypervisor's trace. It does not report whether tracing is on, nor which physical CPUs are
+ * traced. */
 struct rs_xen_trace_info {
 	uint32_t event_mask;
-	uint64_t frame;	     /* where the table of buffers is (tbuf.h) */
-	uint32_t info_bytes; /* the table's; 0: there are no buffers yet */
+	uint64_t frame;	     /* frame of the table of buffers (xen_tbuf.h) */
+	uint32_t info_bytes; /* bytes of the table; 0: there are no buffers yet */
 };
 struct rs_error *rs_xen_ctl_info(struct rs_xen_ctl *ctl, struct rs_xen_trace_info *info);
 
-/* Makes buffers of so many pages for each physical CPU. Once in the life of a hypervisor. */
+/* Creates buffers of `pages` pages for each physical CPU, which a hypervisor allows only once. */
 struct rs_error *rs_xen_ctl_make_buffers(struct rs_xen_ctl *ctl, uint32_t pages);
 struct rs_error *rs_xen_ctl_set_events(struct rs_xen_ctl *ctl, uint32_t mask);
-/* bits: of physical CPUs, n of them; those above are off. */
+/* Sets the traced CPUs. bits has n physical CPUs; higher ones are off. */
 struct rs_error *rs_xen_ctl_set_cpus(struct rs_xen_ctl *ctl, const uint64_t *bits, uint32_t n);
 struct rs_error *rs_xen_ctl_trace(struct rs_xen_ctl *ctl, bool on);
 
-/* Maps frames of the hypervisor's, one after the other. */
+/* Maps frames of the hypervisor in sequence. */
 struct rs_error *rs_xen_ctl_map(struct rs_xen_ctl *ctl, const uint32_t *frames, uint32_t n,
 				bool writable, void **mem);
 void rs_xen_ctl_unmap(struct rs_xen_ctl *ctl, void *mem, uint32_t n);
 
 /*
- * Takes the hypervisor's signal for trace buffers that fill up (VIRQ_TBUF), which one reader can
- * have at a time: xentrace takes it too. Until the close. RS_USAGE: another has it.
+ * Binds the hypervisor's signal for trace buffers that fill up (VIRQ_TBUF), which only one reader
+ * can have: xentrace binds it too. It stays bound until rs_xen_ctl_close(). Returns RS_USAGE if
+ * another reader has it.
  */
 struct rs_error *rs_xen_ctl_claim(struct rs_xen_ctl *ctl);
 

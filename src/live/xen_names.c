@@ -10,7 +10,7 @@
 
 #include "base/utf8.h"
 
-/* xenstore.h. By its socket alone: asked through the kernel, with no daemon there, it would wait
+/* xenstore.h. Uses only its socket: through the kernel, a request without a daemon would wait
  * forever. */
 #define OPEN_SOCKETONLY (1ul << 1)
 
@@ -44,12 +44,14 @@ struct rs_error *rs_xen_names_open(struct rs_xen_names **out)
 	if (!names)
 		return rs_error_no_memory();
 	if (!load(names))
-		err = rs_error_create(RS_ABSENT, "no libxenstore.so.4 to name domains by");
+		err = rs_error_create(RS_ABSENT,
+				      "no libxenstore.so.4, from which domains have their names");
 	if (!err) {
 		names->store = names->open(OPEN_SOCKETONLY);
 		if (!names->store)
-			err = rs_error_create(RS_ABSENT, "no xenstored answers: domains are named "
-							 "by their numbers");
+			err = rs_error_create(RS_ABSENT,
+					      "xenstored does not answer: domains are shown "
+					      "by their numbers");
 	}
 	if (err)
 		rs_xen_names_close(names);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of Xen's domains, from xenstore: libxenstore, which is loaded at run time. One thread. */
+/* Looks up the names of Xen's domains in xenstore, through libxenstore, which is loaded at run
+ * time. One thread. */
 #ifndef RS_LIVE_XEN_NAMES_H
 #define RS_LIVE_XEN_NAMES_H
 
@@ -10,11 +11,11 @@
 
 struct rs_xen_names;
 
-/* RS_ABSENT: there is no libxenstore, or nobody answers for it. */
+/* Opens xenstore. Returns RS_ABSENT if there is no libxenstore, or no daemon answers. */
 struct rs_error *rs_xen_names_open(struct rs_xen_names **names);
-void rs_xen_names_close(struct rs_xen_names *names); /* NULL is nothing */
+void rs_xen_names_close(struct rs_xen_names *names); /* NULL is ignored */
 
-/* A domain's name now; NULL: it has none. Valid until the next call. */
+/* Returns a domain's present name, or NULL. Valid until the next call. */
 const char *rs_xen_names_find(struct rs_xen_names *names, uint32_t dom);
 
 #endif

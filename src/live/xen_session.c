@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#define WATCH_NS 200000000 /* twice what xentrace sleeps between two looks, as a rule */
+#define WATCH_NS 200000000 /* twice xentrace's default interval between two polls */
 
 struct rs_xen_session {
 	struct rs_xen_ctl *ctl;
@@ -18,7 +18,7 @@ struct rs_xen_session {
 	struct rs_xen_tinfo info;
 	struct rs_xen_tbuf *buffers;
 	uint32_t n;
-	bool made; /* the buffers, which turns tracing on */
+	bool made; /* this session created the buffers, which turns tracing on */
 	bool tracing;
 };
 
@@ -50,7 +50,7 @@ static struct rs_error *info_map(struct rs_xen_session *s, const struct rs_xen_t
 	return err;
 }
 
-/* The table, once there are buffers. */
+/* Reads the table, and creates the buffers if there are none. */
 static struct rs_error *info_get(struct rs_xen_session *s)
 {
 	struct rs_xen_trace_info trace;
@@ -66,7 +66,7 @@ static struct rs_error *info_get(struct rs_xen_session *s)
 
 		err = rs_xen_ctl_make_buffers(s->ctl, pages_of(bytes));
 		s->made = !err;
-		if (!err) /* making them has turned it on */
+		if (!err) /* creating the buffers has turned tracing on */
 			err = rs_xen_ctl_trace(s->ctl, false);
 		if (!err)
 			err = rs_xen_ctl_info(s->ctl, &trace);
@@ -74,7 +74,8 @@ static struct rs_error *info_get(struct rs_xen_session *s)
 			return err;
 	}
 	if (!trace.info_bytes || trace.frame > UINT32_MAX)
-		return rs_error_create(RS_FAILED, "Xen has no trace buffers, and made none");
+		return rs_error_create(RS_FAILED,
+				       "Xen has no trace buffers, and did not create any");
 	return info_map(s, &trace);
 }
 
@@ -98,14 +99,15 @@ static struct rs_error *buffers_map(struct rs_xen_session *s)
 		s->n++;
 		if (rs_xen_tbuf_init(buf, cpu, mem, (size_t)s->info.pages * RS_XEN_PAGE_BYTES))
 			err = rs_error_create(RS_DAMAGED,
-					      "Xen's trace buffer of physical CPU %u is read up to "
-					      "a place that it does not have",
+					      "Xen's trace buffer of physical CPU %u has a read "
+					      "position outside the buffer",
 					      cpu);
 	}
 	return err;
 }
 
-/* Whether the buffers are written to, and read by somebody who has not claimed them. */
+/* Watches the buffers: whether Xen writes to them, and whether a reader consumes them without
+ * having claimed them. */
 static struct rs_error *watch(struct rs_xen_session *s)
 {
 	uint32_t *before = calloc(s->n, 2 * sizeof(*before)), now[2];
@@ -119,10 +121,11 @@ static struct rs_error *watch(struct rs_xen_session *s)
 	for (uint32_t i = 0; !err && i < s->n; i++) {
 		rs_xen_tbuf_peek(&s->buffers[i], &now[0], &now[1]);
 		if (now[0] != before[2 * i])
-			err = rs_error_create(RS_USAGE,
-					      "something reads Xen's trace buffer of physical CPU "
-					      "%u: one can at a time; end that first",
-					      s->buffers[i].cpu);
+			err = rs_error_create(
+				RS_USAGE,
+				"another program reads Xen's trace buffer of physical CPU "
+				"%u: only one can; end that first",
+				s->buffers[i].cpu);
 		s->facts.was_on |= !s->made && now[1] != before[2 * i + 1];
 	}
 	free(before);

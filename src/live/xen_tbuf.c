@@ -88,7 +88,7 @@ const uint32_t *rs_xen_tinfo_frames(const struct rs_xen_tinfo *info, uint32_t cp
 
 /* ---- a buffer ------------------------------------------------------------------------------- */
 
-/* Records are whole words. */
+/* Returns whether a value is a valid position. Records consist of whole words. */
 static bool is_position(const struct rs_xen_tbuf *buf, uint32_t at)
 {
 	return at < 2 * buf->data_bytes && at % 4 == 0;
@@ -113,7 +113,7 @@ void rs_xen_tbuf_peek(const struct rs_xen_tbuf *buf, uint32_t *cons, uint32_t *p
 {
 	const struct head *head = buf->mem;
 
-	/* Nothing is read by them, and so nothing ordered. */
+	/* No data is read by these positions, so they need no order. */
 	*cons = __atomic_load_n(&head->cons, __ATOMIC_RELAXED);
 	*prod = __atomic_load_n(&head->prod, __ATOMIC_RELAXED);
 }
@@ -122,7 +122,8 @@ enum rs_xen_tbuf_status rs_xen_tbuf_poll(struct rs_xen_tbuf *buf, uint32_t *byte
 {
 	enum rs_xen_tbuf_status status = RS_XEN_TBUF_OK;
 	const struct head *head = buf->mem;
-	/* Pairs with the hypervisor's barrier before it moves prod: records are whole up to it. */
+	/* Pairs with the hypervisor's barrier before it moves prod: records are complete up to
+	 * it. */
 	uint32_t prod = __atomic_load_n(&head->prod, __ATOMIC_ACQUIRE);
 	uint32_t cons = __atomic_load_n(&head->cons, __ATOMIC_RELAXED);
 	uint32_t whole = 2 * buf->data_bytes, n;
@@ -151,14 +152,15 @@ void rs_xen_tbuf_read(struct rs_xen_tbuf *buf, void *to, uint32_t bytes)
 	memcpy(to, data + at, first);
 	memcpy((uint8_t *)to + first, data, bytes - first);
 	buf->cons = (buf->cons + bytes) % (2 * buf->data_bytes);
-	/* Pairs with the hypervisor's look at cons before it puts: what it overwrites was read. */
+	/* Pairs with the hypervisor's load of cons before a put: the overwritten bytes were
+	 * read. */
 	__atomic_store_n(&head->cons, buf->cons, __ATOMIC_RELEASE);
 }
 
 void rs_xen_tbuf_skip(struct rs_xen_tbuf *buf)
 {
 	struct head *head = buf->mem;
-	/* Nothing is read before it: no order is needed. */
+	/* No data was read before it, so it needs no order. */
 	uint32_t prod = __atomic_load_n(&head->prod, __ATOMIC_RELAXED);
 
 	if (!is_position(buf, prod))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Xen's trace buffers as they lie in memory that the hypervisor shares (public/trace.h): one for
- * each physical CPU, and a table that says where their pages are.
+ * Xen's trace buffers in memory that the hypervisor shares (public/trace.h): one for each physical
+ * CPU, and a table of their pages.
  *
  *	t_info	u16 pages of each buffer | u16 offset[CPU], in words | u32 frame[]: a buffer's pages
  *	t_buf	u32 cons | u32 prod | X bytes of records
@@ -10,8 +10,8 @@
  *	          v                     v          0 <= cons, prod < 2 X; equal: empty
  *	|---------|#####################|------|   X apart: full
  *
- * The hypervisor puts and moves prod; who reads moves cons. Nothing of it is believed: each field
- * is read once, and checked. One thread.
+ * The hypervisor puts records and moves prod; the reader moves cons. The memory is untrusted: each
+ * field is read once, and checked. One thread.
  */
 #ifndef RS_LIVE_XEN_TBUF_H
 #define RS_LIVE_XEN_TBUF_H
@@ -34,46 +34,47 @@ struct rs_xen_tinfo {
 	uint32_t cpus;	/* their numbers are below */
 };
 
-/* Copies the table, and checks it. RS_DAMAGED: it is invalid. */
+/* Copies the table, and checks it. Returns RS_DAMAGED if it is invalid. */
 struct rs_error *rs_xen_tinfo_init(struct rs_xen_tinfo *info, const void *shared, size_t bytes);
-void rs_xen_tinfo_deinit(struct rs_xen_tinfo *info); /* also one of zero bytes */
+void rs_xen_tinfo_deinit(struct rs_xen_tinfo *info); /* also a zeroed one */
 
-/* The frames of a CPU's buffer, info->pages of them; NULL: it has none. cpu: below info->cpus. */
+/* Returns the frames of a CPU's buffer, info->pages of them, or NULL if it has none. cpu is below
+ * info->cpus. */
 const uint32_t *rs_xen_tinfo_frames(const struct rs_xen_tinfo *info, uint32_t cpu);
 
 /* ---- a buffer ------------------------------------------------------------------------------- */
 
 struct rs_xen_tbuf {
 	uint32_t cpu;
-	void *mem; /* the pages, one after the other; the caller's */
+	void *mem; /* the pages in sequence; the caller's */
 	uint32_t data_bytes;
-	uint32_t cons; /* ours: what stands in memory is only compared with it */
+	uint32_t cons; /* the trusted copy; the shared one is only compared with it */
 };
 
 enum rs_xen_tbuf_status {
 	RS_XEN_TBUF_OK,
-	RS_XEN_TBUF_BROKEN, /* positions that can't be */
-	RS_XEN_TBUF_TAKEN,  /* somebody else has moved cons: reads the buffer too */
+	RS_XEN_TBUF_BROKEN, /* the positions are invalid */
+	RS_XEN_TBUF_TAKEN,  /* another reader has moved cons */
 };
 
-/* From where it stands. BROKEN: it can't be read. */
+/* Starts to read at the present position. Returns BROKEN if the buffer cannot be read. */
 enum rs_xen_tbuf_status rs_xen_tbuf_init(struct rs_xen_tbuf *buf, uint32_t cpu, void *mem,
 					 size_t bytes);
 
 /*
- * Gives the bytes that rs_xen_tbuf_read() can read, at most data_bytes. On TAKEN they begin where
- * the other reader stopped; on BROKEN there are none.
+ * Returns in *bytes how many bytes rs_xen_tbuf_read() can read, at most data_bytes. On TAKEN they
+ * begin where the other reader stopped; on BROKEN there are none.
  */
 enum rs_xen_tbuf_status rs_xen_tbuf_poll(struct rs_xen_tbuf *buf, uint32_t *bytes);
 
-/* Copies the bytes, and returns their room to the hypervisor. bytes: at most what
- * rs_xen_tbuf_poll() gave. */
+/* Copies the bytes, and returns their room to the hypervisor. bytes is at most what
+ * rs_xen_tbuf_poll() returned. */
 void rs_xen_tbuf_read(struct rs_xen_tbuf *buf, void *to, uint32_t bytes);
 
-/* Throws away what there is. */
+/* Discards the content. */
 void rs_xen_tbuf_skip(struct rs_xen_tbuf *buf);
 
-/* Both positions as they stand, for who wants to see whether they move. */
+/* Returns both positions, for detecting whether they move. */
 void rs_xen_tbuf_peek(const struct rs_xen_tbuf *buf, uint32_t *cons, uint32_t *prod);
 
 #endif

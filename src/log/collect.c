@@ -29,9 +29,9 @@ struct feed {
 	bool ended;
 	/* tagged */
 	struct rs_log_reader reader;
-	uint64_t told;	 /* losses reported to the merge */
-	uint64_t until;	 /* with `once`: its end at the start */
-	int64_t busy_ms; /* time since which its next element is busy; 0: it is not */
+	uint64_t reported; /* losses reported to the merge */
+	uint64_t until;	   /* with `once`: its end at the start */
+	int64_t busy_ms;   /* time since which its next element is busy; 0: it is not */
 	/* the others */
 	struct rs_ring_memory map;
 	struct rs_sbuf_consumer consumer;
@@ -194,9 +194,9 @@ static struct rs_error *poll_tagged(struct rs_log_collector *c, uint32_t at, int
 		if (at_end(c, f))
 			break;
 		got = rs_log_reader_next(&f->reader, &raw);
-		if (losses(&f->reader) != f->told)
+		if (losses(&f->reader) != f->reported)
 			rs_log_merge_lost(&c->merge, at);
-		f->told = losses(&f->reader);
+		f->reported = losses(&f->reader);
 		if (got == RS_LOG_READ_EMPTY)
 			break;
 		if (got == RS_LOG_READ_LINE) {
@@ -238,7 +238,7 @@ static void run_begin(struct rs_log_collector *c, uint32_t half, uint64_t run)
 					   : 0);
 		whole &= taken <= lane.elements;
 		f->until = taken;
-		f->told = f->reader.dropped;
+		f->reported = f->reader.dropped;
 		f->busy_ms = 0;
 	}
 	if (c->options.consume)

@@ -11,8 +11,8 @@
 #include "record/inside.h"
 
 struct guest_vcpu {
-	struct rs_feed
-		*feed; /* NULL until there is a ring. Stored with release under the guest's lock */
+	/* NULL until there is a ring. Stored with release under the guest's lock */
+	struct rs_feed *feed;
 	uint32_t class_index;
 	bool failed; /* no feed could be made for its ring; under the lock */
 };

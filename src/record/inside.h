@@ -99,7 +99,7 @@ void rs_recorder_keep_error(struct rs_recorder *r, struct rs_error *err);
 struct rs_error *rs_feed_create(struct rs_recorder *r, size_t bytes, uint32_t class_index,
 				const struct rs_stream *stream, void *out);
 
-/* Hands a feed that is complete to the recorder's threads. */
+/* Adds a complete feed to the list, for the recorder's threads. */
 void rs_feed_publish(struct rs_feed *feed);
 
 /*

@@ -149,7 +149,7 @@ static struct rs_error *ring_add(struct rs_recorder *r, struct rs_trace_ring *ri
 	return NULL;
 }
 
-/* ---- what is in no feed -------------------------------------------------------------------- */
+/* ---- records without a feed ---------------------------------------------------------------- */
 
 /* Empties a ring, and returns how many records were in it or were refused. The ring is this
  * program's own, so its fields need no check. */

@@ -172,7 +172,7 @@ struct rs_error *rs_feed_drain(struct rs_feed *feed, struct rs_worker *writer, u
 	return feed->name ? rs_error_wrap(err, "%s", feed->name) : err;
 }
 
-/* Drains all that is in the ring: more than a ring's worth, where the drain mends stamps. */
+/* Drains a ring completely: more than a ring's worth, if the drain corrects stamps. */
 static struct rs_error *feed_empty(struct rs_feed *feed)
 {
 	struct rs_error *err = NULL;

@@ -25,7 +25,7 @@
 #define PIECE	   4096u
 #define LINE_BYTES 512u /* of /proc/net/tcp */
 
-/* ---- the socket ------------------------------------------------------------------------- */
+/* ---- the socket ----------------------------------------------------------------------------- */
 
 /*
  * Checks that no other user can replace the socket by another one, to which a debugger would
@@ -166,7 +166,7 @@ void rs_debugger_close(struct rs_debugger *d)
 	*d = (struct rs_debugger)RS_DEBUGGER_NONE;
 }
 
-/* ---- permission ------------------------------------------------------------------------- */
+/* ---- permission ----------------------------------------------------------------------------- */
 
 /*
  * Returns the uid that owns a connected TCP socket of this host, from /proc/net/tcp or tcp6. Older
@@ -222,7 +222,7 @@ static bool peer_uid(int fd, uid_t *uid)
 	       tcp_owner("/proc/net/tcp6", port_of(&theirs), port_of(&ours), uid);
 }
 
-/* ---- forwarding packets ----------------------------------------------------------------- */
+/* ---- forwarding packets --------------------------------------------------------------------- */
 
 static bool send_all(int to, const char *bytes, size_t n)
 {

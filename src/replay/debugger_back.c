@@ -13,7 +13,7 @@
 #define INTERRUPT  '\x03'
 #define KIND_WATCH 2u /* the first of the watchpoints' kinds */
 
-/* ---- points ---------------------------------------------------------------- */
+/* ---- points --------------------------------------------------------------------------------- */
 
 void rs_debugger_points_observe(struct rs_debugger_points *points, const char *packet, size_t bytes)
 {
@@ -59,20 +59,20 @@ bool rs_debugger_is_back(const struct rs_debugger_points *points, const char *pa
 			     (!memcmp(packet, "$bs#", 4) && has_watchpoint(points)));
 }
 
-/* ---- going back ------------------------------------------------------------ */
+/* ---- going back ----------------------------------------------------------------------------- */
 
 struct back {
 	const struct rs_debugger_points *points;
 	struct rs_gdb *gdb;
 	int debugger;
 	const volatile bool *stop;
-	bool asked; /* to stop: an interrupt was sent */
+	bool asked; /* an interrupt was sent */
 	bool clean; /* the last move ended as it should */
 	char *reply;
 	struct rs_gdb_stopped stopped;
 };
 
-/* Whether the debugger sends an interrupt, or has gone. */
+/* Returns whether the debugger sent an interrupt, or disconnected. */
 static bool interrupts(int debugger)
 {
 	char bytes[64];
@@ -83,9 +83,9 @@ static bool interrupts(int debugger)
 
 typedef struct rs_error *move_fn(struct rs_gdb *gdb);
 
-/* Moves the machine and waits until it stands. What QEMU replies is the debugger's reply where the
- * move is the first, or was interrupted. A later move that QEMU refuses leaves the reply as it is:
- * the machine stands at the begin of the recording. */
+/* Moves the machine and waits until it stops. QEMU's reply is the debugger's reply if the move is
+ * the first, or was interrupted. If QEMU refuses a later move, the reply is unchanged: the machine
+ * is at the beginning of the recording. */
 static struct rs_error *move(struct back *b, move_fn *how, bool first)
 {
 	struct rs_error *err = how(b->gdb);
@@ -111,9 +111,9 @@ static struct rs_error *move(struct back *b, move_fn *how, bool first)
 	return err;
 }
 
-/* Steps back by an instruction and does it once more. Where it has a breakpoint or meets a
- * watchpoint, the machine is left before it, and that is the reply. Else the machine stands where
- * it stood. */
+/* Steps back by an instruction and executes it again. If it has a breakpoint or hits a watchpoint,
+ * leaves the machine before it, and uses that as the reply. Otherwise the machine returns to its
+ * place. */
 static struct rs_error *try_behind(struct back *b, bool *met)
 {
 	struct rs_error *err = move(b, rs_gdb_back_step, false);
@@ -138,7 +138,7 @@ static struct rs_error *back_far(struct back *b)
 {
 	struct rs_x86_regs regs;
 	bool met;
-	/* QEMU does not look at the instruction that led here, and may miss its breakpoint. */
+	/* QEMU does not check the instruction that led here, and may miss its breakpoint. */
 	struct rs_error *err = try_behind(b, &met);
 
 	if (err || met || b->asked)
@@ -147,7 +147,7 @@ static struct rs_error *back_far(struct back *b)
 	if (err || !b->clean)
 		return err;
 	err = rs_gdb_registers(b->gdb, &regs);
-	/* QEMU stopped for a breakpoint; the instruction behind is the next to look at. */
+	/* QEMU stopped for a breakpoint; the instruction before it is checked next. */
 	if (err || has_breakpoint(b->points, regs.rip))
 		return err;
 	return try_behind(b, &met);

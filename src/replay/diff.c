@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- descriptions ----------------------------------------------------------------------- */
+/* ---- descriptions ------------------------------------------------------------------------- */
 
 /* Returns whether a member describes how the guest was recorded, not its machine. */
 static bool is_of_the_run(const char *name)
@@ -88,7 +88,7 @@ static struct rs_error *compare_machines(struct rs_diff *d)
 	return err;
 }
 
-/* ---- logs and consoles ------------------------------------------------------------------ */
+/* ---- logs and consoles -------------------------------------------------------------------- */
 
 static struct rs_error *load_file(const struct rs_folder *folder, const char *name, uint8_t **bytes,
 				  size_t *size)
@@ -150,7 +150,7 @@ static struct rs_error *compare_consoles(struct rs_diff *d)
 	return err;
 }
 
-/* ---- machine states --------------------------------------------------------------------- */
+/* ---- machine states ----------------------------------------------------------------------- */
 
 static struct rs_error *compare_states(struct rs_diff *d, const struct rs_diff_options *o)
 {
@@ -174,7 +174,7 @@ static struct rs_error *compare_states(struct rs_diff *d, const struct rs_diff_o
 	return err;
 }
 
-/* ---- the comparison --------------------------------------------------------------------- */
+/* ---- the comparison ----------------------------------------------------------------------- */
 
 bool rs_diff_identical(const struct rs_diff *d)
 {

@@ -46,7 +46,7 @@ void rs_fast_disable(struct rs_fast *f, const char *why)
 	snprintf(f->why, sizeof(f->why), "%s", why);
 }
 
-/* ---- creation ------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 static struct rs_error *make_library(struct rs_fast *f)
 {
@@ -146,7 +146,7 @@ const int *rs_fast_inherits(const struct rs_fast *f, uint32_t *n)
 	return f->theirs;
 }
 
-/* ---- messages ------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static bool message_receive(struct rs_fast *f, int fd)
 {

@@ -3,10 +3,10 @@
  * A guard process that continues another user's machine if Ringside is killed while the machine is
  * stopped.
  *
- *	we ──── GDB channel ──── QEMU		QEMU keeps points, and a machine that stands, when
- *	 │          │				its debugger goes without a word
+ *	session ── GDB channel ─ QEMU		QEMU keeps points, and a stopped machine, when
+ *	 │          │				its debugger disconnects without detaching
  *	pipe      same channel
- *	 └── guard ─┘				the pipe ends: points go, the machine goes on
+ *	 └── guard ─┘				the pipe ends: removes points, continues the machine
  *
  * The guard has its own session, and only these two descriptors.
  */

@@ -7,10 +7,10 @@
  * 7.2) by QEMU's version, and by comparing the registers with those from GDB (fast.c).
  *
  *	replay_break_icount = N		the processor gets instructions up to N and no more
- *	at N QEMU winds its replay_break_timer: ours, whose list tells us (break_reached)
+ *	at N QEMU winds its replay_break_timer: the library's, whose list calls break_reached()
  *	async_run_on_cpu(stand_still)	the processor's thread comes there between two runs, when
  *					all its state is in memory; QEMU's lock is held
- *	we say that it stands, and wait for an answer
+ *	the library reports the stop, and waits for an answer
  *
  * The library writes no state of the machine. QEMU's timers, its log and the guest's clocks follow
  * the count of instructions, which does not change meanwhile.
@@ -28,7 +28,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* ---- QEMU's, as of 7.2 ----------------------------------------------------------------------- */
+/* ---- QEMU's symbols, as of 7.2 --------------------------------------------------------------- */
 
 #define CLOCK_REALTIME_ 0 /* QEMU_CLOCK_REALTIME */
 #define CLOCKS		8 /* it has 4 */
@@ -108,7 +108,7 @@ static const char *look_up(void)
 	return NULL;
 }
 
-/* ---- what we keep ----------------------------------------------------------------------------
+/* ---- state ----------------------------------------------------------------------------------
  *
  * Changed with QEMU's lock held (and by the thread of orders its replay lock besides, which keeps
  * the processor from running).
@@ -179,7 +179,7 @@ static void disarm(void)
 	inside.target = NO_BREAK;
 }
 
-/* ---- at the instruction ---------------------------------------------------------------------- */
+/* ---- stops ----------------------------------------------------------------------------------- */
 
 /* Holds the machine. Runs on the processor's thread, between two runs, with QEMU's lock held. */
 static void stand_still(void *cpu, void *data)

@@ -3,8 +3,8 @@
  * The messages between a session and its library in QEMU's process, on two pairs of SOCK_SEQPACKET
  * sockets:
  *
- *	orders	ours asks, a thread inside answers, while the machine stands in QEMU's sense
- *	stops	the processor's thread says that it stands, and goes on as answered
+ *	orders	the session asks, a thread inside answers, while QEMU has stopped the machine
+ *	stops	the processor's thread reports its stop, and continues as answered
  *
  * Both sides are from one build: the program contains the library (inside.c).
  */
@@ -24,10 +24,10 @@ enum rs_inside_what {
 	RS_INSIDE_FREE, /* remove the stop; as an answer: continue */
 	RS_INSIDE_HOLD, /* only as an answer: stop the machine in QEMU's sense, which GDB sees */
 	/* from the library */
-	RS_INSIDE_HELLO, /* `name`: the first symbol that is missing; empty: none is */
+	RS_INSIDE_HELLO, /* `name`: the first missing symbol, or empty */
 	/* with registers and the present icount; not armed if the target is not ahead */
 	RS_INSIDE_DONE,
-	RS_INSIDE_REFUSED, /* `name`: what is not as it should be */
+	RS_INSIDE_REFUSED, /* `name`: the mismatch */
 	RS_INSIDE_STANDS,  /* with registers and the present icount */
 };
 

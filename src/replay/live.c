@@ -54,7 +54,7 @@ struct rs_live {
 	double rate;
 };
 
-/* ---- connecting ------------------------------------------------------------------------ */
+/* ---- connecting --------------------------------------------------------------------------- */
 
 static struct rs_error *connect_unix(const char *path, int *fd)
 {
@@ -152,7 +152,7 @@ struct rs_error *rs_live_attach(const char *address, struct rs_live **live)
 	return NULL;
 }
 
-/* ---- booting a machine ----------------------------------------------------------------- */
+/* ---- booting a machine -------------------------------------------------------------------- */
 
 static struct rs_error *start(struct rs_live *live, const struct rs_recording *r,
 			      const char *console)
@@ -257,7 +257,7 @@ bool rs_live_read_phys(void *ctx, uint64_t gpa, void *buf, size_t bytes)
 	return good;
 }
 
-/* ---- running --------------------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------------------------ */
 
 /* Reads the timer's port from the monitor's answer, "portl[0x0608] = 0x00bd7083". */
 static bool read_port(struct rs_live *live, uint64_t *value)
@@ -424,7 +424,7 @@ uint64_t rs_live_stopped_ns(const struct rs_live *live)
 	return live->stopped_ns;
 }
 
-/* ---- distortion ------------------------------------------------------------------------ */
+/* ---- distortion --------------------------------------------------------------------------- */
 
 static uint64_t ticks_ns(uint64_t ticks)
 {

@@ -28,7 +28,7 @@ struct live {
 	uint64_t stopped_ns; /* time that it was stopped, at the last stop */
 	uint32_t n_due;	     /* probes that fired there */
 	uint32_t *due;
-	bool told; /* the distortion was reported */
+	bool reported; /* the distortion was reported */
 
 	const struct rs_event *distortion_event;
 	struct rs_distortion distortion;
@@ -59,7 +59,7 @@ static struct rs_error *state_read(struct live *l)
 	return err;
 }
 
-/* ---- running ----------------------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------------------------ */
 
 /* Returns the time until a timer or the end is due. */
 static uint64_t due_in(const struct live *l)
@@ -111,7 +111,7 @@ static struct rs_error *run_on(struct live *l)
 	return err;
 }
 
-/* ---- firing ------------------------------------------------------------------------------ */
+/* ---- firing ------------------------------------------------------------------------------- */
 
 static bool is_due(struct live *l, struct rs_replay_probe *p)
 {
@@ -163,7 +163,7 @@ static size_t fire(struct live *l)
 	return n;
 }
 
-/* ---- the end ----------------------------------------------------------------------------- */
+/* ---- the end ------------------------------------------------------------------------------ */
 
 static const struct rs_field distortion_fields[] = {
 	{ .name = "host_ns", .unit = "ns", .type = RS_TYPE_U64 },
@@ -207,7 +207,7 @@ static size_t tell_distortion(struct live *l)
 	memcpy(l->m.payloads[0], values, sizeof(values));
 	l->m.payloads[0][sizeof(values)] = d->clock;
 	l->m.views[0] = view_of(l, l->distortion_event, 0, sizeof(values) + 1);
-	l->told = true;
+	l->reported = true;
 	return 1;
 }
 
@@ -230,7 +230,7 @@ static struct rs_error *live_next(struct rs_source *source, struct rs_batch *bat
 	}
 	if (err)
 		return err;
-	if (!n && !l->told)
+	if (!n && !l->reported)
 		n = tell_distortion(l);
 	*batch = (struct rs_batch){ .kind = n ? RS_NEXT_EVENTS : RS_NEXT_END,
 				    .views = l->m.views,
@@ -239,7 +239,7 @@ static struct rs_error *live_next(struct rs_source *source, struct rs_batch *bat
 	return NULL;
 }
 
-/* ---- starting ---------------------------------------------------------------------------- */
+/* ---- starting ----------------------------------------------------------------------------- */
 
 static struct rs_error *set_points(struct live *l)
 {
@@ -327,7 +327,7 @@ struct rs_error *rs_live_source_create(struct rs_live *live,
 	return NULL;
 }
 
-/* ---- queries ----------------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------------------------ */
 
 struct rs_error *rs_live_source_make(void *source, const char *description,
 				     const struct rs_event **event)

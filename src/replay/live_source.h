@@ -43,9 +43,8 @@ const struct rs_stream *rs_live_source_stream(const struct rs_source *source);
 struct rs_live_cost {
 	const struct rs_event *event;
 	uint64_t fired;
-	uint64_t
-		/* time that the machine was stopped for it; shared if several were due */
-		stopped_ns;
+	/* time that the machine was stopped for it; shared if several were due */
+	uint64_t stopped_ns;
 };
 /* Returns the cost of the index-th probe. Its event is NULL if it was not requested. Returns false
  * past the last. */

@@ -26,7 +26,7 @@ struct rs_parting {
 	bool parted;
 	uint64_t same;	 /* the last instruction where both are the same; of machines that never
 			  * part, the last that both have */
-	uint64_t looked; /* places that were compared */
+	uint64_t looked; /* number of compared places */
 	uint64_t console_bytes;	   /* bytes that the guest had written at `same` */
 	struct rs_x86_regs before; /* registers at `same`, of both */
 	/* Whether the program of the options is executed there, and its base. */

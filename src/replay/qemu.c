@@ -20,12 +20,12 @@
 #define BEFORE_MAX 8u		       /* words before its own */
 #define OTHERS	   (UINT64_C(4) << 30) /* QEMU's address space, without the guest's RAM */
 #define FILES_MAX  1024
-#define FILE_BYTES (UINT64_C(64) << 30) /* of a log, which takes weeks */
+#define FILE_BYTES (UINT64_C(64) << 30) /* limit of a log, reached after weeks */
 #define LOOK_NS	   5000000		/* between two checks whether it has ended */
 #define END_LOOKS  200			/* 1 s: it has closed its channel, and is about to end */
 #define QUIT_LOOKS 6000			/* 30 s, for a busy machine */
 
-/* ---- output --------------------------------------------------------------------------- */
+/* ---- output --------------------------------------------------------------------------------- */
 
 /* Reads what QEMU wrote, and keeps its end. */
 static void output_read(struct rs_qemu *qemu)
@@ -77,7 +77,7 @@ struct rs_error *rs_qemu_version(char *version, size_t size)
 	return NULL;
 }
 
-/* ---- the process ---------------------------------------------------------------------- */
+/* ---- the process ---------------------------------------------------------------------------- */
 
 bool rs_qemu_runs(struct rs_qemu *qemu)
 {

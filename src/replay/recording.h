@@ -67,8 +67,8 @@ struct rs_recording {
 	bool mended; /* it was cut, and can be replayed to the last event of its log */
 	bool vapic;  /* the machine has a kernel's ROM for APICs; with it, going back hangs */
 	int lock;    /* of the folder, while it is recorded; 0: not held */
-	char *hashes
-		[RS_RECORDING_FILES]; /* SHA-256, hex, of rs_recording_files; NULL: no such file */
+	/* SHA-256, hex, of rs_recording_files; NULL: no such file */
+	char *hashes[RS_RECORDING_FILES];
 	uint64_t sizes[RS_RECORDING_FILES]; /* bytes of those that have a hash; 0: unknown */
 	int files[RS_RECORDING_FILES];	    /* open for QEMU (material.h); 0: closed */
 	uint64_t icount;		    /* the last one known to the recorder */

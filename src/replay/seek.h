@@ -51,7 +51,7 @@ struct rs_seek {
  * is RS_SEEK_NONE; rs_seek_close() frees it, also after an error. The options outlive it. */
 struct rs_error *rs_seek_open(const struct rs_seek_options *options, struct rs_seek *seek);
 
-/* Replays to the place, and reads the state there. The machine stands still then. */
+/* Replays to the place, and reads the state there. The machine is stopped afterwards. */
 struct rs_error *rs_seek_run(struct rs_seek *seek);
 void rs_seek_close(struct rs_seek *seek);
 

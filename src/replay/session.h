@@ -3,7 +3,7 @@
  * A recording that is replayed: the session stops the machine at any instruction, without an effect
  * that the guest can observe.
  *
- *	open (stands at 0) -> run to N or to a point that was set -> look -> run on -> ended
+ *	open (stopped at 0) -> run to N or to a point that was set -> inspect -> run on -> ended
  *
  * Stops at an instruction use the fast path (fast.h) or, if QEMU has none, the monitor command of
  * the GDB channel; guest RAM is read through a mapping of the file that is QEMU's memory.

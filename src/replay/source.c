@@ -51,7 +51,7 @@ static struct rs_error *state_read(struct replay *r)
 	return err;
 }
 
-/* ---- running -------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* Returns whether a step entered a handler without executing the instruction: the processor has
  * pushed the same address and stack on its stack, below an optional error code (Intel SDM volume 3,
@@ -133,7 +133,7 @@ static struct rs_error *run_on(struct replay *r)
 	return NULL;
 }
 
-/* ---- firing --------------------------------------------------------------------------------- */
+/* ---- firing ---------------------------------------------------------------------------------- */
 
 static bool is_due(struct replay *r, struct rs_replay_probe *p)
 {
@@ -213,7 +213,7 @@ static struct rs_error *replay_next(struct rs_source *source, struct rs_batch *b
 	return NULL;
 }
 
-/* ---- start and end -------------------------------------------------------------------------- */
+/* ---- start and end --------------------------------------------------------------------------- */
 
 /* Returns the instruction of a time, at least 1. Times beyond any guest's end give the last one. */
 static uint64_t at_ns(const struct replay *r, int64_t ns)
@@ -325,7 +325,7 @@ struct rs_error *rs_replay_source_create(const struct rs_recording *recording,
 	return NULL;
 }
 
-/* ---- queries -------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 struct rs_error *rs_replay_source_make(void *source, const char *description,
 				       const struct rs_event **event)

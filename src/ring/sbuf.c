@@ -121,7 +121,7 @@ enum rs_sbuf_status rs_sbuf_producer_init(struct rs_sbuf_producer *p, void *mem,
 	p->published = copy.tail;
 	p->limit = 0;
 	p->refused = 0;
-	p->told = 0;
+	p->reported = 0;
 	p->lost_from = 0;
 	p->refused_before = copy.refused;
 	rs_signal_fence(); /* ring last: a producer with a ring is ready */
@@ -134,7 +134,7 @@ enum rs_sbuf_status rs_sbuf_producer_init(struct rs_sbuf_producer *p, void *mem,
 /* Returns whether refused records await a loss record. Only slots have a place for one. */
 static bool has_unreported(const struct rs_sbuf_producer *p)
 {
-	return __atomic_load_n(&p->told, __ATOMIC_RELAXED) !=
+	return __atomic_load_n(&p->reported, __ATOMIC_RELAXED) !=
 		       __atomic_load_n(&p->refused, __ATOMIC_RELAXED) &&
 	       p->ele_size == RS_SLOT_BYTES;
 }
@@ -199,17 +199,17 @@ struct claim {
 static void write_loss(struct rs_sbuf_producer *p, uint8_t *at, const struct claim *c, uint64_t tsc)
 {
 	struct rs_lost lost = { .to = tsc };
-	uint64_t told;
+	uint64_t reported;
 
 	do {
-		told = __atomic_load_n(&p->told, __ATOMIC_RELAXED);
-		if (told >= c->refused) {
+		reported = __atomic_load_n(&p->reported, __ATOMIC_RELAXED);
+		if (reported >= c->refused) {
 			write_filler(at, tsc, RS_LOST_SLOTS);
 			return;
 		}
-		lost.count = c->refused - told;
+		lost.count = c->refused - reported;
 		lost.from = __atomic_load_n(&p->lost_from, __ATOMIC_RELAXED);
-	} while (!rs_local_cmpxchg(&p->told, told, c->refused));
+	} while (!rs_local_cmpxchg(&p->reported, reported, c->refused));
 	rs_record_write_lost(at, p->cpu_bits, &lost, tsc);
 }
 

@@ -351,8 +351,8 @@ struct rs_error *rs_vm_threads_start(struct rs_vm *vm)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (uint32_t i = 0; i < vm->options.vcpus && !error; i++) {
 		struct rs_vm_vcpu *vcpu = &vm->vcpus[i];
-		char name
-			[24]; /* fits the longest index; the kernel takes 15 bytes, enough for 63 */
+		/* fits the longest index; the kernel takes 15 bytes, enough for 63 */
+		char name[24];
 
 		error = pthread_create(&vcpu->thread, NULL, vcpu_thread, vcpu);
 		if (error)

@@ -353,7 +353,7 @@ static void run_once(void)
 	MUST(put(1)); /* tells what is still to tell */
 	consume_all();
 	MUST(w.ring.header.head == w.ring.header.tail);
-	MUST(model_producer.told == model_producer.refused);
+	MUST(model_producer.reported == model_producer.refused);
 	for (uint32_t n = 0; n < w.n_puts; n++)
 		MUST(w.put[n].seen == w.put[n].accepted);
 	MUST(w.ring.header.refused == w.n_refused);

@@ -183,7 +183,7 @@ TEST(full_refuses_and_counts)
 	for (uint32_t i = 0; i < 5; i++)
 		CHECK(!kit_put_record(ID, 1, i));
 	CHECK_EQ_U64(kit.p.refused, 5);
-	CHECK_EQ_U64(kit.p.told, 0);
+	CHECK_EQ_U64(kit.p.reported, 0);
 	CHECK_EQ_U64(kit.ring.header.refused, 5);
 	CHECK_EQ_U64(kit.ring.header.head, 0);
 	CHECK_EQ_U64(kit.ring.header.tail, 7 * 32);
@@ -227,7 +227,7 @@ TEST(a_loss_is_told_in_band)
 	CHECK_EQ_U64(lost.reserved, 0);
 	CHECK(kit_is_record(&slot[2], ID, 1, 10));
 	CHECK(slot[2].tsc >= lost.to);
-	CHECK_EQ_U64(kit.p.told, 4);
+	CHECK_EQ_U64(kit.p.reported, 4);
 
 	/* Once told, it is not told again. */
 	rs_sbuf_release(&kit.c, 3 * 32);
@@ -295,7 +295,7 @@ TEST(the_smallest_ring_goes_on)
 			REQUIRE(kit_init(slots, 32) && kit_move_to(at * 32));
 			rs_sbuf_refuse(&kit.p, 1);
 			CHECK(kit_put_record(ID, k, 1));
-			CHECK_EQ_U64(kit.p.told, 1);
+			CHECK_EQ_U64(kit.p.reported, 1);
 			CHECK(kit_guards_hold());
 		}
 	}
@@ -307,7 +307,7 @@ TEST(what_can_never_fit_is_refused_for_good)
 	for (uint32_t i = 0; i < 3; i++)
 		CHECK(!kit_put_record(ID, 8, i));
 	CHECK(kit_put_record(ID, 1, 1));
-	CHECK_EQ_U64(kit.p.told, 3);
+	CHECK_EQ_U64(kit.p.reported, 3);
 	CHECK_EQ_U64(kit.ring.header.refused, 3);
 }
 

@@ -113,8 +113,8 @@ static void random_run(uint64_t seed)
 	while (read_one())
 		;
 	CHECK_EQ_U64(run.first, run.last);
-	CHECK_EQ_U64(run.kept + run.told + kit.p.refused - kit.p.told, run.emitted);
-	CHECK_EQ_U64(kit.p.refused - kit.p.told, run.refused);
+	CHECK_EQ_U64(run.kept + run.told + kit.p.refused - kit.p.reported, run.emitted);
+	CHECK_EQ_U64(kit.p.refused - kit.p.reported, run.refused);
 	CHECK_EQ_U64(kit.ring.header.refused, kit.p.refused);
 	CHECK(kit_guards_hold());
 }

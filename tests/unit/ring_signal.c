@@ -222,7 +222,7 @@ TEST(handlers_put_in_the_middle_of_puts)
 		printf("# level %u: %" PRIu64 " emitted, %" PRIu64 " kept\n", l, level[l].emitted,
 		       reader.kept[l]);
 	}
-	CHECK_EQ_U64(reader.told, producer.told);
+	CHECK_EQ_U64(reader.told, producer.reported);
 	CHECK_EQ_U64(kept + producer.refused, emitted);
 	CHECK_EQ_U64(ring.header.refused, producer.refused);
 	/* A timer's signal still pending goes to nobody. */

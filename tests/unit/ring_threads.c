@@ -189,7 +189,7 @@ static void run_pass(uint32_t slots, bool wait)
 	pthread_join(consumer, NULL);
 	CHECK_EQ_U64(pass.read, pass.accepted);
 	CHECK_EQ_U64(pass.read + pass.producer.refused, pass.emitted);
-	CHECK_EQ_U64(pass.told, pass.producer.told);
+	CHECK_EQ_U64(pass.told, pass.producer.reported);
 	CHECK_EQ_U64(pass.ring.header.refused, pass.producer.refused);
 	if (wait)
 		CHECK_EQ_U64(pass.read, RECORDS);
