@@ -295,7 +295,7 @@ struct rs_log_raw {
 	bool after_loss; /* rs_log_lane_salvage(): elements of the lane before it are gone */
 };
 
-/* Starts to read at `from`, or at the oldest line if `from` is gone. */
+/* Starts to read at element `from`, or at the oldest line if `from` is beyond the last one. */
 void rs_log_reader_init(struct rs_log_reader *r, const struct rs_log_lane *lane, uint64_t from);
 
 /* Reads the next line. On BUSY, the caller reads again or, after a while, skips. */

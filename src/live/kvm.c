@@ -59,8 +59,8 @@ struct kvm_source {
 	struct thread_stream **threads; /* by index in the snapshot */
 	struct thread_stream **by_tid;	/* by tid, then since */
 	uint32_t n_threads, threads_room;
-	struct rs_stream nobody; /* for a thread that is in no snapshot */
-	uint64_t snapshot_ns;	 /* time of the last snapshot, which contains all earlier threads */
+	struct rs_stream unknown; /* for a thread that is in no snapshot */
+	uint64_t snapshot_ns; /* time of the last snapshot, which contains all earlier threads */
 	const struct thread_stream *last;
 };
 
@@ -232,7 +232,7 @@ static struct rs_error *stream_of(struct kvm_source *k, const struct rs_view *vi
 			return err;
 		k->last = find(k, (int)tid, view->tsc);
 	}
-	*stream = k->last ? &k->last->stream : &k->nobody;
+	*stream = k->last ? &k->last->stream : &k->unknown;
 	return NULL;
 }
 
@@ -464,12 +464,12 @@ struct rs_error *rs_kvm_source_create(struct rs_kvm_session *session, struct rs_
 		kvm_source_destroy(&k->source);
 		return err;
 	}
-	k->nobody = (struct rs_stream){ .index = UINT32_MAX,
-					.vcpu = RS_UNKNOWN,
-					.cpu = RS_UNKNOWN,
-					.tid = RS_UNKNOWN,
-					.schema = k->schema,
-					.clock = &k->clock };
+	k->unknown = (struct rs_stream){ .index = UINT32_MAX,
+					 .vcpu = RS_UNKNOWN,
+					 .cpu = RS_UNKNOWN,
+					 .tid = RS_UNKNOWN,
+					 .schema = k->schema,
+					 .clock = &k->clock };
 	*source = &k->source;
 	return NULL;
 }

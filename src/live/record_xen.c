@@ -203,8 +203,8 @@ static bool is_svm(void)
 #if defined(__x86_64__)
 	unsigned int a, b, c, d;
 
-	/* CPUID 80000001H ECX bit 2. Xen hides it from a dom0, so this checks the vendor: AMD's
-	 * "cAMD" and Hygon's "uine" (leaf 0, ECX). */
+	/* CPUID 80000001H ECX bit 2 shows SVM, but Xen hides it from a dom0. The vendor stays
+	 * visible: AMD's "cAMD" and Hygon's "uine" (leaf 0, ECX). */
 	__cpuid(0, a, b, c, d);
 	return c == 0x444d4163 || c == 0x656e6975;
 #else

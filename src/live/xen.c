@@ -45,11 +45,11 @@ static uint64_t cycles_of(const struct rs_clock *clock, uint64_t ns)
 static uint32_t lost_write(void *at, uint64_t tsc)
 {
 	uint32_t words[LOST_WORDS] = { RS_XEN_LOST_RECORDS | 4u << 28 | 1u << 31 };
-	const uint32_t nobody = UINT32_MAX; /* domain and vcpu */
+	const uint32_t unknown = UINT32_MAX; /* domain and vcpu */
 
 	memcpy(&words[1], &tsc, sizeof(tsc));
 	words[3] = 1; /* the least number */
-	words[4] = nobody;
+	words[4] = unknown;
 	memcpy(&words[5], &tsc, sizeof(tsc));
 	memcpy(at, words, sizeof(words));
 	return sizeof(words);

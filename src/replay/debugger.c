@@ -21,7 +21,7 @@
 #include "replay/gdb_gate.h"
 
 #define UNIX	   "unix:" /* prefix of the address of a named socket */
-#define LOOK_MS	   200	   /* between two checks of *stop */
+#define CHECK_MS   200	   /* between two checks of *stop */
 #define PIECE	   4096u
 #define LINE_BYTES 512u /* of /proc/net/tcp */
 
@@ -341,7 +341,7 @@ static struct rs_error *debugger_accept(int fd, const volatile bool *stop, int *
 
 	*debugger = -1;
 	while (!*stop && *debugger < 0) {
-		int ready = poll(&wait, 1, LOOK_MS);
+		int ready = poll(&wait, 1, CHECK_MS);
 
 		if (ready < 0 && errno != EINTR)
 			return rs_error_errno(errno, "waiting for a debugger");
@@ -367,7 +367,7 @@ static struct rs_error *serve_one(struct pair *p)
 	struct rs_error *err = NULL;
 
 	while (!err && p->open && !p->foreign && !*p->stop) {
-		int ready = poll(both, 2, LOOK_MS);
+		int ready = poll(both, 2, CHECK_MS);
 
 		if (ready < 0 && errno != EINTR)
 			err = rs_error_errno(errno, "between the debugger and QEMU");

@@ -9,7 +9,7 @@
 
 #include "replay/gdb.h"
 
-#define LOOK_MS	   200 /* between two checks for an interrupt of the debugger */
+#define CHECK_MS   200 /* between two checks for an interrupt of the debugger */
 #define INTERRUPT  '\x03'
 #define KIND_WATCH 2u /* the first of the watchpoints' kinds */
 
@@ -92,7 +92,7 @@ static struct rs_error *move(struct back *b, move_fn *how, bool first)
 	bool done = false, refused;
 
 	while (!err && !done) {
-		err = rs_gdb_wait(b->gdb, LOOK_MS, &done, &b->stopped);
+		err = rs_gdb_wait(b->gdb, CHECK_MS, &done, &b->stopped);
 		if (!err && !done && !b->asked && (*b->stop || interrupts(b->debugger))) {
 			b->asked = true;
 			err = rs_gdb_interrupt(b->gdb);

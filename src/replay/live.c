@@ -21,7 +21,7 @@
 #include "replay/ram.h"
 #include "replay/snapshots.h"
 
-#define LOOK_MS	      200 /* between two checks of *stop */
+#define CHECK_MS      200 /* between two checks of *stop */
 #define CALIBRATE_NS  UINT64_C(1000000000)
 #define FIRMWARE_NS   UINT64_C(50000000) /* the firmware enables the timer within a few of these */
 #define FIRMWARE_RUNS 100
@@ -381,9 +381,9 @@ struct rs_error *rs_live_run(struct rs_live *live, uint64_t ns, const volatile b
 			asked = true;
 			err = rs_gdb_interrupt(live->gdb);
 		}
-		left_ms = asked ? LOOK_MS : (ns - past + NS_PER_MS - 1) / NS_PER_MS;
+		left_ms = asked ? CHECK_MS : (ns - past + NS_PER_MS - 1) / NS_PER_MS;
 		if (!err)
-			err = rs_gdb_wait(live->gdb, left_ms < LOOK_MS ? (int)left_ms : LOOK_MS,
+			err = rs_gdb_wait(live->gdb, left_ms < CHECK_MS ? (int)left_ms : CHECK_MS,
 					  &done, stopped);
 	}
 	err = unless_gone(live, err, stopped);
@@ -397,7 +397,7 @@ struct rs_error *rs_live_step(struct rs_live *live, struct rs_gdb_stopped *stopp
 	bool done = false;
 
 	while (!err && !done)
-		err = rs_gdb_wait(live->gdb, LOOK_MS, &done, stopped);
+		err = rs_gdb_wait(live->gdb, CHECK_MS, &done, stopped);
 	err = unless_gone(live, err, stopped);
 	return err ? err : has_stopped(live, went_at, stopped);
 }

@@ -17,13 +17,13 @@
 #include "base/now.h"
 #include "confine/confine.h"
 
-#define BEFORE_MAX 8u		       /* words before its own */
-#define OTHERS	   (UINT64_C(4) << 30) /* QEMU's address space, without the guest's RAM */
-#define FILES_MAX  1024
-#define FILE_BYTES (UINT64_C(64) << 30) /* limit of a log, reached after weeks */
-#define LOOK_NS	   5000000		/* between two checks whether it has ended */
-#define END_LOOKS  200			/* 1 s: it has closed its channel, and is about to end */
-#define QUIT_LOOKS 6000			/* 30 s, for a busy machine */
+#define BEFORE_MAX  8u			/* words before its own */
+#define OTHERS	    (UINT64_C(4) << 30) /* QEMU's address space, without the guest's RAM */
+#define FILES_MAX   1024
+#define FILE_BYTES  (UINT64_C(64) << 30) /* limit of a log, reached after weeks */
+#define CHECK_NS    5000000		 /* between two checks whether it has ended */
+#define END_CHECKS  200			 /* 1 s: it has closed its channel, and is about to end */
+#define QUIT_CHECKS 6000		 /* 30 s, for a busy machine */
 
 /* ---- output --------------------------------------------------------------------------------- */
 
@@ -160,8 +160,8 @@ static struct rs_error *wait_for_qmp(struct rs_qemu *qemu, int fd)
 {
 	struct rs_error *err = rs_qmp_adopt(fd, &qemu->qmp);
 
-	for (int i = 0; err && i < END_LOOKS && rs_qemu_runs(qemu); i++)
-		rs_sleep_ns(LOOK_NS);
+	for (int i = 0; err && i < END_CHECKS && rs_qemu_runs(qemu); i++)
+		rs_sleep_ns(CHECK_NS);
 	if (!err || qemu->pid > 0)
 		return rs_error_wrap(err, "QEMU does not answer");
 	rs_error_free(err);
@@ -272,9 +272,9 @@ struct rs_error *rs_qemu_ended(struct rs_qemu *qemu)
 {
 	rs_gdb_close(qemu->gdb); /* a machine that it holds would not end */
 	qemu->gdb = NULL;
-	for (int i = 1; i <= QUIT_LOOKS && rs_qemu_runs(qemu); i++) {
-		rs_sleep_ns(LOOK_NS);
-		if (i % END_LOOKS == 0)
+	for (int i = 1; i <= QUIT_CHECKS && rs_qemu_runs(qemu); i++) {
+		rs_sleep_ns(CHECK_NS);
+		if (i % END_CHECKS == 0)
 			kill(qemu->pid, SIGTERM);
 	}
 	if (rs_qemu_runs(qemu))

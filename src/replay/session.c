@@ -19,12 +19,12 @@
 #include "replay/ram.h"
 #include "replay/snapshots.h"
 
-#define LOOK_MS	    200 /* between two checks of *stop */
-#define ALIVE_LOOKS 25	/* of these between two checks of its progress */
-#define STILL_MAX   3	/* of these without progress */
-#define REGS_MAX    8192
-#define MONITOR_MAX 512
-#define SETTLE_MS   30000
+#define CHECK_MS     200 /* between two checks of *stop */
+#define ALIVE_CHECKS 25	 /* of these between two checks of its progress */
+#define STILL_MAX    3	 /* of these without progress */
+#define REGS_MAX     8192
+#define MONITOR_MAX  512
+#define SETTLE_MS    30000
 
 struct rs_session {
 	struct rs_qemu qemu;
@@ -387,7 +387,7 @@ static struct rs_error *listen_both(struct rs_session *s, struct wait *w, bool *
 	bool pending;
 	struct pollfd fds[2] = { { .fd = rs_gdb_fd(s->qemu.gdb, &pending), .events = POLLIN },
 				 { .fd = rs_fast_fd(s->fast), .events = POLLIN } };
-	int ready = poll(fds, 2, pending ? 0 : LOOK_MS);
+	int ready = poll(fds, 2, pending ? 0 : CHECK_MS);
 
 	if (ready < 0 && errno != EINTR)
 		return rs_error_errno(errno, "waiting for QEMU");
@@ -429,13 +429,13 @@ static struct rs_error *wait_stop(struct rs_session *s, struct rs_session_run *r
 		bool fast = rs_fast_fd(s->fast) >= 0, spoke = false;
 
 		err = fast ? listen_both(s, &w, &spoke)
-			   : rs_gdb_wait(s->qemu.gdb, LOOK_MS, &w.done, &run->stopped);
+			   : rs_gdb_wait(s->qemu.gdb, CHECK_MS, &w.done, &run->stopped);
 		if (!err && w.done && w.asked_where && !s->stands)
 			err = query_continue(s, &w);
 		if (err || w.done)
 			break;
 		/* QMP would wait for a machine that the fast path holds. */
-		if (!spoke && !(++w.alive.looks % ALIVE_LOOKS))
+		if (!spoke && !(++w.alive.looks % ALIVE_CHECKS))
 			err = fast ? ask_to_stop(s, &w, &w.asked_where) : check_alive(s, &w.alive);
 		if (!err && !w.asked && run->stop && *run->stop)
 			err = ask_to_stop(s, &w, &w.asked);
