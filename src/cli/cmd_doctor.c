@@ -133,7 +133,7 @@ static const char *no_clock(char *text, size_t size)
 		rs_error_free(err);
 		return text;
 	}
-	return clock.invariant ? NULL : "the CPU does not say that its TSC is invariant";
+	return clock.invariant ? NULL : "the CPU does not report an invariant TSC";
 }
 
 static const char *no_qemu(char *text, size_t size)
@@ -431,7 +431,7 @@ static const struct argp_option options[] = {
 };
 
 static const char doc[] =
-	"Tell what this machine has for each verb, what is missing, and what to do.\v"
+	"Show what this machine has for each verb, what is missing, and what to do.\v"
 	"doctor changes nothing. Run it as the user that will run the verbs, since it checks that "
 	"user's rights.\n\n"
 	"Exit codes: 0 every verb can work; 3 some cannot; 1 failed; 2 usage error.\n\n"

@@ -38,7 +38,7 @@ struct arguments {
 	uint64_t limit;
 	bool quiet;
 	struct rs_query query;
-	/* Instead of the events: how many there are. */
+	/* Counts, instead of the events. */
 	bool counting;
 	struct rs_aggregate aggregate;
 };
@@ -81,8 +81,8 @@ static const struct argp_option options[] = {
 };
 
 static const char doc[] =
-	"Show a trace: a directory, or a file that ringside import knows. Several are shown on one "
-	"timeline.\v"
+	"Show a trace: a directory, or a file that ringside import can read. Several are shown on "
+	"one timeline.\v"
 	"Losses are shown where they happened, as PROVIDER:trace::records-lost. Of a trace that is "
 	"damaged or cut, print shows what is valid, reports the place of the damage, and exits "
 	"with 3.\n\n"

@@ -14,12 +14,11 @@
 static const char doc[] =
 	"Make a cut or damaged trace directory, or a guest's recording, whole, in place.\v"
 	"Ringside's own verbs read such a trace as it is. Other readers of CTF give up on a "
-	"packet that is cut; this shortens it to its last whole record, puts a records-lost in "
-	"the place of a packet that is damaged, and writes metadata and index anew. What is "
-	"dropped is said.\n\n"
+	"packet that is cut. repair shortens it to its last whole record, replaces a damaged "
+	"packet by a records-lost, writes metadata and index anew, and reports what it "
+	"dropped.\n\n"
 	"A recording of ringside replay record whose recorder or QEMU was killed can be replayed "
-	"as it "
-	"is, from a copy of its log that is mended each time. This mends the log itself.\n\n"
+	"as it is, from a copy of its log that is mended each time. This mends the log itself.\n\n"
 	"Example:\n"
 	"  ringside repair trace && babeltrace2 trace\n";
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside replay: a guest is recorded once, and replayed any number of times. One
- * table of verbs feeds dispatch and help. */
+/* ringside replay: records a guest once, and replays it any number of times. One table of verbs
+ * feeds dispatch and help. */
 #include "cli/cli.h"
 
 #include <stdio.h>
@@ -26,10 +26,10 @@ static const struct verb {
 
 static const char doc[] =
 	"Record a guest once, then look at it as often and as closely as you like.\v"
-	"The guest runs in QEMU, which counts instructions and writes down whatever does not "
-	"follow from them. Replayed, it does the same, instruction for instruction; while it "
-	"stands still to be looked at, it does not know. Guest time in a replay is the count of "
-	"instructions: no caches, no pipelines.\n\n"
+	"The guest runs in QEMU, which counts instructions and records every input that they do "
+	"not determine. A replay executes the same instructions again. A replayed guest cannot "
+	"detect that it is stopped, so probes do not change what it does. Guest time in a replay "
+	"is the count of instructions, without caches and pipelines.\n\n"
 	"Each has its own options: ringside replay NAME --help.\n\n"
 	"Examples:\n"
 	"  ringside replay record -o rec --kernel vmlinuz --initrd initrd.gz\n"

@@ -84,10 +84,10 @@ TEST(jumps)
 	struct rs_script *script = compiled(program);
 
 	REQUIRE(script);
-	REFUSED("goes back or out", { I_JUMP, 0, 0 }, { I_END });
-	REFUSED("goes back or out", { I_JUMP, 0, 2 }, { I_END });
-	REFUSED("different stacks", { I_CONST }, { I_JZERO, 0, 3 }, { I_CONST }, { I_END });
-	REFUSED("different stacks", { I_CONST }, { I_JZERO, 0, 4 }, { I_CONST }, { I_JUMP, 0, 5 },
+	REFUSED("out of the code", { I_JUMP, 0, 0 }, { I_END });
+	REFUSED("out of the code", { I_JUMP, 0, 2 }, { I_END });
+	REFUSED("different stack", { I_CONST }, { I_JZERO, 0, 3 }, { I_CONST }, { I_END });
+	REFUSED("different stack", { I_CONST }, { I_JZERO, 0, 4 }, { I_CONST }, { I_JUMP, 0, 5 },
 		{ I_TEXT }, { I_POPI }, { I_END });
 	rs_script_destroy(script);
 }
@@ -101,7 +101,7 @@ TEST(walks)
 	PASSES({ I_WALK, 0, 5 }, { I_STEP, 0, 3 }, { I_AGAIN, 0, 1 }, { I_END });
 	REFUSED("ends within itself", { I_WALK, 0, 5 }, { I_STEP, 0, 2 }, { I_AGAIN, 0, 1 },
 		{ I_END });
-	REFUSED("back to no walk", { I_STEP, 0, 2 }, { I_AGAIN, 0, 0 }, { I_END });
+	REFUSED("belongs to no walk", { I_STEP, 0, 2 }, { I_AGAIN, 0, 0 }, { I_END });
 	REFUSED("the same counter", { I_WALK, 0, 5 }, { I_STEP, 0, 6 }, { I_WALK, 0, 5 },
 		{ I_STEP, 0, 5 }, { I_AGAIN, 0, 3 }, { I_AGAIN, 0, 1 }, { I_END });
 	REFUSED("too many steps", { I_WALK, 0, LANG_WALK_STEPS }, { I_STEP, 0, 6 },
@@ -119,7 +119,7 @@ TEST(stack)
 	for (uint32_t i = 0; i <= LANG_STACK_MAX; i++)
 		code[i] = (struct insn){ I_CONST };
 	code[LANG_STACK_MAX + 1] = (struct insn){ I_END };
-	CHECK_ERR(verdict(script, code, LANG_STACK_MAX + 2), RS_USAGE, "too high");
+	CHECK_ERR(verdict(script, code, LANG_STACK_MAX + 2), RS_USAGE, "too deep");
 	rs_script_destroy(script);
 }
 

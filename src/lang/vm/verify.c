@@ -49,7 +49,7 @@ static struct rs_error *refuse(const struct verifier *v, const char *what)
 static struct rs_error *pop(struct verifier *v, char type)
 {
 	if (!v->now.n || v->now.types[v->now.n - 1] != type)
-		return refuse(v, "the stack lacks what it takes");
+		return refuse(v, "the stack lacks its operands");
 	v->now.n--;
 	if (type == 'k')
 		v->tuple = v->now.keys[v->now.n];
@@ -59,7 +59,7 @@ static struct rs_error *pop(struct verifier *v, char type)
 static struct rs_error *push(struct verifier *v, char type)
 {
 	if (v->now.n == LANG_STACK_MAX)
-		return refuse(v, "the stack is too high: split the expression");
+		return refuse(v, "the stack is too deep: split the expression");
 	v->now.keys[v->now.n] = type == 'k' ? v->tuple : 0;
 	v->now.types[v->now.n++] = type;
 	return NULL;
@@ -229,7 +229,7 @@ static struct rs_error *pop_action(struct verifier *v, const struct insn *insn)
 	if (!err && action->has_key)
 		err = pop(v, 'k');
 	if (!err && action->has_key && !tuple_is_of_aggregation(v, action->aggregations[0]))
-		err = refuse(v, "an aggregation with another's keys");
+		err = refuse(v, "keys that are not the aggregation's");
 	return err;
 }
 
@@ -239,11 +239,11 @@ static struct rs_error *jump(struct verifier *v, uint32_t to)
 	struct shape *shape;
 
 	if (to <= v->pc || to >= v->clause->n_code)
-		return refuse(v, "a jump that goes back or out");
+		return refuse(v, "a jump that goes back, or out of the code");
 	shape = v->at[to];
 	if (shape) {
 		if (!same_shape(shape, &v->now))
-			return refuse(v, "two ways to one place with different stacks");
+			return refuse(v, "paths that join with different stack layouts");
 		return NULL;
 	}
 	shape = malloc(sizeof(*shape));
@@ -276,7 +276,7 @@ static struct rs_error *loop_end(struct verifier *v, const struct insn *insn)
 	if (!insn->k || insn->k >= v->pc || code[insn->k].op != I_STEP ||
 	    code[insn->k].n != insn->n || code[insn->k - 1].op != I_WALK ||
 	    code[insn->k - 1].n != insn->n)
-		return refuse(v, "a way back to no walk");
+		return refuse(v, "a backward jump that belongs to no walk");
 	if (code[insn->k].k <= v->pc) /* its end would jump into it */
 		return refuse(v, "a walk that ends within itself");
 	for (uint32_t i = insn->k + 1; i < v->pc; i++) {
@@ -285,7 +285,7 @@ static struct rs_error *loop_end(struct verifier *v, const struct insn *insn)
 			return refuse(v, "a walk within a walk with the same counter");
 	}
 	if (!shape || !same_shape(shape, &v->now))
-		return refuse(v, "two ways to one place with different stacks");
+		return refuse(v, "paths that join with different stack layouts");
 	return NULL;
 }
 
@@ -329,7 +329,7 @@ static struct rs_error *step(struct verifier *v, const struct insn *insn)
 	if (!err && takes[0] == 'k' && gives[0] != 'k' &&
 	    (insn->op == I_DADDR || insn->op == I_DFREE ? !object_is_of(v, insn->k)
 							: !tuple_is_of(v, insn->k)))
-		err = refuse(v, "a variable with another's keys");
+		err = refuse(v, "keys that are not the variable's");
 	for (size_t i = 0; gives[i] && !err; i++)
 		err = push(v, gives[i]);
 	if (!err && (insn->op == I_JUMP || insn->op == I_JZERO || insn->op == I_JNZERO ||
@@ -358,7 +358,7 @@ static struct rs_error *join(struct verifier *v)
 	if (shape && v->now.n < 0)
 		v->now = *shape;
 	else if (shape && !same_shape(shape, &v->now))
-		return refuse(v, "two ways to one place with different stacks");
+		return refuse(v, "paths that join with different stack layouts");
 	return NULL;
 }
 
@@ -408,7 +408,7 @@ struct rs_error *rs_lang_verify_clause(const struct rs_script *script, const str
 		if (err || v.now.n < 0) /* unreachable */
 			continue;
 		if (v.pc == clause->test_end && v.now.n)
-			err = refuse(&v, "a predicate that leaves something on the stack");
+			err = refuse(&v, "a predicate that leaves values on the stack");
 		if (!err)
 			err = step(&v, insn);
 		if (!err && insn->op == I_END && (v.now.n || v.pc + 1 != clause->n_code))
