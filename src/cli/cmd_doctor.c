@@ -426,10 +426,6 @@ static void put_doctor(struct rs_json *json, const void *about)
 
 /* ---- the verb ------------------------------------------------------------------------------- */
 
-static const struct argp_option options[] = {
-	{ 0 },
-};
-
 static const char doc[] =
 	"Show what this machine has for each verb, what is missing, and what to do.\v"
 	"doctor changes nothing. Run it as the user that will run the verbs, since it checks that "
@@ -459,7 +455,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 int cmd_doctor(int argc, char **argv)
 {
 	static const struct argp_child children[] = { { &rs_cli_json_argp, 0, NULL, 0 }, { 0 } };
-	static const struct argp argp = { options, parse, NULL, doc, children, NULL, NULL };
+	static const struct argp argp = { NULL, parse, NULL, doc, children, NULL, NULL };
 	static struct doctor d;
 	int code = RS_EXIT_OK;
 	struct rs_error *err = NULL;
