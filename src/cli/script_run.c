@@ -355,6 +355,9 @@ int rs_script_run(struct rs_script_run *a)
 	char *text = NULL;
 	size_t len = 0;
 
+	a->live.stop = &rs_cli_stop;
+	a->live.report = told;
+	a->live.report_ctx = a;
 	err = rs_cli_program_read(&a->program, &text, &len);
 	if (!err)
 		name_tracepoints(a, text, len);

@@ -2,8 +2,7 @@
 /* The options of the verbs that trace a running Xen, and its session. */
 #include "cli/xen.h"
 
-#include <stdio.h>
-
+#include "cli/cli.h"
 #include "cli/numbers.h"
 #include "live/xen.h"
 #include "xen/classes.h"
@@ -79,27 +78,9 @@ const struct argp rs_cli_xen_argp = { options, parse, NULL, NULL, NULL, NULL, NU
 
 /* ---- the session -------------------------------------------------------------------------- */
 
-static void facts_say(const struct rs_cli_xen *x, const struct rs_xen_session *session,
-		      const char *verb)
+static void report(void *verb, const char *text)
 {
-	struct rs_xen_session_facts facts;
-
-	rs_xen_session_facts(session, &facts);
-	if (x->cpus.some)
-		fprintf(stderr,
-			"ringside %s: Xen goes on to trace only these CPUs afterwards: it does "
-			"not tell which they were before\n",
-			verb);
-	if (facts.was_on)
-		fprintf(stderr,
-			"ringside %s: Xen was tracing already, with event mask 0x%08x, and "
-			"nobody read it: it goes on so afterwards\n",
-			verb, facts.found_mask);
-	if (facts.size_found)
-		fprintf(stderr,
-			"ringside %s: Xen's buffers are %u bytes for each CPU, and stay so "
-			"until it boots again\n",
-			verb, facts.buffer_bytes);
+	rs_cli_say(verb, text);
 }
 
 struct rs_error *rs_cli_xen_open(const struct rs_cli_xen *x, const char *verb, bool quiet,
@@ -113,7 +94,7 @@ struct rs_error *rs_cli_xen_open(const struct rs_cli_xen *x, const char *verb, b
 	struct rs_error *err = rs_xen_session_open(&o, session);
 
 	if (!err && !quiet)
-		facts_say(x, *session, verb);
+		rs_xen_session_remarks(*session, report, (char *)(uintptr_t)verb);
 	return err;
 }
 

@@ -3,6 +3,7 @@
 #include "live/xen_session.h"
 #include "base/now.h"
 
+#include <stdio.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,4 +223,29 @@ struct rs_xen_tbuf *rs_xen_session_buffers(struct rs_xen_session *s, uint32_t *n
 void rs_xen_session_facts(const struct rs_xen_session *s, struct rs_xen_session_facts *facts)
 {
 	*facts = s->facts;
+}
+
+void rs_xen_session_remarks(const struct rs_xen_session *s,
+			    void (*report)(void *ctx, const char *text), void *ctx)
+{
+	const struct rs_xen_session_facts *facts = &s->facts;
+	char text[192];
+
+	if (s->options.cpus)
+		report(ctx, "Xen continues to trace only these CPUs afterwards: it does not report "
+			    "which they were before");
+	if (facts->was_on) {
+		snprintf(text, sizeof(text),
+			 "Xen was tracing already, with event mask 0x%08x, and nothing read it: it "
+			 "continues afterwards",
+			 facts->found_mask);
+		report(ctx, text);
+	}
+	if (facts->size_found) {
+		snprintf(
+			text, sizeof(text),
+			"Xen's buffers are %u bytes for each CPU, and stay so until it boots again",
+			facts->buffer_bytes);
+		report(ctx, text);
+	}
 }

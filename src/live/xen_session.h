@@ -55,4 +55,8 @@ struct rs_xen_session_facts {
 };
 void rs_xen_session_facts(const struct rs_xen_session *session, struct rs_xen_session_facts *facts);
 
+/* Reports what a user should know of the session: a line each, without its newline. */
+void rs_xen_session_remarks(const struct rs_xen_session *session,
+			    void (*report)(void *ctx, const char *text), void *ctx);
+
 #endif

@@ -1,56 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside script --xen: the Xen that this dom0 runs on. */
-#include "cli/script_live.h"
-
-#include <stdio.h>
+/* Programs on the Xen that this dom0 runs on. */
+#include "script/live.h"
 
 #include "live/record_xen.h"
 #include "live/xen.h"
-
-enum { KEY_XEN = 576, KEY_CLASSES };
-
-static const struct argp_option options[] = {
-	{ "xen", KEY_XEN, NULL, 0, "Run it live, on the Xen that this dom0 runs on", 3 },
-	{ "classes", KEY_CLASSES, "LIST", 0,
-	  "With --xen: only these classes of events, as in sched,hvm (all)", 3 },
-	{ 0 },
-};
-
-static error_t parse(int key, char *text, struct argp_state *state)
-{
-	struct rs_script_live *live = state->input;
-
-	switch (key) {
-	case KEY_XEN:
-		live->xen.wanted = true;
-		break;
-	case KEY_CLASSES:
-		rs_cli_xen_classes(state, text, &live->xen.mask);
-		break;
-	case ARGP_KEY_END:
-		if (live->xen.mask && !live->xen.wanted)
-			argp_error(state, "--classes goes with --xen");
-		break;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-	return 0;
-}
-
-const struct argp rs_script_xen_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+#include "xen/classes.h"
 
 static bool xen_wanted(const struct rs_script_live *live)
 {
-	return live->xen.wanted;
+	return live->xen;
 }
 
 static struct rs_error *xen_open(struct rs_script_live *live, struct rs_source **source)
 {
+	const struct rs_xen_session_options o = {
+		.event_mask = live->xen_mask ? live->xen_mask : RS_XEN_CLASSES_ALL,
+		.buffer_bytes = live->buffer_bytes,
+	};
 	struct rs_foreign *foreign;
 	struct rs_error *err;
 
-	live->xen.buffer_bytes = live->buffer_bytes;
-	err = rs_cli_xen_open(&live->xen, "script", false, &live->xen_session);
+	err = rs_xen_session_open(&o, &live->xen_session);
+	if (!err)
+		rs_xen_session_remarks(live->xen_session, live->report, live->report_ctx);
 	if (!err)
 		err = rs_xen_recording_create(live->xen_session, NULL, &live->clock, 0,
 					      &live->xen_recording);
@@ -87,7 +59,7 @@ static bool xen_report(const struct rs_script_live *live)
 	const struct rs_foreign_tally *tally = rs_xen_recording_tally(live->xen_recording);
 
 	for (uint32_t i = 0; i < tally->n_remarks; i++)
-		fprintf(stderr, "ringside script: Xen: %s\n", tally->remarks[i]);
+		rs_script_live_remark(live, "Xen: %s", tally->remarks[i]);
 	return tally->gaps > 0;
 }
 

@@ -1,81 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside script --sbuf: rings of ACRN's layout that other programs write, or that are lent to
- * them. */
-#include "cli/script_live.h"
+/* Programs on rings of ACRN's layout that other programs write, or that are lent to them. */
+#include "script/live.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/numbers.h"
 #include "live/sbuf.h"
 #include "ring/shared.h"
 
-#define RING_BYTES     (4u << 20) /* as ACRN's own: TRACE_SBUF_SIZE */
-#define RING_BYTES_MIN (sizeof(struct rs_sbuf) + RS_SBUF_ELE_NUM_MIN * RS_SLOT_BYTES)
-
-enum { KEY_SBUF = 608, KEY_CREATE, KEY_KEEP };
-
-static const struct argp_option options[] = {
-	{ "sbuf", KEY_SBUF, "PATH...", 0,
-	  "Run it live, on rings of ACRN's layout that another program writes, of traces or of "
-	  "logs: devices (/dev/acrn_trace_*, /dev/acrn_hvlog_*), files, shm:NAME",
-	  3 },
-	{ "create", KEY_CREATE, "N", 0,
-	  "With --sbuf PATH: make N rings, PATH.0 and so on, and lend them to the programs that "
-	  "ask for rings at PATH, until the end",
-	  3 },
-	{ "keep", KEY_KEEP, NULL, 0,
-	  "With --sbuf: also read what the rings hold at the start, which is skipped otherwise",
-	  3 },
-	{ 0 },
-};
-
-static void add(const struct argp_state *state, struct rs_script_live *live, const char *path)
-{
-	if (!*path)
-		argp_error(state, "--sbuf: which ring?");
-	if (live->n_rings == RS_SCRIPT_SBUF_MAX)
-		argp_error(state, "more than %u rings", RS_SCRIPT_SBUF_MAX);
-	live->rings[live->n_rings++] = path;
-}
-
-static void check(const struct argp_state *state, const struct rs_script_live *live)
-{
-	if (!live->n_rings && (live->keep || live->lend))
-		argp_error(state, "--create and --keep go with --sbuf");
-	if (live->lend && live->n_rings > 1)
-		argp_error(state, "--create allows only one PATH, got '%s'", live->rings[1]);
-	if (live->lend && live->buffer_bytes && live->buffer_bytes < RING_BYTES_MIN)
-		argp_error(state, "--buffer: a ring needs at least %zu bytes", RING_BYTES_MIN);
-}
-
-static error_t parse(int key, char *text, struct argp_state *state)
-{
-	struct rs_script_live *live = state->input;
-
-	switch (key) {
-	case KEY_SBUF:
-		add(state, live, text);
-		break;
-	case KEY_CREATE:
-		live->lend = (uint32_t)rs_cli_number(state, "--create", text, 1, RS_LEND_IDS_MAX);
-		break;
-	case KEY_KEEP:
-		live->keep = true;
-		break;
-	case ARGP_KEY_END:
-		check(state, live);
-		break;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-	return 0;
-}
-
-const struct argp rs_script_sbuf_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+#define RING_BYTES (4u << 20) /* as ACRN's own: TRACE_SBUF_SIZE */
 
 /* A device, or a file that begins as a ring does. */
 static bool is_ring(const char *path)
@@ -153,11 +88,11 @@ static bool sbuf_report(const struct rs_script_live *live)
 			continue;
 		partial = true;
 		if (!told.error)
-			fprintf(stderr, "ringside script: %s: no ring appeared there\n", told.path);
+			rs_script_live_remark(live, "%s: no ring appeared there", told.path);
 		else if (!strncmp(told.error, told.path, strlen(told.path)))
-			fprintf(stderr, "ringside script: %s\n", told.error);
+			rs_script_live_remark(live, "%s", told.error);
 		else
-			fprintf(stderr, "ringside script: %s: %s\n", told.path, told.error);
+			rs_script_live_remark(live, "%s: %s", told.path, told.error);
 	}
 	return partial;
 }
