@@ -22,7 +22,7 @@ static void check_event(const struct rs_schema *schema, const struct rs_event *e
 
 		MUST(field->name[0] && rs_field_type_text(field)[0]);
 		MUST(field->offset >= end && field->offset + bytes <= event->fixed_bytes);
-		MUST((field->type == RS_TYPE_TEXT) == (i + event->n_texts >= event->n_fields));
+		MUST(rs_type_is_tail(field->type) == (i + event->n_tails >= event->n_fields));
 		MUST(rs_field_value(field, zeros) == 0);
 		end = field->offset + bytes;
 	}

@@ -28,15 +28,15 @@ static inline uint32_t payload_make(const struct rs_event *event, uint32_t round
 	uint32_t bytes = event->fixed_bytes;
 	uint16_t len = 4;
 
-	MUST(bytes + len <= PAYLOAD);
+	MUST(bytes + len * 8u <= PAYLOAD);
 	memset(payload, round == 2 ? 0xff : 0, PAYLOAD);
 	for (uint32_t i = 0; i < bytes && round == 1; i++)
 		payload[i] = (uint8_t)(i * 7 + 1);
-	if (!event->n_texts)
+	if (!event->n_tails)
 		return bytes;
 	memcpy(payload + event->fields[event->n_fields - 1].offset, &len, sizeof(len));
 	memcpy(payload + bytes, "text", len);
-	return bytes + len;
+	return bytes + ((uint32_t)len << event->tail_shift);
 }
 
 /* Sums are asked for and handed over in time; numbers that no sum has are passed by. */

@@ -38,7 +38,7 @@ static void check_note(const struct rs_note *note, uint32_t n, struct rs_schema 
 		uint32_t bytes = rs_replay_note_payload(&probe, &at, payload);
 
 		MUST(bytes >= probe.event->fixed_bytes && bytes <= sizeof(payload));
-		MUST(probe.event->n_texts || bytes == probe.event->fixed_bytes);
+		MUST(probe.event->n_tails || bytes == probe.event->fixed_bytes);
 	}
 	fuzz_drop(err);
 	free(memory);

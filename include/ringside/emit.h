@@ -34,14 +34,16 @@
 
 /* The classes of Ringside's own events. RS_TRACE_CLASS() defines up to 16 more for the program. */
 enum {
-	RS_CLASS_span = 1 << 0, /* RS_SPAN(span, ...) */
-	RS_CLASS_func = 1 << 1, /* RS_FUNCTION() */
-	RS_CLASS_vm = 1 << 2,	/* creation, memory, load */
-	RS_CLASS_vcpu = 1 << 3, /* entry, exit */
-	RS_CLASS_call = 1 << 4, /* calls between host and guest */
-	RS_CLASS_boot = 1 << 5, /* entry, descriptor tables, halt */
-	RS_CLASS_irq = 1 << 6,	/* interrupts, exceptions */
-	RS_CLASS_log = 1 << 7,	/* messages */
+	RS_CLASS_span = 1 << 0,	 /* RS_SPAN(span, ...) */
+	RS_CLASS_func = 1 << 1,	 /* RS_FUNCTION() */
+	RS_CLASS_vm = 1 << 2,	 /* creation, memory, load */
+	RS_CLASS_vcpu = 1 << 3,	 /* entry, exit */
+	RS_CLASS_call = 1 << 4,	 /* calls between host and guest */
+	RS_CLASS_boot = 1 << 5,	 /* entry, descriptor tables, halt */
+	RS_CLASS_irq = 1 << 6,	 /* interrupts, exceptions */
+	RS_CLASS_log = 1 << 7,	 /* messages */
+	RS_CLASS_mem = 1 << 8,	 /* memory.h: allocations */
+	RS_CLASS_stack = 1 << 9, /* memory.h: call stacks */
 };
 #define RS_CLASS_USER(n) (UINT32_C(1) << (16 + (n))) /* n: 0 to 15 */
 #define RS_CLASS_ALL	 UINT32_C(0xffffffff)

@@ -50,6 +50,7 @@ enum {
 	RS_IDS_KVM = 4,
 	RS_IDS_XDT = 5,
 	RS_IDS_XEN = 6,
+	RS_IDS_APP = 7, /* memory, stacks, functions: of any program or guest */
 };
 /* A Xen record that is not in the catalogue; the low 28 bits are the event number. */
 #define RS_ID_XEN_RAW(event) (UINT64_C(1) << 31 | (event))
@@ -96,6 +97,40 @@ struct rs_log_message {
 } __attribute__((packed));
 
 #define RS_ID_LOG RS_ID(RS_IDS_COMMON, 5)
+
+/* The payloads of app.def, before their stacks: u16 number of addresses, then u64 each. */
+struct rs_memory_alloc {
+	uint64_t address, size; /* size in bytes */
+	uint32_t align;		/* bytes */
+	uint64_t by_fp;
+} __attribute__((packed));
+struct rs_memory_free {
+	uint64_t address, by_fp;
+} __attribute__((packed));
+struct rs_memory_realloc {
+	uint64_t from, address, size, by_fp;
+} __attribute__((packed));
+struct rs_memory_sampling {
+	uint64_t interval; /* bytes */
+} __attribute__((packed));
+struct rs_stack_sample {
+	uint32_t name;
+	uint64_t by_fp;
+} __attribute__((packed));
+struct rs_func {
+	uint64_t function; /* its address */
+	uint32_t depth;
+} __attribute__((packed));
+
+#define RS_ID_MEMORY_ALLOC    RS_ID(RS_IDS_APP, 1)
+#define RS_ID_MEMORY_FREE     RS_ID(RS_IDS_APP, 2)
+#define RS_ID_MEMORY_REALLOC  RS_ID(RS_IDS_APP, 3)
+#define RS_ID_MEMORY_SAMPLING RS_ID(RS_IDS_APP, 4)
+#define RS_ID_STACK_SAMPLE    RS_ID(RS_IDS_APP, 5)
+#define RS_ID_FUNC_ENTER      RS_ID(RS_IDS_APP, 6)
+#define RS_ID_FUNC_LEAVE      RS_ID(RS_IDS_APP, 7)
+
+#define RS_STACK_DEPTH_MAX 64u /* addresses in a stack */
 
 /*
  * A Xen record in its original form. It precedes the payload that was made from it: in memory, and

@@ -29,7 +29,16 @@ enum rs_type {
 	RS_TYPE_S32,
 	RS_TYPE_S64,
 	RS_TYPE_TEXT, /* u16 length; bytes of UTF-8 after all lengths; only as the last fields */
+	/* u16 number of addresses; u64 each, after it; only as the last field. A call stack,
+	 * innermost first. */
+	RS_TYPE_STACK,
 };
+
+/* Returns whether a type has a length in the payload, and its content after the fixed part. */
+static inline bool rs_type_is_tail(enum rs_type type)
+{
+	return type >= RS_TYPE_TEXT;
+}
 
 /* The format in which a value is shown. */
 enum rs_show {
@@ -80,7 +89,8 @@ struct rs_event {
 	uint16_t n_fields;
 	uint16_t fixed_bytes; /* payload without the bytes of texts, whose lengths are at its end */
 	uint16_t lead_bytes;  /* before the payload in each record: struct rs_xen_record, or none */
-	uint16_t n_texts;     /* the last fields */
+	uint16_t n_tails;     /* the last fields: texts, or one stack */
+	uint8_t tail_shift; /* an element of a tail has 1 << tail_shift bytes: 1, or 8 of a stack */
 	enum rs_kind kind;
 	uint32_t index; /* dense, from 0, in this schema */
 };
@@ -116,9 +126,10 @@ bool rs_schema_is_xen(const struct rs_schema *schema);
  *	class:function:name(type field, type field:unit, ...)
  *
  * with function mostly empty ("io::disk-read(u64 sector, u32 len:bytes)"), types u8 u16 u32 u64 s8
- * s16 s32 s64, x8 x16 x32 x64 (shown in hex), name (a u32 name id), text (last only). The text need
- * not end in NUL and is not trusted: RS_DAMAGED names the offset that is invalid. Adding the same
- * id with the same declaration again does nothing; with another, RS_DAMAGED.
+ * s16 s32 s64, x8 x16 x32 x64 (shown in hex), name (a u32 name id), text (last only), stack (the
+ * last one only, and without texts). The text need not end in NUL and is not trusted: RS_DAMAGED
+ * names the offset that is invalid. Adding the same id with the same declaration again does
+ * nothing; with another, RS_DAMAGED.
  */
 struct rs_error *rs_schema_declare(struct rs_schema *schema, uint64_t id, const char *text,
 				   size_t len);
@@ -147,7 +158,7 @@ const char *rs_schema_name_at(const struct rs_schema *schema, uint32_t index, ui
 /* Returns a field's type as a declaration writes it: "u64", "x32", "name", "text", ... */
 const char *rs_field_type_text(const struct rs_field *field);
 
-/* Returns the bytes of a fixed-size type, or 2 for RS_TYPE_TEXT, the size of its length. */
+/* Returns the bytes of a fixed-size type, or 2 for texts and stacks, the size of the length. */
 uint32_t rs_type_bytes(enum rs_type type);
 
 /* Returns an integer field of a payload that the schema has checked, sign-extended. */

@@ -183,4 +183,8 @@ struct rs_lost rs_view_loss(const struct rs_view *view);
  * number in *len. */
 const char *rs_view_text(const struct rs_view *view, const struct rs_field *field, size_t *len);
 
+/* Returns the addresses of a view's stack field, within the payload: u64 each, not aligned, and
+ * their number in *n. */
+const uint8_t *rs_view_stack(const struct rs_view *view, const struct rs_field *field, uint32_t *n);
+
 #endif

@@ -52,7 +52,7 @@ struct aggregate_sink {
 static const struct rs_field *field_of(const struct rs_event *event, const char *name)
 {
 	for (uint16_t i = 0; i < event->n_fields; i++) {
-		if (!strcmp(event->fields[i].name, name) && event->fields[i].type != RS_TYPE_TEXT)
+		if (!strcmp(event->fields[i].name, name) && !rs_type_is_tail(event->fields[i].type))
 			return &event->fields[i];
 	}
 	return NULL;

@@ -437,7 +437,7 @@ static const struct kind {
 static const struct rs_field *field_of(const struct rs_event *event, const char *name)
 {
 	for (uint16_t i = 0; i < event->n_fields; i++) {
-		if (event->fields[i].type != RS_TYPE_TEXT && !strcmp(event->fields[i].name, name))
+		if (!rs_type_is_tail(event->fields[i].type) && !strcmp(event->fields[i].name, name))
 			return &event->fields[i];
 	}
 	return NULL;

@@ -591,7 +591,7 @@ static void known_resolve(struct tally_known *known, const struct rs_event *even
 		for (uint16_t f = 0; f < event->n_fields; f++) {
 			const struct rs_field *field = &event->fields[f];
 
-			if (field->type != RS_TYPE_TEXT &&
+			if (!rs_type_is_tail(field->type) &&
 			    !strcmp(field->name, known->kind->fields[i]))
 				known->fields[i] = field;
 		}

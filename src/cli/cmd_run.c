@@ -92,7 +92,8 @@ static const struct argp_option options[] = {
 	{ "poll", KEY_POLL, "US", 0,
 	  "Poll shared rings at this interval, in microseconds, or as in 5ms (1000)", 2 },
 	{ "mask", KEY_MASK, "CLASS,...", 0,
-	  "Record only these classes: span, func, vm, vcpu, call, boot, irq, log, and user0 to "
+	  "Record only these classes: span, func, vm, vcpu, call, boot, irq, log, mem, stack, and "
+	  "user0 to "
 	  "user15 for a program's own",
 	  2 },
 	{ "sbuf", KEY_SBUF, "PATH", 0,
@@ -150,9 +151,10 @@ static const struct {
 	const char *name;
 	uint32_t bits;
 } classes[] = {
-	{ "span", RS_CLASS_span }, { "func", RS_CLASS_func }, { "vm", RS_CLASS_vm },
-	{ "vcpu", RS_CLASS_vcpu }, { "call", RS_CLASS_call }, { "boot", RS_CLASS_boot },
-	{ "irq", RS_CLASS_irq },   { "log", RS_CLASS_log },   { "all", RS_CLASS_ALL },
+	{ "span", RS_CLASS_span },   { "func", RS_CLASS_func }, { "vm", RS_CLASS_vm },
+	{ "vcpu", RS_CLASS_vcpu },   { "call", RS_CLASS_call }, { "boot", RS_CLASS_boot },
+	{ "irq", RS_CLASS_irq },     { "log", RS_CLASS_log },	{ "mem", RS_CLASS_mem },
+	{ "stack", RS_CLASS_stack }, { "all", RS_CLASS_ALL },
 };
 #define USER_CLASSES 16
 

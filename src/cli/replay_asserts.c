@@ -51,7 +51,7 @@ static char *text_of(const struct rs_event *event, const char *expression, size_
 	if (!file)
 		return NULL;
 	for (uint16_t i = 0; i < event->n_fields; i++) {
-		if (event->fields[i].type != RS_TYPE_TEXT)
+		if (!rs_type_is_tail(event->fields[i].type))
 			fprintf(file, "inline %s %s = args.%s;\n", types[event->fields[i].type],
 				event->fields[i].name, event->fields[i].name);
 	}
@@ -93,7 +93,7 @@ static void say(const struct rs_replay_asserts *asserts, const struct one *one,
 		const struct rs_field *field = &one->event->fields[i];
 		uint64_t value;
 
-		if (field->type == RS_TYPE_TEXT)
+		if (rs_type_is_tail(field->type))
 			continue;
 		value = rs_field_value(field, view->payload);
 		fprintf(stderr,
@@ -178,7 +178,7 @@ struct rs_error *rs_replay_asserts_create(const struct rs_stream *stream, const 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct rs_event *event = rs_schema_event(stream->schema, i);
 
-		if (rs_probe_match("guest:assert::", event) && event->n_texts)
+		if (rs_probe_match("guest:assert::", event) && event->n_tails)
 			asserts->at[asserts->n++].event = event;
 	}
 	*out = asserts;

@@ -81,9 +81,16 @@ const struct rs_enum *rs_catalogue_values(const char *name)
 	  .show = RS_SHOW_##field_show },
 #define RS_TEXT(field_name)                                                                        \
 	{ .name = #field_name, .unit = "", .values_name = "none", .type = RS_TYPE_TEXT },
+#define RS_STACK(field_name)                                                                       \
+	{ .name = #field_name,                                                                     \
+	  .unit = "",                                                                              \
+	  .values_name = "none",                                                                   \
+	  .type = RS_TYPE_STACK,                                                                   \
+	  .show = RS_SHOW_HEX },
 #define RS_EVENT(symbol, n, kind, mask_class, class_name, name, help, fields)                      \
 	static const struct rs_field fields_of_##symbol[] = { fields };
 #include <ringside/event/common.def>
+#include <ringside/event/app.def>
 #include <ringside/event/vmm.def>
 #include <ringside/event/kvm.def>
 #include <ringside/event/xdt.def>
@@ -92,6 +99,7 @@ const struct rs_enum *rs_catalogue_values(const char *name)
 #undef RS_EVENT
 #undef RS_FIELD
 #undef RS_TEXT
+#undef RS_STACK
 
 /* Second pass: the rows. */
 #define RS_EVENT(symbol, n, event_kind, mask_class, class_name, name, help, fields)                \
@@ -104,6 +112,9 @@ const struct rs_enum *rs_catalogue_values(const char *name)
 	  COUNT(fields_of_##symbol) },
 static const struct rs_catalogue_row common_rows[] = {
 #include <ringside/event/common.def>
+};
+static const struct rs_catalogue_row app_rows[] = {
+#include <ringside/event/app.def>
 };
 static const struct rs_catalogue_row vmm_rows[] = {
 #include <ringside/event/vmm.def>
@@ -124,6 +135,7 @@ static const struct rs_catalogue_row acrn_rows[] = {
 
 static const struct rs_catalogue catalogues[] = {
 	{ NULL, RS_IDS_COMMON, common_rows, COUNT(common_rows) },
+	{ "app", RS_IDS_APP, app_rows, COUNT(app_rows) },
 	{ "vmm", RS_IDS_VMM, vmm_rows, COUNT(vmm_rows) },
 	{ "kvm", RS_IDS_KVM, kvm_rows, COUNT(kvm_rows) },
 	{ "xdt", RS_IDS_XDT, xdt_rows, COUNT(xdt_rows), .lodges = true },

@@ -61,13 +61,14 @@ static const struct {
 	enum rs_type type;
 	enum rs_show show;
 } type_words[] = {
-	{ "u8", RS_TYPE_U8, RS_SHOW_DEC },     { "u16", RS_TYPE_U16, RS_SHOW_DEC },
-	{ "u32", RS_TYPE_U32, RS_SHOW_DEC },   { "u64", RS_TYPE_U64, RS_SHOW_DEC },
-	{ "s8", RS_TYPE_S8, RS_SHOW_DEC },     { "s16", RS_TYPE_S16, RS_SHOW_DEC },
-	{ "s32", RS_TYPE_S32, RS_SHOW_DEC },   { "s64", RS_TYPE_S64, RS_SHOW_DEC },
-	{ "x8", RS_TYPE_U8, RS_SHOW_HEX },     { "x16", RS_TYPE_U16, RS_SHOW_HEX },
-	{ "x32", RS_TYPE_U32, RS_SHOW_HEX },   { "x64", RS_TYPE_U64, RS_SHOW_HEX },
-	{ "name", RS_TYPE_U32, RS_SHOW_NAME }, { "text", RS_TYPE_TEXT, RS_SHOW_DEC },
+	{ "u8", RS_TYPE_U8, RS_SHOW_DEC },	 { "u16", RS_TYPE_U16, RS_SHOW_DEC },
+	{ "u32", RS_TYPE_U32, RS_SHOW_DEC },	 { "u64", RS_TYPE_U64, RS_SHOW_DEC },
+	{ "s8", RS_TYPE_S8, RS_SHOW_DEC },	 { "s16", RS_TYPE_S16, RS_SHOW_DEC },
+	{ "s32", RS_TYPE_S32, RS_SHOW_DEC },	 { "s64", RS_TYPE_S64, RS_SHOW_DEC },
+	{ "x8", RS_TYPE_U8, RS_SHOW_HEX },	 { "x16", RS_TYPE_U16, RS_SHOW_HEX },
+	{ "x32", RS_TYPE_U32, RS_SHOW_HEX },	 { "x64", RS_TYPE_U64, RS_SHOW_HEX },
+	{ "name", RS_TYPE_U32, RS_SHOW_NAME },	 { "text", RS_TYPE_TEXT, RS_SHOW_DEC },
+	{ "stack", RS_TYPE_STACK, RS_SHOW_HEX },
 };
 
 /* One field's words, kept until the schema has copied them. */
@@ -90,7 +91,8 @@ static struct rs_error *field(struct parser *p, struct rs_field *out, struct fie
 			break;
 	}
 	if (i == sizeof(type_words) / sizeof(type_words[0]))
-		return wrong(p, "a type before here: u8 to u64, s8 to s64, x8 to x64, name, text");
+		return wrong(p, "a type before here: u8 to u64, s8 to s64, x8 to x64, name, text, "
+				"stack");
 	skip_blanks(p);
 	err = word(p, "", words->name);
 	if (err)

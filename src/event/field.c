@@ -13,7 +13,7 @@ static const struct {
 	[RS_TYPE_U32] = { 4, "u32", "x32" },	[RS_TYPE_U64] = { 8, "u64", "x64" },
 	[RS_TYPE_S8] = { 1, "s8", "s8" },	[RS_TYPE_S16] = { 2, "s16", "s16" },
 	[RS_TYPE_S32] = { 4, "s32", "s32" },	[RS_TYPE_S64] = { 8, "s64", "s64" },
-	[RS_TYPE_TEXT] = { 2, "text", "text" },
+	[RS_TYPE_TEXT] = { 2, "text", "text" }, [RS_TYPE_STACK] = { 2, "stack", "stack" },
 };
 
 uint32_t rs_type_bytes(enum rs_type type)
@@ -45,6 +45,7 @@ uint64_t rs_field_value(const struct rs_field *field, const uint8_t *payload)
 	case RS_TYPE_U8:
 		READ(uint8_t)
 	case RS_TYPE_TEXT: /* its length */
+	case RS_TYPE_STACK:
 	case RS_TYPE_U16:
 		READ(uint16_t)
 	case RS_TYPE_U32:

@@ -13,7 +13,7 @@
 struct rs_layout {
 	uint64_t id;
 	const struct rs_event *event; /* NULL: this entry is free */
-	uint32_t slots;		      /* 0: depends on the length of the record's text */
+	uint32_t slots;		      /* 0: depends on the lengths of the record's tails */
 };
 
 #define RS_LAYOUTS 64 /* a power of two */
@@ -41,21 +41,23 @@ static inline const struct rs_layout *rs_layouts_find(struct rs_layouts *layouts
 	return rs_layouts_miss(layouts, id);
 }
 
-/* The bytes of all texts of an event whose lengths end at `end`, with the fixed part. */
-static inline uint32_t rs_texts_bytes(const struct rs_event *event, const uint8_t *end)
+/* Returns the bytes of an event's texts or stack. Their lengths are the last of the fixed part,
+ * which ends at `end`. */
+static inline uint32_t rs_tails_bytes(const struct rs_event *event, const uint8_t *end)
 {
 	uint32_t bytes = 0;
 	uint16_t len;
 
-	for (uint32_t i = event->n_texts; i > 0; i--) {
+	for (uint32_t i = event->n_tails; i > 0; i--) {
 		__builtin_memcpy(&len, end - i * sizeof(len), sizeof(len));
 		bytes += len;
 	}
-	return bytes;
+	return bytes << event->tail_shift;
 }
 
-/* Returns the slots of a record with texts at slot, of which left can be read; 0: it is invalid. */
-uint32_t rs_layout_text_slots(const struct rs_layout *layout, const struct rs_slot *slot,
+/* Returns the slots of a record with texts or a stack at slot, of which left can be read, or 0 if
+ * it is invalid. */
+uint32_t rs_layout_tail_slots(const struct rs_layout *layout, const struct rs_slot *slot,
 			      uint32_t left);
 
 /* Returns the bytes between the end of a good record's last field and its last slot's; below 32. */
@@ -78,7 +80,7 @@ static inline uint32_t rs_layouts_check(struct rs_layouts *layouts, const struct
 	*found = layout;
 	slots = layout->slots;
 	if (__builtin_expect(!slots, 0))
-		slots = rs_layout_text_slots(layout, slot, left);
+		slots = rs_layout_tail_slots(layout, slot, left);
 	if (__builtin_expect(said != slots || said > left, 0))
 		return 0;
 	/*

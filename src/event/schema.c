@@ -328,7 +328,8 @@ static struct rs_field *copy_fields(struct rs_schema *schema, const struct rs_ev
 		if (!copy_values(schema, &fields[i]) || !fields[i].name || !fields[i].unit)
 			return NULL;
 		offset += rs_type_bytes(from->type);
-		copy->n_texts += from->type == RS_TYPE_TEXT;
+		copy->n_tails += rs_type_is_tail(from->type);
+		copy->tail_shift = from->type == RS_TYPE_STACK ? 3 : 0;
 	}
 	copy->fixed_bytes = (uint16_t)offset;
 	return fields;
@@ -366,14 +367,14 @@ static struct rs_error *check_words(const struct rs_event *event)
 	return err;
 }
 
-/* Whether a is the name of a field, or of the length that CTF has beside a text. */
+/* Whether a is the name of a field, or of the length that CTF has beside a text or a stack. */
 static bool name_clashes(const struct rs_field *field, const char *a)
 {
 	size_t len = strlen(field->name);
 
 	if (strncmp(a, field->name, len) != 0)
 		return false;
-	return !a[len] || (field->type == RS_TYPE_TEXT && !strcmp(a + len, "_length"));
+	return !a[len] || (rs_type_is_tail(field->type) && !strcmp(a + len, "_length"));
 }
 
 static struct rs_error *check_fields(const struct rs_event *event, uint32_t room)
@@ -386,8 +387,10 @@ static struct rs_error *check_fields(const struct rs_event *event, uint32_t room
 		const struct rs_field *field = &event->fields[i];
 
 		bytes += rs_type_bytes(field->type);
-		if (i && field->type != RS_TYPE_TEXT && field[-1].type == RS_TYPE_TEXT)
-			return rs_error_create(RS_DAMAGED, "field '%s' after a text", field->name);
+		if (i && rs_type_is_tail(field[-1].type) &&
+		    (field->type != RS_TYPE_TEXT || field[-1].type != RS_TYPE_TEXT))
+			return rs_error_create(RS_DAMAGED, "field '%s' after a %s", field->name,
+					       rs_field_type_text(&field[-1]));
 		for (uint16_t j = 0; j < i; j++) {
 			const struct rs_field *other = &event->fields[j];
 

@@ -43,7 +43,7 @@ const char *rs_view_text(const struct rs_view *view, const struct rs_field *fiel
 	uint16_t each;
 
 	/* The texts before it, then its own length. */
-	for (uint32_t i = fixed - view->event->n_texts * 2u; i <= field->offset; i += 2) {
+	for (uint32_t i = fixed - view->event->n_tails * 2u; i <= field->offset; i += 2) {
 		at += n;
 		memcpy(&each, view->payload + i, sizeof(each));
 		n = each;
@@ -52,4 +52,15 @@ const char *rs_view_text(const struct rs_view *view, const struct rs_field *fiel
 		at = view->payload_bytes;
 	*len = n <= view->payload_bytes - at ? n : view->payload_bytes - at;
 	return (const char *)view->payload + at;
+}
+
+const uint8_t *rs_view_stack(const struct rs_view *view, const struct rs_field *field, uint32_t *n)
+{
+	const uint32_t fixed = view->event->fixed_bytes;
+	uint32_t room = (view->payload_bytes - fixed) / (uint32_t)sizeof(uint64_t);
+	uint16_t said;
+
+	memcpy(&said, view->payload + field->offset, sizeof(said));
+	*n = said < room ? said : room;
+	return view->payload + fixed;
 }

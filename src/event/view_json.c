@@ -17,6 +17,21 @@ static void write_name(struct rs_json *json, const char *name, const char *befor
 	rs_out_char(json->out, '"');
 }
 
+static void write_stack(struct rs_json *json, const struct rs_view *view,
+			const struct rs_field *field)
+{
+	uint32_t n;
+	const uint8_t *at = rs_view_stack(view, field, &n);
+	uint64_t address;
+
+	rs_json_open(json, '[');
+	for (uint32_t i = 0; i < n; i++) {
+		memcpy(&address, at + i * sizeof(address), sizeof(address));
+		rs_json_hex(json, address);
+	}
+	rs_json_close(json, ']');
+}
+
 static void write_arg(struct rs_json *json, const struct rs_view *view,
 		      const struct rs_field *field, bool raw_tsc)
 {
@@ -24,6 +39,10 @@ static void write_arg(struct rs_json *json, const struct rs_view *view,
 	uint64_t value;
 	size_t len;
 
+	if (field->type == RS_TYPE_STACK) {
+		write_stack(json, view, field);
+		return;
+	}
 	if (field->type == RS_TYPE_TEXT) {
 		bytes = rs_view_text(view, field, &len);
 		rs_json_bytes(json, bytes, len);

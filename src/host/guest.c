@@ -87,6 +87,8 @@ struct rs_error *rs_host_guest_create(const struct rs_host_options *options,
 	err = guest->vm ? rs_schema_create(options->provider ? options->provider : "guest",
 					   &guest->schema)
 			: rs_error_no_memory();
+	if (!err)
+		err = rs_schema_add_catalogue(guest->schema, "app");
 	if (err) {
 		rs_host_guest_destroy(guest);
 		return err;

@@ -274,6 +274,8 @@ struct rs_error *rs_log_traces_recover(struct rs_log_traces *t, const char *dire
 		err = rs_schema_create(head.provider[0] ? head.provider : "app", &schema);
 	if (!err && !strcmp(head.provider, "vmm"))
 		err = rs_schema_add_catalogue(schema, "vmm");
+	if (!err)
+		err = rs_schema_add_catalogue(schema, "app");
 	if (!err) {
 		define_all(t, &head, schema);
 		err = sources_make(t, &head, schema, &clock, sources, &n);

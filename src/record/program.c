@@ -349,6 +349,8 @@ struct rs_error *rs_recorder_add_trace(struct rs_recorder *r)
 	if (!err && !strcmp(rs_trace_provider(), "vmm"))
 		err = rs_schema_add_catalogue(program->schema, "vmm");
 	if (!err)
+		err = rs_schema_add_catalogue(program->schema, "app");
+	if (!err)
 		err = rs_store_add_class(r->store, program->schema, &r->clock,
 					 &program->class_index);
 	if (err) {

@@ -194,7 +194,7 @@ static struct rs_error *read_fields(struct rs_describe *describe, json_t *list,
 		if (!RS_JSON_FIELDS(json, { "name", .text = &field->name },
 				    { "type", .number = &type }, { "show", .number = &show },
 				    { "unit", .text = &field->unit }) ||
-		    type < RS_TYPE_U8 || type > RS_TYPE_TEXT || show < RS_SHOW_DEC ||
+		    type < RS_TYPE_U8 || type > RS_TYPE_STACK || show < RS_SHOW_DEC ||
 		    show > RS_SHOW_TSC || !is_identifier(field->name))
 			return unexpected("a field");
 		field->type = (enum rs_type)type;

@@ -177,7 +177,7 @@ static void stream(FILE *file, const struct rs_class *class)
 
 static void field(FILE *file, const struct rs_class *class, const struct rs_field *f)
 {
-	if (f->type == RS_TYPE_TEXT) {
+	if (rs_type_is_tail(f->type)) {
 		fprintf(file, "\t\tu16 _%s_length;\n", f->name);
 	} else if (f->show == RS_SHOW_NAME && rs_schema_name_count(class->schema)) {
 		fprintf(file, "\t\tenum names_%u _%s;\n", class->index, f->name);
@@ -219,9 +219,10 @@ static void event(FILE *file, const struct rs_class *class, const struct rs_even
 		xen_record(file);
 	for (uint16_t i = 0; i < e->n_fields; i++)
 		field(file, class, &e->fields[i]);
-	for (uint16_t i = e->n_fields - e->n_texts; i < e->n_fields; i++)
-		fprintf(file, "\t\tcharacter _%s[_%s_length];\n", e->fields[i].name,
-			e->fields[i].name);
+	for (uint16_t i = e->n_fields - e->n_tails; i < e->n_fields; i++)
+		fprintf(file, "\t\t%s _%s[_%s_length];\n",
+			e->fields[i].type == RS_TYPE_STACK ? "x64" : "character",
+			e->fields[i].name, e->fields[i].name);
 	if (e->n_fields || e->lead_bytes)
 		fputs("\t};\n", file);
 	fputs("};\n\n", file);

@@ -292,17 +292,18 @@ static uint32_t payload_bytes(const struct rs_view *view)
 {
 	const struct rs_event *event = view->event;
 	uint32_t fixed = (uint32_t)event->lead_bytes + event->fixed_bytes;
-	uint32_t len = rs_texts_bytes(event, view->payload + event->fixed_bytes);
+	uint32_t len = rs_tails_bytes(event, view->payload + event->fixed_bytes);
 
 	if (len > view->payload_bytes - event->fixed_bytes)
 		len = view->payload_bytes - event->fixed_bytes;
 	if (fixed + len > RS_RECORD_PAYLOAD_MAX)
 		len = RS_RECORD_PAYLOAD_MAX - fixed;
-	return fixed + len;
+	return fixed + (len >> event->tail_shift << event->tail_shift);
 }
 
-/* Shortens the lengths of texts, which end at `end`, to at most left bytes in all. */
-static void texts_cut(uint8_t *end, uint32_t n, uint32_t left)
+/* Shortens the lengths of texts or of a stack, which end at `end`, to at most left elements in
+ * all. */
+static void tails_cut(uint8_t *end, uint32_t n, uint32_t left)
 {
 	uint16_t len;
 
@@ -340,7 +341,8 @@ static uint32_t record_write(uint8_t *at, const struct rs_view *view, uint64_t t
 	if (view->event->lead_bytes)
 		context_write(at + RS_RECORD_HEAD, view);
 	memset(at + RS_RECORD_HEAD + payload, 0, slots * RS_SLOT_BYTES - RS_RECORD_HEAD - payload);
-	texts_cut(at + RS_RECORD_HEAD + fixed, view->event->n_texts, payload - fixed);
+	tails_cut(at + RS_RECORD_HEAD + fixed, view->event->n_tails,
+		  (payload - fixed) >> view->event->tail_shift);
 	return slots * RS_SLOT_BYTES;
 }
 

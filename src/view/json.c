@@ -13,9 +13,11 @@
 
 const char *rs_json_type(const struct rs_field *field)
 {
-	bool number = field->type != RS_TYPE_TEXT &&
+	bool number = !rs_type_is_tail(field->type) &&
 		      (field->show == RS_SHOW_DEC || field->show == RS_SHOW_TSC);
 
+	if (field->type == RS_TYPE_STACK)
+		return "array";
 	return number ? "number" : "string";
 }
 

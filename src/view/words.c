@@ -263,6 +263,22 @@ static void enum_value(struct rs_out *out, const struct shown_field *shown, uint
 		rs_out_dec(out, value);
 }
 
+static void stack(struct rs_out *out, const struct rs_view *view, const struct rs_field *field)
+{
+	uint32_t n;
+	const uint8_t *at = rs_view_stack(view, field, &n);
+	uint64_t address;
+
+	rs_out_char(out, '[');
+	for (uint32_t i = 0; i < n; i++) {
+		memcpy(&address, at + i * sizeof(address), sizeof(address));
+		if (i)
+			rs_out_char(out, ' ');
+		rs_out_hex(out, address);
+	}
+	rs_out_char(out, ']');
+}
+
 static void arg(struct rs_view_sink *s, const struct rs_view *view, const struct shown_field *shown)
 {
 	const struct rs_field *field = shown->field;
@@ -271,6 +287,10 @@ static void arg(struct rs_view_sink *s, const struct rs_view *view, const struct
 	uint64_t value;
 	size_t len;
 
+	if (field->type == RS_TYPE_STACK) {
+		stack(out, view, field);
+		return;
+	}
 	if (field->type == RS_TYPE_TEXT) {
 		text = rs_view_text(view, field, &len);
 		rs_out_quoted(out, text, len, TEXT_MAX);

@@ -155,13 +155,13 @@ static uint32_t plain_extent(const struct plain *p, const struct rs_slot *slot, 
 	said = n_data >= 0x80 ? n_data - 0x80
 			      : n_data == 2 || n_data == 4 || n_data == 8 || n_data == 16;
 	bytes = 16 + event->fixed_bytes;
-	if (event->n_texts) {
+	if (event->n_tails) {
 		uint16_t len;
 
 		if (bytes > left * 32)
 			return 0;
 		memcpy(&len, (const uint8_t *)slot + bytes - 2, 2);
-		bytes += len;
+		bytes += (uint32_t)len << event->tail_shift;
 	}
 	return said == (bytes + 31) / 32 && said <= left ? said : 0;
 }

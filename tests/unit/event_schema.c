@@ -65,7 +65,7 @@ TEST(a_declaration_becomes_an_event)
 	CHECK_STR(e->probe, "app:io.x:do_it:disk-read");
 	CHECK_EQ_U64(e->n_fields, 14);
 	CHECK_EQ_U64(e->fixed_bytes, 51); /* the text's length counts, its bytes do not */
-	CHECK_EQ_U64(e->n_texts, 1);
+	CHECK_EQ_U64(e->n_tails, 1);
 	CHECK_EQ_U64(e->kind, RS_KIND_PLAIN);
 	CHECK(rs_schema_event(schema, e->index) == e);
 	for (size_t i = 0; i < 14; i++) {
@@ -331,7 +331,7 @@ TEST(providers)
 	/* under the schema's own name: it is the producer's */
 	CHECK_STR(rs_schema_find(schema, RS_EVENT_vm_create)->probe, "app:vm::create");
 	CHECK_OK(rs_schema_add_catalogue(schema, "vmm"));
-	CHECK_STR(rs_catalogue_provider(0), "vmm");
+	CHECK_STR(rs_catalogue_provider(0), "app");
 	for (n = 0; rs_catalogue_provider(n); n++)
 		CHECK_OK(rs_schema_add_catalogue(schema, rs_catalogue_provider(n)));
 	CHECK(n > 1);
@@ -505,7 +505,7 @@ static void check_members(const struct rs_event *event, const struct member *mem
 		CHECK_EQ_U64(rs_type_bytes(event->fields[n].type), members[n].bytes);
 	}
 	CHECK_EQ_U64(event->n_fields, n);
-	CHECK_EQ_U64(event->fixed_bytes, struct_bytes + event->n_texts * 2);
+	CHECK_EQ_U64(event->fixed_bytes, struct_bytes + event->n_tails * 2);
 }
 
 #define RS_FIELD(type, show, name, unit, values)                                                   \
@@ -530,6 +530,18 @@ TEST(the_catalogue_s_offsets_are_those_of_c)
 	struct rs_schema *schema = schema_new();
 
 	REQUIRE_OK(rs_schema_add_catalogue(schema, "vmm"));
+	REQUIRE_OK(rs_schema_add_catalogue(schema, "app"));
+	CHECK_EQ_U64(rs_schema_find(schema, RS_ID_MEMORY_ALLOC)->fixed_bytes,
+		     sizeof(struct rs_memory_alloc) + 2);
+	CHECK_EQ_U64(rs_schema_find(schema, RS_ID_MEMORY_FREE)->fixed_bytes,
+		     sizeof(struct rs_memory_free) + 2);
+	CHECK_EQ_U64(rs_schema_find(schema, RS_ID_MEMORY_REALLOC)->fixed_bytes,
+		     sizeof(struct rs_memory_realloc) + 2);
+	CHECK_EQ_U64(rs_schema_find(schema, RS_ID_MEMORY_SAMPLING)->fixed_bytes,
+		     sizeof(struct rs_memory_sampling));
+	CHECK_EQ_U64(rs_schema_find(schema, RS_ID_STACK_SAMPLE)->fixed_bytes,
+		     sizeof(struct rs_stack_sample) + 2);
+	CHECK_EQ_U64(rs_schema_find(schema, RS_ID_FUNC_LEAVE)->fixed_bytes, sizeof(struct rs_func));
 #define RS_EVENT(symbol, n, kind, mask_class, class_name, name, help, fields)                      \
 	members_of_##symbol(schema);
 #include <ringside/event/vmm.def>

@@ -114,7 +114,7 @@ kit_put_text(struct kit *k, int64_t ts, int tid, const char *class_name, const c
 		kit_set(event, payload, "tid", (uint64_t)tid);
 	for (; args->name; args++)
 		kit_set(event, payload, args->name, args->value);
-	if (event->n_texts) {
+	if (event->n_tails) {
 		memcpy(payload + event->fixed_bytes - 2, &len, 2);
 		memcpy(payload + event->fixed_bytes, vm ? vm : "", len);
 	}

@@ -13,9 +13,9 @@ static size_t own_bytes(const struct got *got)
 	const struct rs_event *event = got->event;
 	uint16_t len = 0;
 
-	if (event->n_texts)
+	if (event->n_tails)
 		memcpy(&len, got->payload + event->fixed_bytes - 2, 2);
-	return event->fixed_bytes + (size_t)len;
+	return event->fixed_bytes + ((size_t)len << event->tail_shift);
 }
 
 static bool same_text(const char *a, const char *b)

@@ -48,7 +48,7 @@ static void argument(struct translation_of *t, uint32_t ref)
 {
 	const struct rs_field *field = rs_lang_arg_field(t->event, &t->script->args.at[ref]);
 
-	if (field && field->type != RS_TYPE_TEXT)
+	if (field && !rs_type_is_tail(field->type))
 		load_field(t, field);
 	else
 		rs_push_stack_known(t, 0);
@@ -59,7 +59,7 @@ static void enumerator(struct translation_of *t, uint32_t which)
 {
 	const struct enum_ref *ref = &t->script->enums.at[which];
 	const struct rs_field *field = rs_lang_arg_field(t->event, &t->script->args.at[ref->arg]);
-	const struct rs_enum *row = field && field->type != RS_TYPE_TEXT
+	const struct rs_enum *row = field && !rs_type_is_tail(field->type)
 					    ? rs_lang_enum_find(field->values, ref->name)
 					    : NULL;
 
@@ -171,7 +171,7 @@ static void text_of_argument(struct translation_of *t, const struct insn *insn)
 		rs_push_stack_text(t, "", 0);
 		return;
 	}
-	if (!t->rows || field->type == RS_TYPE_TEXT || field->show == RS_SHOW_NAME) {
+	if (!t->rows || rs_type_is_tail(field->type) || field->show == RS_SHOW_NAME) {
 		rs_push_stack_leave(t, "it reads the text of an argument");
 		return;
 	}

@@ -16,7 +16,7 @@
 
 static struct type field_type(const struct rs_field *field)
 {
-	if (field->type == RS_TYPE_TEXT || field->show == RS_SHOW_NAME)
+	if (rs_type_is_tail(field->type) || field->show == RS_SHOW_NAME)
 		return TYPE_OF_STRING;
 	if (field->show == RS_SHOW_TSC)
 		return TYPE_OF_INT64;
@@ -130,7 +130,7 @@ static bool check_raw_arg(struct checker *c, struct node *node)
 	for (uint32_t i = 0; i < c->script->matched.n; i++) {
 		const struct rs_field *field = rs_lang_arg_field(c->script->matched.at[i], &ref);
 
-		if (field && field->type == RS_TYPE_TEXT)
+		if (field && rs_type_is_tail(field->type))
 			FAIL(c, node->at, "D_ARGS_TYPE", "%s of %s is text: write args.%s",
 			     node->text, c->script->matched.at[i]->probe, field->name);
 	}

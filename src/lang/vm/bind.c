@@ -28,11 +28,11 @@ bool rs_lang_bind_suits(const struct rs_script *script, const struct clause *cla
 			continue;
 		ref = &script->args.at[insn->k];
 		field = rs_lang_arg_field(event, ref);
-		text = field && (field->type == RS_TYPE_TEXT || field->show == RS_SHOW_NAME);
+		text = field && (rs_type_is_tail(field->type) || field->show == RS_SHOW_NAME);
 		*what = ref->name ? ref->name : "args[]";
 		if (!field && rs_lang_probe_has_arg(script, event, ref))
 			continue;
-		if (ref->raw ? field && field->type == RS_TYPE_TEXT
+		if (ref->raw ? field && rs_type_is_tail(field->type)
 			     : !field || text != (ref->type.kind == TYPE_STRING))
 			return false;
 	}

@@ -98,7 +98,7 @@ static const struct rs_field *number_field(const struct binding *binding, uint32
 {
 	const struct rs_field *field = binding->fields[arg];
 
-	return field && field->type != RS_TYPE_TEXT && field->show != RS_SHOW_TSC ? field : NULL;
+	return field && !rs_type_is_tail(field->type) && field->show != RS_SHOW_TSC ? field : NULL;
 }
 
 /* Binds the tests, up to the first that the event cannot evaluate. Returns whether they are all

@@ -35,7 +35,7 @@ static struct value arg_int(const struct firing *firing, uint32_t ref)
 	const struct rs_field *field = firing->binding ? firing->binding->fields[ref] : NULL;
 	struct value value = { .i = 0 };
 
-	if (field && field->type != RS_TYPE_TEXT)
+	if (field && !rs_type_is_tail(field->type))
 		value.i = number_of(field, firing->view);
 	return value;
 }
@@ -61,7 +61,27 @@ const char *rs_lang_value_name(const struct rs_field *field, uint64_t value,
 	return text;
 }
 
-/* Returns an argument as a string: a name or a text in place, a number converted. */
+/* Returns a stack as a string of its addresses, as many as fit into a value. */
+static struct value stack_text(struct firing *firing, const struct rs_field *field)
+{
+	size_t room = firing->script->options[OPT_STRSIZE], len = 0;
+	uint32_t n;
+	const uint8_t *at = rs_view_stack(firing->view, field, &n);
+	char *text = scratch(firing, room);
+	uint64_t address;
+
+	if (!text)
+		return value_text("");
+	text[0] = '\0';
+	for (uint32_t i = 0; i < n && room - len > VALUE_NAME_MAX; i++) {
+		memcpy(&address, at + i * sizeof(address), sizeof(address));
+		len += (size_t)snprintf(text + len, VALUE_NAME_MAX, "%s0x%llx", i ? " " : "",
+					(unsigned long long)address);
+	}
+	return (struct value){ .s = text, .len = (uint32_t)len };
+}
+
+/* Returns an argument as a string: a name or a text in place, a number or a stack converted. */
 static struct value arg_text(struct firing *firing, uint32_t ref)
 {
 	const struct rs_field *field = firing->binding ? firing->binding->fields[ref] : NULL;
@@ -72,6 +92,8 @@ static struct value arg_text(struct firing *firing, uint32_t ref)
 
 	if (!field)
 		return value_text("");
+	if (field->type == RS_TYPE_STACK)
+		return stack_text(firing, field);
 	if (field->type == RS_TYPE_TEXT) {
 		name = rs_view_text(firing->view, field, &len);
 		return cut_text(firing, name, len);
