@@ -17,7 +17,7 @@ static bool none(void *ctx, uint64_t gpa, void *buf, size_t bytes)
 static void check_note(const struct rs_note *note, uint32_t n, struct rs_schema *schema)
 {
 	struct rs_x86_regs regs = { 0 };
-	struct rs_guest_memory *memory = calloc(1, sizeof(*memory));
+	struct rs_memory *memory = calloc(1, sizeof(*memory));
 	struct rs_replay_at at = { &regs, 5, memory, 0 };
 	uint8_t payload[RS_REPLAY_PAYLOAD_MAX];
 	struct rs_replay_probe probe;

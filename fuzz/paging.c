@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				    .address_bits = fuzz_u8(&in) % 53 };
 	uint64_t gva = fuzz_u64(&in), gpa = 0, again = 0, at = 0;
 	size_t bytes = in.left < RAM_MAX ? in.left : RAM_MAX;
-	struct rs_guest_memory *memory = calloc(1, sizeof(*memory));
+	struct rs_memory *memory = calloc(1, sizeof(*memory));
 	uint8_t *ram = malloc(bytes ? bytes : 1); /* of its very size: a byte beyond is seen */
 	char text[256];
 	enum rs_fault fault;

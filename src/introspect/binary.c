@@ -66,8 +66,7 @@ static struct rs_error *hash(FILE *file, uint8_t digest[HASH_BYTES])
 
 #endif
 
-/* Opens a program's file. Refuses a FIFO or a device, which may have no end. */
-static struct rs_error *file_open(const char *path, FILE **file)
+struct rs_error *rs_binary_open(const char *path, FILE **file)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct rs_error *err = NULL;
@@ -94,7 +93,7 @@ static struct rs_error *hash_file(const char *path, char hex[RS_HASH_TEXT_BYTES]
 {
 	uint8_t digest[HASH_BYTES];
 	FILE *file = NULL;
-	struct rs_error *err = file_open(path, &file);
+	struct rs_error *err = rs_binary_open(path, &file);
 
 	if (err)
 		return err;

@@ -3,6 +3,7 @@
 #ifndef RS_INTROSPECT_BINARY_H
 #define RS_INTROSPECT_BINARY_H
 
+#include <stdio.h>
 #include <ringside/reader.h>
 
 #define RS_HASH_TEXT_BYTES 65
@@ -19,5 +20,8 @@ struct rs_binary {
  * and path. binary must not move afterwards.
  */
 struct rs_error *rs_binary_read(struct rs_binary *binary, const char *role, const char *path);
+
+/* Opens a program's file. Refuses a FIFO or a device, which may have no end. */
+struct rs_error *rs_binary_open(const char *path, FILE **file);
 
 #endif

@@ -38,8 +38,7 @@ const char *rs_fault_text(enum rs_fault fault)
 
 /* ---- physical ------------------------------------------------------------------------------- */
 
-enum rs_fault rs_memory_read_phys(struct rs_guest_memory *memory, uint64_t gpa, void *buf,
-				  size_t bytes)
+enum rs_fault rs_memory_read_phys(struct rs_memory *memory, uint64_t gpa, void *buf, size_t bytes)
 {
 	for (uint32_t i = 0; i < memory->n_ram; i++) {
 		const struct rs_ram *ram = &memory->ram[i];
@@ -106,8 +105,8 @@ static uint64_t pse_base(uint64_t entry, uint32_t address_bits)
 }
 
 /* Reads the entry at an index of a table. */
-static enum rs_fault entry_read(struct rs_guest_memory *memory, const struct mode *mode,
-				uint64_t table, uint64_t index, uint64_t *entry)
+static enum rs_fault entry_read(struct rs_memory *memory, const struct mode *mode, uint64_t table,
+				uint64_t index, uint64_t *entry)
 {
 	enum rs_fault fault;
 
@@ -129,7 +128,7 @@ static uint64_t root_of(const struct rs_paging *paging, const struct mode *mode,
 	return paging->cr3 & low_bits(mode->address_bits ? address_bits : 32) & ~(PAGE_BYTES - 1);
 }
 
-static enum rs_fault walk(struct rs_guest_memory *memory, uint64_t gva, uint64_t *gpa)
+static enum rs_fault walk(struct rs_memory *memory, uint64_t gva, uint64_t *gpa)
 {
 	const struct rs_paging *paging = &memory->paging;
 	const struct mode *mode = mode_of(paging);
@@ -167,13 +166,13 @@ static enum rs_fault walk(struct rs_guest_memory *memory, uint64_t gva, uint64_t
 	return RS_FAULT_NONE;
 }
 
-void rs_memory_stopped(struct rs_guest_memory *memory, const struct rs_paging *paging)
+void rs_memory_stopped(struct rs_memory *memory, const struct rs_paging *paging)
 {
 	memory->paging = *paging;
 	memset(memory->tlb, 0, sizeof(memory->tlb));
 }
 
-enum rs_fault rs_memory_translate(struct rs_guest_memory *memory, uint64_t gva, uint64_t *gpa)
+enum rs_fault rs_memory_translate(struct rs_memory *memory, uint64_t gva, uint64_t *gpa)
 {
 	uint64_t page = gva >> PAGE_BITS;
 	struct rs_tlb_entry *entry = &memory->tlb[page % RS_TLB_ENTRIES];
@@ -197,7 +196,7 @@ enum rs_fault rs_memory_translate(struct rs_guest_memory *memory, uint64_t gva, 
 
 /* ---- virtual -------------------------------------------------------------------------------- */
 
-enum rs_fault rs_memory_read(struct rs_guest_memory *memory, uint64_t gva, void *buf, size_t bytes,
+enum rs_fault rs_memory_read(struct rs_memory *memory, uint64_t gva, void *buf, size_t bytes,
 			     uint64_t *at)
 {
 	uint8_t *to = buf;
@@ -221,8 +220,8 @@ enum rs_fault rs_memory_read(struct rs_guest_memory *memory, uint64_t gva, void 
 	return RS_FAULT_NONE;
 }
 
-enum rs_fault rs_memory_read_text(struct rs_guest_memory *memory, uint64_t gva, char *buf,
-				  size_t size, uint64_t *at)
+enum rs_fault rs_memory_read_text(struct rs_memory *memory, uint64_t gva, char *buf, size_t size,
+				  uint64_t *at)
 {
 	size_t got = 0;
 

@@ -47,7 +47,7 @@ struct rs_tlb_entry {
 	uint64_t gpa;  /* of the page */
 };
 
-struct rs_guest_memory {
+struct rs_memory {
 	struct rs_ram ram[RS_RAM_PIECES_MAX];
 	uint32_t n_ram;
 	/* Reads physical memory that is not mapped. Returns false if it cannot. Optional. */
@@ -60,20 +60,19 @@ struct rs_guest_memory {
 };
 
 /* Discards all translations, since the machine has run and stopped again. */
-void rs_memory_stopped(struct rs_guest_memory *memory, const struct rs_paging *paging);
+void rs_memory_stopped(struct rs_memory *memory, const struct rs_paging *paging);
 
 /* Translates a virtual address to a guest-physical one. Returns the fault, if any. */
-enum rs_fault rs_memory_translate(struct rs_guest_memory *memory, uint64_t gva, uint64_t *gpa);
+enum rs_fault rs_memory_translate(struct rs_memory *memory, uint64_t gva, uint64_t *gpa);
 
 /* Reads the whole range. On a fault, the buffer's content is undefined and *at, if not NULL, is the
  * address that faulted. */
-enum rs_fault rs_memory_read_phys(struct rs_guest_memory *memory, uint64_t gpa, void *buf,
-				  size_t bytes);
-enum rs_fault rs_memory_read(struct rs_guest_memory *memory, uint64_t gva, void *buf, size_t bytes,
+enum rs_fault rs_memory_read_phys(struct rs_memory *memory, uint64_t gpa, void *buf, size_t bytes);
+enum rs_fault rs_memory_read(struct rs_memory *memory, uint64_t gva, void *buf, size_t bytes,
 			     uint64_t *at);
 
 /* Reads a text up to its NUL, or up to size - 1 bytes. buf always ends with a NUL. */
-enum rs_fault rs_memory_read_text(struct rs_guest_memory *memory, uint64_t gva, char *buf,
-				  size_t size, uint64_t *at);
+enum rs_fault rs_memory_read_text(struct rs_memory *memory, uint64_t gva, char *buf, size_t size,
+				  uint64_t *at);
 
 #endif

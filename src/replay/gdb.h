@@ -15,20 +15,7 @@
 #include <stdint.h>
 #include <ringside/error.h>
 
-/* The registers of an x86-64 processor, in the order of QEMU's `g` packet. */
-struct rs_x86_regs {
-	uint64_t gpr[16]; /* rax rbx rcx rdx rsi rdi rbp rsp r8 ... r15 */
-	uint64_t rip;
-	uint32_t eflags, cs, ss, ds, es, fs, gs;
-	uint64_t fs_base, gs_base, k_gs_base;
-	uint64_t cr0, cr2, cr3, cr4, cr8, efer;
-};
-
-/* Returns a register's value by its name ("rip", "eflags", "cr3") in *value. Returns false if there
- * is none. */
-bool rs_x86_reg(const struct rs_x86_regs *regs, const char *name, uint64_t *value);
-/* Returns the names in that order; NULL past the last. */
-const char *rs_x86_reg_name(uint32_t index);
+#include "introspect/registers.h"
 
 enum rs_gdb_point {
 	RS_GDB_EXEC = 0, /* software breakpoint: QEMU's leave no trace in memory */

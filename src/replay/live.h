@@ -34,7 +34,7 @@ void rs_live_close(struct rs_live *live);
 
 /* Returns the mapped RAM, or NULL if rs_live_read_phys() must read it. */
 const uint8_t *rs_live_ram(const struct rs_live *live, uint64_t *bytes);
-/* Implements the callback of struct rs_guest_memory. ctx is the struct rs_live. */
+/* Implements the callback of struct rs_memory. ctx is the struct rs_live. */
 bool rs_live_read_phys(void *ctx, uint64_t gpa, void *buf, size_t bytes);
 
 /* Measures the clock's rate without probes, before any are set. Ends early when *stop becomes

@@ -39,7 +39,7 @@ struct rs_replay_probe {
 struct rs_replay_at {
 	const struct rs_x86_regs *regs;
 	uint64_t icount;
-	struct rs_guest_memory *memory;
+	struct rs_memory *memory;
 	uint64_t unread; /* values that could not be read; they are 0 */
 };
 

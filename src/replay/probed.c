@@ -162,7 +162,7 @@ struct rs_error *rs_probed_begin(struct rs_probed *p, const struct rs_query *que
 
 void rs_probed_map(struct rs_probed *p, const uint8_t *ram, uint64_t bytes)
 {
-	struct rs_guest_memory *m = &p->memory;
+	struct rs_memory *m = &p->memory;
 
 	m->n_ram = 0;
 	m->ram[m->n_ram++] = (struct rs_ram){ 0, bytes < HOLE ? bytes : HOLE, ram };

@@ -34,7 +34,7 @@ struct rs_probed {
 	/* State since the last stop. The caller that runs the machine sets `stopped` and `regs`. */
 	struct rs_gdb_stopped stopped;
 	struct rs_x86_regs regs;
-	struct rs_guest_memory memory;
+	struct rs_memory memory;
 	bool again; /* it is at a place that has fired already */
 
 	/* For one stop: one more than there are probes. rs_probed_begin() allocates it. */

@@ -35,7 +35,7 @@ struct replayed {
 	const struct rs_recording *recording;
 	struct rs_session *session;
 	struct replayed *like; /* the replay from whose snapshots it begins; NULL: it begins at 0 */
-	struct rs_guest_memory memory;
+	struct rs_memory memory;
 	uint64_t from, end; /* it stops between these instructions */
 	uint64_t *stops;
 	uint32_t n_stops;
@@ -56,7 +56,7 @@ struct replayed {
 static void map_ram(struct replayed *r)
 {
 	const struct rs_session_ram ram = rs_session_ram(r->session);
-	struct rs_guest_memory *m = &r->memory;
+	struct rs_memory *m = &r->memory;
 
 	m->ram[m->n_ram++] = (struct rs_ram){ 0, ram.bytes < HOLE ? ram.bytes : HOLE, ram.mem };
 	if (ram.bytes > HOLE_END)

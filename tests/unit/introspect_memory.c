@@ -17,7 +17,7 @@
 #define LMA	  UINT64_C(0x400)
 
 static uint8_t ram[RAM_BYTES];
-static struct rs_guest_memory memory;
+static struct rs_memory memory;
 
 static void put64(uint64_t gpa, uint64_t value)
 {

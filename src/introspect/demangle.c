@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Demangles with libiberty. Of that library it uses the files cp-demangle.c and rust-demangle.c
+ * alone, through calls that allocate nothing and pass the name on piece by piece.
+ *
+ * A mangled name refers back to parts of itself, so its length says nothing about that of the name:
+ * forty bytes may stand for gigabytes. libiberty has no way to stop; a longjmp() out of the call
+ * that takes the pieces is one. It leaves nothing behind, since all that libiberty holds then is on
+ * the stack. One exception allocates: identifiers of Rust v0 in punycode; see bounded().
+ */
+#include "introspect/demangle.h"
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <libiberty/demangle.h>
+
+#include "base/utf8.h"
+
+#define SYMBOL_MAX 8192u /* bytes of a mangled name; a longer one stays as it is */
+#define BACK_MAX   4u	 /* references back in a name that cannot be stopped */
+
+struct piece_by_piece {
+	char *name;
+	size_t used, size;
+	bool cut;
+	jmp_buf full;
+};
+
+static void append(const char *bytes, size_t n, void *ctx)
+{
+	struct piece_by_piece *to = ctx;
+	size_t left = to->size - 1 - to->used;
+	size_t part = n < left ? n : left;
+
+	memcpy(to->name + to->used, bytes, part);
+	to->used += part;
+	if (part < n) {
+		to->cut = true;
+		longjmp(to->full, 1);
+	}
+}
+
+/* Returns whether a Rust v0 name needs no stopping. A `u` before a number may begin an identifier
+ * in punycode, for which libiberty holds memory while it passes the identifier on. */
+static bool bounded(const char *symbol)
+{
+	uint32_t back = 0;
+	bool punycode = false;
+
+	for (const char *at = symbol; *at; at++) {
+		back += *at == 'B';
+		punycode |= *at == 'u' && ((at[1] >= '0' && at[1] <= '9') || at[1] == '_');
+	}
+	return !punycode || back <= BACK_MAX;
+}
+
+/* Returns whether the symbol was a mangled one. In a function of its own, since variables that
+ * change between setjmp() and longjmp() are lost. */
+static bool demangled(const char *symbol, struct piece_by_piece *to)
+{
+	if (setjmp(to->full))
+		return true;
+	if ((strncmp(symbol, "_R", 2) != 0 || bounded(symbol)) &&
+	    rust_demangle_callback(symbol, DMGL_PARAMS | DMGL_ANSI, append, to))
+		return true;
+	to->used = 0;
+	return cplus_demangle_v3_callback(symbol, DMGL_PARAMS | DMGL_ANSI, append, to);
+}
+
+void rs_demangle(const char *symbol, char *name, size_t size)
+{
+	struct piece_by_piece to = { .name = name, .size = size };
+	size_t n = strnlen(symbol, SYMBOL_MAX + 1);
+
+	if (n > SYMBOL_MAX || symbol[0] != '_' || !demangled(symbol, &to)) {
+		to.used = n < size ? n : size - 1;
+		to.cut = n >= size;
+		memcpy(name, symbol, to.used);
+	}
+	if (to.cut)
+		memcpy(name + to.used - 3, "...", 3);
+	rs_utf8_mend(name, to.used);
+	name[to.used] = '\0';
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads DWARF with libdw: which unit, which functions in it, which line. */
+#include "introspect/dwarf.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/utf8.h"
+#include "base/vector.h"
+#include "introspect/functions.h"
+#include "introspect/ranges.h"
+
+#define DEPTH_MAX      256u			   /* of entries in each other */
+#define RANGES_MAX     (1u << 24)		   /* of the functions of one file */
+#define ENTRIES_A_LOOK 256u			   /* between two looks at the clock */
+#define CPU_NS_MAX     (UINT64_C(60) * 1000000000) /* for the units and functions of one file */
+#define NONE	       UINT32_MAX
+
+/* A function, or a place where one is inlined. */
+struct code {
+	Dwarf_Off die;
+	uint32_t parent; /* the function around it, or NONE */
+	bool inlined;
+	const char *name; /* when it is first asked for */
+};
+
+struct unit {
+	Dwarf_Off die;
+	bool read;
+	struct code *codes;
+	uint32_t n, room;
+	struct rs_ranges ranges; /* of codes */
+};
+
+struct rs_dwarf {
+	Dwarf *dwarf, *other;
+	struct unit *units;
+	uint32_t n, room;
+	struct rs_ranges ranges; /* of units */
+	struct rs_arena names;
+	struct rs_map texts;
+	uint64_t cpu_ns, n_ranges, n_entries;
+	uint64_t began_ns; /* when the walk that goes on began */
+};
+
+/* ---- bounds --------------------------------------------------------------------------------- */
+
+static uint64_t cpu_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void walk_begin(struct rs_dwarf *d)
+{
+	d->began_ns = cpu_now();
+}
+
+static void walk_end(struct rs_dwarf *d)
+{
+	d->cpu_ns += cpu_now() - d->began_ns;
+}
+
+/* Counts an entry. Returns false if the file has used up what it may. */
+static bool may_go_on(struct rs_dwarf *d)
+{
+	if (++d->n_entries % ENTRIES_A_LOOK == 0) {
+		walk_end(d);
+		walk_begin(d);
+	}
+	return d->cpu_ns < CPU_NS_MAX && d->n_ranges < RANGES_MAX;
+}
+
+/* ---- ranges --------------------------------------------------------------------------------- */
+
+/* Adds the ranges of an entry. Returns false if there is no memory. Sets *any if there is one. */
+static bool add_ranges(struct rs_dwarf *d, Dwarf_Die *die, struct rs_ranges *to, uint32_t item,
+		       uint32_t rank, bool *any)
+{
+	Dwarf_Addr base, lo, hi;
+	ptrdiff_t at = 0;
+
+	*any = false;
+	while ((at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0 && may_go_on(d)) {
+		/* A linker that discards a function leaves 0, or 1, in its place. */
+		if (lo < 2 || lo >= hi)
+			continue;
+		if (!rs_ranges_add(to, (struct rs_range){ lo, hi, item, rank }))
+			return false;
+		d->n_ranges++;
+		*any = true;
+	}
+	return true;
+}
+
+/* ---- a unit's functions --------------------------------------------------------------------- */
+
+/* Whether functions may lie in an entry with this tag. */
+static bool has_functions(int tag)
+{
+	switch (tag) {
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_enumeration_type:
+	case DW_TAG_subprogram:
+	case DW_TAG_inlined_subroutine:
+	case DW_TAG_lexical_block:
+	case DW_TAG_try_block:
+	case DW_TAG_catch_block:
+	case DW_TAG_with_stmt:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Adds an entry, if it is code. Stores in *within the function that entries in it lie in. */
+static bool add_code(struct rs_dwarf *d, struct unit *unit, Dwarf_Die *die, uint32_t depth,
+		     uint32_t *within)
+{
+	int tag = dwarf_tag(die);
+	uint32_t item = unit->n;
+	bool any;
+
+	if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine)
+		return true;
+	if (item == NONE || !add_ranges(d, die, &unit->ranges, item, depth, &any))
+		return false;
+	if (!any)
+		return true;
+	if (!RS_VECTOR_RESERVE(unit->codes, unit->room, unit->n + 1))
+		return false;
+	unit->codes[unit->n++] =
+		(struct code){ dwarf_dieoffset(die), *within,
+			       tag == DW_TAG_inlined_subroutine && *within != NONE, NULL };
+	*within = item;
+	return true;
+}
+
+struct level {
+	Dwarf_Die die;
+	uint32_t within; /* the function around the entries of this level */
+};
+
+/* Goes to the next entry: into `top` if that is asked for, beside it, or beside what it is in. Each
+ * lies further back in the file than the last. Returns false at the end. */
+static bool next_entry(struct level *levels, uint32_t *depth, bool into, uint32_t within)
+{
+	Dwarf_Off last = dwarf_dieoffset(&levels[*depth].die);
+
+	if (into && *depth + 1 < DEPTH_MAX &&
+	    !dwarf_child(&levels[*depth].die, &levels[*depth + 1].die)) {
+		levels[++*depth].within = within;
+		return dwarf_dieoffset(&levels[*depth].die) > last;
+	}
+	for (; *depth; --*depth) {
+		Dwarf_Die next;
+
+		if (dwarf_siblingof(&levels[*depth].die, &next))
+			continue;
+		levels[*depth].die = next;
+		return dwarf_dieoffset(&next) > last;
+	}
+	return false;
+}
+
+/* Walks over a unit's entries. Returns false if there is no memory. */
+static bool read_codes(struct rs_dwarf *d, struct unit *unit)
+{
+	struct level *levels = calloc(DEPTH_MAX, sizeof(*levels));
+	uint32_t depth = 0, within = NONE;
+	bool good = levels != NULL, into = true;
+
+	if (!levels || !dwarf_offdie(d->dwarf, unit->die, &levels[0].die))
+		goto out;
+	levels[0].within = NONE;
+	while (good && next_entry(levels, &depth, into, within) && may_go_on(d)) {
+		within = levels[depth].within;
+		into = has_functions(dwarf_tag(&levels[depth].die));
+		if (into)
+			good = add_code(d, unit, &levels[depth].die, depth, &within);
+	}
+out:
+	free(levels);
+	return good;
+}
+
+static bool read_unit(struct rs_dwarf *d, struct unit *unit)
+{
+	bool good;
+
+	if (unit->read)
+		return true;
+	unit->read = true;
+	walk_begin(d);
+	good = read_codes(d, unit) && rs_ranges_flatten(&unit->ranges);
+	walk_end(d);
+	return good;
+}
+
+/* ---- the units ------------------------------------------------------------------------------ */
+
+/* Whether a unit's content is here. libdw opens files that skeleton units name, which we do not
+ * want; others than compile units have no code. */
+static bool is_whole(Dwarf_Die *die)
+{
+	Dwarf_Half version;
+	uint8_t type;
+
+	return dwarf_tag(die) == DW_TAG_compile_unit &&
+	       !dwarf_cu_info(die->cu, &version, &type, NULL, NULL, NULL, NULL, NULL) &&
+	       type == DW_UT_compile;
+}
+
+static bool add_unit(struct rs_dwarf *d, Dwarf_Off offset)
+{
+	Dwarf_Die die;
+	bool any;
+
+	if (!dwarf_offdie(d->dwarf, offset, &die) || !is_whole(&die))
+		return true;
+	if (d->n == NONE || !RS_VECTOR_RESERVE(d->units, d->room, d->n + 1) ||
+	    !add_ranges(d, &die, &d->ranges, d->n, 0, &any))
+		return false;
+	if (any)
+		d->units[d->n++] = (struct unit){ .die = offset };
+	return true;
+}
+
+static bool read_units(struct rs_dwarf *d)
+{
+	Dwarf_Off at = 0, next = 0;
+	size_t head;
+	bool good = true;
+
+	walk_begin(d);
+	while (good && !dwarf_nextcu(d->dwarf, at, &next, &head, NULL, NULL, NULL) && next > at &&
+	       may_go_on(d)) {
+		good = add_unit(d, at + head);
+		at = next;
+	}
+	good = good && rs_ranges_flatten(&d->ranges);
+	walk_end(d);
+	return good;
+}
+
+/* Attaches the file that has the texts and types that several debug files share. Without it, libdw
+ * would open whatever file it finds at the path that this one has. Returns whether it is not
+ * needed, or there. */
+static bool attach_other(struct rs_dwarf *d, const struct rs_elf_file *other)
+{
+	const char *path;
+	const void *id;
+
+	if (dwelf_dwarf_gnu_debugaltlink(d->dwarf, &path, &id) <= 0)
+		return true;
+	d->other = other ? dwarf_begin_elf(other->elf, DWARF_C_READ, NULL) : NULL;
+	if (!d->other || dwelf_dwarf_gnu_debugaltlink(d->other, &path, &id) > 0)
+		return false;
+	dwarf_setalt(d->dwarf, d->other);
+	return true;
+}
+
+struct rs_error *rs_dwarf_open(const struct rs_elf_file *file, const struct rs_elf_file *other,
+			       struct rs_dwarf **dwarf)
+{
+	struct rs_dwarf *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return rs_error_no_memory();
+	d->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+	if (!d->dwarf || !attach_other(d, other)) {
+		rs_dwarf_close(d);
+		*dwarf = NULL;
+		return NULL;
+	}
+	if (!read_units(d)) {
+		rs_dwarf_close(d);
+		return rs_error_no_memory();
+	}
+	*dwarf = d;
+	return NULL;
+}
+
+void rs_dwarf_close(struct rs_dwarf *d)
+{
+	if (!d)
+		return;
+	for (uint32_t i = 0; i < d->n; i++) {
+		free(d->units[i].codes);
+		rs_ranges_deinit(&d->units[i].ranges);
+	}
+	free(d->units);
+	rs_ranges_deinit(&d->ranges);
+	rs_map_deinit(&d->texts);
+	rs_arena_deinit(&d->names);
+	dwarf_end(d->dwarf);
+	dwarf_end(d->other);
+	free(d);
+}
+
+/* ---- lookup --------------------------------------------------------------------------------- */
+
+struct text {
+	const char *from, *clean;
+};
+
+static bool same_text(const void *item, const void *key)
+{
+	return ((const struct text *)item)->from == key;
+}
+
+/* Returns the text without what a terminal would obey: one copy of each text of the file, which
+ * stays where it is. NULL without memory. */
+static const char *text_of(struct rs_dwarf *d, const char *from)
+{
+	uint64_t hash = rs_hash_pair((uintptr_t)from, 0);
+	struct text *text = from ? rs_map_find(&d->texts, hash, same_text, from) : NULL;
+	char *clean;
+
+	if (text || !from)
+		return text ? text->clean : NULL;
+	text = rs_arena_alloc(&d->names, sizeof(*text));
+	clean = rs_arena_text(&d->names, from, strlen(from));
+	if (!text || !clean || !rs_map_reserve(&d->texts))
+		return NULL;
+	rs_utf8_mend(clean, strlen(clean));
+	*text = (struct text){ from, clean };
+	rs_map_add(&d->texts, hash, text);
+	return clean;
+}
+
+static const char *name_of(struct rs_dwarf *d, struct code *code, Dwarf_Die *die)
+{
+	static const unsigned int attributes[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name,
+						   DW_AT_name };
+	Dwarf_Attribute attribute;
+
+	for (size_t i = 0; !code->name && i < 3; i++) {
+		const char *text =
+			dwarf_formstring(dwarf_attr_integrate(die, attributes[i], &attribute));
+
+		if (text && *text)
+			code->name = rs_function_name(&d->names, text);
+	}
+	return code->name;
+}
+
+/* Writes where the code inlined at `die` is called. */
+static void call_of(struct rs_dwarf *d, Dwarf_Die *unit, Dwarf_Die *die, struct rs_frame *frame)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word file = 0, line = 0;
+	Dwarf_Files *files;
+	size_t n = 0;
+
+	frame->file = NULL;
+	frame->line = 0;
+	if (!dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attribute), &line))
+		frame->line = (uint32_t)line;
+	if (!dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attribute), &file) &&
+	    !dwarf_getsrcfiles(unit, &files, &n) && file < n)
+		frame->file = text_of(d, dwarf_filesrc(files, file, NULL, NULL));
+}
+
+/* Returns where the part of a function begins that has the address. */
+static uint64_t begin_of(Dwarf_Die *die, uint64_t address)
+{
+	Dwarf_Addr base, lo, hi;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0) {
+		if (lo <= address && address < hi)
+			return lo;
+	}
+	return address;
+}
+
+static void line_of(struct rs_dwarf *d, Dwarf_Die *unit, uint64_t address, struct rs_frame *frame)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(unit, address);
+	int number = 0;
+
+	*frame = (struct rs_frame){ 0 };
+	if (!line)
+		return;
+	frame->file = text_of(d, dwarf_linesrc(line, NULL, NULL));
+	if (!dwarf_lineno(line, &number) && number > 0)
+		frame->line = (uint32_t)number;
+}
+
+uint32_t rs_dwarf_lookup(struct rs_dwarf *d, uint64_t address, struct rs_frame *frames,
+			 uint32_t max)
+{
+	const struct rs_range *range = rs_ranges_find(&d->ranges, address);
+	struct unit *unit = range ? &d->units[range->item] : NULL;
+	uint32_t n = 0, item;
+	Dwarf_Die unit_die, die;
+
+	if (!unit || !max || !dwarf_offdie(d->dwarf, unit->die, &unit_die))
+		return 0;
+	line_of(d, &unit_die, address, &frames[0]);
+	range = read_unit(d, unit) ? rs_ranges_find(&unit->ranges, address) : NULL;
+	if (!range)
+		return frames[0].line ? 1 : 0;
+	for (item = range->item; item != NONE; item = unit->codes[item].parent) {
+		struct code *code = &unit->codes[item];
+
+		if (!dwarf_offdie(d->dwarf, code->die, &die))
+			break;
+		frames[n].function = name_of(d, code, &die);
+		frames[n].inlined = code->inlined;
+		frames[n].offset = code->inlined ? 0 : address - begin_of(&die, address);
+		if (++n == max || !code->inlined)
+			break;
+		frames[n] = (struct rs_frame){ 0 };
+		call_of(d, &unit_die, &die, &frames[n]);
+	}
+	return n;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads an ELF file into memory. */
+#include "introspect/elf_file.h"
+
+#include <elfutils/libdwelf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "introspect/binary.h"
+
+#define FILE_BYTES_MAX (UINT64_C(4) << 30)
+#define SPARE_BYTES    64u /* a number of DWARF's has 10 at most, and a word 8 */
+
+static struct rs_error *read_all(FILE *file, const char *path, struct rs_elf_file *to)
+{
+	struct stat st;
+
+	if (fstat(fileno(file), &st))
+		return rs_error_errno(errno, "%s", path);
+	if ((uint64_t)st.st_size > FILE_BYTES_MAX)
+		return rs_error_create(RS_USAGE, "%s has more than %" PRIu64 " bytes", path,
+				       FILE_BYTES_MAX);
+	to->bytes = malloc((size_t)st.st_size + SPARE_BYTES);
+	if (!to->bytes)
+		return rs_error_no_memory();
+	to->size = fread(to->bytes, 1, (size_t)st.st_size, file);
+	memset(to->bytes + to->size, 0, (size_t)st.st_size - to->size + SPARE_BYTES);
+	return ferror(file) ? rs_error_errno(errno, "%s", path) : NULL;
+}
+
+static struct rs_error *check(const struct rs_elf_file *file, const char *path)
+{
+	GElf_Ehdr head;
+
+	if (!file->elf || elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &head))
+		return rs_error_create(RS_DAMAGED, "%s is not an ELF file", path);
+	if (head.e_machine != EM_X86_64 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    head.e_ident[EI_DATA] != ELFDATA2LSB)
+		return rs_error_create(RS_USAGE, "%s is not for x86-64", path);
+	if (head.e_type != ET_EXEC && head.e_type != ET_DYN)
+		return rs_error_create(RS_USAGE, "%s is a part of a program, not linked yet", path);
+	return NULL;
+}
+
+struct rs_error *rs_elf_file_open(const char *path, struct rs_elf_file *file)
+{
+	FILE *from = NULL;
+	struct rs_error *err = rs_binary_open(path, &from);
+
+	*file = (struct rs_elf_file){ 0 };
+	if (err)
+		return err;
+	err = read_all(from, path, file);
+	fclose(from);
+	if (!err) {
+		elf_version(EV_CURRENT);
+		file->elf = elf_memory(file->bytes, file->size);
+		err = check(file, path);
+	}
+	if (err)
+		rs_elf_file_close(file);
+	return err;
+}
+
+void rs_elf_file_close(struct rs_elf_file *file)
+{
+	elf_end(file->elf);
+	free(file->bytes);
+	*file = (struct rs_elf_file){ 0 };
+}
+
+void rs_elf_build_id(const struct rs_elf_file *file, char text[RS_BUILD_ID_TEXT_MAX])
+{
+	const void *bits = NULL;
+	ssize_t n = dwelf_elf_gnu_build_id(file->elf, &bits);
+	const uint8_t *byte = bits;
+
+	text[0] = '\0';
+	for (ssize_t i = 0; i < n && n <= (ssize_t)(RS_BUILD_ID_TEXT_MAX / 2 - 1); i++)
+		snprintf(text + 2 * i, 3, "%02x", byte[i]);
+}
+
+Elf_Scn *rs_elf_section(const struct rs_elf_file *file, const char *name, GElf_Shdr *head)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(file->elf, &names))
+		return NULL;
+	while ((section = elf_nextscn(file->elf, section)) && gelf_getshdr(section, head)) {
+		const char *at = elf_strptr(file->elf, names, head->sh_name);
+
+		if (!at || strcmp(at, name) != 0 || head->sh_type == SHT_NOBITS)
+			continue;
+		if (head->sh_flags & SHF_COMPRESSED &&
+		    (elf_compress(section, 0, 0) < 0 || !gelf_getshdr(section, head)))
+			return NULL;
+		return section;
+	}
+	return NULL;
+}
+
+const uint8_t *rs_elf_loaded(const struct rs_elf_file *file, uint64_t address, uint64_t n)
+{
+	size_t count = 0;
+	GElf_Phdr p;
+
+	if (elf_getphdrnum(file->elf, &count))
+		return NULL;
+	for (size_t i = 0; i < count && gelf_getphdr(file->elf, (int)i, &p); i++) {
+		uint64_t at = address - p.p_vaddr;
+
+		if (p.p_type == PT_LOAD && address >= p.p_vaddr && at < p.p_filesz &&
+		    n <= p.p_filesz - at && p.p_offset <= file->size &&
+		    at < file->size - p.p_offset && n <= file->size - p.p_offset - at)
+			return (const uint8_t *)file->bytes + p.p_offset + at;
+	}
+	return NULL;
+}

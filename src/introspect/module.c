@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opens a binary and its debug file, and checks that it is the expected one. */
+#include "introspect/module.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "introspect/binary.h"
+#include "introspect/debug_file.h"
+
+/* Compares the binary with an identity that may be its build-id or its hash. */
+static struct rs_error *check(const struct rs_elf_file *file, const char *place,
+			      const char *expected)
+{
+	char build_id[RS_BUILD_ID_TEXT_MAX];
+	struct rs_binary binary;
+	struct rs_error *err;
+
+	rs_elf_build_id(file, build_id);
+	if (!expected || (*build_id && !strcasecmp(expected, build_id)))
+		return NULL;
+	err = rs_binary_read(&binary, "guest", place);
+	if (err || !strcasecmp(expected, binary.hash))
+		return err;
+	if (*build_id)
+		return rs_error_create(RS_USAGE,
+				       "%s is another binary: expected %s, its build-id is %s and "
+				       "its hash (%s) is %s",
+				       place, expected, build_id, binary.trace.hash_name,
+				       binary.hash);
+	return rs_error_create(RS_USAGE,
+			       "%s is another binary: expected %s, its hash (%s) is %s and it has "
+			       "no build-id",
+			       place, expected, binary.trace.hash_name, binary.hash);
+}
+
+/* Finds where the segments lie. */
+static struct rs_error *place_segments(struct rs_module *m, const char *path)
+{
+	size_t n = 0;
+	GElf_Phdr p;
+
+	m->lo = UINT64_MAX;
+	if (elf_getphdrnum(m->file.elf, &n))
+		n = 0;
+	for (size_t i = 0; i < n && gelf_getphdr(m->file.elf, (int)i, &p); i++) {
+		uint64_t lo = p.p_vaddr + m->load, hi = lo + p.p_memsz;
+
+		if (p.p_type != PT_LOAD || !p.p_memsz)
+			continue;
+		if (hi < lo || lo < m->load)
+			return rs_error_create(RS_USAGE,
+					       "%s at 0x%llx: a segment lies beyond the last "
+					       "address",
+					       path, (unsigned long long)m->load);
+		m->lo = lo < m->lo ? lo : m->lo;
+		m->hi = hi > m->hi ? hi : m->hi;
+	}
+	if (m->lo > m->hi)
+		return rs_error_create(RS_DAMAGED, "%s has no segment to load", path);
+	return NULL;
+}
+
+/* Reads what the files have. The debug file's tables are fuller, if it is there. CFI is in the part
+ * that is loaded, or with the other DWARF. */
+static struct rs_error *read_tables(struct rs_module *m)
+{
+	bool separate = m->debug.elf != NULL;
+	struct rs_error *err = NULL;
+
+	if (separate)
+		err = rs_functions_read(&m->debug, &m->functions);
+	if (!err && !m->functions.n)
+		err = rs_functions_read(&m->file, &m->functions);
+	if (!err && separate)
+		err = rs_dwarf_open(&m->debug, m->other.elf ? &m->other : NULL, &m->dwarf);
+	if (!err && !m->dwarf)
+		err = rs_dwarf_open(&m->file, m->other.elf ? &m->other : NULL, &m->dwarf);
+	if (!err)
+		err = rs_cfi_read(&m->file, true, &m->eh_frame);
+	if (!err && separate)
+		err = rs_cfi_read(&m->debug, false, &m->debug_frame);
+	if (!err && !m->debug_frame.n)
+		err = rs_cfi_read(&m->file, false, &m->debug_frame);
+	return err;
+}
+
+static bool has_dwarf(const struct rs_elf_file *file)
+{
+	GElf_Shdr head;
+
+	return rs_elf_section(file, ".debug_info", &head) != NULL;
+}
+
+static struct rs_error *open_files(struct rs_module *m, const char *symfs, const char *path,
+				   const char *expected)
+{
+	char place[PATH_MAX];
+	struct rs_error *err;
+
+	if (!rs_symfs_path(symfs, path, place))
+		return rs_error_create(RS_USAGE, "%s: the path is too long", path);
+	if (expected && access(place, F_OK))
+		rs_binary_by_id(symfs, expected, place);
+	err = rs_elf_file_open(place, &m->file);
+	if (!err)
+		err = check(&m->file, place, expected);
+	if (err)
+		return err;
+	if (!has_dwarf(&m->file))
+		rs_debug_file_open(symfs, path, &m->file, &m->debug);
+	rs_debug_other_open(symfs, m->debug.elf ? &m->debug : &m->file, &m->other);
+	return NULL;
+}
+
+struct rs_error *rs_module_create(const char *symfs, const char *path, const char *expected,
+				  uint64_t load, struct rs_module **module)
+{
+	const char *slash = strrchr(path, '/');
+	struct rs_module *m = calloc(1, sizeof(*m));
+	struct rs_error *err = NULL;
+
+	if (m)
+		m->name = strdup(slash && slash[1] ? slash + 1 : path);
+	if (!m || !m->name)
+		err = rs_error_no_memory();
+	if (!err)
+		m->load = load;
+	if (!err)
+		err = open_files(m, symfs, path, expected);
+	if (!err)
+		err = place_segments(m, path);
+	if (!err)
+		err = read_tables(m);
+	if (err) {
+		rs_module_destroy(m);
+		return err;
+	}
+	*module = m;
+	return NULL;
+}
+
+void rs_module_destroy(struct rs_module *m)
+{
+	if (!m)
+		return;
+	rs_cfi_deinit(&m->debug_frame);
+	rs_cfi_deinit(&m->eh_frame);
+	rs_dwarf_close(m->dwarf);
+	rs_functions_deinit(&m->functions);
+	rs_elf_file_close(&m->other);
+	rs_elf_file_close(&m->debug);
+	rs_elf_file_close(&m->file);
+	free(m->name);
+	free(m);
+}
+
+bool rs_module_is_code(const struct rs_module *m, uint64_t address)
+{
+	uint64_t at = address - m->load;
+	size_t n = 0;
+	GElf_Phdr p;
+
+	if (elf_getphdrnum(m->file.elf, &n))
+		return false;
+	for (size_t i = 0; i < n && gelf_getphdr(m->file.elf, (int)i, &p); i++) {
+		if (p.p_type == PT_LOAD && p.p_flags & PF_X && at >= p.p_vaddr &&
+		    at - p.p_vaddr < p.p_memsz)
+			return true;
+	}
+	return false;
+}
+
+enum rs_cfi_found rs_module_cfi(const struct rs_module *m, uint64_t address, struct rs_cfi_row *row)
+{
+	enum rs_cfi_found found = rs_cfi_find(&m->eh_frame, address - m->load, row);
+
+	return found == RS_CFI_NONE ? rs_cfi_find(&m->debug_frame, address - m->load, row) : found;
+}
