@@ -13,6 +13,7 @@
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <libiberty/demangle.h>
@@ -43,16 +44,39 @@ static void append(const char *bytes, size_t n, void *ctx)
 	}
 }
 
-/* Returns whether a Rust v0 name needs no stopping. A `u` before a number may begin an identifier
- * in punycode, for which libiberty holds memory while it passes the identifier on. */
+static const char *behind(const char *at, char end)
+{
+	while (*at && *at != end)
+		at++;
+	return *at ? at + 1 : at;
+}
+
+/*
+ * Returns whether a Rust v0 name may be stopped, or need not: it has no identifier in punycode, for
+ * which libiberty holds memory while it passes the identifier on, or few references back. Goes over
+ * the name's tokens (Rust RFC 2603, "Syntax of mangled names"): numbers of base 62 up to their '_',
+ * constants likewise, and identifiers by their lengths.
+ */
 static bool bounded(const char *symbol)
 {
-	uint32_t back = 0;
+	const char *at = symbol + 2, *end = symbol + strlen(symbol);
 	bool punycode = false;
+	uint32_t back = 0;
 
-	for (const char *at = symbol; *at; at++) {
-		back += *at == 'B';
-		punycode |= *at == 'u' && ((at[1] >= '0' && at[1] <= '9') || at[1] == '_');
+	while (at < end) {
+		if (*at >= '0' && *at <= '9') {
+			char *bytes;
+			unsigned long n = strtoul(at, &bytes, 10);
+
+			bytes += *bytes == '_';
+			at = n < (size_t)(end - bytes) ? bytes + n : end;
+		} else if (*at == 's' || *at == 'B' || *at == 'L' || *at == 'G' || *at == 'K') {
+			back += *at == 'B';
+			at = behind(at, '_');
+		} else {
+			punycode |= *at == 'u' && at[1] >= '0' && at[1] <= '9';
+			at++;
+		}
 	}
 	return !punycode || back <= BACK_MAX;
 }

@@ -5,6 +5,7 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,6 +14,7 @@
 #include "base/map.h"
 #include "base/utf8.h"
 #include "base/vector.h"
+#include "introspect/demangle.h"
 #include "introspect/functions.h"
 #include "introspect/ranges.h"
 
@@ -20,6 +22,7 @@
 #define RANGES_MAX     (1u << 24)		   /* of the functions of one file */
 #define ENTRIES_A_LOOK 256u			   /* between two looks at the clock */
 #define CPU_NS_MAX     (UINT64_C(60) * 1000000000) /* for the units and functions of one file */
+#define CHAIN_MAX      16u			   /* entries that refer to each other */
 #define NONE	       UINT32_MAX
 
 /* A function, or a place where one is inlined. */
@@ -341,20 +344,104 @@ static const char *text_of(struct rs_dwarf *d, const char *from)
 	return clean;
 }
 
+/* Goes to the entry that an entry is an instance of, or the definition of: the last of the
+ * chain. */
+static void go_to_origin(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Die next;
+
+	for (uint32_t i = 0; i < CHAIN_MAX; i++) {
+		if ((!dwarf_attr(die, DW_AT_abstract_origin, &attribute) &&
+		     !dwarf_attr(die, DW_AT_specification, &attribute)) ||
+		    !dwarf_formref_die(&attribute, &next))
+			return;
+		*die = next;
+	}
+}
+
+static bool has_scopes(Dwarf_Die *unit)
+{
+	switch (dwarf_srclang(unit)) {
+	case DW_LANG_C89:
+	case DW_LANG_C:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+	case DW_LANG_Mips_Assembler:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* Appends the name of a namespace or a type, if the entry is one, to a text of n bytes. */
+static size_t append_scope(Dwarf_Die *die, char *text, size_t n, size_t size)
+{
+	int tag = dwarf_tag(die);
+	const char *name = dwarf_diename(die);
+	int more;
+
+	if (tag != DW_TAG_namespace && tag != DW_TAG_class_type && tag != DW_TAG_structure_type &&
+	    tag != DW_TAG_union_type)
+		return n;
+	if (!name)
+		name = tag == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous)";
+	more = snprintf(text + n, size - n, "%s::", name);
+	return more < 0 || (size_t)more >= size - n ? n : n + (size_t)more;
+}
+
+/* Writes "namespace::type::" for the entry, which lies in these. An entry does not know what it is
+ * in, so this goes down to it from its unit: at each level, into the last entry that is not behind
+ * it. Returns the text's length. */
+static size_t scope_of(Dwarf_Die *die, char *text, size_t size)
+{
+	Dwarf_Off wanted = dwarf_dieoffset(die);
+	Dwarf_Die at, next;
+	size_t n = 0;
+
+	text[0] = '\0';
+	if (!dwarf_diecu(die, &at, NULL, NULL) || !has_scopes(&at))
+		return 0;
+	for (uint32_t depth = 0; depth < DEPTH_MAX; depth++) {
+		if (dwarf_child(&at, &next) || dwarf_dieoffset(&next) > wanted ||
+		    dwarf_dieoffset(&next) <= dwarf_dieoffset(&at))
+			return n;
+		do {
+			at = next;
+		} while (!dwarf_siblingof(&at, &next) && dwarf_dieoffset(&next) <= wanted &&
+			 dwarf_dieoffset(&next) > dwarf_dieoffset(&at));
+		if (dwarf_dieoffset(&at) == wanted)
+			return n;
+		n = append_scope(&at, text, n, size);
+	}
+	return n;
+}
+
+/* Returns the function's name: the linker's, demangled; else its own, in the scopes that it is
+ * in. */
 static const char *name_of(struct rs_dwarf *d, struct code *code, Dwarf_Die *die)
 {
-	static const unsigned int attributes[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name,
-						   DW_AT_name };
+	static const unsigned int linkers[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name };
+	char text[RS_NAME_MAX];
 	Dwarf_Attribute attribute;
+	Dwarf_Die origin = *die;
+	const char *name;
+	size_t n;
 
-	for (size_t i = 0; !code->name && i < 3; i++) {
-		const char *text =
-			dwarf_formstring(dwarf_attr_integrate(die, attributes[i], &attribute));
-
-		if (text && *text)
-			code->name = rs_function_name(&d->names, text);
+	if (code->name)
+		return code->name;
+	for (size_t i = 0; i < 2; i++) {
+		name = dwarf_formstring(dwarf_attr_integrate(die, linkers[i], &attribute));
+		if (name && *name)
+			return code->name = rs_function_name(&d->names, name);
 	}
-	return code->name;
+	name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
+	if (!name || !*name)
+		return NULL;
+	go_to_origin(&origin);
+	n = scope_of(&origin, text, sizeof(text));
+	snprintf(text + n, sizeof(text) - n, "%s", name);
+	return code->name = rs_function_name(&d->names, text);
 }
 
 /* Writes where the code inlined at `die` is called. */

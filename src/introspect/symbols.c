@@ -124,21 +124,22 @@ uint32_t rs_symbols_lookup(struct rs_symbols *set, uint64_t address, struct rs_f
 	return n;
 }
 
+/* Returns whether CFI says that the code before an address is a handler's frame. */
+static bool is_handler(struct rs_symbols *set, uint64_t address)
+{
+	struct rs_module *m = rs_symbols_module(set, address - 1);
+	struct rs_cfi_row row;
+
+	return m && rs_module_cfi(m, address - 1, &row) == RS_CFI_FOUND && row.interrupted;
+}
+
 uint32_t rs_symbols_lookup_stack(struct rs_symbols *set, const uint64_t *stack, uint32_t i,
 				 struct rs_frame *frames, uint32_t max)
 {
-	bool exact = i == 0;
-	uint32_t n;
+	/* A handler's frame itself begins where it is returned to: nothing calls. */
+	bool exact = !i || is_handler(set, stack[i - 1]) || is_handler(set, stack[i]);
+	uint32_t n = rs_symbols_lookup(set, stack[i] - (exact ? 0 : 1), frames, max);
 
-	if (i) {
-		/* The frame before it is a handler's if CFI says so: itself called or exact. */
-		struct rs_module *m = rs_symbols_module(set, stack[i - 1]);
-		struct rs_cfi_row row;
-
-		exact = m && rs_module_cfi(m, stack[i - 1], &row) == RS_CFI_FOUND &&
-			row.interrupted;
-	}
-	n = rs_symbols_lookup(set, stack[i] - (exact ? 0 : 1), frames, max);
 	if (n && !exact && !frames[n - 1].inlined)
 		frames[n - 1].offset++; /* of the return address itself */
 	return n;
