@@ -7,6 +7,8 @@
 
 #include <ringside/trace.h>
 
+#include <ringside/memory.h>
+
 RS_TRACE_CLASS(bench, 0)
 RS_DEFINE_EVENT(pair, bench, "pair", (u64, a), (u64, b));
 
@@ -21,21 +23,53 @@ RS_DEFINE_EVENT(pair, bench, "pair", (u64, a), (u64, b));
 LOOP(loop_alone, (void)0)
 LOOP(record, RS_EMIT(pair, .a = i, .b = i + 1))
 LOOP(span, RS_SPAN(bench, "span"))
+LOOP(allocation, rs_memory_alloc((const void *)(i + 4096), 48, 16))
+
+/* The loop's function has the stack's first two elements. */
+#define STACK_DEPTH 8
+
+static __attribute__((noinline)) void deep(uint32_t callers, uint64_t n)
+{
+	if (callers)
+		deep(callers - 1, n);
+	else
+		allocation(n);
+	__asm__ volatile(""); /* no tail call */
+}
+
+static void stack(uint64_t n)
+{
+	if (!rs_memory_start(&(struct rs_memory_options){ .stacks = RS_STACKS_FRAMES,
+							  .depth = STACK_DEPTH }))
+		return;
+	deep(STACK_DEPTH, n);
+}
+
+/* 1 in 20,000 is recorded. */
+static void sampled(uint64_t n)
+{
+	if (!rs_memory_start(&(struct rs_memory_options){ .interval = 48 * 20000, .seed = 1 }))
+		return;
+	allocation(n);
+}
 
 static const struct {
 	const char *name;
 	void (*run)(uint64_t n);
 	bool on; /* the class */
 } loops[] = {
-	{ "loop", loop_alone, true }, { "record", record, true },  { "span", span, true },
-	{ "off", record, false },     { "span-off", span, false },
+	{ "loop", loop_alone, true }, { "record", record, true },
+	{ "span", span, true },	      { "off", record, false },
+	{ "span-off", span, false },  { "allocation", allocation, true },
+	{ "stack", stack, true },     { "sampled", sampled, true },
 };
 
 int main(int argc, char **argv)
 {
 	uint64_t n = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
 
-	bench_must(rs_trace_start(&(struct rs_trace_options){ .provider = "bench" }));
+	bench_must(rs_trace_start(
+		&(struct rs_trace_options){ .provider = "bench", .ring_bytes = 8u << 20 }));
 	RS_EMIT(pair, .a = 1); /* makes the ring */
 	for (size_t i = 0; argc > 1 && i < sizeof(loops) / sizeof(loops[0]); i++) {
 		if (strcmp(loops[i].name, argv[1]))

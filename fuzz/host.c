@@ -58,12 +58,24 @@ static bool ram_read(void *ctx, uint64_t gpa, void *to, size_t bytes)
 static bool ram_write(void *ctx, uint64_t gpa, const void *from, size_t bytes)
 {
 	(void)ctx;
-	MUST(bytes == 4); /* nothing but a ring's head is ever written */
+	/* a ring's head, a stack's count; a stack's by_fp and elements */
+	MUST(bytes == 4 || (bytes > 8 && bytes <= 8 + 8 * RS_GUEST_STACK_MAX && bytes % 8 == 0));
 	if (!ram_reach(gpa, bytes))
 		return false;
 	memcpy(ram.bytes + (gpa - RAM_BASE), from, bytes);
 	ram.writes++;
 	return true;
+}
+
+/* Any count, even one above max. */
+static uint32_t ram_unwind(void *ctx, uint32_t vcpu, uint64_t *frames, uint32_t max,
+			   uint64_t *by_fp)
+{
+	(void)ctx, (void)vcpu;
+	for (uint32_t i = 0; i < max; i++)
+		frames[i] = i;
+	*by_fp = max;
+	return ram.in->left ? fuzz_u8(ram.in) : max;
 }
 
 static void next(struct rs_source *source, struct fuzz_sink *sink, bool *ended)
@@ -172,6 +184,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rs_host_options options = {
 		.vm = "fuzz",
 		.memory = { .read = ram_read, .write = ram_write },
+		.unwind = ram_unwind,
 		.clock = &clock,
 		.vcpus = 1 + fuzz_u8(&in) % 4,
 	};

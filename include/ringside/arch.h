@@ -54,6 +54,15 @@ static inline uint64_t rs_local_xchg(uint64_t *at, uint64_t new_value)
 	return __atomic_exchange_n(at, new_value, __ATOMIC_RELAXED);
 }
 
+/* Returns the address of the instruction that follows. */
+static inline __attribute__((always_inline)) uint64_t rs_here(void)
+{
+	uint64_t here;
+
+	__asm__ volatile("leaq 0(%%rip), %0" : "=r"(here));
+	return here;
+}
+
 #elif defined(__aarch64__)
 
 /* Returns the virtual counter (Arm ARM D11.2), which has a constant rate and is the same on every
@@ -77,6 +86,14 @@ static inline bool rs_local_cmpxchg(uint64_t *at, uint64_t old, uint64_t new_val
 static inline uint64_t rs_local_xchg(uint64_t *at, uint64_t new_value)
 {
 	return __atomic_exchange_n(at, new_value, __ATOMIC_RELAXED);
+}
+
+static inline __attribute__((always_inline)) uint64_t rs_here(void)
+{
+	uint64_t here;
+
+	__asm__ volatile("adr %0, ." : "=r"(here));
+	return here;
 }
 
 #elif defined(__bpf__)

@@ -86,26 +86,11 @@ static inline uint32_t rs_site_id(uint32_t kind, uint32_t n)
 
 /* ---- records ------------------------------------------------------------------------------ */
 
-/* Puts one record; bytes is a constant at every call. Returns false if the ring is full; the ring
- * counts the loss. */
+/* Puts one record of this thread or vCPU: rs_record_put(). */
 static inline __attribute__((always_inline)) bool rs_emit(uint64_t id, const void *payload,
 							  uint32_t bytes)
 {
-	struct rs_sbuf_producer *p = RS_THIS_PRODUCER();
-	uint32_t slots = RS_RECORD_SLOTS(bytes);
-	struct rs_sbuf_room room = rs_sbuf_reserve_nested(p, slots * RS_SLOT_BYTES);
-	struct rs_slot *slot = (struct rs_slot *)(void *)room.at;
-
-	if (__builtin_expect(!slot, 0))
-		return false;
-	slot->tsc = room.tsc;
-	slot->head = rs_record_head(id, slots) | p->cpu_bits;
-	/* Not slot->payload, because the payload continues in the next slots. */
-	rs_sbuf_copy(room.at + RS_RECORD_HEAD, payload, bytes);
-	__builtin_memset(room.at + RS_RECORD_HEAD + bytes, 0,
-			 slots * RS_SLOT_BYTES - RS_RECORD_HEAD - bytes);
-	rs_sbuf_commit_nested(p, room);
-	return true;
+	return rs_record_put(RS_THIS_PRODUCER(), id, payload, bytes);
 }
 
 /* ---- spans -------------------------------------------------------------------------------- */

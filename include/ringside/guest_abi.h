@@ -3,9 +3,10 @@
  * The tracing interface between a guest and its host: the area in guest memory, and the doorbell.
  * Freestanding. All addresses are guest-physical and little endian; the host checks each one.
  *
- * Doorbell: OUT of EAX to RS_DOORBELL_PORT, with RCX the address of the area.
- *	RS_DOORBELL_REGISTER	this vCPU's ring is in the area
- *	RS_DOORBELL_FULL	this vCPU's ring is full; drain it now
+ * Doorbell: OUT of EAX to RS_DOORBELL_PORT, with RCX an address.
+ *	RS_DOORBELL_REGISTER	of the area: this vCPU's ring is in it
+ *	RS_DOORBELL_FULL	of the area: this vCPU's ring is full; drain it now
+ *	RS_DOORBELL_STACK	of a struct rs_guest_stack: write this vCPU's stack there now
  *
  * Shared: no doorbell. The host finds the area at a known address (the symbol rs_guest_area, or one
  * on which the VMM and the guest agreed). With either hand-over, a ring is valid once its magic is
@@ -20,6 +21,7 @@
 #define RS_DOORBELL_PORT     0x5253 /* "RS" */
 #define RS_DOORBELL_REGISTER 1u
 #define RS_DOORBELL_FULL     2u
+#define RS_DOORBELL_STACK    3u
 
 #define RS_GUEST_AREA_MAGIC   UINT64_C(0x6165726165736972) /* "risearea" */
 #define RS_GUEST_AREA_VERSION 1u
@@ -61,5 +63,21 @@ struct rs_guest_area {
 };
 _Static_assert(offsetof(struct rs_guest_area, ring) == 64, "both sides");
 _Static_assert(sizeof(struct rs_guest_area) == 64 + 16 * RS_GUEST_VCPUS_MAX, "both sides");
+
+/*
+ * A stack that the host takes. The guest sets max, and n to 0. The host writes frames and by_fp as
+ * the event stack::sample has them, and n last; it leaves n at 0 if it cannot unwind. Element 0 is
+ * the address of the doorbell's instruction, or the one after it.
+ */
+#define RS_GUEST_STACK_MAX 64u
+struct rs_guest_stack {
+	uint32_t n;
+	uint32_t max;  /* elements for which the guest has room, up to RS_GUEST_STACK_MAX */
+	uint64_t busy; /* the guest's own */
+	uint64_t by_fp;
+	uint64_t frames[RS_GUEST_STACK_MAX];
+};
+_Static_assert(offsetof(struct rs_guest_stack, by_fp) == 16, "both sides");
+_Static_assert(sizeof(struct rs_guest_stack) == 24 + 8 * RS_GUEST_STACK_MAX, "both sides");
 
 #endif

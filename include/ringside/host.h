@@ -13,8 +13,8 @@
  *
  * All data from the guest is untrusted. Each field is read once, into host memory, and checked
  * there. A guest that breaks its ring, its area or its records loses its own trace from there on,
- * which is reported, and costs the host a bounded time per call. The rings' head is the only guest
- * memory that is written.
+ * which is reported, and costs the host a bounded time per call. The only guest memory that is
+ * written is the head of a ring, and the struct rs_guest_stack of a doorbell for a stack.
  *
  * Threads: calls for one vCPU must not overlap each other; those for different vCPUs may.
  */
@@ -38,6 +38,14 @@ struct rs_host_options {
 	struct rs_guest_memory memory;
 	const struct rs_clock *clock; /* the host's */
 	uint32_t vcpus;		      /* 1 to RS_GUEST_VCPUS_MAX */
+	void *unwind_ctx;
+	/*
+	 * Unwinds a vCPU that rings a doorbell, which is stopped: writes up to max guest-virtual
+	 * addresses, innermost first, as the event stack::sample has them, and its by_fp. Returns
+	 * how many; 0 if it cannot. NULL: guests that ask for stacks get none.
+	 */
+	uint32_t (*unwind)(void *ctx, uint32_t vcpu, uint64_t *frames, uint32_t max,
+			   uint64_t *by_fp);
 };
 
 struct rs_host_guest;
@@ -58,9 +66,9 @@ void rs_host_set_area(struct rs_host_guest *guest, uint64_t gpa);
 
 /*
  * Serves a doorbell with the OUT's EAX and RCX. RS_DOORBELL_REGISTER finds the vCPU's ring.
- * RS_DOORBELL_FULL does nothing here: the drain at this exit makes room. Returns RS_DAMAGED, once,
- * if the guest's area or ring is invalid; the VMM may continue. Returns RS_USAGE if EAX is no valid
- * request.
+ * RS_DOORBELL_FULL does nothing here: the drain at this exit makes room. RS_DOORBELL_STACK writes
+ * the vCPU's stack to the guest's memory. Returns RS_DAMAGED, once, if the guest's area, ring or
+ * block for stacks is invalid; the VMM may continue. Returns RS_USAGE if EAX is no valid request.
  */
 struct rs_error *rs_host_doorbell(struct rs_host_guest *guest, uint32_t vcpu, uint32_t eax,
 				  uint64_t rcx);

@@ -52,6 +52,17 @@ void rs_kit_print(const char *text);
 /* Ends the guest: traces the reason and reports it to the host. */
 __attribute__((noreturn)) void rs_kit_panic(const char *why);
 
+/* ---- memory ------------------------------------------------------------------------------- */
+
+/*
+ * A guest that calls malloc(), calloc(), realloc(), free(), aligned_alloc() or posix_memalign() and
+ * has none of its own gets the kit's, which all vCPUs share; exception handlers may not call them.
+ * They have RS_KIT_HEAP_BYTES of the image, unless the guest gives them other memory, before their
+ * first call.
+ */
+#define RS_KIT_HEAP_BYTES (1u << 20)
+void rs_kit_heap(void *memory, uint64_t bytes);
+
 /* ---- exceptions --------------------------------------------------------------------------- */
 
 /* The registers at an exception. A handler may change them. Layout: start.S. */

@@ -179,6 +179,27 @@ static inline uint32_t rs_slot_count(uint64_t head)
 	return n_data == 2 || n_data == 4 || n_data == 8 || n_data == 16;
 }
 
+/* Puts one record; bytes is a constant at every call. Returns false if the ring is full; the ring
+ * counts the loss. */
+static inline __attribute__((always_inline)) bool
+rs_record_put(struct rs_sbuf_producer *p, uint64_t id, const void *payload, uint32_t bytes)
+{
+	uint32_t slots = RS_RECORD_SLOTS(bytes);
+	struct rs_sbuf_room room = rs_sbuf_reserve_nested(p, slots * RS_SLOT_BYTES);
+	struct rs_slot *slot = (struct rs_slot *)(void *)room.at;
+
+	if (__builtin_expect(!slot, 0))
+		return false;
+	slot->tsc = room.tsc;
+	slot->head = rs_record_head(id, slots) | p->cpu_bits;
+	/* Not slot->payload, because the payload continues in the next slots. */
+	rs_sbuf_copy(room.at + RS_RECORD_HEAD, payload, bytes);
+	__builtin_memset(room.at + RS_RECORD_HEAD + bytes, 0,
+			 slots * RS_SLOT_BYTES - RS_RECORD_HEAD - bytes);
+	rs_sbuf_commit_nested(p, room);
+	return true;
+}
+
 /* Writes a complete loss record to two adjacent slots. */
 void rs_record_write_lost(void *at, uint64_t cpu_bits, const struct rs_lost *lost, uint64_t tsc);
 

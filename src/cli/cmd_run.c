@@ -451,7 +451,9 @@ static struct rs_error *record_guest(struct run *run)
 	err = rs_host_guest_create(&(struct rs_host_options){ .vm = a->vm.name,
 							      .memory = rs_vm_memory(run->vm),
 							      .clock = &run->clock,
-							      .vcpus = a->vm.vcpus },
+							      .vcpus = a->vm.vcpus,
+							      .unwind_ctx = run->vm,
+							      .unwind = rs_vm_unwind },
 				   &run->guest);
 	/* Offsets before the recorder, which writes the clocks down. */
 	if (!err)
@@ -538,6 +540,7 @@ static void put_vcpu(struct rs_json *json, const struct run *run, uint32_t vcpu)
 	rs_json_unsigned(rs_json_key(json, "host_call"), c.host_calls);
 	rs_json_unsigned(rs_json_key(json, "doorbell_register"), c.doorbell_register);
 	rs_json_unsigned(rs_json_key(json, "doorbell_full"), c.doorbell_full);
+	rs_json_unsigned(rs_json_key(json, "doorbell_stack"), c.doorbell_stack);
 	rs_json_unsigned(rs_json_key(json, "interrupted"), c.interrupted);
 	rs_json_close(json, '}');
 	if (o->end == RS_VM_RETURNED) {

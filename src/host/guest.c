@@ -34,11 +34,15 @@ struct vcpu {
 	struct rs_drain drain;
 	enum vcpu_state state; /* written under the lock with release; read with acquire */
 	bool registered;       /* by a doorbell; under the lock */
+	bool stack_broken;     /* its block for stacks is not memory; of the vCPU's thread */
 };
 
 struct rs_host_guest {
 	char *vm;
 	struct rs_guest_memory memory;
+	void *unwind_ctx;
+	uint32_t (*unwind)(void *ctx, uint32_t vcpu, uint64_t *frames, uint32_t max,
+			   uint64_t *by_fp);
 	struct rs_schema *schema;
 	pthread_mutex_t lock;
 	bool claimed;  /* by a recorder or a source */
@@ -83,6 +87,8 @@ struct rs_error *rs_host_guest_create(const struct rs_host_options *options,
 	pthread_mutex_init(&guest->lock, NULL);
 	guest->vm = strdup(options->vm ? options->vm : "guest");
 	guest->memory = options->memory;
+	guest->unwind_ctx = options->unwind_ctx;
+	guest->unwind = options->unwind;
 	guest->n_vcpus = options->vcpus;
 	err = guest->vm ? rs_schema_create(options->provider ? options->provider : "guest",
 					   &guest->schema)
@@ -395,6 +401,34 @@ static struct rs_error *doorbell_register(struct rs_host_guest *guest, uint32_t 
 	return err;
 }
 
+/* Unwinds into host memory, and writes what the guest has room for, the count last. Writes nothing
+ * if there is no stack. */
+static struct rs_error *doorbell_stack(struct rs_host_guest *guest, uint32_t vcpu, uint64_t gpa)
+{
+	const struct rs_guest_memory *memory = &guest->memory;
+	struct rs_guest_stack stack = { 0 };
+	uint32_t max;
+	bool good;
+
+	if (!guest->unwind || guest->vcpus[vcpu].stack_broken)
+		return NULL;
+	good = gpa + sizeof(stack) > gpa &&
+	       guest_read(guest, gpa + offsetof(struct rs_guest_stack, max), &max, sizeof(max));
+	if (good && max > RS_GUEST_STACK_MAX)
+		max = RS_GUEST_STACK_MAX;
+	if (good)
+		stack.n = guest->unwind(guest->unwind_ctx, vcpu, stack.frames, max, &stack.by_fp);
+	if (good && stack.n && stack.n <= max)
+		good = memory->write(memory->ctx, gpa + offsetof(struct rs_guest_stack, by_fp),
+				     &stack.by_fp,
+				     sizeof(stack.by_fp) + stack.n * sizeof(stack.frames[0])) &&
+		       memory->write(memory->ctx, gpa, &stack.n, sizeof(stack.n));
+	if (good)
+		return NULL;
+	guest->vcpus[vcpu].stack_broken = true;
+	return bad(guest, "no memory for a stack", gpa);
+}
+
 struct rs_error *rs_host_doorbell(struct rs_host_guest *guest, uint32_t vcpu, uint32_t eax,
 				  uint64_t rcx)
 {
@@ -403,6 +437,8 @@ struct rs_error *rs_host_doorbell(struct rs_host_guest *guest, uint32_t vcpu, ui
 		return doorbell_register(guest, vcpu, rcx);
 	case RS_DOORBELL_FULL:
 		return NULL;
+	case RS_DOORBELL_STACK:
+		return doorbell_stack(guest, vcpu, rcx);
 	}
 	return rs_error_create(RS_USAGE,
 			       "guest '%s', vCPU %u: doorbell with EAX 0x%x, which "

@@ -6,6 +6,7 @@
  *	elf.c   the guest's image                        run.c   the exit loop, threads
  *	call.c  functions of guest and host              memory.c  access to guest memory
  *	acrn.c  the loop's events in ACRN's layout     guest_log.c  memory for the guest's log
+ *	stack.c the guest's stacks
  *
  * Guest memory is identity-mapped, except page 0, which is not mapped:
  *
@@ -20,6 +21,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <linux/kvm.h>
+#include "introspect/symbols.h"
 #include "log/memory.h"
 #include "vm/vm.h"
 
@@ -90,6 +92,10 @@ struct rs_vm {
 	uint32_t n_functions;
 	struct rs_host_guest *trace;  /* NULL: the guest's trace is not collected */
 	struct rs_recorder *recorder; /* collects the trace */
+
+	pthread_mutex_t symbols_lock;
+	struct rs_symbols *symbols; /* of the image, for stacks; under symbols_lock */
+	bool symbols_tried;	    /* under symbols_lock */
 
 	pthread_mutex_t lock;
 	pthread_cond_t done;	      /* a vCPU's job is done */

@@ -374,6 +374,7 @@ struct rs_error *rs_vm_create(const struct rs_vm_options *options, struct rs_vm 
 	vm->kvm = vm->fd = -1;
 	vm->name_fd = name_publish(options->name);
 	pthread_mutex_init(&vm->lock, NULL);
+	pthread_mutex_init(&vm->symbols_lock, NULL);
 	rs_vm_condition_init(&vm->done);
 	for (uint32_t i = 0; i < RS_VM_VCPUS_MAX; i++) {
 		vm->vcpus[i] = (struct rs_vm_vcpu){ .vm = vm, .index = i, .fd = -1 };
@@ -424,12 +425,14 @@ void rs_vm_destroy(struct rs_vm *vm)
 		munmap(vm->memory, vm->options.memory_bytes + vm->log_bytes);
 	rs_vm_log_close(vm);
 	rs_vm_image_deinit(&vm->image);
+	rs_symbols_destroy(vm->symbols);
 	if (vm->trace_error)
 		rs_error_free(vm->trace_error);
 	for (uint32_t i = 0; i < RS_VM_VCPUS_MAX; i++)
 		pthread_cond_destroy(&vm->vcpus[i].wake);
 	pthread_cond_destroy(&vm->done);
 	pthread_mutex_destroy(&vm->lock);
+	pthread_mutex_destroy(&vm->symbols_lock);
 	free(vm);
 }
 

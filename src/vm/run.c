@@ -63,6 +63,8 @@ static bool exit_doorbell(struct rs_vm_vcpu *vcpu, uint32_t eax, uint64_t rcx)
 {
 	if (eax == RS_DOORBELL_REGISTER)
 		vcpu->counts.doorbell_register++;
+	else if (eax == RS_DOORBELL_STACK)
+		vcpu->counts.doorbell_stack++;
 	else
 		vcpu->counts.doorbell_full++;
 	if (vcpu->vm->trace)

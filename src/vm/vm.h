@@ -16,6 +16,7 @@
 #include <ringside/recorder.h>
 #include <ringside/kit_abi.h>
 #include <ringside/log.h>
+#include <ringside/registers.h>
 
 #define RS_VM_VCPUS_MAX	 64u
 #define RS_VM_MEMORY_MAX (UINT64_C(3) << 30) /* KVM's own pages lie above */
@@ -80,6 +81,13 @@ struct rs_error *rs_vm_add_host_function(struct rs_vm *vm,
 /* Returns access to the guest's memory, for any thread, until rs_vm_destroy(). */
 struct rs_guest_memory rs_vm_memory(struct rs_vm *vm);
 
+/*
+ * Reads a stopped vCPU's registers, or unwinds its stack by the CFI of the guest's binary: for
+ * struct rs_host_options, with the VM as their ctx. Both run on the vCPU's thread.
+ */
+bool rs_vm_registers(void *ctx, uint32_t vcpu, struct rs_x86_regs *regs);
+uint32_t rs_vm_unwind(void *ctx, uint32_t vcpu, uint64_t *frames, uint32_t max, uint64_t *by_fp);
+
 /* Collects the guest's trace with a recorder to which guest was added, by the hand-over that the
  * options name. Call it after load and before boot. */
 struct rs_error *rs_vm_trace(struct rs_vm *vm, struct rs_host_guest *guest,
@@ -102,7 +110,8 @@ struct rs_vm_counts {
 	uint64_t halts;
 	uint64_t host_calls;
 	uint64_t doorbell_register; /* exits of the trace's own: */
-	uint64_t doorbell_full;	    /* ring registered, ring full */
+	uint64_t doorbell_full;	    /* ring registered, ring full, */
+	uint64_t doorbell_stack;    /* stack asked for */
 	uint64_t interrupted;	    /* by a signal to the VMM */
 };
 

@@ -824,7 +824,7 @@ TEST(doorbells_that_make_no_sense)
 	struct got_sink got = got_sink();
 
 	CHECK_ERR(rs_host_doorbell(f->host, 1, 0, AREA), RS_USAGE, "vCPU 1: doorbell with EAX 0x0");
-	CHECK_ERR(rs_host_doorbell(f->host, 0, 3, AREA), RS_USAGE, "EAX 0x3, which is no request");
+	CHECK_ERR(rs_host_doorbell(f->host, 0, 4, AREA), RS_USAGE, "EAX 0x4, which is no request");
 	CHECK_ERR(rs_host_doorbell(f->host, 0, UINT32_MAX, AREA), RS_USAGE, "EAX 0xffffffff");
 	CHECK_OK(rs_host_doorbell(f->host, 0, RS_DOORBELL_FULL, AREA)); /* not registered */
 	/* Nothing there yet: it may ring again when there is. */

@@ -7,6 +7,8 @@
  */
 #include "guest/kit/internal.h"
 
+#include <ringside/memory.h>
+
 RS_DEFINE_EVENT(guest_main, boot, "guest-main", (u32, vcpu), (u32, vcpus));
 RS_DEFINE_EVENT(halt, boot, "halt");
 RS_DEFINE_EVENT(calling, call, "calling-guest-function", (u32, function), (u32, arguments));
@@ -71,6 +73,9 @@ static void trace_init(const struct rs_kit_boot *boot)
 		rs_guest_mask = 0;
 		if (boot->hand_over != RS_KIT_KEEP)
 			rs_kit_panic("no memory for the trace ring");
+	} else if (boot->hand_over != RS_KIT_NO_TRACE) {
+		rs_memory_stack_range((const void *)(uintptr_t)boot->stack,
+				      (const void *)(uintptr_t)(boot->stack + RS_KIT_STACK_BYTES));
 	}
 }
 

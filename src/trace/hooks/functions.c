@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The functions that code compiled with -finstrument-functions calls: each function of it is
+ * recorded as it is entered and left, with how many of them are open in this thread or on this
+ * vCPU. Before tracing starts, and while the class func is off, they do nothing.
+ */
+#include "trace/hooks/hooks.h"
+
+#define UNTRACED __attribute__((no_instrument_function))
+
+UNTRACED void __cyg_profile_func_enter(void *function, void *site);
+UNTRACED void __cyg_profile_func_exit(void *function, void *site);
+
+void __cyg_profile_func_enter(void *function, void *site)
+{
+	struct rs_sbuf_producer *p;
+
+	(void)site;
+	if (!RS_CLASS_ON(func))
+		return;
+	p = RS_THIS_PRODUCER();
+	rs_record_put(p, RS_ID_FUNC_ENTER, &(struct rs_func){ (uintptr_t)function, p->functions++ },
+		      sizeof(struct rs_func));
+}
+
+/* A function that was entered while the class was off has no place in the depth. */
+void __cyg_profile_func_exit(void *function, void *site)
+{
+	struct rs_sbuf_producer *p;
+
+	(void)site;
+	if (!RS_CLASS_ON(func))
+		return;
+	p = RS_THIS_PRODUCER();
+	if (!p->functions)
+		return;
+	rs_record_put(p, RS_ID_FUNC_LEAVE, &(struct rs_func){ (uintptr_t)function, --p->functions },
+		      sizeof(struct rs_func));
+}

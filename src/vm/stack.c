@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Stacks of the guest, for doorbells that ask for one: unwound by the CFI of the guest's binary,
+ * which is opened at the first of them. Where the binary has none, frame pointers are followed.
+ */
+#include "vm/internal.h"
+
+#include <sys/ioctl.h>
+
+#include "introspect/memory.h"
+#include "introspect/unwind.h"
+
+/* KVM's names in the order of rs_x86_regs. */
+static void general_registers(const struct kvm_regs *from, struct rs_x86_regs *to)
+{
+	const uint64_t gpr[16] = {
+		from->rax, from->rbx, from->rcx, from->rdx, from->rsi, from->rdi,
+		from->rbp, from->rsp, from->r8,	 from->r9,  from->r10, from->r11,
+		from->r12, from->r13, from->r14, from->r15,
+	};
+
+	for (uint32_t i = 0; i < 16; i++)
+		to->gpr[i] = gpr[i];
+	to->rip = from->rip;
+	to->eflags = (uint32_t)from->rflags;
+}
+
+bool rs_vm_registers(void *ctx, uint32_t vcpu, struct rs_x86_regs *regs)
+{
+	struct rs_vm *vm = ctx;
+	struct kvm_sregs system;
+	struct kvm_regs general;
+
+	if (ioctl(vm->vcpus[vcpu].fd, KVM_GET_REGS, &general) < 0 ||
+	    ioctl(vm->vcpus[vcpu].fd, KVM_GET_SREGS, &system) < 0)
+		return false;
+	*regs = (struct rs_x86_regs){
+		.cs = system.cs.selector,
+		.ss = system.ss.selector,
+		.ds = system.ds.selector,
+		.es = system.es.selector,
+		.fs = system.fs.selector,
+		.gs = system.gs.selector,
+		.fs_base = system.fs.base,
+		.gs_base = system.gs.base,
+		.cr0 = system.cr0,
+		.cr2 = system.cr2,
+		.cr3 = system.cr3,
+		.cr4 = system.cr4,
+		.cr8 = system.cr8,
+		.efer = system.efer,
+	};
+	general_registers(&general, regs);
+	return true;
+}
+
+/* Under the lock. Returns NULL if there is no memory for a set; a set may be empty. */
+static struct rs_symbols *symbols(struct rs_vm *vm)
+{
+	if (!vm->symbols_tried) {
+		vm->symbols_tried = true;
+		rs_error_free(rs_symbols_create(NULL, &vm->symbols));
+		if (vm->symbols)
+			rs_error_free(rs_symbols_add(vm->symbols, vm->image.path, NULL, 0));
+	}
+	return vm->symbols;
+}
+
+uint32_t rs_vm_unwind(void *ctx, uint32_t vcpu, uint64_t *frames, uint32_t max, uint64_t *by_fp)
+{
+	struct rs_vm *vm = ctx;
+	struct rs_memory memory = {
+		.ram = { { 0, vm->options.memory_bytes, vm->memory } },
+		.n_ram = 1,
+	};
+	struct rs_x86_regs regs;
+	struct rs_paging paging;
+	struct rs_symbols *set;
+	uint32_t n = 0;
+
+	if (!rs_vm_registers(vm, vcpu, &regs))
+		return 0;
+	paging = (struct rs_paging){
+		.cr0 = regs.cr0, .cr3 = regs.cr3, .cr4 = regs.cr4, .efer = regs.efer
+	};
+	rs_memory_stopped(&memory, &paging);
+	pthread_mutex_lock(&vm->symbols_lock);
+	set = symbols(vm);
+	if (set)
+		n = rs_unwind(set, &memory, &regs, frames, max, by_fp);
+	pthread_mutex_unlock(&vm->symbols_lock);
+	return n;
+}
