@@ -16,6 +16,12 @@
 static const struct rs_cli_argument rows[] = {
 	/* Of some options. */
 	{ "export", "to", .source = rs_cli_offer_rows },
+	{ "export", "of", .source = rs_cli_offer_words, .words = "memory spans" },
+	{ "export", "value", .source = rs_cli_offer_words,
+	  .words = "alloc_objects alloc_space inuse_objects inuse_space peak_objects peak_space "
+		   "spans time" },
+	{ "report memory", "by", .source = rs_cli_offer_words,
+	  .words = "peak live bytes allocations" },
 	{ "log", "level", .source = rs_cli_offer_levels },
 	{ "log", "console", .source = rs_cli_offer_levels, .words = "off" },
 	{ "log", "memory", .source = rs_cli_offer_levels, .words = "off" },
@@ -47,6 +53,7 @@ static const struct rs_cli_argument rows[] = {
 	 * another tool's file. */
 	{ NULL, NULL, "DIR", RS_CLI_DIRECTORIES },
 	{ NULL, NULL, "FILE", RS_CLI_FILES },
+	{ NULL, NULL, "FILE[@0xLOAD]", RS_CLI_FILES },
 	{ NULL, NULL, "FORMATS", RS_CLI_FILES },
 	{ NULL, NULL, "GUEST", RS_CLI_FILES },
 	{ NULL, NULL, "IMAGE", RS_CLI_FILES },

@@ -11,6 +11,7 @@
 #include "base/count.h"
 #include "cli/input.h"
 #include "cli/shared.h"
+#include "cli/symbols.h"
 #include "export/export.h"
 
 static const struct rs_exporter exporters[] = {
@@ -21,21 +22,40 @@ static const struct rs_exporter exporters[] = {
 	{ "chrome",
 	  "Chrome's Trace Event Format (JSON), for Perfetto, about:tracing and speedscope",
 	  rs_export_chrome_suits, rs_export_chrome },
+	{ "folded", "Folded stacks of memory or spans, a line each, for flamegraph.pl",
+	  rs_export_profile_suits, rs_export_folded, true },
+	{ "flame", "A flame graph of memory or spans: an SVG that zooms and searches",
+	  rs_export_profile_suits, rs_export_flame, true },
+	{ "pprof", "A profile of memory or spans for pprof (profile.proto, gzip)",
+	  rs_export_profile_suits, rs_export_pprof, true },
+	{ "speedscope", "A profile of memory or spans for speedscope (JSON)",
+	  rs_export_profile_suits, rs_export_speedscope, true },
 };
 #define N_EXPORTERS (sizeof(exporters) / sizeof(exporters[0]))
 
 struct arguments {
 	struct rs_cli_input input;
 	const struct rs_exporter *to;
+	struct rs_export_options options;
+	struct rs_cli_symbols symbols;
 	const char *output;
 	bool quiet;
 };
 
-enum { KEY_TO = 256 };
+enum { KEY_TO = 256, KEY_OF, KEY_VALUE };
 
 static const struct argp_option options[] = {
 	{ "to", KEY_TO, "FORMAT", 0, "The format to write", 1 },
 	{ "output", 'o', "FILE", 0, "The file to make", 1 },
+	{ "of", KEY_OF, "memory|spans", 0,
+	  "In a profile: what it is made of (memory if the trace has events of it, else spans)",
+	  2 },
+	{ "value", KEY_VALUE, "NAME", 0,
+	  "In a profile: the value that a format of one value holds, and that others show first: "
+	  "alloc_objects, alloc_space, inuse_objects, inuse_space, peak_objects, peak_space, "
+	  "spans, "
+	  "time",
+	  2 },
 	{ 0 },
 };
 
@@ -65,6 +85,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &a->input;
 		state->child_inputs[1] = &a->quiet;
+		state->child_inputs[2] = &a->symbols;
 		break;
 	case KEY_TO:
 		a->to = find(text);
@@ -74,11 +95,23 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case 'o':
 		a->output = text;
 		break;
+	case KEY_OF:
+		if (strcmp(text, "memory") && strcmp(text, "spans"))
+			argp_error(state, "--of '%s': expected memory or spans", text);
+		a->options.of = text[0] == 'm' ? RS_EXPORT_MEMORY : RS_EXPORT_SPANS;
+		break;
+	case KEY_VALUE:
+		a->options.value = text;
+		break;
 	case ARGP_KEY_END:
 		if (!a->to)
 			argp_error(state, "to which format? --to FORMAT");
 		if (!a->output)
 			argp_error(state, "into which file? -o FILE");
+		if (!a->to->is_profile &&
+		    (a->options.of || a->options.value || a->symbols.n || a->symbols.symfs))
+			argp_error(state, "--of, --value, --binary and --symfs are for profiles: "
+					  "folded, flame, pprof, speedscope");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -117,7 +150,7 @@ static struct rs_error *convert(const struct arguments *a, struct rs_input *inpu
 	if (!a->to->suits(input))
 		return rs_error_create(RS_USAGE, "%s: it has nothing that %s could hold",
 				       a->input.path, a->to->name);
-	err = a->to->create(a->output, input, &export);
+	err = a->to->create(a->output, input, &a->options, &export);
 	if (err)
 		return err;
 	err = rs_run(input->source, NULL, &export->sink, &rs_cli_stop);
@@ -135,10 +168,12 @@ int cmd_export(int argc, char **argv)
 {
 	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 },
 						      { &rs_cli_quiet_argp, 0, NULL, 0 },
+						      { &rs_cli_symbols_argp, 0, NULL, 0 },
 						      { 0 } };
 	static const struct argp argp = { options,	parse, "TRACE... -o FILE", doc, children,
 					  list_formats, NULL };
 	struct arguments a = { .input = { .what = "trace", .writes = true } };
+	struct rs_profile_resolver resolver = { 0 };
 	struct rs_input input = { 0 };
 	int code = RS_EXIT_OK;
 	struct rs_error *err;
@@ -147,8 +182,13 @@ int cmd_export(int argc, char **argv)
 		return RS_EXIT_USAGE;
 	rs_cli_catch_stop();
 	err = rs_cli_input_open(&a.input, &input);
+	a.options.title = a.input.path;
+	a.options.resolver = &resolver;
+	if (!err && a.to->is_profile)
+		err = rs_cli_symbols_open(&a.symbols, &input, "export", &resolver);
 	if (!err)
 		err = convert(&a, &input, &code);
+	rs_cli_symbols_close(&a.symbols);
 	rs_input_close(&input);
 	return err ? rs_cli_fail("export", err) : code;
 }

@@ -14,6 +14,8 @@ static const struct report {
 } reports[] = {
 	{ "exits", "vmexit", report_exits, "Exits by reason: of ACRN, KVM, Xen, a VMM" },
 	{ "events", NULL, report_events, "Events by probe, of any trace" },
+	{ "memory", NULL, report_memory, "What programs and guests allocate, and from where" },
+	{ "spans", NULL, report_spans, "Spans by name and by call path" },
 	{ "cpu", NULL, report_tally, "Who had the physical CPUs: of ACRN, KVM, Xen, a VMM" },
 	{ "volume", NULL, report_xen, "Xen: records and bytes by class and physical CPU" },
 	{ "sched", NULL, report_xen, "Xen: where vCPUs', domains' and physical CPUs' time went" },

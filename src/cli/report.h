@@ -14,6 +14,8 @@ struct rs_query;
 /* argv[0] is "report NAME"; the rest is the report's own. Each returns an enum rs_exit. */
 int report_exits(int argc, char **argv);
 int report_xen(int argc, char **argv); /* each report of Xen alone, by NAME */
+int report_memory(int argc, char **argv);
+int report_spans(int argc, char **argv);
 int report_events(int argc, char **argv);
 int report_tally(int argc, char **argv); /* cpu and interrupts, of any trace */
 

@@ -201,12 +201,13 @@ static const struct rs_sink_ops acrn_ops = {
 };
 
 struct rs_error *rs_export_acrn(const char *path, const struct rs_input *input,
-				struct rs_export **export)
+				const struct rs_export_options *options, struct rs_export **export)
 {
 	struct acrn *a = calloc(1, sizeof(*a));
 	const struct rs_input *part;
 	struct rs_error *err;
 
+	(void)options;
 	if (!a)
 		return rs_error_no_memory();
 	err = rs_folder_make(path, &a->folder);

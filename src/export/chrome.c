@@ -296,6 +296,7 @@ static const struct rs_sink_ops chrome_ops = {
 };
 
 struct rs_error *rs_export_chrome(const char *path, const struct rs_input *input,
+				  const struct rs_export_options *options,
 				  struct rs_export **export)
 {
 	struct chrome *c = calloc(1, sizeof(*c));
@@ -303,6 +304,7 @@ struct rs_error *rs_export_chrome(const char *path, const struct rs_input *input
 	int fd;
 
 	(void)input;
+	(void)options;
 	if (!c)
 		return rs_error_no_memory();
 	err = rs_export_open(path, &fd);

@@ -25,13 +25,32 @@ struct rs_export {
 	void (*destroy)(struct rs_export *);
 };
 
+/* What a profile is made of. */
+enum rs_export_of {
+	RS_EXPORT_EITHER, /* memory if the trace has events of it, else spans */
+	RS_EXPORT_MEMORY,
+	RS_EXPORT_SPANS,
+};
+
+struct rs_profile_resolver;
+
+/* What only exporters of profiles use. All outlive the export. */
+struct rs_export_options {
+	enum rs_export_of of;
+	const char *value;			    /* its name; NULL: the usual one */
+	const char *title;			    /* of the profile */
+	const struct rs_profile_resolver *resolver; /* of addresses; NULL: none */
+};
+
 struct rs_exporter {
 	const char *name, *help;
 	/* Returns whether an input has events that the format is for. */
 	bool (*suits)(const struct rs_input *input);
 	/* path: what to make. RS_USAGE: it exists already. The input outlives the export. */
 	struct rs_error *(*create)(const char *path, const struct rs_input *input,
+				   const struct rs_export_options *options,
 				   struct rs_export **export);
+	bool is_profile; /* the options are for it */
 };
 
 /* Frees an exporter; NULL is allowed. */
@@ -46,16 +65,33 @@ struct rs_error *rs_export_write(int fd, const char *path, const void *bytes, si
 /* Writes Chrome's Trace Event Format, a JSON file (chrome.c). */
 bool rs_export_chrome_suits(const struct rs_input *input);
 struct rs_error *rs_export_chrome(const char *path, const struct rs_input *input,
+				  const struct rs_export_options *options,
 				  struct rs_export **export);
 
 /* Writes a file of xentrace (xentrace.c). */
 bool rs_export_xentrace_suits(const struct rs_input *input);
 struct rs_error *rs_export_xentrace(const char *path, const struct rs_input *input,
+				    const struct rs_export_options *options,
 				    struct rs_export **export);
 
 /* Writes a directory of ACRN's raw files (acrn.c). */
 bool rs_export_acrn_suits(const struct rs_input *input);
 struct rs_error *rs_export_acrn(const char *path, const struct rs_input *input,
-				struct rs_export **export);
+				const struct rs_export_options *options, struct rs_export **export);
+
+/* Write profiles (profile.h, profile.c). */
+bool rs_export_profile_suits(const struct rs_input *input);
+struct rs_error *rs_export_folded(const char *path, const struct rs_input *input,
+				  const struct rs_export_options *options,
+				  struct rs_export **export);
+struct rs_error *rs_export_flame(const char *path, const struct rs_input *input,
+				 const struct rs_export_options *options,
+				 struct rs_export **export);
+struct rs_error *rs_export_pprof(const char *path, const struct rs_input *input,
+				 const struct rs_export_options *options,
+				 struct rs_export **export);
+struct rs_error *rs_export_speedscope(const char *path, const struct rs_input *input,
+				      const struct rs_export_options *options,
+				      struct rs_export **export);
 
 #endif

@@ -324,12 +324,14 @@ static void xentrace_destroy(struct rs_export *export)
 }
 
 struct rs_error *rs_export_xentrace(const char *path, const struct rs_input *input,
+				    const struct rs_export_options *options,
 				    struct rs_export **export)
 {
 	struct xentrace *x = calloc(1, sizeof(*x));
 	struct rs_error *err;
 
 	(void)input;
+	(void)options;
 	if (!x)
 		return rs_error_no_memory();
 	x->fd = -1;

@@ -50,7 +50,7 @@ TEST(spans_nest_though_some_are_lost)
 	snprintf(path, sizeof(path), "%s/out.json", folder);
 	REQUIRE_OK(rs_schema_create("app", &schema));
 	stream.schema = schema;
-	REQUIRE_OK(rs_export_chrome(path, NULL, &export));
+	REQUIRE_OK(rs_export_chrome(path, NULL, NULL, &export));
 	END(1, 0); /* its begin was before the trace */
 	BEGIN(2, 0);
 	BEGIN(3, 1);

@@ -45,7 +45,7 @@ static bool trace_init(struct trace *t)
 					.dom = -1,
 					.schema = t->decoder.schema,
 					.clock = &t->clock };
-	return CHECK_OK(rs_export_xentrace(t->path, NULL, &t->export));
+	return CHECK_OK(rs_export_xentrace(t->path, NULL, NULL, &t->export));
 }
 
 static void trace_deinit(struct trace *t)

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A profile: call paths with values, which exporters write and reports print. An analysis makes it
+ * once it has all its results.
+ *
+ *	rs_profile_init(&profile, values, n_values);
+ *	rs_profile_frame(&profile, &frame, &index);	// each frame of a path, outermost first
+ *	rs_profile_add(&profile, indexes, n, amounts);	// equal paths are added up
+ *
+ * Memory grows with the number of different frames and paths.
+ */
+#ifndef RS_ANALYZE_PROFILE_H
+#define RS_ANALYZE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include <ringside/error.h>
+
+struct rs_schema;
+
+#define RS_PROFILE_VALUES_MAX  6u
+#define RS_PROFILE_DEPTH_MAX   256u /* frames of a path; its outermost ones are left out */
+#define RS_PROFILE_INLINED_MAX 16u  /* frames at one address */
+
+struct rs_profile_value {
+	const char *name, *unit; /* as in pprof: "inuse_space", "bytes" */
+};
+
+/* A place in a program. Texts are copied. */
+struct rs_profile_frame {
+	const char *function; /* or a span's name, or an address in hex */
+	const char *file;     /* NULL: unknown */
+	const char *module;   /* the program's file; NULL: unknown */
+	uint64_t address;     /* 0: it has none */
+	uint32_t line;	      /* 0: unknown */
+	bool inlined;	      /* into the next outer frame */
+	bool by_fp;	      /* found by frame pointers, so that it may be wrong */
+};
+
+struct rs_profile_path {
+	const uint32_t *frames; /* outermost first */
+	uint64_t *amounts;	/* one for each value */
+	uint32_t n;
+};
+
+struct rs_profile {
+	const struct rs_profile_value *values;
+	uint32_t n_values;
+	struct rs_profile_frame **frames;
+	uint32_t n_frames, frames_room;
+	struct rs_profile_path **paths; /* in the order in which they were added */
+	uint32_t n_paths, paths_room;
+	int64_t start_ns, duration_ns;
+	struct rs_map frame_map, path_map;
+	struct rs_arena arena;
+};
+
+/*
+ * Finds the functions at address i of a producer's stack, whose first address is exact and whose
+ * others are return addresses. Returns at most max frames, innermost first, each inlined into the
+ * next; 0: unknown. The texts are valid until the next call.
+ */
+struct rs_profile_resolver {
+	void *ctx;
+	uint32_t (*resolve)(void *ctx, const struct rs_schema *schema, const uint64_t *addresses,
+			    uint32_t i, struct rs_profile_frame *frames, uint32_t max);
+};
+
+/* values outlive the profile. */
+void rs_profile_init(struct rs_profile *profile, const struct rs_profile_value *values,
+		     uint32_t n_values);
+void rs_profile_deinit(struct rs_profile *profile);
+
+struct rs_error *rs_profile_frame(struct rs_profile *profile, const struct rs_profile_frame *frame,
+				  uint32_t *index);
+struct rs_error *rs_profile_add(struct rs_profile *profile, const uint32_t *frames, uint32_t n,
+				const uint64_t *amounts);
+
+/* Makes the path of a call stack, innermost address first, outermost frame first in `frames`, which
+ * has room for RS_PROFILE_DEPTH_MAX. An address that the resolver does not know becomes a frame
+ * with its number. A stack of no address becomes "[no stack]". */
+struct rs_error *rs_profile_stack(struct rs_profile *profile,
+				  const struct rs_profile_resolver *resolver,
+				  const struct rs_schema *schema, const uint64_t *addresses,
+				  uint32_t n, uint64_t by_fp, uint32_t *frames, uint32_t *n_frames);
+
+/* Sorts the paths by an amount, the greatest first. */
+void rs_profile_sort(struct rs_profile *profile, uint32_t value);
+
+#endif

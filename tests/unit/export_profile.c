@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What profiles are in each format. Readers of other projects judge in tests/trace/profile.test. */
+#include "../test.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "export/profile.h"
+
+static const struct rs_profile_value values[] = { { "count", "count" }, { "space", "bytes" } };
+static const struct rs_profile_what what = { .value = 1, .title = "a <title>" };
+
+static void path_add(struct rs_profile *profile, const char *const *names, uint32_t n,
+		     uint64_t space)
+{
+	uint32_t frames[8];
+
+	for (uint32_t i = 0; i < n; i++)
+		CHECK_OK(rs_profile_frame(
+			profile, &(struct rs_profile_frame){ .function = names[i], .line = space },
+			&frames[i]));
+	CHECK_OK(rs_profile_add(profile, frames, n, (uint64_t[]){ 1, space }));
+}
+
+static void profile_make(struct rs_profile *profile)
+{
+	rs_profile_init(profile, values, 2);
+	path_add(profile, (const char *[]){ "main", "operator<", "x;y" }, 3, 70);
+	path_add(profile, (const char *[]){ "main", "operator<" }, 2, 5);
+	path_add(profile, (const char *[]){ "main", "b" }, 2, 25);
+	path_add(profile, (const char *[]){ "main", "operator<" }, 2, 5);
+}
+
+static char *written(rs_profile_write_fn *write, const struct rs_profile *profile, size_t *bytes)
+{
+	char path[] = "/tmp/rs-profile-XXXXXX", *text = calloc(1, 1 << 20);
+	int fd = mkstemp(path);
+	struct rs_out out;
+	ssize_t n;
+
+	CHECK(fd >= 0 && text);
+	CHECK_OK(rs_out_init(&out, fd));
+	CHECK_OK(rs_out_end(&out, write(profile, &what, &out)));
+	n = pread(fd, text, (1 << 20) - 1, 0);
+	CHECK(n >= 0);
+	*bytes = (size_t)n;
+	close(fd);
+	unlink(path);
+	return text;
+}
+
+TEST(folded_lines_join_equal_paths)
+{
+	struct rs_profile profile;
+	size_t n;
+	char *text;
+
+	profile_make(&profile);
+	text = written(rs_profile_write_folded, &profile, &n);
+	CHECK_STR(text, "main;b 25\nmain;operator< 10\nmain;operator<;x:y 70\n");
+	free(text);
+	rs_profile_deinit(&profile);
+}
+
+TEST(a_flame_graph_s_frames_lie_within_their_callers)
+{
+	struct rs_profile profile;
+	size_t n;
+	char *text;
+
+	profile_make(&profile);
+	text = written(rs_profile_write_flame, &profile, &n);
+	CHECK(strstr(text, "data-columns=\"105\"") != NULL);
+	CHECK(strstr(text, "data-x=\"0\" data-w=\"25\" data-depth=\"2\" data-name=\"b\"") != NULL);
+	CHECK(strstr(text, "data-x=\"25\" data-w=\"80\" data-depth=\"2\" "
+			   "data-name=\"operator&lt;\"") != NULL);
+	CHECK(strstr(text, "data-x=\"25\" data-w=\"70\" data-depth=\"3\" data-name=\"x;y\"") !=
+	      NULL);
+	CHECK(strstr(text, "a &lt;title&gt;") != NULL);
+	CHECK(strstr(text, "http") == strstr(text, "http://www.w3.org/2000/svg"));
+	free(text);
+	rs_profile_deinit(&profile);
+}
+
+/* Decompresses, and searches for the encodings of some fields. */
+TEST(pprof_s_message_is_compressed)
+{
+	struct rs_profile profile;
+	uint8_t *text, plain[4096];
+	z_stream z = { .next_out = plain, .avail_out = sizeof(plain) };
+	size_t n;
+
+	profile_make(&profile);
+	text = (uint8_t *)written(rs_profile_write_pprof, &profile, &n);
+	z.next_in = text;
+	z.avail_in = (uInt)n;
+	REQUIRE(inflateInit2(&z, 15 + 16) == Z_OK);
+	CHECK(inflate(&z, Z_FINISH) == Z_STREAM_END);
+	CHECK(memmem(plain, z.total_out, "\x32\x09operator<", 11) != NULL);	  /* string_table */
+	CHECK(memmem(plain, z.total_out, "\x0a\x04\x08\x01\x10\x01", 6) != NULL); /* count, count */
+	inflateEnd(&z);
+	free(text);
+	rs_profile_deinit(&profile);
+}
+
+TEST(speedscope_has_a_profile_of_each_value)
+{
+	struct rs_profile profile;
+	size_t n;
+	char *text;
+
+	profile_make(&profile);
+	text = written(rs_profile_write_speedscope, &profile, &n);
+	CHECK(strstr(text, "\"name\":\"space\",\"unit\":\"bytes\"") != NULL);
+	CHECK(strstr(text, "\"weights\":[70,10,25],\"startValue\":0,\"endValue\":105") != NULL);
+	free(text);
+	rs_profile_deinit(&profile);
+}
