@@ -193,14 +193,17 @@ def labels_of(field):
 
 
 def fields_of(event):
-    """Name to the labels it may have, or its text, or its number."""
+    """Name to the labels it may have, or its text, its number, or a stack's numbers."""
     payload, out = event.payload_field or {}, {}
     for name, field in payload.items():
         base = name.removesuffix("_length")
-        if base != name and base in payload and isinstance(payload[base], bt2._StringFieldConst):
+        if base != name and base in payload and isinstance(
+                payload[base], (bt2._StringFieldConst, bt2._DynamicArrayFieldConst)):
             continue
         if isinstance(field, bt2._StringFieldConst):
             out[name] = raw(str(field))
+        elif isinstance(field, bt2._DynamicArrayFieldConst):
+            out[name] = tuple(int(element) for element in field)
         elif isinstance(field, (bt2._UnsignedEnumerationFieldConst,
                                 bt2._SignedEnumerationFieldConst)):
             out[name] = [mended(raw(label)) for label in labels_of(field)] or int(field)
@@ -215,6 +218,8 @@ def fields_of(event):
 def same_value(our, their):
     if isinstance(their, bytes):
         return isinstance(our, str) and our.split("\0")[0] == mended(their)
+    if isinstance(their, tuple):
+        return isinstance(our, list) and their == tuple(int(element, 0) for element in our)
     if isinstance(their, list):
         return our in their
     if isinstance(our, str):  # in hex, or of an enumeration or a name that has no text for it
