@@ -125,7 +125,7 @@ static bool name_place(const struct rs_diff *d, char symbol[RS_SYMBOL_TEXT_MAX])
 
 	symbol[0] = '\0';
 	return (d->program.kernel || p->in_program) &&
-	       rs_symbols_find(&d->symbols, p->before.rip - p->base, symbol);
+	       rs_symbols_text(d->symbols, p->before.rip - p->base, symbol);
 }
 
 static void show_states(const struct rs_diff *d)

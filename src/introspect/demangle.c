@@ -26,7 +26,8 @@
 struct piece_by_piece {
 	char *name;
 	size_t used, size;
-	bool cut;
+	bool cut;      /* there was more */
+	bool may_stop; /* a longjmp() leaves nothing behind */
 	jmp_buf full;
 };
 
@@ -36,12 +37,12 @@ static void append(const char *bytes, size_t n, void *ctx)
 	size_t left = to->size - 1 - to->used;
 	size_t part = n < left ? n : left;
 
-	memcpy(to->name + to->used, bytes, part);
+	if (part)
+		memcpy(to->name + to->used, bytes, part);
 	to->used += part;
-	if (part < n) {
-		to->cut = true;
+	to->cut |= part < n;
+	if (to->cut && to->may_stop)
 		longjmp(to->full, 1);
-	}
 }
 
 static const char *behind(const char *at, char end)
@@ -52,17 +53,17 @@ static const char *behind(const char *at, char end)
 }
 
 /*
- * Returns whether a Rust v0 name may be stopped, or need not: it has no identifier in punycode, for
- * which libiberty holds memory while it passes the identifier on, or few references back. Goes over
- * the name's tokens (Rust RFC 2603, "Syntax of mangled names"): numbers of base 62 up to their '_',
- * constants likewise, and identifiers by their lengths.
+ * Looks at a Rust v0 name: whether it has an identifier in punycode, for which libiberty holds
+ * memory while it passes the identifier on, and whether it refers back often. Goes over the name's
+ * tokens (Rust RFC 2603, "Syntax of mangled names"): numbers of base 62 up to their '_', constants
+ * likewise, and identifiers by their lengths.
  */
-static bool bounded(const char *symbol)
+static void look_at(const char *symbol, bool *punycode, bool *often)
 {
 	const char *at = symbol + 2, *end = symbol + strlen(symbol);
-	bool punycode = false;
 	uint32_t back = 0;
 
+	*punycode = false;
 	while (at < end) {
 		if (*at >= '0' && *at <= '9') {
 			char *bytes;
@@ -74,23 +75,30 @@ static bool bounded(const char *symbol)
 			back += *at == 'B';
 			at = behind(at, '_');
 		} else {
-			punycode |= *at == 'u' && at[1] >= '0' && at[1] <= '9';
+			*punycode |= *at == 'u' && at[1] >= '0' && at[1] <= '9';
 			at++;
 		}
 	}
-	return !punycode || back <= BACK_MAX;
+	*often = back > BACK_MAX;
 }
 
 /* Returns whether the symbol was a mangled one. In a function of its own, since variables that
  * change between setjmp() and longjmp() are lost. */
 static bool demangled(const char *symbol, struct piece_by_piece *to)
 {
+	bool rust = !strncmp(symbol, "_R", 2), punycode = false, often = false;
+
+	if (rust)
+		look_at(symbol, &punycode, &often);
+	if (punycode && often)
+		return false;
+	to->may_stop = !punycode;
 	if (setjmp(to->full))
 		return true;
-	if ((strncmp(symbol, "_R", 2) != 0 || bounded(symbol)) &&
-	    rust_demangle_callback(symbol, DMGL_PARAMS | DMGL_ANSI, append, to))
+	if (rust_demangle_callback(symbol, DMGL_PARAMS | DMGL_ANSI, append, to))
 		return true;
 	to->used = 0;
+	to->cut = false;
 	return cplus_demangle_v3_callback(symbol, DMGL_PARAMS | DMGL_ANSI, append, to);
 }
 

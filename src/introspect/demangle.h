@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#define RS_NAME_MAX 4096u /* bytes of a name with its NUL; a longer one ends with "..." */
+#define RS_FUNCTION_NAME_MAX 4096u /* bytes of a name with its NUL; a longer one ends with "..." */
 
 /*
  * Writes the name of a symbol: demangled if it is one of C++ or of Rust (legacy or v0), else as it

@@ -422,7 +422,7 @@ static size_t scope_of(Dwarf_Die *die, char *text, size_t size)
 static const char *name_of(struct rs_dwarf *d, struct code *code, Dwarf_Die *die)
 {
 	static const unsigned int linkers[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name };
-	char text[RS_NAME_MAX];
+	char text[RS_FUNCTION_NAME_MAX];
 	Dwarf_Attribute attribute;
 	Dwarf_Die origin = *die;
 	const char *name;

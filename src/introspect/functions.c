@@ -10,7 +10,7 @@
 
 const char *rs_function_name(struct rs_arena *names, const char *symbol)
 {
-	char name[RS_NAME_MAX];
+	char name[RS_FUNCTION_NAME_MAX];
 
 	rs_demangle(symbol, name, sizeof(name));
 	return rs_arena_text(names, name, strlen(name));

@@ -3,6 +3,7 @@
 #include "introspect/symbols.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,4 +144,34 @@ uint32_t rs_symbols_lookup_stack(struct rs_symbols *set, const uint64_t *stack, 
 	if (n && !exact && !frames[n - 1].inlined)
 		frames[n - 1].offset++; /* of the return address itself */
 	return n;
+}
+
+struct rs_error *rs_symbols_read(const char *path, struct rs_symbols **set)
+{
+	struct rs_symbols *s = NULL;
+	struct rs_error *err = rs_symbols_create(NULL, &s);
+
+	if (!err)
+		err = rs_symbols_add(s, path, NULL, 0);
+	if (err)
+		rs_symbols_destroy(s);
+	else
+		*set = s;
+	return err;
+}
+
+bool rs_symbols_text(struct rs_symbols *set, uint64_t address, char text[RS_SYMBOL_TEXT_MAX])
+{
+	struct rs_frame frames[RS_SYMBOL_FRAMES_MAX], *outer;
+	uint32_t n = rs_symbols_lookup(set, address, frames, RS_SYMBOL_FRAMES_MAX);
+
+	outer = n ? &frames[n - 1] : NULL; /* the function that the linker knows */
+	if (!outer || !outer->function)
+		return false;
+	if (outer->offset)
+		snprintf(text, RS_SYMBOL_TEXT_MAX, "%.100s+0x%" PRIx64, outer->function,
+			 outer->offset);
+	else
+		snprintf(text, RS_SYMBOL_TEXT_MAX, "%s", outer->function);
+	return true;
 }

@@ -50,6 +50,9 @@ void rs_symbols_destroy(struct rs_symbols *set); /* NULL is ignored */
 struct rs_error *rs_symbols_add(struct rs_symbols *set, const char *path, const char *expected,
 				uint64_t load);
 
+/* Creates a set of one binary, whose addresses are those of its file. */
+struct rs_error *rs_symbols_read(const char *path, struct rs_symbols **set);
+
 /*
  * Looks an address up that is the beginning of an instruction. Returns how many frames it has,
  * innermost inlined first, at most max; 0 if it is in none of the binaries.
@@ -65,5 +68,10 @@ uint32_t rs_symbols_lookup(struct rs_symbols *set, uint64_t address, struct rs_f
  */
 uint32_t rs_symbols_lookup_stack(struct rs_symbols *set, const uint64_t *stack, uint32_t i,
 				 struct rs_frame *frames, uint32_t max);
+
+#define RS_SYMBOL_TEXT_MAX 128u
+
+/* Writes an address as "main+0x1f". Returns false, and writes nothing, if it is in no function. */
+bool rs_symbols_text(struct rs_symbols *set, uint64_t address, char text[RS_SYMBOL_TEXT_MAX]);
 
 #endif

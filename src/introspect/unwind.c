@@ -86,7 +86,7 @@ static bool find_register(struct unwinding *u, const struct rs_cfi_row *row, uin
 		from = (uint64_t)rule->offset;
 		if (from >= RS_CFI_REGISTERS)
 			return false;
-		[[fallthrough]];
+		__attribute__((fallthrough));
 	case RS_CFI_SAME:
 		*value = u->registers.value[from];
 		return known(&u->registers, (uint32_t)from);

@@ -245,7 +245,7 @@ void rs_diff_deinit(struct rs_diff *d)
 		rs_recording_deinit(&d->two[i]);
 		free(d->log[i]);
 	}
-	rs_symbols_deinit(&d->symbols);
+	rs_symbols_destroy(d->symbols);
 	rs_program_deinit(&d->program);
 	rs_error_free(d->refused);
 }

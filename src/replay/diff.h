@@ -8,9 +8,9 @@
 #include <jansson.h>
 #include <ringside/error.h>
 
+#include "introspect/symbols.h"
 #include "replay/parting.h"
 #include "replay/rr_compare.h"
-#include "replay/symbols.h"
 
 #define RS_DIFF_MACHINE_MAX 24u
 #define RS_DIFF_LINE_BYTES  160u
@@ -39,7 +39,7 @@ struct rs_diff {
 	struct rs_error *refused; /* why they cannot be compared; or NULL */
 	struct rs_parting states;
 	struct rs_program program; /* of --binary, with its symbols; or all zero */
-	struct rs_symbols symbols;
+	struct rs_symbols *symbols;
 };
 
 struct rs_diff_options {

@@ -99,7 +99,7 @@ static void name_place(struct rs_seek *s)
 
 	if (s->program.kernel ||
 	    rs_program_is_executed(&s->program, rs_session_gdb(s->session), s->regs.rip, &base))
-		rs_symbols_find(&s->symbols, s->regs.rip - base, s->symbol);
+		rs_symbols_text(s->symbols, s->regs.rip - base, s->symbol);
 }
 
 struct rs_error *rs_seek_run(struct rs_seek *s)
@@ -121,7 +121,7 @@ void rs_seek_close(struct rs_seek *s)
 {
 	rs_session_close(s->session);
 	rs_debugger_close(&s->debugger);
-	rs_symbols_deinit(&s->symbols);
+	rs_symbols_destroy(s->symbols);
 	rs_program_deinit(&s->program);
 	rs_recording_deinit(&s->recording);
 }

@@ -7,13 +7,13 @@
 #include <stdint.h>
 #include <ringside/error.h>
 
+#include "introspect/symbols.h"
 #include "replay/debugger.h"
 #include "replay/moment.h"
 #include "replay/probe.h"
 #include "replay/program.h"
 #include "replay/recording.h"
 #include "replay/session.h"
-#include "replay/symbols.h"
 
 struct rs_seek_options {
 	const char *directory;
@@ -33,7 +33,7 @@ struct rs_seek {
 	struct rs_session *session;
 	struct rs_replay_probe probe; /* of `back` */
 	struct rs_program program;    /* of `binary`, with its symbols; or all zero */
-	struct rs_symbols symbols;
+	struct rs_symbols *symbols;
 	struct rs_debugger debugger;
 	uint64_t to;
 	/* The machine's place after rs_seek_run(). */

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Where two logs part, of logs that are made here; and whose function an address is, of a program
- * that is made here. What real recordings say is tests/replay/diff.test's.
- */
+/* Where two logs part, of logs that are made here. What real recordings say is
+ * tests/replay/diff.test's. */
 #include "../test.h"
 
-#include <fcntl.h>
-#include <gelf.h>
-#include <unistd.h>
-
 #include "replay/rr_compare.h"
-#include "replay/symbols.h"
 
 /* ---- logs --------------------------------------------------------------------------------- */
 
@@ -157,104 +150,4 @@ TEST(what_is_no_log)
 	CHECK_ERR(rs_rr_compare(bytes, sizes, &c), RS_DAMAGED, "at 0xc is no event");
 	sizes[1] = 5;
 	CHECK_ERR(rs_rr_compare(bytes, sizes, &c), RS_DAMAGED, "nothing in it");
-}
-
-/* ---- functions ---------------------------------------------------------------------------- */
-
-/* A program with a table of symbols, and nothing else. */
-static bool write_program(int fd, uint16_t type)
-{
-	static char names[] = "\0early\0sized\0data\0.symtab\0.strtab";
-	Elf64_Sym symbols[] = {
-		{ 0 },
-		{ 7, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, 0x2000, 0x10 }, /* sized */
-		{ 1, ELF64_ST_INFO(STB_LOCAL, STT_FUNC), 0, 1, 0x1000, 0 },	/* early */
-		{ 13, ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), 0, 1, 0x1800, 8 }, /* data */
-	};
-	Elf *elf = elf_begin(fd, ELF_C_WRITE, NULL);
-	Elf64_Ehdr *head = elf ? elf64_newehdr(elf) : NULL;
-	struct {
-		void *bytes;
-		size_t size;
-		Elf_Type form;
-		Elf64_Shdr shdr;
-	} parts[] = {
-		{ names, sizeof(names), ELF_T_BYTE, { .sh_name = 26, .sh_type = SHT_STRTAB } },
-		{ symbols,
-		  sizeof(symbols),
-		  ELF_T_SYM,
-		  { .sh_name = 18,
-		    .sh_type = SHT_SYMTAB,
-		    .sh_link = 1,
-		    .sh_entsize = sizeof(Elf64_Sym) } },
-	};
-	bool good = head;
-
-	for (size_t i = 0; good && i < 2; i++) {
-		Elf_Scn *section = elf_newscn(elf);
-		Elf_Data *data = section ? elf_newdata(section) : NULL;
-		Elf64_Shdr *shdr = section ? elf64_getshdr(section) : NULL;
-
-		good = data && shdr;
-		if (!good)
-			break;
-		*data = (Elf_Data){ .d_buf = parts[i].bytes,
-				    .d_size = parts[i].size,
-				    .d_type = parts[i].form,
-				    .d_align = 8,
-				    .d_version = EV_CURRENT };
-		*shdr = parts[i].shdr;
-	}
-	if (good) {
-		head->e_ident[EI_DATA] = ELFDATA2LSB;
-		head->e_type = type;
-		head->e_machine = EM_X86_64;
-		head->e_version = EV_CURRENT;
-		head->e_shstrndx = 1;
-		good = elf_update(elf, ELF_C_WRITE) > 0;
-	}
-	elf_end(elf);
-	return good;
-}
-
-static struct rs_error *read_program(uint16_t type, struct rs_symbols *symbols)
-{
-	char path[] = "/tmp/ringside-symbols-XXXXXX";
-	int fd = mkstemp(path);
-	struct rs_error *err;
-
-	elf_version(EV_CURRENT);
-	CHECK(fd >= 0 && write_program(fd, type));
-	err = rs_symbols_read(path, symbols);
-	close(fd);
-	unlink(path);
-	return err;
-}
-
-TEST(functions_are_found)
-{
-	struct rs_symbols symbols;
-	char text[RS_SYMBOL_TEXT_MAX];
-
-	REQUIRE_OK(read_program(ET_EXEC, &symbols));
-	CHECK_EQ_U64(symbols.n, 2);
-	CHECK(rs_symbols_find(&symbols, 0x1000, text));
-	CHECK_STR(text, "early");
-	CHECK(rs_symbols_find(&symbols, 0x1801, text)); /* no size: to the next */
-	CHECK_STR(text, "early+0x801");
-	CHECK(rs_symbols_find(&symbols, 0x200f, text));
-	CHECK_STR(text, "sized+0xf");
-	CHECK(!rs_symbols_find(&symbols, 0x2010, text));
-	CHECK(!rs_symbols_find(&symbols, 0xfff, text));
-	rs_symbols_deinit(&symbols);
-	CHECK(!rs_symbols_find(&symbols, 0x1000, text));
-}
-
-TEST(programs_of_no_use)
-{
-	struct rs_symbols symbols;
-
-	CHECK_ERR(read_program(ET_REL, &symbols), RS_USAGE, "is a part of a program");
-	CHECK_ERR(rs_symbols_read("/nowhere/at/all", &symbols), RS_FAILED, "No such file");
-	CHECK_ERR(rs_symbols_read("/dev/null", &symbols), RS_DAMAGED, "not an ELF file");
 }
