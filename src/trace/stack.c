@@ -17,13 +17,17 @@ static uint64_t dropped;
 struct frame {
 	uint64_t caller; /* the caller's frame */
 	uint64_t back;	 /* the return address */
-};
+} __attribute__((packed, may_alias));
+
+/* What follows frame pointers may read any word of the stack, were it beside a variable. */
+#define READS_STACK __attribute__((no_sanitize("address")))
 
 /* A stack's element in a record, which is packed. */
 struct element {
 	uint64_t address;
 } __attribute__((packed, may_alias));
 
+READS_STACK
 uint32_t rs_stack_walk(uint64_t here, const void *from, uint64_t top, void *elements, uint32_t max)
 {
 	struct element *to = elements;
@@ -50,7 +54,7 @@ uint32_t rs_stack_walk(uint64_t here, const void *from, uint64_t top, void *elem
  * frames that are not aligned, too; to read them does no harm. It calls nothing, so its caller
  * saves few registers. left is one less than the greatest number of elements. Returns their end.
  */
-static inline __attribute__((always_inline)) struct element *
+READS_STACK static inline __attribute__((always_inline)) struct element *
 walk_fast(uint64_t here, uint64_t frame, uint64_t top, struct element *elements, uint32_t left)
 {
 	struct element *to = elements + 1;
@@ -249,10 +253,9 @@ static inline __attribute__((always_inline)) void shrink(struct rs_sbuf_producer
 
 /* Claims room for the deepest stack and a slot of padding, walks into it, and gives back the
  * rest. */
-static inline __attribute__((always_inline)) bool put_frames(struct rs_sbuf_producer *p,
-							     uint64_t id, const void *payload,
-							     uint32_t bytes, uint64_t here,
-							     const void *frame)
+READS_STACK static inline __attribute__((always_inline)) bool
+put_frames(struct rs_sbuf_producer *p, uint64_t id, const void *payload, uint32_t bytes,
+	   uint64_t here, const void *frame)
 {
 	uint64_t at = (uintptr_t)frame, top = p->stack_top, by_fp, all;
 	const uint32_t before = RS_RECORD_HEAD + bytes + BY_FP_BYTES + N_BYTES;
@@ -326,9 +329,10 @@ static __attribute__((noinline)) void sample_slow(struct rs_sbuf_producer *p, ui
 			 rs_memory_settings.stacks, PLACE());
 }
 
-static __attribute__((noinline)) void alloc_frames(struct rs_sbuf_producer *p, uint64_t here,
-						   const void *frame, const void *address,
-						   uint64_t size, uint32_t align)
+READS_STACK static __attribute__((noinline)) void alloc_frames(struct rs_sbuf_producer *p,
+							       uint64_t here, const void *frame,
+							       const void *address, uint64_t size,
+							       uint32_t align)
 {
 	if (!put_frames(p, RS_ID_MEMORY_ALLOC,
 			EVENT(rs_memory_alloc, .address = (uintptr_t)address, .size = size,
@@ -369,8 +373,8 @@ static __attribute__((noinline)) void free_slow(struct rs_sbuf_producer *p, uint
 			 rs_memory_settings.stacks, PLACE());
 }
 
-static __attribute__((noinline)) void free_frames(struct rs_sbuf_producer *p, uint64_t here,
-						  const void *frame, const void *address)
+READS_STACK static __attribute__((noinline)) void
+free_frames(struct rs_sbuf_producer *p, uint64_t here, const void *frame, const void *address)
 {
 	if (!put_frames(p, RS_ID_MEMORY_FREE, EVENT(rs_memory_free, .address = (uintptr_t)address),
 			here, frame))
