@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "introspect/binary.h"
 #include "introspect/symbols.h"
 
 #define ROLE_PROGRAM "program"
@@ -26,12 +27,15 @@ static const char *identity(const struct rs_trace_binary *binary)
 	return binary->build_id ? binary->build_id : binary->hash;
 }
 
-/* Returns the only binary of a guest that the trace names, or NULL if it names several or none. */
-static const struct rs_trace_binary *guest_binary(const struct rs_input *input)
+/* Returns what identifies the only binary of a guest that the trace names, or NULL if it names
+ * several or none. A hash by an algorithm that this build lacks identifies nothing. */
+static const char *guest_identity(const struct rs_input *input)
 {
 	const struct rs_trace_binary *found = NULL, *binary;
-	const struct rs_input *part;
+	const struct rs_input *part = rs_input_part(input, 0);
 
+	if (part && part->foreign && part->foreign->binary_hash[0])
+		return !strcmp(rs_binary_hash_name(), "blake3") ? part->foreign->binary_hash : NULL;
 	for (uint32_t i = 0; (part = rs_input_part(input, i)); i++) {
 		for (uint32_t j = 0; part->trace && (binary = rs_trace_binary(part->trace, j));
 		     j++) {
@@ -42,7 +46,7 @@ static const struct rs_trace_binary *guest_binary(const struct rs_input *input)
 			found = binary;
 		}
 	}
-	return found;
+	return found ? identity(found) : NULL;
 }
 
 /* Adds a binary by its path, or PATH@0xLOAD. */
@@ -91,7 +95,7 @@ struct rs_error *rs_symbolizer_create(const struct rs_input *input,
 				      struct rs_symbolizer **symbolizer)
 {
 	struct rs_symbolizer *s = calloc(1, sizeof(*s));
-	const struct rs_trace_binary *guest = guest_binary(input);
+	const char *guest = guest_identity(input);
 	const struct rs_input *part;
 	struct rs_error *err;
 
@@ -102,8 +106,7 @@ struct rs_error *rs_symbolizer_create(const struct rs_input *input,
 	if (!err)
 		err = rs_symbols_create(options->symfs, &s->program);
 	for (uint32_t i = 0; !err && i < options->n_binaries; i++)
-		err = given_add(s, options->binaries[i],
-				guest && options->n_binaries == 1 ? identity(guest) : NULL);
+		err = given_add(s, options->binaries[i], options->n_binaries == 1 ? guest : NULL);
 	for (uint32_t i = 0; !err && (part = rs_input_part(input, i)); i++) {
 		if (part->trace)
 			err = named_add(s, part->trace, options);

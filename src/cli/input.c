@@ -19,7 +19,7 @@ static const struct argp_option options[] = {
 	{ "xen-log", OPT_XEN_LOG, "FILE", 0, "Read the TSC frequency from Xen's boot log FILE", 3 },
 	{ "format", 'f', "NAME", 0,
 	  "The format of a file that its first bytes do not identify: trace.dat (trace-cmd's), "
-	  "xentrace, acrn, acrnlog",
+	  "xentrace, acrn, acrnlog, hyperlight",
 	  3 },
 	{ 0 },
 };

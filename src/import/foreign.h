@@ -34,6 +34,7 @@ struct rs_foreign {
 	struct rs_stream **streams; /* of host CPUs, in their order; known from the start */
 	uint32_t n_streams;
 	char host[RS_FOREIGN_HOST]; /* the machine that was traced; "": the file does not say */
+	char binary_hash[65];	    /* BLAKE3 of the guest's binary, in hex; "": not in the file */
 	struct rs_foreign_tally tally;
 };
 

@@ -7,6 +7,7 @@
 #include "import/acrn/directory.h"
 #include "import/acrn/log.h"
 #include "import/acrn/log_files.h"
+#include "import/hyperlight/trace.h"
 #include "import/log_text.h"
 #include "import/xen/xentrace.h"
 
@@ -16,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAGIC_MAX 16 /* bytes of the longest */
+#define MAGIC_MAX 32 /* bytes of the longest */
 
 /* trace-cmd.dat.v6(5), trace-cmd.dat.v7(5) */
 static const uint8_t tracedat_magic[] = { 0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g' };
@@ -24,6 +25,7 @@ static const uint8_t tracedat_magic[] = { 0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 
 static const uint8_t xentrace_magic[] = { 0x03, 0xf0, 0x01, 0x20 };
 _Static_assert(sizeof(tracedat_magic) <= MAGIC_MAX, "read at once");
 _Static_assert(MAGIC_MAX <= RS_ACRN_HEAD_MAX, "as much as it takes over");
+_Static_assert(MAGIC_MAX <= RS_HYPERLIGHT_HEAD_MAX, "as much as it takes over");
 
 /* The first that suits is taken. */
 static const struct rs_importer importers[] = {
@@ -46,6 +48,10 @@ static const struct rs_importer importers[] = {
 	  .open_directory = rs_acrn_log_open_directory,
 	  .is_name = rs_log_names_is_name,
 	  .open_name = rs_acrn_log_open_name },
+	{ .name = "hyperlight",
+	  .help = "of Hyperlight's host: a .trace file of a guest's messages, stacks and memory",
+	  .open_fd = rs_hyperlight_open_fd,
+	  .is_file = rs_hyperlight_is_file },
 };
 #define N_IMPORTERS (sizeof(importers) / sizeof(importers[0]))
 

@@ -149,6 +149,11 @@ static void build_id_of(const char *path, char hex[RS_HASH_TEXT_BYTES])
 	close(fd);
 }
 
+const char *rs_binary_hash_name(void)
+{
+	return hash_name;
+}
+
 struct rs_error *rs_binary_read(struct rs_binary *binary, const char *role, const char *path)
 {
 	struct rs_error *err = hash_file(path, binary->hash);

@@ -21,6 +21,9 @@ struct rs_binary {
  */
 struct rs_error *rs_binary_read(struct rs_binary *binary, const char *role, const char *path);
 
+/* Returns the algorithm of the hashes: "blake3" or "sha256". */
+const char *rs_binary_hash_name(void);
+
 /* Opens a program's file. Refuses a FIFO or a device, which may have no end. */
 struct rs_error *rs_binary_open(const char *path, FILE **file);
 

@@ -28,7 +28,7 @@ bool rs_acrn_is_directory(const char *path);
 
 /* options: NULL for none. fd is taken over; head: what was read of it already, at most
  * RS_ACRN_HEAD_MAX bytes. */
-#define RS_ACRN_HEAD_MAX 16
+#define RS_ACRN_HEAD_MAX 32
 struct rs_error *rs_acrn_open_fd(int fd, const char *path, const void *head, size_t bytes,
 				 const struct rs_foreign_options *options,
 				 struct rs_foreign **foreign);
