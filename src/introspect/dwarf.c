@@ -21,7 +21,8 @@
 #define DEPTH_MAX      256u			   /* of entries in each other */
 #define RANGES_MAX     (1u << 24)		   /* of the functions of one file */
 #define ENTRIES_A_LOOK 256u			   /* between two looks at the clock */
-#define CPU_NS_MAX     (UINT64_C(60) * 1000000000) /* for the units and functions of one file */
+#define CPU_NS_MAX     (UINT64_C(30) * 1000000000) /* for the units and functions of one file */
+#define SCOPES_MAX     16u			   /* that a name shows */
 #define CHAIN_MAX      16u			   /* entries that refer to each other */
 #define NONE	       UINT32_MAX
 
@@ -33,9 +34,24 @@ struct code {
 	const char *name; /* when it is first asked for */
 };
 
-struct unit {
+/* A namespace or a type that functions are in, and in which one it is itself. */
+struct scope {
 	Dwarf_Off die;
+	uint32_t parent;
+};
+
+/* The scope of a function's entry, be it its declaration or an instance. */
+struct place {
+	Dwarf_Off die;
+	uint32_t scope;
+};
+
+struct unit {
+	Dwarf_Off die, end;
 	bool read;
+	struct scope *scopes;
+	struct place *places; /* sorted by entry, as they are in the file */
+	uint32_t n_scopes, scopes_room, n_places, places_room;
 	struct code *codes;
 	uint32_t n, room;
 	struct rs_ranges ranges; /* of codes */
@@ -154,48 +170,133 @@ static bool add_code(struct rs_dwarf *d, struct unit *unit, Dwarf_Die *die, uint
 struct level {
 	Dwarf_Die die;
 	uint32_t within; /* the function around the entries of this level */
+	uint32_t scope;	 /* and the namespace or type */
 };
 
-/* Goes to the next entry: into `top` if that is asked for, beside it, or beside what it is in. Each
- * lies further back in the file than the last. Returns false at the end. */
-static bool next_entry(struct level *levels, uint32_t *depth, bool into, uint32_t within)
+struct walk {
+	struct rs_dwarf *d;
+	struct unit *unit;
+	uint32_t depth;
+	bool scopes; /* the language has them */
+	struct level levels[DEPTH_MAX];
+};
+
+/* Goes to the entry behind the end of a level, at which a byte of 0 stands: beside what that level
+ * is in, or further out. Returns false at the unit's end. */
+static bool leave_level(struct walk *w, const Dwarf_Die *end)
 {
-	Dwarf_Off last = dwarf_dieoffset(&levels[*depth].die);
+	const struct level *last = &w->levels[w->depth];
+	const uint8_t *at = end->addr;
+	Dwarf_Off offset = dwarf_dieoffset((Dwarf_Die *)&last->die) +
+			   (Dwarf_Off)(at - (const uint8_t *)last->die.addr);
 
-	if (into && *depth + 1 < DEPTH_MAX &&
-	    !dwarf_child(&levels[*depth].die, &levels[*depth + 1].die)) {
-		levels[++*depth].within = within;
-		return dwarf_dieoffset(&levels[*depth].die) > last;
+	while (w->depth && offset < w->unit->end && !*at) {
+		w->depth--;
+		offset++;
+		at++;
 	}
-	for (; *depth; --*depth) {
-		Dwarf_Die next;
+	return w->depth && offset < w->unit->end &&
+	       dwarf_offdie(w->d->dwarf, offset, &w->levels[w->depth].die);
+}
 
-		if (dwarf_siblingof(&levels[*depth].die, &next))
-			continue;
-		levels[*depth].die = next;
-		return dwarf_dieoffset(&next) > last;
+/*
+ * Goes to the next entry: into the last one if that is asked for, beside it, or beside what it is
+ * in. Each lies further back in the file than the last, and no part of the file is gone over
+ * twice. Returns false at the end.
+ */
+static bool next_entry(struct walk *w, bool into)
+{
+	struct level *level = &w->levels[w->depth];
+	Dwarf_Off last = dwarf_dieoffset(&level->die);
+	Dwarf_Die next = { 0 };
+
+	if (into && w->depth + 1 < DEPTH_MAX && !dwarf_child(&level->die, &next)) {
+		level = &w->levels[++w->depth];
+		level->die = next;
+	} else if (!w->depth) {
+		return false;
+	} else if (!dwarf_siblingof(&level->die, &next)) {
+		level->die = next;
+	} else if (!next.addr || !leave_level(w, &next)) {
+		return false;
 	}
-	return false;
+	return dwarf_dieoffset(&w->levels[w->depth].die) > last;
+}
+
+/* Notes the scope of a function's entry, or the scope that the entry is. Stores in *scope that of
+ * what is in it. Returns false if there is no memory. */
+static bool add_scope(struct walk *w, Dwarf_Die *die, uint32_t *scope)
+{
+	struct unit *unit = w->unit;
+
+	switch (w->scopes ? dwarf_tag(die) : 0) {
+	case DW_TAG_namespace:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+		if (!RS_VECTOR_RESERVE(unit->scopes, unit->scopes_room, unit->n_scopes + 1))
+			return false;
+		unit->scopes[unit->n_scopes] = (struct scope){ dwarf_dieoffset(die), *scope };
+		*scope = unit->n_scopes++;
+		return true;
+	case DW_TAG_subprogram:
+		if (*scope == NONE)
+			return true;
+		if (!RS_VECTOR_RESERVE(unit->places, unit->places_room, unit->n_places + 1))
+			return false;
+		unit->places[unit->n_places++] = (struct place){ dwarf_dieoffset(die), *scope };
+		return true;
+	default:
+		return true;
+	}
+}
+
+static bool has_scopes(Dwarf_Die *unit)
+{
+	switch (dwarf_srclang(unit)) {
+	case DW_LANG_C89:
+	case DW_LANG_C:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+	case DW_LANG_Mips_Assembler:
+		return false;
+	default:
+		return true;
+	}
 }
 
 /* Walks over a unit's entries. Returns false if there is no memory. */
 static bool read_codes(struct rs_dwarf *d, struct unit *unit)
 {
-	struct level *levels = calloc(DEPTH_MAX, sizeof(*levels));
-	uint32_t depth = 0, within = NONE;
-	bool good = levels != NULL, into = true;
+	struct walk *w = calloc(1, sizeof(*w));
+	uint32_t within = NONE, scope = NONE;
+	bool good = w != NULL, into = true;
 
-	if (!levels || !dwarf_offdie(d->dwarf, unit->die, &levels[0].die))
+	if (!w || !dwarf_offdie(d->dwarf, unit->die, &w->levels[0].die))
 		goto out;
-	levels[0].within = NONE;
-	while (good && next_entry(levels, &depth, into, within) && may_go_on(d)) {
-		within = levels[depth].within;
-		into = has_functions(dwarf_tag(&levels[depth].die));
+	w->d = d;
+	w->unit = unit;
+	w->scopes = has_scopes(&w->levels[0].die);
+	while (good) {
+		uint32_t depth = w->depth;
+		struct level *level;
+
+		if (!next_entry(w, into) || !may_go_on(d))
+			break;
+		level = &w->levels[w->depth];
+		if (w->depth > depth) { /* into the last one */
+			level->within = within;
+			level->scope = scope;
+		}
+		within = level->within;
+		scope = level->scope;
+		into = has_functions(dwarf_tag(&level->die));
 		if (into)
-			good = add_code(d, unit, &levels[depth].die, depth, &within);
+			good = add_code(d, unit, &level->die, w->depth, &within) &&
+			       add_scope(w, &level->die, &scope);
 	}
 out:
-	free(levels);
+	free(w);
 	return good;
 }
 
@@ -226,7 +327,7 @@ static bool is_whole(Dwarf_Die *die)
 	       type == DW_UT_compile;
 }
 
-static bool add_unit(struct rs_dwarf *d, Dwarf_Off offset)
+static bool add_unit(struct rs_dwarf *d, Dwarf_Off offset, Dwarf_Off end)
 {
 	Dwarf_Die die;
 	bool any;
@@ -237,7 +338,7 @@ static bool add_unit(struct rs_dwarf *d, Dwarf_Off offset)
 	    !add_ranges(d, &die, &d->ranges, d->n, 0, &any))
 		return false;
 	if (any)
-		d->units[d->n++] = (struct unit){ .die = offset };
+		d->units[d->n++] = (struct unit){ .die = offset, .end = end };
 	return true;
 }
 
@@ -250,7 +351,7 @@ static bool read_units(struct rs_dwarf *d)
 	walk_begin(d);
 	while (good && !dwarf_nextcu(d->dwarf, at, &next, &head, NULL, NULL, NULL) && next > at &&
 	       may_go_on(d)) {
-		good = add_unit(d, at + head);
+		good = add_unit(d, at + head, next);
 		at = next;
 	}
 	good = good && rs_ranges_flatten(&d->ranges);
@@ -302,6 +403,8 @@ void rs_dwarf_close(struct rs_dwarf *d)
 		return;
 	for (uint32_t i = 0; i < d->n; i++) {
 		free(d->units[i].codes);
+		free(d->units[i].scopes);
+		free(d->units[i].places);
 		rs_ranges_deinit(&d->units[i].ranges);
 	}
 	free(d->units);
@@ -360,66 +463,54 @@ static void go_to_origin(Dwarf_Die *die)
 	}
 }
 
-static bool has_scopes(Dwarf_Die *unit)
+/* Appends "namespace::" to a text of n bytes. Returns its new length. */
+static size_t append_scope(struct rs_dwarf *d, const struct scope *scope, char *text, size_t n,
+			   size_t size)
 {
-	switch (dwarf_srclang(unit)) {
-	case DW_LANG_C89:
-	case DW_LANG_C:
-	case DW_LANG_C99:
-	case DW_LANG_C11:
-	case DW_LANG_Mips_Assembler:
-		return false;
-	default:
-		return true;
-	}
-}
-
-/* Appends the name of a namespace or a type, if the entry is one, to a text of n bytes. */
-static size_t append_scope(Dwarf_Die *die, char *text, size_t n, size_t size)
-{
-	int tag = dwarf_tag(die);
-	const char *name = dwarf_diename(die);
+	Dwarf_Die die;
+	const char *name;
 	int more;
 
-	if (tag != DW_TAG_namespace && tag != DW_TAG_class_type && tag != DW_TAG_structure_type &&
-	    tag != DW_TAG_union_type)
+	if (!dwarf_offdie(d->dwarf, scope->die, &die))
 		return n;
+	name = dwarf_diename(&die);
 	if (!name)
-		name = tag == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous)";
+		name = dwarf_tag(&die) == DW_TAG_namespace ? "(anonymous namespace)"
+							   : "(anonymous)";
 	more = snprintf(text + n, size - n, "%s::", name);
 	return more < 0 || (size_t)more >= size - n ? n : n + (size_t)more;
 }
 
-/* Writes "namespace::type::" for the entry, which lies in these. An entry does not know what it is
- * in, so this goes down to it from its unit: at each level, into the last entry that is not behind
- * it. Returns the text's length. */
-static size_t scope_of(Dwarf_Die *die, char *text, size_t size)
+static int by_entry(const void *a, const void *b)
 {
-	Dwarf_Off wanted = dwarf_dieoffset(die);
-	Dwarf_Die at, next;
+	const struct place *one = a, *other = b;
+
+	return (one->die > other->die) - (one->die < other->die);
+}
+
+/* Writes "namespace::type::" for a function's entry of this unit. Returns the text's length. */
+static size_t scope_of(struct rs_dwarf *d, const struct unit *unit, Dwarf_Die *die, char *text,
+		       size_t size)
+{
+	struct place key = { .die = dwarf_dieoffset(die) };
+	const struct place *place = unit->n_places ? bsearch(&key, unit->places, unit->n_places,
+							     sizeof(*unit->places), by_entry)
+						   : NULL;
+	uint32_t chain[SCOPES_MAX], depth = 0;
 	size_t n = 0;
 
-	text[0] = '\0';
-	if (!dwarf_diecu(die, &at, NULL, NULL) || !has_scopes(&at))
-		return 0;
-	for (uint32_t depth = 0; depth < DEPTH_MAX; depth++) {
-		if (dwarf_child(&at, &next) || dwarf_dieoffset(&next) > wanted ||
-		    dwarf_dieoffset(&next) <= dwarf_dieoffset(&at))
-			return n;
-		do {
-			at = next;
-		} while (!dwarf_siblingof(&at, &next) && dwarf_dieoffset(&next) <= wanted &&
-			 dwarf_dieoffset(&next) > dwarf_dieoffset(&at));
-		if (dwarf_dieoffset(&at) == wanted)
-			return n;
-		n = append_scope(&at, text, n, size);
-	}
+	for (uint32_t at = place ? place->scope : NONE; at != NONE && depth < SCOPES_MAX;
+	     at = unit->scopes[at].parent)
+		chain[depth++] = at;
+	while (depth)
+		n = append_scope(d, &unit->scopes[chain[--depth]], text, n, size);
 	return n;
 }
 
 /* Returns the function's name: the linker's, demangled; else its own, in the scopes that it is
  * in. */
-static const char *name_of(struct rs_dwarf *d, struct code *code, Dwarf_Die *die)
+static const char *name_of(struct rs_dwarf *d, const struct unit *unit, struct code *code,
+			   Dwarf_Die *die)
 {
 	static const unsigned int linkers[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name };
 	char text[RS_FUNCTION_NAME_MAX];
@@ -439,7 +530,7 @@ static const char *name_of(struct rs_dwarf *d, struct code *code, Dwarf_Die *die
 	if (!name || !*name)
 		return NULL;
 	go_to_origin(&origin);
-	n = scope_of(&origin, text, sizeof(text));
+	n = scope_of(d, unit, &origin, text, sizeof(text));
 	snprintf(text + n, sizeof(text) - n, "%s", name);
 	return code->name = rs_function_name(&d->names, text);
 }
@@ -506,7 +597,7 @@ uint32_t rs_dwarf_lookup(struct rs_dwarf *d, uint64_t address, struct rs_frame *
 
 		if (!dwarf_offdie(d->dwarf, code->die, &die))
 			break;
-		frames[n].function = name_of(d, code, &die);
+		frames[n].function = name_of(d, unit, code, &die);
 		frames[n].inlined = code->inlined;
 		frames[n].offset = code->inlined ? 0 : address - begin_of(&die, address);
 		if (++n == max || !code->inlined)
