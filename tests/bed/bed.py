@@ -400,7 +400,8 @@ def boot_amd(files, directory, cpus=1, limit_s=LIMIT_S, disks=()):
 # What a program is built against here for arm64, and a file that tells meson of it.
 ARM64_LIBRARIES = ("libc6-dev", "libelf-dev", "libxxhash-dev", "libjansson-dev", "libssl-dev",
                    "libseccomp-dev", "libbpf-dev", "libtraceevent-dev", "libtracefs-dev",
-                   "libtracecmd-dev", "libncurses-dev", "libdw-dev", "libiberty-dev")
+                   "libtracecmd-dev", "libncurses-dev", "libdw-dev", "libiberty-dev",
+                   "libprotobuf-c-dev")
 ARM64_CROSS = """
 [binaries]
 c = ['aarch64-linux-gnu-gcc', '--sysroot={root}']
