@@ -103,10 +103,8 @@ uint64_t rs_memory_dropped(void);
 	} while (0)
 
 #else
-
 #define RS_MEMORY_ON()	      0
 #define RS_STACK_TAKE(string) ((void)0)
-
 #endif
 
 /* ---- for programs and guests -------------------------------------------------------------- */
@@ -130,6 +128,8 @@ static inline void rs_memory_stack_range(const void *low, const void *high)
 	p->stack_low = (uintptr_t)low;
 	p->stack_top = (uintptr_t)high - 2 * sizeof(uint64_t); /* a frame is two words */
 }
+
+#ifndef RS_TRACE_OFF
 
 /* Records an allocation; align is the alignment that was asked for, or 0. Ignores NULL. */
 static inline __attribute__((always_inline)) void rs_memory_alloc(const void *address,
@@ -168,6 +168,14 @@ rs_memory_realloc(const void *from, bool recorded, const void *address, uint64_t
 			      recorded, address, size);
 	RS_STACK_FRAME_END();
 }
+
+#else
+#define rs_memory_alloc(address, size, align) ((void)(address), (void)(size), (void)(align))
+#define rs_memory_free(address)		      ((void)(address))
+#define rs_memory_moving(from)		      ((void)(from), false)
+#define rs_memory_realloc(from, recorded, address, size)                                           \
+	((void)(from), (void)(recorded), (void)(address), (void)(size))
+#endif
 
 /* Records the stack at this place under a name, a literal. */
 #define rs_trace_stack(string) RS_STACK_TAKE(string)

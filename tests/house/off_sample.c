@@ -10,6 +10,7 @@
 #endif
 
 #ifdef POINTS
+#include <ringside/memory.h>
 RS_TRACE_CLASS(io, 0)
 RS_DEFINE_EVENT(disk_read, io, "disk-read", (u64, sector), (u32, bytes));
 #define POINT(...) __VA_ARGS__
@@ -46,5 +47,9 @@ int work(int n, const char *text)
 #endif
 	}
 	POINT(RS_EMIT(disk_read);)
+	POINT(rs_memory_alloc(text, (uint64_t)sum, 8);)
+	POINT(rs_memory_realloc(text, rs_memory_moving(text), text + 1, 3);)
+	POINT(rs_memory_free(text);)
+	POINT(rs_trace_stack("the end");)
 	return sum;
 }
