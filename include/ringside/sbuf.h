@@ -121,9 +121,9 @@ struct rs_sbuf_producer {
 	bool (*full)(struct rs_sbuf_producer *);
 	uint32_t size;	   /* bytes of elements */
 	uint32_t ele_size; /* bytes */
-	uint32_t depth;	   /* open spans; see emit.h */
+	uint32_t depth;	   /* open spans and instrumented functions; see emit.h */
 	/* The rest is for memory.h. */
-	uint32_t functions;   /* entered by instrumented code, and not left */
+	uint32_t reserved;
 	uint64_t stack_low;   /* the lowest and highest address of a frame on this thread's or */
 	uint64_t stack_top;   /* vCPU's stack; 0: not known */
 	uint64_t sample_left; /* bytes until the next allocation that is sampled */

@@ -122,6 +122,20 @@ struct rs_error *rs_profile_add(struct rs_profile *profile, const uint32_t *fram
 	return NULL;
 }
 
+/* Functions that record a stack (ringside/memory.h, guest.h, trace.h) are no part of it, though the
+ * compiler inlines them into its innermost function. */
+static bool is_recording(const struct rs_profile_frame *frame)
+{
+	static const char *const prefixes[] = { "rs_here", "rs_memory_", "rs_stack_", "rs_guest_",
+						"rs_trace_" };
+
+	for (size_t i = 0; frame->inlined && i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		if (!strncmp(frame->function, prefixes[i], strlen(prefixes[i])))
+			return true;
+	}
+	return false;
+}
+
 /* Adds the frames of one address before those at *at, innermost first. */
 static struct rs_error *address_add(struct rs_profile *profile,
 				    const struct rs_profile_resolver *resolver,
@@ -130,7 +144,7 @@ static struct rs_error *address_add(struct rs_profile *profile,
 {
 	struct rs_profile_frame at[RS_PROFILE_INLINED_MAX];
 	struct rs_error *err = NULL;
-	uint32_t n_at = 0;
+	uint32_t n_at = 0, first = 0;
 	char number[24];
 
 	if (resolver && resolver->resolve)
@@ -140,7 +154,9 @@ static struct rs_error *address_add(struct rs_profile *profile,
 		snprintf(number, sizeof(number), "0x%" PRIx64, addresses[which]);
 		at[n_at++] = (struct rs_profile_frame){ .function = number };
 	}
-	for (uint32_t i = 0; !err && i < n_at && *n < RS_PROFILE_DEPTH_MAX; i++) {
+	while (!which && first + 1 < n_at && is_recording(&at[first]))
+		first++;
+	for (uint32_t i = first; !err && i < n_at && *n < RS_PROFILE_DEPTH_MAX; i++) {
 		at[i].address = addresses[which];
 		at[i].by_fp = by_fp;
 		err = rs_profile_frame(profile, &at[i], &frames[*n]);

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The functions that code compiled with -finstrument-functions calls: each function of it is
- * recorded as it is entered and left, with how many of them are open in this thread or on this
- * vCPU. Before tracing starts, and while the class func is off, they do nothing.
+ * recorded as it is entered and left. Its depth counts the functions and spans that are open in
+ * this thread or on this vCPU, so that both nest in one tree. Before tracing starts, and while the
+ * class func is off, they do nothing.
+ */
+/*
+ * The functions that code compiled with -finstrument-functions calls: each function of it is
+ * recorded as it is entered and left. Its depth counts the functions and spans that are open in this
+ * thread or on this vCPU, so that both nest in one tree. Before tracing starts, and while the class func is off, they do nothing.
  */
 #include "trace/hooks/hooks.h"
 
@@ -19,7 +25,7 @@ void __cyg_profile_func_enter(void *function, void *site)
 	if (!RS_CLASS_ON(func))
 		return;
 	p = RS_THIS_PRODUCER();
-	rs_record_put(p, RS_ID_FUNC_ENTER, &(struct rs_func){ (uintptr_t)function, p->functions++ },
+	rs_record_put(p, RS_ID_FUNC_ENTER, &(struct rs_func){ (uintptr_t)function, p->depth++ },
 		      sizeof(struct rs_func));
 }
 
@@ -32,8 +38,8 @@ void __cyg_profile_func_exit(void *function, void *site)
 	if (!RS_CLASS_ON(func))
 		return;
 	p = RS_THIS_PRODUCER();
-	if (!p->functions)
+	if (!p->depth)
 		return;
-	rs_record_put(p, RS_ID_FUNC_LEAVE, &(struct rs_func){ (uintptr_t)function, --p->functions },
+	rs_record_put(p, RS_ID_FUNC_LEAVE, &(struct rs_func){ (uintptr_t)function, --p->depth },
 		      sizeof(struct rs_func));
 }
