@@ -5,11 +5,6 @@
  * this thread or on this vCPU, so that both nest in one tree. Before tracing starts, and while the
  * class func is off, they do nothing.
  */
-/*
- * The functions that code compiled with -finstrument-functions calls: each function of it is
- * recorded as it is entered and left. Its depth counts the functions and spans that are open in this
- * thread or on this vCPU, so that both nest in one tree. Before tracing starts, and while the class func is off, they do nothing.
- */
 #include "trace/hooks/hooks.h"
 
 #define UNTRACED __attribute__((no_instrument_function))
