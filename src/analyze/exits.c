@@ -92,12 +92,12 @@ static struct rs_error *add_hist(struct exits_sink *s, struct cell *cell,
 	struct rs_hist now = *hist, grown = now;
 
 	if (!err)
-		err = rs_exits_hist_make(s, &cell->seen);
+		err = rs_exits_hist_make(s, &cell->previous);
 	if (err)
 		return err;
-	rs_hist_subtract(&grown, cell->seen.hist);
+	rs_hist_subtract(&grown, cell->previous.hist);
 	rs_hist_add(cell->recent.hist, &grown);
-	*cell->seen.hist = now;
+	*cell->previous.hist = now;
 	return NULL;
 }
 
@@ -105,29 +105,29 @@ static struct rs_error *add_hist(struct exits_sink *s, struct cell *cell,
 static struct rs_error *add_times(struct exits_sink *s, struct cell *cell,
 				  const struct rs_kvm_exit *row)
 {
-	struct amounts *seen = &cell->seen;
+	struct amounts *previous = &cell->previous;
 	const struct amounts grown = {
-		.entered = row->entered - seen->entered,
-		.sum = { .total_ns = row->sum.total_ns - seen->sum.total_ns,
-			 .kernel_ns = row->sum.kernel_ns - seen->sum.kernel_ns,
-			 .user_ns = row->sum.user_ns - seen->sum.user_ns,
-			 .poll_ns = row->sum.poll_ns - seen->sum.poll_ns,
-			 .off_ns = row->sum.off_ns - seen->sum.off_ns },
-		.min_ns = seen->min_ns,
-		.max_ns = seen->max_ns,
+		.entered = row->entered - previous->entered,
+		.sum = { .total_ns = row->sum.total_ns - previous->sum.total_ns,
+			 .kernel_ns = row->sum.kernel_ns - previous->sum.kernel_ns,
+			 .user_ns = row->sum.user_ns - previous->sum.user_ns,
+			 .poll_ns = row->sum.poll_ns - previous->sum.poll_ns,
+			 .off_ns = row->sum.off_ns - previous->sum.off_ns },
+		.min_ns = previous->min_ns,
+		.max_ns = previous->max_ns,
 	};
 	struct rs_error *err = rs_exits_amounts_add(s, &cell->recent, &grown);
 
-	seen->entered = row->entered;
-	seen->sum = row->sum;
-	seen->min_ns = seen->max_ns = 0;
+	previous->entered = row->entered;
+	previous->sum = row->sum;
+	previous->min_ns = previous->max_ns = 0;
 	return err || !row->hist ? err : add_hist(s, cell, row->hist);
 }
 
 static struct rs_error *add_exit(struct exits_sink *s, const struct rs_kvm_exit *row)
 {
 	struct thread *t = s->live.at[row->thread];
-	struct amounts *seen;
+	struct amounts *previous;
 	struct rs_error *err;
 	struct cell *cell;
 
@@ -136,14 +136,14 @@ static struct rs_error *add_exit(struct exits_sink *s, const struct rs_kvm_exit 
 	err = rs_exits_cell_of(s, t, row->isa, row->nested, row->code, &cell);
 	if (err || !cell)
 		return err;
-	seen = &cell->seen;
-	cell->recent.count += row->count - seen->count;
-	seen->count = row->count;
-	if (row->max_ns && (!seen->max_ns || row->min_ns < seen->min_ns))
-		seen->min_ns = row->min_ns;
-	if (row->max_ns > seen->max_ns)
-		seen->max_ns = row->max_ns;
-	return row->entered > seen->entered ? add_times(s, cell, row) : NULL;
+	previous = &cell->previous;
+	cell->recent.count += row->count - previous->count;
+	previous->count = row->count;
+	if (row->max_ns && (!previous->max_ns || row->min_ns < previous->min_ns))
+		previous->min_ns = row->min_ns;
+	if (row->max_ns > previous->max_ns)
+		previous->max_ns = row->max_ns;
+	return row->entered > previous->entered ? add_times(s, cell, row) : NULL;
 }
 
 static struct rs_error *add_cause(struct exits_sink *s, const struct rs_kvm_cause *row)
@@ -157,14 +157,14 @@ static struct rs_error *add_cause(struct exits_sink *s, const struct rs_kvm_caus
 	err = rs_exits_cause_of(s, t, row->kind, row->key, &cause);
 	if (err || !cause)
 		return err;
-	cause->recent.count += row->count - cause->seen.count;
-	cause->recent.entered += row->entered - cause->seen.entered;
-	cause->recent.total_ns += row->total_ns - cause->seen.total_ns;
-	if (row->entered > cause->seen.entered && row->max_ns > cause->recent.max_ns)
+	cause->recent.count += row->count - cause->previous.count;
+	cause->recent.entered += row->entered - cause->previous.entered;
+	cause->recent.total_ns += row->total_ns - cause->previous.total_ns;
+	if (row->entered > cause->previous.entered && row->max_ns > cause->recent.max_ns)
 		cause->recent.max_ns = row->max_ns;
-	cause->seen.count = row->count;
-	cause->seen.entered = row->entered;
-	cause->seen.total_ns = row->total_ns;
+	cause->previous.count = row->count;
+	cause->previous.entered = row->entered;
+	cause->previous.total_ns = row->total_ns;
 	return NULL;
 }
 

@@ -28,6 +28,15 @@ struct rs_exits_row {
 	const struct rs_hist *hist; /* never NULL; empty where there are no latencies */
 };
 
+static inline void rs_exits_cost_add(struct rs_vcpu_cost *to, const struct rs_vcpu_cost *from)
+{
+	to->total_ns += from->total_ns;
+	to->kernel_ns += from->kernel_ns;
+	to->user_ns += from->user_ns;
+	to->poll_ns += from->poll_ns;
+	to->off_ns += from->off_ns;
+}
+
 /* One vCPU's time. Its states add up to wall_ns; rs_exits_check() verifies that. */
 struct rs_exits_vcpu {
 	const char *vm;

@@ -158,11 +158,7 @@ static void merge_into(struct rs_exits_row *to, const struct rs_exits_row *from,
 		to->max_ns = from->max_ns;
 	to->count += from->count;
 	to->entered += from->entered;
-	to->sum.total_ns += from->sum.total_ns;
-	to->sum.kernel_ns += from->sum.kernel_ns;
-	to->sum.user_ns += from->sum.user_ns;
-	to->sum.poll_ns += from->sum.poll_ns;
-	to->sum.off_ns += from->sum.off_ns;
+	rs_exits_cost_add(&to->sum, &from->sum);
 	rs_hist_add(hist, from->hist);
 }
 

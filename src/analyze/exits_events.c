@@ -9,8 +9,8 @@
 #include <limits.h>
 #include <string.h>
 
-/* The fields of an event, in the order of its row in the table below. */
-struct seen {
+/* An event, with its fields in the order of its row in the table below. */
+struct input {
 	const struct rs_view *view;
 	uint64_t now;
 	uint32_t isa;
@@ -19,7 +19,7 @@ struct seen {
 };
 
 typedef struct rs_error *handler(struct exits_sink *sink, struct thread *thread,
-				 const struct seen *seen);
+				 const struct input *in);
 
 /* ---- counting ------------------------------------------------------------------------------- */
 
@@ -117,54 +117,53 @@ static struct rs_error *report_long(struct exits_sink *sink, const struct rs_exi
 
 /* The arguments are the code, the guest's instruction as rip, upper bits of the code, and the
  * instruction as pc. An event lacks some, which are 0 then. */
-static struct rs_error *on_exit(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+static struct rs_error *on_exit(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
-	uint32_t code = (uint32_t)seen->arg[0] | (uint32_t)seen->arg[2] << 16;
+	uint32_t code = (uint32_t)in->arg[0] | (uint32_t)in->arg[2] << 16;
 
 	if (t->time.exit_at)
 		forget_cause(t);
-	rs_vcpu_exit(&t->time, seen->now);
+	rs_vcpu_exit(&t->time, in->now);
 	t->hardware = true;
-	return sink->options.user
-		       ? NULL
-		       : exit_begin(sink, t, seen->isa, code, seen->arg[1] | seen->arg[3]);
+	return sink->options.user ? NULL
+				  : exit_begin(sink, t, in->isa, code, in->arg[1] | in->arg[3]);
 }
 
 /* reason, errno */
 static struct rs_error *on_user_exit(struct exits_sink *sink, struct thread *t,
-				     const struct seen *seen)
+				     const struct input *in)
 {
-	int32_t errno_value = (int32_t)seen->arg[1];
+	int32_t errno_value = (int32_t)in->arg[1];
 
-	rs_vcpu_user_exit(&t->time, seen->now);
+	rs_vcpu_user_exit(&t->time, in->now);
 	if (!sink->options.user)
 		return NULL;
 	return exit_begin(sink, t, RS_ISA_USER,
-			  errno_value < 0 ? (uint32_t)errno_value : (uint32_t)seen->arg[0], 0);
+			  errno_value < 0 ? (uint32_t)errno_value : (uint32_t)in->arg[0], 0);
 }
 
 static struct rs_error *on_nested_exit(struct exits_sink *sink, struct thread *t,
-				       const struct seen *seen)
+				       const struct input *in)
 {
-	(void)seen;
+	(void)in;
 	if (t->is_pending && !t->is_counted && !sink->options.user)
 		t->nested = 1;
 	return NULL;
 }
 
 /* vcpu_id */
-static struct rs_error *on_entry(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+static struct rs_error *on_entry(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
 	struct rs_vcpu_cost cost = { 0 };
 	struct rs_error *err = NULL;
 	bool ended;
 
-	if ((int32_t)seen->arg[0] >= 0)
-		t->vcpu = (int32_t)seen->arg[0];
-	ended = rs_vcpu_entry(&t->time, seen->now, &cost);
+	if ((int32_t)in->arg[0] >= 0)
+		t->vcpu = (int32_t)in->arg[0];
+	ended = rs_vcpu_entry(&t->time, in->now, &cost);
 	if (ended && t->is_pending && sink->options.than_ns &&
 	    cost.total_ns > sink->options.than_ns)
-		err = report_long(sink, &(struct rs_exits_long){ .ts_ns = seen->view->ts_ns,
+		err = report_long(sink, &(struct rs_exits_long){ .ts_ns = in->view->ts_ns,
 								 .vm = t->vm,
 								 .pid = t->pid,
 								 .tid = t->tid,
@@ -185,44 +184,43 @@ static struct rs_error *on_entry(struct exits_sink *sink, struct thread *t, cons
 }
 
 /* halted */
-static struct rs_error *on_wakeup(struct exits_sink *sink, struct thread *t,
-				  const struct seen *seen)
+static struct rs_error *on_wakeup(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
 	(void)sink;
-	rs_vcpu_woken(&t->time, seen->now, seen->arg[0]);
+	rs_vcpu_woken(&t->time, in->now, in->arg[0]);
 	return NULL;
 }
 
 /* A session that keeps no events reports long exits; where there are events, they show them.
  * isa, code, nested, rip, kind, key, total; and the parts by name */
 static struct rs_error *on_long_exit(struct exits_sink *sink, struct thread *t,
-				     const struct seen *seen)
+				     const struct input *in)
 {
 	static const char *const parts[] = { "kernel", "user", "poll", "off" };
 	struct rs_exits_long exit = {
-		.ts_ns = seen->view->ts_ns,
+		.ts_ns = in->view->ts_ns,
 		.vm = t->vm,
 		.pid = t->pid,
 		.tid = t->tid,
 		.vcpu = t->vcpu,
-		.isa = (uint32_t)seen->arg[0],
-		.code = (uint32_t)seen->arg[1],
-		.nested = (uint32_t)seen->arg[2],
-		.rip = seen->arg[3],
-		.kind = (uint32_t)seen->arg[4],
-		.key = seen->arg[5],
-		.cost.total_ns = seen->arg[6],
+		.isa = (uint32_t)in->arg[0],
+		.code = (uint32_t)in->arg[1],
+		.nested = (uint32_t)in->arg[2],
+		.rip = in->arg[3],
+		.kind = (uint32_t)in->arg[4],
+		.key = in->arg[5],
+		.cost.total_ns = in->arg[6],
 	};
 	uint64_t *const to[] = { &exit.cost.kernel_ns, &exit.cost.user_ns, &exit.cost.poll_ns,
 				 &exit.cost.off_ns };
-	const struct rs_event *event = seen->view->event;
+	const struct rs_event *event = in->view->event;
 
 	if (t->hardware || !sink->options.than_ns || exit.cost.total_ns <= sink->options.than_ns)
 		return NULL;
 	for (uint16_t i = 0; i < event->n_fields; i++) {
 		for (size_t p = 0; p < 4; p++) {
 			if (!strcmp(event->fields[i].name, parts[p]))
-				*to[p] = rs_field_value(&event->fields[i], seen->view->payload);
+				*to[p] = rs_field_value(&event->fields[i], in->view->payload);
 		}
 	}
 	return report_long(sink, &exit);
@@ -231,33 +229,33 @@ static struct rs_error *on_long_exit(struct exits_sink *sink, struct thread *t,
 /* ---- the scheduler -------------------------------------------------------------------------- */
 
 /* state */
-static struct rs_error *on_off(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+static struct rs_error *on_off(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
 	(void)sink;
-	rs_vcpu_off(&t->time, seen->now, !seen->arg[0]);
+	rs_vcpu_off(&t->time, in->now, !in->arg[0]);
 	return NULL;
 }
 
-static struct rs_error *on_on(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+static struct rs_error *on_on(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
 	(void)sink;
-	rs_vcpu_on(&t->time, seen->now);
+	rs_vcpu_on(&t->time, in->now);
 	return NULL;
 }
 
-static struct rs_error *on_wake(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+static struct rs_error *on_wake(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
 	(void)sink;
-	rs_vcpu_wake(&t->time, seen->now);
+	rs_vcpu_wake(&t->time, in->now);
 	return NULL;
 }
 
 /* Ends a thread. Another thread may get its tid. */
-static struct rs_error *on_end(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+static struct rs_error *on_end(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
 	struct rs_error *err = settle(sink, t, NULL);
 
-	rs_vcpu_end(&t->time, seen->now);
+	rs_vcpu_end(&t->time, in->now);
 	t->ended = true;
 	return err;
 }
@@ -265,122 +263,120 @@ static struct rs_error *on_end(struct exits_sink *sink, struct thread *t, const 
 /* ---- causes --------------------------------------------------------------------------------- */
 
 /* port, write */
-static struct rs_error *on_pio(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+static struct rs_error *on_pio(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
-	return cause_begin(sink, t, seen->arg[1] ? RS_CAUSE_PIO_WRITE : RS_CAUSE_PIO_READ,
-			   seen->arg[0]);
+	return cause_begin(sink, t, in->arg[1] ? RS_CAUSE_PIO_WRITE : RS_CAUSE_PIO_READ,
+			   in->arg[0]);
 }
 
 /* gpa, type: KVM_TRACE_MMIO_ of include/trace/events/kvm.h. Type 0 is a read for which the VMM is
  * asked; it recurs as 1 when it is answered. */
-static struct rs_error *on_mmio(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+static struct rs_error *on_mmio(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
-	if (!seen->arg[1])
+	if (!in->arg[1])
 		return NULL;
-	return cause_begin(sink, t, seen->arg[1] == 1 ? RS_CAUSE_MMIO_READ : RS_CAUSE_MMIO_WRITE,
-			   seen->arg[0]);
+	return cause_begin(sink, t, in->arg[1] == 1 ? RS_CAUSE_MMIO_READ : RS_CAUSE_MMIO_WRITE,
+			   in->arg[0]);
 }
 
 /* msr, write */
-static struct rs_error *on_msr(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+static struct rs_error *on_msr(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
-	return cause_begin(sink, t, seen->arg[1] ? RS_CAUSE_MSR_WRITE : RS_CAUSE_MSR_READ,
-			   seen->arg[0]);
+	return cause_begin(sink, t, in->arg[1] ? RS_CAUSE_MSR_WRITE : RS_CAUSE_MSR_READ,
+			   in->arg[0]);
 }
 
-static struct rs_error *on_cpuid(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+static struct rs_error *on_cpuid(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
-	return cause_begin(sink, t, RS_CAUSE_CPUID, seen->arg[0]);
+	return cause_begin(sink, t, RS_CAUSE_CPUID, in->arg[0]);
 }
 
 static struct rs_error *on_hypercall(struct exits_sink *sink, struct thread *t,
-				     const struct seen *seen)
+				     const struct input *in)
 {
-	return cause_begin(sink, t, RS_CAUSE_HYPERCALL, seen->arg[0]);
+	return cause_begin(sink, t, RS_CAUSE_HYPERCALL, in->arg[0]);
 }
 
 /* vector, again: its delivery was cut short, and it has been counted */
 static struct rs_error *on_interrupt(struct exits_sink *sink, struct thread *t,
-				     const struct seen *seen)
+				     const struct input *in)
 {
-	return seen->arg[1] ? NULL : cause_begin(sink, t, RS_CAUSE_INTERRUPT, seen->arg[0]);
+	return in->arg[1] ? NULL : cause_begin(sink, t, RS_CAUSE_INTERRUPT, in->arg[0]);
 }
 
 static struct rs_error *on_page_fault(struct exits_sink *sink, struct thread *t,
-				      const struct seen *seen)
+				      const struct input *in)
 {
-	return cause_begin(sink, t, RS_CAUSE_PAGE_FAULT, seen->arg[0] & RS_CAUSE_PAGE_FAULT_BITS);
+	return cause_begin(sink, t, RS_CAUSE_PAGE_FAULT, in->arg[0] & RS_CAUSE_PAGE_FAULT_BITS);
 }
 
 /* op0, op1, crn, crm, op2, write */
-static struct rs_error *on_sysreg(struct exits_sink *sink, struct thread *t,
-				  const struct seen *seen)
+static struct rs_error *on_sysreg(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
-	return cause_begin(sink, t, seen->arg[5] ? RS_CAUSE_SYSREG_WRITE : RS_CAUSE_SYSREG_READ,
-			   rs_cause_sysreg((uint32_t)seen->arg[0], (uint32_t)seen->arg[1],
-					   (uint32_t)seen->arg[2], (uint32_t)seen->arg[3],
-					   (uint32_t)seen->arg[4]));
+	return cause_begin(sink, t, in->arg[5] ? RS_CAUSE_SYSREG_WRITE : RS_CAUSE_SYSREG_READ,
+			   rs_cause_sysreg((uint32_t)in->arg[0], (uint32_t)in->arg[1],
+					   (uint32_t)in->arg[2], (uint32_t)in->arg[3],
+					   (uint32_t)in->arg[4]));
 }
 
 /* event */
-static struct rs_error *on_wfx(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+static struct rs_error *on_wfx(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
-	return cause_begin(sink, t, RS_CAUSE_WFX, seen->arg[0] != 0);
+	return cause_begin(sink, t, RS_CAUSE_WFX, in->arg[0] != 0);
 }
 
 /* esr */
 static struct rs_error *on_guest_fault(struct exits_sink *sink, struct thread *t,
-				       const struct seen *seen)
+				       const struct input *in)
 {
-	return cause_begin(sink, t, RS_CAUSE_GUEST_FAULT, seen->arg[0] & RS_CAUSE_GUEST_FAULT_BITS);
+	return cause_begin(sink, t, RS_CAUSE_GUEST_FAULT, in->arg[0] & RS_CAUSE_GUEST_FAULT_BITS);
 }
 
 /* ---- events of the session ------------------------------------------------------------------ */
 
-static struct rs_error *on_open(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+static struct rs_error *on_open(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
 	(void)t;
 	sink->is_open = true;
-	sink->opened_ns = seen->view->ts_ns;
+	sink->opened_ns = in->view->ts_ns;
 	return NULL;
 }
 
 /* dropped: threads and records that are not in the trace, for lack of room */
-static struct rs_error *on_close(struct exits_sink *sink, struct thread *t, const struct seen *seen)
+static struct rs_error *on_close(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
 	(void)t;
-	sink->dropped_events += seen->arg[0];
+	sink->dropped_events += in->arg[0];
 	return NULL;
 }
 
 /* pid, vcpu, sched_known, run, wait, asleep; and the text vm */
-static struct rs_error *on_thread(struct exits_sink *sink, struct thread *t,
-				  const struct seen *seen)
+static struct rs_error *on_thread(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
-	const struct rs_event *event = seen->view->event;
+	const struct rs_event *event = in->view->event;
 	const struct rs_field *last = event->n_fields ? &event->fields[event->n_fields - 1] : NULL;
 
-	if ((int32_t)seen->arg[0] > 0)
-		t->pid = (int32_t)seen->arg[0];
-	if ((int32_t)seen->arg[1] >= 0)
-		t->vcpu = (int32_t)seen->arg[1];
-	if (seen->arg[5])
+	if ((int32_t)in->arg[0] > 0)
+		t->pid = (int32_t)in->arg[0];
+	if ((int32_t)in->arg[1] >= 0)
+		t->vcpu = (int32_t)in->arg[1];
+	if (in->arg[5])
 		rs_vcpu_asleep(&t->time);
 	if (!t->vm && last && last->type == RS_TYPE_TEXT) {
 		size_t len;
-		const char *text = rs_view_text(seen->view, last, &len);
+		const char *text = rs_view_text(in->view, last, &len);
 
 		if (len)
 			t->vm = rs_arena_text(&sink->arena, text, len);
 		if (len && !t->vm)
 			return rs_error_no_memory();
 	}
-	if (!seen->arg[2])
+	if (!in->arg[2])
 		return NULL;
 	for (size_t i = 0; i < 2; i++) {
-		t->sched_last[i] = seen->arg[3 + i];
+		t->sched_last[i] = in->arg[3 + i];
 		if (!t->sched_lines)
-			t->sched_first[i] = seen->arg[3 + i];
+			t->sched_first[i] = in->arg[3 + i];
 	}
 	t->sched_lines++;
 	return NULL;
@@ -465,16 +461,16 @@ static void known_resolve(struct known *known, const struct rs_event *event)
 /* Begins a thread. A thread's own stream has VM, process and vCPU; a mixed stream has none of
  * these. */
 static struct rs_error *thread_begin(struct exits_sink *sink, const struct rs_stream *stream,
-				     const struct seen *seen, struct thread **out)
+				     const struct input *in, struct thread **out)
 {
 	struct rs_error *err = rs_exits_thread_make(sink, out);
 	struct thread *t = *out;
 
 	if (err || !t)
 		return err;
-	t->tid = (int)seen->tid;
+	t->tid = (int)in->tid;
 	t->stream = stream;
-	rs_vcpu_begin(&t->time, seen->now);
+	rs_vcpu_begin(&t->time, in->now);
 	if (!stream || stream->mixed)
 		return NULL;
 	t->pid = stream->pid > 0 ? stream->pid : 0;
@@ -490,10 +486,10 @@ static struct rs_error *thread_begin(struct exits_sink *sink, const struct rs_st
 /* Finds or begins the thread of an event. The tid belongs to another thread if the previous one has
  * ended, or the streams differ. The session's last line of a thread follows its end. */
 static struct rs_error *thread_of(struct exits_sink *sink, const struct kind *kind,
-				  const struct seen *seen, struct thread **out)
+				  const struct input *in, struct thread **out)
 {
-	const struct rs_stream *stream = seen->view->stream;
-	struct place *place = rs_exits_thread_place(sink, EXITS_BY_EVENTS, (int)seen->tid);
+	const struct rs_stream *stream = in->view->stream;
+	struct place *place = rs_exits_thread_place(sink, EXITS_BY_EVENTS, (int)in->tid);
 	struct thread *t;
 	struct rs_error *err;
 
@@ -506,7 +502,7 @@ static struct rs_error *thread_of(struct exits_sink *sink, const struct kind *ki
 		*out = t;
 		return NULL;
 	}
-	err = thread_begin(sink, stream, seen, out);
+	err = thread_begin(sink, stream, in, out);
 	if (err || !*out)
 		return err;
 	place->value = *out;
@@ -534,7 +530,7 @@ static struct rs_error *on_loss(struct exits_sink *sink, const struct rs_view *v
 static struct rs_error *on_view(struct exits_sink *sink, const struct known *known,
 				const struct rs_view *view)
 {
-	struct seen seen = { .view = view, .now = exits_stamp(view->ts_ns) };
+	struct input in = { .view = view, .now = exits_stamp(view->ts_ns) };
 	struct thread *t = NULL;
 	struct rs_error *err;
 
@@ -547,19 +543,19 @@ static struct rs_error *on_view(struct exits_sink *sink, const struct known *kno
 		return strcmp(view->event->provider, "kvm") ? NULL : on_loss(sink, view);
 	if (!known->kind)
 		return NULL;
-	seen.isa = known->kind->isa;
+	in.isa = known->kind->isa;
 	for (size_t i = 0; i < EXITS_FIELDS_MAX; i++) {
 		if (known->fields[i])
-			seen.arg[i] = rs_field_value(known->fields[i], view->payload);
+			in.arg[i] = rs_field_value(known->fields[i], view->payload);
 	}
 	if (known->kind->threadless)
-		return known->kind->run(sink, NULL, &seen);
+		return known->kind->run(sink, NULL, &in);
 	if (known->tid)
-		seen.tid = (uint32_t)rs_field_value(known->tid, view->payload);
-	if (!seen.tid || seen.tid > INT_MAX)
+		in.tid = (uint32_t)rs_field_value(known->tid, view->payload);
+	if (!in.tid || in.tid > INT_MAX)
 		return NULL;
-	err = thread_of(sink, known->kind, &seen, &t);
-	return err || !t ? err : known->kind->run(sink, t, &seen);
+	err = thread_of(sink, known->kind, &in, &t);
+	return err || !t ? err : known->kind->run(sink, t, &in);
 }
 
 struct rs_error *rs_exits_events(struct rs_sink *rs_sink, const struct rs_view *views, size_t n)

@@ -157,10 +157,6 @@ struct rs_error *rs_exits_amounts_add(struct exits_sink *sink, struct amounts *t
 		to->min_ns = from->min_ns;
 	to->count += from->count;
 	to->entered += from->entered;
-	to->sum.total_ns += from->sum.total_ns;
-	to->sum.kernel_ns += from->sum.kernel_ns;
-	to->sum.user_ns += from->sum.user_ns;
-	to->sum.poll_ns += from->sum.poll_ns;
-	to->sum.off_ns += from->sum.off_ns;
+	rs_exits_cost_add(&to->sum, &from->sum);
 	return NULL;
 }

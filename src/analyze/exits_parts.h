@@ -62,7 +62,7 @@ struct cell {
 	struct thread *thread;
 	uint32_t isa, code, nested;
 	struct amounts recent, total;
-	struct amounts seen; /* of the last snapshot; min and max: what is not in recent yet */
+	struct amounts previous; /* of the last snapshot; min and max: what is not in recent yet */
 };
 
 struct cause {
@@ -71,7 +71,7 @@ struct cause {
 	uint64_t key;
 	struct {
 		uint64_t count, entered, total_ns, max_ns;
-	} recent, total, seen; /* seen: of the last snapshot */
+	} recent, total, previous; /* previous: of the last snapshot */
 };
 
 /* An entry of a map: a key of two numbers, and its value. */
