@@ -64,31 +64,25 @@ RS_COLUMN_GETTER(get_interval)
 	rs_cell_number(cell, (uint64_t)(column->arg ? result->to_ns : result->from_ns));
 }
 
-#define COLUMN(key, head, type, get)                                                               \
+#define COLUMN(key, head, type, ...)                                                               \
 	{                                                                                          \
-		key, head, RS_COLUMN_##type, get                                                   \
-	}
-#define MEMBER(key, head, type, get, row)                                                          \
-	{                                                                                          \
-		key, head, RS_COLUMN_##type, get, row                                              \
+		key, head, RS_COLUMN_##type, __VA_ARGS__                                           \
 	}
 #define AT(member) RS_COLUMN_AT(struct rs_xen_row, member)
 
 /* The first columns of each table: with --interval, each line of CSV names its interval. */
 #define INTERVAL                                                                                   \
-	{ "from_ns", NULL, RS_COLUMN_SIGNED, get_interval, 0, XEN_TABLE_INTERVAL },                \
-	{                                                                                          \
-		"to_ns", NULL, RS_COLUMN_SIGNED, get_interval, 1, XEN_TABLE_INTERVAL               \
-	}
+	COLUMN("from_ns", NULL, SIGNED, get_interval, 0, XEN_TABLE_INTERVAL),                      \
+		COLUMN("to_ns", NULL, SIGNED, get_interval, 1, XEN_TABLE_INTERVAL)
 #define DOMAIN                                                                                     \
-	MEMBER("domain", NULL, NUMBER, rs_column_int, AT(dom)), COLUMN(NULL, "VM", TEXT, get_vm)
-#define WHOSE	DOMAIN, MEMBER("vcpu", "VCPU", NUMBER, rs_column_int, AT(vcpu))
-#define PCPU	MEMBER("pcpu", "PCPU", NUMBER, rs_column_u32, AT(sub))
+	COLUMN("domain", NULL, NUMBER, rs_column_int, AT(dom)), COLUMN(NULL, "VM", TEXT, get_vm)
+#define WHOSE	DOMAIN, COLUMN("vcpu", "VCPU", NUMBER, rs_column_int, AT(vcpu))
+#define PCPU	COLUMN("pcpu", "PCPU", NUMBER, rs_column_u32, AT(sub))
 #define TOTAL	COLUMN("total", "TOTAL", TIME, get_total)
 #define SHARE	COLUMN("share", "SHARE%", SHARE, get_share), RS_COLUMN_SPREAD(get_spread, 0, 0)
-#define COUNTED MEMBER("count", "COUNT", NUMBER, rs_column_u64, AT(count))
-#define TIMED	COUNTED, MEMBER("timed", NULL, NUMBER, rs_column_u64, AT(timed)), TOTAL, SHARE
-#define STATE	COUNTED, TOTAL, MEMBER("edge", NULL, TIME, rs_column_u64, AT(edge_ns)), SHARE
+#define COUNTED COLUMN("count", "COUNT", NUMBER, rs_column_u64, AT(count))
+#define TIMED	COUNTED, COLUMN("timed", NULL, NUMBER, rs_column_u64, AT(timed)), TOTAL, SHARE
+#define STATE	COUNTED, TOTAL, COLUMN("edge", NULL, TIME, rs_column_u64, AT(edge_ns)), SHARE
 
 /* ---- volume --------------------------------------------------------------------------------- */
 
@@ -135,8 +129,8 @@ static const struct rs_column volume_columns[] = {
 	INTERVAL,
 	PCPU,
 	COLUMN("class", "CLASS", TEXT, get_class),
-	MEMBER("records", "RECORDS", NUMBER, rs_column_u64, AT(count)),
-	MEMBER("bytes", "BYTES", NUMBER, rs_column_u64, AT(bytes)),
+	COLUMN("records", "RECORDS", NUMBER, rs_column_u64, AT(count)),
+	COLUMN("bytes", "BYTES", NUMBER, rs_column_u64, AT(bytes)),
 	{ 0 },
 };
 
@@ -195,7 +189,7 @@ static const struct rs_column pcpus_columns[] = {
 };
 
 static const struct rs_column affinity_columns[] = {
-	INTERVAL, WHOSE, MEMBER("pcpu", "PCPU", NUMBER, rs_column_u64, AT(key)), STATE, { 0 },
+	INTERVAL, WHOSE, COLUMN("pcpu", "PCPU", NUMBER, rs_column_u64, AT(key)), STATE, { 0 },
 };
 
 /* ---- guests --------------------------------------------------------------------------------- */
@@ -220,7 +214,7 @@ static const struct rs_column exits_columns[] = {
 	WHOSE,
 	COLUMN("reason", "REASON", TEXT, get_reason),
 	COLUMN("isa", NULL, TEXT, get_isa),
-	MEMBER("code", NULL, NUMBER, rs_column_u64, AT(key)),
+	COLUMN("code", NULL, NUMBER, rs_column_u64, AT(key)),
 	TIMED,
 	{ 0 },
 };
@@ -247,7 +241,7 @@ static const struct rs_column calls_columns[] = {
 	INTERVAL,
 	WHOSE,
 	COLUMN("hypercall", "HYPERCALL", TEXT, get_call),
-	MEMBER("number", NULL, NUMBER, rs_column_u64, AT(key)),
+	COLUMN("number", NULL, NUMBER, rs_column_u64, AT(key)),
 	COLUMN("from", "FROM", TEXT, get_caller),
 	TIMED,
 	{ 0 },
@@ -280,7 +274,7 @@ RS_COLUMN_GETTER(get_what)
 static const struct rs_column interrupts_columns[] = {
 	INTERVAL,
 	WHOSE,
-	MEMBER("vector", "VECTOR", NUMBER, rs_column_u64, AT(key)),
+	COLUMN("vector", "VECTOR", NUMBER, rs_column_u64, AT(key)),
 	COLUMN("what", "WHAT", TEXT, get_what),
 	TIMED,
 	{ 0 },
@@ -303,13 +297,13 @@ static const struct rs_column io_columns[] = {
 	WHOSE,
 	COLUMN("access", "ACCESS", TEXT, get_access),
 	COLUMN("name", "ADDRESS", TEXT, get_address),
-	MEMBER("address", NULL, NUMBER, rs_column_u64, AT(key)),
+	COLUMN("address", NULL, NUMBER, rs_column_u64, AT(key)),
 	TIMED,
 	{ 0 },
 };
 
 static const struct rs_column cr3_columns[] = {
-	INTERVAL, WHOSE, MEMBER("cr3", "CR3", HEX, rs_column_u64, AT(key)), TIMED, { 0 },
+	INTERVAL, WHOSE, COLUMN("cr3", "CR3", HEX, rs_column_u64, AT(key)), TIMED, { 0 },
 };
 
 RS_COLUMN_GETTER(get_power)
