@@ -13,12 +13,13 @@ struct rs_xen_class {
 	uint32_t mask;
 };
 
-/* The classes there are; NULL past the last. */
+/* Returns a class by its index, or NULL past the last. */
 const struct rs_xen_class *rs_xen_class(uint32_t index);
 
 /*
- * An event mask from a list, as in "sched,hvm" or "0x8f000". With a name in it, changes of runstate
- * are added, for whose the events are. RS_USAGE: no such class, or a mask of no event.
+ * Parses a list such as "sched,hvm" or "0x8f000" into an event mask. A name in the list adds
+ * changes of runstate, which say to which vCPU events belong. RS_USAGE: no such class, or a mask of
+ * no event.
  */
 struct rs_error *rs_xen_classes_parse(const char *list, uint32_t *mask);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a file of xentrace comes to by physical CPU and class, counted as it is read, without making
- * events of its records or putting them in order.
+ * Counts of the records in a file of xentrace by physical CPU and class. The reader counts records
+ * without decoding them into events or sorting them.
  */
 #ifndef RS_XEN_COUNTS_H
 #define RS_XEN_COUNTS_H

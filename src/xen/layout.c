@@ -33,50 +33,21 @@ struct rs_xen_layout {
 	struct source sources[RS_XEN_FIELDS_MAX];
 };
 
-#define W(i)                                                                                       \
+#define SOURCE(...)                                                                                \
 	{                                                                                          \
-		FROM_WORD, (i)-1, 0, 32, 0                                                         \
+		__VA_ARGS__                                                                        \
 	}
-#define S(i)                                                                                       \
-	{                                                                                          \
-		FROM_SIGNED, (i)-1, 0, 32, 0                                                       \
-	}
-#define Q(i)                                                                                       \
-	{                                                                                          \
-		FROM_PAIR, (i)-1, 0, 64, 0                                                         \
-	}
-#define B(i, at, width)                                                                            \
-	{                                                                                          \
-		FROM_WORD, (i)-1, at, width, 0                                                     \
-	}
-#define LO(i)                                                                                      \
-	{                                                                                          \
-		FROM_WORD, (i)-1, 0, 16, 0                                                         \
-	}
-#define HI(i)                                                                                      \
-	{                                                                                          \
-		FROM_WORD, (i)-1, 16, 16, 0                                                        \
-	}
-#define SLO(i)                                                                                     \
-	{                                                                                          \
-		FROM_SIGNED, (i)-1, 0, 16, 0                                                       \
-	}
-#define SHI(i)                                                                                     \
-	{                                                                                          \
-		FROM_SIGNED, (i)-1, 16, 16, 0                                                      \
-	}
-#define NS(i)                                                                                      \
-	{                                                                                          \
-		FROM_CYCLES, (i)-1, 0, 64, 0                                                       \
-	}
-#define K(constant)                                                                                \
-	{                                                                                          \
-		FROM_CONST, 0, 0, 32, (constant)                                                   \
-	}
-#define NOW                                                                                        \
-	{                                                                                          \
-		FROM_STAMP, 0, 0, 64, 0                                                            \
-	}
+#define W(i)		SOURCE(FROM_WORD, (i)-1, 0, 32, 0)
+#define S(i)		SOURCE(FROM_SIGNED, (i)-1, 0, 32, 0)
+#define Q(i)		SOURCE(FROM_PAIR, (i)-1, 0, 64, 0)
+#define B(i, at, width) SOURCE(FROM_WORD, (i)-1, at, width, 0)
+#define LO(i)		SOURCE(FROM_WORD, (i)-1, 0, 16, 0)
+#define HI(i)		SOURCE(FROM_WORD, (i)-1, 16, 16, 0)
+#define SLO(i)		SOURCE(FROM_SIGNED, (i)-1, 0, 16, 0)
+#define SHI(i)		SOURCE(FROM_SIGNED, (i)-1, 16, 16, 0)
+#define NS(i)		SOURCE(FROM_CYCLES, (i)-1, 0, 64, 0)
+#define K(constant)	SOURCE(FROM_CONST, 0, 0, 32, (constant))
+#define NOW		SOURCE(FROM_STAMP, 0, 0, 64, 0)
 
 #define N_SOURCES(...) (sizeof((struct source[]){ __VA_ARGS__ }) / sizeof(struct source))
 #define RS_XEN_BY(by, number, n_words, name, ...)                                                  \
@@ -329,15 +300,15 @@ decode_hypercall(const struct rs_xen_bucket *bucket, const struct rs_xen_record 
 		 uint8_t *payload)
 {
 	const uint8_t *words = (const uint8_t *)record + offsetof(struct rs_xen_record, words);
-	uint32_t told = record->words[0] >> 20, at = 1, which = 0;
+	uint32_t presence = record->words[0] >> 20, at = 1, which = 0;
 	const uint32_t number = record->words[0] & 0xfffff;
 
 	memcpy(payload, &number, sizeof(number));
-	if (!told) /* another event, of the number alone */
+	if (!presence) /* another event, of the number alone */
 		return bucket->other;
 	memset(payload + 8, 0, HYPERCALL_ARGS * sizeof(uint64_t));
-	for (uint32_t i = 0; told; i++, told >>= 2) {
-		uint32_t n = told & 3;
+	for (uint32_t i = 0; presence; i++, presence >>= 2) {
+		uint32_t n = presence & 3;
 		uint64_t arg;
 
 		if (n - 1 > 1 || at + n > record->n)

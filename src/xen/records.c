@@ -213,7 +213,7 @@ static void block_begin(struct rs_xen_pcpu *pcpu)
 {
 	pcpu->at = pcpu->first->data;
 	pcpu->end = pcpu->at + pcpu->first->bytes;
-	rs_xen_pcpu_look(pcpu);
+	rs_xen_pcpu_peek(pcpu);
 }
 
 void rs_xen_records_add(struct rs_xen_records *r, struct rs_xen_pcpu *pcpu,
@@ -278,7 +278,7 @@ void rs_xen_records_round(struct rs_xen_records *r, uint32_t cpu)
 
 bool rs_xen_records_ready(const struct rs_xen_records *r)
 {
-	return r->n_heap && rs_xen_may_take(r, r->heap[0]->next_tsc);
+	return r->n_heap && rs_xen_may_consume(r, r->heap[0]->next_tsc);
 }
 
 /* The first block of the CPU on top has been taken. */
@@ -299,8 +299,8 @@ void rs_xen_records_block_next(struct rs_xen_records *r, struct rs_xen_pcpu *pcp
 		rs_xen_records_sift(r);
 }
 
-/* A window's head: what else there is to know of it, to write it again as it was. */
-void rs_xen_records_window_tell(const struct rs_xen_pcpu *pcpu, struct rs_xen_record *record)
+/* Adds the facts that are needed to write a window's head again as it was. */
+void rs_xen_records_window_fill(const struct rs_xen_pcpu *pcpu, struct rs_xen_record *record)
 {
 	const struct rs_xen_block *block = pcpu->first;
 	uint64_t facts[2] = { block->offset + (uint64_t)(pcpu->at - block->data),
@@ -356,7 +356,7 @@ void rs_xen_records_correct(struct rs_xen_records *r, const int64_t *skews)
 		pcpu->skew = skews[i];
 		pcpu->tsc += (uint64_t)skews[i];
 		if (pcpu->in_heap)
-			rs_xen_pcpu_look(pcpu);
+			rs_xen_pcpu_peek(pcpu);
 	}
 	/* What is known of the rounds so far was of stamps that were not corrected. */
 	for (uint32_t i = 0; i < 3; i++)

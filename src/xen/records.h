@@ -117,23 +117,23 @@ void rs_xen_records_add(struct rs_xen_records *records, struct rs_xen_pcpu *pcpu
 /* Whether there is one to take. */
 bool rs_xen_records_ready(const struct rs_xen_records *records);
 
-#define RS_XEN_PREFETCH                                                                            \
-	512 /* bytes from the record that is taken on; blocks were read long before */
+/* Bytes from the consumed record on. Blocks were read long before. */
+#define RS_XEN_PREFETCH 512
 
-/* How it is taken: the next function has what every record costs, these what few do. */
+/* The rare parts of rs_xen_records_consume(). */
 void rs_xen_records_sift(struct rs_xen_records *records);
 void rs_xen_records_block_next(struct rs_xen_records *records, struct rs_xen_pcpu *pcpu);
-void rs_xen_records_window_tell(const struct rs_xen_pcpu *pcpu, struct rs_xen_record *record);
+void rs_xen_records_window_fill(const struct rs_xen_pcpu *pcpu, struct rs_xen_record *record);
 
 #define RS_XEN_AHEAD_MAX (256u << 20) /* bytes, at most, that are read ahead of what is taken */
 
-static inline bool rs_xen_may_take(const struct rs_xen_records *r, uint64_t tsc)
+static inline bool rs_xen_may_consume(const struct rs_xen_records *r, uint64_t tsc)
 {
 	return tsc <= r->round_max[2] || r->ended || r->held >= RS_XEN_AHEAD_MAX;
 }
 
-/* Looks at the CPU's next record. */
-static inline void rs_xen_pcpu_look(struct rs_xen_pcpu *pcpu)
+/* Reads the stamp of the CPU's next record, without consuming it. */
+static inline void rs_xen_pcpu_peek(struct rs_xen_pcpu *pcpu)
 {
 	uint64_t tsc = pcpu->tsc;
 
@@ -173,9 +173,10 @@ static inline void rs_xen_record_read(const uint8_t *at, const struct rs_xen_for
 	memcpy((uint8_t *)record + sizeof(*record) - sizeof(high), &high, sizeof(high));
 }
 
-/* The next record, its stamp, corrected, and where it was; false: not before more come. */
-static inline bool rs_xen_records_take(struct rs_xen_records *r, struct rs_xen_record *record,
-				       uint64_t *tsc, struct rs_xen_pcpu **out)
+/* Consumes the next record. Sets its corrected stamp and its CPU. Returns false if more records
+ * must be read first. */
+static inline bool rs_xen_records_consume(struct rs_xen_records *r, struct rs_xen_record *record,
+					  uint64_t *tsc, struct rs_xen_pcpu **out)
 {
 	struct rs_xen_pcpu *pcpu;
 	uint64_t stamp;
@@ -185,12 +186,12 @@ static inline bool rs_xen_records_take(struct rs_xen_records *r, struct rs_xen_r
 		return false;
 	pcpu = r->heap[0];
 	stamp = pcpu->next_tsc;
-	if (!rs_xen_may_take(r, stamp))
+	if (!rs_xen_may_consume(r, stamp))
 		return false;
 	form = &rs_xen_forms[rs_xen_word_at(pcpu->at) >> 28];
 	rs_xen_record_read(pcpu->at, form, record);
 	if (__builtin_expect(record->event == RS_XEN_CPU_CHANGE, 0))
-		rs_xen_records_window_tell(pcpu, record);
+		rs_xen_records_window_fill(pcpu, record);
 	*out = pcpu;
 	pcpu->tsc = stamp;
 	if (stamp >= r->taken_tsc)
@@ -207,7 +208,7 @@ static inline bool rs_xen_records_take(struct rs_xen_records *r, struct rs_xen_r
 		return true;
 	}
 	__builtin_prefetch(pcpu->at + RS_XEN_PREFETCH);
-	rs_xen_pcpu_look(pcpu);
+	rs_xen_pcpu_peek(pcpu);
 	if (pcpu->next_tsc >= r->rival_tsc)
 		rs_xen_records_sift(r);
 	return true;

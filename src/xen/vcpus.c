@@ -63,7 +63,7 @@ static void name_it(const struct rs_xen_vcpus *vcpus, struct rs_xen_vcpu *vcpu, 
 		snprintf(vcpu->name, sizeof(vcpu->name), "d%u", dom);
 }
 
-struct rs_xen_vcpu *rs_xen_vcpus_look(struct rs_xen_vcpus *vcpus, uint32_t dom, uint32_t vcpu)
+struct rs_xen_vcpu *rs_xen_vcpus_lookup(struct rs_xen_vcpus *vcpus, uint32_t dom, uint32_t vcpu)
 {
 	struct rs_xen_vcpu **recent = &vcpus->recent[(dom << 2 ^ vcpu) % RS_XEN_VCPUS_RECENT];
 	struct rs_xen_vcpu key = { .dom = (int)dom, .vcpu = (int)vcpu };

@@ -37,10 +37,10 @@ void rs_xen_vcpus_init(struct rs_xen_vcpus *vcpus, const struct rs_schema *schem
 		       const struct rs_clock *clock);
 void rs_xen_vcpus_deinit(struct rs_xen_vcpus *vcpus);
 
-/* Its slow part. */
-struct rs_xen_vcpu *rs_xen_vcpus_look(struct rs_xen_vcpus *vcpus, uint32_t dom, uint32_t vcpu);
+/* The slow part of rs_xen_vcpus_find(). */
+struct rs_xen_vcpu *rs_xen_vcpus_lookup(struct rs_xen_vcpus *vcpus, uint32_t dom, uint32_t vcpu);
 
-/* Never NULL: numbers that can't be, and what there is no room for, are the unknown one. */
+/* Returns a vCPU, never NULL: the unknown vCPU for impossible numbers and for lack of room. */
 static inline struct rs_xen_vcpu *rs_xen_vcpus_find(struct rs_xen_vcpus *vcpus, uint32_t dom,
 						    uint32_t vcpu)
 {
@@ -48,7 +48,7 @@ static inline struct rs_xen_vcpu *rs_xen_vcpus_find(struct rs_xen_vcpus *vcpus, 
 
 	if (recent && recent->dom == (int)dom && recent->vcpu == (int)vcpu)
 		return recent;
-	return rs_xen_vcpus_look(vcpus, dom, vcpu);
+	return rs_xen_vcpus_lookup(vcpus, dom, vcpu);
 }
 
 #endif

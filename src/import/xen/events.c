@@ -377,7 +377,7 @@ struct rs_error *rs_xen_events_gather(struct rs_xen_events *x)
 	while (!err && x->n + VIEWS_RECORD <= RS_XEN_EVENTS_VIEWS) {
 		struct rs_xen_slot *slot = &x->slots[x->n];
 
-		if (!rs_xen_records_take(x->records, &slot->record, &tsc, &pcpu))
+		if (!rs_xen_records_consume(x->records, &slot->record, &tsc, &pcpu))
 			break;
 		if (!pcpu->owner)
 			err = owner_of(x, pcpu);
