@@ -22,6 +22,7 @@
 #define RINGSIDE_HOST_H
 
 #include <ringside/guest_abi.h>
+#include <ringside/registers.h>
 #include <ringside/source.h>
 
 /* Access to a guest's memory. Both functions return false if any byte of the range is not the
@@ -38,7 +39,14 @@ struct rs_host_options {
 	struct rs_guest_memory memory;
 	const struct rs_clock *clock; /* the host's */
 	uint32_t vcpus;		      /* 1 to RS_GUEST_VCPUS_MAX */
-	void *unwind_ctx;
+	void *vcpu_ctx;		      /* of the two callbacks that follow */
+	/*
+	 * Reads the registers of a vCPU: on that vCPU's thread at an exit, or on any thread while
+	 * the vCPU is stopped. At other times a vCPU's registers are in its processor, and what a
+	 * hypervisor returns is not of one instruction. Returns false if it cannot read them. NULL:
+	 * the VMM gives no registers.
+	 */
+	bool (*registers)(void *ctx, uint32_t vcpu, struct rs_x86_regs *regs);
 	/*
 	 * Unwinds a vCPU that rings a doorbell, which is stopped: writes up to max guest-virtual
 	 * addresses, innermost first, as the event stack::sample has them, and its by_fp. Returns
@@ -72,6 +80,10 @@ void rs_host_set_area(struct rs_host_guest *guest, uint64_t gpa);
  */
 struct rs_error *rs_host_doorbell(struct rs_host_guest *guest, uint32_t vcpu, uint32_t eax,
 				  uint64_t rcx);
+
+/* Reads a vCPU's registers with the VMM's callback, under the same conditions. Returns false if the
+ * VMM has none, or cannot. */
+bool rs_host_registers(struct rs_host_guest *guest, uint32_t vcpu, struct rs_x86_regs *regs);
 
 /* Creates a live source of the guest's events. next() drains the rings, and is idle if they are
  * empty. The source ends after rs_host_guest_end(). A guest has one source or one recorder. */

@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 
 #include "base/count.h"
 #include "base/json.h"
+#include "base/modes.h"
 #include "cli/numbers.h"
 #include "cli/shared.h"
 #include "introspect/binary.h"
@@ -53,7 +55,7 @@ struct arguments {
 	uint32_t timeout_ms;
 	uint32_t poll_us;
 	bool json, strict_clock, quiet;
-	const char *log, *last;
+	const char *log, *last, *core;
 	struct rs_vm_options vm;
 };
 
@@ -73,6 +75,7 @@ enum {
 	KEY_LOG,
 	KEY_GUEST_LOG,
 	KEY_LAST,
+	KEY_CORE,
 };
 
 static const struct argp_option options[] = {
@@ -83,6 +86,10 @@ static const struct argp_option options[] = {
 	{ "memory", KEY_MEMORY, "MIB", 0, "The guest's memory (what its image and rings need)", 1 },
 	{ "timeout", KEY_TIMEOUT, "SEC", 0,
 	  "Stop a guest that runs longer than this, as in 0.5 or 500ms (no limit)", 1 },
+	{ "core", KEY_CORE, "FILE", 0,
+	  "Write an ELF core of a guest that crashed, ran out of time or was stopped to this new "
+	  "file, for gdb",
+	  1 },
 	{ "record", 'r', "DIR", 0, "Trace guest and VMM into this new directory", 2 },
 	{ "handover", KEY_HANDOVER, "doorbell|shared", 0,
 	  "How the guest's records reach the host: at exits and when a ring is full, losing none "
@@ -127,6 +134,7 @@ static const char doc[] =
 	"  ringside run build/examples/guests/hello\n"
 	"  ringside run --record trace --vcpus 2 build/examples/guests/primes\n"
 	"  ringside run --record trace --timeout 1 build/examples/guests/crash endless\n"
+	"  ringside run --core core build/examples/guests/crash null_write\n"
 	"  ringside run --log shm:vm --guest-log shm:guest build/examples/guests/logs\n"
 	"  ringside print --tree trace\n";
 
@@ -256,6 +264,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case KEY_LAST:
 		a->last = text;
 		break;
+	case KEY_CORE:
+		a->core = text;
+		break;
 	case KEY_STRICT_CLOCK:
 		a->strict_clock = true;
 		break;
@@ -365,6 +376,34 @@ static struct rs_error *guest_check(const char *path)
 	return NULL;
 }
 
+/* Checks that the core's file can be made, before the guest runs. */
+static struct rs_error *core_check(const char *path)
+{
+	struct stat status;
+
+	if (!path || (lstat(path, &status) && errno == ENOENT))
+		return NULL;
+	return rs_error_create(RS_USAGE, "--core '%s': it exists already", path);
+}
+
+/* Writes a core of a guest that did not return on each vCPU. */
+static struct rs_error *core_write(struct run *run)
+{
+	const char *path = run->a->core;
+	struct rs_error *err;
+	int fd;
+
+	fd = rs_modes_open(path, O_RDWR | O_EXCL | O_NOFOLLOW);
+	if (fd < 0)
+		return rs_error_errno(errno, "cannot write core '%s'", path);
+	err = rs_vm_core(run->vm, fd, path);
+	if (close(fd) && !err)
+		err = rs_error_errno(errno, "cannot write core '%s'", path);
+	if (!err)
+		remark(run, "the core is in %s", path);
+	return err;
+}
+
 /* Reports what an earlier run left in a memory, and where it was saved. */
 static void left_remark(const struct run *run, const char *whose, const struct rs_log_left *left)
 {
@@ -452,7 +491,8 @@ static struct rs_error *record_guest(struct run *run)
 							      .memory = rs_vm_memory(run->vm),
 							      .clock = &run->clock,
 							      .vcpus = a->vm.vcpus,
-							      .unwind_ctx = run->vm,
+							      .vcpu_ctx = run->vm,
+							      .registers = rs_vm_registers,
 							      .unwind = rs_vm_unwind },
 				   &run->guest);
 	/* Offsets before the recorder, which writes the clocks down. */
@@ -649,6 +689,8 @@ int cmd_run(int argc, char **argv)
 	if (!err)
 		err = guest_check(a.guest);
 	if (!err)
+		err = core_check(a.core);
+	if (!err)
 		err = log_begin(&run);
 	if (!err && a.record)
 		err = record_begin(&run);
@@ -660,6 +702,8 @@ int cmd_run(int argc, char **argv)
 		code = RS_EXIT_FAILED; /* nothing ran, so nothing is partial */
 	if (ran)
 		outcomes_print(&run);
+	if (ran && a.core && !all_returned(&run))
+		rs_cli_fail("run", core_write(&run)); /* the guest's end decides the exit code */
 	trace_code = finish(&run);
 	if (ran)
 		code = all_returned(&run) ? trace_code : RS_EXIT_FAILED;

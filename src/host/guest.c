@@ -40,7 +40,8 @@ struct vcpu {
 struct rs_host_guest {
 	char *vm;
 	struct rs_guest_memory memory;
-	void *unwind_ctx;
+	void *vcpu_ctx;
+	bool (*registers)(void *ctx, uint32_t vcpu, struct rs_x86_regs *regs);
 	uint32_t (*unwind)(void *ctx, uint32_t vcpu, uint64_t *frames, uint32_t max,
 			   uint64_t *by_fp);
 	struct rs_schema *schema;
@@ -87,7 +88,8 @@ struct rs_error *rs_host_guest_create(const struct rs_host_options *options,
 	pthread_mutex_init(&guest->lock, NULL);
 	guest->vm = strdup(options->vm ? options->vm : "guest");
 	guest->memory = options->memory;
-	guest->unwind_ctx = options->unwind_ctx;
+	guest->vcpu_ctx = options->vcpu_ctx;
+	guest->registers = options->registers;
 	guest->unwind = options->unwind;
 	guest->n_vcpus = options->vcpus;
 	err = guest->vm ? rs_schema_create(options->provider ? options->provider : "guest",
@@ -417,7 +419,7 @@ static struct rs_error *doorbell_stack(struct rs_host_guest *guest, uint32_t vcp
 	if (good && max > RS_GUEST_STACK_MAX)
 		max = RS_GUEST_STACK_MAX;
 	if (good)
-		stack.n = guest->unwind(guest->unwind_ctx, vcpu, stack.frames, max, &stack.by_fp);
+		stack.n = guest->unwind(guest->vcpu_ctx, vcpu, stack.frames, max, &stack.by_fp);
 	if (good && stack.n && stack.n <= max)
 		good = memory->write(memory->ctx, gpa + offsetof(struct rs_guest_stack, by_fp),
 				     &stack.by_fp,
@@ -427,6 +429,12 @@ static struct rs_error *doorbell_stack(struct rs_host_guest *guest, uint32_t vcp
 		return NULL;
 	guest->vcpus[vcpu].stack_broken = true;
 	return bad(guest, "no memory for a stack", gpa);
+}
+
+bool rs_host_registers(struct rs_host_guest *guest, uint32_t vcpu, struct rs_x86_regs *regs)
+{
+	return guest->registers && vcpu < guest->n_vcpus &&
+	       guest->registers(guest->vcpu_ctx, vcpu, regs);
 }
 
 struct rs_error *rs_host_doorbell(struct rs_host_guest *guest, uint32_t vcpu, uint32_t eax,

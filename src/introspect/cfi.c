@@ -117,6 +117,9 @@ static bool read_augmentation(const struct rs_cfi *cfi, const char *text, struct
 	struct rs_cursor data;
 	uint64_t size;
 
+	/* In .debug_frame, the assembler writes S (.cfi_signal_frame) without the size of z. */
+	cie->interrupted = *text == 'S';
+	text += cie->interrupted;
 	if (!*text)
 		return true;
 	if (*text != 'z')

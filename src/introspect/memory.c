@@ -172,6 +172,19 @@ void rs_memory_stopped(struct rs_memory *memory, const struct rs_paging *paging)
 	memset(memory->tlb, 0, sizeof(memory->tlb));
 }
 
+void rs_memory_at(struct rs_memory *memory, const struct rs_x86_regs *regs)
+{
+	rs_memory_stopped(memory, &(struct rs_paging){ .cr0 = regs->cr0,
+						       .cr3 = regs->cr3,
+						       .cr4 = regs->cr4,
+						       .efer = regs->efer });
+}
+
+void rs_memory_of_guest(const struct rs_guest_memory *guest, struct rs_memory *memory)
+{
+	*memory = (struct rs_memory){ .read = guest->read, .ctx = guest->ctx };
+}
+
 enum rs_fault rs_memory_translate(struct rs_memory *memory, uint64_t gva, uint64_t *gpa)
 {
 	uint64_t page = gva >> PAGE_BITS;

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <ringside/host.h>
+#include <ringside/registers.h>
 
 /* Why an address cannot be read. */
 enum rs_fault {
@@ -59,8 +61,13 @@ struct rs_memory {
 	uint64_t walks; /* since the beginning, as a measure of cost */
 };
 
+/* Initializes *memory to read through a VMM's callbacks. */
+void rs_memory_of_guest(const struct rs_guest_memory *guest, struct rs_memory *memory);
+
 /* Discards all translations, since the machine has run and stopped again. */
 void rs_memory_stopped(struct rs_memory *memory, const struct rs_paging *paging);
+/* The same; the vCPU whose translations follow has these registers. */
+void rs_memory_at(struct rs_memory *memory, const struct rs_x86_regs *regs);
 
 /* Translates a virtual address to a guest-physical one. Returns the fault, if any. */
 enum rs_fault rs_memory_translate(struct rs_memory *memory, uint64_t gva, uint64_t *gpa);

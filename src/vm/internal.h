@@ -6,7 +6,7 @@
  *	elf.c   the guest's image                        run.c   the exit loop, threads
  *	call.c  functions of guest and host              memory.c  access to guest memory
  *	acrn.c  the loop's events in ACRN's layout     guest_log.c  memory for the guest's log
- *	stack.c the guest's stacks
+ *	stack.c the guest's stacks, registers    core.c  its core
  *
  * Guest memory is identity-mapped, except page 0, which is not mapped:
  *

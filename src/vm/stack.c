@@ -69,21 +69,16 @@ static struct rs_symbols *symbols(struct rs_vm *vm)
 uint32_t rs_vm_unwind(void *ctx, uint32_t vcpu, uint64_t *frames, uint32_t max, uint64_t *by_fp)
 {
 	struct rs_vm *vm = ctx;
-	struct rs_memory memory = {
-		.ram = { { 0, vm->options.memory_bytes, vm->memory } },
-		.n_ram = 1,
-	};
+	const struct rs_guest_memory access = rs_vm_memory(vm);
+	struct rs_memory memory;
 	struct rs_x86_regs regs;
-	struct rs_paging paging;
 	struct rs_symbols *set;
 	uint32_t n = 0;
 
 	if (!rs_vm_registers(vm, vcpu, &regs))
 		return 0;
-	paging = (struct rs_paging){
-		.cr0 = regs.cr0, .cr3 = regs.cr3, .cr4 = regs.cr4, .efer = regs.efer
-	};
-	rs_memory_stopped(&memory, &paging);
+	rs_memory_of_guest(&access, &memory);
+	rs_memory_at(&memory, &regs);
 	pthread_mutex_lock(&vm->symbols_lock);
 	set = symbols(vm);
 	if (set)

@@ -83,7 +83,8 @@ struct rs_guest_memory rs_vm_memory(struct rs_vm *vm);
 
 /*
  * Reads a stopped vCPU's registers, or unwinds its stack by the CFI of the guest's binary: for
- * struct rs_host_options, with the VM as their ctx. Both run on the vCPU's thread.
+ * struct rs_host_options, with the VM as their ctx. The vCPU's thread may call them at an exit, and
+ * any thread while neither boot() nor call() runs.
  */
 bool rs_vm_registers(void *ctx, uint32_t vcpu, struct rs_x86_regs *regs);
 uint32_t rs_vm_unwind(void *ctx, uint32_t vcpu, uint64_t *frames, uint32_t max, uint64_t *by_fp);
@@ -134,6 +135,10 @@ struct rs_error *rs_vm_call(struct rs_vm *vm, const char *function, const uint64
 /* Interrupts boot() and call(): all vCPUs end with RS_VM_STOPPED. Any thread and signal handlers
  * may call it. */
 void rs_vm_stop(struct rs_vm *vm);
+
+/* Writes an ELF core of the VM to an empty file (introspect/dump.h). Neither boot() nor call() may
+ * run. */
+struct rs_error *rs_vm_core(struct rs_vm *vm, int fd, const char *path);
 
 uint32_t rs_vm_vcpus(const struct rs_vm *vm);
 struct rs_vm_counts rs_vm_counts(const struct rs_vm *vm, uint32_t vcpu);

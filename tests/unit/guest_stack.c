@@ -87,6 +87,37 @@ void rs_guest_arch_doorbell(uint32_t request, uint64_t gpa)
 	rs_error_free(rs_host_doorbell(host, 1, request, gpa));
 }
 
+static bool registers(void *ctx, uint32_t vcpu, struct rs_x86_regs *regs)
+{
+	*regs = (struct rs_x86_regs){ .rip = 0x401000 + vcpu, .cr3 = (uintptr_t)ctx };
+	return vcpu == 1;
+}
+
+/* Registers come from the VMM, of its vCPUs alone. */
+TEST(registers_are_the_vmm_s)
+{
+	struct rs_clock clock = { .name = "host", .freq_hz = 1000000000 };
+	struct rs_host_options options = { .memory = { NULL, memory_read, memory_write },
+					   .clock = &clock,
+					   .vcpus = 2,
+					   .vcpu_ctx = &clock,
+					   .registers = registers };
+	struct rs_host_guest *guest;
+	struct rs_x86_regs regs;
+
+	CHECK_OK(rs_host_guest_create(&options, &guest));
+	CHECK(rs_host_registers(guest, 1, &regs));
+	CHECK_EQ_U64(regs.rip, 0x401001);
+	CHECK_EQ_U64(regs.cr3, (uintptr_t)&clock);
+	CHECK(!rs_host_registers(guest, 0, &regs));
+	CHECK(!rs_host_registers(guest, 2, &regs));
+	rs_host_guest_destroy(guest);
+	options.registers = NULL;
+	CHECK_OK(rs_host_guest_create(&options, &guest));
+	CHECK(!rs_host_registers(guest, 1, &regs));
+	rs_host_guest_destroy(guest);
+}
+
 static void host_create(bool unwinds)
 {
 	struct rs_clock clock = { .name = "host", .freq_hz = 1000000000 };

@@ -65,24 +65,46 @@ rs_kit_stubs:
  * KVM without hardware virtualization runs every guest instruction with. Handler and
  * interrupted code are of one privilege and one code segment, so RFLAGS and RIP are put below
  * the interrupted stack, for POPFQ and RET. Two words below RSP are free: no red zone here.
+ *
+ * The CFI takes the address of the processor's RIP for the CFA: the RSP that was interrupted is
+ * behind it, in memory.
  */
+	.cfi_sections .debug_frame
+
+	.macro save register
+	pushq	%\register
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset \register, 0
+	.endm
+
+	.macro restore register
+	popq	%\register
+	.cfi_adjust_cfa_offset -8
+	.cfi_same_value \register
+	.endm
+
 	.type	exception, @function
 exception:
-	pushq	%rax
-	pushq	%rbx
-	pushq	%rcx
-	pushq	%rdx
-	pushq	%rsi
-	pushq	%rdi
-	pushq	%rbp
-	pushq	%r8
-	pushq	%r9
-	pushq	%r10
-	pushq	%r11
-	pushq	%r12
-	pushq	%r13
-	pushq	%r14
-	pushq	%r15
+	.cfi_startproc simple
+	.cfi_signal_frame
+	.cfi_def_cfa rsp, 16
+	.cfi_offset rip, 0
+	.cfi_offset rsp, 24
+	save	rax
+	save	rbx
+	save	rcx
+	save	rdx
+	save	rsi
+	save	rdi
+	save	rbp
+	save	r8
+	save	r9
+	save	r10
+	save	r11
+	save	r12
+	save	r13
+	save	r14
+	save	r15
 	movq	%rsp, %rdi
 	cld
 	call	rs_kit_exception
@@ -93,24 +115,29 @@ exception:
 	movq	%rcx, -16(%rdx)
 	subq	$16, %rdx
 	movq	%rdx, 16*8(%rsp)	/* the error code's place: read last */
-	popq	%r15
-	popq	%r14
-	popq	%r13
-	popq	%r12
-	popq	%r11
-	popq	%r10
-	popq	%r9
-	popq	%r8
-	popq	%rbp
-	popq	%rdi
-	popq	%rsi
-	popq	%rdx
-	popq	%rcx
-	popq	%rbx
-	popq	%rax
+	restore	r15
+	restore	r14
+	restore	r13
+	restore	r12
+	restore	r11
+	restore	r10
+	restore	r9
+	restore	r8
+	restore	rbp
+	restore	rdi
+	restore	rsi
+	restore	rdx
+	restore	rcx
+	restore	rbx
+	restore	rax
 	movq	8(%rsp), %rsp		/* from the error code's place */
+	.cfi_def_cfa rsp, 16
+	.cfi_offset rip, -8
+	.cfi_val_offset rsp, 0
 	popfq
+	.cfi_adjust_cfa_offset -8
 	ret
+	.cfi_endproc
 	.size	exception, . - exception
 
 	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A stopped machine in a file: its memory, and its vCPUs' registers. Read are
+ *
+ *	ELF cores	of `ringside run --core`, of QEMU's dump-guest-memory with and without -p,
+ *			and of virsh dump --memory-only, which is QEMU's
+ *	RAM itself	a raw dump, as of QEMU's pmemsave, or the file that backs a guest's RAM
+ *
+ * An ELF core has a PT_LOAD for each piece of memory, whose p_paddr is guest-physical; with -p,
+ * several of them may show the same memory at several virtual addresses. For each vCPU it has the
+ * note NT_PRSTATUS of a Linux core, for gdb, and the note "QEMU", which has the control registers
+ * too (QEMU's target/i386/arch_dump.c: QEMUCPUState). The i-th note of either kind is vCPU i's.
+ *
+ * The file is not trusted, and may change while it is open: each read is bounded by the file. An
+ * open core is for one thread at a time.
+ */
+#ifndef RS_INTROSPECT_CORE_H
+#define RS_INTROSPECT_CORE_H
+
+#include <elf.h>
+#include <ringside/error.h>
+#include <ringside/registers.h>
+
+#include "introspect/memory.h"
+
+#define RS_CORE_SEGMENTS_MAX (1u << 20)
+#define RS_CORE_NOTES_MAX    (16u << 20) /* bytes of all notes */
+
+struct rs_core;
+
+/* A run of guest memory in a file. */
+struct rs_core_piece {
+	uint64_t gpa, bytes, offset;
+};
+
+/* Opens an ELF core. Returns RS_USAGE if the file is none, is for another processor, or is not of a
+ * guest; RS_DAMAGED if its headers, segments or notes are invalid. */
+struct rs_error *rs_core_open(const char *path, struct rs_core **core);
+
+/* Opens RAM in a file. Without pieces, the whole file is memory from address 0. It has no vCPUs. */
+struct rs_error *rs_core_open_raw(const char *path, const struct rs_core_piece *pieces,
+				  uint32_t n_pieces, struct rs_core **core);
+
+void rs_core_close(struct rs_core *core); /* NULL is ignored */
+
+uint32_t rs_core_vcpus(const struct rs_core *core);
+
+/* Returns a vCPU's registers in *regs; false if there is no such vCPU. efer has LMA and LME as
+ * paging implies them. cr8 is not in a core: 0. */
+bool rs_core_registers(const struct rs_core *core, uint32_t vcpu, struct rs_x86_regs *regs);
+
+/* Initializes *memory to read the core, which must stay open. Translation is off until
+ * rs_memory_at(). */
+void rs_core_memory(struct rs_core *core, struct rs_memory *memory);
+
+/* ---- the notes, for reader and writer ------------------------------------------------------- */
+
+#define RS_CORE_QEMU_NOTE "QEMU"
+#define RS_CORE_CPU_NOTE  "CORE"
+
+/* QEMU's QEMUCPUState, version 1. */
+struct rs_core_segment {
+	uint32_t selector, limit, flags, pad;
+	uint64_t base;
+};
+
+struct rs_core_cpu {
+	uint32_t version, size;
+	uint64_t rax, rbx, rcx, rdx, rsi, rdi, rsp, rbp;
+	uint64_t r8[8];
+	uint64_t rip, rflags;
+	struct rs_core_segment cs, ds, es, fs, gs, ss, ldt, tr, gdt, idt;
+	uint64_t cr[5];
+	uint64_t kernel_gs_base;
+};
+_Static_assert(sizeof(struct rs_core_cpu) == 440, "QEMU's layout");
+
+#define RS_CORE_CPU_VERSION 1u
+/* Without kernel_gs_base: QEMU before 4.1. */
+#define RS_CORE_CPU_BYTES_MIN ((uint32_t)offsetof(struct rs_core_cpu, kernel_gs_base))
+
+#endif
