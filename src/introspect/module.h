@@ -30,7 +30,7 @@ bool rs_module_is_code(const struct rs_module *module, uint64_t address);
 enum rs_cfi_found rs_module_cfi(const struct rs_module *module, uint64_t address,
 				struct rs_cfi_row *row);
 
-/* The binary of a set that an address is in, or NULL. */
+/* The binary of a set that an address is in, or NULL. The set may be NULL, here and below. */
 struct rs_module *rs_symbols_module(struct rs_symbols *set, uint64_t address);
 
 /* How many binaries a set has. */

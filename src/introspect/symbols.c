@@ -89,14 +89,14 @@ struct rs_error *rs_symbols_add(struct rs_symbols *set, const char *path, const 
 
 struct rs_module *rs_symbols_module(struct rs_symbols *set, uint64_t address)
 {
-	uint32_t at = first_after(set, address);
+	uint32_t at = set ? first_after(set, address) : 0;
 
 	return at && address < set->modules[at - 1]->hi ? set->modules[at - 1] : NULL;
 }
 
 uint32_t rs_symbols_count(const struct rs_symbols *set)
 {
-	return set->n;
+	return set ? set->n : 0;
 }
 
 uint32_t rs_symbols_lookup(struct rs_symbols *set, uint64_t address, struct rs_frame *frames,

@@ -21,8 +21,8 @@
 /*
  * Stores the stack in frames, innermost first, at most max elements and at most RS_STACK_DEPTH_MAX:
  * rip, then return addresses. Returns how many. Bit i of *by_fp is set if element i was found by a
- * frame pointer, or by other guess, and not by CFI; the elements behind it depend on that. The set
- * may be empty: then frame pointers alone are followed.
+ * frame pointer, or by another guess, and not by CFI; the elements behind it depend on that. The
+ * set may be empty, or NULL: then frame pointers alone are followed.
  */
 uint32_t rs_unwind(struct rs_symbols *set, struct rs_memory *memory, const struct rs_x86_regs *regs,
 		   uint64_t *frames, uint32_t max, uint64_t *by_fp);

@@ -339,6 +339,7 @@ static uint32_t walk(uint64_t rip, uint64_t rsp, uint64_t rbp, uint64_t *frames,
 	if (!CHECK_OK(rs_symbols_create(NULL, &set)))
 		return 0;
 	n = rs_unwind(set, &memory, &regs, frames, RS_STACK_DEPTH_MAX, by_fp);
+	CHECK_EQ_U64(rs_unwind(NULL, &memory, &regs, frames, RS_STACK_DEPTH_MAX, by_fp), n);
 	rs_symbols_destroy(set);
 	return n;
 }
