@@ -116,18 +116,25 @@ static void take_frames(struct rs_sbuf_producer *p, uint64_t here, const void *f
 }
 
 /*
- * Asks the host, whose stack begins in the doorbell, and drops what comes before the return address
- * `back` into the function whose address `here` is. Without that address, the host unwound
- * something else, or could not get past this runtime: frame pointers then.
+ * Asks the host, whose stack begins in the doorbell, and drops what comes before the caller: the
+ * call of this library follows the instruction `here` closely. Without such an address, the host
+ * unwound something else, or could not get past this library: frame pointers then.
  */
+#define CALL_BYTES_MAX 256u /* from rs_here() to behind the call, if nothing is optimized */
+
 static void take_from_host(struct rs_sbuf_producer *p, uint64_t here, const void *frame,
-			   uint64_t back, struct rs_stack *stack)
+			   struct rs_stack *stack)
 {
 	uint32_t n = rs_stack_ask_host(p, stack, RS_STACK_DEPTH_MAX), first = 0, max = depth_max();
+	uint64_t nearest = CALL_BYTES_MAX;
 
-	while (first < n && stack->frames[first] != back)
-		first++;
-	if (first >= n) {
+	for (uint32_t i = 0; i < n; i++) {
+		if (stack->frames[i] - here < nearest) {
+			nearest = stack->frames[i] - here;
+			first = i;
+		}
+	}
+	if (nearest == CALL_BYTES_MAX) {
 		take_frames(p, here, frame, stack);
 		return;
 	}
@@ -141,16 +148,15 @@ static void take_from_host(struct rs_sbuf_producer *p, uint64_t here, const void
 /* ---- records ------------------------------------------------------------------------------ */
 
 /* Where a stack is taken: by rs_here() and __builtin_frame_address(0) of the function that called
- * this library, to which it returns at back. */
+ * this library. */
 struct place {
 	uint64_t here;
 	const void *frame;
-	uint64_t back;
 };
 #define PLACE()                                                                                    \
 	(struct place)                                                                             \
 	{                                                                                          \
-		here, frame, (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)) \
+		here, frame                                                                        \
 	}
 
 /* A payload's last word is by_fp; the number of elements and the elements follow it. */
@@ -179,7 +185,7 @@ static __attribute__((noinline, cold)) void put_slow(struct rs_sbuf_producer *p,
 	uint32_t slots;
 
 	if (stacks == RS_STACKS_HOST)
-		take_from_host(p, place.here, place.frame, place.back, &stack);
+		take_from_host(p, place.here, place.frame, &stack);
 	else if (stacks == RS_STACKS_FRAMES)
 		take_frames(p, place.here, place.frame, &stack);
 	slots = RS_RECORD_SLOTS(bytes + BY_FP_BYTES + N_BYTES + stack.n * sizeof(uint64_t));

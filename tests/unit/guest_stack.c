@@ -8,7 +8,6 @@
 
 #include <execinfo.h>
 
-#include "base/sanitized.h"
 #include <ringside/host.h>
 
 #include "guest/stack.c"
@@ -52,9 +51,12 @@ static bool memory_write(void *ctx, uint64_t gpa, const void *from, size_t bytes
 	return visible;
 }
 
+static uint64_t here;
+
 __attribute__((noinline)) static void release(void)
 {
-	rs_memory_put_free(&producer, 7, __builtin_frame_address(0), &producer);
+	here = rs_here();
+	rs_memory_put_free(&producer, here, __builtin_frame_address(0), &producer);
 	__asm__ volatile("" : : : "memory"); /* no tail call */
 }
 
@@ -76,7 +78,7 @@ static uint32_t unwind(void *ctx, uint32_t vcpu, uint64_t *frames, uint32_t max,
 		return 0;
 	for (uint32_t i = 0; i < n; i++) {
 		frames[i] = vmm.other ? i : (uintptr_t)backs[i];
-		at = within(frames[i], release) ? i : at;
+		at = !at && within(frames[i], release) ? i : at;
 	}
 	*by_fp = UINT64_C(1) << (at + 2);
 	return vmm.more ? max + vmm.more : n;
@@ -166,30 +168,33 @@ static void check_by_fp(void)
 	uint32_t n = taken(frames, &by_fp);
 
 	CHECK(n >= 2);
-	CHECK_EQ_U64(frames[0], 7);
+	CHECK_EQ_U64(frames[0], here);
 	CHECK_EQ_U64(by_fp & 3, 2);
 }
 
 TEST(the_host_s_stack_without_the_runtime_s_part)
 {
+	uint64_t all[RS_STACK_DEPTH_MAX], frames[RS_STACK_DEPTH_MAX], by_fp;
 	void *backs[RS_STACK_DEPTH_MAX];
-	uint64_t frames[RS_STACK_DEPTH_MAX], by_fp;
-	uint32_t n = (uint32_t)backtrace(backs, RS_STACK_DEPTH_MAX);
-	/* A sanitizer makes no tail calls, so release() itself stays, and has a backtrace() of its
-	 * own, which is in backs. */
-	const uint32_t main_at = 2 + RS_SANITIZED;
+	uint32_t n = (uint32_t)backtrace(backs, RS_STACK_DEPTH_MAX), n_all;
 
 	host_create(true);
+	start(RS_STACK_DEPTH_MAX);
+	release();
+	/* The place in release(), the one in this function, and its callers. */
+	n_all = taken(all, &by_fp);
+	REQUIRE(n_all > 3 && n_all <= n + 1);
+	CHECK_EQ_U64(all[0], here);
+	for (uint32_t i = 1; i <= n_all - 2; i++)
+		CHECK_EQ_U64(all[n_all - i], (uintptr_t)backs[n - i]);
 	for (uint32_t depth = 1; depth <= RS_STACK_DEPTH_MAX; depth++) {
 		start(depth);
 		release();
 		CHECK_EQ_U64(vmm.calls, 1);
-		/* The place in release(), then what this function has. */
-		CHECK_EQ_U64(taken(frames, &by_fp), n + 1 < depth ? n + 1 : depth);
-		CHECK_EQ_U64(frames[0], 7);
-		CHECK_EQ_U64(by_fp, depth > main_at ? UINT64_C(1) << main_at : 0);
-		for (uint32_t i = main_at; i <= n && i < depth; i++)
-			CHECK_EQ_U64(frames[i], (uintptr_t)backs[i - 1]);
+		CHECK_EQ_U64(taken(frames, &by_fp), n_all < depth ? n_all : depth);
+		CHECK_EQ_U64(by_fp, depth > 2 ? 4 : 0);
+		for (uint32_t i = 0; i < depth && i < n_all; i++)
+			CHECK(i == 1 || frames[i] == all[i]); /* two places in this function */
 		CHECK_EQ_U64(blocks[1].busy, 0);
 	}
 	CHECK_EQ_U64(gpa_seen, (uintptr_t)&blocks[1] + TO_GPA);

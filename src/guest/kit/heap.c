@@ -140,12 +140,13 @@ void *malloc(size_t bytes)
 /* Ends the guest if there was no such block, or it was freed: its tag is gone then. */
 void free(void *memory)
 {
-	struct tag *tag = (struct tag *)memory - 1;
 	struct block *block;
+	struct tag *tag;
 	uint32_t class;
 
 	if (!memory)
 		return;
+	tag = (struct tag *)memory - 1;
 	lock();
 	class = tag->class - CLASS_MARK;
 	block = (struct block *)(void *)((uint8_t *)tag - tag->before);
@@ -174,7 +175,7 @@ void *calloc(size_t n, size_t bytes)
 
 void *realloc(void *from, size_t bytes)
 {
-	struct tag *tag = (struct tag *)from - 1;
+	struct tag *tag;
 	void *memory;
 
 	if (!from)
@@ -182,6 +183,7 @@ void *realloc(void *from, size_t bytes)
 	memory = allocate(ALIGN_MIN, bytes);
 	if (!memory)
 		return NULL;
+	tag = (struct tag *)from - 1;
 	__builtin_memcpy(memory, from, tag->bytes < bytes ? tag->bytes : bytes);
 	free(from);
 	return memory;
