@@ -133,7 +133,7 @@ exception:
 	movq	8(%rsp), %rsp		/* from the error code's place */
 	.cfi_def_cfa rsp, 16
 	.cfi_offset rip, -8
-	.cfi_val_offset rsp, 0
+	.cfi_escape 0x14, 7, 0	/* DW_CFA_val_offset rsp, 0: clang has no directive for it */
 	popfq
 	.cfi_adjust_cfa_offset -8
 	ret
