@@ -7,9 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/procfs.h>
 #include <sys/stat.h>
-#include <sys/user.h>
 #include <unistd.h>
 
 #include "introspect/binary.h"
@@ -210,36 +208,34 @@ static struct rs_x86_regs *vcpu_of(struct rs_core *core, uint32_t number)
 	return &core->vcpus[number];
 }
 
-/* Linux's struct elf_prstatus. Its general registers; the note "QEMU" has them, too. */
+/* Reads the general registers of NT_PRSTATUS; the note "QEMU" has them, too. */
 static struct rs_error *status_parse(struct rs_core *core, const uint8_t *at, uint32_t bytes)
 {
 	struct rs_x86_regs *regs;
-	struct elf_prstatus status;
-	struct user_regs_struct r;
+	struct rs_core_status status;
+	const struct rs_core_regs *r = &status.regs;
 
 	if (bytes < sizeof(status))
 		return rs_error_create(RS_DAMAGED, "the note NT_PRSTATUS has %u bytes, not %zu",
 				       bytes, sizeof(status));
 	memcpy(&status, at, sizeof(status));
-	_Static_assert(sizeof(r) == sizeof(status.pr_reg), "the same registers");
-	memcpy(&r, &status.pr_reg, sizeof(r));
 	regs = vcpu_of(core, core->n_vcpus++);
 	if (!regs)
 		return rs_error_no_memory();
 	*regs = (struct rs_x86_regs){
-		.gpr = { r.rax, r.rbx, r.rcx, r.rdx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8, r.r9, r.r10,
-			 r.r11, r.r12, r.r13, r.r14, r.r15 },
-		.rip = r.rip,
-		.eflags = (uint32_t)r.eflags,
-		.cs = (uint32_t)r.cs,
-		.ss = (uint32_t)r.ss,
-		.ds = (uint32_t)r.ds,
-		.es = (uint32_t)r.es,
-		.fs = (uint32_t)r.fs,
-		.gs = (uint32_t)r.gs,
+		.gpr = { r->rax, r->rbx, r->rcx, r->rdx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8,
+			 r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 },
+		.rip = r->rip,
+		.eflags = (uint32_t)r->eflags,
+		.cs = (uint32_t)r->cs,
+		.ss = (uint32_t)r->ss,
+		.ds = (uint32_t)r->ds,
+		.es = (uint32_t)r->es,
+		.fs = (uint32_t)r->fs,
+		.gs = (uint32_t)r->gs,
 		/* until the vCPU's note of QEMU's, which follows all of these */
-		.fs_base = r.fs_base,
-		.gs_base = r.gs_base,
+		.fs_base = r->fs_base,
+		.gs_base = r->gs_base,
 	};
 	return NULL;
 }

@@ -58,6 +58,28 @@ void rs_core_memory(struct rs_core *core, struct rs_memory *memory);
 #define RS_CORE_QEMU_NOTE "QEMU"
 #define RS_CORE_CPU_NOTE  "CORE"
 
+/* The registers of an x86-64 thread as Linux's core dumps have them: its struct user_regs_struct
+ * (arch/x86/include/asm/user_64.h), whatever processor this program runs on. */
+struct rs_core_regs {
+	uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8;
+	uint64_t rax, rcx, rdx, rsi, rdi, orig_rax;
+	uint64_t rip, cs, eflags, rsp, ss;
+	uint64_t fs_base, gs_base, ds, es, fs, gs;
+};
+_Static_assert(sizeof(struct rs_core_regs) == 216, "in files");
+
+/* The note NT_PRSTATUS: struct elf_prstatus (include/linux/elfcore.h) of x86-64. */
+struct rs_core_status {
+	uint8_t signals[32];
+	int32_t pid;
+	uint8_t ids_and_times[76];
+	struct rs_core_regs regs;
+	int32_t fpvalid;
+	uint32_t reserved;
+};
+_Static_assert(offsetof(struct rs_core_status, regs) == 112, "in files");
+_Static_assert(sizeof(struct rs_core_status) == 336, "in files");
+
 /* QEMU's QEMUCPUState, version 1. */
 struct rs_core_segment {
 	uint32_t selector, limit, flags, pad;

@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/procfs.h>
-#include <sys/user.h>
 #include <unistd.h>
 
 #include "base/copy.h"
@@ -28,7 +26,7 @@
 struct status_note {
 	Elf64_Nhdr head;
 	char name[NAME_BYTES];
-	struct elf_prstatus status;
+	struct rs_core_status status;
 } __attribute__((packed));
 
 struct state_note {
@@ -42,46 +40,24 @@ _Static_assert(sizeof(struct status_note) % 4 == 0 && sizeof(struct state_note) 
 
 static struct status_note status_note(const struct rs_x86_regs *from, uint32_t vcpu)
 {
-	struct status_note note = {
-		.head = { sizeof(RS_CORE_CPU_NOTE), sizeof(note.status), NT_PRSTATUS },
-		.name = RS_CORE_CPU_NOTE,
-		.status.pr_pid = (pid_t)vcpu + 1,
-	};
-	const struct user_regs_struct regs = {
-		.rax = from->gpr[0],
-		.rbx = from->gpr[1],
-		.rcx = from->gpr[2],
-		.rdx = from->gpr[3],
-		.rsi = from->gpr[4],
-		.rdi = from->gpr[5],
-		.rbp = from->gpr[6],
-		.rsp = from->gpr[7],
-		.r8 = from->gpr[8],
-		.r9 = from->gpr[9],
-		.r10 = from->gpr[10],
-		.r11 = from->gpr[11],
-		.r12 = from->gpr[12],
-		.r13 = from->gpr[13],
-		.r14 = from->gpr[14],
-		.r15 = from->gpr[15],
-		.rip = from->rip,
-		.eflags = from->eflags,
-		.cs = from->cs,
-		.ss = from->ss,
-		.ds = from->ds,
-		.es = from->es,
-		.fs = from->fs,
-		.gs = from->gs,
-		.fs_base = from->fs_base,
-		.gs_base = from->gs_base,
-		.orig_rax = (uint64_t)(-1), /* in no system call */
-	};
+	const uint64_t *r = from->gpr;
 
-	_Static_assert(sizeof(regs) == sizeof(note.status.pr_reg), "the same registers");
-	memcpy((uint8_t *)&note + offsetof(struct status_note, status) +
-		       offsetof(struct elf_prstatus, pr_reg),
-	       &regs, sizeof(regs));
-	return note;
+	return (struct status_note){
+		.head = { sizeof(RS_CORE_CPU_NOTE), sizeof(struct rs_core_status), NT_PRSTATUS },
+		.name = RS_CORE_CPU_NOTE,
+		.status.pid = (int32_t)vcpu + 1,
+		.status.regs = {
+			.rax = r[0], .rbx = r[1], .rcx = r[2], .rdx = r[3],
+			.rsi = r[4], .rdi = r[5], .rbp = r[6], .rsp = r[7],
+			.r8 = r[8], .r9 = r[9], .r10 = r[10], .r11 = r[11],
+			.r12 = r[12], .r13 = r[13], .r14 = r[14], .r15 = r[15],
+			.rip = from->rip, .eflags = from->eflags,
+			.cs = from->cs, .ss = from->ss, .ds = from->ds, .es = from->es,
+			.fs = from->fs, .gs = from->gs,
+			.fs_base = from->fs_base, .gs_base = from->gs_base,
+			.orig_rax = UINT64_MAX, /* in no system call */
+		},
+	};
 }
 
 static struct rs_core_segment segment(uint32_t selector, uint64_t base, uint32_t flags)
