@@ -12,6 +12,9 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 NINJA = ninja $(QUIET) -C $(BUILD) -j $(JOBS)
+# Configures again if the setup has brought a compiler for guests that the build lacks.
+NEW_TOOLS = test ! -f $(BUILD)/build.ninja -o -e $(BUILD)/examples/guests/memory_rust || \
+	! command -v rustc >/dev/null || meson setup --reconfigure $(BUILD) >/dev/null
 
 all: $(BUILD)/build.ninja ## build everything (the default)
 	@$(NINJA)
@@ -27,6 +30,7 @@ demo: ## set up, build, trace the hello guest, print its span tree
 
 check: ## set up, then the tests that prove each promise once; ends in `N passed, N failed, N skipped`
 	@scripts/setup build check
+	@$(NEW_TOOLS)
 	@$(MAKE) --no-print-directory all QUIET=--quiet
 	@BUILD='$(BUILD)' tests/run check $(RUN)
 
@@ -35,6 +39,7 @@ check-quick: all ## the tests that boot no machine, in under a minute
 
 check-all: ## set up, then what check leaves out: sanitizers, clang, damage at every byte, fuzz seeds
 	@scripts/setup build check
+	@$(NEW_TOOLS)
 	@$(MAKE) --no-print-directory all QUIET=--quiet
 	@BUILD='$(BUILD)' tests/run all $(RUN)
 
@@ -43,16 +48,19 @@ check-fresh: ## README's two commands, in a clone of HEAD on a minimal Debian of
 
 check-vm: ## set up, then the tests that boot machines: guests, real KVM exits on AMD, Intel, arm64
 	@scripts/setup build check
+	@$(NEW_TOOLS)
 	@$(MAKE) --no-print-directory all QUIET=--quiet
 	@BUILD='$(BUILD)' tests/run check $(RUN) kvm/ vm/
 
 check-replay: ## set up, then the tests that record guests in QEMU and replay them
 	@scripts/setup build check
+	@$(NEW_TOOLS)
 	@$(MAKE) --no-print-directory all QUIET=--quiet
 	@BUILD='$(BUILD)' tests/run check $(RUN) replay/
 
 check-xen: ## set up, then the tests of Xen's trace, with a real Xen that is booted under QEMU
 	@scripts/setup build check
+	@$(NEW_TOOLS)
 	@$(MAKE) --no-print-directory all QUIET=--quiet
 	@BUILD='$(BUILD)' tests/run check $(RUN) xen/
 
