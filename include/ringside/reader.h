@@ -19,10 +19,14 @@ enum rs_trace_end {
 	RS_TRACE_REPAIRED,
 };
 
-/* A binary whose events are in a trace. hash is the hash of its file in hex, by the algorithm
- * hash_name ("blake3", "sha256"); build_id is its GNU build-id in hex, or NULL. */
+/*
+ * A binary whose events are in a trace. role is "guest", or "program" for one of a program of the
+ * host. hash is the hash of its file in hex, by the algorithm hash_name ("blake3", "sha256");
+ * both are NULL if it was not computed. build_id is its GNU build-id in hex, or NULL.
+ */
 struct rs_trace_binary {
 	const char *role, *path, *hash_name, *hash, *build_id;
+	uint64_t load; /* what its addresses in the trace exceed those of its file by */
 };
 
 /* Opens a trace. Returns RS_USAGE if there is no such directory, or it is not a Ringside trace, and

@@ -102,9 +102,16 @@ struct rs_error *rs_recorder_add_thread(struct rs_recorder *recorder,
 					const struct rs_schema *schema,
 					const struct rs_thread *thread);
 
-/* Records a binary whose events are in the trace: its role ("guest"), path, hash and build-id,
- * which `print --tree` shows. Copies the texts. Returns RS_USAGE if one of them except the build-id
- * is NULL. */
+/*
+ * Records a binary whose events are in the trace (reader.h), so that a reader finds the functions
+ * at its addresses. Copies the texts. A binary with the same role, path and load address is
+ * recorded once. Returns RS_USAGE if the role or the path is NULL, or if only one of the hash and
+ * its name is.
+ *
+ * A program that records its own events need not name its binaries: once an event of its own has a
+ * stack or is of -finstrument-functions, and when the recorder is closed, the program and its
+ * shared libraries are recorded with their build-ids.
+ */
 struct rs_error *rs_recorder_add_binary(struct rs_recorder *recorder,
 					const struct rs_trace_binary *binary);
 

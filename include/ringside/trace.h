@@ -46,6 +46,13 @@ void rs_trace_stop(void);
  * first event. Copies up to 63 bytes of vm. */
 void rs_trace_thread(const char *vm, int vcpu);
 
+/*
+ * Declares that events of this program have addresses of its code, so that its recorder names the
+ * program's binaries in the trace. Stacks and -finstrument-functions do this; a program with such
+ * fields in events of its own calls it. Any thread, any number of times, also in a signal handler.
+ */
+void rs_trace_has_addresses(void);
+
 /* Registers a name that is known only at run time. Returns its id, for rs_span_begin() and name
  * fields, or 0 if there are too many names. Copies the text. Not for signal handlers. */
 uint32_t rs_trace_name(const char *text);

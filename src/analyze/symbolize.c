@@ -21,7 +21,8 @@ struct rs_symbolizer {
 	bool has_unknown; /* an address was in none of the binaries */
 };
 
-/* Returns what identifies a binary of the trace: its build-id, or else its hash; NULL: nothing. */
+/* Returns what identifies a binary of the trace: its build-id, or else its hash; NULL: nothing
+ * does. */
 static const char *identity(const struct rs_trace_binary *binary)
 {
 	return binary->build_id ? binary->build_id : binary->hash;
@@ -76,9 +77,15 @@ static struct rs_error *named_add(struct rs_symbolizer *s, const struct rs_trace
 		bool is_program = !strcmp(binary->role, ROLE_PROGRAM);
 		struct rs_error *err = NULL;
 
-		if (is_program || !options->n_binaries)
+		if (!identity(binary))
+			err = rs_error_create(
+				RS_USAGE,
+				"%s has neither a build-id nor a hash in the trace, so "
+				"it is not known to be the same file",
+				binary->path);
+		else if (is_program || !options->n_binaries)
 			err = rs_symbols_add(is_program ? s->program : s->guest, binary->path,
-					     identity(binary), 0);
+					     identity(binary), binary->load);
 		if (err && rs_error_code(err) == RS_NO_MEMORY)
 			return err;
 		if (err) {

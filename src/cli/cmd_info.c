@@ -194,7 +194,10 @@ static void put_text(struct rs_json *json, const char *path, const struct rs_inp
 	}
 	for (uint32_t i = 0; input->trace && (binary = rs_trace_binary(input->trace, i)); i++) {
 		snprintf(text, sizeof(text), "%s %s, %s %s", binary->role, binary->path,
-			 binary->hash_name, binary->hash);
+			 binary->hash ? binary->hash_name : "build-id",
+			 binary->hash	    ? binary->hash
+			 : binary->build_id ? binary->build_id
+					    : "-");
 		put_line(json->out, "binary", text);
 	}
 	put_streams(json, RS_TABLE_TEXT, input);
@@ -212,6 +215,7 @@ static void put_binaries(struct rs_json *json, const struct rs_input *input)
 		rs_json_text(rs_json_key(json, "hash_name"), binary->hash_name);
 		rs_json_text(rs_json_key(json, "hash"), binary->hash);
 		rs_json_text(rs_json_key(json, "build_id"), binary->build_id);
+		rs_json_hex(rs_json_key(json, "load"), binary->load);
 		rs_json_close(json, '}');
 	}
 	rs_json_close(json, ']');

@@ -205,6 +205,8 @@ static void tree_opening(const struct rs_trace *trace)
 	const struct rs_trace_binary *binary;
 
 	for (uint32_t i = 0; (binary = rs_trace_binary(trace, i)); i++) {
+		if (!binary->hash)
+			continue;
 		printf("[0ns      ] %s hash of %s binary %s is %s\n", binary->hash_name,
 		       binary->role, binary->path, binary->hash);
 	}

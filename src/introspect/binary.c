@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hex.h"
+
 #ifdef HAVE_BLAKE3
 #include <blake3.h>
 #else
@@ -18,12 +20,6 @@
 #endif
 
 #define HASH_BYTES 32
-
-static void to_hex(const uint8_t *bytes, size_t n, char *hex)
-{
-	for (size_t i = 0; i < n; i++)
-		snprintf(hex + i * 2, 3, "%02x", bytes[i]);
-}
 
 #ifdef HAVE_BLAKE3
 
@@ -101,7 +97,7 @@ static struct rs_error *hash_file(const char *path, char hex[RS_HASH_TEXT_BYTES]
 	if (!err && ferror(file))
 		err = rs_error_errno(errno, "%s", path);
 	else if (!err)
-		to_hex(digest, sizeof(digest), hex);
+		rs_hex_write(hex, digest, sizeof(digest));
 	fclose(file);
 	return err;
 }
@@ -119,7 +115,7 @@ static bool note_build_id(Elf *elf, const GElf_Phdr *phdr, char hex[RS_HASH_TEXT
 		    memcmp((const char *)data->d_buf + name, "GNU", 4) != 0 ||
 		    note.n_descsz * 2 >= RS_HASH_TEXT_BYTES)
 			continue;
-		to_hex((const uint8_t *)data->d_buf + desc, note.n_descsz, hex);
+		rs_hex_write(hex, (const uint8_t *)data->d_buf + desc, note.n_descsz);
 		return true;
 	}
 	return false;

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
+
+#include "base/hex.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
 
@@ -15,6 +17,14 @@ bool rs_symfs_path(const char *symfs, const char *path, char place[PATH_MAX])
 		      : snprintf(place, PATH_MAX, "%s", path);
 
 	return n >= 0 && n < PATH_MAX;
+}
+
+/* stat() rather than access(), which knows nothing of the capabilities of a confined process. */
+static bool is_file(const char *place)
+{
+	struct stat status;
+
+	return !stat(place, &status) && S_ISREG(status.st_mode);
 }
 
 /* Writes the place of the file FOLDER/xx/yyyyENDING of a build-id. Returns whether it is there. */
@@ -28,7 +38,7 @@ static bool by_id(const char *symfs, const char *folder, const char *build_id, c
 		return false;
 	n = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s%s", folder, build_id, build_id + 2,
 		     ending);
-	return n > 0 && n < PATH_MAX && rs_symfs_path(symfs, path, place) && !access(place, R_OK);
+	return n > 0 && n < PATH_MAX && rs_symfs_path(symfs, path, place) && is_file(place);
 }
 
 bool rs_binary_by_id(const char *symfs, const char *build_id, char place[PATH_MAX])
@@ -107,7 +117,7 @@ static bool open_linked(const char *place, const char *build_id, uint32_t crc,
 	struct rs_error *err;
 	char found[RS_BUILD_ID_TEXT_MAX];
 
-	if (access(place, R_OK))
+	if (!is_file(place))
 		return false;
 	err = rs_elf_file_open(place, debug);
 	rs_error_free(err);
@@ -158,14 +168,15 @@ void rs_debug_other_open(const char *symfs, const struct rs_elf_file *debug,
 	GElf_Shdr head;
 	Elf_Scn *section = rs_elf_section(debug, ".gnu_debugaltlink", &head);
 	Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
-	char build_id[RS_BUILD_ID_TEXT_MAX] = "";
+	char build_id[RS_BUILD_ID_TEXT_MAX];
 	size_t path, n;
 
 	if (!data || !data->d_buf)
 		return;
 	path = strnlen(data->d_buf, data->d_size) + 1; /* the build-id follows it */
 	n = path < data->d_size ? data->d_size - path : 0;
-	for (size_t i = 0; i < n && n < RS_BUILD_ID_TEXT_MAX / 2; i++)
-		snprintf(build_id + 2 * i, 3, "%02x", ((const uint8_t *)data->d_buf)[path + i]);
+	if (n >= RS_BUILD_ID_TEXT_MAX / 2)
+		n = 0;
+	rs_hex_write(build_id, (const uint8_t *)data->d_buf + path, n);
 	open_by_id(symfs, build_id, other);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/hex.h"
 #include "introspect/binary.h"
 
 #define FILE_BYTES_MAX (UINT64_C(4) << 30)
@@ -77,11 +78,10 @@ void rs_elf_build_id(const struct rs_elf_file *file, char text[RS_BUILD_ID_TEXT_
 {
 	const void *bits = NULL;
 	ssize_t n = dwelf_elf_gnu_build_id(file->elf, &bits);
-	const uint8_t *byte = bits;
 
-	text[0] = '\0';
-	for (ssize_t i = 0; i < n && n <= (ssize_t)(RS_BUILD_ID_TEXT_MAX / 2 - 1); i++)
-		snprintf(text + 2 * i, 3, "%02x", byte[i]);
+	if (n < 0 || n > (ssize_t)(RS_BUILD_ID_TEXT_MAX / 2 - 1))
+		n = 0;
+	rs_hex_write(text, bits, (size_t)n);
 }
 
 Elf_Scn *rs_elf_section(const struct rs_elf_file *file, const char *name, GElf_Shdr *head)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "introspect/binary.h"
 #include "introspect/debug_file.h"
@@ -98,16 +97,20 @@ static bool has_dwarf(const struct rs_elf_file *file)
 static struct rs_error *open_files(struct rs_module *m, const char *symfs, const char *path,
 				   const char *expected)
 {
-	char place[PATH_MAX];
+	char place[PATH_MAX], other[PATH_MAX];
+	const char *found = place;
 	struct rs_error *err;
 
 	if (!rs_symfs_path(symfs, path, place))
 		return rs_error_create(RS_USAGE, "%s: the path is too long", path);
-	if (expected && access(place, F_OK))
-		rs_binary_by_id(symfs, expected, place);
 	err = rs_elf_file_open(place, &m->file);
+	if (err && expected && rs_binary_by_id(symfs, expected, other)) {
+		rs_error_free(err);
+		found = other;
+		err = rs_elf_file_open(found, &m->file);
+	}
 	if (!err)
-		err = check(&m->file, place, expected);
+		err = check(&m->file, found, expected);
 	if (err)
 		return err;
 	if (!has_dwarf(&m->file))

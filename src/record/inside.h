@@ -52,6 +52,7 @@ struct rs_program {
 	uint32_t class_index;
 	pthread_mutex_t learn_lock;
 	uint32_t learnt;	       /* under learn_lock */
+	bool named;		       /* its binaries are in the trace */
 	struct rs_program_feed *feeds; /* with a ring */
 	/* Feeds whose threads have ended, for threads that begin later. */
 	struct rs_program_feed *resting, **last_resting;
@@ -116,6 +117,9 @@ struct rs_error *rs_feed_finish(struct rs_feed *feed);
 
 /* Adds the names and events that this program has defined to its schema. Any thread. */
 void rs_program_refresh(struct rs_recorder *r);
+
+/* Names this program's binaries that the trace does not name yet. */
+void rs_program_name_binaries(struct rs_recorder *r);
 
 /* Polls for rings of threads that began or ended. */
 void rs_program_poll(struct rs_recorder *r);

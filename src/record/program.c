@@ -312,6 +312,10 @@ void rs_program_poll(struct rs_recorder *r)
 	/* Pairs with the release in rs_recorder_add_trace(). */
 	if (!__atomic_load_n(&r->program.on, __ATOMIC_ACQUIRE))
 		return;
+	if (!r->program.named && rs_trace_addresses()) {
+		rs_program_name_binaries(r);
+		r->program.named = true;
+	}
 	ringless_report(r);
 	rings_collect(r);
 	rings_retire(r);
@@ -324,6 +328,8 @@ void rs_program_end(struct rs_recorder *r)
 
 	if (!program->on)
 		return;
+	if (rs_trace_addresses()) /* also those that dlopen() has loaded since */
+		rs_program_name_binaries(r);
 	for (const struct rs_program_feed *f = program->feeds; f; f = f->next)
 		feed_end(f);
 	for (struct rs_trace_ring *ring = rs_trace_rings(); ring; ring = ring->next) {

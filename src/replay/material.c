@@ -15,6 +15,7 @@
 
 #include "confine/confine.h"
 #include "base/copy.h"
+#include "base/hex.h"
 #include "base/modes.h"
 #include "replay/qcow2.h"
 #include "replay/rr_log.h"
@@ -47,8 +48,7 @@ static struct rs_error *hash_of(int fd, const char *name, char **hash)
 	text = err ? NULL : calloc(2, n + 1);
 	if (!text)
 		return err ? err : rs_error_no_memory();
-	for (unsigned int i = 0; i < n; i++)
-		sprintf(text + 2 * (size_t)i, "%02x", digest[i]);
+	rs_hex_write(text, digest, n);
 	*hash = text;
 	return NULL;
 }

@@ -218,6 +218,7 @@ struct rs_error *rs_describe_add_binary(struct rs_describe *describe,
 	    !text_keep(describe, binary->hash, &copy->hash) ||
 	    !text_keep(describe, binary->build_id, &copy->build_id))
 		return rs_error_no_memory();
+	copy->load = binary->load;
 	describe->binaries[describe->n_binaries++] = copy;
 	return NULL;
 }

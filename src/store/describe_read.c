@@ -486,10 +486,14 @@ static struct rs_error *read_binary(struct rs_describe *describe, json_t *json)
 {
 	struct rs_trace_binary binary = { 0 };
 
-	if (!RS_JSON_FIELDS(
-		    json, { "role", .text = &binary.role }, { "path", .text = &binary.path },
-		    { "hash_name", .text = &binary.hash_name }, { "hash", .text = &binary.hash }))
+	if (!RS_JSON_FIELDS(json, { "role", .text = &binary.role },
+			    { "path", .text = &binary.path }))
 		return unexpected("a binary");
+	binary.hash = json_string_value(json_object_get(json, "hash"));
+	binary.hash_name = json_string_value(json_object_get(json, "hash_name"));
+	if (!binary.hash_name)
+		binary.hash = NULL;
+	binary.load = (uint64_t)json_integer_value(json_object_get(json, "load"));
 	binary.build_id = json_string_value(json_object_get(json, "build_id"));
 	return rs_describe_add_binary(describe, &binary);
 }

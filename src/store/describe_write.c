@@ -234,6 +234,7 @@ static bool write_binary(struct rs_lines *lines, const struct rs_describe *descr
 	text(&l, "hash_name", binary->hash_name);
 	text(&l, "hash", binary->hash);
 	text(&l, "build_id", binary->build_id);
+	number(&l, "load", (int64_t)binary->load);
 	return end(&l);
 }
 

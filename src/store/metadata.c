@@ -94,8 +94,10 @@ static void env(FILE *file, const struct rs_describe *describe)
 
 		fprintf(file, "\tbinary_%u_path = ", i);
 		quoted(file, binary->path);
-		fprintf(file, ";\n\tbinary_%u_%s = ", i, binary->hash_name);
-		quoted(file, binary->hash);
+		if (binary->hash) {
+			fprintf(file, ";\n\tbinary_%u_%s = ", i, binary->hash_name);
+			quoted(file, binary->hash);
+		}
 		fprintf(file, ";\n\tbinary_%u_build_id = ", i);
 		quoted(file, binary->build_id);
 		fputs(";\n", file);
@@ -221,8 +223,8 @@ static void event(FILE *file, const struct rs_class *class, const struct rs_even
 		field(file, class, &e->fields[i]);
 	for (uint16_t i = e->n_fields - e->n_tails; i < e->n_fields; i++)
 		fprintf(file, "\t\t%s _%s[_%s_length];\n",
-			e->fields[i].type == RS_TYPE_STACK ? "x64" : "character",
-			e->fields[i].name, e->fields[i].name);
+			e->fields[i].type == RS_TYPE_STACK ? "x64" : "character", e->fields[i].name,
+			e->fields[i].name);
 	if (e->n_fields || e->lead_bytes)
 		fputs("\t};\n", file);
 	fputs("};\n\n", file);

@@ -537,14 +537,23 @@ void rs_store_set_closed(struct rs_store *store, int64_t at_ns)
 	pthread_mutex_unlock(&store->lock);
 }
 
+static bool same_binary(const struct rs_trace_binary *a, const struct rs_trace_binary *b)
+{
+	return a->load == b->load && !strcmp(a->role, b->role) && !strcmp(a->path, b->path);
+}
+
 struct rs_error *rs_store_add_binary(struct rs_store *store, const struct rs_trace_binary *binary)
 {
+	bool known = false;
 	struct rs_error *err;
 
-	if (!binary->role || !binary->path || !binary->hash_name || !binary->hash)
-		return rs_error_create(RS_USAGE, "a binary needs a role, a path and a hash");
+	if (!binary->role || !binary->path || !binary->hash_name != !binary->hash)
+		return rs_error_create(RS_USAGE, "a binary needs a role and a path, and a hash "
+						 "needs its name");
 	pthread_mutex_lock(&store->lock);
-	err = rs_describe_add_binary(&store->describe, binary);
+	for (uint32_t i = 0; i < store->describe.n_binaries; i++)
+		known |= same_binary(store->describe.binaries[i], binary);
+	err = known ? NULL : rs_describe_add_binary(&store->describe, binary);
 	if (!err)
 		err = rs_store_describe_sync(store);
 	pthread_mutex_unlock(&store->lock);

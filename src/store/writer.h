@@ -72,8 +72,8 @@ void rs_store_set_closed(struct rs_store *store, int64_t at_ns);
  * call. */
 struct rs_error *rs_store_set_clock(struct rs_store *store, const struct rs_clock *clock);
 
-/* Adds a line about a binary whose events are in the trace. RS_USAGE: a text but build_id is NULL.
- */
+/* Adds a line about a binary whose events are in the trace, unless there is one of the same role,
+ * path and load address. RS_USAGE: no role, no path, or a hash without its name. */
 struct rs_error *rs_store_add_binary(struct rs_store *store, const struct rs_trace_binary *binary);
 
 /* Returns the place for the next records: at least RS_DRAIN_ROOM_MIN bytes. Writes or queues a full

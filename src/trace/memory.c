@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include <ringside/trace.h>
+
 #define LIVE_BYTES_DEFAULT (UINT64_C(512) << 10)
 
 /*
@@ -21,6 +23,7 @@ bool rs_stack_find(struct rs_sbuf_producer *p, uint64_t frame, uint64_t *top)
 	size_t bytes = 0;
 	void *low = NULL;
 
+	rs_trace_has_addresses();
 	if (p->stack_top)
 		return false;
 	p->stack_low = p->stack_top = 1;

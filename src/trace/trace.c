@@ -46,6 +46,7 @@ static struct {
 	char provider[64];
 	uint32_t ring_bytes;
 	bool started, collecting;
+	bool addresses;	  /* rs_trace_has_addresses(); relaxed */
 	uint8_t *survive; /* struct rs_survive_head; NULL: rings do not survive. Acquire */
 	uint32_t places, place_bytes;
 	uint8_t taken[RS_SURVIVE_PLACES_MAX]; /* which places; exchanged */
@@ -212,6 +213,16 @@ static bool thread_attach(struct rs_sbuf_producer *p)
 	if (!attached) /* once an event: there is no ring to count it in */
 		__atomic_fetch_add(&self.ringless, 1, __ATOMIC_RELAXED);
 	return attached;
+}
+
+void rs_trace_has_addresses(void)
+{
+	__atomic_store_n(&self.addresses, true, __ATOMIC_RELAXED);
+}
+
+bool rs_trace_addresses(void)
+{
+	return __atomic_load_n(&self.addresses, __ATOMIC_RELAXED);
 }
 
 uint64_t rs_trace_ringless(void)

@@ -49,6 +49,9 @@ void rs_trace_ring_free(struct rs_trace_ring *ring);
 
 const char *rs_trace_provider(void);
 
+/* Returns whether rs_trace_has_addresses() was called. */
+bool rs_trace_addresses(void);
+
 /* Returns how many events were lost so far of threads without memory for a ring. */
 uint64_t rs_trace_ringless(void);
 

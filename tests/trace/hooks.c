@@ -4,6 +4,7 @@
  * -finstrument-functions, records it, and knows the numbers. argv: the trace's directory.
  */
 #include <pthread.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,8 +37,18 @@ static void *thread(void *arg)
 	return arg;
 }
 
+/* The C library calls it. */
+static int compare(const void *a, const void *b)
+{
+	free(allocate(2029));
+	return *(const int *)a != *(const int *)b;
+}
+
 __attribute__((noinline)) static void others(void)
 {
+	const int values[] = { 1, 2 };
+	size_t n = 2;
+
 	void *memory = calloc(3, 2003);
 
 	memory = realloc(memory, 5003);
@@ -51,6 +62,7 @@ __attribute__((noinline)) static void others(void)
 		free(memory);
 	free(aligned_alloc(256, 2048));
 	free(NULL);
+	lfind(&values[1], values, &n, sizeof(int), compare);
 	rs_trace_stack("others");
 }
 

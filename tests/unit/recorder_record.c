@@ -156,7 +156,7 @@ TEST(one_recorder_at_a_time_takes_the_trace)
 	REQUIRE_OK(rs_recorder_create(&options, &other));
 	CHECK_ERR(rs_recorder_add_trace(other), RS_USAGE, "is recorded already");
 	CHECK_ERR(rs_recorder_add_binary(other, &(struct rs_trace_binary){ .role = "guest" }),
-		  RS_USAGE, "needs a role, a path and a hash");
+		  RS_USAGE, "needs a role and a path");
 	CHECK_OK(rs_recorder_close(other, NULL));
 	CHECK_OK(rs_recorder_close(NULL, NULL));
 	RS_EMIT(one, .n = 1);

@@ -12,6 +12,13 @@
 UNTRACED void __cyg_profile_func_enter(void *function, void *site);
 UNTRACED void __cyg_profile_func_exit(void *function, void *site);
 
+#if __STDC_HOSTED__
+UNTRACED __attribute__((constructor)) static void functions_are_recorded(void)
+{
+	rs_trace_has_addresses();
+}
+#endif
+
 void __cyg_profile_func_enter(void *function, void *site)
 {
 	struct rs_sbuf_producer *p;
