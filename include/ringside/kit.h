@@ -14,6 +14,13 @@
  *	}
  *	RS_KIT_EXPORT(twice, 1, "twice the argument");
  *
+ *	static uint64_t longer(const struct rs_kit_args *args)
+ *	{
+ *		return args->bytes[0] > args->bytes[1];
+ *	}
+ *	RS_KIT_EXPORT_TYPED(longer, "whether the first text is longer", RS_KIT_BOOL, RS_KIT_TEXT,
+ *			    RS_KIT_TEXT);
+ *
  * One function runs at a time on a vCPU; several vCPUs may run the same one at once.
  */
 #ifndef RINGSIDE_KIT_H
@@ -22,29 +29,118 @@
 #include <ringside/guest.h>
 #include <ringside/kit_abi.h>
 
+/* The arguments of a call, which are of the exported types. Texts and bytes are valid until the
+ * function returns. */
 struct rs_kit_args {
 	uint32_t vcpu; /* on which the function runs */
 	uint32_t n;
-	uint64_t v[RS_KIT_ARGS_MAX];
+	uint64_t v[RS_KIT_ARGS_MAX];	 /* as in struct rs_kit_value */
+	uint32_t bytes[RS_KIT_ARGS_MAX]; /* of texts, without the NUL, and bytes */
 };
 
-/* Exports a function of this file to the host, by its name or by another, with exactly n
- * arguments. */
+/* Exports a function of this file to the host, by its name or by another, with exactly n integers
+ * as arguments, and an integer as its result. */
 #define RS_KIT_EXPORT(symbol, n, help_text) RS_KIT_EXPORT_AS(#symbol, symbol, n, help_text)
 #define RS_KIT_EXPORT_AS(as_name, symbol, n, help_text)                                            \
 	_Static_assert((n) <= RS_KIT_ARGS_MAX, "too many arguments");                              \
+	RS_KIT_EXPORT_ENTRY(as_name, symbol, n, help_text, RS_KIT_INT, RS_KIT_INT, RS_KIT_INT,     \
+			    RS_KIT_INT, RS_KIT_INT, RS_KIT_INT, RS_KIT_INT)
+
+/* The same with a type (RS_KIT_) of the result and of each argument. A function with a text or
+ * bytes as its result returns rs_kit_return_text() or rs_kit_return_bytes(); with a float,
+ * rs_kit_return_float(). */
+#define RS_KIT_EXPORT_TYPED(symbol, help_text, result_type, ...)                                   \
+	RS_KIT_EXPORT_ENTRY(#symbol, symbol, sizeof((uint8_t[]){ 0, ##__VA_ARGS__ }) - 1,          \
+			    help_text, result_type, ##__VA_ARGS__)
+
+#define RS_KIT_EXPORT_ENTRY(as_name, symbol, n, help_text, result_type, ...)                       \
 	_Static_assert(sizeof(as_name) <= RS_KIT_NAME_MAX, "too long a name");                     \
 	static const struct rs_kit_export rs_kit_export_##symbol                                   \
 		__attribute__((section("rs_exports"), used, aligned(8))) = {                       \
 			.name = (as_name),                                                         \
 			.function = symbol,                                                        \
 			.n_args = (n),                                                             \
+			.result = (result_type),                                                   \
+			.params = { __VA_ARGS__ },                                                 \
 			.help = (help_text),                                                       \
 		}
 
-/* Calls a function of the host. Returns false if the host has no such function, or it takes other
- * arguments. */
-bool rs_kit_call_host(const char *name, const uint64_t *args, uint32_t n, uint64_t *result);
+/* A text or bytes that a function received. */
+static inline const char *rs_kit_text_of(const struct rs_kit_args *args, uint32_t i)
+{
+	return (const char *)(uintptr_t)args->v[i];
+}
+
+static inline const uint8_t *rs_kit_bytes_of(const struct rs_kit_args *args, uint32_t i)
+{
+	return (const uint8_t *)(uintptr_t)args->v[i];
+}
+
+/*
+ * Copies the result of the function that runs on this vCPU for the host; the function returns what
+ * these return. If the output (RS_KIT_BUFFER_BYTES less the message's head) has no room for it, the
+ * call is refused.
+ */
+uint64_t rs_kit_return_text(const char *text);
+uint64_t rs_kit_return_bytes(const void *data, uint32_t bytes);
+
+/* Values for the host's functions. A text or bytes must stay valid during the call. */
+static inline struct rs_kit_value rs_kit_int(uint64_t v)
+{
+	return (struct rs_kit_value){ .type = RS_KIT_INT, .v = v };
+}
+
+static inline struct rs_kit_value rs_kit_bool(bool v)
+{
+	return (struct rs_kit_value){ .type = RS_KIT_BOOL, .v = v };
+}
+
+/* A float by the bits of its binary64, for guests that are compiled without SSE. */
+static inline struct rs_kit_value rs_kit_float_bits(uint64_t bits)
+{
+	return (struct rs_kit_value){ .type = RS_KIT_FLOAT, .v = bits };
+}
+
+struct rs_kit_value rs_kit_text(const char *text);
+
+static inline struct rs_kit_value rs_kit_bytes(const void *data, uint32_t bytes)
+{
+	return (struct rs_kit_value){ .type = RS_KIT_BYTES, .bytes = bytes, .v = (uintptr_t)data };
+}
+
+#ifdef __SSE2__
+static inline double rs_kit_float_of(const struct rs_kit_args *args, uint32_t i)
+{
+	return (union {
+		       uint64_t bits;
+		       double value;
+	       }){ args->v[i] }
+		.value;
+}
+
+static inline uint64_t rs_kit_return_float(double value)
+{
+	return (union {
+		       double value;
+		       uint64_t bits;
+	       }){ value }
+		.bits;
+}
+
+static inline struct rs_kit_value rs_kit_float(double value)
+{
+	return rs_kit_float_bits(rs_kit_return_float(value));
+}
+#endif
+
+/*
+ * Calls a function of the host. Set the type of *result to the expected one; a text or bytes in it
+ * are valid until the next such call, or until the function that runs on this vCPU returns. A
+ * result of NULL ignores the host's. Returns false if the host has no such function, it has other
+ * types of arguments or result, or a buffer lacks the room.
+ */
+bool rs_kit_call_host(const char *name, const struct rs_kit_value *args, uint32_t n,
+		      struct rs_kit_value *result);
 
 /* Prints a text of up to RS_KIT_TEXT_MAX bytes through the host. */
 void rs_kit_print(const char *text);

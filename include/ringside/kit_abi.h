@@ -8,12 +8,14 @@
  * its stack and RDI the address of its struct rs_kit_boot. It sets itself up and halts with
  * call.state RS_KIT_IDLE. vCPU 0 starts alone; the others when it has halted.
  *
- * Host calls guest: while the vCPU is halted, the host fills in call with state RS_KIT_CALLED, and
- * resumes the vCPU. The vCPU runs the function, sets result and RS_KIT_IDLE or RS_KIT_REFUSED, and
+ * Host calls guest: while the vCPU is halted, the host writes the arguments as a message into the
+ * vCPU's input, fills in call with state RS_KIT_CALLED, and resumes the vCPU. The vCPU runs the
+ * function, writes a message of the result into its output, sets RS_KIT_IDLE or RS_KIT_REFUSED, and
  * halts.
  *
  * Guest calls host: OUT of EAX to RS_KIT_PORT, with RCX an address:
- *	RS_KIT_CALL_HOST	of a struct rs_kit_host_call, answered in place
+ *	RS_KIT_CALL_HOST	of a struct rs_kit_host_call, which says where the message of the
+ *				arguments is, and where the host writes that of the result
  *	RS_KIT_ABORT		of a struct rs_kit_abort; the vCPU does not run again
  */
 #ifndef RINGSIDE_KIT_ABI_H
@@ -27,15 +29,16 @@
 #define RS_KIT_ABORT	 2u
 
 #define RS_KIT_BOOT_MAGIC UINT64_C(0x746f6f626b736972) /* "riskboot" */
-#define RS_KIT_VERSION	  2u
+#define RS_KIT_VERSION	  3u
 
 /* The size of a vCPU's stack, aligned to that size, so that a vCPU finds its own data from its
  * stack pointer. */
-#define RS_KIT_STACK_BYTES 0x10000u
-#define RS_KIT_ARGS_MAX	   6u
-#define RS_KIT_NAME_MAX	   64u	 /* bytes of a function's name */
-#define RS_KIT_TEXT_MAX	   4096u /* bytes of a text for the host */
-#define RS_KIT_EXPORTS_MAX 1024u
+#define RS_KIT_STACK_BYTES  0x10000u
+#define RS_KIT_BUFFER_BYTES 0x4000u /* of a vCPU's input, and of its output */
+#define RS_KIT_ARGS_MAX	    6u
+#define RS_KIT_NAME_MAX	    64u	  /* bytes of a function's name */
+#define RS_KIT_TEXT_MAX	    4096u /* bytes of a text for the host */
+#define RS_KIT_EXPORTS_MAX  1024u
 
 enum rs_kit_state {
 	RS_KIT_BOOTING = 0,
@@ -47,13 +50,62 @@ enum rs_kit_state {
 struct rs_kit_call {
 	uint32_t state;	   /* RS_KIT_ */
 	uint32_t function; /* index in the section rs_exports */
-	uint32_t n_args;
-	uint32_t reserved;
-	uint64_t args[RS_KIT_ARGS_MAX];
-	uint64_t result;
 };
-_Static_assert(offsetof(struct rs_kit_call, args) == 16, "both sides");
-_Static_assert(sizeof(struct rs_kit_call) == 72, "both sides");
+_Static_assert(sizeof(struct rs_kit_call) == 8, "both sides");
+
+/* ---- values ------------------------------------------------------------------------------- */
+
+/* Types of arguments and results, those of Hyperlight's guest functions; an integer is one type. */
+enum rs_kit_type {
+	RS_KIT_VOID = 1, /* of a result: there is none */
+	RS_KIT_INT = 2,	 /* 64 bits */
+	RS_KIT_BOOL = 3,
+	RS_KIT_FLOAT = 4, /* an IEEE 754 binary64 */
+	RS_KIT_TEXT = 5,  /* NUL-terminated; UTF-8 by convention */
+	RS_KIT_BYTES = 6,
+};
+
+struct rs_kit_value {
+	uint32_t type;	/* RS_KIT_ */
+	uint32_t bytes; /* of a text, without its NUL, or of bytes */
+	/* The integer; 0 or 1; the bits of the float. Of a text or bytes where they are: in a
+	 * message from its begin, elsewhere in the address space. */
+	uint64_t v;
+};
+_Static_assert(sizeof(struct rs_kit_value) == 16, "both sides");
+
+/* The arguments of a call, or its result; the data of texts and bytes follows. */
+struct rs_kit_message {
+	uint32_t n;
+	uint32_t bytes; /* with the data */
+	struct rs_kit_value values[RS_KIT_ARGS_MAX];
+};
+_Static_assert(sizeof(struct rs_kit_message) == 104, "both sides");
+
+/* Returns whether a message is complete and its values are within it. room is what was read or can
+ * be. The other side must not be able to change it any more. */
+static inline int rs_kit_message_valid(const struct rs_kit_message *message, uint64_t room)
+{
+	if (room < sizeof(*message) || message->bytes < sizeof(*message) || message->bytes > room ||
+	    message->n > RS_KIT_ARGS_MAX)
+		return 0;
+	for (uint32_t i = 0; i < message->n; i++) {
+		const struct rs_kit_value *value = &message->values[i];
+		uint64_t end = value->v + value->bytes;
+
+		if (value->type < RS_KIT_INT || value->type > RS_KIT_BYTES ||
+		    (value->type == RS_KIT_BOOL && value->v > 1))
+			return 0;
+		if (value->type < RS_KIT_TEXT)
+			continue;
+		if (value->v < sizeof(*message) || end < value->v || end > message->bytes)
+			return 0;
+		if (value->type == RS_KIT_TEXT &&
+		    (end == message->bytes || ((const char *)message)[end]))
+			return 0;
+	}
+	return 1;
+}
 
 enum rs_kit_hand_over {
 	RS_KIT_NO_TRACE = 0,
@@ -76,6 +128,7 @@ struct rs_kit_boot {
 	uint64_t ring;	    /* memory for the trace ring */
 	uint64_t ring_bytes;
 	struct rs_kit_call call;
+	uint64_t input, output; /* RS_KIT_BUFFER_BYTES each */
 	/* The log's memory (guest_log.h), which the host owns, and which survives the guest. */
 	uint64_t log;
 	uint64_t log_bytes;	    /* 0: none */
@@ -85,15 +138,17 @@ struct rs_kit_boot {
 };
 _Static_assert(offsetof(struct rs_kit_boot, stack) == 32, "both sides");
 _Static_assert(offsetof(struct rs_kit_boot, call) == 56, "both sides");
-_Static_assert(offsetof(struct rs_kit_boot, log) == 128, "both sides");
-_Static_assert(sizeof(struct rs_kit_boot) == 224, "both sides");
+_Static_assert(offsetof(struct rs_kit_boot, log) == 80, "both sides");
+_Static_assert(sizeof(struct rs_kit_boot) == 176, "both sides");
 
 /* The section rs_exports is an array of these. */
 struct rs_kit_args;
 struct rs_kit_export {
 	const char *name; /* NUL-terminated, up to RS_KIT_NAME_MAX - 1 bytes */
 	uint64_t (*function)(const struct rs_kit_args *args);
-	uint64_t n_args;
+	uint8_t n_args;
+	uint8_t result;			 /* RS_KIT_ */
+	uint8_t params[RS_KIT_ARGS_MAX]; /* RS_KIT_ */
 	const char *help;
 };
 _Static_assert(sizeof(struct rs_kit_export) == 32, "both sides");
@@ -101,20 +156,20 @@ _Static_assert(sizeof(struct rs_kit_export) == 32, "both sides");
 struct rs_kit_host_call {
 	uint64_t name; /* of the host's function */
 	uint32_t name_bytes;
-	uint32_t n_args;
-	uint64_t args[RS_KIT_ARGS_MAX];
-	uint64_t result; /* the host's answer ... */
-	uint32_t status; /* ... if this is RS_KIT_HOST_OK */
-	uint32_t reserved;
+	uint32_t result;       /* the type that the guest expects; RS_KIT_VOID: it ignores any */
+	uint64_t args;	       /* a struct rs_kit_message */
+	uint64_t answer;       /* where the host writes the result's ... */
+	uint32_t answer_bytes; /* ... in so much room; 0 if it is ignored */
+	uint32_t status;       /* of the answer */
 };
-_Static_assert(offsetof(struct rs_kit_host_call, args) == 16, "both sides");
-_Static_assert(sizeof(struct rs_kit_host_call) == 80, "both sides");
+_Static_assert(sizeof(struct rs_kit_host_call) == 40, "both sides");
 
 enum rs_kit_host_status {
 	RS_KIT_HOST_PENDING = 0,
 	RS_KIT_HOST_OK = 1,
 	RS_KIT_HOST_NO_FUNCTION = 2,
 	RS_KIT_HOST_BAD_ARGS = 3,
+	RS_KIT_HOST_BAD_RESULT = 4, /* of another type, or too long for the room */
 };
 
 #define RS_KIT_NO_VECTOR UINT32_C(0xffffffff) /* the guest gave up without an exception */

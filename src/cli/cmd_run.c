@@ -24,6 +24,7 @@
 #include "base/json.h"
 #include "base/modes.h"
 #include "cli/numbers.h"
+#include "cli/run_values.h"
 #include "cli/shared.h"
 #include "introspect/binary.h"
 #include "kvm/kvm.h"
@@ -49,7 +50,7 @@
 
 struct arguments {
 	const char *guest, *function;
-	uint64_t args[RS_KIT_ARGS_MAX];
+	char *args[RS_KIT_ARGS_MAX];
 	uint32_t n_args;
 	const char *record;
 	uint32_t timeout_ms;
@@ -125,7 +126,9 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Boot a guest in the reference micro-VM (it needs /dev/kvm) and call a function of it, "
-	"\"main\" unless another is named. ARGS are numbers; 0x makes them hexadecimal.\v"
+	"\"main\" unless another is named. ARGS are read by the types of the function's arguments: "
+	"numbers, 0x for hexadecimal ones; true or false; texts; bytes as pairs of hexadecimal "
+	"digits, or @FILE.\v"
 	"A guest is a static ELF64 program made with the guest kit: see ringside/kit.h and "
 	"examples/guests. What it prints goes to standard output.\n\n"
 	"Exit codes: 0 the function returned on each vCPU; 1 the guest crashed or ran out of "
@@ -212,7 +215,7 @@ static void positional(struct argp_state *state, struct arguments *a, char *text
 	} else {
 		if (a->n_args == RS_KIT_ARGS_MAX)
 			argp_error(state, "more than %u arguments", RS_KIT_ARGS_MAX);
-		a->args[a->n_args++] = rs_cli_number(state, "argument", text, 0, UINT64_MAX);
+		a->args[a->n_args++] = text;
 	}
 }
 
@@ -513,10 +516,29 @@ static bool all_returned(const struct run *run)
 	return true;
 }
 
+/* Boots the guest, and calls its function if that works on each vCPU. */
+static struct rs_error *guest_call(struct run *run, const struct rs_vm_export *function,
+				   const struct rs_cli_values *values)
+{
+	const struct arguments *a = run->a;
+	struct rs_error *err;
+
+	running = run->vm;
+	if (rs_cli_stop)
+		rs_vm_stop(run->vm);
+	err = rs_vm_boot(run->vm, a->timeout_ms, run->outcomes);
+	if (!err && all_returned(run))
+		err = rs_vm_call(run->vm, function, values->values, a->timeout_ms, run->outcomes);
+	running = NULL;
+	return err;
+}
+
 static struct rs_error *guest_run(struct run *run)
 {
 	const struct arguments *a = run->a;
 	struct rs_vm_options options = a->vm;
+	const struct rs_vm_export *function;
+	struct rs_cli_values values = { 0 };
 	struct rs_error *err;
 
 	options.print = guest_print;
@@ -529,16 +551,13 @@ static struct rs_error *guest_run(struct run *run)
 		err = rs_vm_load(run->vm, a->guest);
 	if (!err && run->recorder)
 		err = record_guest(run);
-	if (err)
-		return err;
-	running = run->vm;
-	if (rs_cli_stop)
-		rs_vm_stop(run->vm);
-	err = rs_vm_boot(run->vm, a->timeout_ms, run->outcomes);
-	if (!err && all_returned(run))
-		err = rs_vm_call(run->vm, a->function, a->args, a->n_args, a->timeout_ms,
-				 run->outcomes);
-	running = NULL;
+	if (!err)
+		err = rs_vm_export_find(run->vm, a->function, a->n_args, &function);
+	if (!err)
+		err = rs_cli_values_read(function, a->args, &values);
+	if (!err)
+		err = guest_call(run, function, &values);
+	rs_cli_values_free(&values);
 	return err;
 }
 
@@ -555,9 +574,11 @@ static void outcomes_print(const struct run *run)
 		const struct rs_vm_outcome *o = &run->outcomes[i];
 
 		if (o->end == RS_VM_RETURNED) {
-			if (!run->a->json)
-				printf("vCPU %u: %s returned %llu\n", i, run->a->function,
-				       (unsigned long long)o->result);
+			if (run->a->json)
+				continue;
+			printf("vCPU %u: %s returned", i, run->a->function);
+			rs_cli_value_print(stdout, &o->result);
+			putchar('\n');
 		} else if (o->end != RS_VM_NOT_RUN) {
 			fflush(stdout);
 			fprintf(stderr, "ringside run: vCPU %u: %s, at rip 0x%llx\n", i, o->why,
@@ -584,8 +605,7 @@ static void put_vcpu(struct rs_json *json, const struct run *run, uint32_t vcpu)
 	rs_json_unsigned(rs_json_key(json, "interrupted"), c.interrupted);
 	rs_json_close(json, '}');
 	if (o->end == RS_VM_RETURNED) {
-		rs_json_unsigned(rs_json_key(json, "result"), o->result);
-		rs_json_hex(rs_json_key(json, "result_hex"), o->result); /* exact */
+		rs_cli_value_json(json, &o->result);
 	} else {
 		rs_json_text(rs_json_key(json, "why"), o->why);
 		rs_json_hex(rs_json_key(json, "rip"), o->rip);

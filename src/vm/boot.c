@@ -131,7 +131,7 @@ static uint64_t align_up(uint64_t gpa, uint64_t to)
 }
 
 /*
- *	| guard page | stack, aligned to its size | struct rs_kit_boot | ring |
+ *	| guard page | stack, aligned to its size | struct rs_kit_boot | input | output | ring |
  */
 static struct rs_error *vcpu_place(struct rs_vm_vcpu *vcpu, struct tables *t, uint64_t *next)
 {
@@ -153,11 +153,14 @@ static struct rs_error *vcpu_place(struct rs_vm_vcpu *vcpu, struct tables *t, ui
 	err = rs_vm_log_boot(vcpu, &boot);
 	if (err)
 		return err;
+	boot.input = vcpu->input_gpa = vcpu->boot_gpa + RS_VM_PAGE_BYTES;
+	boot.output = vcpu->output_gpa = boot.input + RS_KIT_BUFFER_BYTES;
+	end = boot.output + RS_KIT_BUFFER_BYTES;
 	if (vcpu->vm->trace) {
-		boot.ring = vcpu->boot_gpa + RS_VM_PAGE_BYTES;
+		boot.ring = end;
 		boot.ring_bytes = options->ring_bytes;
 	}
-	end = vcpu->boot_gpa + RS_VM_PAGE_BYTES + boot.ring_bytes;
+	end += boot.ring_bytes;
 	if (boot.ring_bytes > RS_VM_MEMORY_MAX || end > options->memory_bytes)
 		return rs_error_create(
 			RS_USAGE,

@@ -14,62 +14,38 @@
 
 /* ---- the guest calls ---------------------------------------------------------------------- */
 
-static bool print(struct rs_vm *vm, uint32_t vcpu, void *ctx, const uint64_t *args,
-		  uint64_t *result)
+static bool typed(const struct rs_kit_message *message, const uint8_t *types, uint32_t n)
 {
-	uint64_t gpa = args[0], bytes = args[1];
-	char text[RS_KIT_TEXT_MAX];
-
-	(void)ctx;
-	if (bytes > sizeof(text) || !rs_vm_read(vm, gpa, text, bytes))
+	if (message->n != n)
 		return false;
-	if (vm->options.print)
-		vm->options.print(vm->options.print_ctx, vcpu, text, bytes);
-	*result = bytes;
+	for (uint32_t i = 0; i < n; i++) {
+		if (message->values[i].type != types[i])
+			return false;
+	}
 	return true;
 }
 
-static const struct rs_vm_host_function built_in[] = {
-	{ "print", 2, print, NULL }, /* (address, bytes) -> bytes */
-};
-
-struct rs_error *rs_vm_add_host_function(struct rs_vm *vm,
-					 const struct rs_vm_host_function *function)
-{
-	if (vm->n_functions == RS_VM_HOST_FUNCTIONS_MAX ||
-	    strlen(function->name) >= RS_KIT_NAME_MAX || function->n_args > RS_KIT_ARGS_MAX)
-		return rs_error_create(RS_USAGE,
-				       "host function '%s': too many, too long a name, or "
-				       "too many arguments",
-				       function->name);
-	vm->functions[vm->n_functions++] = *function;
-	return NULL;
-}
-
-static const struct rs_vm_host_function *find(const struct rs_vm *vm, const char *name)
-{
-	for (uint32_t i = 0; i < vm->n_functions; i++) {
-		if (!strcmp(vm->functions[i].name, name))
-			return &vm->functions[i];
-	}
-	for (size_t i = 0; i < sizeof(built_in) / sizeof(built_in[0]); i++) {
-		if (!strcmp(built_in[i].name, name))
-			return &built_in[i];
-	}
-	return NULL;
-}
-
+/* Calls a function of the host, and writes its result where the guest wants it. answer receives
+ * the result. */
 static enum rs_kit_host_status host_call(struct rs_vm_vcpu *vcpu,
 					 const struct rs_kit_host_call *call, const char *name,
-					 uint64_t *result)
+					 struct rs_vm_message *answer)
 {
-	const struct rs_vm_host_function *function = find(vcpu->vm, name);
+	const struct rs_vm_host_function *function = rs_vm_host_function(name);
+	struct rs_kit_value *result = &answer->head.values[0];
 
 	if (!function)
 		return RS_KIT_HOST_NO_FUNCTION;
-	if (call->n_args != function->n_args ||
-	    !function->call(vcpu->vm, vcpu->index, function->ctx, call->args, result))
+	if (call->result != RS_KIT_VOID && call->result != function->result)
+		return RS_KIT_HOST_BAD_RESULT;
+	result->type = function->result;
+	if (!rs_vm_message_read(vcpu->vm, call->args, &vcpu->message) ||
+	    !typed(&vcpu->message.head, function->params, function->n_args) ||
+	    !function->call(vcpu->vm, vcpu->index, vcpu->message.head.values, answer))
 		return RS_KIT_HOST_BAD_ARGS;
+	if (call->result != RS_KIT_VOID &&
+	    !rs_vm_message_write(vcpu->vm, call->answer, call->answer_bytes, result, 1))
+		return RS_KIT_HOST_BAD_RESULT;
 	return RS_KIT_HOST_OK;
 }
 
@@ -77,8 +53,8 @@ bool rs_vm_serve_call(struct rs_vm_vcpu *vcpu, uint64_t gpa)
 {
 	RS_SPAN(call, "host call");
 	struct rs_kit_host_call call;
+	struct rs_vm_message answer;
 	char name[RS_KIT_NAME_MAX + 1];
-	uint64_t result = 0;
 	uint32_t status;
 
 	if (!rs_vm_read(vcpu->vm, gpa, &call, sizeof(call)) || call.name_bytes > RS_KIT_NAME_MAX ||
@@ -89,10 +65,10 @@ bool rs_vm_serve_call(struct rs_vm_vcpu *vcpu, uint64_t gpa)
 	}
 	RS_LOG(DEBUG, "vCPU %u calls %s", vcpu->index, name);
 	RS_EMIT_EVENT_TEXT(call_host, name, strlen(name), .vcpu = vcpu->index);
-	status = host_call(vcpu, &call, name, &result);
-	RS_EMIT_EVENT(call_host_end, .vcpu = vcpu->index, .result = result);
-	rs_vm_write(vcpu->vm, gpa + offsetof(struct rs_kit_host_call, result), &result,
-		    sizeof(result));
+	answer.head.values[0] = (struct rs_kit_value){ 0 };
+	status = host_call(vcpu, &call, name, &answer);
+	RS_EMIT_EVENT(call_host_end, .vcpu = vcpu->index,
+		      .result = rs_vm_value_number(&answer.head.values[0]));
 	rs_vm_write(vcpu->vm, gpa + offsetof(struct rs_kit_host_call, status), &status,
 		    sizeof(status));
 	return true;
@@ -148,7 +124,16 @@ void rs_vm_serve_abort(struct rs_vm_vcpu *vcpu, uint64_t gpa)
 
 /* ---- the host calls ----------------------------------------------------------------------- */
 
-/* Writes a list of the guest's exports, such as "a, b(2), c". */
+static bool is_int(const struct rs_vm_export *export)
+{
+	for (uint32_t i = 0; i < export->n_args; i++) {
+		if (export->params[i] != RS_KIT_INT)
+			return false;
+	}
+	return true;
+}
+
+/* Writes a list of the guest's exports, such as "a, b(2), c(text, int)". */
 static void exports_list(const struct rs_vm_image *image, char *to, size_t max)
 {
 	size_t at = 0;
@@ -156,27 +141,36 @@ static void exports_list(const struct rs_vm_image *image, char *to, size_t max)
 	to[0] = 0;
 	for (uint32_t i = 0; i < image->n_exports && at < max; i++) {
 		const struct rs_vm_export *export = &image->exports[i];
-		int n = snprintf(to + at, max - at, "%s%s", i ? ", " : "", export->name);
 
-		at += (size_t)n;
-		if (export->n_args && at < max)
-			at += (size_t)snprintf(to + at, max - at, "(%u)", export->n_args);
+		at += (size_t)snprintf(to + at, max - at, "%s%s", i ? ", " : "", export->name);
+		if (is_int(export)) {
+			if (export->n_args && at < max)
+				at += (size_t)snprintf(to + at, max - at, "(%u)", export->n_args);
+			continue;
+		}
+		for (uint32_t j = 0; j < export->n_args && at < max; j++)
+			at += (size_t)snprintf(to + at, max - at, "%s%s%s", j ? ", " : "(",
+					       rs_vm_type_name(export->params[j]),
+					       j + 1 == export->n_args ? ")" : "");
 	}
 }
 
-static struct rs_error *function_find(const struct rs_vm_image *image, const char *name,
-				      uint32_t n_args, uint32_t *index)
+struct rs_error *rs_vm_export_find(const struct rs_vm *vm, const char *name, uint32_t n_args,
+				   const struct rs_vm_export **function)
 {
+	const struct rs_vm_image *image = &vm->image;
 	char list[1024];
 
 	for (uint32_t i = 0; i < image->n_exports; i++) {
-		if (strcmp(image->exports[i].name, name) != 0)
+		const struct rs_vm_export *export = &image->exports[i];
+
+		if (strcmp(export->name, name) != 0)
 			continue;
-		if (image->exports[i].n_args != n_args)
-			return rs_error_create(
-				RS_USAGE, "%s: %s takes %s, not %u", image->path, name,
-				RS_COUNT_OF(image->exports[i].n_args, "argument"), n_args);
-		*index = image->exports[i].index;
+		if (export->n_args != n_args)
+			return rs_error_create(RS_USAGE, "%s: %s takes %s, not %u", image->path,
+					       name, RS_COUNT_OF(export->n_args, "argument"),
+					       n_args);
+		*function = export;
 		return NULL;
 	}
 	exports_list(image, list, sizeof(list));
@@ -190,24 +184,43 @@ static void outcomes_copy(const struct rs_vm *vm, struct rs_vm_outcome *outcomes
 		outcomes[i] = vm->vcpus[i].outcome;
 }
 
-struct rs_error *rs_vm_call(struct rs_vm *vm, const char *function, const uint64_t *args,
-			    uint32_t n_args, uint32_t timeout_ms, struct rs_vm_outcome *outcomes)
+struct rs_error *rs_vm_call(struct rs_vm *vm, const struct rs_vm_export *function,
+			    const struct rs_kit_value *args, uint32_t timeout_ms,
+			    struct rs_vm_outcome *outcomes)
 {
-	struct rs_kit_call call = { .state = RS_KIT_CALLED, .n_args = n_args };
-	struct rs_error *err;
+	const struct rs_kit_call call = { .state = RS_KIT_CALLED, .function = function->index };
 
 	if (!vm->booted)
 		return rs_error_create(RS_USAGE, "call before the guest has booted");
-	err = function_find(&vm->image, function, n_args, &call.function);
-	if (err)
-		return err;
-	memcpy(call.args, args, n_args * sizeof(args[0]));
-	for (uint32_t i = 0; i < vm->options.vcpus; i++)
-		rs_vm_write(vm, vm->vcpus[i].boot_gpa + offsetof(struct rs_kit_boot, call), &call,
+	for (uint32_t i = 0; i < vm->options.vcpus; i++) {
+		const struct rs_vm_vcpu *vcpu = &vm->vcpus[i];
+
+		if (!rs_vm_message_write(vm, vcpu->input_gpa, RS_KIT_BUFFER_BYTES, args,
+					 function->n_args))
+			return rs_error_create(RS_USAGE,
+					       "the arguments are longer than the %zu bytes that a "
+					       "guest's function can take",
+					       RS_KIT_BUFFER_BYTES - sizeof(struct rs_kit_message));
+		rs_vm_write(vm, vcpu->boot_gpa + offsetof(struct rs_kit_boot, call), &call,
 			    sizeof(call));
-	rs_vm_run(vm, 0, vm->options.vcpus, function, timeout_ms);
+	}
+	vm->function = function;
+	rs_vm_run(vm, 0, vm->options.vcpus, function->name, timeout_ms);
 	outcomes_copy(vm, outcomes);
 	return NULL;
+}
+
+bool rs_vm_call_result(struct rs_vm_vcpu *vcpu)
+{
+	const struct rs_vm_export *function = vcpu->vm->function;
+	uint32_t n = function->result != RS_KIT_VOID;
+
+	if (!rs_vm_message_read(vcpu->vm, vcpu->output_gpa, &vcpu->message) ||
+	    !typed(&vcpu->message.head, &function->result, n))
+		return false;
+	vcpu->outcome.result =
+		n ? vcpu->message.head.values[0] : (struct rs_kit_value){ .type = RS_KIT_VOID };
+	return true;
 }
 
 struct rs_error *rs_vm_boot(struct rs_vm *vm, uint32_t timeout_ms, struct rs_vm_outcome *outcomes)

@@ -144,6 +144,18 @@ static bool name_read(const struct rs_vm *vm, uint64_t gpa, char *to)
 	return false;
 }
 
+static bool types_valid(const struct rs_kit_export *entry)
+{
+	if (entry->n_args > RS_KIT_ARGS_MAX || entry->result < RS_KIT_VOID ||
+	    entry->result > RS_KIT_BYTES)
+		return false;
+	for (uint32_t i = 0; i < entry->n_args; i++) {
+		if (entry->params[i] < RS_KIT_INT || entry->params[i] > RS_KIT_BYTES)
+			return false;
+	}
+	return true;
+}
+
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(((const struct rs_vm_export *)a)->name,
@@ -164,11 +176,13 @@ static struct rs_error *exports_read(struct loader *l, uint64_t gpa, uint64_t by
 		struct rs_kit_export entry;
 
 		if (!rs_vm_read(l->vm, gpa + i * sizeof(entry), &entry, sizeof(entry)) ||
-		    !name_read(l->vm, (uintptr_t)entry.name, export->name) ||
-		    entry.n_args > RS_KIT_ARGS_MAX)
-			return bad("an exported function (rs_exports) is invalid");
+		    !name_read(l->vm, (uintptr_t)entry.name, export->name) || !types_valid(&entry))
+			return bad("an exported function (rs_exports) is invalid, or of another "
+				   "version of the kit");
 		export->index = (uint32_t)i;
-		export->n_args = (uint32_t)entry.n_args;
+		export->n_args = entry.n_args;
+		export->result = entry.result;
+		memcpy(export->params, entry.params, sizeof(export->params));
 	}
 	qsort(l->image->exports, n, sizeof(*l->image->exports), compare_names);
 	l->image->n_exports = (uint32_t)n;

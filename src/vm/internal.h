@@ -4,7 +4,8 @@
  *
  *	kvm.c   the VM and its vCPUs as KVM has them     boot.c  memory layout, first registers
  *	elf.c   the guest's image                        run.c   the exit loop, threads
- *	call.c  functions of guest and host              memory.c  access to guest memory
+ *	call.c  calls between guest and host             memory.c  access to guest memory
+ *	message.c  their arguments and results   host_functions.c  what a guest may call
  *	acrn.c  the loop's events in ACRN's layout     guest_log.c  memory for the guest's log
  *	stack.c the guest's stacks, registers    core.c  its core
  *
@@ -33,10 +34,24 @@
 /* The signal that ends KVM_RUN in a vCPU's thread, which blocks it everywhere else. */
 #define RS_VM_KICK SIGRTMIN
 
-struct rs_vm_export {
-	char name[RS_KIT_NAME_MAX];
-	uint32_t index; /* in the guest's table, whose order is the linker's */
-	uint32_t n_args;
+/* A message's copy; the values of texts and bytes point into it. */
+struct rs_vm_message {
+	union {
+		struct rs_kit_message head;
+		uint8_t bytes[RS_KIT_BUFFER_BYTES];
+	};
+};
+
+/* A function that the guest may call. The types of args are checked; their values come from the
+ * guest. The result's value goes into answer->head.values[0], whose type is set; its data may be in
+ * answer->bytes, behind the head. Returns false if the arguments are invalid: the guest gets an
+ * error. */
+struct rs_vm_host_function {
+	const char *name;
+	uint8_t result, n_args;
+	uint8_t params[RS_KIT_ARGS_MAX];
+	bool (*call)(struct rs_vm *vm, uint32_t vcpu, const struct rs_kit_value *args,
+		     struct rs_vm_message *answer);
 };
 
 struct rs_vm_image {
@@ -75,6 +90,8 @@ struct rs_vm_vcpu {
 	const char *function; /* the function to call; NULL: boot */
 	struct rs_vm_outcome outcome;
 	struct rs_vm_counts counts;
+	uint64_t input_gpa, output_gpa;
+	struct rs_vm_message message; /* the last one from the guest */
 };
 
 struct rs_vm {
@@ -88,10 +105,9 @@ struct rs_vm {
 	uint32_t log_half;
 	bool has_log;
 	struct rs_vm_image image;
-	struct rs_vm_host_function functions[RS_VM_HOST_FUNCTIONS_MAX];
-	uint32_t n_functions;
-	struct rs_host_guest *trace;  /* NULL: the guest's trace is not collected */
-	struct rs_recorder *recorder; /* collects the trace */
+	const struct rs_vm_export *function; /* the one called last */
+	struct rs_host_guest *trace;	     /* NULL: the guest's trace is not collected */
+	struct rs_recorder *recorder;	     /* collects the trace */
 
 	pthread_mutex_t symbols_lock;
 	struct rs_symbols *symbols; /* of the image, for stacks; under symbols_lock */
@@ -126,7 +142,20 @@ bool rs_vm_write(struct rs_vm *vm, uint64_t gpa, const void *from, size_t bytes)
  * not RAM. */
 bool rs_vm_read_text(const struct rs_vm *vm, uint64_t gpa, uint64_t bytes, char *to, size_t max);
 
-/* call.c: serves the guest's request by OUT. Returns false to end the vCPU's run, with its outcome
+/* message.c. read copies a message and checks it: false, and it is invalid. write returns false if
+ * it is longer than the room, or the room is no RAM. */
+bool rs_vm_message_read(const struct rs_vm *vm, uint64_t gpa, struct rs_vm_message *to);
+bool rs_vm_message_write(struct rs_vm *vm, uint64_t gpa, uint64_t room,
+			 const struct rs_kit_value *values, uint32_t n);
+/* Returns what an event shows of a value: the size of a text or bytes, the bits of a float. */
+uint64_t rs_vm_value_number(const struct rs_kit_value *value);
+
+/* host_functions.c: NULL: the host has none of this name. */
+const struct rs_vm_host_function *rs_vm_host_function(const char *name);
+
+/* call.c. result reads what a function that ran on the vCPU returned; false: it is invalid. */
+bool rs_vm_call_result(struct rs_vm_vcpu *vcpu);
+/* Serves the guest's request by OUT. Returns false to end the vCPU's run, with its outcome
  * set. */
 bool rs_vm_serve_call(struct rs_vm_vcpu *vcpu, uint64_t block_gpa);
 void rs_vm_serve_abort(struct rs_vm_vcpu *vcpu, uint64_t block_gpa);

@@ -127,13 +127,14 @@ static bool exit_halt(struct rs_vm_vcpu *vcpu)
 {
 	uint64_t call = vcpu->boot_gpa + offsetof(struct rs_kit_boot, call);
 	uint32_t state = RS_KIT_BOOTING;
-	uint64_t result = 0;
 
 	vcpu->counts.halts++;
 	rs_vm_read(vcpu->vm, call + offsetof(struct rs_kit_call, state), &state, sizeof(state));
-	rs_vm_read(vcpu->vm, call + offsetof(struct rs_kit_call, result), &result, sizeof(result));
-	if (state == RS_KIT_IDLE)
-		vcpu->outcome = (struct rs_vm_outcome){ RS_VM_RETURNED, .result = result };
+	vcpu->outcome = (struct rs_vm_outcome){ RS_VM_RETURNED };
+	if (state == RS_KIT_IDLE && vcpu->function && !rs_vm_call_result(vcpu))
+		rs_vm_crash(vcpu, RS_VM_CRASHED, "its result is invalid");
+	else if (state == RS_KIT_IDLE)
+		return false;
 	else if (state == RS_KIT_REFUSED)
 		rs_vm_crash(vcpu, RS_VM_CRASHED, "it refused the call");
 	else
@@ -304,9 +305,11 @@ static void job_run(struct rs_vm_vcpu *vcpu)
 		RS_EMIT_EVENT_TEXT(guest_crash, outcome->why, strlen(outcome->why),
 				   .vcpu = vcpu->index, .rip = outcome->rip);
 	} else if (vcpu->function) {
+		uint64_t result = rs_vm_value_number(&outcome->result);
+
 		RS_LOG(INFO, "vCPU %u: %s returned %llu", vcpu->index, vcpu->function,
-		       (unsigned long long)outcome->result);
-		RS_EMIT_EVENT(call_guest_end, .vcpu = vcpu->index, .result = outcome->result);
+		       (unsigned long long)result);
+		RS_EMIT_EVENT(call_guest_end, .vcpu = vcpu->index, .result = result);
 	}
 }
 

@@ -25,17 +25,14 @@
 
 struct rs_vm;
 
-/* A function that the guest may call. The number of args is checked; their values come from the
- * guest. The result goes to the guest. Returns false if the arguments are invalid: the guest gets
- * an error. */
-struct rs_vm_host_function {
-	const char *name;
+/* A function that the guest exports. */
+struct rs_vm_export {
+	char name[RS_KIT_NAME_MAX];
+	uint32_t index; /* in the guest's table, whose order is the linker's */
 	uint32_t n_args;
-	bool (*call)(struct rs_vm *vm, uint32_t vcpu, void *ctx, const uint64_t *args,
-		     uint64_t *result);
-	void *ctx;
+	uint8_t result; /* RS_KIT_ */
+	uint8_t params[RS_KIT_ARGS_MAX];
 };
-#define RS_VM_HOST_FUNCTIONS_MAX 32u
 
 struct rs_vm_options {
 	const char *name;      /* of the VM, in its vCPUs' threads' traces, and what other tools on
@@ -74,9 +71,13 @@ struct rs_error *rs_vm_create(const struct rs_vm_options *options, struct rs_vm 
 /* Loads a static ELF64 guest. Returns RS_DAMAGED or RS_USAGE if the file is invalid. */
 struct rs_error *rs_vm_load(struct rs_vm *vm, const char *path);
 
-/* Adds a function that the guest may call. name must outlive the VM. */
-struct rs_error *rs_vm_add_host_function(struct rs_vm *vm,
-					 const struct rs_vm_host_function *function);
+/* Finds a function that the loaded guest exports. Returns RS_USAGE if it has none of this name and
+ * number of arguments. *function is valid as long as the VM. */
+struct rs_error *rs_vm_export_find(const struct rs_vm *vm, const char *name, uint32_t n_args,
+				   const struct rs_vm_export **function);
+
+/* Returns the name of a type (RS_KIT_), such as "text"; "?" if there is no such type. */
+const char *rs_vm_type_name(uint32_t type);
 
 /* Returns access to the guest's memory, for any thread, until rs_vm_destroy(). */
 struct rs_guest_memory rs_vm_memory(struct rs_vm *vm);
@@ -118,7 +119,8 @@ struct rs_vm_counts {
 
 struct rs_vm_outcome {
 	enum rs_vm_end end;
-	uint64_t result;
+	/* A text or bytes are the VM's: valid until its next call. */
+	struct rs_kit_value result;
 	uint64_t rip;		 /* where the vCPU was, if it did not return */
 	char why[RS_VM_WHY_MAX]; /* printable text, if it did not return */
 };
@@ -127,10 +129,12 @@ struct rs_vm_outcome {
  * means none. On an error, nothing ran. */
 struct rs_error *rs_vm_boot(struct rs_vm *vm, uint32_t timeout_ms, struct rs_vm_outcome *outcomes);
 
-/* Calls an exported function on all vCPUs at once, except those that crashed before. Returns
- * RS_USAGE if there is no such function, or it takes a different number of arguments. */
-struct rs_error *rs_vm_call(struct rs_vm *vm, const char *function, const uint64_t *args,
-			    uint32_t n_args, uint32_t timeout_ms, struct rs_vm_outcome *outcomes);
+/* Calls an exported function on all vCPUs at once, except those that crashed before. args has the
+ * function's number and types of arguments. Returns RS_USAGE if they are longer than a vCPU's input
+ * (RS_KIT_BUFFER_BYTES). */
+struct rs_error *rs_vm_call(struct rs_vm *vm, const struct rs_vm_export *function,
+			    const struct rs_kit_value *args, uint32_t timeout_ms,
+			    struct rs_vm_outcome *outcomes);
 
 /* Interrupts boot() and call(): all vCPUs end with RS_VM_STOPPED. Any thread and signal handlers
  * may call it. */

@@ -6,7 +6,8 @@ from machine import LOST, differ, lost, named, number, of_vcpu, unsorted
 # The kit's own records: on a vCPU's way up (init_idt on vCPU 0 alone), and around one call.
 BOOT_RECORDS = 2 + 2 + 2 + 1 + 1  # entrypoint, load_gdt, load_idt, guest-main, halt
 INIT_IDT_RECORDS = 2
-CALL_RECORDS = 2 + 2 + 1 + 2 + 1  # three spans, calling-guest-function, halt
+# dispatch_function, internal_dispatch_function, the arguments, call_guest_function, the result, halt
+CALL_RECORDS = 2 + 2 + (2 + 2) + (2 + 1) + (2 + 2) + 1
 
 
 def kit_records(vcpu):
@@ -16,17 +17,25 @@ def kit_records(vcpu):
 # ---- hello ----------------------------------------------------------------------------------
 
 # Spans by name with what is in them; "=x" is an event.
+POP = ("try_pop_shared_input_data_into", ["=guest:call::start-converting-buffer",
+                                         "=guest:call::finish-converting-buffer"])
+PUSH = ("push_shared_output_data", ["=guest:call::start-copy-of-data",
+                                    "=guest:call::finish-copy-of-data"])
+CALL_HOST = ("call_host_function_without_returning_result", [PUSH, ("out32", [])])
+# That of Hyperlight's example, with `hello` as its guest's function.
 HELLO_TREE = [
     ("entrypoint", [("load_gdt", []), ("load_idt", [("init_idt", [])]),
                     "=guest:boot::guest-main"]),
     "=guest:boot::halt",
     ("dispatch_function", [
         ("internal_dispatch_function", [
-            "=guest:call::calling-guest-function",
+            POP,
             ("call_guest_function", [
+                "=guest:call::calling-guest-function",
                 ("hello", [
-                    ("call_host_function", [("out32", [])]),
-                    "=guest:greeting::greeted"])])])]),
+                    ("call_host_function", [CALL_HOST, ("get_host_return_value", [POP])]),
+                    "=guest:greeting::greeted"])]),
+            PUSH])]),
     "=guest:boot::halt",
 ]
 

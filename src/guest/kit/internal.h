@@ -38,8 +38,9 @@ _Static_assert(sizeof(struct rs_kit_tss) == 104, "SDM");
 
 struct rs_kit_vcpu {
 	struct rs_kit_boot *boot;
-	uint32_t faults; /* nesting depth of the exceptions in progress */
-	uint32_t reserved;
+	uint32_t faults;   /* nesting depth of the exceptions in progress */
+	uint32_t returned; /* the type of the text or bytes in the output; RS_KIT_VOID: none */
+	uint32_t input_used, output_used; /* bytes (message.c) */
 	uint64_t gdt[RS_KIT_GDT_ENTRIES];
 	struct rs_kit_tss tss;
 	uint8_t fault_stack[RS_KIT_FAULT_STACK_BYTES] __attribute__((aligned(16)));
@@ -67,6 +68,14 @@ static inline void rs_kit_out(uint32_t request, const void *block)
 /* descriptors.c */
 void rs_kit_load_gdt(struct rs_kit_vcpu *vcpu);
 void rs_kit_load_idt(bool first);
+
+/* message.c. pop takes a message's values; texts and bytes stay where they are. push writes one
+ * into the output; NULL: no room. return writes a function's result, unless it did that itself. */
+bool rs_kit_pop(const struct rs_kit_message *message, uint32_t room, struct rs_kit_value *values,
+		uint32_t *n);
+const struct rs_kit_message *rs_kit_push(struct rs_kit_vcpu *vcpu,
+					 const struct rs_kit_value *values, uint32_t n);
+bool rs_kit_return(struct rs_kit_vcpu *vcpu, uint32_t type, uint64_t v);
 
 /* kit.c. start.S calls it on each vCPU, first of all C code. */
 __attribute__((noreturn)) void rs_kit_main(struct rs_kit_boot *boot);

@@ -3,7 +3,8 @@
  * The life cycle of a vCPU in the kit: set up, halt, then run one function per wake-up, without
  * end. Spans and events are at the same places as in Hyperlight's guest tracing: entrypoint >
  * load_gdt, load_idt > init_idt; dispatch_function > internal_dispatch_function >
- * call_guest_function > call_host_function; halt.
+ * try_pop_shared_input_data_into, call_guest_function, push_shared_output_data; halt. message.c has
+ * those of a call of the host.
  */
 #include "guest/kit/internal.h"
 
@@ -88,35 +89,57 @@ static void entrypoint(struct rs_kit_vcpu *vcpu)
 	RS_EMIT(guest_main, .vcpu = vcpu->boot->vcpu, .vcpus = vcpu->boot->vcpus);
 }
 
-static uint64_t call_guest_function(const struct rs_kit_export *function,
+static uint64_t call_guest_function(const struct rs_kit_export *function, uint32_t index,
 				    const struct rs_kit_args *args)
 {
 	RS_SPAN(call, "call_guest_function");
 
+	RS_EMIT(calling, .function = index, .arguments = args->n);
 	return function->function(args);
 }
 
-static uint32_t internal_dispatch_function(struct rs_kit_vcpu *vcpu, struct rs_kit_call *call)
+/* Takes the arguments out of the vCPU's input. Returns false if they are not of the function's
+ * types. */
+static bool args_pop(struct rs_kit_vcpu *vcpu, const struct rs_kit_export *function,
+		     struct rs_kit_args *args)
+{
+	const struct rs_kit_message *input = (const void *)(uintptr_t)vcpu->boot->input;
+	struct rs_kit_value values[RS_KIT_ARGS_MAX];
+
+	if (!rs_kit_pop(input, RS_KIT_BUFFER_BYTES, values, &args->n) ||
+	    args->n != function->n_args)
+		return false;
+	for (uint32_t i = 0; i < args->n; i++) {
+		if (values[i].type != function->params[i])
+			return false;
+		args->v[i] = values[i].v;
+		args->bytes[i] = values[i].bytes;
+	}
+	vcpu->input_used = (input->bytes + 7u) & ~7u;
+	return true;
+}
+
+static uint32_t internal_dispatch_function(struct rs_kit_vcpu *vcpu, uint32_t index)
 {
 	RS_SPAN(call, "internal_dispatch_function");
-	const struct rs_kit_export *function = __start_rs_exports + call->function;
-	struct rs_kit_args args = { .vcpu = vcpu->boot->vcpu, .n = call->n_args };
+	const struct rs_kit_export *function = __start_rs_exports + index;
+	struct rs_kit_args args = { .vcpu = vcpu->boot->vcpu };
+	uint64_t result;
 
-	if (call->function >= (size_t)(__stop_rs_exports - __start_rs_exports) ||
-	    args.n > RS_KIT_ARGS_MAX || args.n != function->n_args)
+	vcpu->input_used = vcpu->output_used = 0;
+	vcpu->returned = RS_KIT_VOID;
+	if (index >= (size_t)(__stop_rs_exports - __start_rs_exports) ||
+	    !args_pop(vcpu, function, &args))
 		return RS_KIT_REFUSED;
-	for (uint32_t i = 0; i < args.n; i++)
-		args.v[i] = call->args[i];
-	RS_EMIT(calling, .function = call->function, .arguments = args.n);
-	call->result = call_guest_function(function, &args);
-	return RS_KIT_IDLE;
+	result = call_guest_function(function, index, &args);
+	return rs_kit_return(vcpu, function->result, result) ? RS_KIT_IDLE : RS_KIT_REFUSED;
 }
 
 static void dispatch_function(struct rs_kit_vcpu *vcpu, struct rs_kit_call *call)
 {
 	RS_SPAN(call, "dispatch_function");
 
-	call->state = internal_dispatch_function(vcpu, call);
+	call->state = internal_dispatch_function(vcpu, call->function);
 }
 
 /* Waits for the host's next call. The host writes `call` only while the vCPU is halted, and reads
@@ -142,51 +165,4 @@ void rs_kit_main(struct rs_kit_boot *boot)
 		if (call->state == RS_KIT_CALLED)
 			dispatch_function(vcpu, call);
 	}
-}
-
-/* ---- calls to the host -------------------------------------------------------------------- */
-
-static uint32_t text_bytes(const char *text, uint32_t max)
-{
-	uint32_t n = 0;
-
-	while (n < max && text[n])
-		n++;
-	return n;
-}
-
-/* Sends the call in a span of its own, which covers the exit and the host's work. */
-static void out32(struct rs_kit_host_call *call)
-{
-	RS_SPAN(call, "out32");
-
-	rs_kit_out(RS_KIT_CALL_HOST, call);
-}
-
-bool rs_kit_call_host(const char *name, const uint64_t *args, uint32_t n, uint64_t *result)
-{
-	RS_SPAN(call, "call_host_function");
-	struct rs_kit_host_call call = {
-		.name = (uintptr_t)name,
-		.name_bytes = text_bytes(name, RS_KIT_NAME_MAX),
-		.n_args = n,
-	};
-
-	if (n > RS_KIT_ARGS_MAX)
-		return false;
-	for (uint32_t i = 0; i < n; i++)
-		call.args[i] = args[i];
-	out32(&call);
-	if (call.status != RS_KIT_HOST_OK)
-		return false;
-	if (result)
-		*result = call.result;
-	return true;
-}
-
-void rs_kit_print(const char *text)
-{
-	uint64_t args[2] = { (uintptr_t)text, text_bytes(text, RS_KIT_TEXT_MAX) };
-
-	rs_kit_call_host("print", args, 2, NULL);
 }
