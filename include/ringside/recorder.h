@@ -45,12 +45,25 @@ struct rs_error *rs_recorder_create(const struct rs_recorder_options *options,
 struct rs_error *rs_recorder_add_trace(struct rs_recorder *recorder);
 
 /*
- * Collects a guest, which must outlive the recorder. With poll, the recorder's threads drain its
- * rings; otherwise only rs_recorder_drain_guest() does. Returns RS_USAGE if the guest has a
- * recorder or a source.
+ * Collects a guest, which must live until rs_recorder_remove_guest() or the recorder's end. With
+ * poll, the recorder's threads drain its rings; otherwise only rs_recorder_drain_guest() does.
+ * Returns RS_USAGE if the guest has a recorder or a source.
+ *
+ * A guest whose TSC offset is exact is recorded in the host's clock.
  */
 struct rs_error *rs_recorder_add_guest(struct rs_recorder *recorder, struct rs_host_guest *guest,
 				       bool poll);
+
+/*
+ * Ends the collection of a guest whose vCPUs do not run any more: drains its rings, and forgets it,
+ * so that it and its memory can be destroyed. No call with this guest may be in progress. A later
+ * guest of the same program goes on with its streams; so a process that runs one guest after
+ * another, however many, needs the memory, the files and the clocks of those that it runs at once.
+ * That takes exact TSC offsets. Returns the errors of its rings and of the storage, and RS_USAGE if
+ * this recorder does not collect the guest.
+ */
+struct rs_error *rs_recorder_remove_guest(struct rs_recorder *recorder,
+					  struct rs_host_guest *guest);
 
 /*
  * Drains a vCPU's ring on the caller's thread, so that the records of a doorbell are in the packet

@@ -164,21 +164,38 @@ static uint64_t *known_slot(struct rs_drain *drain, uint64_t word)
 
 /* Returns how many records of one slot follow whose header word is known and whose stamps are in
  * order. */
-static uint32_t scan_known(struct rs_drain *drain, const struct rs_slot *slot, uint32_t left,
+static uint32_t scan_known(struct rs_drain *drain, struct rs_slot *slot, uint32_t left,
 			   uint64_t now, uint64_t *last)
 {
+	const uint64_t shift = drain->shift;
 	uint64_t before = *last;
 	uint32_t n = 0;
 
 	for (; n < left; n++) {
-		uint64_t word = WORD_OF(slot[n].head), tsc = slot[n].tsc;
+		uint64_t word = WORD_OF(slot[n].head), tsc = slot[n].tsc + shift;
 
 		if (*known_slot(drain, word) != word || tsc < before || tsc > now)
 			break;
+		if (shift)
+			slot[n].tsc = tsc;
 		before = tsc;
 	}
 	*last = before;
 	return n;
+}
+
+/* Adds the drain's shift to the stamps of a record. */
+static void shift_stamps(const struct rs_drain *drain, struct rs_slot *slot, bool is_loss)
+{
+	struct rs_lost lost;
+
+	slot->tsc += drain->shift;
+	if (!is_loss)
+		return;
+	memcpy(&lost, slot->payload, sizeof(lost));
+	lost.from += drain->shift;
+	lost.to += drain->shift;
+	memcpy(slot->payload, &lost, sizeof(lost));
 }
 
 /* Checks n copied bytes. whole_run: the ring holds nothing more of this run. */
@@ -209,6 +226,8 @@ static void scan(struct rs_drain *drain, uint8_t *run, uint32_t n, bool whole_ru
 				s->bytes = bad_slots(drain, slot, left, whole_run) * RS_SLOT_BYTES;
 			break;
 		}
+		if (drain->shift)
+			shift_stamps(drain, slot, layout->event->kind == RS_KIND_LOSS);
 		if (__builtin_expect(slot->tsc < last || slot->tsc > now, 0)) {
 			s->stop = STOP_STAMP;
 			s->bytes = slots * RS_SLOT_BYTES;

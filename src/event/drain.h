@@ -58,6 +58,9 @@ struct rs_drain {
 	/* The ring's. Each read of the ring gets the present after it has read the tail, so that no
 	 * record is later than that, even if this thread was preempted. May be NULL. */
 	const struct rs_clock *clock;
+	/* Added to each stamp in the ring: stamps of a guest's TSC become the host's. `clock` is
+	 * that of the result. */
+	uint64_t shift;
 };
 
 /* What a read put into the buffer. */

@@ -47,6 +47,7 @@ struct rs_host_guest {
 	struct rs_schema *schema;
 	pthread_mutex_t lock;
 	bool claimed;  /* by a recorder or a source */
+	void *owner;   /* the claimer's; release and acquire */
 	uint64_t area; /* gpa at which the area is expected or was found */
 	bool area_expected, area_read, area_broken;
 	uint32_t ended; /* atomic, in a word of its own; release and acquire */
@@ -363,7 +364,27 @@ struct rs_error *rs_host_ring_poll(struct rs_host_guest *guest, uint32_t vcpu,
 	return err;
 }
 
-struct rs_error *rs_host_guest_claim(struct rs_host_guest *guest)
+void *rs_host_guest_owner(const struct rs_host_guest *guest)
+{
+	/* Pairs with the release in rs_host_guest_set_owner(). */
+	return __atomic_load_n(&guest->owner, __ATOMIC_ACQUIRE);
+}
+
+void rs_host_guest_set_owner(struct rs_host_guest *guest, void *owner)
+{
+	/* Pairs with the acquire in rs_host_guest_owner(). */
+	__atomic_store_n(&guest->owner, owner, __ATOMIC_RELEASE);
+}
+
+struct rs_schema *rs_host_guest_take_schema(struct rs_host_guest *guest)
+{
+	struct rs_schema *schema = guest->schema;
+
+	guest->schema = NULL;
+	return schema;
+}
+
+struct rs_error *rs_host_guest_claim(struct rs_host_guest *guest, void *owner)
 {
 	bool claimed;
 
@@ -371,6 +392,8 @@ struct rs_error *rs_host_guest_claim(struct rs_host_guest *guest)
 	claimed = guest->claimed;
 	guest->claimed = true;
 	pthread_mutex_unlock(&guest->lock);
+	if (!claimed)
+		rs_host_guest_set_owner(guest, owner);
 	return claimed ? rs_error_create(RS_USAGE, "guest '%s' is recorded or read already",
 					 guest->vm)
 		       : NULL;
@@ -478,7 +501,7 @@ static bool vcpu_ended(void *ctx)
 struct rs_error *rs_host_source(struct rs_host_guest *guest, struct rs_source **out)
 {
 	struct rs_source *vcpus[RS_GUEST_VCPUS_MAX];
-	struct rs_error *err = rs_host_guest_claim(guest);
+	struct rs_error *err = rs_host_guest_claim(guest, NULL);
 	uint32_t n = 0;
 
 	while (!err && n < guest->n_vcpus) {

@@ -10,8 +10,15 @@
 #include <ringside/host.h>
 
 /* Claims a guest for one recorder or source, permanently: a second one would lack the beginning.
- * Returns RS_USAGE if the guest has been claimed. */
-struct rs_error *rs_host_guest_claim(struct rs_host_guest *guest);
+ * owner is the claimer's. Returns RS_USAGE if the guest has been claimed. */
+struct rs_error *rs_host_guest_claim(struct rs_host_guest *guest, void *owner);
+
+/* Returns the claimer's owner; NULL: the guest is not claimed. set replaces it. Any thread. */
+void *rs_host_guest_owner(const struct rs_host_guest *guest);
+void rs_host_guest_set_owner(struct rs_host_guest *guest, void *owner);
+
+/* Hands the guest's schema over to the caller. The guest can then only be destroyed. */
+struct rs_schema *rs_host_guest_take_schema(struct rs_host_guest *guest);
 
 /* A vCPU's ring. The guest owns its parts, which live as long as the guest. */
 struct rs_host_ring {

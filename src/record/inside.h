@@ -74,7 +74,9 @@ struct rs_recorder {
 	pthread_mutex_t lock; /* adding feeds and guests; the first error */
 	struct rs_feed *feeds;
 	uint32_t n_feeds;
+	pthread_mutex_t guests_lock; /* the list of guests, their classes; before `lock` */
 	struct rs_guest *guests;
+	struct rs_guest_class *guest_classes;
 	struct producer *producers;
 	struct rs_error *error;
 	struct rs_program program;

@@ -460,8 +460,9 @@ static void worker_feeds(struct rs_worker *w, uint32_t number, uint64_t now)
 			rs_recorder_keep_error(r, rs_feed_drain(feed, writer, &drained));
 		if (!feed->done)
 			rs_recorder_keep_error(r, rs_store_flush(feed->out, now, r->flush_ns));
-		/* A feed without a ring drains nothing. */
-		if (drained && drained * FILL_WHOLE > w->fill * feed_capacity(feed))
+		/* A feed without a ring drains nothing, and may have lost it while the lock was
+		 * released for a write. */
+		if (drained && feed->drain && drained * FILL_WHOLE > w->fill * feed_capacity(feed))
 			w->fill = (uint32_t)(drained * FILL_WHOLE / feed_capacity(feed));
 		pthread_mutex_unlock(&feed->lock);
 	}
@@ -605,6 +606,7 @@ struct rs_error *rs_recorder_create(const struct rs_recorder_options *options,
 		(uint64_t)(options->flush_ms ? options->flush_ms : FLUSH_MS_DEFAULT) * 1000000;
 	r->n_threads = threads < RS_RECORDER_THREADS_MAX ? threads : RS_RECORDER_THREADS_MAX;
 	pthread_mutex_init(&r->lock, NULL);
+	pthread_mutex_init(&r->guests_lock, NULL);
 	pthread_mutex_init(&r->program.learn_lock, NULL);
 	err = store_create(options, r->n_threads, &r->store);
 	if (err) {
