@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The members of the kernel's structures that are read, by their names in BTF. A member that the
+ * kernel at hand lacks is not `found`; who reads it chooses another or refuses.
+ */
+#ifndef RS_INSIGHT_FIELDS_H
+#define RS_INSIGHT_FIELDS_H
+
+#include "insight/btf.h"
+
+/* Fields of one struct follow each other. */
+#define RS_FIELDS(F)                                                                               \
+	F(TASK_TASKS, "task_struct", "tasks")                                                      \
+	F(TASK_COMM, "task_struct", "comm")                                                        \
+	F(TASK_PID, "task_struct", "pid")                                                          \
+	F(TASK_TGID, "task_struct", "tgid")                                                        \
+	F(TASK_MM, "task_struct", "mm")                                                            \
+	F(TASK_LEADER, "task_struct", "group_leader")                                              \
+	F(TASK_PARENT, "task_struct", "real_parent")                                               \
+	F(TASK_SIGNAL, "task_struct", "signal")                                                    \
+	F(TASK_NODE, "task_struct", "thread_node")                                                 \
+	F(TASK_STACK, "task_struct", "stack")                                                      \
+	F(TASK_THREAD_PID, "task_struct", "thread_pid")                                            \
+	F(TASK_PID_LINKS, "task_struct", "pid_links")                                              \
+	F(TASK_FLAGS, "task_struct", "flags")                                                      \
+	F(TASK_STATE, "task_struct", "__state") /* since 5.14 */                                   \
+	F(TASK_STATE_OLD, "task_struct", "state")                                                  \
+	F(TASK_EXIT_STATE, "task_struct", "exit_state")                                            \
+	F(SIGNAL_THREADS, "signal_struct", "thread_head")                                          \
+	F(PID_NUMBERS, "pid", "numbers")                                                           \
+	F(PID_TASKS, "pid", "tasks")                                                               \
+	F(UPID_NR, "upid", "nr")                                                                   \
+	F(MM_PGD, "mm_struct", "pgd")                                                              \
+	F(MM_TREE_ROOT, "mm_struct", "mm_mt.ma_root") /* since 6.1 */                              \
+	F(MM_TREE, "mm_struct", "mm_mt")                                                           \
+	F(MM_LIST, "mm_struct", "mmap") /* until 6.0 */                                            \
+	F(MM_COUNT, "mm_struct", "map_count")                                                      \
+	F(MM_HEAP_FROM, "mm_struct", "start_brk")                                                  \
+	F(MM_HEAP_TO, "mm_struct", "brk")                                                          \
+	F(MM_STACK, "mm_struct", "start_stack")                                                    \
+	F(VMA_START, "vm_area_struct", "vm_start")                                                 \
+	F(VMA_END, "vm_area_struct", "vm_end")                                                     \
+	F(VMA_FLAGS, "vm_area_struct", "vm_flags")                                                 \
+	F(VMA_PGOFF, "vm_area_struct", "vm_pgoff")                                                 \
+	F(VMA_FILE, "vm_area_struct", "vm_file")                                                   \
+	F(VMA_MM, "vm_area_struct", "vm_mm")                                                       \
+	F(VMA_OPS, "vm_area_struct", "vm_ops")                                                     \
+	F(VMA_PRIVATE, "vm_area_struct", "vm_private_data")                                        \
+	F(VMA_NEXT, "vm_area_struct", "vm_next") /* until 6.0 */                                   \
+	F(SPECIAL_NAME, "vm_special_mapping", "name")                                              \
+	F(RANGE_PARENT, "maple_range_64", "parent")                                                \
+	F(RANGE_PIVOT, "maple_range_64", "pivot")                                                  \
+	F(RANGE_SLOT, "maple_range_64", "slot")                                                    \
+	F(ARANGE_PIVOT, "maple_arange_64", "pivot")                                                \
+	F(ARANGE_SLOT, "maple_arange_64", "slot")                                                  \
+	F(FILE_DENTRY, "file", "f_path.dentry")                                                    \
+	F(FILE_MNT, "file", "f_path.mnt")                                                          \
+	F(DENTRY_PARENT, "dentry", "d_parent")                                                     \
+	F(DENTRY_NAME, "dentry", "d_name.name")                                                    \
+	F(DENTRY_LEN, "dentry", "d_name.len")                                                      \
+	F(DENTRY_HASH, "dentry", "d_hash.pprev")                                                   \
+	F(MOUNT_MNT, "mount", "mnt")                                                               \
+	F(MOUNT_PARENT, "mount", "mnt_parent")                                                     \
+	F(MOUNT_POINT, "mount", "mnt_mountpoint")                                                  \
+	F(VFSMOUNT_ROOT, "vfsmount", "mnt_root")                                                   \
+	F(HOT_TASK, "pcpu_hot", "current_task") /* 6.2 to 6.14 */                                  \
+	F(HOT_CPU, "pcpu_hot", "cpu_number")                                                       \
+	F(TK_SEC, "timekeeper", "xtime_sec")                                                       \
+	F(TK_NSEC, "timekeeper", "tkr_mono.xtime_nsec")                                            \
+	F(TK_SHIFT, "timekeeper", "tkr_mono.shift")                                                \
+	F(TK_CLOCK, "timekeeper", "tkr_mono.clock")                                                \
+	F(TK_TO_MONO_SEC, "timekeeper", "wall_to_monotonic.tv_sec")                                \
+	F(TK_TO_MONO_NSEC, "timekeeper", "wall_to_monotonic.tv_nsec")                              \
+	F(CLOCK_NAME, "clocksource", "name")                                                       \
+	F(TKDATA_TK, "tk_data", "timekeeper") /* since 6.13 */
+
+/* The structs whose sizes are needed. */
+#define RS_STRUCTS(S)                                                                              \
+	S(TASK, "task_struct")                                                                     \
+	S(PID, "pid")                                                                              \
+	S(VMA, "vm_area_struct")                                                                   \
+	S(RANGE, "maple_range_64")                                                                 \
+	S(ARANGE, "maple_arange_64")                                                               \
+	S(SEQCOUNT, "seqcount_raw_spinlock")                                                       \
+	S(TIMEKEEPER, "timekeeper")
+
+#define RS_FIELD_NUMBER(id, type, path) RS_FIELD_##id,
+enum rs_field_id { RS_FIELDS(RS_FIELD_NUMBER) RS_N_FIELDS };
+#undef RS_FIELD_NUMBER
+
+#define RS_STRUCT_NUMBER(id, name) RS_STRUCT_##id,
+enum rs_struct_id { RS_STRUCTS(RS_STRUCT_NUMBER) RS_N_STRUCTS };
+#undef RS_STRUCT_NUMBER
+
+struct rs_fields {
+	struct {
+		bool found;
+		struct rs_btf_member member;
+	} fields[RS_N_FIELDS];
+	uint32_t struct_bytes[RS_N_STRUCTS]; /* 0: there is none */
+};
+
+void rs_fields_find(const struct rs_btf *btf, struct rs_fields *fields);
+
+/* Returns a field's name, such as "task_struct.pid". Valid until the thread's next call. */
+const char *rs_field_name(enum rs_field_id id);
+
+#endif

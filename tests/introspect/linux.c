@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What insight reads of a Linux guest's core, a fact in a line:
+ *
+ *	kernel CORE	version TEXT; slide N; symbols N; types N; cpu VCPU CPU PID COMM; time NS
+ *	symbols CORE	ADDRESS NAME
+ *	address CORE ADDRESS...		the symbol that each is in: NAME OFFSET
+ *	tasks CORE	PID TGID PPID STATE KERNEL COMM
+ *	maps CORE PID	START-END RIGHTS OFFSET NAME
+ *	text CORE PID GVA	a text in the task's own memory
+ *
+ * An error is printed as "error: MESSAGE"; what is read in part ends with "damage: MESSAGE".
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "insight/areas.h"
+#include "introspect/core.h"
+
+#define VCPUS_MAX 16u
+
+static struct rs_linux_vcpu vcpus[VCPUS_MAX];
+static uint32_t n_vcpus;
+static struct rs_linux *kernel;
+
+static void need(struct rs_error *err)
+{
+	if (!err)
+		return;
+	printf("error: %s\n", rs_error_text(err));
+	exit(1);
+}
+
+static void cpu_print(uint32_t vcpu)
+{
+	struct rs_linux_task task;
+	uint64_t base, address;
+	uint32_t cpu;
+
+	need(rs_linux_cpu(kernel, &vcpus[vcpu], &cpu, &base));
+	need(rs_linux_current(kernel, base, &address));
+	need(rs_linux_task_read(kernel, address, &task));
+	printf("cpu %u %u %d %s\n", vcpu, cpu, task.pid, task.comm);
+}
+
+static void kernel_print(void)
+{
+	int64_t realtime_ns, monotonic_ns;
+
+	printf("version %s\nslide %" PRId64 "\nsymbols %u\ntypes %u\n", kernel->version,
+	       rs_linux_slide(kernel), rs_kallsyms_count(kernel->symbols),
+	       kernel->btf ? rs_btf_count(kernel->btf) : 0);
+	if (kernel->no_btf)
+		printf("no btf: %s\n", rs_error_text(kernel->no_btf));
+	for (uint32_t i = 0; i < n_vcpus; i++)
+		cpu_print(i);
+	need(rs_linux_time(kernel, &realtime_ns, &monotonic_ns));
+	printf("time %" PRId64 "\nuptime %" PRId64 "\n", realtime_ns, monotonic_ns);
+}
+
+static void symbols_print(void)
+{
+	struct rs_ksym sym;
+
+	for (uint32_t i = 0; rs_kallsyms_at(kernel->symbols, i, &sym); i++)
+		printf("%016" PRIx64 " %s\n", sym.address, sym.name);
+}
+
+static void address_print(const char *text)
+{
+	uint64_t address = strtoull(text, NULL, 16), size;
+	struct rs_ksym sym;
+
+	if (rs_kallsyms_by_address(kernel->symbols, address, &sym, &size))
+		printf("%s 0x%" PRIx64 "\n", sym.name, address - sym.address);
+	else
+		printf("-\n");
+}
+
+static void tasks_print(void)
+{
+	struct rs_linux_tasks tasks;
+
+	need(rs_linux_tasks_read(kernel, &tasks));
+	for (uint32_t i = 0; i < tasks.n; i++)
+		printf("%d %d %d %c %d %s\n", tasks.tasks[i].pid, tasks.tasks[i].tgid,
+		       tasks.tasks[i].ppid, tasks.tasks[i].state, tasks.tasks[i].is_kernel,
+		       tasks.tasks[i].comm);
+	if (tasks.damage)
+		printf("damage: %s\n", rs_error_text(tasks.damage));
+	rs_linux_tasks_deinit(&tasks);
+}
+
+static struct rs_linux_task task_of(const char *pid)
+{
+	struct rs_linux_tasks tasks;
+
+	need(rs_linux_tasks_read(kernel, &tasks));
+	for (uint32_t i = 0; i < tasks.n; i++)
+		if (tasks.tasks[i].pid == atoi(pid)) {
+			struct rs_linux_task task = tasks.tasks[i];
+
+			rs_linux_tasks_deinit(&tasks);
+			return task;
+		}
+	printf("error: no task %s\n", pid);
+	exit(1);
+}
+
+static void maps_print(const char *pid)
+{
+	struct rs_linux_task task = task_of(pid);
+	static char name[RS_AREA_NAME_MAX];
+	struct rs_linux_areas areas;
+
+	need(rs_linux_areas_read(kernel, &task, &areas));
+	for (uint32_t i = 0; i < areas.n; i++) {
+		const struct rs_linux_area *area = &areas.areas[i];
+		char rights[5];
+
+		need(rs_linux_area_name(kernel, &areas, area, name));
+		rs_linux_area_rights(area, rights);
+		printf("%08" PRIx64 "-%08" PRIx64 " %s %08" PRIx64 " %s\n", area->start, area->end,
+		       rights, area->offset, name);
+	}
+	rs_linux_areas_deinit(&areas);
+}
+
+static void text_print(const char *pid, const char *gva)
+{
+	struct rs_linux_task task = task_of(pid);
+	static struct rs_memory memory;
+	char text[128];
+	enum rs_fault fault;
+
+	need(rs_linux_task_memory(kernel, &task, &memory));
+	fault = rs_memory_read_text(&memory, strtoull(gva, NULL, 0), text, sizeof(text), NULL);
+	printf("%s\n", fault ? rs_fault_text(fault) : text);
+}
+
+int main(int argc, char **argv)
+{
+	static struct rs_memory memory;
+	const char *what = argc > 2 ? argv[1] : "";
+	struct rs_core *core;
+
+	if (argc < 3)
+		return 2;
+	need(rs_core_open(argv[2], &core));
+	rs_core_memory(core, &memory);
+	while (n_vcpus < VCPUS_MAX && rs_core_registers(core, n_vcpus, &vcpus[n_vcpus].regs))
+		n_vcpus++;
+	need(rs_linux_open(&memory, vcpus, n_vcpus, &kernel));
+	if (!strcmp(what, "kernel"))
+		kernel_print();
+	else if (!strcmp(what, "symbols"))
+		symbols_print();
+	else if (!strcmp(what, "address"))
+		for (int i = 3; i < argc; i++)
+			address_print(argv[i]);
+	else if (!strcmp(what, "tasks"))
+		tasks_print();
+	else if (!strcmp(what, "maps") && argc == 4)
+		maps_print(argv[3]);
+	else if (!strcmp(what, "text") && argc == 5)
+		text_print(argv[3], argv[4]);
+	else
+		return 2;
+	rs_linux_close(kernel);
+	rs_core_close(core);
+	return 0;
+}

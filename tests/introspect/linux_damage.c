@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Damages the memory of a Linux guest's core, and compares what insight then reads of it with
+ * what it read before: each task, area and processor is as it was, or is refused.
+ *
+ *	introspect_damage CORE TASKS KERNELS SEED
+ *
+ * TASKS times, what tasks and areas are read from is damaged while the kernel is open. KERNELS
+ * times, the tables that find the kernel are, or any other memory, and it is opened anew. A word
+ * that nothing in memory repeats may change with its own bytes: a task's name, its state, its
+ * memory.
+ */
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "insight/areas.h"
+#include "introspect/core.h"
+
+#define RAM_BYTES    (UINT64_C(256) << 20)
+#define PAGE	     4096u
+#define TOUCHED_MAX  (1u << 20)
+#define VCPUS_MAX    16u
+#define CHANGES_MAX  3u
+#define LIMIT_S	     60u /* of one reading */
+#define RESULTS_KEPT 512u
+
+struct range {
+	uint64_t gpa;
+	uint32_t bytes;
+};
+
+/* What is read of one task. */
+struct result {
+	struct rs_linux_task task;
+	struct rs_linux_areas areas;
+	bool has_areas;
+};
+
+struct results {
+	struct result rows[RESULTS_KEPT];
+	uint32_t n;
+	bool is_whole;
+	bool has_cpu[VCPUS_MAX];
+	uint32_t cpu[VCPUS_MAX];
+};
+
+static uint8_t *ram;
+static struct range touched[2][TOUCHED_MAX]; /* of opening, of tasks */
+static uint32_t n_touched[2], recording;     /* 2: not */
+static struct rs_linux_vcpu vcpus[VCPUS_MAX];
+static uint32_t n_vcpus;
+static uint64_t seed;
+static struct results clean, now;
+static struct range changes[CHANGES_MAX];
+static uint8_t saved[CHANGES_MAX][PAGE];
+static uint32_t n_changes, refused, whole, part;
+
+static uint64_t any(uint64_t below) /* xorshift64 */
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (seed >> 11) % below;
+}
+
+static bool ram_read(void *ctx, uint64_t gpa, void *buf, size_t bytes)
+{
+	(void)ctx;
+	if (gpa >= RAM_BYTES || bytes > RAM_BYTES - gpa)
+		return false;
+	memcpy(buf, ram + gpa, bytes);
+	if (recording < 2 && n_touched[recording] < TOUCHED_MAX)
+		touched[recording][n_touched[recording]++] = (struct range){ gpa, (uint32_t)bytes };
+	return true;
+}
+
+static void fail(const char *what, const struct rs_linux_task *task)
+{
+	printf("not ok: %s", what);
+	if (task)
+		printf(": task %d of %d, parent %d, at 0x%" PRIx64 ", %s", task->pid, task->tgid,
+		       task->ppid, task->address, task->comm);
+	for (uint32_t i = 0; i < n_changes; i++)
+		printf("; %u bytes at 0x%" PRIx64, changes[i].bytes, changes[i].gpa);
+	printf("\n");
+	exit(1);
+}
+
+static bool drop(struct rs_error *err)
+{
+	if (err && !*rs_error_text(err))
+		fail("an error without a text", NULL);
+	rs_error_free(err);
+	return !err;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static void results_free(struct results *r)
+{
+	for (uint32_t i = 0; i < r->n; i++)
+		if (r->rows[i].has_areas)
+			rs_linux_areas_deinit(&r->rows[i].areas);
+	memset(r, 0, sizeof(*r));
+}
+
+static void areas_get(struct rs_linux *kernel, struct result *row)
+{
+	static char name[RS_AREA_NAME_MAX];
+
+	if (!row->task.mm)
+		return;
+	row->has_areas = drop(rs_linux_areas_read(kernel, &row->task, &row->areas));
+	for (uint32_t i = 0; row->has_areas && i < row->areas.n; i++)
+		if (drop(rs_linux_area_name(kernel, &row->areas, &row->areas.areas[i], name)) &&
+		    strnlen(name, sizeof(name)) == sizeof(name))
+			fail("a name without an end", &row->task);
+}
+
+static void results_get(struct rs_linux *kernel, struct results *r)
+{
+	struct rs_paging paging = kernel->memory.paging;
+	struct rs_linux_tasks tasks = { 0 };
+	int64_t realtime_ns, monotonic_ns;
+	uint64_t base, address;
+	struct rs_linux_task task;
+
+	results_free(r);
+	rs_memory_stopped(&kernel->memory, &paging);
+	for (uint32_t i = 0; i < n_vcpus; i++) {
+		r->has_cpu[i] = drop(rs_linux_cpu(kernel, &vcpus[i], &r->cpu[i], &base));
+		if (r->has_cpu[i] && drop(rs_linux_current(kernel, base, &address)))
+			drop(rs_linux_task_read(kernel, address, &task));
+	}
+	drop(rs_linux_time(kernel, &realtime_ns, &monotonic_ns));
+	if (drop(rs_linux_tasks_read(kernel, &tasks))) {
+		r->is_whole = !tasks.damage;
+		for (uint32_t i = 0; i < tasks.n && r->n < RESULTS_KEPT; i++) {
+			r->rows[r->n].task = tasks.tasks[i];
+			areas_get(kernel, &r->rows[r->n++]);
+		}
+	}
+	rs_linux_tasks_deinit(&tasks);
+}
+
+/* ---- comparing ------------------------------------------------------------------------------ */
+
+/* Returns whether a change is within a struct at a kernel's address. */
+static bool is_hit(struct rs_linux *kernel, uint64_t gva, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < n_changes; i++)
+		for (uint32_t b = 0; b < changes[i].bytes; b++) {
+			uint64_t from, page = gva & ~(uint64_t)(PAGE - 1);
+
+			for (; page < gva + bytes; page += PAGE)
+				if (!rs_memory_translate(&kernel->memory, page, &from) &&
+				    changes[i].gpa + b >= from && changes[i].gpa + b < from + PAGE)
+					return true;
+		}
+	return false;
+}
+
+static void areas_compare(const struct result *was, const struct result *is)
+{
+	if (is->areas.n != was->areas.n)
+		fail("another number of areas", &is->task);
+	for (uint32_t i = 0; i < is->areas.n; i++)
+		if (is->areas.areas[i].start != was->areas.areas[i].start ||
+		    is->areas.areas[i].end != was->areas.areas[i].end)
+			fail("another area", &is->task);
+}
+
+static void row_compare(struct rs_linux *kernel, const struct result *is)
+{
+	const struct result *was = NULL;
+	bool own;
+
+	for (uint32_t i = 0; i < clean.n && !was; i++)
+		if (clean.rows[i].task.address == is->task.address)
+			was = &clean.rows[i];
+	if (!was)
+		fail("a task that is none", &is->task);
+	own = is_hit(kernel, was->task.address, 9 * 1024 + 512);
+	if (is->task.pid != was->task.pid || is->task.tgid != was->task.tgid)
+		fail("another number", &is->task);
+	if (is->task.ppid != was->task.ppid && !own)
+		fail("another parent", &is->task);
+	if (is->task.mm != was->task.mm && !own)
+		fail("another memory", &is->task);
+	if (is->task.mm == was->task.mm && is->task.cr3 != was->task.cr3 &&
+	    !is_hit(kernel, was->task.mm, PAGE))
+		fail("another page table", &is->task);
+	if (is->task.mm == was->task.mm && is->has_areas && was->has_areas)
+		areas_compare(was, is);
+}
+
+static void compare(struct rs_linux *kernel)
+{
+	for (uint32_t i = 0; i < n_vcpus; i++)
+		if (now.has_cpu[i] && now.cpu[i] != clean.cpu[i])
+			fail("another processor", NULL);
+	for (uint32_t i = 0; i < now.n; i++)
+		row_compare(kernel, &now.rows[i]);
+	if (now.is_whole && now.n != clean.n)
+		fail("a number of tasks that is said to be all", NULL);
+	whole += now.is_whole;
+	part += !now.is_whole && now.n;
+	refused += !now.n;
+}
+
+/* ---- damage --------------------------------------------------------------------------------- */
+
+static struct range choose(uint32_t kind)
+{
+	const struct range *r;
+	uint64_t at;
+
+	if (kind > 1 || !n_touched[kind])
+		return (struct range){ any(RAM_BYTES - PAGE), 1 };
+	r = &touched[kind][any(n_touched[kind])];
+	at = any(r->bytes);
+	return (struct range){ r->gpa + at, 1 };
+}
+
+static void change(uint32_t kind)
+{
+	struct range at = choose(kind), other = choose(kind);
+	uint64_t word = any(UINT64_MAX), how = any(8);
+	uint8_t bytes[PAGE];
+
+	memset(bytes, 0, sizeof(bytes));
+	if (how < 2) {
+		bytes[0] = ram[at.gpa] ^ (uint8_t)(1u << any(8)); /* a bit */
+	} else if (how < 6) { /* a word: random, none, all, or that of another place */
+		at.bytes = 8;
+		at.gpa &= ~UINT64_C(7);
+		memcpy(&word, how == 5 ? ram + (other.gpa & ~UINT64_C(7)) : (uint8_t *)&word, 8);
+		word = how == 3 ? 0 : how == 4 ? UINT64_MAX : word;
+		memcpy(bytes, &word, 8);
+	} else { /* a page: zeros, or another */
+		at.bytes = PAGE;
+		at.gpa &= ~(uint64_t)(PAGE - 1);
+		if (how == 7)
+			memcpy(bytes, ram + (other.gpa & ~(uint64_t)(PAGE - 1)), PAGE);
+	}
+	memcpy(saved[n_changes], ram + at.gpa, at.bytes);
+	memcpy(ram + at.gpa, bytes, at.bytes);
+	changes[n_changes++] = at;
+}
+
+static void undo(void)
+{
+	for (uint32_t i = n_changes; i--;)
+		memcpy(ram + changes[i].gpa, saved[i], changes[i].bytes);
+}
+
+static void damage_tasks(struct rs_linux *kernel)
+{
+	n_changes = 0;
+	for (uint64_t n = 1 + any(CHANGES_MAX); n; n--)
+		change(1);
+	results_get(kernel, &now);
+	undo(); /* what the changes hit is looked up in memory that is whole */
+	compare(kernel);
+}
+
+static void damage_kernel(const struct rs_memory *memory, struct rs_linux *whole_kernel)
+{
+	struct rs_linux *kernel = NULL;
+
+	n_changes = 0;
+	for (uint64_t n = 1 + any(CHANGES_MAX); n; n--)
+		change(any(4) ? 0 : 2);
+	if (drop(rs_linux_open(memory, vcpus, n_vcpus, &kernel))) {
+		if (kernel->text != whole_kernel->text ||
+		    rs_kallsyms_count(kernel->symbols) != rs_kallsyms_count(whole_kernel->symbols))
+			fail("another kernel", NULL);
+		results_get(kernel, &now);
+		undo();
+		compare(whole_kernel);
+		rs_linux_close(kernel);
+	} else {
+		undo();
+		refused++;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static struct rs_memory of_core, memory = { .read = ram_read };
+	uint64_t tasks, kernels;
+	struct rs_linux *kernel;
+	struct rs_core *core;
+
+	if (argc != 5 || !drop(rs_core_open(argv[1], &core)))
+		return 2;
+	tasks = strtoull(argv[2], NULL, 0);
+	kernels = strtoull(argv[3], NULL, 0);
+	seed = strtoull(argv[4], NULL, 0) * 2654435761u + 1;
+	mallopt(M_MMAP_THRESHOLD,
+		1 << 30); /* an image takes 64 MiB: it is not given back each time */
+	mallopt(M_TRIM_THRESHOLD, 1 << 30);
+	rs_core_memory(core, &of_core);
+	ram = calloc(1, RAM_BYTES);
+	for (uint64_t gpa = 0; ram && gpa < RAM_BYTES; gpa += PAGE)
+		rs_memory_read_phys(&of_core, gpa, ram + gpa, PAGE);
+	while (n_vcpus < VCPUS_MAX && rs_core_registers(core, n_vcpus, &vcpus[n_vcpus].regs))
+		n_vcpus++;
+	if (!ram || !drop(rs_linux_open(&memory, vcpus, n_vcpus, &kernel)))
+		return 2;
+	recording = 1;
+	results_get(kernel, &clean);
+	recording = 2;
+	if (!clean.is_whole || clean.n < 10)
+		fail("the whole core is not read", NULL);
+	for (; tasks; tasks--) {
+		alarm(LIMIT_S);
+		damage_tasks(kernel);
+	}
+	for (; kernels; kernels--) {
+		alarm(LIMIT_S);
+		damage_kernel(&memory, kernel);
+	}
+	printf("refused %u, in part %u, whole %u\n", refused, part, whole);
+	results_free(&now);
+	results_free(&clean);
+	rs_linux_close(kernel);
+	rs_core_close(core);
+	free(ram);
+	return 0;
+}

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A Debian kernel that boots under QEMU with linux_init.c as its /init, what that says, and a
+core of the machine (QEMU's dump-guest-memory)."""
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "bed"), os.path.join(HERE, "..", "house")]
+import bed  # noqa: E402
+
+LIMIT_S = 400
+MEMORY_MIB = 256
+DATA = b"mapped " * 4096
+APPEND = "console=ttyS0 quiet panic=-1 tsc=reliable no_timer_check "
+
+
+class Said:
+    """What the guest said."""
+
+    def __init__(self, console):
+        self.symbols, self.tasks, self.maps = [], {1: set(), 2: set()}, {}
+        self.count = self.now_ns = self.version = None
+        for line in console.splitlines():
+            kind, _, rest = line.partition(" ")
+            words = rest.split()
+            if kind == "S":
+                self.symbols.append((int(words[0], 16), words[1]))
+            elif kind == "T":
+                comm = rest.split(" ", 4)[4]
+                self.tasks[int(words[0])].add((*map(int, words[1:4]), comm))
+            elif kind == "M":
+                self.maps.setdefault(int(words[0]), []).append(rest.split(" ", 1)[1])
+            elif kind == "C":
+                self.count = int(rest)
+            elif kind == "N":
+                self.now_ns = int(rest)
+            elif kind == "V":
+                self.version = rest
+
+
+class Monitor:
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)
+        self.file = self.socket.makefile("rw")
+        self.file.readline()
+        self.command("qmp_capabilities")
+
+    def command(self, name, **arguments):
+        self.file.write(json.dumps({"execute": name, "arguments": arguments}) + "\n")
+        self.file.flush()
+        while True:
+            said = json.loads(self.file.readline())
+            if "error" in said:
+                raise RuntimeError(f"{name}: {said}")
+            if "return" in said:
+                return said["return"]
+
+
+def console_until_ready(process, path):
+    """Waits for READY on the console, which QEMU writes to a file."""
+    until = time.monotonic() + LIMIT_S
+    while time.monotonic() < until:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            said = file.read().replace("\r", "")
+        if re.search(r"^READY$", said, re.M):
+            return said
+        if process.poll() is not None or "Kernel panic" in said:
+            break
+        time.sleep(0.2)
+    process.kill()
+    raise bed.Hung(f"the guest said no READY: {said[-3000:]}")
+
+
+def initramfs(directory):
+    program, path = os.path.join(directory, "init"), os.path.join(directory, "initramfs")
+    if not os.path.exists(path):
+        bed.build(program, os.path.join(HERE, "linux_init.c"), "-pthread", "-Wall", "-Wextra")
+        bed.initramfs({**bed.libraries(program), "init": program, "etc/inner/data": DATA}, path)
+    return path
+
+
+def boot(package, directory, name, cpus=1, append="", cpu="max", memory=MEMORY_MIB):
+    """Returns what the guest said, and the path of its core."""
+    qemu = bed.need("qemu-system-x86_64", "qemu-system-x86")
+    kernel = bed.one("boot/vmlinuz-*", bed.fetch(bed.kernel_package(package)))
+    core, log = (os.path.join(directory, f"{name}.{end}") for end in ("core", "log"))
+    port = os.path.join(directory, f"{name}.qmp")
+    open(log, "w", encoding="ascii").close()
+    with subprocess.Popen(
+            [qemu, "-accel", "tcg" if cpus == 1 else "tcg,thread=multi", "-M", "q35", "-cpu", cpu,
+             "-smp", str(cpus), "-m", str(memory), "-nodefaults", "-display", "none", "-no-reboot",
+             "-serial", f"file:{log}", "-qmp", f"unix:{port},server=on,wait=off", "-kernel", kernel,
+             "-initrd", initramfs(directory), "-append", APPEND + append],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+        try:
+            said = console_until_ready(process, log)
+            monitor = Monitor(port)
+            monitor.command("stop")
+            monitor.command("dump-guest-memory", paging=False, protocol="file:" + core)
+            monitor.command("quit")
+            process.wait(timeout=LIMIT_S)
+        finally:
+            process.kill()
+    return Said(said), core
