@@ -29,6 +29,14 @@ int posix_memalign(void **memory, size_t align, size_t bytes);
 #define VCPUS 8u
 static struct rs_guest_stack host_stacks[VCPUS];
 
+/* How many allocations to make until the guest stops in the middle of one's path; 0: all. */
+uint32_t until_stop;
+#define STOP()                                                                                     \
+	do {                                                                                       \
+		if (!--until_stop)                                                                 \
+			__builtin_trap();                                                          \
+	} while (0)
+
 /* What a path has allocated. */
 struct kept {
 	void *memory[32];
@@ -49,6 +57,7 @@ NOINLINE static void release(struct kept *kept, uint32_t n)
 static inline __attribute__((always_inline)) void inlined(struct kept *kept)
 {
 	keep(kept, malloc(101));
+	STOP();
 }
 
 NOINLINE void path_inlined(struct kept *kept);
@@ -67,6 +76,7 @@ NOINLINE void path_recursive(struct kept *kept, uint32_t left)
 	else
 		rs_guest_stack("the deepest");
 	keep(kept, malloc(211));
+	STOP();
 }
 
 NOINLINE void *tail_called(size_t bytes);
@@ -74,7 +84,7 @@ NOINLINE void *tail_called(size_t bytes)
 {
 	void *memory = malloc(bytes);
 
-	__asm__ volatile("" : : : "memory"); /* this one is no tail call */
+	STOP(); /* so that this one is no tail call */
 	return memory;
 }
 
@@ -137,6 +147,13 @@ static uint64_t host(const struct rs_kit_args *args)
 	return paths();
 }
 RS_KIT_EXPORT(host, 0, "the same, with stacks by the host; how many");
+
+static uint64_t stop(const struct rs_kit_args *args)
+{
+	until_stop = (uint32_t)args->v[0];
+	return host(args);
+}
+RS_KIT_EXPORT(stop, 1, "the same, until the guest stops where it made so many");
 
 static uint64_t plain(const struct rs_kit_args *args)
 {
