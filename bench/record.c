@@ -5,10 +5,13 @@
  *
  *	record FOLDER		the figures; traces are made in FOLDER and removed
  *	record FOLDER N		no figures: makes a trace of N records in FOLDER, for the readers
+ *	record FOLDER N memory	the same, of allocations and frees with stacks
+ *	record FOLDER N spans	the same, of spans within spans
  */
 #include "rival.h"
 #include "trace/trace.h"
 
+#include <ringside/memory.h>
 #include <ringside/recorder.h>
 
 #include <math.h>
@@ -245,10 +248,92 @@ static int make_trace(uint64_t n)
 	return lost != 0;
 }
 
+/* ---- a trace of allocations ---------------------------------------------------------------------
+ */
+
+#define PATH_BITS     6 /* functions above an allocation, each one of two: 64 call paths */
+#define LIVE	      4096u
+#define PAIRS_AT_ONCE 2048u /* of records that a ring holds with their stacks */
+
+static void allocate(uint32_t path, uint32_t left, uint64_t i);
+
+#define SIDE(name)                                                                                 \
+	static __attribute__((noinline)) void name(uint32_t path, uint32_t left, uint64_t i)       \
+	{                                                                                          \
+		allocate(path, left, i);                                                           \
+		__asm__ volatile(""); /* no tail call */                                           \
+	}
+SIDE(side_a)
+SIDE(side_b)
+
+static __attribute__((noinline)) void allocate(uint32_t path, uint32_t left, uint64_t i)
+{
+	if (!left)
+		rs_memory_alloc((const void *)((i % (LIVE + 1) + 1) * 4096), 16 + path, 16);
+	else if (path >> (left - 1) & 1)
+		side_a(path, left - 1, i);
+	else
+		side_b(path, left - 1, i);
+	__asm__ volatile("");
+}
+
+static int make_memory_trace(uint64_t n)
+{
+	struct rs_recorder *recorder = recorder_start(folder);
+	uint64_t lost;
+
+	if (!rs_memory_start(&(struct rs_memory_options){ .stacks = RS_STACKS_FRAMES }))
+		return 1;
+	for (uint64_t i = 0; i < n / 2; i++) {
+		allocate((uint32_t)(i * 2654435761u >> 8) % (1u << PATH_BITS), PATH_BITS, i);
+		if (i >= LIVE)
+			rs_memory_free((const void *)(((i - LIVE) % (LIVE + 1) + 1) * 4096));
+		if (i % PAIRS_AT_ONCE == PAIRS_AT_ONCE - 1)
+			wait_until_drained();
+	}
+	lost = recorder_stop(recorder);
+	if (lost)
+		fprintf(stderr, "bench: %lu records were lost\n", (unsigned long)lost);
+	return lost != 0;
+}
+
+/* ---- a trace of spans ---------------------------------------------------------------------------
+ */
+
+static __attribute__((noinline)) void inner(uint64_t i)
+{
+	RS_SPAN_ARG(bench, "inner", i + 1);
+	__asm__ volatile("");
+}
+
+static __attribute__((noinline)) void outer(uint64_t i)
+{
+	RS_SPAN(bench, "outer");
+
+	for (uint64_t j = 0; j < 4; j++)
+		inner(i + j);
+}
+
+static int make_span_trace(uint64_t n)
+{
+	struct rs_recorder *recorder = recorder_start(folder);
+	uint64_t lost;
+
+	for (uint64_t i = 0; i < n / 10; i++) {
+		outer(i);
+		if (i % PAIRS_AT_ONCE == PAIRS_AT_ONCE - 1)
+			wait_until_drained();
+	}
+	lost = recorder_stop(recorder);
+	if (lost)
+		fprintf(stderr, "bench: %lu records were lost\n", (unsigned long)lost);
+	return lost != 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
-		fprintf(stderr, "usage: record FOLDER [N]\n");
+		fprintf(stderr, "usage: record FOLDER [N [memory|spans]]\n");
 		return 2;
 	}
 	folder = argv[1];
@@ -256,6 +341,9 @@ int main(int argc, char **argv)
 		&(struct rs_trace_options){ .provider = "bench", .ring_bytes = RING_BYTES }));
 	RS_EMIT(pair, .a = 1); /* makes the ring */
 	ring_empty();
+	if (argc > 3)
+		return argv[3][0] == 'm' ? make_memory_trace(strtoull(argv[2], NULL, 10))
+					 : make_span_trace(strtoull(argv[2], NULL, 10));
 	if (argc > 2)
 		return make_trace(strtoull(argv[2], NULL, 10));
 	snprintf(trace_path, sizeof(trace_path), "%s/trace", folder);

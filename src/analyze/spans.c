@@ -141,13 +141,13 @@ static struct rs_error *host_event(struct spans_sink *s, const struct rs_view *v
 
 static bool same_row(const void *item, const void *key)
 {
-	const struct rs_span_row *a = item, *b = key;
+	const struct rs_span_key *a = &((const struct rs_span_row *)item)->key, *b = key;
 
 	return a->schema == b->schema && a->name == b->name && a->id == b->id &&
 	       a->address == b->address;
 }
 
-static struct rs_error *row_find(struct spans_sink *s, const struct rs_span_row *key,
+static struct rs_error *row_find(struct spans_sink *s, const struct rs_span_key *key,
 				 struct rs_span_row **row)
 {
 	uint64_t hash =
@@ -160,7 +160,7 @@ static struct rs_error *row_find(struct spans_sink *s, const struct rs_span_row 
 		*row = rs_arena_alloc(&s->arena, sizeof(**row));
 	if (!*row)
 		return rs_error_no_memory();
-	**row = *key;
+	**row = (struct rs_span_row){ .key = *key };
 	(*row)->index = s->n_rows;
 	s->rows[s->n_rows++] = *row;
 	rs_map_add(&s->row_map, hash, *row);
@@ -251,7 +251,7 @@ static bool is_recursive(const struct track *track, const struct rs_span_row *ro
 }
 
 static struct rs_error *begin(struct spans_sink *s, struct track *track,
-			      const struct rs_span_row *key, uint32_t depth, int64_t ts_ns)
+			      const struct rs_span_key *key, uint32_t depth, int64_t ts_ns)
 {
 	struct open_span *open;
 	struct rs_span_row *row;
@@ -281,7 +281,7 @@ static struct rs_error *begin(struct spans_sink *s, struct track *track,
 	return NULL;
 }
 
-static void end(struct spans_sink *s, struct track *track, const struct rs_span_row *key,
+static void end(struct spans_sink *s, struct track *track, const struct rs_span_key *key,
 		uint32_t depth, int64_t ts_ns)
 {
 	struct open_span open;
@@ -351,7 +351,7 @@ static enum role role_of(const struct rs_event *event)
 
 static struct rs_error *span_event(struct spans_sink *s, const struct rs_view *view, enum role role)
 {
-	struct rs_span_row key = { .schema = view->stream->schema };
+	struct rs_span_key key = { .schema = view->stream->schema };
 	struct track *track;
 	struct rs_span span;
 	struct rs_func func;
@@ -487,14 +487,16 @@ static struct rs_error *frame_of(struct rs_profile *profile,
 	struct rs_error *err;
 	char number[16];
 
-	if (row->id) {
-		snprintf(number, sizeof(number), "#%u", row->id);
+	if (row->key.id) {
+		snprintf(number, sizeof(number), "#%u", row->key.id);
 		return rs_profile_frame(
 			profile,
-			&(struct rs_profile_frame){ .function = row->name ? row->name : number },
+			&(struct rs_profile_frame){ .function = row->key.name ? row->key.name
+									      : number },
 			frame);
 	}
-	err = rs_profile_stack(profile, resolver, row->schema, &row->address, 1, 0, path, &n);
+	err = rs_profile_stack(profile, resolver, row->key.schema, &row->key.address, 1, 0, path,
+			       &n);
 	if (!err)
 		*frame = path[0]; /* what was inlined into it is another function */
 	return err;

@@ -28,11 +28,16 @@
 
 #define RS_SPANS_DEPTH_MAX 256u /* deeper spans are counted as too deep, and left out */
 
-struct rs_span_row {
+/* What spans of one row have in common. */
+struct rs_span_key {
 	const struct rs_schema *schema; /* the producer */
 	uint32_t id;			/* of its name; 0: a function, by its address */
 	const char *name;		/* NULL: a function, or a name that the trace lacks */
 	uint64_t address;
+};
+
+struct rs_span_row {
+	struct rs_span_key key;
 	uint64_t count; /* of those that ended */
 	uint64_t total_ns, self_ns, min_ns, max_ns;
 	uint64_t sum_ns; /* of all durations, also of those within one of the same name */

@@ -21,24 +21,24 @@ RS_COLUMN_GETTER(get_name)
 	struct rs_profile_frame frames[RS_PROFILE_INLINED_MAX];
 	uint32_t n = 0;
 
-	if (row->name) {
-		rs_cell_text(cell, row->name);
+	if (row->key.name) {
+		rs_cell_text(cell, row->key.name);
 		return;
 	}
-	if (!row->id && resolver && resolver->resolve)
-		n = resolver->resolve(resolver->ctx, row->schema, &row->address, 0, frames,
+	if (!row->key.id && resolver && resolver->resolve)
+		n = resolver->resolve(resolver->ctx, row->key.schema, &row->key.address, 0, frames,
 				      RS_PROFILE_INLINED_MAX);
 	if (n) /* the outermost: the function that begins there */
 		rs_cell_format(cell, "%s", frames[n - 1].function);
-	else if (row->id)
-		rs_cell_format(cell, "#%" PRIu32, row->id);
+	else if (row->key.id)
+		rs_cell_format(cell, "#%" PRIu32, row->key.id);
 	else
-		rs_cell_format(cell, "0x%" PRIx64, row->address);
+		rs_cell_format(cell, "0x%" PRIx64, row->key.address);
 }
 
 RS_COLUMN_GETTER(get_provider)
 {
-	rs_cell_text(cell, rs_schema_provider((*(struct rs_span_row *const *)at)->schema));
+	rs_cell_text(cell, rs_schema_provider((*(struct rs_span_row *const *)at)->key.schema));
 }
 
 /* ---- numbers -------------------------------------------------------------------------------- */

@@ -78,7 +78,7 @@ static void function(struct kit *k, int64_t ts_ns, bool enters, uint64_t address
 static const struct rs_span_row *row_of(const struct kit *k, const char *name)
 {
 	for (size_t i = 0; i < k->spans.n_rows; i++) {
-		if (k->spans.rows[i]->name && !strcmp(k->spans.rows[i]->name, name))
+		if (k->spans.rows[i]->key.name && !strcmp(k->spans.rows[i]->key.name, name))
 			return k->spans.rows[i];
 	}
 	return NULL;
