@@ -17,12 +17,17 @@
 #define EFER_LME (UINT64_C(1) << 8)
 #define EFER_LMA (UINT64_C(1) << 10)
 
+struct vcpu {
+	struct rs_x86_regs regs;
+	uint64_t tr_base;
+};
+
 struct rs_core {
 	FILE *file;
 	uint64_t bytes; /* of the file, when it was opened */
 	struct rs_core_piece *pieces;
 	uint32_t n_pieces;
-	struct rs_x86_regs *vcpus;
+	struct vcpu *vcpus;
 	uint32_t n_vcpus;     /* by their notes NT_PRSTATUS */
 	uint32_t n_states;    /* notes of QEMU's */
 	uint32_t n_vcpus_max; /* of which there is room */
@@ -192,12 +197,12 @@ void rs_core_memory(struct rs_core *core, struct rs_memory *memory)
 
 /* ---- notes ---------------------------------------------------------------------------------- */
 
-/* Returns the place for the registers of a vCPU, or NULL without memory. */
-static struct rs_x86_regs *vcpu_of(struct rs_core *core, uint32_t number)
+/* Returns the place of a vCPU, or NULL without memory. */
+static struct vcpu *vcpu_of(struct rs_core *core, uint32_t number)
 {
 	if (number >= core->n_vcpus_max) {
 		uint32_t n = core->n_vcpus_max ? 2 * core->n_vcpus_max : 16;
-		struct rs_x86_regs *more = reallocarray(core->vcpus, n, sizeof(*more));
+		struct vcpu *more = reallocarray(core->vcpus, n, sizeof(*more));
 
 		if (!more)
 			return NULL;
@@ -211,7 +216,7 @@ static struct rs_x86_regs *vcpu_of(struct rs_core *core, uint32_t number)
 /* Reads the general registers of NT_PRSTATUS; the note "QEMU" has them, too. */
 static struct rs_error *status_parse(struct rs_core *core, const uint8_t *at, uint32_t bytes)
 {
-	struct rs_x86_regs *regs;
+	struct vcpu *vcpu;
 	struct rs_core_status status;
 	const struct rs_core_regs *r = &status.regs;
 
@@ -219,10 +224,10 @@ static struct rs_error *status_parse(struct rs_core *core, const uint8_t *at, ui
 		return rs_error_create(RS_DAMAGED, "the note NT_PRSTATUS has %u bytes, not %zu",
 				       bytes, sizeof(status));
 	memcpy(&status, at, sizeof(status));
-	regs = vcpu_of(core, core->n_vcpus++);
-	if (!regs)
+	vcpu = vcpu_of(core, core->n_vcpus++);
+	if (!vcpu)
 		return rs_error_no_memory();
-	*regs = (struct rs_x86_regs){
+	vcpu->regs = (struct rs_x86_regs){
 		.gpr = { r->rax, r->rbx, r->rcx, r->rdx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8,
 			 r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 },
 		.rip = r->rip,
@@ -258,7 +263,8 @@ static struct rs_error *state_parse(struct rs_core *core, const uint8_t *at, uin
 	if (core->n_states == core->n_vcpus)
 		return rs_error_create(
 			RS_DAMAGED, "there are more notes \"QEMU\" than NT_PRSTATUS before them");
-	regs = &core->vcpus[core->n_states++];
+	core->vcpus[core->n_states].tr_base = cpu.tr.base;
+	regs = &core->vcpus[core->n_states++].regs;
 	regs->fs_base = cpu.fs.base;
 	regs->gs_base = cpu.gs.base;
 	regs->k_gs_base = cpu.kernel_gs_base;
@@ -478,6 +484,11 @@ bool rs_core_registers(const struct rs_core *core, uint32_t vcpu, struct rs_x86_
 {
 	if (vcpu >= core->n_vcpus)
 		return false;
-	*regs = core->vcpus[vcpu];
+	*regs = core->vcpus[vcpu].regs;
 	return true;
+}
+
+uint64_t rs_core_tr_base(const struct rs_core *core, uint32_t vcpu)
+{
+	return vcpu < core->n_vcpus ? core->vcpus[vcpu].tr_base : 0;
 }

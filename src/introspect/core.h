@@ -49,6 +49,9 @@ uint32_t rs_core_vcpus(const struct rs_core *core);
  * paging implies them. cr8 is not in a core: 0. */
 bool rs_core_registers(const struct rs_core *core, uint32_t vcpu, struct rs_x86_regs *regs);
 
+/* Returns where a vCPU's task state segment is, by its register tr; 0 if there is no such vCPU. */
+uint64_t rs_core_tr_base(const struct rs_core *core, uint32_t vcpu);
+
 /* Initializes *memory to read the core, which must stay open. Translation is off until
  * rs_memory_at(). */
 void rs_core_memory(struct rs_core *core, struct rs_memory *memory);

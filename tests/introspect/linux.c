@@ -3,6 +3,7 @@
  * What insight reads of a Linux guest's core, a fact in a line:
  *
  *	kernel CORE	version TEXT; slide N; symbols N; types N; cpu VCPU CPU PID COMM; time NS
+ *	ways CORE	tr CPU gs CPU same|other
  *	symbols CORE	ADDRESS NAME
  *	address CORE ADDRESS...		the symbol that each is in: NAME OFFSET
  *	tasks CORE	PID TGID PPID STATE KERNEL COMM
@@ -43,6 +44,22 @@ static void cpu_print(uint32_t vcpu)
 	need(rs_linux_current(kernel, base, &address));
 	need(rs_linux_task_read(kernel, address, &task));
 	printf("cpu %u %u %d %s\n", vcpu, cpu, task.pid, task.comm);
+}
+
+/* The processors by tr alone, and by gs alone, which have to be the same. */
+static void ways_print(void)
+{
+	for (uint32_t i = 0; i < n_vcpus; i++) {
+		struct rs_linux_vcpu by_tr = vcpus[i], by_gs = vcpus[i];
+		uint64_t base[2];
+		uint32_t cpu[2];
+
+		by_tr.regs.gs_base = by_tr.regs.k_gs_base = 0;
+		by_gs.tr_base = 0;
+		need(rs_linux_cpu(kernel, &by_tr, &cpu[0], &base[0]));
+		need(rs_linux_cpu(kernel, &by_gs, &cpu[1], &base[1]));
+		printf("tr %u gs %u %s\n", cpu[0], cpu[1], base[0] == base[1] ? "same" : "other");
+	}
 }
 
 static void kernel_print(void)
@@ -150,11 +167,14 @@ int main(int argc, char **argv)
 		return 2;
 	need(rs_core_open(argv[2], &core));
 	rs_core_memory(core, &memory);
-	while (n_vcpus < VCPUS_MAX && rs_core_registers(core, n_vcpus, &vcpus[n_vcpus].regs))
-		n_vcpus++;
+	for (; n_vcpus < VCPUS_MAX && rs_core_registers(core, n_vcpus, &vcpus[n_vcpus].regs);
+	     n_vcpus++)
+		vcpus[n_vcpus].tr_base = rs_core_tr_base(core, n_vcpus);
 	need(rs_linux_open(&memory, vcpus, n_vcpus, &kernel));
 	if (!strcmp(what, "kernel"))
 		kernel_print();
+	else if (!strcmp(what, "ways"))
+		ways_print();
 	else if (!strcmp(what, "symbols"))
 		symbols_print();
 	else if (!strcmp(what, "address"))
