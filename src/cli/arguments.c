@@ -52,6 +52,7 @@ static const struct rs_cli_argument rows[] = {
 	/* Files and directories, by the word that --help has for them. A trace is a directory, or
 	 * another tool's file. */
 	{ NULL, NULL, "DIR", RS_CLI_DIRECTORIES },
+	{ NULL, NULL, "CORE", RS_CLI_FILES },
 	{ NULL, NULL, "FILE", RS_CLI_FILES },
 	{ NULL, NULL, "FILE[@0xLOAD]", RS_CLI_FILES },
 	{ NULL, NULL, "FORMATS", RS_CLI_FILES },
@@ -77,9 +78,9 @@ static const struct rs_cli_argument rows[] = {
 
 /* Numbers, times, texts: nothing can be offered. */
 static const char *const free_texts[] = {
-	"ADDRESS",	"ARG",	 "ARGS",  "BYTES", "CMD",  "COND", "DATE", "DURATION",
-	"FUNCTION",	"GDB",	 "GROUP", "HZ",	   "MIB",  "MODE", "MS",   "N",
-	"NAME[=VALUE]", "PROBE", "SEC",	  "SIZE",  "TEXT", "TIME", "US",   "VCPU",
+	"ADDRESS", "ARG",   "ARGS",   "BYTES", "CMD",  "COND", "DATE", "DURATION",     "FUNCTION",
+	"GDB",	   "GROUP", "HZ",     "MIB",   "MODE", "MS",   "N",    "NAME[=VALUE]", "PROBE",
+	"SEC",	   "SIZE",  "SYMBOL", "TEXT",  "TIME", "US",   "VCPU",
 };
 
 /* Whether an argument's name is that of a row: dots behind it are of one that can be repeated. */

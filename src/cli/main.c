@@ -23,6 +23,7 @@ static const struct verb {
 	{ "log", cmd_log, "collect a hypervisor's log, also after a crash" },
 	{ "list", cmd_list, "list probes with their typed arguments" },
 	{ "info", cmd_info, "show what a trace is: host, start, clock, streams" },
+	{ "inspect", cmd_inspect, "show what runs in a guest, by a core of the machine" },
 	{ "import", cmd_import, "write another tool's trace as a trace directory" },
 	{ "export", cmd_export, "write a trace in another tool's format" },
 	{ "repair", cmd_repair, "repair a cut trace for other readers" },

@@ -6,18 +6,16 @@
  *	ways CORE	tr CPU gs CPU same|other
  *	symbols CORE	ADDRESS NAME
  *	address CORE ADDRESS...		the symbol that each is in: NAME OFFSET
- *	tasks CORE	PID TGID PPID STATE KERNEL COMM
- *	maps CORE PID	START-END RIGHTS OFFSET NAME
  *	text CORE PID GVA	a text in the task's own memory
  *
- * An error is printed as "error: MESSAGE"; what is read in part ends with "damage: MESSAGE".
+ * An error is printed as "error: MESSAGE".
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "insight/areas.h"
+#include "insight/task.h"
 #include "introspect/core.h"
 
 #define VCPUS_MAX 16u
@@ -96,20 +94,6 @@ static void address_print(const char *text)
 		printf("-\n");
 }
 
-static void tasks_print(void)
-{
-	struct rs_linux_tasks tasks;
-
-	need(rs_linux_tasks_read(kernel, &tasks));
-	for (uint32_t i = 0; i < tasks.n; i++)
-		printf("%d %d %d %c %d %s\n", tasks.tasks[i].pid, tasks.tasks[i].tgid,
-		       tasks.tasks[i].ppid, tasks.tasks[i].state, tasks.tasks[i].is_kernel,
-		       tasks.tasks[i].comm);
-	if (tasks.damage)
-		printf("damage: %s\n", rs_error_text(tasks.damage));
-	rs_linux_tasks_deinit(&tasks);
-}
-
 static struct rs_linux_task task_of(const char *pid)
 {
 	struct rs_linux_tasks tasks;
@@ -124,25 +108,6 @@ static struct rs_linux_task task_of(const char *pid)
 		}
 	printf("error: no task %s\n", pid);
 	exit(1);
-}
-
-static void maps_print(const char *pid)
-{
-	struct rs_linux_task task = task_of(pid);
-	static char name[RS_AREA_NAME_MAX];
-	struct rs_linux_areas areas;
-
-	need(rs_linux_areas_read(kernel, &task, &areas));
-	for (uint32_t i = 0; i < areas.n; i++) {
-		const struct rs_linux_area *area = &areas.areas[i];
-		char rights[5];
-
-		need(rs_linux_area_name(kernel, &areas, area, name));
-		rs_linux_area_rights(area, rights);
-		printf("%08" PRIx64 "-%08" PRIx64 " %s %08" PRIx64 " %s\n", area->start, area->end,
-		       rights, area->offset, name);
-	}
-	rs_linux_areas_deinit(&areas);
 }
 
 static void text_print(const char *pid, const char *gva)
@@ -180,10 +145,6 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "address"))
 		for (int i = 3; i < argc; i++)
 			address_print(argv[i]);
-	else if (!strcmp(what, "tasks"))
-		tasks_print();
-	else if (!strcmp(what, "maps") && argc == 4)
-		maps_print(argv[3]);
 	else if (!strcmp(what, "text") && argc == 5)
 		text_print(argv[3], argv[4]);
 	else
