@@ -482,6 +482,8 @@ bool rs_kallsyms_by_address(const struct rs_kallsyms *k, uint64_t address, struc
 	if (!low || address < RS_IMAGE_FROM)
 		return false;
 	next = low--;
+	if (k->absolute_percpu && k->offsets[low] >= 0)
+		return false; /* below the kernel's own */
 	while (low && address_of(k, low - 1) == address_of(k, low))
 		low--;
 	*size = next < k->n ? address_of(k, next) - address_of(k, low) : 0;

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Makes what a kernel's image has: the symbol tables of scripts/kallsyms.c, in each layout that
+ * Linux had, and BTF with some structures. For the fuzz target and the unit tests of insight.
+ */
+#ifndef RS_FUZZ_KERNEL_MADE_H
+#define RS_FUZZ_KERNEL_MADE_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "insight/btf.h"
+#include "insight/kallsyms.h"
+
+#define MADE_GVA     UINT64_C(0xffffffff82000000)
+#define MADE_BASE    UINT64_C(0xffffffff81000000)
+#define MADE_BYTES   (256u << 10)
+#define MADE_SYMBOLS 700u
+#define MADE_PERCPU  5u
+#define MADE_STEP    16u
+#define MADE_TOKEN   "ab" /* what a byte stands for that is no character of a name */
+
+enum made_layout { MADE_OLD, MADE_SEQS_4, MADE_SEQS_3, MADE_NEW, MADE_LAYOUTS };
+
+struct made {
+	uint8_t *at;
+	uint32_t bytes;
+};
+
+static inline void made_put(struct made *m, const void *data, uint32_t bytes)
+{
+	memcpy(m->at + m->bytes, data, bytes);
+	m->bytes += bytes;
+}
+
+static inline void made_u32(struct made *m, uint32_t value)
+{
+	made_put(m, &value, 4);
+}
+
+static inline void made_align(struct made *m)
+{
+	m->bytes = (m->bytes + 7) & ~7u;
+}
+
+/* Writes the name of the i-th symbol, which the 200th byte makes longer than a one-byte length. */
+static inline void made_name(uint32_t i, char *name)
+{
+	int n = snprintf(name, 64, "symbol_%u", i);
+
+	if (i == 200) {
+		memset(name + n, 'x', 200);
+		name[n + 200] = '\0';
+	}
+}
+
+static inline uint64_t made_address(uint32_t i, bool percpu)
+{
+	if (percpu && i < MADE_PERCPU)
+		return i * 8;
+	return MADE_BASE + (i - (percpu ? MADE_PERCPU : 0)) * (uint64_t)MADE_STEP;
+}
+
+static inline void made_offsets(struct made *m, bool percpu)
+{
+	uint64_t base = MADE_BASE;
+
+	made_align(m);
+	for (uint32_t i = 0; i < MADE_SYMBOLS; i++) {
+		uint64_t address = made_address(i, percpu);
+
+		if (percpu && i < MADE_PERCPU)
+			made_u32(m, (uint32_t)address);
+		else
+			made_u32(m, (uint32_t)(percpu ? base - address - 1 : address - base));
+	}
+	made_align(m);
+	made_put(m, &base, 8);
+}
+
+static inline void made_names(struct made *m)
+{
+	uint32_t markers[MADE_SYMBOLS / 256 + 1], from;
+	char name[300];
+
+	made_align(m);
+	made_u32(m, MADE_SYMBOLS);
+	made_align(m);
+	from = m->bytes;
+	for (uint32_t i = 0; i < MADE_SYMBOLS; i++) {
+		uint8_t length[2];
+		uint32_t n;
+
+		if (!(i % 256))
+			markers[i / 256] = m->bytes - from;
+		made_name(i, name);
+		n = (uint32_t)strlen(name) + 3; /* the type, and a byte that is a token of two */
+		length[0] = (uint8_t)(n > 0x7f ? n | 0x80 : n);
+		length[1] = (uint8_t)(n >> 7);
+		made_put(m, length, n > 0x7f ? 2 : 1);
+		made_put(m, "T\x01\x02", 3);
+		made_put(m, name, n - 3);
+	}
+	made_align(m);
+	made_put(m, markers, sizeof(markers));
+}
+
+static inline void made_seqs(struct made *m, uint32_t each)
+{
+	made_align(m);
+	for (uint32_t i = 0; i < MADE_SYMBOLS; i++) {
+		const uint8_t big[3] = { 0, (uint8_t)(i >> 8), (uint8_t)i };
+
+		if (each == 4)
+			made_u32(m, i);
+		else
+			made_put(m, big, 3);
+	}
+}
+
+static inline void made_tokens(struct made *m)
+{
+	uint16_t index[256];
+	uint32_t from;
+
+	made_align(m);
+	from = m->bytes;
+	for (uint32_t i = 0; i < 256; i++) {
+		const char one[2] = { (char)i, '\0' };
+
+		index[i] = (uint16_t)(m->bytes - from);
+		if (i > ' ' && i < 0x7f)
+			made_put(m, one, 2);
+		else
+			made_put(m, MADE_TOKEN, sizeof(MADE_TOKEN));
+	}
+	made_align(m);
+	made_put(m, index, sizeof(index));
+}
+
+/* Makes an image with the tables in it, whose bytes the caller frees. *from and *to are where they
+ * are. */
+static inline struct rs_image made_image(enum made_layout layout, bool percpu, uint32_t *from,
+					 uint32_t *to)
+{
+	struct made m = { calloc(1, MADE_BYTES), 4096 + 8 };
+	struct rs_image image = { .data = m.at, .bytes = MADE_BYTES, .n_runs = 1 };
+
+	image.runs[0] = (struct rs_image_run){ MADE_GVA, MADE_BYTES, 0 };
+	if (!m.at)
+		abort();
+	memset(m.at, 0x5a, 4096);
+	*from = m.bytes;
+	if (layout != MADE_NEW)
+		made_offsets(&m, percpu);
+	made_names(&m);
+	if (layout == MADE_SEQS_4 || layout == MADE_SEQS_3)
+		made_seqs(&m, layout == MADE_SEQS_4 ? 4 : 3);
+	made_tokens(&m);
+	if (layout == MADE_NEW) {
+		made_offsets(&m, percpu);
+		made_seqs(&m, 3);
+	}
+	*to = m.bytes;
+	memset(m.at + m.bytes, 0xa5, 4096);
+	return image;
+}
+
+/* ---- BTF ------------------------------------------------------------------------------------ */
+
+#define MADE_TEXTS	"\0int\0outer\0inner\0first\0second\0bits\0list\0pointer\0alias\0flagged"
+#define MADE_TEXT(text) made_text(text)
+
+static inline uint32_t made_text(const char *text)
+{
+	static const char texts[] = MADE_TEXTS;
+
+	for (uint32_t i = 0; i < sizeof(texts); i += (uint32_t)strlen(texts + i) + 1)
+		if (!strcmp(texts + i, text))
+			return i;
+	abort();
+}
+
+static inline void made_words(struct made *m, const uint32_t *words, uint32_t n)
+{
+	made_put(m, words, n * 4);
+}
+
+/*
+ * Makes BTF of these, in `room` of 1024 bytes. Returns its size.
+ *
+ *	struct inner { int first; int second; };	type 2; int is type 1
+ *	typedef struct inner alias;			type 3
+ *	struct outer {					type 7
+ *		int first;
+ *		union { struct { int x[6]: list; }; int y; };	types 5 (struct), 6 (union), 4
+ * (array)
+ *		alias inner;
+ *		struct outer *pointer;			type 8
+ *	};
+ *	struct flagged { int first: 3; int bits: 5; };	type 9, with kind_flag
+ */
+static inline uint32_t made_btf(uint8_t *room)
+{
+	static const char texts[] = MADE_TEXTS;
+	struct made m = { room, 24 };
+	const uint32_t types[] = {
+		made_text("int"),
+		1u << 24,
+		4,
+		32, /* 1 */
+		made_text("inner"),
+		4u << 24 | 2,
+		8,
+		made_text("first"),
+		1,
+		0,
+		made_text("second"),
+		1,
+		32, /* 2 */
+		made_text("alias"),
+		8u << 24,
+		2, /* 3 */
+		0,
+		3u << 24,
+		0,
+		1,
+		1,
+		6, /* 4 */
+		0,
+		4u << 24 | 1,
+		24,
+		made_text("list"),
+		4,
+		0, /* 5 */
+		0,
+		5u << 24 | 1,
+		24,
+		0,
+		5,
+		0, /* 6 */
+		made_text("outer"),
+		4u << 24 | 4,
+		48,
+		made_text("first"),
+		1,
+		0,
+		0,
+		6,
+		32,
+		made_text("inner"),
+		3,
+		224,
+		made_text("pointer"),
+		8,
+		320, /* 7 */
+		0,
+		2u << 24,
+		7, /* 8 */
+		made_text("flagged"),
+		1u << 31 | 4u << 24 | 2,
+		4,
+		made_text("first"),
+		1,
+		3u << 24,
+		made_text("bits"),
+		1,
+		5u << 24 | 11, /* 9 */
+	};
+	const uint32_t header[] = {
+		0x0001eb9f, 24, 0, sizeof(types), sizeof(types), sizeof(texts)
+	};
+
+	memcpy(room, header, sizeof(header));
+	made_words(&m, types, sizeof(types) / 4);
+	made_put(&m, texts, sizeof(texts));
+	return m.bytes;
+}
+
+#endif
