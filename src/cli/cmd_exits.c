@@ -35,9 +35,9 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Count the exits of the VMs on this host by reason, for DURATION seconds or until Ctrl-C; "
-	"with --latency and --detail, how long they took and what they were about.\v"
-	"The options -p, -v, -a, -t, -T and the tables are kvmexit's. A vCPU is known by KVM's "
-	"number.\n\n"
+	"--latency adds how long they took, and --detail what caused each.\v"
+	"The options -p, -v, -a, -t, -T and the tables are kvmexit's. A vCPU has the number that "
+	"KVM gave it.\n\n"
 	"Exit codes: 0 done; 1 failed, or times that do not add up; 2 usage error; 3 done, but "
 	"something was dropped or lost.\n\n"
 	"Examples:\n"

@@ -16,7 +16,7 @@ static const struct report {
 	{ "events", NULL, report_events, "Events by probe, of any trace" },
 	{ "memory", NULL, report_memory, "What programs and guests allocate, and from where" },
 	{ "spans", NULL, report_spans, "Spans by name and by call path" },
-	{ "cpu", NULL, report_tally, "Who had the physical CPUs: of ACRN, KVM, Xen, a VMM" },
+	{ "cpu", NULL, report_tally, "The use of the physical CPUs, of ACRN, KVM, Xen, a VMM" },
 	{ "volume", NULL, report_xen, "Xen: records and bytes by class and physical CPU" },
 	{ "sched", NULL, report_xen, "Xen: where vCPUs', domains' and physical CPUs' time went" },
 	{ "hypercalls", NULL, report_xen, "Xen: what guests called" },

@@ -25,13 +25,12 @@
 #define COUNT_MAX	(1u << 30)
 
 static const char doc[] =
-	"A screen of the VMs on this host: exits per second, where each vCPU's time goes, and why "
-	"the selected one leaves its guest.\v"
+	"Show the VMs on this host: exits per second, how each vCPU spends its time, and the exit "
+	"reasons of the selected vCPU.\v"
 	"Time is in percent of the interval: in the guest, in exits handled by the kernel (KERN) "
 	"and by the VMM (USER), polling while halted (POLL), halted (HALT), asleep in the VMM "
-	"(BLOCK), waiting for a CPU (WAIT). Keys: arrows select, s sorts, f filters, p pauses, v "
-	"shows "
-	"VMs alone, c shows causes, h helps, q quits.\n\n"
+	"(BLOCK), waiting for a CPU (WAIT). Keys: arrows select a row, s sorts, f filters, p "
+	"pauses, v hides vCPUs, c shows causes, h shows help, q quits.\n\n"
 	"Examples:\n"
 	"  ringside top\n"
 	"  ringside top --vm 'web-*' --interval 2\n"
@@ -41,11 +40,10 @@ enum { OPT_VM = 256, OPT_INTERVAL, OPT_BATCH, OPT_COUNT, OPT_USER };
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID", 0, "Only the VM of this process", 0 },
-	{ "vm", OPT_VM, "NAME", 0, "Only VMs whose name has this in it, or matches it (* ? [])",
-	  0 },
-	{ "count", OPT_COUNT, "N", 0, "End after N pictures", 0 },
-	{ "batch", OPT_BATCH, NULL, 0, "Print each picture as text, with no screen and no keys",
-	  0 },
+	{ "vm", OPT_VM, "NAME", 0,
+	  "Only VMs whose name contains NAME, or matches it as a pattern (* ? [])", 0 },
+	{ "count", OPT_COUNT, "N", 0, "End after printing N times", 0 },
+	{ "batch", OPT_BATCH, NULL, 0, "Print each update as text, without a screen or keys", 0 },
 	{ "user", OPT_USER, NULL, 0,
 	  "Count returns to the VMM by KVM_EXIT_ reason instead of exits", 0 },
 	{ 0 },

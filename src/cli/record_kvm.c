@@ -44,22 +44,17 @@ enum { KEY_KVM = 512, KEY_EXITS, KEY_WHEN };
 
 static const struct argp_option options[] = {
 	{ "kvm", KEY_KVM, NULL, 0,
-	  "The host's KVM: exits and entries, what they were about, and when vCPUs' threads were "
-	  "off "
-	  "the CPU",
+	  "Record the host's KVM: exits and entries, their causes, and when vCPUs' threads were "
+	  "off the CPU",
 	  1 },
 	{ "exits", KEY_EXITS, NULL, 0,
-	  "With --kvm: count exits beside it, from the same moment to the same moment, and show "
-	  "the "
-	  "table at the end",
-	  1 },
+	  "With --kvm: also count exits over the same time, and show the table at the end", 1 },
 	{ "pid", 'p', "PID", 0, "With --kvm: only this process's vCPUs", 3 },
 	{ "tid", 't', "TID", 0, "With --kvm: only this thread", 3 },
 	{ "tids", 'T', "TID,...", 0, "With --kvm: only these threads", 3 },
 	{ "when", KEY_WHEN, "COND", 0,
-	  "With --flight and --kvm: write when an exit takes longer: 'exit > 1ms', 'exit HLT > "
-	  "5ms'; "
-	  "at most once in TIME",
+	  "With --flight and --kvm: write when an exit takes longer, as in 'exit > 1ms' or 'exit "
+	  "HLT > 5ms'; at most once in TIME",
 	  4 },
 	{ 0 },
 };

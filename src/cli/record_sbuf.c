@@ -41,9 +41,8 @@ static const struct argp_option options[] = {
 	  "With --sbuf: also read what the rings hold at the start, which is skipped otherwise",
 	  3 },
 	{ "create", KEY_CREATE, "N", 0,
-	  "With --sbuf PATH: make N rings, PATH.0 and so on, and lend them to the programs that "
-	  "ask "
-	  "for rings at PATH, until the end",
+	  "With --sbuf PATH: create N rings, PATH.0 and so on, and lend them until the end to "
+	  "programs that request rings at PATH",
 	  3 },
 	{ 0 },
 };

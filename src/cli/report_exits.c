@@ -22,23 +22,20 @@ enum { OPT_BY = 256 };
 
 static const struct argp_option options[] = {
 	{ "by", OPT_BY, "KEY,...", 0,
-	  "The table that traces of all kinds have: of each cpu, vm or vcpu apart; 'reason': "
-	  "of "
-	  "all together",
+	  "Print the table that exists for every kind of trace, with a row for each reason and "
+	  "each cpu, vm or vcpu; 'reason' alone adds them up",
 	  1 },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Count a trace's exits by reason. Of KVM the tables are those of the verb exits: with "
-	"--latency and --detail, how long they took and what they were about. Of Xen the table is "
-	"by "
-	"domain and vCPU, with times; its options are --from, --to, --interval, --json, --csv. Of "
-	"ACRN and of "
-	"VMMs it is by reason, with times; --by gives that table of any trace.\v"
-	"TRACE is a trace directory, or a file that import knows; several are one, on one "
-	"timeline. Instead of it, --xen is the Xen "
-	"that this dom0 runs on, with the options of report sched.\n\n"
+	"Count a trace's exits by reason. For KVM, print the tables of the verb exits; --latency "
+	"adds times and --detail the cause of each exit. For Xen, print times by domain and vCPU, "
+	"with the options --from, --to, --interval, --json and --csv. For ACRN and for VMMs, print "
+	"times by reason, as --by does for every trace.\v"
+	"TRACE is a trace directory, or a file or directory that import can read. Several TRACEs "
+	"are merged on one timeline. --xen reads the Xen that this dom0 runs on instead, with the "
+	"options of report sched.\n\n"
 	"Exit codes: 0 done; 1 failed, or times that do not add up; 2 usage error; 3 done, but "
 	"records were lost or the trace is damaged.\n\n"
 	"Examples:\n"

@@ -589,7 +589,7 @@ TEST(an_entry_without_a_vcpu_s_number_does_not_say_0)
 
 	REQUIRE(know(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
 	CHECK_STR(k.as->probe, "kvm:vcpu::entry");
-	CHECK_EQ_U64(field(&k, "vcpu_id"), UINT32_MAX);
+	CHECK_EQ_S64((int64_t)field(&k, "vcpu_id"), -1);
 	CHECK_EQ_U64(field(&k, "rip"), 0x1000);
 	forget(&k);
 }
