@@ -174,13 +174,13 @@ static struct rs_error *sbuf_poll(void *state)
 static void sbuf_sum(const void *state, char text[RS_RECORD_WHY_MAX])
 {
 	const struct sbuf *s = state;
-	struct rs_sbuf_result told;
+	struct rs_sbuf_result result;
 	uint64_t skipped = 0;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; rs_sbuf_recording_result(s->recording, i, &told); i++) {
-		skipped += told.skipped;
-		n += told.rings;
+	for (uint32_t i = 0; rs_sbuf_recording_result(s->recording, i, &result); i++) {
+		skipped += result.skipped;
+		n += result.rings;
 	}
 	if (skipped)
 		snprintf(text, RS_RECORD_WHY_MAX, "%s (%llu of before skipped: --keep)",
@@ -192,17 +192,17 @@ static void sbuf_sum(const void *state, char text[RS_RECORD_WHY_MAX])
 static void sbuf_sum_json(const void *state, struct rs_json *json)
 {
 	const struct sbuf *s = state;
-	struct rs_sbuf_result told;
+	struct rs_sbuf_result result;
 
 	rs_json_open(rs_json_key(json, "rings"), '[');
-	for (uint32_t i = 0; rs_sbuf_recording_result(s->recording, i, &told); i++) {
+	for (uint32_t i = 0; rs_sbuf_recording_result(s->recording, i, &result); i++) {
 		rs_json_open(json, '{');
-		rs_json_text(rs_json_key(json, "path"), told.path);
-		rs_json_unsigned(rs_json_key(json, "rings"), told.rings);
-		rs_json_bool(rs_json_key(json, "log"), told.is_log);
-		rs_json_bool(rs_json_key(json, "sound"), told.runs);
-		rs_json_unsigned(rs_json_key(json, "skipped"), told.skipped);
-		rs_json_text(rs_json_key(json, "error"), told.error);
+		rs_json_text(rs_json_key(json, "path"), result.path);
+		rs_json_unsigned(rs_json_key(json, "rings"), result.rings);
+		rs_json_bool(rs_json_key(json, "log"), result.is_log);
+		rs_json_bool(rs_json_key(json, "sound"), result.runs);
+		rs_json_unsigned(rs_json_key(json, "skipped"), result.skipped);
+		rs_json_text(rs_json_key(json, "error"), result.error);
 		rs_json_close(json, '}');
 	}
 	rs_json_close(json, ']');
@@ -230,25 +230,26 @@ static void report_lines(const struct sbuf *s)
 static struct rs_error *sbuf_report(void *state, bool *partial)
 {
 	struct sbuf *s = state;
-	struct rs_sbuf_result told;
+	struct rs_sbuf_result result;
 	bool any = false;
 
-	for (uint32_t i = 0; rs_sbuf_recording_result(s->recording, i, &told); i++) {
-		any |= told.rings > 0;
-		if (told.rings > 1)
+	for (uint32_t i = 0; rs_sbuf_recording_result(s->recording, i, &result); i++) {
+		any |= result.rings > 0;
+		if (result.rings > 1)
 			rs_record_remark(s->common,
 					 "%s: its writer began anew %s; each ring is a stream of "
 					 "its own",
-					 told.path, RS_COUNT_OF(told.rings - 1, "time"));
-		if (told.runs && !told.error)
+					 result.path, RS_COUNT_OF(result.rings - 1, "time"));
+		if (result.runs && !result.error)
 			continue;
 		*partial = true;
-		if (!told.error)
-			fprintf(stderr, "ringside record: %s: no ring appeared there\n", told.path);
-		else if (!strncmp(told.error, told.path, strlen(told.path)))
-			fprintf(stderr, "ringside record: %s\n", told.error);
+		if (!result.error)
+			fprintf(stderr, "ringside record: %s: no ring appeared there\n",
+				result.path);
+		else if (!strncmp(result.error, result.path, strlen(result.path)))
+			fprintf(stderr, "ringside record: %s\n", result.error);
 		else
-			fprintf(stderr, "ringside record: %s: %s\n", told.path, told.error);
+			fprintf(stderr, "ringside record: %s: %s\n", result.path, result.error);
 	}
 	report_lines(s);
 	return any ? NULL : rs_error_create(RS_FAILED, "no ring appeared at any of the paths");

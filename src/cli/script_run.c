@@ -100,7 +100,7 @@ static void schemas_free(struct schemas *schemas)
 
 /* ---- running ------------------------------------------------------------------------------ */
 
-static void told(void *ctx, const char *text)
+static void warn(void *ctx, const char *text)
 {
 	const struct rs_script_run *a = ctx;
 
@@ -141,7 +141,7 @@ static struct rs_error *run(struct rs_script_run *a, struct rs_script *script, s
 {
 	const struct rs_clock alone = { .wall_ns = rs_now_ns(CLOCK_REALTIME) };
 	const struct rs_script_io io = { .out = out,
-					 .report = told,
+					 .report = warn,
 					 .ctx = a,
 					 .clock = clock_of(a, &alone),
 					 .stop = &rs_cli_stop };
@@ -356,7 +356,7 @@ int rs_script_run(struct rs_script_run *a)
 	size_t len = 0;
 
 	a->live.stop = &rs_cli_stop;
-	a->live.report = told;
+	a->live.report = warn;
 	a->live.report_ctx = a;
 	err = rs_cli_program_read(&a->program, &text, &len);
 	if (!err)

@@ -98,7 +98,7 @@ static void mend_stamp(struct rs_drain *drain, struct output *o, const struct sc
 	o->out->padding = s->stop_padding;
 	if (s->stop_is_loss) {
 		o->out->lost += rs_lost_count(slot + 1);
-		drain->told_lost += rs_lost_count(slot + 1);
+		drain->reported_lost += rs_lost_count(slot + 1);
 	} else {
 		o->out->records++;
 	}
@@ -123,9 +123,9 @@ static enum stop classify(const struct rs_slot *slot, uint32_t left, bool whole_
 }
 
 /* Returns whether the slot's event may have been defined since the schema was last refreshed. */
-static bool may_learn(const struct rs_drain *drain, const struct rs_slot *slot)
+static bool may_refresh(const struct rs_drain *drain, const struct rs_slot *slot)
 {
-	return drain->learn && !rs_schema_find(drain->layouts.schema, rs_slot_id(slot->head));
+	return drain->refresh && !rs_schema_find(drain->layouts.schema, rs_slot_id(slot->head));
 }
 
 /* Returns how many slots in a row, from a bad one on, begin no record: they are skipped at once. */
@@ -137,20 +137,20 @@ static uint32_t bad_slots(struct rs_drain *drain, const struct rs_slot *slot, ui
 
 	while (n < left && !rs_layouts_check(&drain->layouts, slot + n, left - n, &layout) &&
 	       classify(slot + n, left - n, whole_run, &bytes) == STOP_BAD &&
-	       !may_learn(drain, slot + n))
+	       !may_refresh(drain, slot + n))
 		n++;
 	return n;
 }
 
 /* Subtracts from a loss record what rs_drain_end() has reported of it. Returns the new count; for 0
  * the record is dropped. */
-static uint64_t lost_untold(struct rs_drain *drain, struct rs_slot *slot)
+static uint64_t lost_unreported(struct rs_drain *drain, struct rs_slot *slot)
 {
 	uint64_t count = rs_lost_count(slot);
-	uint64_t told = count < drain->told_ahead ? count : drain->told_ahead;
+	uint64_t reported = count < drain->reported_ahead ? count : drain->reported_ahead;
 
-	drain->told_ahead -= told;
-	count -= told;
+	drain->reported_ahead -= reported;
+	count -= reported;
 	memcpy(slot->payload + offsetof(struct rs_lost, count), &count, sizeof(count));
 	return count;
 }
@@ -236,7 +236,7 @@ static void scan(struct rs_drain *drain, uint8_t *run, uint32_t n, bool whole_ru
 			break;
 		}
 		if (__builtin_expect(layout->event->kind == RS_KIND_LOSS, 0)) {
-			if (drain->told_ahead && !lost_untold(drain, slot)) {
+			if (drain->reported_ahead && !lost_unreported(drain, slot)) {
 				s->stop = STOP_FILLER;
 				s->bytes = slots * RS_SLOT_BYTES;
 				break;
@@ -262,9 +262,9 @@ static void scan(struct rs_drain *drain, uint8_t *run, uint32_t n, bool whole_ru
 }
 
 /* Refreshes the schema. Returns whether the slot's id is known now. */
-static bool learn_event(struct rs_drain *drain, const struct rs_slot *slot)
+static bool refresh_event(struct rs_drain *drain, const struct rs_slot *slot)
 {
-	return may_learn(drain, slot) && drain->learn(drain->learn_ctx, slot->head) &&
+	return may_refresh(drain, slot) && drain->refresh(drain->refresh_ctx, slot->head) &&
 	       rs_schema_find(drain->layouts.schema, rs_slot_id(slot->head));
 }
 
@@ -291,7 +291,7 @@ static uint32_t accept(struct rs_drain *drain, struct output *o, const struct sc
 		o->out->padding = s->padding;
 		o->out->records += s->records;
 		o->out->lost += s->lost;
-		drain->told_lost += s->lost;
+		drain->reported_lost += s->lost;
 		drain->last_tsc = s->last_tsc;
 	}
 	switch (s->stop) {
@@ -304,7 +304,7 @@ static uint32_t accept(struct rs_drain *drain, struct output *o, const struct sc
 	case STOP_FILLER:
 		return s->good + s->bytes;
 	case STOP_BAD:
-		if (learn_event(drain, (const struct rs_slot *)(const void *)(run + s->good)))
+		if (refresh_event(drain, (const struct rs_slot *)(const void *)(run + s->good)))
 			return s->good;
 		drain->damaged += s->bytes / RS_SLOT_BYTES;
 		drain->damaged_total += s->bytes / RS_SLOT_BYTES;
@@ -390,11 +390,11 @@ void rs_drain_end(struct rs_drain *drain, void *to, uint32_t room, uint64_t now,
 	drain->damaged = 0;
 	if (!drain->port.poll(drain->port.ctx, &tail, &refused))
 		return;
-	if (refused <= drain->told_lost)
+	if (refused <= drain->reported_lost)
 		return;
-	put_lost(drain, &o, refused - drain->told_lost, RS_LOST_FULL, now);
-	drain->told_ahead += refused - drain->told_lost;
-	drain->told_lost = refused;
+	put_lost(drain, &o, refused - drain->reported_lost, RS_LOST_FULL, now);
+	drain->reported_ahead += refused - drain->reported_lost;
+	drain->reported_lost = refused;
 }
 
 const char *rs_drain_status_text(enum rs_drain_status status)

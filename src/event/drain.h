@@ -43,9 +43,10 @@ struct rs_drain {
 	struct rs_port port;
 	struct rs_layouts layouts;
 	uint64_t last_tsc;
-	uint64_t told_lost;  /* refused records that loss records report, also the drain's own */
-	uint64_t told_ahead; /* of those, the drain's at an end: the producer's next repeats them */
-	uint64_t damaged;    /* slots skipped since the drain's last loss record */
+	uint64_t reported_lost; /* refused records that loss records report, also the drain's own */
+	/* Of those, the drain's at an end: the producer's next loss record repeats them. */
+	uint64_t reported_ahead;
+	uint64_t damaged; /* slots skipped since the drain's last loss record */
 	uint64_t damaged_total;
 	uint32_t chunk; /* bytes to copy next */
 	/* Header words, without the CPU, of good records of one slot: most records are of a few
@@ -53,8 +54,8 @@ struct rs_drain {
 	uint64_t known[RS_DRAIN_KNOWN];
 	/* Called with the header word of a slot whose id the schema lacks: defines the event, if it
 	 * can, and returns whether it may have. May be NULL. */
-	bool (*learn)(void *ctx, uint64_t head);
-	void *learn_ctx;
+	bool (*refresh)(void *ctx, uint64_t head);
+	void *refresh_ctx;
 	/* The ring's. Each read of the ring gets the present after it has read the tail, so that no
 	 * record is later than that, even if this thread was preempted. May be NULL. */
 	const struct rs_clock *clock;

@@ -46,7 +46,7 @@ static enum element from_overwrite(struct rs_log_port *port, char *text)
 
 	if (rs_overwrite_read(port->reader, words, 1, &got, &lost) != RS_SBUF_OK)
 		return BROKEN;
-	port->untold_lost += lost;
+	port->unreported_lost += lost;
 	port->lost += lost;
 	memcpy(text, words, got * sizeof(words));
 	return got ? ELEMENT : EMPTY;
@@ -205,15 +205,15 @@ static void line_end(struct rs_log_port *port)
 	if (!port->parts.bytes)
 		return;
 	if (!rs_log_line_parse(port->parts.text, port->parts.bytes, &line) || !line.seq) {
-		port->untold_damaged++;
+		port->unreported_damaged++;
 		port->damaged++;
 		port->parts.bytes = 0;
 		return;
 	}
 	tsc = time_of(port, &line, port->old > 0, &said);
 	cpu = (uint64_t)(line.cpu < RS_CPU_UNKNOWN ? line.cpu : RS_CPU_UNKNOWN) << RS_CPU_SHIFT;
-	put_lost(port, &port->untold_lost, RS_LOST_FULL, tsc);
-	put_lost(port, &port->untold_damaged, RS_LOST_DAMAGED, tsc);
+	put_lost(port, &port->unreported_lost, RS_LOST_FULL, tsc);
+	put_lost(port, &port->unreported_damaged, RS_LOST_DAMAGED, tsc);
 	put_clock_back(port, said, cpu, tsc);
 	put_line(port, &line, cpu, tsc);
 	port->last_tsc = tsc;
@@ -236,7 +236,7 @@ static void add(struct rs_log_port *port, const char *text)
 	if (rs_log_line_parse(text, n, &line))
 		line_end(port);
 	else if (!parts->bytes || parts->bytes + n > sizeof(parts->text)) {
-		port->untold_damaged++;
+		port->unreported_damaged++;
 		port->damaged++;
 		return;
 	}
@@ -330,7 +330,7 @@ bool rs_log_port_skip(struct rs_log_port *port, uint64_t *n)
 
 	for (*n = 0; *n < SKIP_MAX && got == ELEMENT; *n += got == ELEMENT)
 		got = element(port, text);
-	port->lost = port->untold_lost = 0;
+	port->lost = port->unreported_lost = 0;
 	port->old = 0;
 	return got != BROKEN;
 }

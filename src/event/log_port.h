@@ -50,8 +50,8 @@ struct rs_log_port {
 	uint64_t lines, first_seq, last_seq, damaged;
 	struct rs_log_parts parts;
 	uint32_t head, tail; /* of the buffer; as a ring's */
-	uint64_t last_tsc, lost, told;
-	uint64_t untold_lost, untold_damaged;
+	uint64_t last_tsc, lost, reported;
+	uint64_t unreported_lost, unreported_damaged;
 	struct rs_slot buffer[RS_LOG_PORT_SLOTS];
 };
 

@@ -33,14 +33,14 @@ static void filler_to_end(struct rs_overwrite_port *port, uint32_t from)
 /* Writes the loss record into the place before the records. */
 static void report_loss(struct rs_overwrite_port *port, struct rs_slot *at, uint64_t tsc)
 {
-	struct rs_lost lost = { .count = port->untold,
+	struct rs_lost lost = { .count = port->unreported,
 				.from = port->last_tsc && port->last_tsc < tsc ? port->last_tsc
 									       : tsc,
 				.to = tsc,
 				.why = RS_LOST_FULL };
 
 	rs_record_write_lost(at, (uint64_t)RS_CPU_UNKNOWN << RS_CPU_SHIFT, &lost, tsc);
-	port->untold = 0;
+	port->unreported = 0;
 }
 
 /* Fills the empty buffer from its tail on. Returns false if the ring is broken. */
@@ -61,10 +61,10 @@ static bool fill(struct rs_overwrite_port *port)
 	if (rs_overwrite_read(&port->reader, to + RS_LOST_SLOTS, room - RS_LOST_SLOTS - 1, &got,
 			      &lost) != RS_SBUF_OK)
 		return false;
-	port->untold += lost;
+	port->unreported += lost;
 	if (!got)
 		return true;
-	if (port->untold) {
+	if (port->unreported) {
 		report_loss(port, to, to[RS_LOST_SLOTS].tsc);
 		got += RS_LOST_SLOTS;
 	} else {

@@ -18,7 +18,7 @@ struct rs_overwrite_port {
 	struct rs_overwrite_reader reader;
 	uint32_t head, tail; /* of the buffer; as a ring's */
 	uint64_t last_tsc;   /* of the last record copied; 0: none yet */
-	uint64_t untold;     /* lost records to report before the next record */
+	uint64_t unreported; /* lost records to report before the next record */
 	struct rs_slot buffer[RS_OVERWRITE_PORT_SLOTS];
 };
 

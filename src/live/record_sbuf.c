@@ -36,8 +36,8 @@ struct rs_sbuf_recording {
 	struct rs_sbuf_receiver receiver;
 	const struct rs_clock *clock;
 	struct rs_schema *schema;
-	pthread_mutex_t learn; /* several threads of the recorder may find new ids at once */
-	uint32_t learnt;
+	pthread_mutex_t refresh_lock; /* several threads of the recorder may find new ids at once */
+	uint32_t defined;
 	struct rs_log_epoch epoch;
 };
 
@@ -88,7 +88,7 @@ struct rs_error *rs_sbuf_recording_create(const struct rs_sbuf_options *options,
 	if (!r)
 		return rs_error_no_memory();
 	r->keep = options->keep;
-	pthread_mutex_init(&r->learn, NULL);
+	pthread_mutex_init(&r->refresh_lock, NULL);
 	err = rs_schema_create("acrn", &r->schema);
 	if (!err)
 		err = rs_schema_add_catalogue(r->schema, "acrn");
@@ -128,7 +128,7 @@ void rs_sbuf_recording_destroy(struct rs_sbuf_recording *r)
 	rs_lender_destroy(r->lender);
 	free(r->places);
 	rs_schema_destroy(r->schema);
-	pthread_mutex_destroy(&r->learn);
+	pthread_mutex_destroy(&r->refresh_lock);
 	free(r);
 }
 
@@ -136,19 +136,19 @@ void rs_sbuf_recording_destroy(struct rs_sbuf_recording *r)
 
 /* Adds an event for an id that the catalogue lacks, as for ACRN's files. Returns whether the schema
  * has it. */
-static bool learn(void *ctx, uint64_t head)
+static bool refresh(void *ctx, uint64_t head)
 {
 	struct rs_sbuf_recording *r = ctx;
 	bool known = true;
 
 	if (!rs_acrn_is_record(head))
 		return false;
-	pthread_mutex_lock(&r->learn);
+	pthread_mutex_lock(&r->refresh_lock);
 	if (!rs_schema_find(r->schema, rs_slot_id(head))) {
-		known = r->learnt < RS_ACRN_RAW_MAX && rs_acrn_declare_raw(r->schema, head);
-		r->learnt += known;
+		known = r->defined < RS_ACRN_RAW_MAX && rs_acrn_declare_raw(r->schema, head);
+		r->defined += known;
 	}
-	pthread_mutex_unlock(&r->learn);
+	pthread_mutex_unlock(&r->refresh_lock);
 	return known;
 }
 
@@ -174,8 +174,8 @@ static struct rs_error *add(struct rs_sbuf_recording *r, struct place *place,
 							      .schema = r->schema,
 							      .clock = r->clock,
 							      .stream = &ring->stream,
-							      .learn = learn,
-							      .learn_ctx = r });
+							      .refresh = refresh,
+							      .refresh_ctx = r });
 	if (err) {
 		free(ring);
 		return err;

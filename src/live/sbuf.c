@@ -32,8 +32,8 @@ struct rs_sbuf_reading {
 static void drain_set(struct rs_drain *drain, const struct rs_recorder_port *port)
 {
 	rs_drain_init(drain, &port->port, port->schema);
-	drain->learn = port->learn;
-	drain->learn_ctx = port->learn_ctx;
+	drain->refresh = port->refresh;
+	drain->refresh_ctx = port->refresh_ctx;
 }
 
 static struct rs_error *ring_receive(void *ctx, uint32_t path, const struct rs_recorder_port *port)

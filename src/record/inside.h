@@ -44,14 +44,14 @@ struct rs_program_feed {
 
 /*
  * This program's own threads. Only the first worker, or the closing thread, uses it, except for
- * what learn_lock covers.
+ * what schema_lock covers.
  */
 struct rs_program {
 	bool on; /* read with acquire */
 	struct rs_schema *schema;
 	uint32_t class_index;
-	pthread_mutex_t learn_lock;
-	uint32_t learnt;	       /* under learn_lock */
+	pthread_mutex_t schema_lock;
+	uint32_t defined;	       /* under schema_lock */
 	bool named;		       /* its binaries are in the trace */
 	struct rs_program_feed *feeds; /* with a ring */
 	/* Feeds whose threads have ended, for threads that begin later. */

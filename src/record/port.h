@@ -16,8 +16,8 @@ struct rs_recorder_port {
 	const struct rs_stream *stream;
 	/* The callback of struct rs_drain. Several threads may call it at once, for several ports.
 	 * May be NULL. */
-	bool (*learn)(void *ctx, uint64_t head);
-	void *learn_ctx;
+	bool (*refresh)(void *ctx, uint64_t head);
+	void *refresh_ctx;
 };
 
 /* Collects a ring behind a port, as rs_recorder_add_ring() does for one in memory. The objects to

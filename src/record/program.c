@@ -17,9 +17,9 @@ static struct rs_error *schema_refresh(struct rs_recorder *r)
 	struct rs_program *program = &r->program;
 	struct rs_error *err;
 
-	pthread_mutex_lock(&program->learn_lock);
-	err = rs_trace_learn(program->schema, &program->learnt);
-	pthread_mutex_unlock(&program->learn_lock);
+	pthread_mutex_lock(&program->schema_lock);
+	err = rs_trace_define(program->schema, &program->defined);
+	pthread_mutex_unlock(&program->schema_lock);
 	return err;
 }
 
@@ -30,7 +30,7 @@ void rs_program_refresh(struct rs_recorder *r)
 
 /* The drain's callback: refreshes the schema, and returns whether it may have gained the event.
  * Only this program's own events are defined later than its schema. */
-static bool learn(void *ctx, uint64_t head)
+static bool refresh(void *ctx, uint64_t head)
 {
 	struct rs_recorder *r = ctx;
 	bool any;
@@ -38,9 +38,9 @@ static bool learn(void *ctx, uint64_t head)
 	if (RS_ID_PROVIDER(rs_slot_id(head)) != RS_IDS_USER)
 		return false;
 	rs_program_refresh(r);
-	pthread_mutex_lock(&r->program.learn_lock);
-	any = r->program.learnt > 0; /* another worker may have learnt what this one lacks */
-	pthread_mutex_unlock(&r->program.learn_lock);
+	pthread_mutex_lock(&r->program.schema_lock);
+	any = r->program.defined > 0; /* another worker may have defined what this one lacks */
+	pthread_mutex_unlock(&r->program.schema_lock);
 	return any;
 }
 
@@ -54,10 +54,10 @@ static void feed_begin(struct rs_program_feed *f, struct rs_trace_ring *ring)
 	rs_sbuf_attach(&f->consumer, ring->memory.mem, ring->memory.bytes);
 	port = rs_port_local(&f->consumer);
 	rs_drain_init(&f->drain, &port, r->program.schema);
-	f->drain.told_lost = ring->told_lost;
-	f->drain.told_ahead = ring->told_ahead;
-	f->drain.learn = learn;
-	f->drain.learn_ctx = r;
+	f->drain.reported_lost = ring->reported_lost;
+	f->drain.reported_ahead = ring->reported_ahead;
+	f->drain.refresh = refresh;
+	f->drain.refresh_ctx = r;
 	f->drain.clock = &r->clock;
 	f->ring = ring;
 	f->feed.drain = &f->drain;
@@ -71,8 +71,8 @@ static void feed_begin(struct rs_program_feed *f, struct rs_trace_ring *ring)
 /* A ring outlives its recorder. A later recorder continues from these counts. */
 static void feed_end(const struct rs_program_feed *f)
 {
-	f->ring->told_lost = f->drain.told_lost;
-	f->ring->told_ahead = f->drain.told_ahead;
+	f->ring->reported_lost = f->drain.reported_lost;
+	f->ring->reported_ahead = f->drain.reported_ahead;
 }
 
 /* Finds a feed whose thread has ended, and all of whose records came before the stamp. */
@@ -175,9 +175,9 @@ static uint64_t ring_empty(struct rs_trace_ring *ring)
 			at = 0;
 	}
 	port.release(port.ctx, tail);
-	refused -= ring->told_lost;
-	ring->told_lost += refused;
-	ring->told_ahead += refused;
+	refused -= ring->reported_lost;
+	ring->reported_lost += refused;
+	ring->reported_ahead += refused;
 	return records + refused;
 }
 

@@ -274,8 +274,8 @@ static struct rs_error *port_feed_create(struct rs_recorder *r, struct rs_schema
 static void port_feed_publish(struct port_feed *f, const struct rs_recorder_port *port)
 {
 	rs_drain_init(&f->drain, &port->port, port->schema);
-	f->drain.learn = port->learn;
-	f->drain.learn_ctx = port->learn_ctx;
+	f->drain.refresh = port->refresh;
+	f->drain.refresh_ctx = port->refresh_ctx;
 	f->drain.clock = port->clock;
 	f->feed.drain = &f->drain;
 	f->feed.poll = true;
@@ -607,7 +607,7 @@ struct rs_error *rs_recorder_create(const struct rs_recorder_options *options,
 	r->n_threads = threads < RS_RECORDER_THREADS_MAX ? threads : RS_RECORDER_THREADS_MAX;
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_mutex_init(&r->guests_lock, NULL);
-	pthread_mutex_init(&r->program.learn_lock, NULL);
+	pthread_mutex_init(&r->program.schema_lock, NULL);
 	err = store_create(options, r->n_threads, &r->store);
 	if (err) {
 		free(r);
@@ -659,7 +659,7 @@ static void recorder_free(struct rs_recorder *r)
 	}
 	rs_schema_destroy(r->program.schema);
 	pthread_mutex_destroy(&r->lock);
-	pthread_mutex_destroy(&r->program.learn_lock);
+	pthread_mutex_destroy(&r->program.schema_lock);
 	free(r);
 }
 

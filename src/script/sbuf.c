@@ -80,19 +80,19 @@ static const struct rs_stream *sbuf_stream(const struct rs_script_live *live,
 static bool sbuf_report(const struct rs_script_live *live)
 {
 	const struct rs_sbuf_recording *rings = rs_sbuf_reading_rings(live->sbuf);
-	struct rs_sbuf_result told;
+	struct rs_sbuf_result result;
 	bool partial = false;
 
-	for (uint32_t i = 0; rs_sbuf_recording_result(rings, i, &told); i++) {
-		if (told.runs && !told.error)
+	for (uint32_t i = 0; rs_sbuf_recording_result(rings, i, &result); i++) {
+		if (result.runs && !result.error)
 			continue;
 		partial = true;
-		if (!told.error)
-			rs_script_live_remark(live, "%s: no ring appeared there", told.path);
-		else if (!strncmp(told.error, told.path, strlen(told.path)))
-			rs_script_live_remark(live, "%s", told.error);
+		if (!result.error)
+			rs_script_live_remark(live, "%s: no ring appeared there", result.path);
+		else if (!strncmp(result.error, result.path, strlen(result.path)))
+			rs_script_live_remark(live, "%s", result.error);
 		else
-			rs_script_live_remark(live, "%s: %s", told.path, told.error);
+			rs_script_live_remark(live, "%s: %s", result.path, result.error);
 	}
 	return partial;
 }

@@ -23,7 +23,7 @@ struct rs_class {
 	bool has_threads;
 	bool lost; /* a reader's: no line describes it, and its streams cannot be read */
 	/* How much of the schema is on disk; the writer's. */
-	uint32_t events_told, names_told;
+	uint32_t events_written, names_written;
 	/* How many of its streams are described, and of them are of one CPU. */
 	uint32_t streams, streams_of_a_cpu;
 };
@@ -158,28 +158,28 @@ bool rs_lines_init(struct rs_lines *lines);
 void rs_lines_deinit(struct rs_lines *lines);
 
 /* The kinds of things in a description that have lines. */
-enum rs_told {
-	RS_TOLD_HEAD,
-	RS_TOLD_CLOCKS,
-	RS_TOLD_CLASSES,
-	RS_TOLD_STREAMS,
-	RS_TOLD_THREADS,
-	RS_TOLD_DOMAINS,
-	RS_TOLD_BINARIES,
-	RS_TOLD_FLIGHT,
-	RS_TOLD_CLOSED,
-	RS_TOLD_ENDS,
-	RS_TOLD_KINDS,
+enum rs_line {
+	RS_LINE_HEAD,
+	RS_LINE_CLOCKS,
+	RS_LINE_CLASSES,
+	RS_LINE_STREAMS,
+	RS_LINE_THREADS,
+	RS_LINE_DOMAINS,
+	RS_LINE_BINARIES,
+	RS_LINE_FLIGHT,
+	RS_LINE_CLOSED,
+	RS_LINE_ENDS,
+	RS_LINE_KINDS,
 };
 
 /*
  * Makes a line of each thing in the description that is in none yet, in an order in which a line
- * follows those that it needs. `told` counts, by kind, the things that have theirs; to have the
+ * follows those that it needs. `written` counts, by kind, the things that have theirs; to have the
  * lines from the i-th thing on made again, the caller lowers the count to i. Returns false if a
  * line found no memory: that line and the ones behind it are for the next call. *schema is set if
  * a line was made that the metadata depends on.
  */
-bool rs_describe_write(struct rs_describe *describe, uint32_t told[RS_TOLD_KINDS],
+bool rs_describe_write(struct rs_describe *describe, uint32_t written[RS_LINE_KINDS],
 		       struct rs_lines *lines, bool *schema);
 
 /* Makes the line of an owner that is not in the description. Returns false without memory. */

@@ -344,12 +344,12 @@ static bool write_schema(struct rs_lines *lines, struct rs_class *class, bool *a
 	uint32_t events = rs_schema_count(class->schema);
 	uint32_t names = rs_schema_name_count(class->schema);
 
-	for (; class->events_told < events; class->events_told++, *any = true) {
-		if (!write_event(lines, class, class->events_told))
+	for (; class->events_written < events; class->events_written++, *any = true) {
+		if (!write_event(lines, class, class->events_written))
 			return false;
 	}
-	for (; class->names_told < names; class->names_told++, *any = true) {
-		if (!write_name(lines, class, class->names_told))
+	for (; class->names_written < names; class->names_written++, *any = true) {
+		if (!write_name(lines, class, class->names_written))
 			return false;
 	}
 	return true;
@@ -364,7 +364,7 @@ static bool write_schemas(struct rs_describe *describe, struct rs_lines *lines, 
 	return true;
 }
 
-bool rs_describe_write(struct rs_describe *describe, uint32_t told[RS_TOLD_KINDS],
+bool rs_describe_write(struct rs_describe *describe, uint32_t written[RS_LINE_KINDS],
 		       struct rs_lines *lines, bool *schema)
 {
 	const struct {
@@ -372,26 +372,26 @@ bool rs_describe_write(struct rs_describe *describe, uint32_t told[RS_TOLD_KINDS
 		bool (*write)(struct rs_lines *lines, const struct rs_describe *describe,
 			      uint32_t i);
 		bool in_metadata;
-	} kinds[RS_TOLD_KINDS] = {
-		[RS_TOLD_HEAD] = { 1, write_head, true },
-		[RS_TOLD_CLOCKS] = { describe->n_clocks, write_clock, true },
-		[RS_TOLD_CLASSES] = { describe->n_classes, write_class, true },
-		[RS_TOLD_STREAMS] = { describe->n_streams, write_stream, false },
-		[RS_TOLD_THREADS] = { describe->n_threads, write_thread, false },
-		[RS_TOLD_DOMAINS] = { describe->n_domains, write_domain, false },
-		[RS_TOLD_BINARIES] = { describe->n_binaries, write_binary, true },
-		[RS_TOLD_FLIGHT] = { describe->has_flight, write_flight, false },
-		[RS_TOLD_CLOSED] = { describe->has_closed, write_closed, false },
-		[RS_TOLD_ENDS] = { describe->has_ends ? describe->n_streams : 0, write_end, false },
+	} kinds[RS_LINE_KINDS] = {
+		[RS_LINE_HEAD] = { 1, write_head, true },
+		[RS_LINE_CLOCKS] = { describe->n_clocks, write_clock, true },
+		[RS_LINE_CLASSES] = { describe->n_classes, write_class, true },
+		[RS_LINE_STREAMS] = { describe->n_streams, write_stream, false },
+		[RS_LINE_THREADS] = { describe->n_threads, write_thread, false },
+		[RS_LINE_DOMAINS] = { describe->n_domains, write_domain, false },
+		[RS_LINE_BINARIES] = { describe->n_binaries, write_binary, true },
+		[RS_LINE_FLIGHT] = { describe->has_flight, write_flight, false },
+		[RS_LINE_CLOSED] = { describe->has_closed, write_closed, false },
+		[RS_LINE_ENDS] = { describe->has_ends ? describe->n_streams : 0, write_end, false },
 	};
 
-	for (uint32_t kind = 0; kind < RS_TOLD_KINDS; kind++) {
-		for (; told[kind] < kinds[kind].n; told[kind]++) {
-			if (!kinds[kind].write(lines, describe, told[kind]))
+	for (uint32_t kind = 0; kind < RS_LINE_KINDS; kind++) {
+		for (; written[kind] < kinds[kind].n; written[kind]++) {
+			if (!kinds[kind].write(lines, describe, written[kind]))
 				return false;
 			*schema |= kinds[kind].in_metadata;
 		}
-		if (kind == RS_TOLD_CLASSES && !write_schemas(describe, lines, schema))
+		if (kind == RS_LINE_CLASSES && !write_schemas(describe, lines, schema))
 			return false;
 	}
 	*schema |= describe->metadata_stale;

@@ -55,7 +55,7 @@ struct rs_store {
 	uint8_t uuid[16];
 	/* The description's lines: how many of each kind there are, those that are not on the disk
 	 * yet, where they go. */
-	uint32_t told[RS_TOLD_KINDS];
+	uint32_t written[RS_LINE_KINDS];
 	struct rs_lines lines;
 	uint64_t describe_done;
 	int describe_fd;

@@ -21,7 +21,7 @@ struct mend {
 	uint64_t last_tsc;
 	FILE *file, *index; /* NULL: only looking */
 	uint64_t offset, sequence, records, discarded_more;
-	uint64_t told, lost;	    /* in the file's loss records; in all, up to here */
+	uint64_t reported, lost;    /* in the file's loss records; in all, up to here */
 	uint64_t pending;	    /* records of invalid packets, not reported yet */
 	struct rs_packet_head head; /* of a packet that is made here */
 	struct rs_stream_end end;   /* what the recorder said of the stream */
@@ -34,13 +34,13 @@ struct mend {
 /* Returns how many bytes of a packet's content are records in order, how many records these are,
  * and how many losses they report. */
 static uint32_t valid_bytes(struct mend *m, const struct rs_packet *packet, uint32_t *records,
-			    uint64_t *told, uint64_t *last, uint32_t *padding)
+			    uint64_t *reported, uint64_t *last, uint32_t *padding)
 {
 	const struct rs_slot *slot = (const struct rs_slot *)(const void *)packet->at;
 	uint32_t left = packet->bytes / RS_SLOT_BYTES;
 
 	*records = 0;
-	*told = 0;
+	*reported = 0;
 	*last = m->last_tsc;
 	while (left) {
 		const struct rs_layout *layout;
@@ -49,7 +49,7 @@ static uint32_t valid_bytes(struct mend *m, const struct rs_packet *packet, uint
 		if (!slots || !rs_stamp_follows(m->packets.stream->clock, *last, slot->tsc))
 			break;
 		if (layout->event->kind == RS_KIND_LOSS)
-			*told += rs_lost_count(slot);
+			*reported += rs_lost_count(slot);
 		*records += layout->event->kind != RS_KIND_LOSS && layout->id != RS_ID_CLOCK_BACK;
 		*last = slot->tsc;
 		*padding = rs_layout_padding(layout->event, slot);
@@ -133,7 +133,7 @@ static void mend_packet(struct mend *m, const struct rs_packet *packet)
 	struct rs_packet_head head = packet->head;
 	uint64_t most = (head.packet_bits / 8 - sizeof(head)) / RS_SLOT_BYTES;
 	uint32_t records, bytes, padding = 0;
-	uint64_t told, last;
+	uint64_t reported, last;
 
 	if (head.records > most) /* then its check is wrong, too */
 		head.records = (uint32_t)most;
@@ -147,8 +147,8 @@ static void mend_packet(struct mend *m, const struct rs_packet *packet)
 		put(m, head, packet->at, 0, 0);
 		return;
 	}
-	bytes = valid_bytes(m, packet, &records, &told, &last, &padding);
-	m->told += told;
+	bytes = valid_bytes(m, packet, &records, &reported, &last, &padding);
+	m->reported += reported;
 	if (bytes)
 		put_loss(m, ((const struct rs_slot *)(const void *)packet->at)->tsc);
 	if (bytes && bytes == packet->bytes && !packet->cut) {
@@ -174,7 +174,7 @@ static void mend_packet(struct mend *m, const struct rs_packet *packet)
 	head.ts_begin = ((const struct rs_slot *)(const void *)packet->at)->tsc;
 	head.ts_end = last;
 	head.records = records;
-	head.events_discarded = m->head.events_discarded += told;
+	head.events_discarded = m->head.events_discarded += reported;
 	put(m, head, packet->at, bytes, padding);
 }
 
@@ -182,15 +182,15 @@ static void mend_packet(struct mend *m, const struct rs_packet *packet)
 static void pend_missing(struct mend *m)
 {
 	uint64_t emitted = m->end.records + m->end.lost;
-	uint64_t told = m->told + m->discarded_more + m->pending;
+	uint64_t reported = m->reported + m->discarded_more + m->pending;
 
-	if (!m->end.known || emitted <= m->records + told)
+	if (!m->end.known || emitted <= m->records + reported)
 		return;
-	m->pending += emitted - m->records - told;
-	m->result->missing += emitted - m->records - told;
+	m->pending += emitted - m->records - reported;
+	m->result->missing += emitted - m->records - reported;
 	if (m->storage)
 		m->why = RS_LOST_STORAGE;
-	m->head.events_discarded = m->told;
+	m->head.events_discarded = m->reported;
 	m->changed = true;
 }
 

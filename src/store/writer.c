@@ -133,7 +133,7 @@ static struct rs_error *describe_append(struct rs_store *store)
 		return NULL;
 	/* Without memory for all lines at once, writes the first ones to free their room. */
 	while (!err && !all && any) {
-		all = rs_describe_write(&store->describe, store->told, &store->lines,
+		all = rs_describe_write(&store->describe, store->written, &store->lines,
 					&store->metadata_stale);
 		any = store->lines.bytes > 0;
 		err = describe_flush(store);
@@ -146,7 +146,7 @@ struct rs_error *rs_store_describe_owner(struct rs_store *store, uint32_t stream
 {
 	struct rs_error *err = NULL;
 
-	if (store->told[RS_TOLD_STREAMS] <= stream) /* the stream's own line is before it */
+	if (store->written[RS_LINE_STREAMS] <= stream) /* the stream's own line is before it */
 		err = describe_append(store);
 	if (err && rs_error_code(err) == RS_NO_MEMORY)
 		return err;
@@ -521,8 +521,8 @@ struct rs_error *rs_store_set_clock(struct rs_store *store, const struct rs_cloc
 			continue;
 		memcpy(set.name, have->name, sizeof(set.name));
 		*have = set;
-		if (store->told[RS_TOLD_CLOCKS] > i) /* again */
-			store->told[RS_TOLD_CLOCKS] = i;
+		if (store->written[RS_LINE_CLOCKS] > i) /* again */
+			store->written[RS_LINE_CLOCKS] = i;
 		err = rs_store_describe_sync(store);
 	}
 	pthread_mutex_unlock(&store->lock);
@@ -715,7 +715,7 @@ static void describe_end(struct rs_store *store, const struct rs_clock *clock)
 			continue;
 		ours->freq_hz = clock->freq_hz;
 		ours->ns_mult = clock->ns_mult;
-		store->told[RS_TOLD_CLOCKS] = 0;
+		store->written[RS_LINE_CLOCKS] = 0;
 	}
 	describe->has_ends = true;
 	err = rs_store_describe_sync(store);

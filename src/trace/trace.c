@@ -342,7 +342,7 @@ struct definition {
 /* Ids are indices from 1. Chunks never move, so that learners need no lock. */
 #define CHUNK 1024u
 static struct definition *definitions[DEFINITIONS_MAX / CHUNK];
-static uint32_t n_definitions; /* written under the lock, release; pairs with rs_trace_learn() */
+static uint32_t n_definitions; /* written under the lock, release; pairs with rs_trace_define() */
 
 /* Under the lock. 0: too many, or no memory. */
 static uint32_t define(const char *text, uint32_t len, uint32_t kind)
@@ -390,7 +390,7 @@ uint32_t rs_trace_name(const char *text)
 	return id;
 }
 
-struct rs_error *rs_trace_learn(struct rs_schema *schema, uint32_t *seen)
+struct rs_error *rs_trace_define(struct rs_schema *schema, uint32_t *seen)
 {
 	/* Pairs with the release in define(). */
 	uint32_t n = __atomic_load_n(&n_definitions, __ATOMIC_ACQUIRE);

@@ -28,7 +28,7 @@ struct rs_trace_ring {
 		*before; /* the collector's: the one in front of it; NULL: it is not known */
 	struct rs_trace_ring *newer; /* the collector's, while it polls for new rings */
 	/* The collectors': of the ring's refusals, how many are in a trace (drain.h). */
-	uint64_t told_lost, told_ahead;
+	uint64_t reported_lost, reported_ahead;
 };
 
 /*
@@ -59,6 +59,6 @@ uint64_t rs_trace_ringless(void);
  * Adds to schema what was defined since *seen definitions. RS_NO_MEMORY: the next call continues
  * there. Other errors of single definitions are dropped; their events are counted as damaged.
  */
-struct rs_error *rs_trace_learn(struct rs_schema *schema, uint32_t *seen);
+struct rs_error *rs_trace_define(struct rs_schema *schema, uint32_t *seen);
 
 #endif

@@ -721,7 +721,7 @@ TEST(refusals_that_no_record_told_are_told_at_the_end)
 	r = drain_all(&drain, RS_DRAIN_ROOM_MIN, NOW, true);
 	CHECK_EQ_U64(r.records, 11);
 	CHECK_EQ_U64(r.lost, 20);
-	CHECK_EQ_U64(drain.told_lost, 20);
+	CHECK_EQ_U64(drain.reported_lost, 20);
 	memcpy(&lost, r.bytes + r.n - 48, sizeof(lost) - 4);
 	CHECK_EQ_U64(lost.count, 13);
 	CHECK_EQ_U64(lost.from, 2000);
@@ -734,7 +734,7 @@ TEST(refusals_that_no_record_told_are_told_at_the_end)
 	fake.refused = 21;
 	port = fake_port(&fake);
 	rs_drain_init(&drain, &port, schema);
-	drain.told_lost = 20;
+	drain.reported_lost = 20;
 	r = drain_all(&drain, RS_DRAIN_ROOM_MIN, NOW, true);
 	CHECK_EQ_U64(r.lost, 1);
 	free(r.bytes);
@@ -754,7 +754,7 @@ struct pupil {
 	const char *declaration;
 };
 
-static bool learn(void *ctx, uint64_t head)
+static bool refresh(void *ctx, uint64_t head)
 {
 	struct pupil *p = ctx;
 
@@ -783,8 +783,8 @@ static struct result drain_with(struct pupil *p, uint64_t id)
 	fake_init(&fake, &s, 300, 0);
 	port = fake_port(&fake);
 	rs_drain_init(&drain, &port, p->schema);
-	drain.learn = learn;
-	drain.learn_ctx = p;
+	drain.refresh = refresh;
+	drain.refresh_ctx = p;
 	r = drain_all(&drain, RS_DRAIN_ROOM_MIN, NOW, true);
 	free(fake.ring);
 	free(r.bytes);
@@ -817,7 +817,7 @@ TEST(learning_in_vain_is_damage)
 	CHECK(r.records == 101 && r.lost == 100);
 	r = drain_with(&none, USER(50));
 	CHECK(r.records == 101 && r.lost == 100);
-	r = drain_with(&other, USER(50)); /* learnt, and not of that extent */
+	r = drain_with(&other, USER(50)); /* defined, and not of that extent */
 	CHECK(r.records == 101 && r.lost == 100);
 	CHECK_EQ_U64(other.asked, 1);
 	/* the learner gets ids of all providers */

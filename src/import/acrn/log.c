@@ -54,12 +54,12 @@ struct log {
 	int64_t last_us; /* with base_us */
 	uint64_t last_tsc;
 	int last_cpu;
-	/* Not told yet: gaps, by the log's own account; damage. */
+	/* Not reported yet: gaps, by the log's own count; damage. */
 	uint64_t gap, gap_from, damaged;
 	bool gap_open; /* one of them has no size */
 	int gap_cpu;
 	uint64_t unmarked, late, backed, runs;
-	struct rs_error *error; /* the first damage; told at the end */
+	struct rs_error *error; /* the first damage; reported at the end */
 	int64_t last_ns;
 	size_t n;
 	struct rs_view views[VIEWS];
@@ -188,7 +188,7 @@ static void emit_lost(struct log *log, uint64_t count, uint64_t from, int cpu, u
 	log->foreign.tally.lost = add(log->foreign.tally.lost, count);
 }
 
-/* What is not told yet, before a line at last_tsc; missing: numbers between it and the last. */
+/* What is not reported yet, before a line at last_tsc; missing: numbers between it and the last. */
 static void emit_losses(struct log *log, uint64_t before, uint64_t missing)
 {
 	if (log->gap_open && missing > log->gap) {
@@ -450,13 +450,13 @@ static const struct rs_source_ops log_ops = {
 static struct rs_error *begin(struct log *log, const struct rs_foreign_options *options)
 {
 	struct rs_clock *clock = &log->foreign.clock;
-	bool told = options && options->freq_hz;
+	bool given = options && options->freq_hz;
 	struct rs_error *err;
 
-	*clock = (struct rs_clock){ .freq_hz = told ? options->freq_hz : FREQ_US,
+	*clock = (struct rs_clock){ .freq_hz = given ? options->freq_hz : FREQ_US,
 				    .invariant = true };
-	snprintf(clock->name, sizeof(clock->name), "%s", told ? "tsc" : "log_us");
-	snprintf(clock->freq_from, sizeof(clock->freq_from), "%s", told ? "option" : "log");
+	snprintf(clock->name, sizeof(clock->name), "%s", given ? "tsc" : "log_us");
+	snprintf(clock->freq_from, sizeof(clock->freq_from), "%s", given ? "option" : "log");
 	do {
 		err = rs_log_text_next(log->text, &log->item);
 		log->has_item = !err && (log->item.kind == RS_LOG_ITEM_LINE ||

@@ -52,7 +52,7 @@ struct acrn {
 	uint64_t odd;		/* records with another n_data than their event's */
 	uint64_t backed;	/* stamps that went back */
 	uint64_t far;		/* stamps that are no time */
-	struct rs_error *error; /* the first damage; told at the end */
+	struct rs_error *error; /* the first damage; reported at the end */
 	int64_t last_ns;
 	/* What a record's id and n_data make it, where that is known to be good; direct-mapped. */
 	struct {
@@ -294,7 +294,7 @@ static void emit_lost(struct acrn *a, struct file *f, uint64_t tsc)
 	f->damaged = 0;
 }
 
-/* The record that a file stands at, and what must be told before it. */
+/* The record that a file stands at, and the losses to report before it. */
 static void emit_record(struct acrn *a, struct file *f)
 {
 	const struct rs_slot *slot = slot_at(f);
@@ -319,7 +319,7 @@ static void emit_record(struct acrn *a, struct file *f)
 }
 
 /*
- * The records that a file stands at, as long as nothing is to be told before one and none is
+ * The records that a file stands at, as long as no loss is to be reported before one and none is
  * another file's turn: how many. Most are of these, and cost little.
  */
 static size_t emit_run(struct acrn *a, struct file *f, uint64_t until)
@@ -550,14 +550,14 @@ static struct rs_error *file_add(struct acrn *a, int fd, const char *path, const
 static struct rs_error *begin(struct acrn *a, const struct rs_foreign_options *options)
 {
 	struct rs_clock *clock = &a->foreign.clock;
-	bool told = options && options->freq_hz;
+	bool given = options && options->freq_hz;
 	bool any = false;
 
 	*clock = (struct rs_clock){ .name = "tsc",
-				    .freq_hz = told ? options->freq_hz : FREQ_CYCLES,
+				    .freq_hz = given ? options->freq_hz : FREQ_CYCLES,
 				    .invariant = true };
 	snprintf(clock->freq_from, sizeof(clock->freq_from), "%s",
-		 told ? "option" : RS_ACRN_FREQ_UNKNOWN);
+		 given ? "option" : RS_ACRN_FREQ_UNKNOWN);
 	for (uint32_t i = 0; i < a->n_files; i++) {
 		struct file *f = &a->files[i];
 		uint32_t cpu;
@@ -576,7 +576,7 @@ static struct rs_error *begin(struct acrn *a, const struct rs_foreign_options *o
 		any = true;
 	}
 	qsort(a->order, a->n_order, sizeof(a->order[0]), by_record);
-	if (!told)
+	if (!given)
 		rs_foreign_remark(
 			&a->foreign.tally,
 			"the TSC's frequency is not in these files: times are cycles; give --freq");

@@ -331,8 +331,8 @@ static struct thread *thread_seen(struct reader *r, int tid)
 	return thread;
 }
 
-/* The first pass: who is a vCPU, and which. */
-static void learn(struct reader *r)
+/* The first pass finds the threads that are vCPUs, and their numbers. */
+static void vcpus_find(struct reader *r)
 {
 	for (rewind_lanes(r); r->n_heap && !r->failed; advance(r)) {
 		const struct tep_record *record = r->lanes[r->heap[0]].record;
@@ -636,7 +636,7 @@ int rs_tracedat_read(const struct rs_tracedat_reader *to)
 		return finish(r, "it has no valid CPUs or buffers");
 	tell_kind(r, RS_TRACEDAT_ALIVE, 0);
 	flush(r);
-	learn(r);
+	vcpus_find(r);
 	tell_threads(r);
 	rewind_lanes(r);
 	tell_cpus(r);
