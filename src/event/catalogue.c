@@ -154,6 +154,15 @@ const struct rs_catalogue *rs_catalogue_find(const char *provider)
 	return NULL;
 }
 
+const char *rs_catalogue_of(uint32_t number)
+{
+	for (size_t i = 0; i < COUNT(catalogues); i++) {
+		if (catalogues[i].number == number)
+			return catalogues[i].provider;
+	}
+	return NULL;
+}
+
 const char *rs_catalogue_provider(uint32_t index)
 {
 	return index + 1 < COUNT(catalogues) ? catalogues[index + 1].provider : NULL;

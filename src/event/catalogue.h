@@ -24,6 +24,9 @@ struct rs_catalogue {
 /* Returns a provider's catalogue, or NULL if there is none. NULL names the common events. */
 const struct rs_catalogue *rs_catalogue_find(const char *provider);
 
+/* Returns the provider of a catalogue by its number in RS_ID(), or NULL. */
+const char *rs_catalogue_of(uint32_t number);
+
 /* Returns an enumeration by its name, for readers of a trace's description, or NULL. */
 const struct rs_enum *rs_catalogue_values(const char *name);
 

@@ -4,9 +4,10 @@
 
 #include <string.h>
 
+/* No text is an empty one. */
 static bool same_text(const char *a, const char *b)
 {
-	return a == b || (a && b && !strcmp(a, b));
+	return !strcmp(a ? a : "", b ? b : "");
 }
 
 static bool same_values(const struct rs_enum *a, const struct rs_enum *b)
@@ -20,20 +21,32 @@ static bool same_values(const struct rs_enum *a, const struct rs_enum *b)
 	return a->name == b->name;
 }
 
-static bool same_event(const struct rs_event *a, const struct rs_event *b)
+bool rs_event_same(const struct rs_event *a, const struct rs_event *b)
 {
-	if (a->id != b->id || a->kind != b->kind || a->n_fields != b->n_fields ||
-	    a->lead_bytes != b->lead_bytes || a->n_tails != b->n_tails ||
-	    !same_text(a->provider, b->provider) || !same_text(a->probe, b->probe) ||
-	    !same_text(a->help, b->help))
+	if (a->kind != b->kind || a->n_fields != b->n_fields ||
+	    !same_text(a->class_name, b->class_name) || !same_text(a->function, b->function) ||
+	    !same_text(a->name, b->name))
 		return false;
 	for (uint32_t i = 0; i < a->n_fields; i++) {
 		const struct rs_field *f = &a->fields[i], *g = &b->fields[i];
 
-		if (f->type != g->type || f->show != g->show || f->offset != g->offset ||
-		    !same_text(f->name, g->name) || !same_text(f->unit, g->unit) ||
-		    !same_text(f->values_name, g->values_name) ||
-		    !same_values(f->values, g->values))
+		if (f->type != g->type || f->show != g->show || !same_text(f->name, g->name) ||
+		    !same_text(f->unit, g->unit))
+			return false;
+	}
+	return true;
+}
+
+/* The same of all that a trace says of an event. */
+static bool same_description(const struct rs_event *a, const struct rs_event *b)
+{
+	if (a->id != b->id || a->lead_bytes != b->lead_bytes ||
+	    !same_text(a->provider, b->provider) || !same_text(a->help, b->help) ||
+	    !rs_event_same(a, b))
+		return false;
+	for (uint32_t i = 0; i < a->n_fields; i++) {
+		if (!same_text(a->fields[i].values_name, b->fields[i].values_name) ||
+		    !same_values(a->fields[i].values, b->fields[i].values))
 			return false;
 	}
 	return true;
@@ -52,7 +65,7 @@ bool rs_schema_same(const struct rs_schema *a, const struct rs_schema *b)
 			return false;
 	}
 	for (uint32_t i = 0; i < events; i++) {
-		if (!same_event(rs_schema_event(a, i), rs_schema_event(b, i)))
+		if (!same_description(rs_schema_event(a, i), rs_schema_event(b, i)))
 			return false;
 	}
 	return true;

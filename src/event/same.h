@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Compares what two producers may put into a trace. */
+/* Compares events and schemas: what two producers may put into a trace. */
 #ifndef RS_EVENT_SAME_H
 #define RS_EVENT_SAME_H
 
 #include <ringside/schema.h>
+
+/* Returns whether two events have the same names and fields, of the same layout. */
+bool rs_event_same(const struct rs_event *a, const struct rs_event *b);
 
 /* Returns whether two schemas have the same provider, events and names with the same ids, so that a
  * record means the same in both. */

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/utf8.h"
 #include "event/catalogue.h"
+#include "event/same.h"
 #include <ringside/record.h>
 
 /* ---- a hash table that readers need not lock ---------------------------------------------- */
@@ -268,26 +269,6 @@ bool rs_schema_is_xen(const struct rs_schema *schema)
 	return schema->xen;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return !strcmp(a ? a : "", b ? b : "");
-}
-
-static bool same_event(const struct rs_event *a, const struct rs_event *b)
-{
-	if (!same_text(a->class_name, b->class_name) || !same_text(a->function, b->function) ||
-	    !same_text(a->name, b->name) || a->n_fields != b->n_fields || a->kind != b->kind)
-		return false;
-	for (uint16_t i = 0; i < a->n_fields; i++) {
-		const struct rs_field *x = &a->fields[i], *y = &b->fields[i];
-
-		if (!same_text(x->name, y->name) || !same_text(x->unit, y->unit) ||
-		    x->type != y->type || x->show != y->show)
-			return false;
-	}
-	return true;
-}
-
 static bool copy_values(struct rs_schema *schema, struct rs_field *field)
 {
 	const struct rs_enum *from = field->values;
@@ -439,7 +420,7 @@ struct rs_error *rs_schema_add(struct rs_schema *schema, const struct rs_event *
 	struct rs_event *copy;
 	struct rs_error *err;
 
-	if (have && same_event(have, event))
+	if (have && rs_event_same(have, event))
 		return NULL;
 	if (have)
 		return rs_error_create(RS_DAMAGED, "event 0x%llx is %s already",

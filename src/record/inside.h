@@ -52,6 +52,7 @@ struct rs_program {
 	uint32_t class_index;
 	pthread_mutex_t schema_lock;
 	uint32_t defined;	       /* under schema_lock */
+	uint64_t catalogues;	       /* added, bits by provider number; under schema_lock */
 	bool named;		       /* its binaries are in the trace */
 	struct rs_program_feed *feeds; /* with a ring */
 	/* Feeds whose threads have ended, for threads that begin later. */

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "event/catalogue.h"
 #include "record/inside.h"
 
 #define RESTING_TRIED 64 /* idle feeds to try for a new ring */
@@ -28,15 +29,34 @@ void rs_program_refresh(struct rs_recorder *r)
 	rs_error_free(schema_refresh(r));
 }
 
+/* Adds the catalogue's events of a provider, once: any program may emit them under its own name.
+ * Returns whether there are any. */
+static bool catalogue_add(struct rs_recorder *r, uint32_t number)
+{
+	struct rs_program *program = &r->program;
+	const char *provider = number < 64 ? rs_catalogue_of(number) : NULL;
+	struct rs_error *err = NULL;
+
+	if (!provider)
+		return false;
+	pthread_mutex_lock(&program->schema_lock);
+	if (!(program->catalogues >> number & 1))
+		err = rs_schema_add_catalogue(program->schema, provider);
+	program->catalogues |= UINT64_C(1) << number;
+	pthread_mutex_unlock(&program->schema_lock);
+	rs_error_free(err);
+	return true;
+}
+
 /* The drain's callback: refreshes the schema, and returns whether it may have gained the event.
- * Only this program's own events are defined later than its schema. */
+ * Later than the schema, this program defines its own events, and uses the catalogue's. */
 static bool refresh(void *ctx, uint64_t head)
 {
 	struct rs_recorder *r = ctx;
 	bool any;
 
 	if (RS_ID_PROVIDER(rs_slot_id(head)) != RS_IDS_USER)
-		return false;
+		return catalogue_add(r, RS_ID_PROVIDER(rs_slot_id(head)));
 	rs_program_refresh(r);
 	pthread_mutex_lock(&r->program.schema_lock);
 	any = r->program.defined > 0; /* another worker may have defined what this one lacks */
@@ -351,7 +371,7 @@ struct rs_error *rs_recorder_add_trace(struct rs_recorder *r)
 	if (!rs_trace_collect(true))
 		return rs_error_create(RS_USAGE, "this program's trace is recorded already");
 	err = rs_schema_create(rs_trace_provider(), &program->schema);
-	/* A provider outside the catalogue has only events of its own. */
+	/* That of another provider is added when an event of it comes. */
 	if (!err && !strcmp(rs_trace_provider(), "vmm"))
 		err = rs_schema_add_catalogue(program->schema, "vmm");
 	if (!err)

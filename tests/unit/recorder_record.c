@@ -542,6 +542,27 @@ TEST(a_child_does_not_trace_and_the_parent_goes_on)
 /* ---- the catalogue's provider
  * ------------------------------------------------------------------------ */
 
+/* A VMM by another name has the catalogue's events under its own. */
+TEST(events_of_the_catalogue_by_another_provider)
+{
+	struct recording r;
+
+	CHECK_OK(rs_trace_start(&(struct rs_trace_options){ .provider = "lkvm" }));
+	REQUIRE(recording_begin(&r, 1));
+	for (uint32_t i = 0; i < 1049; i++)
+		RS_EMIT_EVENT(vcpu_exit, .vcpu = i, .reason = 5, .detail = i);
+	RS_EMIT(one, .n = 1);
+	REQUIRE(recording_end(&r));
+	rs_trace_stop();
+	REQUIRE_EQ_U64(r.got.n, 1050);
+	CHECK_STR(r.got.at[0].event->probe, "lkvm:vcpu::exit");
+	CHECK_EQ_U64(r.got.at[1048].event->id, RS_EVENT_vcpu_exit);
+	CHECK_EQ_U64(rs_field_value(&r.got.at[1048].event->fields[2], r.got.at[1048].payload),
+		     1048);
+	CHECK_EQ_U64(got_value(&r.got.at[1049]), 1);
+	recording_deinit(&r);
+}
+
 TEST(a_vmm_s_events_have_their_fields)
 {
 	struct recording r;
