@@ -160,7 +160,8 @@ static struct rs_error *node_read(struct reading *r, uint64_t at, uint64_t paren
 	node->slots = kernel->fields.fields[slot].member.elements;
 	if (!node->pivots || node->slots != node->pivots + 1 ||
 	    offset_of(kernel, pivot) + (uint64_t)node->pivots * 8 > NODE_BYTES ||
-	    offset_of(kernel, slot) + (uint64_t)node->slots * 8 > NODE_BYTES)
+	    offset_of(kernel, slot) + (uint64_t)node->slots * 8 > NODE_BYTES ||
+	    offset_of(kernel, RS_FIELD_RANGE_PARENT) > NODE_BYTES - 8)
 		return rs_error_create(RS_USAGE,
 				       "the nodes of this kernel's maple tree are others");
 	err = rs_linux_bytes(kernel, node->gva, copy, sizeof(copy));

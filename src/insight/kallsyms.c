@@ -17,6 +17,9 @@
 /* Names that are looked at, in all candidates: an image can be made of tables that nearly fit. */
 #define WORK_MAX (UINT64_C(64) << 20)
 
+/* Names of one hash that a lookup compares: a guest can choose names that have the same. */
+#define SAME_HASH_MAX 256u
+
 struct rs_kallsyms {
 	uint8_t *names;
 	uint32_t names_bytes, n;
@@ -444,25 +447,50 @@ static uint32_t first_of(const struct rs_kallsyms *k, uint64_t key)
 	return low;
 }
 
+/* Returns the index of the first symbol whose address is not below. */
+static uint32_t first_at(const struct rs_kallsyms *k, uint64_t address)
+{
+	uint32_t low = 0, high = k->n;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (address_of(k, middle) < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 bool rs_kallsyms_by_name(const struct rs_kallsyms *k, const char *name, struct rs_ksym *sym)
 {
 	uint64_t key = (uint64_t)hash(name) << 32;
+	uint32_t first = first_of(k, key);
 
-	for (uint32_t i = first_of(k, key); i < k->n && k->by_name[i] >> 32 == key >> 32; i++)
+	for (uint32_t i = first; i < k->n && i - first < SAME_HASH_MAX; i++) {
+		if (k->by_name[i] >> 32 != key >> 32)
+			break;
 		if (rs_kallsyms_at(k, (uint32_t)k->by_name[i], sym) && !strcmp(sym->name, name))
 			return true;
+	}
 	return false;
 }
 
+/* Names of one hash are sorted by index, and so by address. */
 bool rs_kallsyms_has(const struct rs_kallsyms *k, const char *name, uint64_t address)
 {
 	uint64_t key = (uint64_t)hash(name) << 32;
+	uint32_t first = first_of(k, key | first_at(k, address));
 	struct rs_ksym sym;
 
-	for (uint32_t i = first_of(k, key); i < k->n && k->by_name[i] >> 32 == key >> 32; i++)
-		if (address_of(k, (uint32_t)k->by_name[i]) == address &&
-		    rs_kallsyms_at(k, (uint32_t)k->by_name[i], &sym) && !strcmp(sym.name, name))
+	for (uint32_t i = first; i < k->n && i - first < SAME_HASH_MAX; i++) {
+		if (k->by_name[i] >> 32 != key >> 32 ||
+		    address_of(k, (uint32_t)k->by_name[i]) != address)
+			break;
+		if (rs_kallsyms_at(k, (uint32_t)k->by_name[i], &sym) && !strcmp(sym.name, name))
 			return true;
+	}
 	return false;
 }
 

@@ -12,6 +12,7 @@
 #define ROOT		UINT64_C(0x000ffffffffff000)
 #define VCPUS_TRIED_MAX 8u
 #define TABLE_ALIGN_MAX 64u
+#define EXPORTED_MAX	(1u << 17) /* symbols; kernels have some 30,000 */
 #define NS_PER_S	1000000000
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -119,7 +120,7 @@ static struct rs_error *exported_check(const struct rs_linux *kernel, const stru
 		const char *name;
 		struct exported e;
 
-		if (++*n > RS_KALLSYMS_MAX || !entry)
+		if (++*n > EXPORTED_MAX || !entry)
 			return rs_error_create(
 				RS_DAMAGED, "the kernel's exported symbols are not in its image");
 		memcpy(&e, entry, sizeof(e));

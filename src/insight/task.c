@@ -286,9 +286,13 @@ static struct rs_error *threads_add(struct rs_linux *kernel, struct rs_linux_tas
 	head = element = signal + offset_of(kernel, RS_FIELD_SIGNAL_THREADS);
 	if (!err)
 		err = rs_linux_bytes(kernel, head, &at, sizeof(at));
-	while (!err) {
+	for (uint32_t steps = 0; !err; steps++) {
 		uint64_t task, its_signal = 0;
 
+		if (steps > RS_TASKS_MAX) { /* memory that changes meanwhile can lead in a circle */
+			err = rs_error_create(RS_DAMAGED, "the list does not end");
+			break;
+		}
 		err = next(kernel, &at, &element);
 		if (err || element == head)
 			break;
