@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The reports: each a file report_<name>.c with one function and a row in cmd_report.c. */
+/* The reports: each a file report_<name>.c with one function and a row in cmd_report.c. report.c
+ * has what they share. */
 #ifndef RS_CLI_REPORT_H
 #define RS_CLI_REPORT_H
 
 #include <argp.h>
 
+#include "cli/cli.h"
+#include "cli/input.h"
+#include "event/query.h"
 #include "view/tally.h"
 #include "view/xen.h"
-
-struct rs_input;
-struct rs_query;
 
 /* argv[0] is "report NAME"; the rest is the report's own. Each returns an enum rs_exit. */
 int report_exits(int argc, char **argv);
@@ -19,10 +20,45 @@ int report_spans(int argc, char **argv);
 int report_events(int argc, char **argv);
 int report_tally(int argc, char **argv); /* cpu and interrupts, of any trace */
 
+/* A report that is being made: the first member of a report's arguments, zero before parsing. */
+struct rs_report {
+	struct rs_cli_input input;
+	struct rs_query query;	 /* its times */
+	const char *verb, *name; /* "report NAME" and "NAME" */
+	struct rs_error *damage; /* of the trace, returned after what came before it */
+	int code;		 /* an enum rs_exit, if there is no error */
+	bool quiet;
+	bool live; /* the source ends once it has given what was traced until rs_cli_stop */
+	/* Opens something else than the traces that the arguments name. */
+	struct rs_error *(*open)(struct rs_report *report, struct rs_input *input);
+};
+
+/* Child of a report's argp; its input is the struct rs_report. --from, --to, --quiet, and those of
+ * rs_cli_input_argp. */
+extern const struct argp rs_report_argp;
+
+/*
+ * Parses the arguments, opens the input, calls show() for it, prints remarks about the input, and
+ * closes it. Returns the exit status. `report` is argp's input.
+ */
+typedef struct rs_error *rs_report_fn(struct rs_report *report, struct rs_input *input);
+int rs_report_main(const struct argp *argp, int argc, char **argv, struct rs_report *report,
+		   rs_report_fn *show);
+
+/* Runs an input into a sink, and keeps the damage of a trace for the report's end. */
+struct rs_error *rs_report_run(struct rs_report *report, const struct rs_input *input,
+			       struct rs_sink *sink);
+
+/* Prints a remark on standard error, unless with --quiet. */
+void rs_report_remark(const struct rs_report *report, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Prints what the report lacks; the exit status then says so. */
+void rs_report_lacks(struct rs_report *report, const struct rs_cli_loss *losses, size_t n);
+
 /* Prints the tally of an input of any kind. */
-struct rs_error *rs_report_tally(struct rs_input *input, const struct rs_query *query,
-				 struct rs_tally_show *what, const char *verb, bool quiet,
-				 int *code);
+struct rs_error *rs_report_tally(struct rs_report *report, const struct rs_input *input,
+				 struct rs_tally_show *what);
 
 /* Returns the argument of --by as RS_TALLY_BY_ bits. */
 uint32_t rs_report_by(const struct argp_state *state, char *list);
@@ -35,7 +71,7 @@ bool rs_report_has(const struct rs_input *input, const char *provider);
 bool rs_report_is_live(int argc, char **argv);
 
 /* Prints a report of an input of Xen's. */
-struct rs_error *rs_report_xen(struct rs_input *input, const struct rs_query *query,
-			       const struct rs_xen_show *what, int *code);
+struct rs_error *rs_report_xen(struct rs_report *report, const struct rs_input *input,
+			       const struct rs_xen_show *what);
 
 #endif

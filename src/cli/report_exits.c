@@ -4,19 +4,13 @@
  *
  *	trace -> source -> exits sink -> the same tables
  */
-#include "cli/cli.h"
+#include "cli/report.h"
 
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/count.h"
 #include "cli/exits.h"
-#include "cli/input.h"
-#include "cli/numbers.h"
-#include "cli/report.h"
 #include "cli/shared.h"
-
-#define VERB "report exits"
 
 enum { OPT_BY = 256 };
 
@@ -44,12 +38,11 @@ static const char doc[] =
 	"  ringside report exits --json trace | jq '.rows[] | select(.reason == \"HLT\")'\n";
 
 struct arguments {
+	struct rs_report report;
 	struct rs_cli_exits exits;
-	struct rs_cli_input input;
-	struct rs_query query; /* its times */
 	struct rs_cli_interval interval;
 	uint32_t by;
-	bool is_by, quiet;
+	bool is_by;
 };
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -58,11 +51,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->exits;
-		state->child_inputs[1] = &a->input;
-		state->child_inputs[2] = &a->query;
-		state->child_inputs[3] = &a->interval;
-		state->child_inputs[4] = &a->quiet;
+		state->child_inputs[0] = &a->report;
+		state->child_inputs[1] = &a->exits;
+		state->child_inputs[2] = &a->interval;
 		break;
 	case OPT_BY:
 		a->by = rs_report_by(state, text);
@@ -76,7 +67,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-static struct rs_error *show_long(void *ctx, const struct rs_exits_long *exit)
+static struct rs_error *print_long(void *ctx, const struct rs_exits_long *exit)
 {
 	const struct rs_exits_show *show = ctx;
 
@@ -120,42 +111,36 @@ static struct rs_error *check_choice(const struct rs_exits_show *show, const str
 
 static void remark_nothing(const struct arguments *a, const struct rs_exits *exits)
 {
-	if (a->quiet || exits->n_rows)
+	const char *path = a->report.input.path;
+
+	if (exits->n_rows)
 		return;
 	if (exits->n_vcpus && !a->exits.user)
-		fprintf(stderr,
-			"ringside " VERB ": %s has events of %s, but no exits from guests: "
-			"--user counts the returns to the VMM\n",
-			a->input.path, RS_COUNT_OF(exits->n_vcpus, "vCPU"));
+		rs_report_remark(&a->report,
+				 "%s has events of %s, but no exits from guests: --user counts the "
+				 "returns to the VMM",
+				 path, RS_COUNT_OF(exits->n_vcpus, "vCPU"));
 	else
-		fprintf(stderr, "ringside " VERB ": %s has no exits\n", a->input.path);
+		rs_report_remark(&a->report, "%s has no exits", path);
 }
 
-/* Shows what came before the damage, then reports the damage. */
-static struct rs_error *show(const struct arguments *a, struct rs_sink *sink,
-			     struct rs_error *run_err, int *code)
+static struct rs_error *print(struct arguments *a, struct rs_sink *sink)
 {
 	const struct rs_exits_show *view = &a->exits.show;
 	struct rs_exits exits;
-	struct rs_error *err;
+	struct rs_error *err = rs_exits_collect(sink, true, 0, &exits);
 
-	if (run_err && rs_error_code(run_err) != RS_DAMAGED)
-		return run_err;
-	err = rs_exits_collect(sink, true, 0, &exits);
 	if (!err)
 		err = check_choice(view, &exits);
 	if (!err && !a->exits.than_ns)
 		err = rs_exits_banner(view, 0);
 	if (!err)
 		err = rs_exits_print(view, &exits);
-	err = rs_error_first(err, run_err);
-	if (err)
+	if (err || a->report.damage || rs_cli_pipe_closed())
 		return err;
-	if (rs_cli_pipe_closed())
-		return NULL;
 	remark_nothing(a, &exits);
-	if (rs_cli_exits_losses(VERB, &exits)) {
-		*code = RS_EXIT_PARTIAL;
+	if (rs_cli_exits_losses(a->report.verb, &exits)) {
+		a->report.code = RS_EXIT_PARTIAL;
 		return NULL; /* what is missing can't add up */
 	}
 	return rs_exits_check(&exits, RS_CLI_SCHED_SLACK_NS);
@@ -174,67 +159,69 @@ static bool kvm_options(const struct rs_cli_exits *e)
 	       e->show.shares || e->than_ns || e->user;
 }
 
-static struct rs_error *run_xen(const struct arguments *a, struct rs_input *input, int *code)
+static struct rs_error *show_xen(struct arguments *a, const struct rs_input *input)
 {
-	const struct rs_xen_show show = { .fd = a->exits.show.fd,
-					  .form = a->exits.show.form,
-					  .report = "exits",
-					  .kinds = rs_xen_report_kinds("exits"),
-					  .trace = a->input.path,
-					  .interval_ns = (int64_t)a->interval.ns };
+	const char *path = a->report.input.path;
 
 	if (kvm_options(&a->exits) || latency_options(&a->exits))
 		return rs_error_create(RS_USAGE,
 				       "%s: of a Xen trace, exits are shown by domain and vCPU, "
 				       "with --from, --to, --interval, --json or --csv",
-				       a->input.path);
-	return rs_report_xen(input, &a->query, &show, code);
+				       path);
+	return rs_report_xen(&a->report, input,
+			     &(struct rs_xen_show){ .fd = a->exits.show.fd,
+						    .form = a->exits.show.form,
+						    .report = "exits",
+						    .kinds = rs_xen_report_kinds("exits"),
+						    .trace = path,
+						    .interval_ns = (int64_t)a->interval.ns });
 }
 
 /* Reports traces that are neither KVM's nor Xen's, and any trace with --by. */
-static struct rs_error *run_tally(const struct arguments *a, struct rs_input *input, int *code)
+static struct rs_error *show_tally(struct arguments *a, const struct rs_input *input)
 {
-	struct rs_tally_show show = { .fd = a->exits.show.fd,
-				      .form = a->exits.show.form,
-				      .kind = RS_TALLY_EXITS,
-				      .by = a->by,
-				      .trace = a->input.path };
+	const char *path = a->report.input.path;
 
 	if (kvm_options(&a->exits) || (latency_options(&a->exits) && !rs_report_has(input, "vmm")))
 		return rs_error_create(RS_USAGE,
 				       "%s: with --by, and of traces that are not KVM's, exits are "
 				       "shown with --from, --to, --json or --csv",
-				       a->input.path);
-	if (a->exits.show.causes && !a->quiet)
-		fprintf(stderr,
-			"ringside " VERB ": %s: --detail shows what the exits of KVM traces were "
-			"about; this table is by reason\n",
-			a->input.path);
-	return rs_report_tally(input, &a->query, &show, VERB, a->quiet, code);
+				       path);
+	if (a->exits.show.causes)
+		rs_report_remark(&a->report,
+				 "%s: --detail shows what the exits of KVM traces were about; this "
+				 "table is by reason",
+				 path);
+	return rs_report_tally(&a->report, input,
+			       &(struct rs_tally_show){ .fd = a->exits.show.fd,
+							.form = a->exits.show.form,
+							.kind = RS_TALLY_EXITS,
+							.by = a->by,
+							.trace = path });
 }
 
-static struct rs_error *run_kvm(struct arguments *a, struct rs_input *input, int *code)
+static struct rs_error *show_kvm(struct arguments *a, const struct rs_input *input)
 {
 	const struct rs_exits_options o = { .latency = rs_cli_exits_latency(&a->exits),
 					    .causes = rs_cli_exits_causes(&a->exits),
 					    .user = a->exits.user,
 					    .than_ns = a->exits.than_ns,
-					    .than = show_long,
+					    .than = print_long,
 					    .ctx = &a->exits.show };
+	const struct rs_query times = a->report.query;
 	struct rs_sink *sink = NULL;
-	struct rs_query query;
-	struct rs_error *err;
+	struct rs_error *err = rs_exits_sink_create(&o, &sink);
 
-	err = rs_exits_sink_create(&o, &sink);
 	if (!err && o.than_ns) /* above the long exits, which come first */
 		err = rs_exits_banner(&a->exits.show, 0);
 	if (!err) {
-		query = *rs_exits_query(sink);
-		query.from_ns = a->query.from_ns;
-		query.to_ns = a->query.to_ns;
-		err = rs_run(input->source, &query, sink, &rs_cli_stop);
-		err = show(a, sink, err, code);
+		a->report.query = *rs_exits_query(sink);
+		a->report.query.from_ns = times.from_ns;
+		a->report.query.to_ns = times.to_ns;
+		err = rs_report_run(&a->report, input, sink);
 	}
+	if (!err)
+		err = print(a, sink);
 	rs_exits_sink_destroy(sink);
 	return err;
 }
@@ -251,46 +238,29 @@ static bool is_tallied(const struct arguments *a, const struct rs_input *input)
 	       !(kvm_options(&a->exits) || latency_options(&a->exits));
 }
 
-static struct rs_error *run(struct arguments *a, int *code)
+static struct rs_error *show(struct rs_report *report, struct rs_input *input)
 {
-	struct rs_input input = { 0 };
-	struct rs_error *err = rs_cli_input_open(&a->input, &input);
+	struct arguments *a = (struct arguments *)report;
 
-	if (err)
-		return err;
-	if (!a->is_by && rs_input_is_xen(&input))
-		err = run_xen(a, &input, code);
-	else if (a->interval.ns)
-		err = rs_error_create(RS_USAGE, "%s: --interval is for traces of Xen",
-				      a->input.path);
-	else if (is_tallied(a, &input))
-		err = run_tally(a, &input, code);
-	else
-		err = run_kvm(a, &input, code);
-	if (!a->quiet)
-		rs_cli_input_remarks(VERB, &a->input, &input);
-	rs_input_close(&input);
-	return err;
+	a->exits.show.trace = report->input.path;
+	if (!a->is_by && rs_input_is_xen(input))
+		return show_xen(a, input);
+	if (a->interval.ns)
+		return rs_error_create(RS_USAGE, "%s: --interval is for traces of Xen",
+				       report->input.path);
+	return is_tallied(a, input) ? show_tally(a, input) : show_kvm(a, input);
 }
 
 int report_exits(int argc, char **argv)
 {
-	static const struct argp_child children[] = {
-		{ &rs_cli_exits_argp, 0, NULL, 0 }, { &rs_cli_input_argp, 0, NULL, 0 },
-		{ &rs_cli_span_argp, 0, NULL, 0 },  { &rs_cli_interval_argp, 0, NULL, 0 },
-		{ &rs_cli_quiet_argp, 0, NULL, 0 }, { 0 }
-	};
+	static const struct argp_child children[] = { { &rs_report_argp, 0, NULL, 0 },
+						      { &rs_cli_exits_argp, 0, NULL, 0 },
+						      { &rs_cli_interval_argp, 0, NULL, 0 },
+						      { 0 } };
 	static const struct argp argp = { options, parse, "TRACE...", doc, children, NULL, NULL };
-	struct arguments a = { .exits.show.fd = STDOUT_FILENO, .input.what = "trace" };
-	int code = RS_EXIT_OK;
-	struct rs_error *err;
+	struct arguments a = { .exits.show.fd = STDOUT_FILENO };
+	int code = rs_report_main(&argp, argc, argv, &a.report, show);
 
-	rs_query_init(&a.query);
-	if (rs_cli_parse(&argp, argc, argv, &a))
-		return RS_EXIT_USAGE;
-	a.exits.show.trace = a.input.path;
-	rs_cli_catch_stop();
-	err = run(&a, &code);
 	rs_cli_exits_deinit(&a.exits);
-	return err ? rs_cli_fail(VERB, err) : code;
+	return code;
 }

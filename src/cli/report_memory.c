@@ -7,30 +7,23 @@
  *			     |	      ^
  *			     stacks --+-- binaries
  */
-#include "cli/cli.h"
+#include "cli/report.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/input.h"
 #include "cli/numbers.h"
-#include "cli/report.h"
 #include "cli/shared.h"
 #include "cli/symbols.h"
-#include "event/query.h"
 #include "export/profile.h"
 #include "view/heap.h"
 
-#define VERB	       "report memory"
 #define MOST_STACKS    20
 #define MOST_INTERVALS 16
 
-enum { OPT_CSV = 256, OPT_BY, OPT_TOP, OPT_FLAME, OPT_DIFF };
+enum { OPT_BY = 256, OPT_TOP, OPT_FLAME, OPT_DIFF };
 
 static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "Print one JSON object", 2 },
-	{ "csv", OPT_CSV, NULL, 0, "Print the stacks as comma-separated values", 2 },
 	{ "by", OPT_BY, "peak|live|bytes|allocations", 0,
 	  "Show the stacks first that had the most bytes live at the peak (peak, the default), or "
 	  "at the end (live), or allocated the most bytes or most often",
@@ -68,12 +61,11 @@ static const struct {
 };
 
 struct arguments {
+	struct rs_report report;
 	struct rs_heap_show show;
-	struct rs_cli_input input;
 	struct rs_cli_symbols symbols;
-	struct rs_query query;
 	const char *flame;
-	bool quiet, diff;
+	bool diff;
 };
 
 static enum rs_heap_value order_of(const struct argp_state *state, const char *text)
@@ -86,22 +78,23 @@ static enum rs_heap_value order_of(const struct argp_state *state, const char *t
 	return RS_HEAP_PEAK_SPACE;
 }
 
+/* compare() opens the two traces itself. */
+static struct rs_error *open_none(struct rs_report *report, struct rs_input *input)
+{
+	(void)report;
+	(void)input;
+	return NULL;
+}
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->input;
-		state->child_inputs[1] = &a->query;
-		state->child_inputs[2] = &a->quiet;
-		state->child_inputs[3] = &a->symbols;
-		break;
-	case 'j':
-		a->show.form = RS_TABLE_JSON;
-		break;
-	case OPT_CSV:
-		a->show.form = RS_TABLE_CSV;
+		state->child_inputs[0] = &a->report;
+		state->child_inputs[1] = &a->show.form;
+		state->child_inputs[2] = &a->symbols;
 		break;
 	case OPT_BY:
 		a->show.by = order_of(state, text);
@@ -111,13 +104,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case OPT_FLAME:
 		a->flame = text;
-		a->input.writes = true;
+		a->report.input.writes = true;
 		break;
 	case OPT_DIFF:
 		a->diff = true;
+		a->report.open = open_none;
 		break;
 	case ARGP_KEY_END:
-		if (a->diff && a->input.n != 2)
+		if (a->diff && a->report.input.n != 2)
 			argp_error(state, "--diff compares two traces");
 		if (a->diff && a->flame)
 			argp_error(state, "--flame shows one trace, without --diff");
@@ -128,9 +122,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-/* A trace, and what it came to. */
+/* What a trace came to. */
 struct one {
-	struct rs_input input;
 	struct rs_sink *sink;
 	struct rs_heap heap;
 	struct rs_profile profile;
@@ -142,37 +135,28 @@ static void one_close(struct one *one)
 	rs_profile_deinit(&one->profile);
 	rs_heap_sink_destroy(one->sink);
 	rs_cli_symbols_close(&one->symbols);
-	rs_input_close(&one->input);
 }
 
-/* Reads a trace. Damage is returned after what came before it. */
-static struct rs_error *one_read(const struct arguments *a, const struct rs_cli_input *from,
-				 struct one *one, struct rs_error **damage)
+static struct rs_error *one_read(struct arguments *a, const struct rs_input *input, struct one *one)
 {
 	struct rs_profile_resolver resolver = { 0 };
-	struct rs_error *err = rs_cli_input_open(from, &one->input);
+	struct rs_error *err;
 
 	one->symbols = a->symbols;
-	if (!err)
-		err = rs_cli_symbols_open(&one->symbols, &one->input, VERB, &resolver);
+	err = rs_cli_symbols_open(&one->symbols, input, a->report.verb, &resolver);
 	if (!err)
 		err = rs_heap_sink_create(&one->sink);
+	if (!err)
+		err = rs_report_run(&a->report, input, one->sink);
 	if (err)
 		return err;
-	err = rs_run(one->input.source, &a->query, one->sink, &rs_cli_stop);
-	if (err && rs_error_code(err) != RS_DAMAGED)
-		return err;
-	*damage = rs_error_first(*damage, err);
 	rs_heap_collect(one->sink, &one->heap);
-	if (!a->quiet)
-		rs_cli_input_remarks(VERB, from, &one->input);
 	return rs_heap_profile(&one->heap, &resolver, &one->profile);
 }
 
-static struct rs_error *show(const struct arguments *a, struct one *one, int *code)
+static struct rs_error *print(struct arguments *a, struct one *one)
 {
 	const struct rs_heap *heap = &one->heap;
-	struct rs_cli_loss losses[] = { { heap->lost, "record", "lost" } };
 	struct rs_error *err = NULL;
 
 	if (a->flame)
@@ -181,76 +165,72 @@ static struct rs_error *show(const struct arguments *a, struct one *one, int *co
 					    rs_profile_write_flame);
 	if (!err)
 		err = rs_heap_print(&a->show, heap, &one->profile);
-	if (err || rs_cli_pipe_closed())
+	if (err)
 		return err;
-	if (!heap->records && !a->quiet)
-		fprintf(stderr, "ringside " VERB ": no memory event of %s is selected\n",
-			a->show.trace);
-	if (rs_cli_report_losses(VERB, losses, 1))
-		*code = RS_EXIT_PARTIAL;
+	if (!heap->records)
+		rs_report_remark(&a->report, "no memory event of %s is selected", a->show.trace);
+	rs_report_lacks(&a->report, &(struct rs_cli_loss){ heap->lost, "record", "lost" }, 1);
 	return NULL;
 }
 
 /* Reads each of the two traces, the one after the other, and compares them. */
-static struct rs_error *compare(const struct arguments *a, struct rs_error **damage, int *code)
+static struct rs_error *compare(struct arguments *a)
 {
+	struct rs_input inputs[2] = { 0 };
 	struct one two[2] = { 0 };
 	struct rs_error *err = NULL;
 	uint64_t lost = 0;
 
 	for (uint32_t i = 0; !err && i < 2; i++) {
-		struct rs_cli_input from = a->input;
+		struct rs_cli_input from = a->report.input;
 
 		from.n = 0;
-		rs_cli_input_add(&from, a->input.paths[i]);
-		err = one_read(a, &from, &two[i], damage);
+		rs_cli_input_add(&from, a->report.input.paths[i]);
+		err = rs_cli_input_open(&from, &inputs[i]);
+		if (!err)
+			err = one_read(a, &inputs[i], &two[i]);
+		if (!err && !a->report.quiet)
+			rs_cli_input_remarks(a->report.verb, &from, &inputs[i]);
 		lost += two[i].heap.lost;
 	}
 	if (!err)
 		err = rs_heap_print_difference(&a->show, &two[0].profile, &two[1].profile);
-	if (!err &&
-	    rs_cli_report_losses(VERB, (struct rs_cli_loss[]){ { lost, "record", "lost" } }, 1))
-		*code = RS_EXIT_PARTIAL;
-	one_close(&two[0]);
-	one_close(&two[1]);
+	if (!err)
+		rs_report_lacks(&a->report, &(struct rs_cli_loss){ lost, "record", "lost" }, 1);
+	for (uint32_t i = 0; i < 2; i++) {
+		one_close(&two[i]);
+		rs_input_close(&inputs[i]);
+	}
 	return err;
 }
 
-static struct rs_error *run(struct arguments *a, int *code)
+static struct rs_error *show(struct rs_report *report, struct rs_input *input)
 {
-	struct rs_error *damage = NULL, *err;
+	struct arguments *a = (struct arguments *)report;
 	struct one one = { 0 };
+	struct rs_error *err;
 
-	a->show.trace = a->input.path;
+	a->show.trace = report->input.path;
 	if (a->diff)
-		return rs_error_first(compare(a, &damage, code), damage);
-	err = one_read(a, &a->input, &one, &damage);
+		return compare(a);
+	err = one_read(a, input, &one);
 	if (!err)
-		err = show(a, &one, code);
+		err = print(a, &one);
 	one_close(&one);
-	return rs_error_first(damage, err);
+	return err;
 }
 
 int report_memory(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 },
-						      { &rs_cli_span_argp, 0, NULL, 0 },
-						      { &rs_cli_quiet_argp, 0, NULL, 0 },
+	static const struct argp_child children[] = { { &rs_report_argp, 0, NULL, 0 },
+						      { &rs_cli_form_argp, 0, NULL, 0 },
 						      { &rs_cli_symbols_argp, 0, NULL, 0 },
 						      { 0 } };
 	static const struct argp argp = { options, parse, "TRACE...", doc, children, NULL, NULL };
 	struct arguments a = { .show = { .fd = STDOUT_FILENO,
 					 .by = RS_HEAP_PEAK_SPACE,
 					 .most = MOST_STACKS,
-					 .intervals = MOST_INTERVALS },
-			       .input.what = "trace" };
-	int code = RS_EXIT_OK;
-	struct rs_error *err;
+					 .intervals = MOST_INTERVALS } };
 
-	rs_query_init(&a.query);
-	if (rs_cli_parse(&argp, argc, argv, &a))
-		return RS_EXIT_USAGE;
-	rs_cli_catch_stop();
-	err = run(&a, &code);
-	return err ? rs_cli_fail(VERB, err) : code;
+	return rs_report_main(&argp, argc, argv, &a.report, show);
 }

@@ -5,27 +5,19 @@
  *
  *	trace -> source -> spans -> a table, a tree, or a flame graph
  */
-#include "cli/cli.h"
+#include "cli/report.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <unistd.h>
 
-#include "cli/input.h"
-#include "cli/report.h"
 #include "cli/shared.h"
 #include "cli/symbols.h"
-#include "event/query.h"
 #include "export/profile.h"
 #include "view/spans.h"
 
-#define VERB "report spans"
-
-enum { OPT_CSV = 256, OPT_TREE, OPT_FLAME };
+enum { OPT_TREE = 256, OPT_FLAME };
 
 static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "Print one JSON object", 2 },
-	{ "csv", OPT_CSV, NULL, 0, "Print comma-separated values, with a header line", 2 },
 	{ "tree", OPT_TREE, NULL, 0, "Show the call tree, with the time of each path", 2 },
 	{ "flame", OPT_FLAME, "FILE", 0, "Also write a flame graph to this new file (SVG)", 2 },
 	{ 0 },
@@ -46,12 +38,10 @@ static const char doc[] =
 	"  ringside report spans --tree --flame spans.svg trace\n";
 
 struct arguments {
+	struct rs_report report;
 	struct rs_spans_show show;
-	struct rs_cli_input input;
 	struct rs_cli_symbols symbols;
-	struct rs_query query;
 	const char *flame;
-	bool quiet;
 };
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -60,23 +50,16 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->input;
-		state->child_inputs[1] = &a->query;
-		state->child_inputs[2] = &a->quiet;
-		state->child_inputs[3] = &a->symbols;
-		break;
-	case 'j':
-		a->show.form = RS_TABLE_JSON;
-		break;
-	case OPT_CSV:
-		a->show.form = RS_TABLE_CSV;
+		state->child_inputs[0] = &a->report;
+		state->child_inputs[1] = &a->show.form;
+		state->child_inputs[2] = &a->symbols;
 		break;
 	case OPT_TREE:
 		a->show.tree = true;
 		break;
 	case OPT_FLAME:
 		a->flame = text;
-		a->input.writes = true;
+		a->report.input.writes = true;
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -85,32 +68,28 @@ static error_t parse(int key, char *text, struct argp_state *state)
 }
 
 /* Reports spans that have no duration. */
-static void remarks(const struct arguments *a, const struct rs_spans *spans)
+static void remarks(struct rs_report *report, const struct rs_spans *spans)
 {
-	if (a->quiet)
-		return;
 	if (!spans->n_rows)
-		fprintf(stderr, "ringside " VERB ": no span of %s is selected\n", a->show.trace);
+		rs_report_remark(report, "no span of %s is selected", report->input.path);
 	if (spans->open)
-		fprintf(stderr, "ringside " VERB ": %" PRIu64 " spans have no end\n", spans->open);
+		rs_report_remark(report, "%" PRIu64 " spans have no end", spans->open);
 	if (spans->unbegun)
-		fprintf(stderr, "ringside " VERB ": %" PRIu64 " spans have no begin\n",
-			spans->unbegun);
+		rs_report_remark(report, "%" PRIu64 " spans have no begin", spans->unbegun);
 	if (spans->too_deep)
-		fprintf(stderr,
-			"ringside " VERB ": %" PRIu64 " spans within %u others are left out\n",
-			spans->too_deep, RS_SPANS_DEPTH_MAX);
+		rs_report_remark(report, "%" PRIu64 " spans within %u others are left out",
+				 spans->too_deep, RS_SPANS_DEPTH_MAX);
+	rs_report_lacks(report, &(struct rs_cli_loss){ spans->lost, "record", "lost" }, 1);
 }
 
-static struct rs_error *show(const struct arguments *a, struct rs_sink *sink,
-			     const struct rs_profile_resolver *resolver, int *code)
+static struct rs_error *print(struct arguments *a, struct rs_sink *sink)
 {
 	struct rs_profile profile = { 0 };
 	struct rs_spans spans;
 	struct rs_error *err = rs_spans_collect(sink, &spans);
 
 	if (!err && (a->show.tree || a->flame))
-		err = rs_spans_profile(&spans, resolver, &profile);
+		err = rs_spans_profile(&spans, a->show.resolver, &profile);
 	if (!err && a->flame)
 		err = rs_profile_write_file(
 			a->flame, &profile,
@@ -119,57 +98,40 @@ static struct rs_error *show(const struct arguments *a, struct rs_sink *sink,
 	if (!err)
 		err = rs_spans_print(&a->show, &spans, &profile);
 	rs_profile_deinit(&profile);
-	if (err || rs_cli_pipe_closed())
-		return err;
-	remarks(a, &spans);
-	if (rs_cli_report_losses(VERB, (struct rs_cli_loss[]){ { spans.lost, "record", "lost" } },
-				 1))
-		*code = RS_EXIT_PARTIAL;
-	return NULL;
+	if (!err)
+		remarks(&a->report, &spans);
+	return err;
 }
 
-static struct rs_error *run(struct arguments *a, int *code)
+static struct rs_error *show(struct rs_report *report, struct rs_input *input)
 {
+	struct arguments *a = (struct arguments *)report;
 	struct rs_profile_resolver resolver = { 0 };
-	struct rs_input input = { 0 };
-	struct rs_error *err = rs_cli_input_open(&a->input, &input), *run_err = NULL;
 	struct rs_sink *sink = NULL;
+	struct rs_error *err;
 
-	if (err)
-		return err;
-	a->show.trace = a->input.path;
+	a->show.trace = report->input.path;
 	a->show.resolver = &resolver;
-	err = rs_cli_symbols_open(&a->symbols, &input, VERB, &resolver);
+	err = rs_cli_symbols_open(&a->symbols, input, report->verb, &resolver);
 	if (!err)
 		err = rs_spans_sink_create(&sink);
 	if (!err)
-		run_err = rs_run(input.source, &a->query, sink, &rs_cli_stop);
-	if (!err && (!run_err || rs_error_code(run_err) == RS_DAMAGED))
-		err = show(a, sink, &resolver, code);
-	if (!a->quiet)
-		rs_cli_input_remarks(VERB, &a->input, &input);
+		err = rs_report_run(report, input, sink);
+	if (!err)
+		err = print(a, sink);
 	rs_spans_sink_destroy(sink);
 	rs_cli_symbols_close(&a->symbols);
-	rs_input_close(&input);
-	return rs_error_first(run_err, err);
+	return err;
 }
 
 int report_spans(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &rs_cli_input_argp, 0, NULL, 0 },
-						      { &rs_cli_span_argp, 0, NULL, 0 },
-						      { &rs_cli_quiet_argp, 0, NULL, 0 },
+	static const struct argp_child children[] = { { &rs_report_argp, 0, NULL, 0 },
+						      { &rs_cli_form_argp, 0, NULL, 0 },
 						      { &rs_cli_symbols_argp, 0, NULL, 0 },
 						      { 0 } };
 	static const struct argp argp = { options, parse, "TRACE...", doc, children, NULL, NULL };
-	struct arguments a = { .show.fd = STDOUT_FILENO, .input.what = "trace" };
-	int code = RS_EXIT_OK;
-	struct rs_error *err;
+	struct arguments a = { .show.fd = STDOUT_FILENO };
 
-	rs_query_init(&a.query);
-	if (rs_cli_parse(&argp, argc, argv, &a))
-		return RS_EXIT_USAGE;
-	rs_cli_catch_stop();
-	err = run(&a, &code);
-	return err ? rs_cli_fail(VERB, err) : code;
+	return rs_report_main(&argp, argc, argv, &a.report, show);
 }

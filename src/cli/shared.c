@@ -5,10 +5,11 @@
 #include "base/duration.h"
 #include "cli/numbers.h"
 #include "event/query.h"
+#include "view/table.h"
 
 #define NS_PER_SEC UINT64_C(1000000000)
 
-enum { KEY_VM = 0x6000, KEY_FROM, KEY_TO, KEY_INTERVAL, KEY_MOMENT_FROM, KEY_MOMENT_TO };
+enum { KEY_VM = 0x6000, KEY_FROM, KEY_TO, KEY_INTERVAL, KEY_MOMENT_FROM, KEY_MOMENT_TO, KEY_CSV };
 
 /* ---- --quiet, --json ---------------------------------------------------------------------- */
 
@@ -43,6 +44,23 @@ static error_t parse_json(int key, char *text, struct argp_state *state)
 }
 
 const struct argp rs_cli_json_argp = { json_options, parse_json, NULL, NULL, NULL, NULL, NULL };
+
+static const struct argp_option form_options[] = {
+	{ "json", 'j', NULL, 0, "Print one JSON object, or one for each interval", 2 },
+	{ "csv", KEY_CSV, NULL, 0, "Print comma-separated values, with a header line", 2 },
+	{ 0 },
+};
+
+static error_t parse_form(int key, char *text, struct argp_state *state)
+{
+	(void)text;
+	if (key != 'j' && key != KEY_CSV)
+		return ARGP_ERR_UNKNOWN;
+	*(enum rs_table_form *)state->input = key == 'j' ? RS_TABLE_JSON : RS_TABLE_CSV;
+	return 0;
+}
+
+const struct argp rs_cli_form_argp = { form_options, parse_form, NULL, NULL, NULL, NULL, NULL };
 
 /* ---- --vm --------------------------------------------------------------------------------- */
 

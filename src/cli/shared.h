@@ -19,6 +19,9 @@ extern const struct argp rs_cli_quiet_argp;
 /* -j, --json, for a verb that prints one object. The input is a bool, which the option sets. */
 extern const struct argp rs_cli_json_argp;
 
+/* --json and --csv, of a report. The input is an enum rs_table_form. */
+extern const struct argp rs_cli_form_argp;
+
 /* --vm GLOB. The input is a const char *, which the option points to the glob. */
 extern const struct argp rs_cli_vm_argp;
 
