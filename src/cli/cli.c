@@ -64,6 +64,11 @@ void rs_cli_say(const char *verb, const char *text)
 	fputc('\n', stderr);
 }
 
+void rs_cli_remark(void *verb, const char *text)
+{
+	rs_cli_say(verb, text);
+}
+
 int rs_cli_fail(const char *verb, struct rs_error *err)
 {
 	int code;

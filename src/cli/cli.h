@@ -55,6 +55,9 @@ void rs_cli_put(FILE *to, const char *text, size_t len);
 /* Writes "ringside VERB: text" and a newline to standard error, as rs_cli_put() does. */
 void rs_cli_say(const char *verb, const char *text);
 
+/* rs_cli_say() as the callback of a library. verb: a const char *. */
+void rs_cli_remark(void *verb, const char *text);
+
 /* Prints "ringside VERB: message" and frees the error. Returns the error's exit code, or RS_EXIT_OK
  * for NULL. */
 int rs_cli_fail(const char *verb, struct rs_error *err);

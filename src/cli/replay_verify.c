@@ -34,7 +34,7 @@ struct verify_arguments {
 	struct rs_cli_program program;
 	struct rs_script_replay replay;
 	uint64_t points, samples, bytes, jobs;
-	struct rs_cli_moments times;
+	struct rs_moments times;
 	bool shows, quiet, json,
 		live; /* live: the same probes on the machine booted anew, besides */
 };
@@ -142,7 +142,7 @@ static struct rs_error *replay_program(void *ctx, const struct rs_verify_part *p
 	replay.options.pauses = part->pauses;
 	err = rs_script_replay_open(&replay, a->directory);
 	if (!err) {
-		err = rs_script_quiet_run(&replay, "replay verify", &a->program, errors);
+		err = rs_script_quiet_run(&replay, &a->program, errors);
 		*fired += rs_replay_source_counts(replay.source).fired;
 	}
 	rs_script_replay_close(&replay);
@@ -289,7 +289,7 @@ static struct rs_error *measure_live(const struct verify_arguments *a,
 		live.times.to.ns = recording->icount << recording->shift;
 	err = rs_script_replay_open(&live, a->directory);
 	if (!err)
-		err = rs_script_quiet_run(&live, "replay verify", &program, &errors);
+		err = rs_script_quiet_run(&live, &program, &errors);
 	if (!err && rs_cli_stop)
 		err = rs_error_create(RS_FAILED, "stopped");
 	if (!err) {
@@ -343,7 +343,7 @@ static struct rs_error *verify(struct verify_arguments *a, const struct rs_recor
 
 	if (a->shows)
 		fputs("\r\033[K", stderr);
-	rs_script_replay_report_slow(&a->replay, "replay verify", verdict->v.slow);
+	rs_script_replay_report_slow(&a->replay, verdict->v.slow);
 	return err;
 }
 
@@ -363,6 +363,8 @@ int replay_verify(int argc, char **argv)
 		.samples = UINT64_MAX,
 		.bytes = BYTES,
 		.jobs = 1,
+		.replay = { .stop = &rs_cli_stop,
+			    .remarks = { rs_cli_remark, (char *)(uintptr_t) "replay verify" } },
 	};
 	struct rs_recording recording = { 0 };
 	struct verdict verdict = { .a = &a };

@@ -41,13 +41,13 @@ static struct rs_error *compile(struct rs_script_replay *replay,
 	return err;
 }
 
-struct rs_error *rs_script_quiet_run(struct rs_script_replay *replay, const char *verb,
+struct rs_error *rs_script_quiet_run(struct rs_script_replay *replay,
 				     const struct rs_cli_program *program, uint64_t *errors)
 {
 	struct rs_script_io io = { .report = count_error,
 				   .ctx = errors,
 				   .clock = rs_script_replay_stream(replay)->clock,
-				   .stop = &rs_cli_stop };
+				   .stop = replay->stop };
 	struct rs_script *script = NULL;
 	struct rs_error *err = compile(replay, program, &script);
 	struct rs_sink *sink;
@@ -65,7 +65,7 @@ struct rs_error *rs_script_quiet_run(struct rs_script_replay *replay, const char
 		io.out = &out;
 		err = rs_script_start(script, &io, &sink);
 		if (!err)
-			err = rs_script_replay_run(replay, verb, script, sink, NULL);
+			err = rs_script_replay_run(replay, script, sink, NULL);
 		rs_out_deinit(&out);
 	}
 	if (nowhere >= 0)

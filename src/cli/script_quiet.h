@@ -7,7 +7,7 @@
 #include "cli/script_replay.h"
 
 /* Runs the program on an open replay. Adds the program's own errors to *errors. */
-struct rs_error *rs_script_quiet_run(struct rs_script_replay *replay, const char *verb,
+struct rs_error *rs_script_quiet_run(struct rs_script_replay *replay,
 				     const struct rs_cli_program *program, uint64_t *errors);
 
 #endif

@@ -100,13 +100,6 @@ static void schemas_free(struct schemas *schemas)
 
 /* ---- running ------------------------------------------------------------------------------ */
 
-static void warn(void *ctx, const char *text)
-{
-	const struct rs_script_run *a = ctx;
-
-	rs_cli_say(a->verb, text);
-}
-
 /* Runs ticks by the machine's own time, until exit() or Ctrl-C. */
 static struct rs_error *run_alone(struct rs_script *script, struct rs_sink *sink)
 {
@@ -141,8 +134,8 @@ static struct rs_error *run(struct rs_script_run *a, struct rs_script *script, s
 {
 	const struct rs_clock alone = { .wall_ns = rs_now_ns(CLOCK_REALTIME) };
 	const struct rs_script_io io = { .out = out,
-					 .report = warn,
-					 .ctx = a,
+					 .report = rs_cli_remark,
+					 .ctx = (char *)(uintptr_t)a->verb,
 					 .clock = clock_of(a, &alone),
 					 .stop = &rs_cli_stop };
 	struct rs_query query;
@@ -153,9 +146,9 @@ static struct rs_error *run(struct rs_script_run *a, struct rs_script *script, s
 	if (err)
 		return err;
 	if (a->replay.source) {
-		err = rs_script_replay_run(&a->replay, a->verb, script, sink, a->command);
+		err = rs_script_replay_run(&a->replay, script, sink, a->command);
 		if (!err && a->replay.live)
-			rs_script_replay_report_live(&a->replay, a->verb);
+			rs_script_replay_report_live(&a->replay);
 		return err;
 	}
 	if (rs_script_live_wanted(&a->live))
@@ -356,8 +349,9 @@ int rs_script_run(struct rs_script_run *a)
 	size_t len = 0;
 
 	a->live.stop = &rs_cli_stop;
-	a->live.report = warn;
-	a->live.report_ctx = a;
+	a->live.remarks = (struct rs_script_remarks){ rs_cli_remark, (char *)(uintptr_t)a->verb };
+	a->replay.remarks = a->live.remarks;
+	a->replay.stop = &rs_cli_stop;
 	err = rs_cli_program_read(&a->program, &text, &len);
 	if (!err)
 		name_tracepoints(a, text, len);

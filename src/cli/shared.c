@@ -146,7 +146,7 @@ static const struct argp_option moments_options[] = {
 
 static error_t parse_moments(int key, char *text, struct argp_state *state)
 {
-	struct rs_cli_moments *moments = state->input;
+	struct rs_moments *moments = state->input;
 
 	switch (key) {
 	case KEY_MOMENT_FROM:

@@ -37,12 +37,7 @@ struct rs_cli_interval {
 };
 extern const struct argp rs_cli_interval_argp;
 
-/* --from TIME and --to TIME, of a replay, in the guest's time. The input is a struct
- * rs_cli_moments. */
-struct rs_cli_moments {
-	struct rs_moment from, to; /* to.ns is 0 without --to */
-	bool given;		   /* either of them */
-};
+/* --from TIME and --to TIME, of a replay, in the guest's time. The input is a struct rs_moments. */
 extern const struct argp rs_cli_moments_argp;
 
 #endif

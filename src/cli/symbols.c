@@ -38,11 +38,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 const struct argp rs_cli_symbols_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
 
-static void remark(void *ctx, const char *text)
-{
-	rs_cli_say(ctx, text);
-}
-
 struct rs_error *rs_cli_symbols_open(struct rs_cli_symbols *symbols, const struct rs_input *input,
 				     const char *verb, struct rs_profile_resolver *resolver)
 {
@@ -60,7 +55,7 @@ struct rs_error *rs_cli_symbols_open(struct rs_cli_symbols *symbols, const struc
 void rs_cli_symbols_close(struct rs_cli_symbols *symbols)
 {
 	if (symbols->symbolizer)
-		rs_symbolizer_remarks(symbols->symbolizer, remark,
+		rs_symbolizer_remarks(symbols->symbolizer, rs_cli_remark,
 				      (char *)(uintptr_t)symbols->verb);
 	rs_symbolizer_destroy(symbols->symbolizer);
 	symbols->symbolizer = NULL;

@@ -24,6 +24,12 @@ struct rs_moment {
 	bool is_stamp;
 };
 
+/* A span of a recording. */
+struct rs_moments {
+	struct rs_moment from, to; /* to.ns is 0: its end */
+	bool given;		   /* either of them */
+};
+
 /* Parses a moment. Returns RS_USAGE if the text is not a moment. */
 struct rs_error *rs_moment_parse(const char *text, struct rs_moment *moment);
 

@@ -3,7 +3,6 @@
 #include "script/live.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,17 +18,6 @@
 #include "store/sink.h"
 
 #define IDLE_NS 2000000 /* the interval of polls of idle sources */
-
-void rs_script_live_remark(const struct rs_script_live *live, const char *format, ...)
-{
-	char text[512];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	live->report(live->report_ctx, text);
-}
 
 /* ---- kinds -------------------------------------------------------------------------------- */
 
@@ -98,7 +86,7 @@ static struct rs_error *kvm_push(struct rs_script_live *live, struct rs_source *
 		err = rs_kvm_program(live->session, &filter);
 	if (!err || !filter.n)
 		return err;
-	rs_script_live_remark(live, "nothing is pushed down: %s", rs_error_text(err));
+	rs_script_remark(&live->remarks, "nothing is pushed down: %s", rs_error_text(err));
 	rs_error_free(err);
 	rs_script_push_cancel(script);
 	return rs_kvm_program(live->session, NULL);
@@ -336,9 +324,8 @@ static struct rs_error *tee_close(struct rs_script_live *live, int64_t end_ns,
 	if (live->teed && rs_tee_moved(live->teed))
 		snprintf(late, sizeof(late), "; %llu came late, and have a later stamp",
 			 (unsigned long long)rs_tee_moved(live->teed));
-	rs_script_live_remark(live, "%s: %s, %llu lost%s", live->tee,
-			      RS_COUNT_OF(sum.records, "record"), (unsigned long long)sum.lost,
-			      late);
+	rs_script_remark(&live->remarks, "%s: %s, %llu lost%s", live->tee,
+			 RS_COUNT_OF(sum.records, "record"), (unsigned long long)sum.lost, late);
 	rs_tee_destroy(live->teed);
 	live->teed = NULL;
 	live->store = NULL;

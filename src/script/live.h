@@ -12,6 +12,7 @@
 #include "base/out.h"
 #include "lang/lang.h"
 #include "live/tracepoint.h"
+#include "script/remark.h"
 
 #define RS_SCRIPT_LIVE_MAX 4 /* kinds */
 
@@ -37,9 +38,7 @@ struct rs_script_live {
 	uint32_t buffer_bytes;
 	const char *tee;
 	volatile bool *stop; /* set by a signal: the gates shut, and the program handles the rest */
-	/* Receives messages for the user, a line each without its newline. */
-	void (*report)(void *ctx, const char *text);
-	void *report_ctx;
+	struct rs_script_remarks remarks;
 	/* The sources. */
 	struct rs_clock clock, monotonic;
 	struct rs_kvm_session *session;
@@ -73,10 +72,6 @@ struct rs_script_kind {
 
 /* xen.c, sbuf.c */
 extern const struct rs_script_kind rs_script_xen, rs_script_sbuf;
-
-/* Reports a message, formatted as by printf(). */
-void rs_script_live_remark(const struct rs_script_live *live, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 
 bool rs_script_live_wanted(const struct rs_script_live *live);
 

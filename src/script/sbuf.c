@@ -88,11 +88,11 @@ static bool sbuf_report(const struct rs_script_live *live)
 			continue;
 		partial = true;
 		if (!result.error)
-			rs_script_live_remark(live, "%s: no ring appeared there", result.path);
+			rs_script_remark(&live->remarks, "%s: no ring appeared there", result.path);
 		else if (!strncmp(result.error, result.path, strlen(result.path)))
-			rs_script_live_remark(live, "%s", result.error);
+			rs_script_remark(&live->remarks, "%s", result.error);
 		else
-			rs_script_live_remark(live, "%s: %s", result.path, result.error);
+			rs_script_remark(&live->remarks, "%s: %s", result.path, result.error);
 	}
 	return partial;
 }

@@ -22,7 +22,7 @@ static struct rs_error *xen_open(struct rs_script_live *live, struct rs_source *
 
 	err = rs_xen_session_open(&o, &live->xen_session);
 	if (!err)
-		rs_xen_session_remarks(live->xen_session, live->report, live->report_ctx);
+		rs_xen_session_remarks(live->xen_session, live->remarks.report, live->remarks.ctx);
 	if (!err)
 		err = rs_xen_recording_create(live->xen_session, NULL, &live->clock, 0,
 					      &live->xen_recording);
@@ -59,7 +59,7 @@ static bool xen_report(const struct rs_script_live *live)
 	const struct rs_foreign_tally *tally = rs_xen_recording_tally(live->xen_recording);
 
 	for (uint32_t i = 0; i < tally->n_remarks; i++)
-		rs_script_live_remark(live, "Xen: %s", tally->remarks[i]);
+		rs_script_remark(&live->remarks, "Xen: %s", tally->remarks[i]);
 	return tally->gaps > 0;
 }
 

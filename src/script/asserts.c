@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Evaluates the assertions of a guest's programs during a replay. */
-#include "cli/replay_asserts.h"
+#include "script/asserts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "lang/lang.h"
 
-#define SAID_MAX 10 /* of one place's failures; all are counted */
+#define REPORTS_MAX 10 /* of one place's failures; all are counted */
 
 /* One expression, as a program of one clause whose predicate it is. */
 struct one {
@@ -18,11 +18,11 @@ struct one {
 	uint64_t held, failed, unknown;
 };
 
-struct rs_replay_asserts {
+struct rs_script_asserts {
 	struct rs_sink sink;
 	struct rs_sink *to;
 	const struct rs_stream *stream;
-	const char *verb;
+	const struct rs_script_remarks *remarks;
 	struct one *at;
 	uint32_t n;
 	struct rs_out out; /* where those programs would write, if they did */
@@ -59,7 +59,7 @@ static char *text_of(const struct rs_event *event, const char *expression, size_
 	return fclose(file) ? NULL : text;
 }
 
-static struct rs_error *compile(struct rs_replay_asserts *asserts, struct one *one,
+static struct rs_error *compile(struct rs_script_asserts *asserts, struct one *one,
 				const char *expression, size_t len)
 {
 	char *text = text_of(one->event, expression, len);
@@ -81,32 +81,45 @@ static struct rs_error *compile(struct rs_replay_asserts *asserts, struct one *o
 
 /* ---- events ------------------------------------------------------------------------------- */
 
-static void say(const struct rs_replay_asserts *asserts, const struct one *one,
-		const struct rs_view *view, const char *expression, size_t len, bool unknown)
+/* Writes the values of an assertion's event. */
+static void write_values(FILE *to, const struct rs_event *event, const struct rs_view *view)
 {
-	if (one->failed + one->unknown > SAID_MAX)
-		return;
-	fprintf(stderr, "ringside %s: %s:%s: '%.*s' %s", asserts->verb, one->event->function,
-		one->event->name, (int)len, expression,
-		unknown ? "cannot be evaluated" : "does not hold");
-	for (uint16_t i = 0; i < one->event->n_fields; i++) {
-		const struct rs_field *field = &one->event->fields[i];
+	for (uint16_t i = 0; i < event->n_fields; i++) {
+		const struct rs_field *field = &event->fields[i];
 		uint64_t value;
 
 		if (rs_type_is_tail(field->type))
 			continue;
 		value = rs_field_value(field, view->payload);
-		fprintf(stderr,
+		fprintf(to,
 			field->show == RS_SHOW_HEX  ? "%s %s=0x%" PRIx64
 			: field->type >= RS_TYPE_S8 ? "%s %s=%" PRId64
 						    : "%s %s=%" PRIu64,
 			i ? "," : ":", field->name, value);
 	}
-	fputc('\n', stderr);
+}
+
+static void report_one(const struct rs_script_asserts *asserts, const struct one *one,
+		       const struct rs_view *view, const char *expression, size_t len, bool unknown)
+{
+	char *values = NULL;
+	size_t bytes;
+	FILE *to;
+
+	if (one->failed + one->unknown > REPORTS_MAX)
+		return;
+	to = open_memstream(&values, &bytes);
+	if (to)
+		write_values(to, one->event, view);
+	if (to && !fclose(to))
+		rs_script_remark(asserts->remarks, "%s:%s: '%.*s' %s%s", one->event->function,
+				 one->event->name, (int)len, expression,
+				 unknown ? "cannot be evaluated" : "does not hold", values);
+	free(values);
 }
 
 /* Sets *continued if a view is passed on: it is no assertion, or an assertion that fails. */
-static struct rs_error *evaluate(struct rs_replay_asserts *asserts, const struct rs_view *view,
+static struct rs_error *evaluate(struct rs_script_asserts *asserts, const struct rs_view *view,
 				 bool *continued)
 {
 	struct one *one = NULL;
@@ -131,13 +144,13 @@ static struct rs_error *evaluate(struct rs_replay_asserts *asserts, const struct
 	one->unknown += !known;
 	*continued = known && !holds;
 	if (!known || !holds)
-		say(asserts, one, view, expression, len, !known);
+		report_one(asserts, one, view, expression, len, !known);
 	return NULL;
 }
 
 static struct rs_error *asserts_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
 {
-	struct rs_replay_asserts *asserts = (struct rs_replay_asserts *)sink;
+	struct rs_script_asserts *asserts = (struct rs_script_asserts *)sink;
 	struct rs_error *err = NULL;
 
 	for (size_t i = 0; !err && i < n; i++) {
@@ -154,16 +167,19 @@ static const struct rs_sink_ops ops = { .name = "asserts", .events = asserts_eve
 
 /* ---- beginning and end -------------------------------------------------------------------- */
 
-struct rs_error *rs_replay_asserts_create(const struct rs_stream *stream, const char *verb,
-					  struct rs_replay_asserts **out)
+struct rs_error *rs_script_asserts_create(const struct rs_stream *stream,
+					  const struct rs_script_remarks *remarks,
+					  struct rs_script_asserts **out)
 {
-	struct rs_replay_asserts *asserts = calloc(1, sizeof(*asserts));
+	struct rs_script_asserts *asserts = calloc(1, sizeof(*asserts));
 	struct rs_error *err;
 	uint32_t n = rs_schema_count(stream->schema);
 
 	if (!asserts)
 		return rs_error_no_memory();
-	*asserts = (struct rs_replay_asserts){ .sink = { &ops }, .stream = stream, .verb = verb };
+	*asserts = (struct rs_script_asserts){ .sink = { &ops },
+					       .stream = stream,
+					       .remarks = remarks };
 	asserts->at = calloc(n + 1, sizeof(*asserts->at));
 	asserts->nowhere = fopen("/dev/null", "we");
 	err = asserts->at && asserts->nowhere ? rs_out_init(&asserts->out, fileno(asserts->nowhere))
@@ -185,7 +201,7 @@ struct rs_error *rs_replay_asserts_create(const struct rs_stream *stream, const 
 	return NULL;
 }
 
-void rs_replay_asserts_destroy(struct rs_replay_asserts *asserts)
+void rs_script_asserts_destroy(struct rs_script_asserts *asserts)
 {
 	if (!asserts)
 		return;
@@ -197,18 +213,18 @@ void rs_replay_asserts_destroy(struct rs_replay_asserts *asserts)
 	free(asserts);
 }
 
-struct rs_sink *rs_replay_asserts_sink(struct rs_replay_asserts *asserts, struct rs_sink *to)
+struct rs_sink *rs_script_asserts_sink(struct rs_script_asserts *asserts, struct rs_sink *to)
 {
 	asserts->to = to;
 	return &asserts->sink;
 }
 
-uint32_t rs_replay_asserts_count(const struct rs_replay_asserts *asserts)
+uint32_t rs_script_asserts_count(const struct rs_script_asserts *asserts)
 {
 	return asserts->n;
 }
 
-uint64_t rs_replay_asserts_report(const struct rs_replay_asserts *asserts)
+uint64_t rs_script_asserts_report(const struct rs_script_asserts *asserts)
 {
 	uint64_t held = 0, failed = 0, unknown = 0;
 
@@ -218,9 +234,9 @@ uint64_t rs_replay_asserts_report(const struct rs_replay_asserts *asserts)
 		unknown += asserts->at[i].unknown;
 	}
 	if (asserts->n)
-		fprintf(stderr,
-			"ringside %s: assertions in %u places: %" PRIu64 " held, %" PRIu64
-			" failed, %" PRIu64 " could not be evaluated\n",
-			asserts->verb, asserts->n, held, failed, unknown);
+		rs_script_remark(asserts->remarks,
+				 "assertions in %u places: %" PRIu64 " held, %" PRIu64
+				 " failed, %" PRIu64 " could not be evaluated",
+				 asserts->n, held, failed, unknown);
 	return failed + unknown;
 }

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages for the user about a program's input. */
+#ifndef RS_SCRIPT_REMARK_H
+#define RS_SCRIPT_REMARK_H
+
+/* Receives messages, a line each without its newline. */
+struct rs_script_remarks {
+	void (*report)(void *ctx, const char *text);
+	void *ctx;
+};
+
+/* Reports a message, formatted as by printf(); at most 1,023 bytes of it. */
+void rs_script_remark(const struct rs_script_remarks *to, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif
