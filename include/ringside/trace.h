@@ -42,8 +42,15 @@ void rs_trace_set_mask(uint32_t mask);
 /* Disables tracing. Rings that no recorder has drained stay until one has. */
 void rs_trace_stop(void);
 
-/* Declares that this thread runs a vCPU of a VM; its events show both. Call it before the thread's
- * first event. Copies up to 63 bytes of vm. */
+/*
+ * Declares that this thread runs a vCPU of a VM from now on; its later events show both. NULL and
+ * -1: none. Copies up to 63 bytes of vm. Call it at any time, also for each of several VMs that one
+ * thread runs in turns, but not in a signal handler. A change starts another ring, which costs two
+ * mmap() calls at the next event; a call that changes nothing costs two comparisons. Spans that are
+ * open then have their begin in one stream and their end in another. Up to
+ * 1,024 rings of earlier VMs and ended threads wait for a recorder that starts later; events of
+ * further rings count as lost.
+ */
 void rs_trace_thread(const char *vm, int vcpu);
 
 /*

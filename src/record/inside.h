@@ -60,7 +60,7 @@ struct rs_program {
 	/* Lost events of threads without a ring, for which there was no memory: the count that the
 	 * trace has reported, the time from which they are counted, and their stream, NULL until
 	 * one is lost. */
-	uint64_t ringless_reported, ringless_tsc;
+	uint64_t ringless_pending, ringless_tsc;
 	struct rs_store_stream *ringless;
 };
 

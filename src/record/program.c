@@ -221,7 +221,7 @@ static void ringless_report(struct rs_recorder *r)
 						   .tid = RS_UNKNOWN };
 	struct rs_program *program = &r->program;
 	uint64_t now = rs_clock_now(&r->clock), before = program->ringless_tsc;
-	uint64_t n = rs_trace_ringless() - program->ringless_reported;
+	uint64_t n = program->ringless_pending + rs_trace_ringless_take();
 	struct rs_drained put = { .bytes = RS_LOST_SLOTS * RS_SLOT_BYTES,
 				  .lost = n,
 				  .padding = RS_LOST_PADDING };
@@ -229,6 +229,7 @@ static void ringless_report(struct rs_recorder *r)
 	uint32_t room;
 	uint8_t *at;
 
+	program->ringless_pending = n;
 	if (!n) {
 		program->ringless_tsc = now;
 		return;
@@ -246,11 +247,12 @@ static void ringless_report(struct rs_recorder *r)
 	put.first_tsc = put.last_tsc = now;
 	rs_store_commit(program->ringless, &put);
 	rs_recorder_keep_error(r, rs_store_flush(program->ringless, 0, 0));
-	program->ringless_reported += n;
+	program->ringless_pending = 0;
 	program->ringless_tsc = now;
 	rs_recorder_keep_error(r, rs_error_create(RS_NO_MEMORY,
 						  "events of threads are lost: there was no memory "
-						  "for the threads' rings"));
+						  "for the threads' rings, or too many ended rings "
+						  "waited for this recorder"));
 }
 
 /* ---- polling ------------------------------------------------------------------------------- */
@@ -356,7 +358,7 @@ void rs_program_end(struct rs_recorder *r)
 		if (!ring->taken)
 			ring_discard(r, ring);
 	}
-	ringless = rs_trace_ringless() - program->ringless_reported;
+	ringless = program->ringless_pending + rs_trace_ringless_take();
 	if (ringless)
 		rs_store_add_unsaid(r->store, ringless,
 				    "there was no memory for the rings of threads");
@@ -384,7 +386,6 @@ struct rs_error *rs_recorder_add_trace(struct rs_recorder *r)
 		return err;
 	}
 	program->last_resting = &program->resting;
-	program->ringless_reported = rs_trace_ringless();
 	program->ringless_tsc = rs_clock_now(&r->clock);
 	/* Pairs with the acquire in rs_program_poll(). */
 	__atomic_store_n(&program->on, true, __ATOMIC_RELEASE);

@@ -20,6 +20,7 @@
 
 #define RING_BYTES_DEFAULT (1u << 20)
 #define DEFINITIONS_MAX	   65536u
+#define ENDED_MAX	   1024u /* rings of the past that wait for a collector */
 
 uint32_t rs_trace_mask;
 
@@ -28,7 +29,7 @@ static bool thread_attach(struct rs_sbuf_producer *p);
 /* full() makes the ring when there is none yet, so that the fast path need not check. */
 __thread struct rs_sbuf_producer rs_trace_self = { .full = thread_attach };
 
-/* The arguments of rs_trace_thread(), until the thread has a ring. */
+/* The arguments of rs_trace_thread(): the owner of the thread's next ring. */
 static __thread struct {
 	char vm[64];
 	int vcpu;
@@ -42,6 +43,7 @@ static struct {
 	pthread_once_t once;
 	pthread_key_t key;
 	uint64_t ringless; /* events of threads that got no ring; added to with relaxed order */
+	uint32_t n_ended;  /* rings that no thread has any more; relaxed */
 	struct rs_trace_ring *rings; /* pushed by threads, shortened by the collector */
 	char provider[64];
 	uint32_t ring_bytes;
@@ -61,6 +63,7 @@ static void thread_detach(void *ring)
 	/* An event after this, of a later destructor, makes a new ring. */
 	rs_trace_self = (struct rs_sbuf_producer){ .full = thread_attach };
 	own_ring = NULL;
+	__atomic_fetch_add(&self.n_ended, 1, __ATOMIC_RELAXED);
 	/* Pairs with the collector's acquire: our last puts come before it. */
 	__atomic_store_n(&own->ended, true, __ATOMIC_RELEASE);
 }
@@ -190,16 +193,16 @@ static void ring_publish(struct rs_trace_ring *ring)
 static bool thread_attach(struct rs_sbuf_producer *p)
 {
 	sigset_t all, before;
-	bool attached;
+	bool attached, collecting = __atomic_load_n(&self.collecting, __ATOMIC_RELAXED);
 
-	if (p->ring && own_ring && own_ring->place >= 0 &&
-	    !__atomic_load_n(&self.collecting, __ATOMIC_RELAXED))
+	if (p->ring && own_ring && own_ring->place >= 0 && !collecting)
 		return rs_sbuf_drop_oldest(p);
 	if (p->ring || !__atomic_load_n(&rs_trace_mask, __ATOMIC_RELAXED))
 		return false;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (!p->ring && !own_ring) {
+	if (!p->ring && !own_ring &&
+	    (collecting || __atomic_load_n(&self.n_ended, __ATOMIC_RELAXED) < ENDED_MAX)) {
 		own_ring = ring_create();
 		if (own_ring) {
 			p->cpu_bits = (uint64_t)RS_CPU_UNKNOWN << RS_CPU_SHIFT;
@@ -225,15 +228,42 @@ bool rs_trace_addresses(void)
 	return __atomic_load_n(&self.addresses, __ATOMIC_RELAXED);
 }
 
-uint64_t rs_trace_ringless(void)
+uint64_t rs_trace_ringless_take(void)
 {
-	return __atomic_load_n(&self.ringless, __ATOMIC_RELAXED);
+	return __atomic_exchange_n(&self.ringless, 0, __ATOMIC_RELAXED);
+}
+
+/* Ends the thread's ring, and keeps what belongs to the thread. */
+static void ring_leave(void)
+{
+	const struct rs_sbuf_producer before = rs_trace_self;
+
+	pthread_setspecific(self.key, NULL);
+	thread_detach(own_ring);
+	rs_trace_self.depth = before.depth;
+	rs_trace_self.stack_low = before.stack_low;
+	rs_trace_self.stack_top = before.stack_top;
+	rs_trace_self.sample_left = before.sample_left;
+	rs_trace_self.sample_interval = before.sample_interval;
+	rs_trace_self.sample_state = before.sample_state;
 }
 
 void rs_trace_thread(const char *vm, int vcpu)
 {
-	snprintf(own_vcpu.vm, sizeof(own_vcpu.vm), "%s", vm);
+	char name[sizeof(own_vcpu.vm)];
+	sigset_t all, before;
+
+	snprintf(name, sizeof(name), "%s", vm ? vm : "");
+	if (own_vcpu.vcpu == vcpu && !strcmp(own_vcpu.vm, name))
+		return;
+	/* A handler's event between the two would have the new name in the old ring. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	memcpy(own_vcpu.vm, name, sizeof(name));
 	own_vcpu.vcpu = vcpu;
+	if (own_ring)
+		ring_leave();
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 struct rs_trace_ring *rs_trace_rings(void)
@@ -256,6 +286,7 @@ void rs_trace_ring_free(struct rs_trace_ring *ring)
 	}
 	if (ring->next)
 		ring->next->before = ring->before;
+	__atomic_fetch_sub(&self.n_ended, 1, __ATOMIC_RELAXED);
 	if (ring->place >= 0) {
 		__atomic_store_n(&place_at((uint32_t)ring->place)->used, 0, __ATOMIC_RELEASE);
 		__atomic_store_n(&self.taken[ring->place], 0, __ATOMIC_RELEASE);

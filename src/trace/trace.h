@@ -3,8 +3,8 @@
  * What the recorder asks of this program's own tracing: its rings and its definitions.
  *
  * A ring is made at a thread's first event and put at the front of a list that only the
- * collector shortens. When its thread ends, the ring is marked; the collector drains it once
- * more and frees it. One collector at a time.
+ * collector shortens. When its thread ends, or runs another vCPU, the ring is marked; the collector
+ * drains it once more and frees it. One collector at a time.
  */
 #ifndef RS_TRACE_TRACE_H
 #define RS_TRACE_TRACE_H
@@ -22,7 +22,7 @@ struct rs_trace_ring {
 	char vm[64]; /* rs_trace_thread(); empty: none */
 	int vcpu;    /* -1: none */
 	int place;   /* where it survives the process (ring/survive.h); -1: nowhere */
-	bool ended;  /* its thread is gone; read with acquire */
+	bool ended;  /* its thread is gone, or has another ring; read with acquire */
 	bool taken;  /* the collector's: the ring has a feed */
 	struct rs_trace_ring
 		*before; /* the collector's: the one in front of it; NULL: it is not known */
@@ -52,8 +52,9 @@ const char *rs_trace_provider(void);
 /* Returns whether rs_trace_has_addresses() was called. */
 bool rs_trace_addresses(void);
 
-/* Returns how many events were lost so far of threads without memory for a ring. */
-uint64_t rs_trace_ringless(void);
+/* Returns how many events were lost since the last call, of threads that got no ring: for lack of
+ * memory, or because too many ended rings wait for a collector. */
+uint64_t rs_trace_ringless_take(void);
 
 /*
  * Adds to schema what was defined since *seen definitions. RS_NO_MEMORY: the next call continues

@@ -288,6 +288,90 @@ TEST(a_thread_says_which_vcpu_it_runs)
 	recording_deinit(&r);
 }
 
+#define SANDBOXES 3u
+#define TURNS	  40u
+
+/* One thread runs sandboxes in turns, with events before and between them. */
+static void run_in_turns(void)
+{
+	char name[16];
+
+	RS_EMIT(one, .n = 1000);
+	for (uint64_t i = 0; i < TURNS; i++) {
+		snprintf(name, sizeof(name), "box%u", (unsigned)(i % SANDBOXES));
+		rs_trace_thread(name, (int)(i % SANDBOXES));
+		RS_EMIT(one, .n = i);
+		rs_trace_thread(name, (int)(i % SANDBOXES)); /* no change */
+		RS_EMIT(one, .n = i);
+	}
+	rs_trace_thread(NULL, -1);
+	RS_EMIT(one, .n = 1001);
+}
+
+TEST(a_thread_runs_several_sandboxes_in_turns)
+{
+	uint64_t counts[SANDBOXES + 1] = { 0 };
+	struct recording r;
+
+	start(0);
+	REQUIRE(recording_begin(&r, 1));
+	run_thread(run_in_turns);
+	REQUIRE(recording_end(&r));
+	rs_trace_stop();
+	REQUIRE_EQ_U64(r.got.n, 2 * TURNS + 2);
+	for (size_t i = 0; i < r.got.n; i++) {
+		const struct rs_stream *stream = r.got.at[i].stream;
+		uint64_t value = got_value(&r.got.at[i]);
+		char name[16];
+
+		if (value >= 1000) {
+			CHECK(!stream->vm && stream->vcpu == RS_UNKNOWN);
+			counts[SANDBOXES]++;
+			continue;
+		}
+		snprintf(name, sizeof(name), "box%u", (unsigned)(value % SANDBOXES));
+		CHECK_STR(stream->vm, name);
+		CHECK_EQ_S64(stream->vcpu, (int64_t)(value % SANDBOXES));
+		counts[value % SANDBOXES]++;
+	}
+	CHECK_EQ_U64(counts[SANDBOXES], 2);
+	CHECK_EQ_U64(counts[0] + counts[1] + counts[2], 2 * TURNS);
+	recording_deinit(&r);
+}
+
+#define CHANGES 3000u
+
+static void change_without_a_recorder(void)
+{
+	for (uint64_t i = 0; i < CHANGES; i++) {
+		rs_trace_thread("box", (int)i);
+		RS_EMIT(one, .n = i);
+	}
+	rs_trace_thread(NULL, -1);
+}
+
+/* Rings that nobody collects take bounded memory; what they do not keep is lost, and counted. */
+TEST(changes_without_a_recorder_keep_a_bounded_number_of_rings)
+{
+	struct recording r;
+	struct rs_error *err;
+
+	start(0);
+	run_thread(change_without_a_recorder);
+	REQUIRE(recording_begin(&r, 1));
+	err = rs_recorder_close(r.recorder, &r.sum);
+	CHECK(err && strstr(rs_error_text(err), "too many ended rings"));
+	rs_error_free(err);
+	rs_trace_stop();
+	REQUIRE(CHECK_OK(rs_trace_open(r.path, &r.trace)));
+	err = trace_read_all(r.trace, &r.got); /* the trace says so, too */
+	CHECK(err && rs_error_code(err) == RS_DAMAGED);
+	rs_error_free(err);
+	CHECK_EQ_U64(r.got.n - others(&r.got) + r.got.lost, CHANGES);
+	CHECK(r.got.lost >= CHANGES - 1024 - 1 && r.got.lost < CHANGES - 900);
+	recording_deinit(&r);
+}
+
 #define PRODUCERS 4u
 #define EACH	  20011u
 
