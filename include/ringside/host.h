@@ -69,7 +69,7 @@ void rs_host_set_tsc_offset(struct rs_host_guest *guest, uint32_t vcpu, int64_t 
 			    uint64_t error_cycles);
 
 /* Sets the address of the area, for the shared hand-over. Each drain polls until the area is
- * there. */
+ * there. If it never is, rs_recorder_remove_guest() or rs_recorder_close() returns RS_ABSENT. */
 void rs_host_set_area(struct rs_host_guest *guest, uint64_t gpa);
 
 /*

@@ -133,6 +133,7 @@ struct rs_recorder_summary {
 	uint64_t lost;
 	uint64_t bytes;
 	uint64_t streams;
+	uint64_t silent_guests; /* added guests of which no ring was ever found; once closed */
 };
 
 /* Gets the counts so far: records drained from rings, and known losses. */
@@ -152,7 +153,8 @@ struct rs_error *rs_recorder_write_kept(struct rs_recorder *recorder, const char
 					const char *why, struct rs_recorder_kept *kept);
 
 /* Drains the rest, closes the directory, and destroys the recorder. Returns the first error of any
- * thread; fills in the summary in any case. NULL is ignored. */
+ * thread, such as RS_ABSENT for a guest that has no area where rs_host_set_area() announced it;
+ * fills in the summary in any case. NULL is ignored. */
 struct rs_error *rs_recorder_close(struct rs_recorder *recorder,
 				   struct rs_recorder_summary *summary);
 

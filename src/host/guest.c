@@ -364,6 +364,32 @@ struct rs_error *rs_host_ring_poll(struct rs_host_guest *guest, uint32_t vcpu,
 	return err;
 }
 
+bool rs_host_guest_found(const struct rs_host_guest *guest)
+{
+	for (uint32_t i = 0; i < guest->n_vcpus; i++) {
+		if (vcpu_state(&guest->vcpus[i]) != VCPU_NONE)
+			return true;
+	}
+	return false;
+}
+
+struct rs_error *rs_host_guest_check(struct rs_host_guest *guest)
+{
+	const char *what = NULL;
+
+	pthread_mutex_lock(&guest->lock);
+	if (guest->area_expected && !guest->area_broken && !rs_host_guest_found(guest))
+		what = guest->area_read ? "the trace area has no ring of a vCPU"
+					: "no trace area was found (its magic is missing)";
+	pthread_mutex_unlock(&guest->lock);
+	if (!what)
+		return NULL;
+	return rs_error_create(RS_ABSENT,
+			       "guest '%s': %s at guest-physical 0x%llx, which "
+			       "rs_host_set_area() announced; nothing of the guest is recorded",
+			       guest->vm, what, (unsigned long long)guest->area);
+}
+
 void *rs_host_guest_owner(const struct rs_host_guest *guest)
 {
 	/* Pairs with the release in rs_host_guest_set_owner(). */

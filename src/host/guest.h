@@ -33,6 +33,13 @@ struct rs_host_ring {
 struct rs_error *rs_host_ring_poll(struct rs_host_guest *guest, uint32_t vcpu,
 				   struct rs_host_ring *ring);
 
+/* Returns whether a ring of any vCPU was found, valid or not. */
+bool rs_host_guest_found(const struct rs_host_guest *guest);
+
+/* Returns RS_ABSENT, with the reason, if the area or each ring was missing where
+ * rs_host_set_area() announced it. Reads no guest memory. */
+struct rs_error *rs_host_guest_check(struct rs_host_guest *guest);
+
 uint32_t rs_host_guest_vcpus(const struct rs_host_guest *guest);
 
 #endif

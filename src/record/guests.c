@@ -305,6 +305,14 @@ static struct rs_error *vcpu_end(struct rs_recorder *r, struct rs_guest *g, uint
 	return err;
 }
 
+/* Counts a guest that never had a ring. Returns an error if its area was announced. */
+static struct rs_error *guest_silent(struct rs_recorder *r, struct rs_guest *g)
+{
+	if (!rs_host_guest_found(g->host))
+		r->silent_guests++;
+	return rs_host_guest_check(g->host);
+}
+
 struct rs_error *rs_recorder_remove_guest(struct rs_recorder *r, struct rs_host_guest *host)
 {
 	struct rs_guest *g = rs_host_guest_owner(host), **at = &r->guests;
@@ -315,6 +323,7 @@ struct rs_error *rs_recorder_remove_guest(struct rs_recorder *r, struct rs_host_
 	pthread_mutex_lock(&r->guests_lock);
 	for (uint32_t i = 0; i < rs_host_guest_vcpus(host); i++)
 		err = rs_error_first(err, vcpu_end(r, g, i));
+	err = rs_error_first(err, guest_silent(r, g));
 	while (*at != g)
 		at = &(*at)->next;
 	*at = g->next;
@@ -338,6 +347,15 @@ void rs_guests_poll(struct rs_recorder *r)
 			rs_recorder_keep_error(r, feed_find(r, g, i, true, &f));
 	}
 	pthread_mutex_unlock(&r->guests_lock);
+}
+
+uint64_t rs_guests_end(struct rs_recorder *r)
+{
+	pthread_mutex_lock(&r->guests_lock);
+	for (struct rs_guest *g = r->guests; g; g = g->next)
+		rs_recorder_keep_error(r, guest_silent(r, g));
+	pthread_mutex_unlock(&r->guests_lock);
+	return r->silent_guests;
 }
 
 void rs_guests_free(struct rs_recorder *r)

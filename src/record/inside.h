@@ -76,6 +76,7 @@ struct rs_recorder {
 	struct rs_feed *feeds;
 	uint32_t n_feeds;
 	pthread_mutex_t guests_lock; /* the list of guests, their classes; before `lock` */
+	uint64_t silent_guests;	     /* that ended without a ring; under guests_lock */
 	struct rs_guest *guests;
 	struct rs_guest_class *guest_classes;
 	struct producer *producers;
@@ -133,6 +134,8 @@ void rs_program_end(struct rs_recorder *r);
 /* Polls for the rings of guests that are to be polled. */
 void rs_guests_poll(struct rs_recorder *r);
 
+/* Checks the guests that are left. Returns how many guests never had a ring. */
+uint64_t rs_guests_end(struct rs_recorder *r);
 void rs_guests_free(struct rs_recorder *r);
 
 #endif

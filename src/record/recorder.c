@@ -722,18 +722,22 @@ struct rs_error *rs_recorder_close(struct rs_recorder *r, struct rs_recorder_sum
 {
 	struct rs_store_summary sum = { 0 };
 	struct rs_error *err, *store_err;
+	uint64_t silent;
 	bool refined;
 
 	if (!r)
 		return NULL;
 	workers_stop(r);
 	finish_all(r);
+	silent = rs_guests_end(r);
 	rs_program_end(r);
 	refined = rs_clock_refine(&r->clock);
 	producers_drift(r, &r->clock);
 	store_err = rs_store_close(r->store, refined ? &r->clock : NULL, &sum);
-	if (summary)
+	if (summary) {
 		*summary = summary_of(&sum);
+		summary->silent_guests = silent;
+	}
 	err = r->error;
 	recorder_free(r);
 	return rs_error_first(err, store_err);

@@ -363,6 +363,35 @@ TEST(recorded_without_polling_the_area)
 	}
 }
 
+/* Guests that never have a ring: one whose area is announced where there is none, at the end and
+ * when it is removed; and one that may ring a doorbell, but never does. */
+TEST(guests_without_a_ring_are_reported)
+{
+	struct fake *wrong = fake_create("wrong", 64 + 32 * 100);
+	struct fake *removed = fake_create("removed", 64 + 32 * 100);
+	struct fake *mute = fake_create("mute", 64 + 32 * 100);
+	struct recording r = { 0 };
+	struct got_sink got = got_sink();
+
+	recording_start(&r, &wrong->clock);
+	rs_host_set_area(wrong->host, AREA + 8);
+	rs_host_set_area(removed->host, AREA + 8);
+	CHECK_OK(rs_recorder_add_guest(r.recorder, wrong->host, true));
+	CHECK_OK(rs_recorder_add_guest(r.recorder, removed->host, true));
+	CHECK_OK(rs_recorder_add_guest(r.recorder, mute->host, false));
+	CHECK_ERR(rs_recorder_remove_guest(r.recorder, removed->host), RS_ABSENT,
+		  "guest 'removed': no trace area was found");
+	CHECK_ERR(rs_recorder_close(r.recorder, &r.sum), RS_ABSENT,
+		  "guest 'wrong': no trace area was found");
+	CHECK_EQ_U64(r.sum.silent_guests, 3);
+	CHECK_EQ_U64(r.sum.records, 0);
+	recording_read(&r, "guest 'removed': no trace area was found", &got);
+	recording_end(&r, &got);
+	fake_destroy(wrong);
+	fake_destroy(removed);
+	fake_destroy(mute);
+}
+
 TEST(a_guest_has_one_taker)
 {
 	struct fake *f = fake_create("vm", RING_BYTES);
