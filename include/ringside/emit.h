@@ -185,6 +185,20 @@ typedef uint32_t rs_c_name;
 				sizeof(struct rs_payload_##symbol));                               \
 	} while (0)
 
+/*
+ * Makes a jump past a span a compile error in C, as it is in C++: a goto or case label behind the
+ * span, in its block, would end a span that never began. C forbids jumps into the scope of a
+ * variably modified type (C17 6.8.6.1); the pointer itself costs nothing.
+ */
+#ifdef __cplusplus
+#define RS_SPAN_GUARD(guard, bound)
+#else
+#define RS_SPAN_GUARD(guard, bound)                                                                \
+	_Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wvla\"")                 \
+		__attribute__((unused)) char(*guard)[(bound) + 1u];                                \
+	_Pragma("GCC diagnostic pop")
+#endif
+
 /* Opens a span with an argument, which ends when control leaves the enclosing block in any way. */
 #define RS_SPAN_ARG(class, string, value)                                                          \
 	RS_SITE(RS_PASTE(rs_span_site_, __LINE__), RS_SITE_NAME, string);                          \
@@ -192,6 +206,7 @@ typedef uint32_t rs_c_name;
 		__attribute__((cleanup(rs_span_scope_end), unused)) = {                            \
 			RS_CLASS_ON(class) ? RS_PASTE(rs_span_site_, __LINE__).id : 0              \
 		};                                                                                 \
+	RS_SPAN_GUARD(RS_PASTE(rs_span_guard_, __LINE__), RS_PASTE(rs_span_scope_, __LINE__).name) \
 	if (RS_PASTE(rs_span_scope_, __LINE__).name)                                               \
 	rs_span_begin(RS_PASTE(rs_span_scope_, __LINE__).name, (value))
 

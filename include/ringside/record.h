@@ -87,6 +87,13 @@ struct rs_span {
 	uint64_t arg;
 } __attribute__((packed));
 
+/* Returns the depth for a reader. A program that jumped into a span, which ended without a begin,
+ * has counted below 0: those spans are at depth 0. */
+static inline uint32_t rs_span_depth(const struct rs_span *span)
+{
+	return span->depth > INT32_MAX ? 0 : span->depth;
+}
+
 #define RS_ID_SPAN_BEGIN RS_ID(RS_IDS_COMMON, 3)
 #define RS_ID_SPAN_END	 RS_ID(RS_IDS_COMMON, 4)
 

@@ -364,7 +364,7 @@ static struct rs_error *span_event(struct spans_sink *s, const struct rs_view *v
 		memcpy(&span, view->payload, sizeof(span)); /* a payload has at least 16 bytes */
 		key.name = rs_schema_name(key.schema, span.name);
 		key.id = span.name;
-		depth = span.depth;
+		depth = rs_span_depth(&span);
 	} else {
 		memcpy(&func, view->payload, sizeof(func));
 		key.address = func.function;

@@ -231,6 +231,7 @@ static struct rs_error *put(struct chrome *c, const struct rs_view *view)
 		return NULL;
 	}
 	memcpy(&span, view->payload, sizeof(span)); /* a payload has 16 bytes at least */
+	span.depth = rs_span_depth(&span);
 	while (track->depth > (uint64_t)span.depth + ends)
 		span_end(c, track, view->ts_ns);
 	if (begins) {

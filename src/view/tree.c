@@ -142,6 +142,7 @@ static void begin(struct tree_sink *t, struct stack *stack, const struct rs_view
 	struct rs_span span;
 
 	memcpy(&span, view->payload, sizeof(span)); /* a payload has at least 16 bytes */
+	span.depth = rs_span_depth(&span);
 	line_head(&t->view_sink, view, span.depth);
 	rs_out_text(out, "> ");
 	span_name(out, view, span.name);
@@ -163,6 +164,7 @@ static void end(struct tree_sink *t, struct stack *stack, const struct rs_view *
 	char text[RS_DURATION_TEXT_MAX];
 
 	memcpy(&span, view->payload, sizeof(span));
+	span.depth = rs_span_depth(&span);
 	line_head(&t->view_sink, view, span.depth);
 	rs_out_text(out, "< ");
 	span_name(out, view, span.name);
