@@ -150,8 +150,15 @@ static struct rs_error *format(struct rs_log_memory *memory, uint32_t lanes, uin
 	return NULL;
 }
 
-/* Creates a file of zeros. If another process does so at the same time, O_EXCL lets only one
- * succeed. */
+/* Lets the file stay when it is unmapped. */
+static void keep_file(struct rs_log_memory *memory)
+{
+	free(memory->map.path);
+	memory->map.path = NULL;
+}
+
+/* Creates a file of zeros, which goes away again unless keep_file() is called. If another process
+ * does so at the same time, O_EXCL lets only one succeed. */
 static struct rs_error *create(const char *path, const struct rs_log_options *options,
 			       struct rs_log_memory *memory)
 {
@@ -161,12 +168,12 @@ static struct rs_error *create(const char *path, const struct rs_log_options *op
 				 &memory->map);
 	if (err)
 		return err;
-	free(memory->map.path); /* without it, unmapping does not remove the file */
-	memory->map.path = NULL;
 	name_of(path, memory->name);
 	err = lock_apart(path, memory);
-	if (err)
+	if (err) {
+		keep_file(memory); /* another process may have it already */
 		rs_log_memory_close(memory);
+	}
 	return err;
 }
 
@@ -290,14 +297,17 @@ struct rs_error *rs_log_memory_claim(const struct rs_log_options *options, struc
 
 	if (err)
 		return err;
-	if (!rs_log_memory_lock(&m, RS_LOG_LOCK_WRITER, true))
+	if (!rs_log_memory_lock(&m, RS_LOG_LOCK_WRITER, true)) {
+		keep_file(&m);
 		err = rs_error_create(RS_USAGE, "%s: another process logs there", options->path);
+	}
 	if (!err)
 		err = half_claim(&m, options, left, half);
-	if (err) {
+	if (err) { /* a file that was just created would block a start with another size */
 		rs_log_memory_close(&m);
 		return err;
 	}
+	keep_file(&m);
 	*memory = m;
 	*made = !sound;
 	return NULL;

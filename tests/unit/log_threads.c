@@ -215,6 +215,23 @@ static uint64_t first_number(const char *path)
 	return n ? head.half[head.current & 1].first : 0;
 }
 
+/* Sizes that do not go together fail after the file was created, and leave no file that would block
+ * a start with others. */
+TEST(a_failed_start_leaves_no_file)
+{
+	struct rs_log_options wrong = { .bytes = 65536, .lanes = RS_LOG_LANES_MAX };
+	struct rs_log_options right = { .lanes = 1 };
+
+	kit_folder_make();
+	wrong.path = right.path = kit_path("failed");
+	CHECK_ERR(rs_log_start(&wrong, NULL), RS_USAGE, "a log of 65536 bytes");
+	CHECK(access(right.path, F_OK) != 0);
+	REQUIRE_OK(rs_log_start(&right, NULL));
+	rs_log_stop();
+	CHECK(!access(right.path, F_OK));
+	kit_folder_remove();
+}
+
 /* The mapping stays, here and in a child, which would keep a lock on its file. */
 TEST(the_lock_goes_with_the_log)
 {
