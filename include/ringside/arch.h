@@ -9,6 +9,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <ringside/language.h>
+
+RS_C_BEGIN
 
 /* Keeps the compiler from moving memory accesses across. Orders a thread with its own handlers. */
 #define rs_signal_fence() __atomic_signal_fence(__ATOMIC_SEQ_CST)
@@ -120,5 +123,7 @@ static inline uint64_t rs_local_xchg(uint64_t *at, uint64_t new_value)
 #else
 #error "ringside: no stamp for this architecture yet; add it to arch.h"
 #endif
+
+RS_C_END
 
 #endif

@@ -10,7 +10,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <ringside/language.h>
 #include <ringside/error.h>
+
+RS_C_BEGIN
 
 struct rs_clock {
 	char name[64]; /* [A-Za-z_][A-Za-z0-9_]*, unique in a trace */
@@ -78,5 +81,7 @@ static inline int64_t rs_clock_ns(const struct rs_clock *clock, uint64_t stamp)
 
 	return (int64_t)(((__int128)cycles * clock->ns_mult) >> RS_CLOCK_SHIFT);
 }
+
+RS_C_END
 
 #endif

@@ -24,7 +24,10 @@
 #ifndef RINGSIDE_EMIT_H
 #define RINGSIDE_EMIT_H
 
+#include <ringside/language.h>
 #include <ringside/record.h>
+
+RS_C_BEGIN
 
 #if !defined(RS_THIS_PRODUCER) || !defined(RS_THIS_MASK)
 #error "include ringside/trace.h or ringside/guest.h"
@@ -68,7 +71,7 @@ struct rs_site {
 	uint32_t id; /* rs_site_id(), assigned at start; 0 before */
 	uint32_t reserved;
 };
-_Static_assert(sizeof(struct rs_site) == 24, "sites stand in an array");
+RS_STATIC_ASSERT(sizeof(struct rs_site) == 24, "sites stand in an array");
 
 /* Returns the id of the n-th site, counted from 1. The id of an event's site is the complete record
  * id. */
@@ -82,6 +85,8 @@ static inline uint32_t rs_site_id(uint32_t kind, uint32_t n)
 		.text = (string),                                                                  \
 		.len = sizeof(string) - 1,                                                         \
 		.kind = (site_kind),                                                               \
+		.id = 0,                                                                           \
+		.reserved = 0,                                                                     \
 	}
 
 /* ---- records ------------------------------------------------------------------------------ */
@@ -104,14 +109,18 @@ static inline __attribute__((always_inline)) void rs_span_begin(uint32_t name, u
 {
 	uint32_t depth = RS_THIS_PRODUCER()->depth++;
 
-	rs_emit(RS_ID_SPAN_BEGIN, &(struct rs_span){ name, depth, arg }, sizeof(struct rs_span));
+	const struct rs_span span = { name, depth, arg };
+
+	rs_emit(RS_ID_SPAN_BEGIN, &span, sizeof(span));
 }
 
 static inline __attribute__((always_inline)) void rs_span_end(uint32_t name, uint64_t arg)
 {
 	uint32_t depth = --RS_THIS_PRODUCER()->depth;
 
-	rs_emit(RS_ID_SPAN_END, &(struct rs_span){ name, depth, arg }, sizeof(struct rs_span));
+	const struct rs_span span = { name, depth, arg };
+
+	rs_emit(RS_ID_SPAN_END, &span, sizeof(span));
 }
 
 static inline __attribute__((always_inline)) void rs_span_scope_end(struct rs_span_scope *scope)
@@ -179,10 +188,10 @@ typedef uint32_t rs_c_name;
 
 #define RS_EMIT(symbol, ...)                                                                       \
 	do {                                                                                       \
-		if (__builtin_expect((RS_THIS_MASK & (uint32_t)rs_class_of_##symbol) != 0, 1))     \
-			rs_emit(rs_site_of_##symbol.id,                                            \
-				&(struct rs_payload_##symbol){ __VA_ARGS__ },                      \
-				sizeof(struct rs_payload_##symbol));                               \
+		if (__builtin_expect((RS_THIS_MASK & (uint32_t)rs_class_of_##symbol) != 0, 1)) {   \
+			const struct rs_payload_##symbol rs_payload_ = { __VA_ARGS__ };            \
+			rs_emit(rs_site_of_##symbol.id, &rs_payload_, sizeof(rs_payload_));        \
+		}                                                                                  \
 	} while (0)
 
 /*
@@ -236,17 +245,19 @@ typedef uint32_t rs_c_name;
 
 #define RS_EMIT_EVENT(symbol, ...)                                                                 \
 	do {                                                                                       \
-		if (RS_EVENT_ON(symbol))                                                           \
-			rs_emit(RS_EVENT_##symbol, &(struct rs_event_##symbol){ __VA_ARGS__ },     \
-				sizeof(struct rs_event_##symbol));                                 \
+		if (RS_EVENT_ON(symbol)) {                                                         \
+			const struct rs_event_##symbol rs_payload_ = { __VA_ARGS__ };              \
+			rs_emit(RS_EVENT_##symbol, &rs_payload_, sizeof(rs_payload_));             \
+		}                                                                                  \
 	} while (0)
 
 #define RS_EMIT_EVENT_TEXT(symbol, text, len, ...)                                                 \
 	do {                                                                                       \
-		if (RS_EVENT_ON(symbol))                                                           \
-			rs_emit_text(RS_THIS_PRODUCER(), RS_EVENT_##symbol,                        \
-				     &(struct rs_event_##symbol){ __VA_ARGS__ },                   \
-				     sizeof(struct rs_event_##symbol), (text), (len));             \
+		if (RS_EVENT_ON(symbol)) {                                                         \
+			const struct rs_event_##symbol rs_payload_ = { __VA_ARGS__ };              \
+			rs_emit_text(RS_THIS_PRODUCER(), RS_EVENT_##symbol, &rs_payload_,          \
+				     sizeof(rs_payload_), (text), (len));                          \
+		}                                                                                  \
 	} while (0)
 
 #else
@@ -255,5 +266,7 @@ typedef uint32_t rs_c_name;
 #define RS_EMIT_EVENT_TEXT(symbol, text, len, ...) ((void)0)
 
 #endif
+
+RS_C_END
 
 #endif

@@ -7,6 +7,10 @@
 #ifndef RINGSIDE_ERROR_H
 #define RINGSIDE_ERROR_H
 
+#include <ringside/language.h>
+
+RS_C_BEGIN
+
 enum rs_code {
 	RS_FAILED,  /* an operation failed: a file, the kernel, a device */
 	RS_USAGE,   /* the caller's request names something that does not exist, or is invalid */
@@ -40,5 +44,7 @@ const char *rs_error_text(const struct rs_error *err);
 enum rs_code rs_error_code(const struct rs_error *err);
 
 void rs_error_free(struct rs_error *err); /* NULL is ignored */
+
+RS_C_END
 
 #endif

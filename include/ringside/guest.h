@@ -31,6 +31,7 @@
 #define RINGSIDE_GUEST_H
 
 #include <stdbool.h>
+#include <ringside/language.h>
 #include <ringside/guest_abi.h>
 #include <ringside/sbuf.h>
 
@@ -72,6 +73,8 @@ static inline struct rs_sbuf_producer *rs_guest_this(void)
 #define RS_THIS_PRODUCER() RS_GUEST_THIS()
 
 #include <ringside/emit.h>
+
+RS_C_BEGIN
 
 enum rs_guest_hand_over {
 	RS_GUEST_DOORBELL,
@@ -127,5 +130,7 @@ void rs_guest_abandon(uint32_t vcpu);
 /* Returns CPUID 80000007H EDX bit 8 (x86-64). Always true on arm64, whose architecture defines the
  * counter. */
 bool rs_guest_tsc_invariant(void);
+
+RS_C_END
 
 #endif

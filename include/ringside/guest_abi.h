@@ -17,6 +17,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <ringside/language.h>
+
+RS_C_BEGIN
 
 #define RS_DOORBELL_PORT     0x5253 /* "RS" */
 #define RS_DOORBELL_REGISTER 1u
@@ -41,7 +44,7 @@ struct rs_guest_site {
 	uint32_t id; /* rs_site_id() of its index + 1 */
 	uint32_t reserved;
 };
-_Static_assert(sizeof(struct rs_guest_site) == 24, "both sides");
+RS_STATIC_ASSERT(sizeof(struct rs_guest_site) == 24, "both sides");
 
 struct rs_guest_ring {
 	uint64_t gpa;	/* of the sbuf header */
@@ -61,8 +64,8 @@ struct rs_guest_area {
 	uint64_t reserved;
 	struct rs_guest_ring ring[RS_GUEST_VCPUS_MAX]; /* by vCPU */
 };
-_Static_assert(offsetof(struct rs_guest_area, ring) == 64, "both sides");
-_Static_assert(sizeof(struct rs_guest_area) == 64 + 16 * RS_GUEST_VCPUS_MAX, "both sides");
+RS_STATIC_ASSERT(offsetof(struct rs_guest_area, ring) == 64, "both sides");
+RS_STATIC_ASSERT(sizeof(struct rs_guest_area) == 64 + 16 * RS_GUEST_VCPUS_MAX, "both sides");
 
 /*
  * A stack that the host takes. The guest sets max, and n to 0. The host writes frames and by_fp as
@@ -77,7 +80,9 @@ struct rs_guest_stack {
 	uint64_t by_fp;
 	uint64_t frames[RS_GUEST_STACK_MAX];
 };
-_Static_assert(offsetof(struct rs_guest_stack, by_fp) == 16, "both sides");
-_Static_assert(sizeof(struct rs_guest_stack) == 24 + 8 * RS_GUEST_STACK_MAX, "both sides");
+RS_STATIC_ASSERT(offsetof(struct rs_guest_stack, by_fp) == 16, "both sides");
+RS_STATIC_ASSERT(sizeof(struct rs_guest_stack) == 24 + 8 * RS_GUEST_STACK_MAX, "both sides");
+
+RS_C_END
 
 #endif

@@ -20,8 +20,11 @@
 #ifndef RINGSIDE_GUEST_LOG_H
 #define RINGSIDE_GUEST_LOG_H
 
+#include <ringside/language.h>
 #include <ringside/guest.h>
 #include <ringside/log_ring.h>
+
+RS_C_BEGIN
 
 #define RS_GUEST_LOG_EARLY_BYTES 49408u /* 512 elements */
 
@@ -84,5 +87,7 @@ enum rs_guest_status rs_guest_log_start(const struct rs_guest_log_config *config
  */
 enum rs_guest_status rs_guest_log_rings(uint32_t vcpus, const char *name);
 enum rs_guest_status rs_guest_log_vcpu_init(uint32_t vcpu);
+
+RS_C_END
 
 #endif

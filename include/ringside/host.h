@@ -21,9 +21,12 @@
 #ifndef RINGSIDE_HOST_H
 #define RINGSIDE_HOST_H
 
+#include <ringside/language.h>
 #include <ringside/guest_abi.h>
 #include <ringside/registers.h>
 #include <ringside/source.h>
+
+RS_C_BEGIN
 
 /* Access to a guest's memory. Both functions return false if any byte of the range is not the
  * guest's RAM. */
@@ -91,5 +94,7 @@ struct rs_error *rs_host_source(struct rs_host_guest *guest, struct rs_source **
 
 /* Marks the guest as ended: its rings receive no more records. */
 void rs_host_guest_end(struct rs_host_guest *guest);
+
+RS_C_END
 
 #endif

@@ -26,8 +26,11 @@
 #ifndef RINGSIDE_KIT_H
 #define RINGSIDE_KIT_H
 
+#include <ringside/language.h>
 #include <ringside/guest.h>
 #include <ringside/kit_abi.h>
+
+RS_C_BEGIN
 
 /* The arguments of a call, which are of the exported types. Texts and bytes are valid until the
  * function returns. */
@@ -42,7 +45,7 @@ struct rs_kit_args {
  * as arguments, and an integer as its result. */
 #define RS_KIT_EXPORT(symbol, n, help_text) RS_KIT_EXPORT_AS(#symbol, symbol, n, help_text)
 #define RS_KIT_EXPORT_AS(as_name, symbol, n, help_text)                                            \
-	_Static_assert((n) <= RS_KIT_ARGS_MAX, "too many arguments");                              \
+	RS_STATIC_ASSERT((n) <= RS_KIT_ARGS_MAX, "too many arguments");                            \
 	RS_KIT_EXPORT_ENTRY(as_name, symbol, n, help_text, RS_KIT_INT, RS_KIT_INT, RS_KIT_INT,     \
 			    RS_KIT_INT, RS_KIT_INT, RS_KIT_INT, RS_KIT_INT)
 
@@ -54,7 +57,7 @@ struct rs_kit_args {
 			    help_text, result_type, ##__VA_ARGS__)
 
 #define RS_KIT_EXPORT_ENTRY(as_name, symbol, n, help_text, result_type, ...)                       \
-	_Static_assert(sizeof(as_name) <= RS_KIT_NAME_MAX, "too long a name");                     \
+	RS_STATIC_ASSERT(sizeof(as_name) <= RS_KIT_NAME_MAX, "too long a name");                   \
 	static const struct rs_kit_export rs_kit_export_##symbol                                   \
 		__attribute__((section("rs_exports"), used, aligned(8))) = {                       \
 			.name = (as_name),                                                         \
@@ -87,18 +90,18 @@ uint64_t rs_kit_return_bytes(const void *data, uint32_t bytes);
 /* Values for the host's functions. A text or bytes must stay valid during the call. */
 static inline struct rs_kit_value rs_kit_int(uint64_t v)
 {
-	return (struct rs_kit_value){ .type = RS_KIT_INT, .v = v };
+	return (struct rs_kit_value){ .type = RS_KIT_INT, .bytes = 0, .v = v };
 }
 
 static inline struct rs_kit_value rs_kit_bool(bool v)
 {
-	return (struct rs_kit_value){ .type = RS_KIT_BOOL, .v = v };
+	return (struct rs_kit_value){ .type = RS_KIT_BOOL, .bytes = 0, .v = v };
 }
 
 /* A float by the bits of its binary64, for guests that are compiled without SSE. */
 static inline struct rs_kit_value rs_kit_float_bits(uint64_t bits)
 {
-	return (struct rs_kit_value){ .type = RS_KIT_FLOAT, .v = bits };
+	return (struct rs_kit_value){ .type = RS_KIT_FLOAT, .bytes = 0, .v = bits };
 }
 
 struct rs_kit_value rs_kit_text(const char *text);
@@ -111,20 +114,18 @@ static inline struct rs_kit_value rs_kit_bytes(const void *data, uint32_t bytes)
 #ifdef __SSE2__
 static inline double rs_kit_float_of(const struct rs_kit_args *args, uint32_t i)
 {
-	return (union {
-		       uint64_t bits;
-		       double value;
-	       }){ args->v[i] }
-		.value;
+	double value;
+
+	__builtin_memcpy(&value, &args->v[i], sizeof(value));
+	return value;
 }
 
 static inline uint64_t rs_kit_return_float(double value)
 {
-	return (union {
-		       double value;
-		       uint64_t bits;
-	       }){ value }
-		.bits;
+	uint64_t bits;
+
+	__builtin_memcpy(&bits, &value, sizeof(bits));
+	return bits;
 }
 
 static inline struct rs_kit_value rs_kit_float(double value)
@@ -168,8 +169,8 @@ struct rs_kit_frame {
 	uint64_t vector, error;
 	uint64_t rip, cs, rflags, rsp, ss;
 };
-_Static_assert(offsetof(struct rs_kit_frame, vector) == 15 * 8, "start.S");
-_Static_assert(sizeof(struct rs_kit_frame) == 22 * 8, "start.S");
+RS_STATIC_ASSERT(offsetof(struct rs_kit_frame, vector) == 15 * 8, "start.S");
+RS_STATIC_ASSERT(sizeof(struct rs_kit_frame) == 22 * 8, "start.S");
 
 #define RS_KIT_VECTORS 32u
 
@@ -179,5 +180,7 @@ _Static_assert(sizeof(struct rs_kit_frame) == 22 * 8, "start.S");
  * and ends the guest.
  */
 void rs_kit_on_exception(uint32_t vector, bool (*handler)(struct rs_kit_frame *frame));
+
+RS_C_END
 
 #endif

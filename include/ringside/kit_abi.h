@@ -23,6 +23,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <ringside/language.h>
+
+RS_C_BEGIN
 
 #define RS_KIT_PORT	 0x5254
 #define RS_KIT_CALL_HOST 1u
@@ -51,7 +54,7 @@ struct rs_kit_call {
 	uint32_t state;	   /* RS_KIT_ */
 	uint32_t function; /* index in the section rs_exports */
 };
-_Static_assert(sizeof(struct rs_kit_call) == 8, "both sides");
+RS_STATIC_ASSERT(sizeof(struct rs_kit_call) == 8, "both sides");
 
 /* ---- values ------------------------------------------------------------------------------- */
 
@@ -72,7 +75,7 @@ struct rs_kit_value {
 	 * message from its begin, elsewhere in the address space. */
 	uint64_t v;
 };
-_Static_assert(sizeof(struct rs_kit_value) == 16, "both sides");
+RS_STATIC_ASSERT(sizeof(struct rs_kit_value) == 16, "both sides");
 
 /* The arguments of a call, or its result; the data of texts and bytes follows. */
 struct rs_kit_message {
@@ -80,7 +83,7 @@ struct rs_kit_message {
 	uint32_t bytes; /* with the data */
 	struct rs_kit_value values[RS_KIT_ARGS_MAX];
 };
-_Static_assert(sizeof(struct rs_kit_message) == 104, "both sides");
+RS_STATIC_ASSERT(sizeof(struct rs_kit_message) == 104, "both sides");
 
 /* Returns whether a message is complete and its values are within it. room is what was read or can
  * be. The other side must not be able to change it any more. */
@@ -136,10 +139,10 @@ struct rs_kit_boot {
 	int64_t wall_ns;	    /* Unix time when the TSC was 0 */
 	char name[RS_KIT_NAME_MAX]; /* of the VM; NUL-terminated */
 };
-_Static_assert(offsetof(struct rs_kit_boot, stack) == 32, "both sides");
-_Static_assert(offsetof(struct rs_kit_boot, call) == 56, "both sides");
-_Static_assert(offsetof(struct rs_kit_boot, log) == 80, "both sides");
-_Static_assert(sizeof(struct rs_kit_boot) == 176, "both sides");
+RS_STATIC_ASSERT(offsetof(struct rs_kit_boot, stack) == 32, "both sides");
+RS_STATIC_ASSERT(offsetof(struct rs_kit_boot, call) == 56, "both sides");
+RS_STATIC_ASSERT(offsetof(struct rs_kit_boot, log) == 80, "both sides");
+RS_STATIC_ASSERT(sizeof(struct rs_kit_boot) == 176, "both sides");
 
 /* The section rs_exports is an array of these. */
 struct rs_kit_args;
@@ -151,7 +154,7 @@ struct rs_kit_export {
 	uint8_t params[RS_KIT_ARGS_MAX]; /* RS_KIT_ */
 	const char *help;
 };
-_Static_assert(sizeof(struct rs_kit_export) == 32, "both sides");
+RS_STATIC_ASSERT(sizeof(struct rs_kit_export) == 32, "both sides");
 
 struct rs_kit_host_call {
 	uint64_t name; /* of the host's function */
@@ -162,7 +165,7 @@ struct rs_kit_host_call {
 	uint32_t answer_bytes; /* ... in so much room; 0 if it is ignored */
 	uint32_t status;       /* of the answer */
 };
-_Static_assert(sizeof(struct rs_kit_host_call) == 40, "both sides");
+RS_STATIC_ASSERT(sizeof(struct rs_kit_host_call) == 40, "both sides");
 
 enum rs_kit_host_status {
 	RS_KIT_HOST_PENDING = 0,
@@ -182,6 +185,8 @@ struct rs_kit_abort {
 	uint64_t rip;
 	uint64_t address; /* CR2 for a page fault */
 };
-_Static_assert(sizeof(struct rs_kit_abort) == 40, "both sides");
+RS_STATIC_ASSERT(sizeof(struct rs_kit_abort) == 40, "both sides");
+
+RS_C_END
 
 #endif

@@ -28,8 +28,11 @@
 #ifndef RINGSIDE_LEND_H
 #define RINGSIDE_LEND_H
 
+#include <ringside/language.h>
 #include <ringside/error.h>
 #include <ringside/record.h>
+
+RS_C_BEGIN
 
 #define RS_LEND_IDS_MAX 256u
 
@@ -45,8 +48,8 @@ struct rs_lend_board {
 	uint64_t reserved[7];
 	struct rs_lend_place places[RS_LEND_IDS_MAX];
 };
-_Static_assert(sizeof(struct rs_lend_place) == 64, "a cache line of its own");
-_Static_assert(offsetof(struct rs_lend_board, places) == 64, "as said above");
+RS_STATIC_ASSERT(sizeof(struct rs_lend_place) == 64, "a cache line of its own");
+RS_STATIC_ASSERT(offsetof(struct rs_lend_board, places) == 64, "as said above");
 
 /* ---- the borrower --------------------------------------------------------------------------- */
 
@@ -130,5 +133,7 @@ struct rs_error *rs_lender_reclaim(struct rs_lender *lender, uint32_t patience_m
 
 /* Removes the rings. NULL is ignored. */
 void rs_lender_destroy(struct rs_lender *lender);
+
+RS_C_END
 
 #endif

@@ -21,8 +21,11 @@
 #ifndef RINGSIDE_LOG_H
 #define RINGSIDE_LOG_H
 
+#include <ringside/language.h>
 #include <ringside/error.h>
 #include <ringside/log_ring.h>
+
+RS_C_BEGIN
 
 /* The levels in force: private at first, then those in the memory, which `ringside log level`
  * changes. Read with relaxed loads. */
@@ -103,5 +106,7 @@ void rs_log_stop(void);
  */
 struct rs_error *rs_log_recover(const char *path, const char *directory, uint32_t files,
 				struct rs_log_left *left);
+
+RS_C_END
 
 #endif

@@ -38,7 +38,10 @@
 #define RINGSIDE_LOG_RING_H
 
 #include <stdarg.h>
+#include <ringside/language.h>
 #include <ringside/sbuf.h>
+
+RS_C_BEGIN
 
 /* ACRN's levels (hypervisor/include/debug/logmsg.h). A sink at level n accepts 1 to n, at 0
  * none. */
@@ -109,7 +112,7 @@ struct rs_log_half {
 	uint64_t end;		    /* enum rs_log_end */
 	uint64_t reserved;
 };
-_Static_assert(sizeof(struct rs_log_half) == 144, "both sides");
+RS_STATIC_ASSERT(sizeof(struct rs_log_half) == 144, "both sides");
 
 struct rs_log_head {
 	uint64_t magic; /* written last */
@@ -122,8 +125,8 @@ struct rs_log_head {
 	uint32_t reserved;
 	struct rs_log_half half[2];
 };
-_Static_assert(offsetof(struct rs_log_head, half) == 48, "both sides");
-_Static_assert(sizeof(struct rs_log_head) <= RS_LOG_HEAD_BYTES, "a page");
+RS_STATIC_ASSERT(offsetof(struct rs_log_head, half) == 48, "both sides");
+RS_STATIC_ASSERT(sizeof(struct rs_log_head) <= RS_LOG_HEAD_BYTES, "a page");
 
 struct rs_log_control {
 	uint64_t taken;	  /* elements ever reserved */
@@ -131,7 +134,7 @@ struct rs_log_control {
 	uint64_t read;	  /* elements that the collector has consumed */
 	uint64_t reserved[5];
 };
-_Static_assert(sizeof(struct rs_log_control) == 64, "both sides");
+RS_STATIC_ASSERT(sizeof(struct rs_log_control) == 64, "both sides");
 
 struct rs_log_tag {
 	uint64_t state, check;
@@ -326,5 +329,7 @@ struct rs_log_salvage {
 void rs_log_lane_salvage(const struct rs_log_lane *lane, uint64_t *order,
 			 void (*found)(void *ctx, const struct rs_log_raw *raw), void *ctx,
 			 struct rs_log_salvage *sum);
+
+RS_C_END
 
 #endif

@@ -38,7 +38,10 @@
 #error "include ringside/trace.h or ringside/guest.h"
 #endif
 
+#include <ringside/language.h>
 #include <ringside/record.h>
+
+RS_C_BEGIN
 
 struct rs_guest_stack; /* guest_abi.h */
 
@@ -182,4 +185,6 @@ rs_memory_realloc(const void *from, bool recorded, const void *address, uint64_t
 #define rs_guest_stack(string) RS_STACK_TAKE(string)
 
 #endif
+RS_C_END
+
 #endif

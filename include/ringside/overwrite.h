@@ -35,7 +35,10 @@
 #ifndef RINGSIDE_OVERWRITE_H
 #define RINGSIDE_OVERWRITE_H
 
+#include <ringside/language.h>
 #include <ringside/sbuf.h>
+
+RS_C_BEGIN
 
 /*
  * Creates an empty ring in bytes of memory at mem. flags are RS_SBUF_POSITIONED, or 0 for a locked
@@ -118,5 +121,7 @@ bool rs_locked_put(struct rs_locked *l, const void *element);
 
 /* Removes the oldest element. Returns false if there is none. */
 bool rs_locked_get(struct rs_locked *l, void *element);
+
+RS_C_END
 
 #endif

@@ -7,7 +7,10 @@
 #ifndef RINGSIDE_READER_H
 #define RINGSIDE_READER_H
 
+#include <ringside/language.h>
 #include <ringside/source.h>
+
+RS_C_BEGIN
 
 struct rs_trace;
 
@@ -68,5 +71,7 @@ bool rs_trace_closed(const struct rs_trace *trace, int64_t *at_ns);
  * valid part first, and the error (RS_DAMAGED, with file and offset) when all streams have ended.
  */
 struct rs_error *rs_trace_source(struct rs_trace *trace, struct rs_source **source);
+
+RS_C_END
 
 #endif

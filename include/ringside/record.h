@@ -12,7 +12,10 @@
 #ifndef RINGSIDE_RECORD_H
 #define RINGSIDE_RECORD_H
 
+#include <ringside/language.h>
 #include <ringside/sbuf.h>
+
+RS_C_BEGIN
 
 #define RS_SLOT_BYTES	      32u
 #define RS_RECORD_HEAD	      16u /* bytes before the payload */
@@ -30,7 +33,7 @@ struct rs_slot {
 	uint64_t head; /* id | n_data << 48 | cpu << 56 */
 	uint8_t payload[16];
 };
-_Static_assert(sizeof(struct rs_slot) == RS_SLOT_BYTES, "ACRN's trace_entry");
+RS_STATIC_ASSERT(sizeof(struct rs_slot) == RS_SLOT_BYTES, "ACRN's trace_entry");
 
 /*
  * Ids: the bits from 20 on identify the provider (0: ACRN's own numbers, unchanged); the lower bits
@@ -78,7 +81,7 @@ struct rs_lost {
 #define RS_LOST_PADDING                                                                            \
 	(RS_LOST_SLOTS * RS_SLOT_BYTES - RS_RECORD_HEAD -                                          \
 	 (uint32_t)offsetof(struct rs_lost, reserved))
-_Static_assert(RS_RECORD_HEAD + sizeof(struct rs_lost) <= RS_LOST_SLOTS * RS_SLOT_BYTES, "fits");
+RS_STATIC_ASSERT(RS_RECORD_HEAD + sizeof(struct rs_lost) <= RS_LOST_SLOTS * RS_SLOT_BYTES, "fits");
 
 /* Payload of span begin and end. A reader uses depth to find its place after a loss. */
 struct rs_span {
@@ -157,7 +160,7 @@ struct rs_xen_record {
 	uint16_t dom, vcpu;
 };
 #define RS_XEN_WORDS_MAX 7
-_Static_assert(sizeof(struct rs_xen_record) == 40, "on disk");
+RS_STATIC_ASSERT(sizeof(struct rs_xen_record) == 40, "on disk");
 
 /* The number of slots that a payload takes. */
 #define RS_RECORD_SLOTS(payload_bytes)                                                             \
@@ -216,5 +219,7 @@ void rs_record_write_lost(void *at, uint64_t cpu_bits, const struct rs_lost *los
  */
 bool rs_emit_text(struct rs_sbuf_producer *p, uint64_t id, const void *payload, uint32_t bytes,
 		  const char *text, size_t len);
+
+RS_C_END
 
 #endif

@@ -15,8 +15,11 @@
 #ifndef RINGSIDE_RECORDER_H
 #define RINGSIDE_RECORDER_H
 
+#include <ringside/language.h>
 #include <ringside/host.h>
 #include <ringside/reader.h>
+
+RS_C_BEGIN
 
 struct rs_recorder_options {
 	/* Created; RS_USAGE if it exists and is not empty. NULL: the newest packets stay in
@@ -157,5 +160,7 @@ struct rs_error *rs_recorder_write_kept(struct rs_recorder *recorder, const char
  * fills in the summary in any case. NULL is ignored. */
 struct rs_error *rs_recorder_close(struct rs_recorder *recorder,
 				   struct rs_recorder_summary *summary);
+
+RS_C_END
 
 #endif

@@ -4,6 +4,9 @@
 #define RINGSIDE_REGISTERS_H
 
 #include <stdint.h>
+#include <ringside/language.h>
+
+RS_C_BEGIN
 
 /* The registers of an x86-64 processor, in the order of QEMU's `g` packet. */
 struct rs_x86_regs {
@@ -13,5 +16,7 @@ struct rs_x86_regs {
 	uint64_t fs_base, gs_base, k_gs_base;
 	uint64_t cr0, cr2, cr3, cr4, cr8, efer;
 };
+
+RS_C_END
 
 #endif

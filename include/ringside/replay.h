@@ -18,6 +18,10 @@
 #ifndef RINGSIDE_REPLAY_H
 #define RINGSIDE_REPLAY_H
 
+#include <ringside/language.h>
+
+RS_C_BEGIN
+
 /* The provider of probes. To change it, define it before including the header. */
 #ifndef RS_REPLAY_PROVIDER
 #define RS_REPLAY_PROVIDER guest
@@ -130,5 +134,7 @@
 	RS_REPLAY_V7_(a, b, c, d, e, f, g), RS_REPLAY_OPERAND_(7, h)
 #define RS_REPLAY_NOTE_8(p, n, a, b, c, d, e, f, g, h) \
 	RS_REPLAY_ASM_(p, n, RS_REPLAY_S8_, RS_REPLAY_V8_(a, b, c, d, e, f, g, h))
+
+RS_C_END
 
 #endif

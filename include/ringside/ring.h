@@ -14,8 +14,11 @@
 #ifndef RINGSIDE_RING_H
 #define RINGSIDE_RING_H
 
+#include <ringside/language.h>
 #include <ringside/error.h>
 #include <ringside/sbuf.h>
+
+RS_C_BEGIN
 
 /* Memory that two parties can map. */
 struct rs_ring_memory {
@@ -70,5 +73,7 @@ struct rs_error *rs_ring_table_set(struct rs_ring_table *table, uint32_t purpose
  * set. */
 struct rs_sbuf *rs_ring_table_get(const struct rs_ring_table *table, uint32_t purpose,
 				  uint32_t cpu);
+
+RS_C_END
 
 #endif

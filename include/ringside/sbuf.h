@@ -27,7 +27,10 @@
 #define RINGSIDE_SBUF_H
 
 #include <stddef.h>
+#include <ringside/language.h>
 #include <ringside/arch.h>
+
+RS_C_BEGIN
 
 #define RS_SBUF_MAGIC	   UINT64_C(0x5aa57aa71aa13aa3) /* in use */
 #define RS_SBUF_MAGIC_LAST UINT64_C(0x5aa57aa71aa13aa2) /* of the last boot, not read yet */
@@ -58,13 +61,13 @@ struct rs_sbuf {
 	uint64_t refused;     /* non-overwrite mode: elements or records ever refused */
 	uint64_t read;	      /* overwrite mode, positioned: bytes ever read or skipped */
 };
-_Static_assert(sizeof(struct rs_sbuf) == 64, "ACRN's SBUF_HEAD_SIZE");
-_Static_assert(offsetof(struct rs_sbuf, head) == 16, "ACRN's head");
-_Static_assert(offsetof(struct rs_sbuf, tail) == 20, "ACRN's tail");
-_Static_assert(offsetof(struct rs_sbuf, flags) == 24, "ACRN's flags");
-_Static_assert(offsetof(struct rs_sbuf, overrun_cnt) == 32, "ACRN's overrun_cnt");
-_Static_assert(offsetof(struct rs_sbuf, size) == 36, "ACRN's size");
-_Static_assert(offsetof(struct rs_sbuf, position) == 40, "ACRN's padding");
+RS_STATIC_ASSERT(sizeof(struct rs_sbuf) == 64, "ACRN's SBUF_HEAD_SIZE");
+RS_STATIC_ASSERT(offsetof(struct rs_sbuf, head) == 16, "ACRN's head");
+RS_STATIC_ASSERT(offsetof(struct rs_sbuf, tail) == 20, "ACRN's tail");
+RS_STATIC_ASSERT(offsetof(struct rs_sbuf, flags) == 24, "ACRN's flags");
+RS_STATIC_ASSERT(offsetof(struct rs_sbuf, overrun_cnt) == 32, "ACRN's overrun_cnt");
+RS_STATIC_ASSERT(offsetof(struct rs_sbuf, size) == 36, "ACRN's size");
+RS_STATIC_ASSERT(offsetof(struct rs_sbuf, position) == 40, "ACRN's padding");
 
 enum rs_sbuf_status {
 	RS_SBUF_OK,
@@ -339,5 +342,7 @@ static inline void rs_sbuf_release(struct rs_sbuf_consumer *c, uint32_t bytes)
 	 * writes. */
 	__atomic_store_n(&c->ring->head, c->head, __ATOMIC_RELEASE);
 }
+
+RS_C_END
 
 #endif

@@ -16,7 +16,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <ringside/language.h>
 #include <ringside/error.h>
+
+RS_C_BEGIN
 
 /* The encoding of a field; all are little endian. */
 enum rs_type {
@@ -175,5 +178,7 @@ bool rs_probe_match(const char *glob, const struct rs_event *event);
 
 /* Returns the catalogue's providers by index, for `list`; NULL past the last. */
 const char *rs_catalogue_provider(uint32_t index);
+
+RS_C_END
 
 #endif

@@ -14,9 +14,12 @@
 #ifndef RINGSIDE_SOURCE_H
 #define RINGSIDE_SOURCE_H
 
+#include <ringside/language.h>
 #include <ringside/clock.h>
 #include <ringside/record.h>
 #include <ringside/schema.h>
+
+RS_C_BEGIN
 
 #define RS_UNKNOWN (-1)
 /* A stream's host CPU is in the 8 bits of each record, though the stream is a vCPU's. */
@@ -186,5 +189,7 @@ const char *rs_view_text(const struct rs_view *view, const struct rs_field *fiel
 /* Returns the addresses of a view's stack field, within the payload: u64 each, not aligned, and
  * their number in *n. */
 const uint8_t *rs_view_stack(const struct rs_view *view, const struct rs_field *field, uint32_t *n);
+
+RS_C_END
 
 #endif

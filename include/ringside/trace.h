@@ -13,6 +13,7 @@
 #ifndef RINGSIDE_TRACE_H
 #define RINGSIDE_TRACE_H
 
+#include <ringside/language.h>
 #include <ringside/error.h>
 #include <ringside/sbuf.h>
 
@@ -26,6 +27,8 @@ extern __thread struct rs_sbuf_producer rs_trace_self __attribute__((tls_model("
 #define RS_THIS_PRODUCER() (&rs_trace_self)
 
 #include <ringside/emit.h>
+
+RS_C_BEGIN
 
 struct rs_trace_options {
 	const char *provider; /* of this program's events; "app" */
@@ -78,5 +81,7 @@ __attribute__((constructor, used)) static void rs_trace_register_own_sites(void)
 	if (__start_rs_sites)
 		rs_trace_register_sites(__start_rs_sites, __stop_rs_sites);
 }
+
+RS_C_END
 
 #endif
