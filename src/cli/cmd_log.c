@@ -405,7 +405,7 @@ static const char *how_ended(const struct rs_log_left *left)
 	return "";
 }
 
-static void tell_left(const struct arguments *a, const struct rs_log_left *left, bool *partial)
+static void report_left(const struct arguments *a, const struct rs_log_left *left, bool *partial)
 {
 	*partial |= left->damaged || left->missing;
 	if (a->quiet || (!left->runs && !left->damaged))
@@ -424,7 +424,7 @@ static struct rs_error *recover(const struct arguments *a, const char *path, boo
 	struct rs_error *err = rs_log_recover(path, a->directory, a->files, &left);
 
 	if (!err)
-		tell_left(a, &left, partial);
+		report_left(a, &left, partial);
 	return err;
 }
 
@@ -536,7 +536,7 @@ static struct rs_error *one_poll(struct one *one)
 	return err;
 }
 
-static void tell_sum(const struct one *one)
+static void report_sum(const struct one *one)
 {
 	const struct arguments *a = one->logs->a;
 	const struct rs_log_collected sum = rs_log_collector_sum(one->collector);
@@ -562,7 +562,7 @@ static struct rs_error *one_end(struct one *one)
 		err = rs_out_flush(&one->out);
 	if (err)
 		return err;
-	tell_sum(one);
+	report_sum(one);
 	return memory && one->has_files ? recover(one->logs->a, memory, &one->logs->partial) : NULL;
 }
 

@@ -13,7 +13,7 @@
  *		bit 32 on the process
  *
  * and end with r0 RS_FILTER_KEEP or 0. They only jump forward, call nothing, and access only their
- * own frame and, where they add up, what is behind the record:
+ * own frame. Filters that add up also access what follows the record:
  *
  *	record | the thread's number (RS_FILTER_WHO) | rows to add, RS_FILTER_ROWS of RS_FILTER_ROW
  *
@@ -30,26 +30,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RS_FILTER_INSNS 2048u /* room for them, with what is put behind them */
-#define RS_FILTER_TAIL	3u    /* of that */
+#define RS_FILTER_INSNS 2048u /* the most instructions, with those that the source appends */
+#define RS_FILTER_TAIL	3u    /* how many it appends */
 #define RS_FILTER_WORDS 12u
 #define RS_FILTER_HEAD	2u
 #define RS_FILTER_KEEP	1u
 #define RS_FILTER_ADD	2u
 #define RS_FILTER_N	8u
 
-/* Words, from the record on. */
+/* Offsets in words from the record. */
 #define RS_FILTER_WHO  RS_FILTER_WORDS
 #define RS_FILTER_AT   (RS_FILTER_WHO + 1)
 #define RS_FILTER_ROWS 4u
 
 /*
- * A row: the head (0: nothing is to be added), a value and how often it counts; then the key, of
- * which the source makes the first two words. Of the head: the number of the sum + 1 in 16 bits,
- * enum rs_filter_how in 8, from bit 32 on the bin.
+ * A row has a head, a value, a count by which the value is weighted, and a key, whose first two
+ * words the source fills in. The head is 0 if nothing is to be added. Otherwise its bits 0 to 15
+ * are the number of the sum plus 1, bits 16 to 23 an enum rs_filter_how, and bits 32 to 63 the bin.
  */
 #define RS_FILTER_KEYS	   8u
-#define RS_FILTER_KEY	   3u /* where it begins */
+#define RS_FILTER_KEY	   3u /* its offset in the row */
 #define RS_FILTER_KEY_HEAD 2u /* the number | the bin << 16 | the CPU << 32; the epoch */
 #define RS_FILTER_ROW	   (RS_FILTER_KEY + RS_FILTER_KEY_HEAD + RS_FILTER_KEYS)
 #define RS_FILTER_HOW	   16
@@ -65,40 +65,37 @@ enum rs_filter_how {
 	RS_FILTER_SQUARES,
 	RS_FILTER_BINS,	 /* the bin is in the head */
 	RS_FILTER_POWER, /* a bin by powers of two */
-	RS_FILTER_HIST,	 /* by base/hist.h, with the least and the greatest */
+	RS_FILTER_HIST,	 /* a bin by base/hist.h; also the minimum and maximum */
 	RS_FILTER_HOWS,
 };
 
-/* Bins of powers of two: -2^63 and below to -1, 0, 1 to 2^62 and above. */
+/* The bin of 0 among the powers of two: from -2^63 to -1, then 0, then from 1 to 2^62. */
 #define RS_FILTER_POWER_ZERO 63u
 
-/* How many rows came to it, and of those by `how`: the sum (of how often, in bins), the least or
- * the greatest; the sum of squares, in 128 bits; of HIST least and greatest. */
 struct rs_filter_sum {
-	uint64_t n;
-	int64_t value;
-	uint64_t more[2];
+	uint64_t n;	  /* rows that were added */
+	int64_t value;	  /* by `how`: their sum, minimum or maximum; of bins, the sum of counts */
+	uint64_t more[2]; /* SQUARES: the sum of squares, 128 bits; HIST: minimum, maximum */
 };
 
-/* In the id of a record that is kept, whose rows were added: it is another event, with a place of
- * its own in the schema. */
+/* A bit in the id of a record that is kept although its rows were added. With it, the record is
+ * another event, which the schema has, too. */
 #define RS_FILTER_DONE 0x80000u
 
 struct bpf_insn;
 struct rs_filter {
-	const struct bpf_insn *insns; /* none: what is wanted is wanted always */
+	const struct bpf_insn *insns; /* NULL: every record of a wanted event is kept */
 	uint32_t n;
-	uint64_t wanted; /* events, by a bit of their number in their provider */
-	bool thread;	 /* r4, or the thread's number, is asked for */
-	bool adds;	 /* there are rows */
-	uint32_t n_keys; /* words of the longest key, without what the source makes */
-	uint32_t room;	 /* sums that there may be */
-	/* Of rows: each epoch_ns since from_ns has sums of its own, by the record's stamp. 0: one
-	 * epoch. */
+	uint64_t wanted; /* a bit for each wanted event, by its number in its provider */
+	bool thread;	 /* it reads r4 or the thread's number */
+	bool adds;	 /* it adds rows */
+	uint32_t n_keys; /* words of the longest key, without the source's two */
+	uint32_t room;	 /* the most sums */
+	/* Each epoch_ns since from_ns has its own sums, by the record's stamp. 0: one epoch. */
 	uint64_t from_ns, epoch_ns;
 };
 
-/* A sum as it is read. */
+/* A sum as the reader receives it. */
 struct rs_filter_row {
 	uint32_t number, bin;
 	const uint64_t *keys;

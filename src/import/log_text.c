@@ -33,7 +33,7 @@ struct rs_log_text {
 	uint64_t number;
 	char buffer[BUFFER_BYTES];
 	uint32_t from, end;
-	struct raw raw;		    /* the one to look at next */
+	struct raw raw;		    /* the one to next_line at next */
 	char text[RS_LOG_TEXT_MAX]; /* of the item */
 	uint32_t bytes;
 	struct rs_log_text_sum sum;
@@ -105,8 +105,8 @@ static void file_close(struct rs_log_text *t)
 	t->at++;
 }
 
-/* The next line of any file into t->raw; !there: that was all. */
-static struct rs_error *look(struct rs_log_text *t)
+/* Reads the next line of any file into t->raw; clears `there` after the last. */
+static struct rs_error *next_line(struct rs_log_text *t)
 {
 	struct raw *raw = &t->raw;
 	bool whole = false;
@@ -231,7 +231,7 @@ static void line(struct rs_log_text *t, struct rs_log_item *item)
 	cut = t->raw.long_;
 	append(t, item);
 	for (;;) {
-		t->error = look(t);
+		t->error = next_line(t);
 		if (t->error || !t->raw.there || t->raw.file != file || t->raw.nuls)
 			break;
 		if (is_blank(&t->raw)) {
@@ -284,7 +284,7 @@ struct rs_error *rs_log_text_next(struct rs_log_text *t, struct rs_log_item *ite
 	err = t->error;
 	t->error = NULL;
 	while (!err) {
-		err = look(t);
+		err = next_line(t);
 		if (err || !t->raw.there)
 			return err;
 		if (t->raw.nuls || !is_blank(&t->raw))

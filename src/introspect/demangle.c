@@ -53,12 +53,11 @@ static const char *behind(const char *at, char end)
 }
 
 /*
- * Looks at a Rust v0 name: whether it has an identifier in punycode, for which libiberty holds
- * memory while it passes the identifier on, and whether it refers back often. Goes over the name's
- * tokens (Rust RFC 2603, "Syntax of mangled names"): numbers of base 62 up to their '_', constants
+ * Scans a Rust v0 name: whether it has an identifier in punycode, for which libiberty holds memory
+ * while it passes the identifier on, and whether it refers back often. Walks the name's tokens (Rust RFC 2603, "Syntax of mangled names"): numbers of base 62 up to their '_', constants
  * likewise, and identifiers by their lengths.
  */
-static void look_at(const char *symbol, bool *punycode, bool *often)
+static void scan_v0(const char *symbol, bool *punycode, bool *often)
 {
 	const char *at = symbol + 2, *end = symbol + strlen(symbol);
 	uint32_t back = 0;
@@ -89,7 +88,7 @@ static bool demangled(const char *symbol, struct piece_by_piece *to)
 	bool rust = !strncmp(symbol, "_R", 2), punycode = false, often = false;
 
 	if (rust)
-		look_at(symbol, &punycode, &often);
+		scan_v0(symbol, &punycode, &often);
 	if (punycode && often)
 		return false;
 	to->may_stop = !punycode;

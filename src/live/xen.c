@@ -193,7 +193,7 @@ static struct rs_error *survey(struct live *l)
 		return err;
 	if (found.skew_most)
 		rs_xen_records_correct(&l->records, found.skews);
-	rs_xen_events_tell_skew(&l->events, &found);
+	rs_xen_events_report_skew(&l->events, &found);
 	rs_xen_survey_deinit(&found);
 	return NULL;
 }

@@ -192,7 +192,7 @@ static struct rs_error *declare_distortion(struct live *l)
 	return err;
 }
 
-static size_t tell_distortion(struct live *l)
+static size_t report_distortion(struct live *l)
 {
 	struct rs_distortion *d = &l->distortion;
 	uint64_t values[5];
@@ -231,7 +231,7 @@ static struct rs_error *live_next(struct rs_source *source, struct rs_batch *bat
 	if (err)
 		return err;
 	if (!n && !l->reported)
-		n = tell_distortion(l);
+		n = report_distortion(l);
 	*batch = (struct rs_batch){ .kind = n ? RS_NEXT_EVENTS : RS_NEXT_END,
 				    .views = l->m.views,
 				    .n = n,

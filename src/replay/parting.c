@@ -273,7 +273,7 @@ static bool others_differ(const struct rs_parting *to, const struct side sides[2
 			 memcmp(sides[0].regs, sides[1].regs, sides[0].regs_bytes) != 0);
 }
 
-static struct rs_error *tell_apart(struct pair *p, uint64_t same, uint64_t differs)
+static struct rs_error *find_difference(struct pair *p, uint64_t same, uint64_t differs)
 {
 	struct rs_parting *to = p->parting;
 	bool are = true;
@@ -332,7 +332,7 @@ struct rs_error *rs_parting_find(const struct rs_recording *const two[2],
 	if (!err && differs != UINT64_MAX)
 		err = narrow(p, &same, &differs);
 	if (!err)
-		err = tell_apart(p, same, differs);
+		err = find_difference(p, same, differs);
 	for (int i = 0; i < 2; i++)
 		side_close(&p->sides[i]);
 	free(p);

@@ -319,8 +319,8 @@ bool rs_xen_records_done(const struct rs_xen_records *r)
  */
 
 void rs_xen_records_survey(const struct rs_xen_records *r,
-			   void (*see)(void *ctx, const struct rs_xen_record *record, uint64_t tsc,
-				       uint32_t pcpu),
+			   void (*each)(void *ctx, const struct rs_xen_record *record, uint64_t tsc,
+					uint32_t pcpu),
 			   void *ctx)
 {
 	struct rs_xen_record record;
@@ -337,7 +337,7 @@ void rs_xen_records_survey(const struct rs_xen_records *r,
 					tsc = rs_xen_stamp_at(block->data + at + 4);
 				rs_xen_record_read(block->data + at, &rs_xen_forms[head >> 28],
 						   &record);
-				see(ctx, &record, tsc, i);
+				each(ctx, &record, tsc, i);
 				at += BYTES(head);
 			}
 		}

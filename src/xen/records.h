@@ -214,16 +214,16 @@ static inline bool rs_xen_records_consume(struct rs_xen_records *r, struct rs_xe
 	return true;
 }
 
-/* Whether all has been taken. */
+/* Returns whether all records were consumed. */
 bool rs_xen_records_done(const struct rs_xen_records *records);
 
-/* Calls back for every record that was read and not taken, by CPU, with stamps as they are. */
+/* Calls each() for every record that was read and not consumed, by CPU, with the file's stamps. */
 void rs_xen_records_survey(const struct rs_xen_records *records,
-			   void (*see)(void *ctx, const struct rs_xen_record *record, uint64_t tsc,
-				       uint32_t pcpu),
+			   void (*each)(void *ctx, const struct rs_xen_record *record, uint64_t tsc,
+					uint32_t pcpu),
 			   void *ctx);
 
-/* Sets the skews after a survey: before anything is taken. */
+/* Sets the skews after a survey, before any record is consumed. */
 void rs_xen_records_correct(struct rs_xen_records *records, const int64_t *skews);
 
 #endif

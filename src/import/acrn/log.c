@@ -247,8 +247,8 @@ static void damaged(struct log *log, struct rs_error *err)
 	log->foreign.tally.left_out++;
 }
 
-/* A number that is not above the last, of a time that no late line can have: a run begins. */
-static void run_look(struct log *log, const struct rs_log_line *line)
+/* Begins a run at a line whose number is not above the last, and whose time no late line can have. */
+static void run_detect(struct log *log, const struct rs_log_line *line)
 {
 	int64_t us = log->base_us + (int64_t)line->us;
 
@@ -278,7 +278,7 @@ static struct rs_error *take_line(struct log *log, const struct rs_log_item *ite
 					     (unsigned long long)line->us));
 		return NULL;
 	}
-	run_look(log, line);
+	run_detect(log, line);
 	if (!stamp_of(log, log->base_us, line->us, &tsc))
 		tsc = log->last_tsc; /* runs upon runs of all the time there is */
 	if (log->due && line->seq < log->due)

@@ -201,7 +201,7 @@ static bool found_add(struct found *found, const char *name)
 	return true;
 }
 
-static struct rs_error *look(const char *directory, struct found *found)
+static struct rs_error *list_files(const char *directory, struct found *found)
 {
 	struct dirent *entry;
 	DIR *dir = opendir(directory);
@@ -227,7 +227,7 @@ static void found_free(struct found *found)
 struct rs_error *rs_log_names_in(const char *directory, char **path, bool *last)
 {
 	struct found found;
-	struct rs_error *err = look(directory, &found);
+	struct rs_error *err = list_files(directory, &found);
 	uint32_t kind = !found.name[0];
 
 	if (!err && !found.name[kind])
@@ -264,7 +264,7 @@ bool rs_log_names_is_directory(const char *directory)
 
 	if (is_trace(directory))
 		return false;
-	err = look(directory, &found);
+	err = list_files(directory, &found);
 	is = !err && (found.name[0] || found.name[1]);
 
 	rs_error_free(err);

@@ -235,8 +235,8 @@ static const struct rs_slot *slot_at(const struct file *f)
 	return &f->buffer[f->at / RS_SLOT_BYTES];
 }
 
-/* Comes to the next good record; false: the views made so far must be taken first. */
-static bool file_look(struct acrn *a, struct file *f)
+/* Advances to the next valid record. Returns false if the views made so far must be consumed first. */
+static bool file_advance(struct acrn *a, struct file *f)
 {
 	while (!f->event && !f->ended) {
 		const struct rs_slot *slot;
@@ -391,7 +391,7 @@ static bool gather(struct acrn *a)
 		uint64_t until = a->n_order > 1 ? a->order[1]->next_tsc : UINT64_MAX;
 
 		if (!f->event) {
-			if (!file_look(a, f))
+			if (!file_advance(a, f))
 				return true;
 			place_first(a);
 		} else if (f->damaged || !emit_run(a, f, until)) {
@@ -562,7 +562,7 @@ static struct rs_error *begin(struct acrn *a, const struct rs_foreign_options *o
 		struct file *f = &a->files[i];
 		uint32_t cpu;
 
-		file_look(a, f);
+		file_advance(a, f);
 		if (!f->event)
 			continue;
 		a->order[a->n_order++] = f;
@@ -702,8 +702,8 @@ bool rs_acrn_is_file(const uint8_t *head, size_t bytes)
 	return is;
 }
 
-/* 1: a file of ACRN's; 0: an empty one; -1: something else. */
-static int look_into(const char *path, const char *name)
+/* Returns 1 for a file of ACRN's, 0 for an empty one, -1 for any other. */
+static int classify_file(const char *path, const char *name)
 {
 	uint8_t head[RS_ACRN_HEAD_MAX];
 	struct stat st;
@@ -731,7 +731,7 @@ bool rs_acrn_is_directory(const char *path)
 	bool any = false, other = n > (int)FILES_MAX;
 
 	for (int i = 0; i < n && !other; i++) {
-		int is = look_into(path, names[i]->d_name);
+		int is = classify_file(path, names[i]->d_name);
 
 		any = any || is > 0;
 		other = is < 0;

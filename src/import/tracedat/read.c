@@ -100,8 +100,9 @@ static void flush(struct reader *r)
 }
 
 /* A message of a body and a text, either of which may be nothing. */
-static void tell(struct reader *r, enum rs_tracedat_kind kind, enum rs_tracedat_class class,
-		 uint32_t id, const void *body, uint32_t bytes, const char *text, uint32_t len)
+static void send_message(struct reader *r, enum rs_tracedat_kind kind, enum rs_tracedat_class class,
+			 uint32_t id, const void *body, uint32_t bytes, const char *text,
+			 uint32_t len)
 {
 	struct rs_tracedat_head head = { .bytes =
 						 (uint32_t)sizeof(head) + ((bytes + len + 7) & ~7u),
@@ -121,13 +122,13 @@ static void tell(struct reader *r, enum rs_tracedat_kind kind, enum rs_tracedat_
 	r->used += head.bytes;
 }
 
-static void tell_kind(struct reader *r, enum rs_tracedat_kind kind, uint32_t id)
+static void send_kind(struct reader *r, enum rs_tracedat_kind kind, uint32_t id)
 {
-	tell(r, kind, 0, id, NULL, 0, NULL, 0);
+	send_message(r, kind, 0, id, NULL, 0, NULL, 0);
 }
 
 /* A record: its payload as slots of ours. */
-static void tell_record(struct reader *r, enum rs_tracedat_class class, uint32_t cpu, uint64_t tsc,
+static void send_record(struct reader *r, enum rs_tracedat_class class, uint32_t cpu, uint64_t tsc,
 			uint64_t id, const uint8_t *payload, uint32_t bytes)
 {
 	uint8_t record[RS_RECORD_SLOTS_MAX * RS_SLOT_BYTES] __attribute__((aligned(8)));
@@ -140,12 +141,12 @@ static void tell_record(struct reader *r, enum rs_tracedat_class class, uint32_t
 	memcpy(record, &head, RS_RECORD_HEAD);
 	if (bytes)
 		memcpy(record + RS_RECORD_HEAD, payload, bytes);
-	tell(r, RS_TRACEDAT_RECORD, class, cpu, record, slots * RS_SLOT_BYTES, NULL, 0);
+	send_message(r, RS_TRACEDAT_RECORD, class, cpu, record, slots * RS_SLOT_BYTES, NULL, 0);
 }
 
 static int finish(struct reader *r, const char *why)
 {
-	tell(r, RS_TRACEDAT_END, 0, 0, &r->end, sizeof(r->end), why, (uint32_t)strlen(why));
+	send_message(r, RS_TRACEDAT_END, 0, 0, &r->end, sizeof(r->end), why, (uint32_t)strlen(why));
 	flush(r);
 	return why[0] || r->failed;
 }
@@ -215,7 +216,7 @@ static void advance(struct reader *r)
 		sift_down(r, 0);
 	if (++r->since_alive >= ALIVE_RECORDS) {
 		r->since_alive = 0;
-		tell_kind(r, RS_TRACEDAT_ALIVE, 0);
+		send_kind(r, RS_TRACEDAT_ALIVE, 0);
 		flush(r);
 	}
 }
@@ -355,29 +356,29 @@ static void vcpus_find(struct reader *r)
 }
 
 /* The names of the buffers, where there are several. Tracefs calls the first one the top level. */
-static void tell_buffers(struct reader *r)
+static void send_buffers(struct reader *r)
 {
 	for (uint32_t i = 0; i < r->n_buffers && r->n_buffers > 1; i++) {
 		const char *name = i ? tracecmd_buffer_instance_name(r->handle, (int)i - 1) : "top";
 
 		if (name)
-			tell(r, RS_TRACEDAT_BUFFER, 0, BUFFER_NAME(i), NULL, 0, name,
-			     (uint32_t)strnlen(name, NAME_BYTES));
+			send_message(r, RS_TRACEDAT_BUFFER, 0, BUFFER_NAME(i), NULL, 0, name,
+				     (uint32_t)strnlen(name, NAME_BYTES));
 	}
 }
 
 /* The second word of what uname(1) prints, which is what the file has. */
-static void tell_host(struct reader *r)
+static void send_host(struct reader *r)
 {
 	const char *uname = tracecmd_get_uname ? tracecmd_get_uname(r->handle) : NULL;
 	const char *host = uname ? strchr(uname, ' ') : NULL;
 
 	if (host)
-		tell(r, RS_TRACEDAT_HOST, 0, 0, NULL, 0, host + 1,
-		     (uint32_t)strcspn(host + 1, " "));
+		send_message(r, RS_TRACEDAT_HOST, 0, 0, NULL, 0, host + 1,
+			     (uint32_t)strcspn(host + 1, " "));
 }
 
-static void tell_threads(struct reader *r)
+static void send_threads(struct reader *r)
 {
 	for (uint32_t i = 0; i < 2 * TIDS_MAX; i++) {
 		struct rs_tracedat_thread *told = &r->threads[i].told;
@@ -388,7 +389,7 @@ static void tell_threads(struct reader *r)
 		comm = tep_data_comm_from_pid(r->tep, told->tid);
 		if (comm && strcmp(comm, "<...>") != 0) /* libtraceevent's word for unknown */
 			snprintf(told->comm, sizeof(told->comm), "%s", comm);
-		tell(r, RS_TRACEDAT_THREAD, 0, 0, told, sizeof(*told), NULL, 0);
+		send_message(r, RS_TRACEDAT_THREAD, 0, 0, told, sizeof(*told), NULL, 0);
 	}
 }
 
@@ -396,7 +397,7 @@ static void tell_threads(struct reader *r)
 
 /* The events of the file's records that are not, or not always, one of ours: scripts are compiled
  * against them. */
-static void tell_events(struct reader *r)
+static void send_events(struct reader *r)
 {
 	char text[4096];
 
@@ -409,12 +410,12 @@ static void tell_events(struct reader *r)
 		if (!event || always)
 			continue;
 		r->end.fields += event->own.left_out;
-		tell(r, RS_TRACEDAT_EVENT, RS_TRACEDAT_FTRACE, (uint32_t)event->format->id, NULL, 0,
-		     text, rs_ftrace_declare(&event->own, text, sizeof(text)));
+		send_message(r, RS_TRACEDAT_EVENT, RS_TRACEDAT_FTRACE, (uint32_t)event->format->id,
+			     NULL, 0, text, rs_ftrace_declare(&event->own, text, sizeof(text)));
 	}
 }
 
-static void tell_own(struct reader *r, struct rs_tracedat_event *event, const struct lane *lane)
+static void send_own(struct reader *r, struct rs_tracedat_event *event, const struct lane *lane)
 {
 	const struct tep_record *record = lane->record;
 	uint8_t payload[RS_RECORD_PAYLOAD_MAX];
@@ -427,7 +428,7 @@ static void tell_own(struct reader *r, struct rs_tracedat_event *event, const st
 	if (!bytes)
 		r->end.short_ones++;
 	else
-		tell_record(r, RS_TRACEDAT_FTRACE, (uint32_t)record->cpu, lane->tsc,
+		send_record(r, RS_TRACEDAT_FTRACE, (uint32_t)record->cpu, lane->tsc,
 			    RS_ID(RS_IDS_USER, (uint32_t)event->format->id), payload, bytes);
 }
 
@@ -446,7 +447,7 @@ static bool applies(struct reader *r, const struct rs_tracedat_plan *plan,
 		is_vcpu(r, value));
 }
 
-static void tell_loss(struct reader *r, const struct lane *lane)
+static void send_loss(struct reader *r, const struct lane *lane)
 {
 	bool known = lane->record->missed_events > 0; /* else -1: so many that nobody counted */
 	struct rs_lost lost = { .count = known ? (uint64_t)lane->record->missed_events : 1,
@@ -456,11 +457,11 @@ static void tell_loss(struct reader *r, const struct lane *lane)
 
 	r->end.lost += lost.count;
 	r->end.gaps += !known;
-	tell_record(r, RS_TRACEDAT_KVM, (uint32_t)lane->record->cpu, lane->tsc, RS_ID_LOST,
+	send_record(r, RS_TRACEDAT_KVM, (uint32_t)lane->record->cpu, lane->tsc, RS_ID_LOST,
 		    (const uint8_t *)&lost, offsetof(struct rs_lost, reserved));
 }
 
-static void tell_lane(struct reader *r, const struct lane *lane)
+static void send_lane(struct reader *r, const struct lane *lane)
 {
 	const struct tep_record *record = lane->record;
 	uint32_t cpu = (uint32_t)record->cpu;
@@ -471,14 +472,14 @@ static void tell_lane(struct reader *r, const struct lane *lane)
 
 	r->end.records++;
 	if (record->missed_events)
-		tell_loss(r, lane);
+		send_loss(r, lane);
 	event = event_of(r, record);
 	if (!event) {
 		r->end.undescribed++;
 		return;
 	}
 	if (said != lane->tsc)
-		tell_record(r, event->n_plans ? RS_TRACEDAT_KVM : RS_TRACEDAT_FTRACE, cpu,
+		send_record(r, event->n_plans ? RS_TRACEDAT_KVM : RS_TRACEDAT_FTRACE, cpu,
 			    lane->tsc, RS_ID_CLOCK_BACK, (const uint8_t *)&said, sizeof(said));
 	if (event->is_kvm)
 		set_ended(r, &event->tid_from, record, false);
@@ -495,19 +496,19 @@ static void tell_lane(struct reader *r, const struct lane *lane)
 			r->end.short_ones++;
 			return;
 		}
-		tell_record(r, RS_TRACEDAT_KVM, cpu, lane->tsc, plan->event->id, payload, bytes);
+		send_record(r, RS_TRACEDAT_KVM, cpu, lane->tsc, plan->event->id, payload, bytes);
 		if (plan->ends)
 			set_ended(r, &plan->tid_from, record, true);
 	}
 	if (!any)
-		tell_own(r, event, lane);
+		send_own(r, event, lane);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------- */
 
 /* Which clock, and whether libtracecmd made ns of cycles (the file's TSC2NSEC): a TSC is faster
  * than 1 GHz, so that what it made of a stamp is less than the page's own. */
-static void tell_clock(struct reader *r)
+static void send_clock(struct reader *r)
 {
 	const char *name = tracecmd_get_trace_clock ? tracecmd_get_trace_clock(r->handle) : NULL;
 	struct rs_tracedat_clock clock = { 0 };
@@ -523,11 +524,11 @@ static void tell_clock(struct reader *r)
 				tracecmd_page_ts(lane->handle, lane->record) <= lane->record->ts;
 	}
 	clock.is_cycles |= !strcmp(clock.name, "counter");
-	tell(r, RS_TRACEDAT_CLOCK, 0, 0, &clock, sizeof(clock), NULL, 0);
+	send_message(r, RS_TRACEDAT_CLOCK, 0, 0, &clock, sizeof(clock), NULL, 0);
 }
 
 /* The host CPUs with data, in their order. */
-static void tell_cpus(struct reader *r)
+static void send_cpus(struct reader *r)
 {
 	for (uint32_t i = 0; i < r->n_heap; i++) {
 		int cpu = r->lanes[r->heap[i]].record->cpu;
@@ -537,7 +538,7 @@ static void tell_cpus(struct reader *r)
 	}
 	for (uint32_t cpu = 0; cpu < CPUS_MAX; cpu++) {
 		if (r->cpu_told[cpu])
-			tell_kind(r, RS_TRACEDAT_CPU, cpu);
+			send_kind(r, RS_TRACEDAT_CPU, cpu);
 	}
 }
 
@@ -578,7 +579,7 @@ static int lengthen(struct reader *r, uint64_t *end)
 		if (n <= 0 || pwrite(out, buffer, (size_t)n, (off_t)at) != n)
 			return -1;
 		at += (uint64_t)n;
-		tell_kind(r, RS_TRACEDAT_ALIVE, 0);
+		send_kind(r, RS_TRACEDAT_ALIVE, 0);
 		flush(r);
 	}
 	return ftruncate(out, (off_t)(*end + LENGTH_MAX)) ? -1 : out;
@@ -634,18 +635,18 @@ int rs_tracedat_read(const struct rs_tracedat_reader *to)
 	r->tep = tracecmd_get_tep(r->handle);
 	if (!r->tep || !make_lanes(r))
 		return finish(r, "it has no valid CPUs or buffers");
-	tell_kind(r, RS_TRACEDAT_ALIVE, 0);
+	send_kind(r, RS_TRACEDAT_ALIVE, 0);
 	flush(r);
 	vcpus_find(r);
-	tell_threads(r);
+	send_threads(r);
 	rewind_lanes(r);
-	tell_cpus(r);
-	tell_clock(r);
-	tell_host(r);
-	tell_buffers(r);
-	tell_events(r);
-	tell_kind(r, RS_TRACEDAT_READY, 0);
+	send_cpus(r);
+	send_clock(r);
+	send_host(r);
+	send_buffers(r);
+	send_events(r);
+	send_kind(r, RS_TRACEDAT_READY, 0);
 	for (; r->n_heap && !r->failed; advance(r))
-		tell_lane(r, &r->lanes[r->heap[0]]);
+		send_lane(r, &r->lanes[r->heap[0]]);
 	return finish(r, why);
 }

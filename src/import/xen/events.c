@@ -44,7 +44,7 @@ static void remark_count(struct rs_xen_events *x, uint64_t n, const char *noun, 
 		rs_xen_events_remark(x, "%s %s", RS_COUNT_OF(n, noun), what);
 }
 
-void rs_xen_events_tell_skew(struct rs_xen_events *x, const struct rs_xen_survey *survey)
+void rs_xen_events_report_skew(struct rs_xen_events *x, const struct rs_xen_survey *survey)
 {
 	double ns = 1e9 / (double)x->clock->freq_hz;
 
@@ -281,9 +281,9 @@ static bool on_sched(struct rs_xen_events *x, struct pcpu *p, struct rs_xen_slot
 	return true;
 }
 
-/* Whose exit codes they are shows at the first that only SVM has. The first exit of all is looked
- * at together with those that have been read ahead. */
-static void isa_see(void *ctx, const struct rs_xen_record *record, uint64_t tsc, uint32_t pcpu)
+/* Exits are SVM's once one has a code that only SVM has. At the first exit, the records that were
+ * read ahead are checked, too. */
+static void isa_of_exit(void *ctx, const struct rs_xen_record *record, uint64_t tsc, uint32_t pcpu)
 {
 	struct rs_xen_events *x = ctx;
 
@@ -294,13 +294,13 @@ static void isa_see(void *ctx, const struct rs_xen_record *record, uint64_t tsc,
 		x->decoder.isa = RS_XEN_SVM;
 }
 
-static void isa_look(struct rs_xen_events *x, const struct rs_xen_record *record)
+static void isa_detect(struct rs_xen_events *x, const struct rs_xen_record *record)
 {
 	if (x->decoder.isa == RS_XEN_SVM)
 		return;
 	if (!x->any_exit)
-		rs_xen_records_survey(x->records, isa_see, x);
-	isa_see(x, record, 0, 0);
+		rs_xen_records_survey(x->records, isa_of_exit, x);
+	isa_of_exit(x, record, 0, 0);
 	x->isa_changed += x->any_exit && x->decoder.isa == RS_XEN_SVM;
 	x->any_exit = true;
 }
@@ -340,7 +340,7 @@ static inline void process(struct rs_xen_events *x, struct rs_xen_pcpu *at,
 		return;
 	}
 	if ((event & ~(RS_XEN_64 | RS_XEN_NESTED)) == RS_XEN_VMEXIT)
-		isa_look(x, &slot->record);
+		isa_detect(x, &slot->record);
 	emit_slot(x, slot, rs_xen_decode(&x->decoder, &slot->record, tsc, slot->payload), p->now,
 		  tsc, at->cpu);
 }
@@ -382,7 +382,7 @@ struct rs_error *rs_xen_events_gather(struct rs_xen_events *x)
 		if (!pcpu->owner)
 			err = owner_of(x, pcpu);
 		if (x->runs)
-			rs_xen_runs_see(x->runs, &slot->record, tsc, pcpu->cpu);
+			rs_xen_runs_add(x->runs, &slot->record, tsc, pcpu->cpu);
 		if (!err)
 			process(x, pcpu, slot, tsc);
 	}

@@ -58,7 +58,7 @@ void rs_xen_events_flush(struct rs_xen_events *events);
 void rs_xen_events_end(struct rs_xen_events *events);
 
 /* What a survey has found of the TSCs of physical CPUs, into the tally. */
-void rs_xen_events_tell_skew(struct rs_xen_events *events, const struct rs_xen_survey *survey);
+void rs_xen_events_report_skew(struct rs_xen_events *events, const struct rs_xen_survey *survey);
 
 __attribute__((format(printf, 2, 3))) void rs_xen_events_remark(struct rs_xen_events *events,
 								const char *format, ...);

@@ -58,8 +58,9 @@ static bool can_be(uint64_t cycles, uint32_t ns)
 	return cycles <= RUN_CYCLES_MAX && cycles >= ns / 10 && cycles / 10 <= ns + RUN_DELAY_NS;
 }
 
-/* After a switch (ends) the next vCPU's run begins. */
-static void see_run(struct rs_xen_runs *r, uint32_t run_ns, bool ends, uint64_t tsc, uint32_t pcpu)
+/* Adds a run time. At a switch (ends), the run of the next vCPU begins. */
+static void run_observe(struct rs_xen_runs *r, uint32_t run_ns, bool ends, uint64_t tsc,
+			uint32_t pcpu)
 {
 	struct lane *lane = &r->lanes[pcpu];
 	struct run run = { .cycles = tsc - lane->told_tsc,
@@ -74,20 +75,20 @@ static void see_run(struct rs_xen_runs *r, uint32_t run_ns, bool ends, uint64_t 
 	lane->told_ns = ends ? 0 : run_ns;
 }
 
-void rs_xen_runs_see(struct rs_xen_runs *r, const struct rs_xen_record *record, uint64_t tsc,
+void rs_xen_runs_add(struct rs_xen_runs *r, const struct rs_xen_record *record, uint64_t tsc,
 		     uint32_t pcpu)
 {
 	if (rs_xen_number(record->event) == RS_XEN_SWITCH_PREV && record->n >= 2)
-		see_run(r, record->words[record->n - 1], true, tsc, pcpu);
+		run_observe(r, record->words[record->n - 1], true, tsc, pcpu);
 	else if (record->event == RS_XEN_SWITCH_CONTINUE && record->n == 4)
-		see_run(r, record->words[2], false, tsc, pcpu);
+		run_observe(r, record->words[2], false, tsc, pcpu);
 	else if (record->event == RS_XEN_LOST_RECORDS)
 		r->lanes[pcpu] = (struct lane){ 0 };
 }
 
-static void see(void *ctx, const struct rs_xen_record *record, uint64_t tsc, uint32_t pcpu)
+static void add_record(void *ctx, const struct rs_xen_record *record, uint64_t tsc, uint32_t pcpu)
 {
-	rs_xen_runs_see(ctx, record, tsc, pcpu);
+	rs_xen_runs_add(ctx, record, tsc, pcpu);
 }
 
 struct rs_xen_runs *rs_xen_runs_create(void)
@@ -151,8 +152,8 @@ static int by_cpu(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* What a chain says of which the first and the last delay may each be beyond a range. */
-static struct rs_xen_frequency chain_tell(const struct chain *chain, double range)
+/* Returns the frequency by a chain whose first and last delay may each exceed the range. */
+static struct rs_xen_frequency chain_result(const struct chain *chain, double range)
 {
 	double error_ns = 2 * range > RUN_DELAY_NS ? 2 * range : RUN_DELAY_NS;
 
@@ -163,7 +164,7 @@ static struct rs_xen_frequency chain_tell(const struct chain *chain, double rang
 					  .error = error_ns / chain->ns };
 }
 
-struct rs_error *rs_xen_runs_tell(struct rs_xen_runs *r, struct rs_xen_frequency *frequency)
+struct rs_error *rs_xen_runs_result(struct rs_xen_runs *r, struct rs_xen_frequency *frequency)
 {
 	struct rs_xen_frequency best = { .error = ERROR_MAX }, found;
 	struct chain chain = { .runs = r->runs };
@@ -177,7 +178,7 @@ struct rs_error *rs_xen_runs_tell(struct rs_xen_runs *r, struct rs_xen_frequency
 		widest = chain.range > widest ? chain.range : widest;
 	chain.runs = r->runs;
 	while ((chain = chain_next(r, &chain)).n) {
-		found = chain_tell(&chain, chain.n < RUNS_ENOUGH ? widest : chain.range);
+		found = chain_result(&chain, chain.n < RUNS_ENOUGH ? widest : chain.range);
 		if (found.hz && found.error <= best.error)
 			best = found;
 	}
@@ -193,8 +194,8 @@ struct rs_error *rs_xen_frequency_find(const struct rs_xen_records *records,
 
 	if (!runs)
 		return rs_error_no_memory();
-	rs_xen_records_survey(records, see, runs);
-	err = rs_xen_runs_tell(runs, frequency);
+	rs_xen_records_survey(records, add_record, runs);
+	err = rs_xen_runs_result(runs, frequency);
 	rs_xen_runs_destroy(runs);
 	return err;
 }

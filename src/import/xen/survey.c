@@ -39,7 +39,8 @@ static void item_add(struct making *m, const struct item *item)
 		m->no_memory = true;
 }
 
-static void see(void *ctx, const struct rs_xen_record *record, uint64_t tsc, uint32_t pcpu)
+static void survey_record(void *ctx, const struct rs_xen_record *record, uint64_t tsc,
+			  uint32_t pcpu)
 {
 	struct making *m = ctx;
 	struct rs_xen_survey *survey = m->survey;
@@ -259,7 +260,7 @@ struct rs_error *rs_xen_survey_make(const struct rs_xen_records *records, uint64
 	survey->skews = calloc(records->n_pcpus + 1, sizeof(*survey->skews));
 	if (!survey->skews)
 		return rs_error_no_memory();
-	rs_xen_records_survey(records, see, &m);
+	rs_xen_records_survey(records, survey_record, &m);
 	if (m.n)
 		qsort(m.items, m.n, sizeof(*m.items), by_vcpu);
 	err = m.no_memory ? rs_error_no_memory() : find_skew(&m, records->n_pcpus, skew_max);

@@ -100,7 +100,7 @@ static struct rs_error *question_end(struct xentrace *x)
 
 	if (!x->events.runs)
 		return NULL;
-	err = rs_xen_runs_tell(x->events.runs, &found);
+	err = rs_xen_runs_result(x->events.runs, &found);
 	if (!err)
 		question(x, &found);
 	rs_xen_runs_destroy(x->events.runs);
@@ -321,7 +321,7 @@ static struct rs_error *survey(struct xentrace *x, const struct rs_foreign_optio
 	err = clock_make(x, options, &frequency);
 	x->events.decoder.clock = x->foreign.clock;
 	if (!err)
-		rs_xen_events_tell_skew(&x->events, &found);
+		rs_xen_events_report_skew(&x->events, &found);
 	rs_xen_survey_deinit(&found);
 	return err;
 }
