@@ -208,12 +208,36 @@ typedef uint32_t rs_c_name;
 	_Pragma("GCC diagnostic pop")
 #endif
 
+/*
+ * RS_SPAN_SITE defines the site of a span, and RS_SPAN_ID returns its id. In C the site stands in
+ * the section of sites. In C++ a span may be in an inline function or a template, whose variables
+ * compilers refuse to put there, or silently do not; so a host's site registers when its id is
+ * first asked for. The id is tested in either language.
+ */
+#ifdef RS_SITES_AT_FIRST_USE
+uint32_t rs_trace_register_site(struct rs_site *site); /* trace.h */
+
+static inline __attribute__((always_inline)) uint32_t rs_span_id(struct rs_site *site)
+{
+	uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+
+	return __builtin_expect(id != 0, 1) ? id : rs_trace_register_site(site);
+}
+
+#define RS_SPAN_SITE(variable, string)                                                             \
+	static struct rs_site variable = { (string), sizeof(string) - 1, RS_SITE_NAME, 0, 0 }
+#define RS_SPAN_ID(variable) rs_span_id(&variable)
+#else
+#define RS_SPAN_SITE(variable, string) RS_SITE(variable, RS_SITE_NAME, string)
+#define RS_SPAN_ID(variable)	       variable.id
+#endif
+
 /* Opens a span with an argument, which ends when control leaves the enclosing block in any way. */
 #define RS_SPAN_ARG(class, string, value)                                                          \
-	RS_SITE(RS_PASTE(rs_span_site_, __LINE__), RS_SITE_NAME, string);                          \
+	RS_SPAN_SITE(RS_PASTE(rs_span_site_, __LINE__), string);                                   \
 	struct rs_span_scope RS_PASTE(rs_span_scope_, __LINE__)                                    \
 		__attribute__((cleanup(rs_span_scope_end), unused)) = {                            \
-			RS_CLASS_ON(class) ? RS_PASTE(rs_span_site_, __LINE__).id : 0              \
+			RS_CLASS_ON(class) ? RS_SPAN_ID(RS_PASTE(rs_span_site_, __LINE__)) : 0     \
 		};                                                                                 \
 	RS_SPAN_GUARD(RS_PASTE(rs_span_guard_, __LINE__), RS_PASTE(rs_span_scope_, __LINE__).name) \
 	if (RS_PASTE(rs_span_scope_, __LINE__).name)                                               \

@@ -54,6 +54,22 @@ static struct {
 	uint8_t taken[RS_SURVIVE_PLACES_MAX]; /* which places; exchanged */
 } self = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
 
+/* Signals are blocked while the lock is held, so that a handler may take it, too. */
+static void lock(sigset_t *before)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, before);
+	pthread_mutex_lock(&self.lock);
+}
+
+static void unlock(const sigset_t *before)
+{
+	pthread_mutex_unlock(&self.lock);
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 /* ---- rings -------------------------------------------------------------------------------- */
 
 static void thread_detach(void *ring)
@@ -298,9 +314,10 @@ void rs_trace_ring_free(struct rs_trace_ring *ring)
 
 bool rs_trace_collect(bool on)
 {
+	sigset_t before;
 	bool done;
 
-	pthread_mutex_lock(&self.lock);
+	lock(&before);
 	done = !on || !self.collecting;
 	if (done)
 		__atomic_store_n(&self.collecting, on, __ATOMIC_RELAXED);
@@ -308,7 +325,7 @@ bool rs_trace_collect(bool on)
 		for (struct rs_trace_ring *ring = rs_trace_rings(); ring; ring = ring->next)
 			ring->taken = false;
 	}
-	pthread_mutex_unlock(&self.lock);
+	unlock(&before);
 	return done;
 }
 
@@ -318,6 +335,7 @@ struct rs_error *rs_trace_start(const struct rs_trace_options *options)
 {
 	const char *provider = options->provider ? options->provider : "app";
 	struct rs_error *err = NULL;
+	sigset_t before;
 
 	if (strlen(provider) >= sizeof(self.provider) || !provider[0] ||
 	    provider[strspn(provider, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -326,7 +344,7 @@ struct rs_error *rs_trace_start(const struct rs_trace_options *options)
 				       "provider '%s': expected 1 to 63 letters, digits, _ . -",
 				       provider);
 	pthread_once(&self.once, prepare_once);
-	pthread_mutex_lock(&self.lock);
+	lock(&before);
 	if (self.started) {
 		err = rs_error_create(RS_USAGE, "tracing is on already, as '%s'", self.provider);
 	} else {
@@ -341,7 +359,7 @@ struct rs_error *rs_trace_start(const struct rs_trace_options *options)
 			       strlen(provider) + 1);
 		rs_trace_set_mask(options->mask ? options->mask : RS_CLASS_ALL);
 	}
-	pthread_mutex_unlock(&self.lock);
+	unlock(&before);
 	return err;
 }
 
@@ -352,10 +370,12 @@ void rs_trace_set_mask(uint32_t mask)
 
 void rs_trace_stop(void)
 {
-	pthread_mutex_lock(&self.lock);
+	sigset_t before;
+
+	lock(&before);
 	rs_trace_set_mask(0);
 	self.started = false;
-	pthread_mutex_unlock(&self.lock);
+	unlock(&before);
 }
 
 const char *rs_trace_provider(void)
@@ -383,39 +403,60 @@ static uint32_t define(const char *text, uint32_t len, uint32_t kind)
 
 	if (n >= DEFINITIONS_MAX)
 		return 0;
-	if (!*chunk)
-		*chunk = calloc(CHUNK, sizeof(**chunk));
-	if (!*chunk)
-		return 0;
+	if (!*chunk) { /* mmap and not calloc: this may be a signal handler */
+		void *mem = mmap(NULL, CHUNK * sizeof(**chunk), PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (mem == MAP_FAILED)
+			return 0;
+		*chunk = mem;
+	}
 	(*chunk)[n % CHUNK] = (struct definition){ text, len, kind };
 	survive_define(text, len, kind);
 	__atomic_store_n(&n_definitions, n + 1, __ATOMIC_RELEASE);
 	return n + 1;
 }
 
+uint32_t rs_trace_register_site(struct rs_site *site)
+{
+	sigset_t before;
+	uint32_t n, id;
+
+	lock(&before);
+	n = site->id ? 0 : define(site->text, site->len, site->kind);
+	if (n)
+		__atomic_store_n(&site->id, rs_site_id(site->kind, n), __ATOMIC_RELAXED);
+	id = site->id;
+	unlock(&before);
+	return id;
+}
+
 void rs_trace_register_sites(struct rs_site *begin, struct rs_site *end)
 {
-	pthread_mutex_lock(&self.lock);
+	sigset_t before;
+
+	lock(&before);
 	for (struct rs_site *site = begin; site < end; site++) {
 		uint32_t n = site->id ? 0 : define(site->text, site->len, site->kind);
 
 		if (n)
 			site->id = rs_site_id(site->kind, n);
 	}
-	pthread_mutex_unlock(&self.lock);
+	unlock(&before);
 }
 
 uint32_t rs_trace_name(const char *text)
 {
 	size_t len = strlen(text);
 	char *copy = strdup(text);
+	sigset_t before;
 	uint32_t id = 0;
 
 	if (!copy)
 		return 0;
-	pthread_mutex_lock(&self.lock);
+	lock(&before);
 	id = define(copy, (uint32_t)len, RS_SITE_NAME);
-	pthread_mutex_unlock(&self.lock);
+	unlock(&before);
 	if (!id)
 		free(copy);
 	return id;
@@ -454,12 +495,13 @@ bool rs_trace_survive(void *mem, uint64_t bytes)
 	struct rs_survive_head *head = mem;
 	uint64_t text_bytes = (bytes / 8) & ~UINT64_C(63);
 	uint64_t room = bytes - text_bytes - sizeof(*head), place = RING_BYTES_DEFAULT;
+	sigset_t before;
 
 	while (place > PLACE_BYTES_MIN && room / place < PLACES_WANTED)
 		place /= 2;
 	if (bytes < 2 * PLACE_BYTES_MIN || room < place)
 		return false;
-	pthread_mutex_lock(&self.lock);
+	lock(&before);
 	head->place_bytes = (uint32_t)place;
 	head->places = room / place > RS_SURVIVE_PLACES_MAX ? RS_SURVIVE_PLACES_MAX
 							    : (uint32_t)(room / place);
@@ -476,6 +518,6 @@ bool rs_trace_survive(void *mem, uint64_t bytes)
 
 		survive_define(d->text, d->len, d->kind);
 	}
-	pthread_mutex_unlock(&self.lock);
+	unlock(&before);
 	return true;
 }
