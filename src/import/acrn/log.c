@@ -247,7 +247,8 @@ static void damaged(struct log *log, struct rs_error *err)
 	log->foreign.tally.left_out++;
 }
 
-/* Begins a run at a line whose number is not above the last, and whose time no late line can have. */
+/* Begins a run at a line whose number is not above the last, and whose time no late line can
+ * have. */
 static void run_detect(struct log *log, const struct rs_log_line *line)
 {
 	int64_t us = log->base_us + (int64_t)line->us;

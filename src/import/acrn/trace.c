@@ -235,7 +235,8 @@ static const struct rs_slot *slot_at(const struct file *f)
 	return &f->buffer[f->at / RS_SLOT_BYTES];
 }
 
-/* Advances to the next valid record. Returns false if the views made so far must be consumed first. */
+/* Advances to the next valid record. Returns false if the views made so far must be consumed
+ * first. */
 static bool file_advance(struct acrn *a, struct file *f)
 {
 	while (!f->event && !f->ended) {
