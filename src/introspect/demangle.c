@@ -54,9 +54,9 @@ static const char *behind(const char *at, char end)
 
 /*
  * Scans a Rust v0 name: whether it has an identifier in punycode, for which libiberty holds memory
- * while it passes the identifier on, and whether it refers back often. Walks the name's tokens (Rust
- * RFC 2603, "Syntax of mangled names"): numbers of base 62 up to their '_', constants likewise, and
- * identifiers by their lengths.
+ * while it passes the identifier on, and whether it refers back often. Walks the name's tokens
+ * (Rust RFC 2603, "Syntax of mangled names"): numbers of base 62 up to their '_', constants
+ * likewise, and identifiers by their lengths.
  */
 static void scan_v0(const char *symbol, bool *punycode, bool *often)
 {
