@@ -15,6 +15,7 @@
 
 #include "cli/numbers.h"
 #include "cli/shared.h"
+#include "event/query.h"
 #include "log/collect.h"
 #include "log/files.h"
 #include "log/memory.h"
@@ -34,8 +35,7 @@ struct arguments {
 	uint32_t files, poll_ms;
 	bool follow, last, json, quiet, set;
 	uint32_t level;
-	uint64_t cpus[RS_LOG_LANES_MAX / 64];
-	bool some_cpus;
+	struct rs_cpu_set cpus;
 	int levels[RS_LOG_SINKS]; /* -1: as it is */
 };
 
@@ -85,20 +85,6 @@ static const char doc[] =
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
-static uint64_t parse_bytes(struct argp_state *state, const char *text)
-{
-	static const char units[] = "KMG";
-	char *end;
-	unsigned long long value = strtoull(text, &end, 10);
-	const char *unit = *end ? strchr(units, *end) : NULL;
-	int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-
-	if (text[0] < '0' || text[0] > '9' || (*end && !unit) || (unit && end[1]) ||
-	    value > UINT64_MAX >> 34)
-		argp_error(state, "'%s': expected a number of bytes, as in 512K or 1M", text);
-	return value << shift;
-}
-
 static uint32_t parse_level(struct argp_state *state, const char *what, const char *text)
 {
 	uint32_t level = 0;
@@ -109,33 +95,6 @@ static uint32_t parse_level(struct argp_state *state, const char *what, const ch
 			   "4 (warning), 5 (info) or 6 (debug)",
 			   what, text);
 	return level;
-}
-
-static void parse_cpus(struct argp_state *state, struct arguments *a, const char *text)
-{
-	const char *at = text;
-
-	a->some_cpus = true;
-	do {
-		char *end;
-		unsigned long from = strtoul(at, &end, 10), to = from;
-
-		if (end == at || *at < '0' || *at > '9')
-			from = RS_LOG_LANES_MAX;
-		if (*end == '-') {
-			at = end + 1;
-			to = strtoul(at, &end, 10);
-			if (end == at)
-				from = RS_LOG_LANES_MAX;
-		}
-		if (from > to || to >= RS_LOG_LANES_MAX || from >= RS_LOG_LANES_MAX ||
-		    (*end && *end != ','))
-			argp_error(state, "--cpus: '%s': expected CPUs below %u, as in 0,2-3", text,
-				   RS_LOG_LANES_MAX);
-		for (; from <= to && from < RS_LOG_LANES_MAX; from++)
-			a->cpus[from / 64] |= UINT64_C(1) << from % 64;
-		at = *end ? end + 1 : end;
-	} while (*at);
 }
 
 static void check(struct argp_state *state, const struct arguments *a)
@@ -166,7 +125,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		a->directory = text;
 		break;
 	case 's':
-		a->file_bytes = parse_bytes(state, text);
+		if (!rs_cli_read_size(text, 0, INT64_MAX, &a->file_bytes))
+			argp_error(state, "--size '%s': expected bytes, as in 512K or 1M, or 0",
+				   text);
 		break;
 	case 'n':
 		a->files = (uint32_t)rs_cli_number(state, "--files", text, 0, 1000000);
@@ -183,7 +144,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		a->level = parse_level(state, "--level", text);
 		break;
 	case KEY_CPUS:
-		parse_cpus(state, a, text);
+		rs_cli_cpus(state, text, &a->cpus);
 		break;
 	case KEY_JSON:
 		a->json = true;
@@ -376,8 +337,7 @@ static struct rs_error *on_line(void *ctx, const struct rs_log_line *line)
 
 	if (line->level > a->level)
 		return NULL;
-	if (a->some_cpus &&
-	    (line->cpu >= RS_LOG_LANES_MAX || !(a->cpus[line->cpu / 64] >> line->cpu % 64 & 1)))
+	if (!rs_cpu_set_has(&a->cpus, (int)line->cpu))
 		return NULL;
 	head_write(one);
 	rs_log_write_line(&one->out, line, json_name(one));

@@ -23,8 +23,8 @@ static const struct argp_option options[] = {
 };
 
 static const char doc[] =
-	"Of a trace of ACRN, KVM, Xen or a VMM: who had each physical CPU, and for how long (cpu); "
-	"which interrupts came, and how long handling them took (interrupts). Of Xen's files, "
+	"Of a trace of ACRN, KVM, Xen or a VMM: how long each vCPU ran on each physical CPU (cpu); "
+	"which interrupts arrived, and how long their handlers ran (interrupts). Of Xen's files, "
 	"interrupts has a table of its own unless --by is given.\v"
 	"TRACE is a trace directory, or a file or directory that import knows; several are one, on "
 	"one timeline. Times are cycles "

@@ -18,32 +18,22 @@ static const struct argp_option quiet_options[] = {
 	{ 0 },
 };
 
-static error_t parse_quiet(int key, char *text, struct argp_state *state)
-{
-	(void)text;
-	if (key != 'q')
-		return ARGP_ERR_UNKNOWN;
-	*(bool *)state->input = true;
-	return 0;
-}
-
-const struct argp rs_cli_quiet_argp = { quiet_options, parse_quiet, NULL, NULL, NULL, NULL, NULL };
-
 static const struct argp_option json_options[] = {
 	{ "json", 'j', NULL, 0, "Print one JSON object on standard output", 4 },
 	{ 0 },
 };
 
-static error_t parse_json(int key, char *text, struct argp_state *state)
+static error_t parse_flag(int key, char *text, struct argp_state *state)
 {
 	(void)text;
-	if (key != 'j')
+	if (key != 'q' && key != 'j')
 		return ARGP_ERR_UNKNOWN;
 	*(bool *)state->input = true;
 	return 0;
 }
 
-const struct argp rs_cli_json_argp = { json_options, parse_json, NULL, NULL, NULL, NULL, NULL };
+const struct argp rs_cli_quiet_argp = { quiet_options, parse_flag, NULL, NULL, NULL, NULL, NULL };
+const struct argp rs_cli_json_argp = { json_options, parse_flag, NULL, NULL, NULL, NULL, NULL };
 
 static const struct argp_option form_options[] = {
 	{ "json", 'j', NULL, 0, "Print one JSON object, or one for each interval", 2 },

@@ -9,17 +9,12 @@
 #include "base/now.h"
 #include "event/filter.h"
 #include "kvm/counts.h"
+#include "live/thread_streams.h"
 #include "source/ring.h"
+#include "base/arena.h"
 #include "base/vector.h"
 
 #define CLOCK_HZ UINT64_C(1000000000)
-
-/* A thread's own stream. Its address is valid as long as the source. */
-struct thread_stream {
-	struct rs_stream stream;
-	char vm[RS_KVM_VM_MAX];
-	uint64_t since; /* a tid's later owner has a later one */
-};
 
 /* A CPU's ring. */
 struct cpu_ring {
@@ -56,88 +51,44 @@ struct kvm_source {
 	size_t views_room;
 	int64_t watermark_ns;
 
-	struct thread_stream **threads; /* by index in the snapshot */
-	struct thread_stream **by_tid;	/* by tid, then since */
-	uint32_t n_threads, threads_room;
-	struct rs_stream unknown; /* for a thread that is in no snapshot */
+	struct rs_thread_streams threads; /* in the order of the snapshot */
+	struct rs_arena names;		  /* of VMs */
+	struct rs_stream unknown;	  /* for a thread that is in no snapshot */
 	uint64_t snapshot_ns; /* time of the last snapshot, which contains all earlier threads */
-	const struct thread_stream *last;
 };
 
 /* ---- threads and their streams -------------------------------------------------------------- */
 
-static int by_tid(const void *a, const void *b)
-{
-	const struct thread_stream *x = *(struct thread_stream *const *)a;
-	const struct thread_stream *y = *(struct thread_stream *const *)b;
-
-	if (x->stream.tid != y->stream.tid)
-		return x->stream.tid < y->stream.tid ? -1 : 1;
-	return (x->stream.index > y->stream.index) - (x->stream.index < y->stream.index);
-}
-
-static bool threads_room(struct kvm_source *k, uint32_t n)
-{
-	uint32_t room = k->threads_room;
-
-	return RS_VECTOR_RESERVE(k->threads, room, n) &&
-	       RS_VECTOR_RESERVE(k->by_tid, k->threads_room, n);
-}
-
 /* Adds streams for new threads, and sets vCPU numbers that have become known. */
 static struct rs_error *streams_update(struct kvm_source *k, const struct rs_kvm_snapshot *snapshot)
 {
-	uint32_t before = k->n_threads;
+	uint32_t before = k->threads.n;
 
-	if (!threads_room(k, snapshot->n_threads))
-		return rs_error_no_memory();
 	for (uint32_t i = before; i < snapshot->n_threads; i++) {
 		const struct rs_kvm_thread *thread = &snapshot->threads[i];
-		struct thread_stream *made = calloc(1, sizeof(*made));
-
-		if (!made)
-			return rs_error_no_memory();
-		memcpy(made->vm, thread->vm, sizeof(made->vm) - 1);
-		made->since = thread->time.since;
-		made->stream = (struct rs_stream){
+		const char *vm = thread->vm[0]
+					 ? rs_arena_text(&k->names, thread->vm,
+							 strnlen(thread->vm, sizeof(thread->vm)))
+					 : NULL;
+		const struct rs_stream stream = {
 			.index = k->n_rings + i,
-			.vm = made->vm[0] ? made->vm : NULL,
+			.vm = vm,
 			.cpu = RS_UNKNOWN,
 			.pid = thread->pid,
 			.tid = thread->tid,
 			.schema = k->schema,
 			.clock = &k->clock,
 		};
-		k->threads[i] = made;
-		k->by_tid[i] = made;
-		k->n_threads++;
+
+		if ((thread->vm[0] && !vm) ||
+		    !rs_thread_streams_add(&k->threads, &stream, thread->time.since))
+			return rs_error_no_memory();
 	}
-	for (uint32_t i = 0; i < k->n_threads; i++)
-		k->threads[i]->stream.vcpu = snapshot->threads[i].vcpu;
-	if (k->n_threads != before)
-		qsort(k->by_tid, k->n_threads, sizeof(struct thread_stream *), by_tid);
+	for (uint32_t i = 0; i < k->threads.n; i++)
+		k->threads.all[i]->stream.vcpu = snapshot->threads[i].vcpu;
+	if (k->threads.n != before)
+		rs_thread_streams_sort(&k->threads);
 	return NULL;
-}
-
-/* Returns the thread that had a tid at a stamp: its last owner until then, else its first. */
-static const struct thread_stream *find(const struct kvm_source *k, int tid, uint64_t stamp)
-{
-	const struct thread_stream *best = NULL;
-	uint32_t low = 0, high = k->n_threads;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (k->by_tid[middle]->stream.tid < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < k->n_threads && k->by_tid[low]->stream.tid == tid; low++) {
-		if (!best || k->by_tid[low]->since <= stamp)
-			best = k->by_tid[low];
-	}
-	return best;
 }
 
 /* ---- snapshots ------------------------------------------------------------------------------ */
@@ -216,23 +167,23 @@ static struct rs_error *stream_of(struct kvm_source *k, const struct rs_view *vi
 				  const struct rs_stream **stream)
 {
 	const struct rs_event *event = view->event;
-	uint32_t tid;
+	const struct rs_thread_stream *thread;
 	struct rs_error *err;
+	uint32_t tid;
 
 	*stream = view->stream;
 	if (!event->n_fields || event->fields->type != RS_TYPE_U32 ||
 	    strcmp(event->fields->name, "tid") != 0)
 		return NULL;
 	memcpy(&tid, view->payload, sizeof(tid));
-	if (!k->last || k->last->stream.tid != (int)tid || k->last->since > view->tsc)
-		k->last = find(k, (int)tid, view->tsc);
-	if (!k->last && view->tsc > k->snapshot_ns) {
+	thread = rs_thread_streams_find(&k->threads, (int)tid, view->tsc);
+	if (!thread && view->tsc > k->snapshot_ns) {
 		err = threads_observe(k);
 		if (err)
 			return err;
-		k->last = find(k, (int)tid, view->tsc);
+		thread = rs_thread_streams_find(&k->threads, (int)tid, view->tsc);
 	}
-	*stream = k->last ? &k->last->stream : &k->unknown;
+	*stream = thread ? &thread->stream : &k->unknown;
 	return NULL;
 }
 
@@ -358,10 +309,8 @@ static void kvm_source_destroy(struct rs_source *source)
 	struct kvm_source *k = (struct kvm_source *)source;
 
 	rs_source_destroy(k->merge);
-	for (uint32_t i = 0; i < k->n_threads; i++)
-		free(k->threads[i]);
-	free(k->threads);
-	free(k->by_tid);
+	rs_thread_streams_deinit(&k->threads);
+	rs_arena_deinit(&k->names);
 	free(k->views);
 	free(k->rings);
 	free(k->wanted);

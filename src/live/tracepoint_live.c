@@ -8,14 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/thread_streams.h"
 #include "source/ring.h"
 #include "source/threads.h"
 #include "base/vector.h"
-
-struct thread_stream {
-	struct rs_stream stream;
-	uint64_t from;
-};
 
 struct cpu_ring {
 	struct tracepoint_source *of;
@@ -30,94 +26,40 @@ struct tracepoint_source {
 	struct cpu_ring *rings;
 	uint32_t n_rings;
 	struct rs_source *merge;
-	struct thread_stream **threads; /* in the order of appearance */
-	struct thread_stream **by_tid;	/* by tid, then from */
-	uint32_t n_threads, room;
-	const struct thread_stream *last; /* the last that was looked up */
-	uint64_t last_to;		  /* the stamp at which it ceases to be valid */
+	struct rs_thread_streams threads;
 	struct rs_view *views;
 	size_t views_room;
 };
 
 /* ---- threads ------------------------------------------------------------------------------ */
 
-static int by_tid(const void *a, const void *b)
-{
-	const struct thread_stream *x = *(struct thread_stream *const *)a;
-	const struct thread_stream *y = *(struct thread_stream *const *)b;
-
-	if (x->stream.tid != y->stream.tid)
-		return x->stream.tid < y->stream.tid ? -1 : 1;
-	return (x->from > y->from) - (x->from < y->from);
-}
-
-static bool threads_room(struct tracepoint_source *t)
-{
-	uint32_t room = t->room;
-
-	return RS_VECTOR_RESERVE(t->threads, room, t->n_threads + 1) &&
-	       RS_VECTOR_RESERVE(t->by_tid, t->room, t->n_threads + 1);
-}
-
-/* Adds streams for the new threads. */
+/* Adds streams for the new threads. Their names are the session's, which outlives this. */
 static struct rs_error *threads_add(struct tracepoint_source *t)
 {
-	uint32_t before = t->n_threads;
+	uint32_t before = t->threads.n;
 	struct rs_thread thread;
 
-	while (rs_tracepoints_thread(t->session, t->n_threads, &thread)) {
-		struct thread_stream *made;
+	while (rs_tracepoints_thread(t->session, t->threads.n, &thread)) {
+		struct rs_stream stream = t->rings[0].stream;
 
-		made = threads_room(t) ? calloc(1, sizeof(*made)) : NULL;
-		if (!made)
+		stream.index = t->n_rings + t->threads.n;
+		stream.cpu = RS_UNKNOWN;
+		stream.thread = thread.name;
+		stream.tid = thread.tid;
+		stream.pid = thread.pid;
+		stream.mixed = false;
+		if (!rs_thread_streams_add(&t->threads, &stream, thread.from))
 			return rs_error_no_memory();
-		made->from = thread.from;
-		made->stream = t->rings[0].stream;
-		made->stream.index = t->n_rings + t->n_threads;
-		made->stream.cpu = RS_UNKNOWN;
-		made->stream.thread = thread.name; /* owned by the session, which outlives this */
-		made->stream.tid = thread.tid;
-		made->stream.pid = thread.pid;
-		made->stream.mixed = false;
-		t->by_tid[t->n_threads] = made;
-		t->threads[t->n_threads++] = made;
 	}
-	if (t->n_threads != before) {
-		qsort(t->by_tid, t->n_threads, sizeof(struct thread_stream *), by_tid);
-		t->last = NULL;
-	}
+	if (t->threads.n != before)
+		rs_thread_streams_sort(&t->threads);
 	return NULL;
-}
-
-/* Looks up the thread that had a tid at a stamp, with its name at that time. Sets t->last to it, or
- * NULL if none is known, and t->last_to to the stamp at which the next one begins. */
-static void find(struct tracepoint_source *t, int tid, uint64_t stamp)
-{
-	const struct thread_stream *best = NULL;
-	uint32_t low = 0, high = t->n_threads;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (t->by_tid[middle]->stream.tid < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	t->last_to = UINT64_MAX;
-	for (; low < t->n_threads && t->by_tid[low]->stream.tid == tid; low++) {
-		if (best && t->by_tid[low]->from > stamp) {
-			t->last_to = t->by_tid[low]->from;
-			break;
-		}
-		best = t->by_tid[low];
-	}
-	t->last = best;
 }
 
 /* Sets the stream of a view. Each event of the schema except losses begins with the thread. */
 static void stream_of(struct tracepoint_source *t, struct rs_view *view)
 {
+	const struct rs_thread_stream *thread;
 	uint32_t tid;
 
 	if (RS_ID_PROVIDER(view->event->id) != RS_IDS_USER)
@@ -127,11 +69,9 @@ static void stream_of(struct tracepoint_source *t, struct rs_view *view)
 		view->stream = &t->rings[view->stream->index].idle.stream;
 		return;
 	}
-	if (!t->last || t->last->stream.tid != (int)tid || t->last->from > view->tsc ||
-	    t->last_to <= view->tsc)
-		find(t, (int)tid, view->tsc);
-	if (t->last)
-		view->stream = &t->last->stream;
+	thread = rs_thread_streams_find(&t->threads, (int)tid, view->tsc);
+	if (thread)
+		view->stream = &thread->stream;
 }
 
 /* ---- as a source -------------------------------------------------------------------------- */
@@ -168,10 +108,7 @@ static void tracepoint_destroy(struct rs_source *source)
 	struct tracepoint_source *t = (struct tracepoint_source *)source;
 
 	rs_source_destroy(t->merge);
-	for (uint32_t i = 0; i < t->n_threads; i++)
-		free(t->threads[i]);
-	free(t->threads);
-	free(t->by_tid);
+	rs_thread_streams_deinit(&t->threads);
 	free(t->rings);
 	free(t->views);
 	free(t);

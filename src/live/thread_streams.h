@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The streams of the threads of a live source whose rings hold the events of many threads. Streams
+ * keep their addresses. One thread uses it at a time.
+ */
+#ifndef RS_LIVE_THREAD_STREAMS_H
+#define RS_LIVE_THREAD_STREAMS_H
+
+#include <ringside/source.h>
+
+struct rs_thread_stream {
+	struct rs_stream stream;
+	uint64_t from; /* the stamp from which the thread has its tid and its name */
+};
+
+struct rs_thread_streams {
+	struct rs_thread_stream **all;	  /* in the order in which they were added */
+	struct rs_thread_stream **by_tid; /* then by index */
+	uint32_t n, room;
+	/* The last that was looked up, and the stamp at which it ceases to be valid. */
+	const struct rs_thread_stream *last;
+	uint64_t last_to;
+};
+
+/* Adds a thread, whose index is more than those of the threads before it. Returns NULL: no memory.
+ * rs_thread_streams_sort() must follow before the next look-up. */
+struct rs_thread_stream *rs_thread_streams_add(struct rs_thread_streams *threads,
+					       const struct rs_stream *stream, uint64_t from);
+void rs_thread_streams_sort(struct rs_thread_streams *threads);
+
+/* Returns the thread that had a tid at a stamp: its last owner until then, else its first. NULL:
+ * no thread had it. A look-up of the thread and time of the last one costs three comparisons. */
+const struct rs_thread_stream *rs_thread_streams_find(struct rs_thread_streams *threads, int tid,
+						      uint64_t stamp);
+
+void rs_thread_streams_deinit(struct rs_thread_streams *threads);
+
+#endif
