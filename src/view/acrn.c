@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/given.h"
+#include "base/map.h"
 #include "event/view.h"
 #include "import/acrn/trace.h"
 
@@ -21,7 +22,6 @@
 #define NUMBER_MAX                                                                                 \
 	400u /* bytes of the longest number without width: 1.8e19 as %f, and its tail              \
 	      */
-#define BUCKETS	 256u
 #define TEXT_MAX 4096u /* bytes between two conversions */
 _Static_assert(TEXT_MAX + 1 + WIDTH_MAX + PRECISION_MAX + NUMBER_MAX < RS_OUT_LINE,
 	       "rs_out_line() makes room for a piece");
@@ -41,7 +41,6 @@ struct piece {
 
 struct format {
 	uint64_t id;
-	struct format *next;
 	uint32_t n_pieces;
 	struct piece pieces[];
 };
@@ -91,13 +90,13 @@ struct name {
 struct acrn_view {
 	struct rs_view_sink base;
 	bool by_file;
-	char *text; /* the formats file */
-	struct format *buckets[BUCKETS];
+	char *text;	       /* the formats file */
+	struct rs_map formats; /* of the file, by id */
 	/* The original stamp of the next record of a stream, from a clock-back event. */
 	const struct rs_stream *back_stream;
 	uint64_t back_tsc;
 	struct rs_acrn_omitted omitted;
-	struct rs_arena arena; /* of the forms */
+	struct rs_arena arena; /* of the forms and formats */
 	struct form *forms[FORM_PLACES];
 	struct name names[NAMES];
 	int cpu; /* of the last line; its text */
@@ -256,13 +255,14 @@ static bool id_of(const char *text, uint64_t *id)
 	return !*end && !errno;
 }
 
-static struct format **place_of(struct acrn_view *v, uint64_t id)
+static bool same_id(const void *item, const void *id)
 {
-	struct format **at = &v->buckets[(id ^ id >> 12) % BUCKETS];
+	return ((const struct format *)item)->id == *(const uint64_t *)id;
+}
 
-	while (*at && (*at)->id != id)
-		at = &(*at)->next;
-	return at;
+static struct format *format_of(const struct acrn_view *v, uint64_t id)
+{
+	return rs_map_find(&v->formats, rs_hash_pair(id, 0), same_id, &id);
 }
 
 /* As re.match("(\S+)\s+(\S.*)"); the last line of an id counts. */
@@ -270,7 +270,7 @@ static struct rs_error *line_add(struct acrn_view *v, const struct place *place,
 {
 	static struct piece pieces[PIECES_MAX];
 	size_t word = strcspn(line, " \t\v\f"), gap = strspn(line + word, " \t\v\f");
-	struct format **at, *format;
+	struct format *format, *earlier;
 	struct rs_error *err;
 	uint32_t n = 0;
 	uint64_t id;
@@ -283,14 +283,15 @@ static struct rs_error *line_add(struct acrn_view *v, const struct place *place,
 	err = pieces_of(place, line + word + gap, pieces, &n);
 	if (err)
 		return err;
-	format = malloc(sizeof(*format) + n * sizeof(format->pieces[0]));
-	if (!format)
+	format = rs_arena_alloc(&v->arena, sizeof(*format) + n * sizeof(format->pieces[0]));
+	if (!format || !rs_map_reserve(&v->formats))
 		return rs_error_no_memory();
-	at = place_of(v, id);
-	*format = (struct format){ .id = id, .next = *at ? (*at)->next : NULL, .n_pieces = n };
+	*format = (struct format){ .id = id, .n_pieces = n };
 	memcpy(format->pieces, pieces, n * sizeof(pieces[0]));
-	free(*at);
-	*at = format;
+	earlier = format_of(v, id);
+	if (earlier)
+		rs_map_remove(&v->formats, rs_hash_pair(id, 0), earlier);
+	rs_map_add(&v->formats, rs_hash_pair(id, 0), format);
 	return NULL;
 }
 
@@ -716,7 +717,7 @@ static __attribute__((noinline)) void event(struct acrn_view *v, const struct rs
 		line_of(v, view, tsc);
 		return;
 	}
-	format = *place_of(v, view->event->id);
+	format = format_of(v, view->event->id);
 	if (format)
 		line_by_file(v, view, format, tsc);
 	else if (!v->omitted.records++)
@@ -730,15 +731,7 @@ struct rs_acrn_omitted rs_acrn_sink_omitted(const struct rs_sink *sink)
 
 static void acrn_free(struct acrn_view *v)
 {
-	for (uint32_t i = 0; i < BUCKETS; i++) {
-		struct format *format = v->buckets[i], *next;
-
-		for (; format; format = next) {
-			next = format->next;
-			free(format);
-		}
-		v->buckets[i] = NULL;
-	}
+	rs_map_deinit(&v->formats);
 	free(v->text);
 	v->text = NULL;
 	rs_arena_deinit(&v->arena);
