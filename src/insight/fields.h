@@ -26,6 +26,41 @@
 	F(TASK_STATE, "task_struct", "__state") /* since 5.14 */                                   \
 	F(TASK_STATE_OLD, "task_struct", "state")                                                  \
 	F(TASK_EXIT_STATE, "task_struct", "exit_state")                                            \
+	F(TASK_ON_CPU, "task_struct", "on_cpu") /* CONFIG_SMP */                                   \
+	F(TASK_SP, "task_struct", "thread.sp")                                                     \
+	F(TASK_DS, "task_struct", "thread.ds")                                                     \
+	F(TASK_ES, "task_struct", "thread.es")                                                     \
+	F(TASK_FS, "task_struct", "thread.fsindex")                                                \
+	F(TASK_GS, "task_struct", "thread.gsindex")                                                \
+	F(TASK_FS_BASE, "task_struct", "thread.fsbase")                                            \
+	F(TASK_GS_BASE, "task_struct", "thread.gsbase")                                            \
+	F(FRAME_R15, "inactive_task_frame", "r15")                                                 \
+	F(FRAME_R14, "inactive_task_frame", "r14")                                                 \
+	F(FRAME_R13, "inactive_task_frame", "r13")                                                 \
+	F(FRAME_R12, "inactive_task_frame", "r12")                                                 \
+	F(FRAME_BX, "inactive_task_frame", "bx")                                                   \
+	F(FRAME_BP, "inactive_task_frame", "bp")                                                   \
+	F(FRAME_RETURN, "inactive_task_frame", "ret_addr")                                         \
+	F(REGS_AX, "pt_regs", "ax")                                                                \
+	F(REGS_BX, "pt_regs", "bx")                                                                \
+	F(REGS_CX, "pt_regs", "cx")                                                                \
+	F(REGS_DX, "pt_regs", "dx")                                                                \
+	F(REGS_SI, "pt_regs", "si")                                                                \
+	F(REGS_DI, "pt_regs", "di")                                                                \
+	F(REGS_BP, "pt_regs", "bp")                                                                \
+	F(REGS_SP, "pt_regs", "sp")                                                                \
+	F(REGS_R8, "pt_regs", "r8")                                                                \
+	F(REGS_R9, "pt_regs", "r9")                                                                \
+	F(REGS_R10, "pt_regs", "r10")                                                              \
+	F(REGS_R11, "pt_regs", "r11")                                                              \
+	F(REGS_R12, "pt_regs", "r12")                                                              \
+	F(REGS_R13, "pt_regs", "r13")                                                              \
+	F(REGS_R14, "pt_regs", "r14")                                                              \
+	F(REGS_R15, "pt_regs", "r15")                                                              \
+	F(REGS_IP, "pt_regs", "ip")                                                                \
+	F(REGS_CS, "pt_regs", "cs")                                                                \
+	F(REGS_FLAGS, "pt_regs", "flags")                                                          \
+	F(REGS_SS, "pt_regs", "ss")                                                                \
 	F(SIGNAL_THREADS, "signal_struct", "thread_head")                                          \
 	F(PID_NUMBERS, "pid", "numbers")                                                           \
 	F(PID_TASKS, "pid", "tasks")                                                               \
@@ -77,6 +112,8 @@
 /* The structs whose sizes are needed. */
 #define RS_STRUCTS(S)                                                                              \
 	S(TASK, "task_struct")                                                                     \
+	S(FRAME, "inactive_task_frame")                                                            \
+	S(REGS, "pt_regs")                                                                         \
 	S(PID, "pid")                                                                              \
 	S(VMA, "vm_area_struct")                                                                   \
 	S(RANGE, "maple_range_64")                                                                 \

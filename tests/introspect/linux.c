@@ -7,6 +7,7 @@
  *	symbols CORE	ADDRESS NAME
  *	address CORE ADDRESS...		the symbol that each is in: NAME OFFSET
  *	text CORE PID GVA	a text in the task's own memory
+ *	registers CORE	of each task: kernel TID RIP RSP RBP; user TID RIP RSP RDI RSI RDX R10 R8 R9
  *
  * An error is printed as "error: MESSAGE".
  */
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "insight/task.h"
+#include "insight/stack.h"
 #include "introspect/core.h"
 
 #define VCPUS_MAX 16u
@@ -122,6 +123,40 @@ static void text_print(const char *pid, const char *gva)
 	printf("%s\n", fault ? rs_fault_text(fault) : text);
 }
 
+static void task_registers_print(const struct rs_linux_task *task)
+{
+	static const uint8_t arguments[] = { 7, 5, 4, 3, 10, 8, 9 };
+	struct rs_x86_regs regs;
+	struct rs_error *err = rs_linux_task_registers(kernel, task, &regs);
+
+	if (!err)
+		printf("kernel %d 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 "\n", task->pid, regs.rip,
+		       regs.gpr[7], regs.gpr[6]);
+	else
+		printf("error: kernel %d %s\n", task->pid, rs_error_text(err));
+	rs_error_free(err);
+	err = rs_linux_user_registers(kernel, task, &regs);
+	if (!err) {
+		printf("user %d 0x%" PRIx64, task->pid, regs.rip);
+		for (uint32_t i = 0; i < sizeof(arguments); i++)
+			printf(" 0x%" PRIx64, regs.gpr[arguments[i]]);
+		printf("\n");
+	} else {
+		printf("error: user %d %s\n", task->pid, rs_error_text(err));
+	}
+	rs_error_free(err);
+}
+
+static void registers_print(void)
+{
+	struct rs_linux_tasks tasks;
+
+	need(rs_linux_tasks_read(kernel, &tasks));
+	for (uint32_t i = 0; i < tasks.n; i++)
+		task_registers_print(&tasks.tasks[i]);
+	rs_linux_tasks_deinit(&tasks);
+}
+
 int main(int argc, char **argv)
 {
 	static struct rs_memory memory;
@@ -147,6 +182,8 @@ int main(int argc, char **argv)
 			address_print(argv[i]);
 	else if (!strcmp(what, "text") && argc == 5)
 		text_print(argv[3], argv[4]);
+	else if (!strcmp(what, "registers"))
+		registers_print();
 	else
 		return 2;
 	rs_linux_close(kernel);

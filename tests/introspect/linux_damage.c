@@ -8,7 +8,7 @@
  * TASKS times, what tasks and areas are read from is damaged while the kernel is open. KERNELS
  * times, the tables that find the kernel are, or any other memory, and it is opened anew. A word
  * that nothing in memory repeats may change with its own bytes: a task's name, its state, its
- * memory.
+ * memory, its registers, where its stack is mapped.
  */
 #include <inttypes.h>
 #include <malloc.h>
@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "insight/areas.h"
+#include "insight/stack.h"
 #include "introspect/core.h"
 
 #define RAM_BYTES    (UINT64_C(256) << 20)
@@ -27,6 +28,7 @@
 #define CHANGES_MAX  3u
 #define LIMIT_S	     60u /* of one reading */
 #define RESULTS_KEPT 512u
+#define STACK_BYTES  16384u /* THREAD_SIZE of Debian's kernels */
 
 struct range {
 	uint64_t gpa;
@@ -37,7 +39,9 @@ struct range {
 struct result {
 	struct rs_linux_task task;
 	struct rs_linux_areas areas;
-	bool has_areas;
+	bool has_areas, has_kernel, has_user;
+	struct rs_x86_regs kernel, user; /* registers */
+	uint64_t stack_gpa;		 /* of the stack's last page */
 };
 
 struct results {
@@ -121,6 +125,20 @@ static void areas_get(struct rs_linux *kernel, struct result *row)
 			fail("a name without an end", &row->task);
 }
 
+/* Returns the end of the stack that a task's registers are on. */
+static uint64_t stack_end(const struct result *row)
+{
+	return (row->kernel.gpr[7] & ~(uint64_t)(STACK_BYTES - 1)) + STACK_BYTES;
+}
+
+static void registers_get(struct rs_linux *kernel, struct result *row)
+{
+	row->has_kernel = drop(rs_linux_task_registers(kernel, &row->task, &row->kernel));
+	row->has_user = drop(rs_linux_user_registers(kernel, &row->task, &row->user));
+	if (row->has_kernel)
+		rs_memory_translate(&kernel->memory, stack_end(row) - PAGE, &row->stack_gpa);
+}
+
 static void results_get(struct rs_linux *kernel, struct results *r)
 {
 	struct rs_paging paging = kernel->memory.paging;
@@ -141,6 +159,7 @@ static void results_get(struct rs_linux *kernel, struct results *r)
 		r->is_whole = !tasks.damage;
 		for (uint32_t i = 0; i < tasks.n && r->n < RESULTS_KEPT; i++) {
 			r->rows[r->n].task = tasks.tasks[i];
+			registers_get(kernel, &r->rows[r->n]);
 			areas_get(kernel, &r->rows[r->n++]);
 		}
 	}
@@ -174,6 +193,23 @@ static void areas_compare(const struct result *was, const struct result *is)
 			fail("another area", &is->task);
 }
 
+static void registers_compare(struct rs_linux *kernel, const struct result *was,
+			      const struct result *is, bool own)
+{
+	struct rs_x86_regs user = is->user;
+
+	if (own || (was->has_kernel && (is_hit(kernel, stack_end(was) - STACK_BYTES, STACK_BYTES) ||
+					(is->has_kernel && is->stack_gpa != was->stack_gpa))))
+		return;
+	if (is->has_kernel &&
+	    (!was->has_kernel || is->kernel.rip != was->kernel.rip ||
+	     memcmp(is->kernel.gpr, was->kernel.gpr, sizeof(is->kernel.gpr)) != 0))
+		fail("other registers", &is->task);
+	user.cr3 = was->user.cr3; /* compared with the task's */
+	if (is->has_user && (!was->has_user || memcmp(&user, &was->user, sizeof(user)) != 0))
+		fail("other registers of the user's", &is->task);
+}
+
 static void row_compare(struct rs_linux *kernel, const struct result *is)
 {
 	const struct result *was = NULL;
@@ -194,6 +230,7 @@ static void row_compare(struct rs_linux *kernel, const struct result *is)
 	if (is->task.mm == was->task.mm && is->task.cr3 != was->task.cr3 &&
 	    !is_hit(kernel, was->task.mm, PAGE))
 		fail("another page table", &is->task);
+	registers_compare(kernel, was, is, own);
 	if (is->task.mm == was->task.mm && is->has_areas && was->has_areas)
 		areas_compare(was, is);
 }

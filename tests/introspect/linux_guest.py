@@ -24,6 +24,7 @@ class Said:
 
     def __init__(self, console):
         self.symbols, self.tasks, self.maps = [], {1: set(), 2: set()}, {}
+        self.syscalls = {}
         self.count = self.now_ns = self.version = None
         for line in console.splitlines():
             kind, _, rest = line.partition(" ")
@@ -35,6 +36,8 @@ class Said:
                 self.tasks[int(words[0])].add((*map(int, words[1:4]), comm))
             elif kind == "M":
                 self.maps.setdefault(int(words[0]), []).append(rest.split(" ", 1)[1])
+            elif kind == "Y" and words[1] != "running":
+                self.syscalls[int(words[0])] = [int(word, 0) for word in words[1:]]
             elif kind == "C":
                 self.count = int(rest)
             elif kind == "N":

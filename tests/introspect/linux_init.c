@@ -6,6 +6,7 @@
  *	T PASS PID TID PPID COMM	a task, of /proc/PID/task/TID/stat; twice, as PASS 1 and 2
  *	S ADDRESS NAME			a symbol, of /proc/kallsyms: one of STRIDE
  *	M PID LINE			a line of /proc/PID/maps
+ *	Y TID LINE			/proc/PID/task/TID/syscall, of a task that waits
  *	C COUNT				symbols of the kernel itself in /proc/kallsyms
  *	V TEXT				/proc/version
  *	N NANOSECONDS			CLOCK_REALTIME
@@ -99,6 +100,17 @@ static void omega(void)
 	_exit(0); /* nobody waits for it: a zombie, without memory */
 }
 
+static void lines_print(const char *path, const char *prefix)
+{
+	FILE *file = fopen(path, "r");
+	char line[512];
+
+	while (file && fgets(line, sizeof(line), file))
+		printf("%s%s", prefix, line);
+	if (file)
+		fclose(file);
+}
+
 static void task_print(int pass, const char *pid, const char *tid)
 {
 	char path[64 + 2 * 256], line[512];
@@ -117,6 +129,11 @@ static void task_print(int pass, const char *pid, const char *tid)
 		printf("T %d %s %s %d %s\n", pass, pid, tid, ppid, open + 1);
 	}
 	fclose(file);
+	if (pass == 2) {
+		snprintf(path, sizeof(path), "/proc/%s/task/%s/syscall", pid, tid);
+		snprintf(line, sizeof(line), "Y %s ", tid);
+		lines_print(path, line);
+	}
 }
 
 static void tasks_print(int pass)
@@ -138,17 +155,6 @@ static void tasks_print(int pass)
 			closedir(threads);
 	}
 	closedir(all);
-}
-
-static void lines_print(const char *path, const char *prefix)
-{
-	FILE *file = fopen(path, "r");
-	char line[512];
-
-	while (file && fgets(line, sizeof(line), file))
-		printf("%s%s", prefix, line);
-	if (file)
-		fclose(file);
 }
 
 static void symbols_print(void)
