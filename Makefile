@@ -82,6 +82,9 @@ fuzz-lang: ## a million made programs of D, or PROGRAMS, compiled and run under 
 accept: all ## write the golden tests' present output as what is expected; read the diff
 	@BUILD='$(BUILD)' tests/golden/run --accept
 
+accept-abi: all ## take libringside.so's present symbols, functions and types as accepted; read the diff
+	@BUILD='$(BUILD)' tests/house/abi.full --accept
+
 ship-trace: all ## after a change of the format: record examples/traces/hello anew, and accept
 	@rm -rf $(BUILD)/ship && $(BUILD)/ringside run --quiet --record $(BUILD)/ship \
 		$(BUILD)/examples/guests/hello
@@ -102,4 +105,4 @@ help: ## this text
 	@echo
 	@echo "BUILD=dir PREFIX=dir DESTDIR=dir JOBS=n RUN='OPTION...' (of tests/run); see README.md."
 
-.PHONY: all demo check check-quick check-all check-fresh check-vm check-replay check-xen bench fuzz fuzz-lang accept ship-trace install clean help
+.PHONY: all demo check check-quick check-all check-fresh check-vm check-replay check-xen bench fuzz fuzz-lang accept accept-abi ship-trace install clean help
