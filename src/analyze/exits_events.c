@@ -12,14 +12,27 @@
 /* An event, with its fields in the order of its row in the table below. */
 struct input {
 	const struct rs_view *view;
+	const struct kind *kind;
 	uint64_t now;
-	uint32_t isa;
 	uint32_t tid;
 	uint64_t arg[EXITS_FIELDS_MAX]; /* 0 where the event has no such field */
 };
 
 typedef struct rs_error *handler(struct exits_sink *sink, struct thread *thread,
 				 const struct input *in);
+
+/* A row of the table of events below. */
+struct kind {
+	const char *class_name, *name;
+	handler *run;
+	const char *fields[EXITS_FIELDS_MAX];
+	/* For on_cause(): the cause where the second field is 0, and where it is not; the bits of
+	 * the first field that are its key, or 0 for all. */
+	enum rs_cause_kind causes[2];
+	uint64_t key_bits;
+	uint32_t isa;	 /* of an exit */
+	bool threadless; /* the event belongs to no thread */
+};
 
 /* ---- counting ------------------------------------------------------------------------------- */
 
@@ -125,8 +138,9 @@ static struct rs_error *on_exit(struct exits_sink *sink, struct thread *t, const
 		forget_cause(t);
 	rs_vcpu_exit(&t->time, in->now);
 	t->hardware = true;
-	return sink->options.user ? NULL
-				  : exit_begin(sink, t, in->isa, code, in->arg[1] | in->arg[3]);
+	if (sink->options.user)
+		return NULL;
+	return exit_begin(sink, t, in->kind->isa, code, in->arg[1] | in->arg[3]);
 }
 
 /* reason, errno */
@@ -262,11 +276,13 @@ static struct rs_error *on_end(struct exits_sink *sink, struct thread *t, const 
 
 /* ---- causes --------------------------------------------------------------------------------- */
 
-/* port, write */
-static struct rs_error *on_pio(struct exits_sink *sink, struct thread *t, const struct input *in)
+/* key, write */
+static struct rs_error *on_cause(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
-	return cause_begin(sink, t, in->arg[1] ? RS_CAUSE_PIO_WRITE : RS_CAUSE_PIO_READ,
-			   in->arg[0]);
+	const struct kind *kind = in->kind;
+
+	return cause_begin(sink, t, kind->causes[in->arg[1] != 0],
+			   kind->key_bits ? in->arg[0] & kind->key_bits : in->arg[0]);
 }
 
 /* gpa, type: KVM_TRACE_MMIO_ of include/trace/events/kvm.h. Type 0 is a read for which the VMM is
@@ -279,35 +295,11 @@ static struct rs_error *on_mmio(struct exits_sink *sink, struct thread *t, const
 			   in->arg[0]);
 }
 
-/* msr, write */
-static struct rs_error *on_msr(struct exits_sink *sink, struct thread *t, const struct input *in)
-{
-	return cause_begin(sink, t, in->arg[1] ? RS_CAUSE_MSR_WRITE : RS_CAUSE_MSR_READ,
-			   in->arg[0]);
-}
-
-static struct rs_error *on_cpuid(struct exits_sink *sink, struct thread *t, const struct input *in)
-{
-	return cause_begin(sink, t, RS_CAUSE_CPUID, in->arg[0]);
-}
-
-static struct rs_error *on_hypercall(struct exits_sink *sink, struct thread *t,
-				     const struct input *in)
-{
-	return cause_begin(sink, t, RS_CAUSE_HYPERCALL, in->arg[0]);
-}
-
 /* vector, again: its delivery was cut short, and it has been counted */
 static struct rs_error *on_interrupt(struct exits_sink *sink, struct thread *t,
 				     const struct input *in)
 {
 	return in->arg[1] ? NULL : cause_begin(sink, t, RS_CAUSE_INTERRUPT, in->arg[0]);
-}
-
-static struct rs_error *on_page_fault(struct exits_sink *sink, struct thread *t,
-				      const struct input *in)
-{
-	return cause_begin(sink, t, RS_CAUSE_PAGE_FAULT, in->arg[0] & RS_CAUSE_PAGE_FAULT_BITS);
 }
 
 /* op0, op1, crn, crm, op2, write */
@@ -323,13 +315,6 @@ static struct rs_error *on_sysreg(struct exits_sink *sink, struct thread *t, con
 static struct rs_error *on_wfx(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
 	return cause_begin(sink, t, RS_CAUSE_WFX, in->arg[0] != 0);
-}
-
-/* esr */
-static struct rs_error *on_guest_fault(struct exits_sink *sink, struct thread *t,
-				       const struct input *in)
-{
-	return cause_begin(sink, t, RS_CAUSE_GUEST_FAULT, in->arg[0] & RS_CAUSE_GUEST_FAULT_BITS);
 }
 
 /* ---- events of the session ------------------------------------------------------------------ */
@@ -384,49 +369,48 @@ static struct rs_error *on_thread(struct exits_sink *sink, struct thread *t, con
 
 /* ---- the table of events -------------------------------------------------------------------- */
 
-/* threadless: the event belongs to no thread. */
-static const struct kind {
-	const char *class_name, *name;
-	handler *run;
-	uint32_t isa;
-	bool threadless;
-	const char *fields[EXITS_FIELDS_MAX];
-} kinds[] = {
+static const struct kind kinds[] = {
 #define RS_ISA(name, NAME, number, mask, base, module)                                             \
-	{ #name, "exit", on_exit, RS_ISA_##NAME, false, { "reason", "rip", "flags", "pc" } },
+	{ #name, "exit", on_exit, { "reason", "rip", "flags", "pc" }, .isa = RS_ISA_##NAME },
 #include <ringside/event/isa.def>
-	{ "user", "exit", on_user_exit, RS_ISA_USER, false, { "reason", "errno" } },
-	{ "vcpu", "entry", on_entry, 0, false, { "vcpu_id" } },
-	{ "vcpu", "wakeup", on_wakeup, 0, false, { "halted" } },
-	{ "vcpu", "nested-exit", on_nested_exit, 0, false, { NULL } },
+	{ "user", "exit", on_user_exit, { "reason", "errno" } },
+	{ "vcpu", "entry", on_entry, { "vcpu_id" } },
+	{ "vcpu", "wakeup", on_wakeup, { "halted" } },
+	{ "vcpu", "nested-exit", on_nested_exit, { NULL } },
 	{ "vcpu",
 	  "long-exit",
 	  on_long_exit,
-	  0,
-	  false,
 	  { "isa", "code", "nested", "rip", "kind", "key", "total" } },
-	{ "io", "pio", on_pio, 0, false, { "port", "write" } },
-	{ "io", "mmio", on_mmio, 0, false, { "gpa", "type" } },
-	{ "cpu", "msr", on_msr, 0, false, { "msr", "write" } },
-	{ "cpu", "cpuid", on_cpuid, 0, false, { "leaf" } },
-	{ "cpu", "hypercall", on_hypercall, 0, false, { "nr" } },
-	{ "cpu", "interrupt", on_interrupt, 0, false, { "vector", "again" } },
-	{ "mmu", "page-fault", on_page_fault, 0, false, { "error_code" } },
-	{ "arm64", "sysreg", on_sysreg, 0, false, { "op0", "op1", "crn", "crm", "op2", "write" } },
-	{ "arm64", "hvc", on_hypercall, 0, false, { "nr" } },
-	{ "arm64", "wfx", on_wfx, 0, false, { "event" } },
-	{ "arm64", "guest-fault", on_guest_fault, 0, false, { "esr" } },
-	{ "sched", "off-cpu", on_off, 0, false, { "state" } },
-	{ "sched", "on-cpu", on_on, 0, false, { NULL } },
-	{ "sched", "wakeup", on_wake, 0, false, { NULL } },
-	{ "sched", "end", on_end, 0, false, { NULL } },
-	{ "session", "open", on_open, 0, true, { NULL } },
-	{ "session", "close", on_close, 0, true, { "dropped" } },
+	{ "io", "pio", on_cause, { "port", "write" }, { RS_CAUSE_PIO_READ, RS_CAUSE_PIO_WRITE } },
+	{ "io", "mmio", on_mmio, { "gpa", "type" } },
+	{ "cpu", "msr", on_cause, { "msr", "write" }, { RS_CAUSE_MSR_READ, RS_CAUSE_MSR_WRITE } },
+	{ "cpu", "cpuid", on_cause, { "leaf" }, { RS_CAUSE_CPUID } },
+	{ "cpu", "hypercall", on_cause, { "nr" }, { RS_CAUSE_HYPERCALL } },
+	{ "cpu", "interrupt", on_interrupt, { "vector", "again" } },
+	{ "mmu",
+	  "page-fault",
+	  on_cause,
+	  { "error_code" },
+	  { RS_CAUSE_PAGE_FAULT },
+	  RS_CAUSE_PAGE_FAULT_BITS },
+	{ "arm64", "sysreg", on_sysreg, { "op0", "op1", "crn", "crm", "op2", "write" } },
+	{ "arm64", "hvc", on_cause, { "nr" }, { RS_CAUSE_HYPERCALL } },
+	{ "arm64", "wfx", on_wfx, { "event" } },
+	{ "arm64",
+	  "guest-fault",
+	  on_cause,
+	  { "esr" },
+	  { RS_CAUSE_GUEST_FAULT },
+	  RS_CAUSE_GUEST_FAULT_BITS },
+	{ "sched", "off-cpu", on_off, { "state" } },
+	{ "sched", "on-cpu", on_on, { NULL } },
+	{ "sched", "wakeup", on_wake, { NULL } },
+	{ "sched", "end", on_end, { NULL } },
+	{ "session", "open", on_open, { NULL }, .threadless = true },
+	{ "session", "close", on_close, { "dropped" }, .threadless = true },
 	{ "session",
 	  "thread",
 	  on_thread,
-	  0,
-	  false,
 	  { "pid", "vcpu", "sched_known", "run", "wait", "asleep" } },
 };
 
@@ -543,7 +527,7 @@ static struct rs_error *on_view(struct exits_sink *sink, const struct known *kno
 		return strcmp(view->event->provider, "kvm") ? NULL : on_loss(sink, view);
 	if (!known->kind)
 		return NULL;
-	in.isa = known->kind->isa;
+	in.kind = known->kind;
 	for (size_t i = 0; i < EXITS_FIELDS_MAX; i++) {
 		if (known->fields[i])
 			in.arg[i] = rs_field_value(known->fields[i], view->payload);

@@ -28,6 +28,7 @@ void rs_xen_guest_exit_ends(struct xen_sink *x, struct xen_vcpu *v, int64_t now_
 	rs_xen_row_time(x, e->io, ns);
 }
 
+/* isa: with RS_XEN_IS_NESTED for a nested guest's exit */
 static void vmexit(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view *view, uint32_t isa)
 {
 	struct xen_row *row = NULL;
@@ -40,33 +41,37 @@ static void vmexit(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view 
 	v->exit = (struct xen_exit){ .open = true, .since_ns = view->ts_ns, .row = row };
 }
 
-static void vmentry(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view *view)
+static void vmentry(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view *view,
+		    uint32_t none)
 {
+	(void)none;
 	rs_xen_guest_exit_ends(x, v, view->ts_ns);
 	if (v->inject)
 		rs_xen_row_time(x, v->inject, (uint64_t)(view->ts_ns - v->inject_ns));
 	v->inject = NULL;
 }
 
-static void call(struct xen_sink *x, struct xen_vcpu *v, enum rs_xen_call which, uint64_t number)
+/* which: an enum rs_xen_call */
+static void call(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view *view, uint32_t which)
 {
 	struct xen_row *row;
 
 	if (!xen_wants(x, RS_XEN_CALLS))
 		return;
-	row = xen_vcpu_row(x, v, RS_XEN_CALLS, which, number);
+	row = xen_vcpu_row(x, v, RS_XEN_CALLS, which, xen_arg(view, 0));
 	xen_count(row);
 	if (which == RS_XEN_CALL_HVM && v->exit.open)
 		v->exit.call = row;
 }
 
-static void io(struct xen_sink *x, struct xen_vcpu *v, enum rs_cause_kind kind, uint64_t address)
+/* kind: an enum rs_cause_kind */
+static void io(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view *view, uint32_t kind)
 {
 	struct xen_row *row;
 
 	if (!xen_wants(x, RS_XEN_IO))
 		return;
-	row = xen_vcpu_row(x, v, RS_XEN_IO, kind, address);
+	row = xen_vcpu_row(x, v, RS_XEN_IO, kind, xen_arg(view, 0));
 	xen_count(row);
 	if (v->exit.open)
 		v->exit.io = row;
@@ -74,12 +79,14 @@ static void io(struct xen_sink *x, struct xen_vcpu *v, enum rs_cause_kind kind, 
 
 /* ---- interrupts ----------------------------------------------------------------------------- */
 
-static void inject(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view *view)
+static void inject(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view *view,
+		   uint32_t none)
 {
 	uint64_t vector = xen_arg(view, 0);
 	struct xen_injected *injected;
 	struct xen_row *row;
 
+	(void)none;
 	if (!xen_wants(x, RS_XEN_INTERRUPTS))
 		return;
 	row = xen_vcpu_row(x, v, RS_XEN_INTERRUPTS, RS_XEN_VIRQ, vector);
@@ -147,10 +154,12 @@ void rs_xen_guest_stops(struct xen_sink *x, struct xen_vcpu *v, int64_t now_ns)
 	v->cr3_ns = now_ns;
 }
 
-static void cr_write(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view *view)
+static void cr_write(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view *view,
+		     uint32_t none)
 {
 	struct xen_row *row;
 
+	(void)none;
 	if (xen_arg(view, 0) != 3 || !xen_wants(x, RS_XEN_CR3))
 		return;
 	rs_xen_guest_stops(x, v, view->ts_ns);
@@ -199,8 +208,9 @@ static void power(struct xen_sink *x, const struct rs_view *view)
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-static void pv(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view *view)
+static void pv(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view *view, uint32_t none)
 {
+	(void)none;
 	if (xen_wants(x, RS_XEN_PV))
 		xen_count(xen_vcpu_row(x, v, RS_XEN_PV, 0, view->event->id));
 }
@@ -255,6 +265,29 @@ const uint8_t rs_xen_handlers[8][XEN_HANDLERS] = {
 	(1u << RS_XEN_EXITS | 1u << RS_XEN_CALLS | 1u << RS_XEN_PV | 1u << RS_XEN_INTERRUPTS |     \
 	 1u << RS_XEN_IO | 1u << RS_XEN_CR3)
 
+/* The handlers of a vCPU's events, each with its last argument. */
+static const struct {
+	void (*run)(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view *view,
+		    uint32_t which);
+	uint32_t which;
+} vcpu_handlers[] = {
+	[XEN_VMEXIT_VMX] = { vmexit, RS_ISA_VMX },
+	[XEN_VMEXIT_SVM] = { vmexit, RS_ISA_SVM },
+	[XEN_NESTED_VMX] = { vmexit, RS_ISA_VMX | RS_XEN_IS_NESTED },
+	[XEN_NESTED_SVM] = { vmexit, RS_ISA_SVM | RS_XEN_IS_NESTED },
+	[XEN_VMENTRY] = { vmentry, 0 },
+	[XEN_VMMCALL] = { call, RS_XEN_CALL_HVM },
+	[XEN_HYPERCALL] = { call, RS_XEN_CALL_PV },
+	[XEN_SUBCALL] = { call, RS_XEN_CALL_SUBCALL },
+	[XEN_PV_EVENT] = { pv, 0 },
+	[XEN_INJECT] = { inject, 0 },
+	[XEN_MMIO_READ] = { io, RS_CAUSE_MMIO_READ },
+	[XEN_MMIO_WRITE] = { io, RS_CAUSE_MMIO_WRITE },
+	[XEN_PIO_READ] = { io, RS_CAUSE_PIO_READ },
+	[XEN_PIO_WRITE] = { io, RS_CAUSE_PIO_WRITE },
+	[XEN_CR_WRITE] = { cr_write, 0 },
+};
+
 /* Handles an event of the vCPU in whose context it occurred. */
 void rs_xen_guest_event(struct xen_sink *x, const struct rs_view *view, enum xen_handler handler)
 {
@@ -262,57 +295,8 @@ void rs_xen_guest_event(struct xen_sink *x, const struct rs_view *view, enum xen
 				     ? xen_vcpu(x, view->stream->dom, view->stream->vcpu)
 				     : NULL;
 
-	if (!v)
-		return;
-	switch (handler) {
-	case XEN_VMEXIT_VMX:
-		vmexit(x, v, view, RS_ISA_VMX);
-		break;
-	case XEN_VMEXIT_SVM:
-		vmexit(x, v, view, RS_ISA_SVM);
-		break;
-	case XEN_NESTED_VMX:
-		vmexit(x, v, view, RS_ISA_VMX | RS_XEN_IS_NESTED);
-		break;
-	case XEN_NESTED_SVM:
-		vmexit(x, v, view, RS_ISA_SVM | RS_XEN_IS_NESTED);
-		break;
-	case XEN_VMENTRY:
-		vmentry(x, v, view);
-		break;
-	case XEN_VMMCALL:
-		call(x, v, RS_XEN_CALL_HVM, xen_arg(view, 0));
-		break;
-	case XEN_HYPERCALL:
-		call(x, v, RS_XEN_CALL_PV, xen_arg(view, 0));
-		break;
-	case XEN_SUBCALL:
-		call(x, v, RS_XEN_CALL_SUBCALL, xen_arg(view, 0));
-		break;
-	case XEN_PV_EVENT:
-		pv(x, v, view);
-		break;
-	case XEN_INJECT:
-		inject(x, v, view);
-		break;
-	case XEN_MMIO_READ:
-		io(x, v, RS_CAUSE_MMIO_READ, xen_arg(view, 0));
-		break;
-	case XEN_MMIO_WRITE:
-		io(x, v, RS_CAUSE_MMIO_WRITE, xen_arg(view, 0));
-		break;
-	case XEN_PIO_READ:
-		io(x, v, RS_CAUSE_PIO_READ, xen_arg(view, 0));
-		break;
-	case XEN_PIO_WRITE:
-		io(x, v, RS_CAUSE_PIO_WRITE, xen_arg(view, 0));
-		break;
-	case XEN_CR_WRITE:
-		cr_write(x, v, view);
-		break;
-	default:
-		break;
-	}
+	if (v)
+		vcpu_handlers[handler].run(x, v, view, vcpu_handlers[handler].which);
 }
 
 void rs_xen_pcpu_event(struct xen_sink *x, const struct rs_view *view, enum xen_handler handler)
