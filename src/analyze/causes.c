@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -3,7 +3,6 @@
 #include "analyze/tally_parts.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- tables --------------------------------------------------------------------------------- */
 

@@ -10,9 +10,7 @@
 #include "base/now.h"
 #include "cli/cli.h"
 
-#include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

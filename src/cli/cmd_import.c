@@ -4,12 +4,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/count.h"
 #include "cli/input.h"
 #include "cli/shared.h"
-#include "store/reader.h"
 #include "store/sink.h"
 
 struct arguments {

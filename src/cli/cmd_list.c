@@ -7,7 +7,6 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "cli/cli.h"

@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>

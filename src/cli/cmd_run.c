@@ -28,7 +28,6 @@
 #include "cli/shared.h"
 #include "introspect/binary.h"
 #include "kvm/kvm.h"
-#include "view/view.h"
 #include "vm/vm.h"
 #include <ringside/log.h>
 #include <ringside/recorder.h>

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 static const struct verb {
 	const char *name;

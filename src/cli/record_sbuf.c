@@ -2,7 +2,6 @@
 /* ringside record --sbuf: rings of ACRN's layout that other programs write, or that are lent to
  * them. */
 #include "base/count.h"
-#include "cli/cli.h"
 #include "cli/record.h"
 
 #include <ctype.h>

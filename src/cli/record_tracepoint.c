@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ringside record --tracepoint: any of the host kernel's tracepoints, through perf's rings. */
-#include "cli/cli.h"
 #include "base/count.h"
 #include "cli/record.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "record/port.h"
 #include "live/tracepoint.h"

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ringside record --xen: the trace of the Xen that this dom0 runs on. */
 #include "base/count.h"
-#include "cli/cli.h"
 #include "cli/record.h"
 #include "cli/xen.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "live/record_xen.h"
 

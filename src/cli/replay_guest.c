@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/count.h"
-#include "cli/cli.h"
 #include "cli/numbers.h"
 #include "cli/shared.h"
 

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/count.h"
-#include "base/duration.h"
 #include "base/json.h"
 #include "cli/numbers.h"
 #include "cli/program.h"

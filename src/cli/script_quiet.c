@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
-
 static void count_error(void *ctx, const char *text)
 {
 	(void)text;

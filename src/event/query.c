@@ -4,7 +4,6 @@
 
 #include <fnmatch.h>
 #include <stdlib.h>
-#include <string.h>
 
 void rs_query_init(struct rs_query *query)
 {

@@ -6,7 +6,6 @@
  */
 #include <ringside/schema.h>
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

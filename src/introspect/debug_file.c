@@ -3,7 +3,6 @@
 #include "introspect/debug_file.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

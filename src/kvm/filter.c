@@ -2,7 +2,6 @@
 /* Writes a filter's instructions into a BPF object, over the room that filter.bpf.h leaves. */
 #include "kvm/session.h"
 
-#include <errno.h>
 #include <linux/bpf.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/vector.h"

@@ -4,9 +4,7 @@
 #include "base/now.h"
 
 #include <stdio.h>
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define WATCH_NS 200000000 /* twice xentrace's default interval between two polls */

@@ -13,7 +13,6 @@
 
 #include "base/now.h"
 #include "ring/shared.h"
-#include <ringside/overwrite.h>
 
 #define WAIT_MS	  10
 #define WAITS_MAX 1000 /* waits for a recovery by another process: ten seconds */

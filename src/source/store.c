@@ -9,7 +9,6 @@
 #include <ringside/reader.h>
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/count.h"
 #include "event/query.h"

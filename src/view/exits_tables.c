@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-#include "kvm/counts.h"
-
 /* Sets of columns. In text, a reason or cause has a column for its VM if the rows are of all
  * threads, for its thread if each thread has rows, and neither if threads are added together. */
 enum {

@@ -7,8 +7,6 @@
 #include <ctype.h>
 #include <stdio.h>
 
-#include "event/query.h"
-
 RS_COLUMN_GETTER(get_key)
 {
 	const struct rs_aggregate_row *row = at;

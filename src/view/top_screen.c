@@ -4,7 +4,6 @@
 
 #include <locale.h>
 #include <ncurses.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

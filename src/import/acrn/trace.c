@@ -2,7 +2,6 @@
 /* Reads ACRN's raw trace files. */
 #include "import/acrn/trace.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +13,6 @@
 
 #include "base/count.h"
 #include "base/given.h"
-#include "event/layout.h"
 #include "event/view.h"
 
 #define VIEWS	     256u

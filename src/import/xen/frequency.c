@@ -3,7 +3,6 @@
 #include "import/xen/frequency.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/vector.h"
 

@@ -2,8 +2,6 @@
 /* Reads xentrace's files. */
 #include "import/xen/xentrace.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
