@@ -26,7 +26,8 @@ RS_C_BEGIN
 #define RS_CPU_EACH (-2)
 
 /* The producer of a stream's events. The source owns it, and it is valid as long as the source.
- * Values may be unknown. */
+ * Values may be unknown. Those of the thread are the same for all events of a stream, but where
+ * the stream has a machine: there they are the guest's, until the following next(). */
 struct rs_stream {
 	uint32_t index; /* in its trace or recorder */
 	const char *vm; /* NULL: unknown or none */
@@ -91,6 +92,9 @@ struct rs_machine {
 	 * unless they read all of it; *at is then the first address that cannot be read. */
 	bool (*read)(void *ctx, uint64_t gva, void *buf, size_t bytes, uint64_t *at);
 	bool (*read_phys)(void *ctx, uint64_t gpa, void *buf, size_t bytes, uint64_t *at);
+	/* Returns the address of the guest kernel's structure of the running thread (Linux:
+	 * task_struct). Returns false if it is unknown. Optional. */
+	bool (*thread)(void *ctx, uint64_t *address);
 };
 
 enum rs_next {

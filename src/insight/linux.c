@@ -96,6 +96,7 @@ static struct rs_error *banner_check(struct rs_linux *kernel)
 				       "symbols are not those of this kernel");
 	kernel->version[strcspn(kernel->version, "\n")] = '\0';
 	kernel->text = text.address;
+	kernel->banner = banner.address;
 	return NULL;
 }
 
@@ -217,14 +218,21 @@ static struct rs_error *attempt(struct rs_linux *kernel)
 	return err;
 }
 
-/* Tries the root that a vCPU uses, and under PTI the kernel's, which is the page before the
- * user's. */
+/* Sets the roots to try: the one that a vCPU uses, and under PTI first the kernel's, which is the
+ * page before the user's. Returns their number. */
+static uint32_t roots_of(uint64_t cr3, uint64_t roots[2])
+{
+	roots[0] = cr3 & ROOT & ~PTI_USER_BIT;
+	roots[1] = cr3 & ROOT;
+	return cr3 & PTI_USER_BIT ? 2 : 1;
+}
+
 static struct rs_error *attempt_vcpu(const struct rs_memory *memory,
 				     const struct rs_linux_vcpu *vcpu, struct rs_linux **out)
 {
-	const uint64_t roots[] = { vcpu->regs.cr3 & ROOT & ~PTI_USER_BIT, vcpu->regs.cr3 & ROOT };
+	uint64_t roots[2];
 	struct rs_error *first = NULL;
-	uint32_t n = vcpu->regs.cr3 & PTI_USER_BIT ? 2 : 1;
+	uint32_t n = roots_of(vcpu->regs.cr3, roots);
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct rs_linux *kernel = calloc(1, sizeof(*kernel));
@@ -265,6 +273,26 @@ struct rs_error *rs_linux_open(const struct rs_memory *memory, const struct rs_l
 	return first ? first
 		     : rs_error_create(RS_USAGE, "no registers are known, and without a page table "
 						 "no kernel can be found");
+}
+
+bool rs_linux_at(struct rs_linux *kernel, const struct rs_memory *memory,
+		 const struct rs_x86_regs *regs)
+{
+	const size_t len = strlen(kernel->version);
+	struct rs_x86_regs by = *regs;
+	char there[RS_LINUX_VERSION_MAX];
+	uint64_t roots[2];
+	uint32_t n = roots_of(regs->cr3, roots);
+
+	kernel->memory = *memory;
+	for (uint32_t i = 0; i < n; i++) {
+		by.cr3 = roots[i];
+		rs_memory_at(&kernel->memory, &by);
+		if (!rs_memory_read(&kernel->memory, kernel->banner, there, len, NULL) &&
+		    !memcmp(there, kernel->version, len))
+			return true;
+	}
+	return false;
 }
 
 void rs_linux_close(struct rs_linux *kernel)

@@ -40,6 +40,7 @@ struct rs_linux {
 	struct rs_error *no_btf;	    /* why not */
 	struct rs_fields fields;	    /* all not found without BTF */
 	uint64_t text;			    /* where the kernel's text begins */
+	uint64_t banner;		    /* the address of linux_banner */
 	char version[RS_LINUX_VERSION_MAX]; /* "Linux version ...", without the line's end */
 };
 
@@ -47,6 +48,12 @@ struct rs_linux {
 struct rs_error *rs_linux_open(const struct rs_memory *memory, const struct rs_linux_vcpu *vcpus,
 			       uint32_t n, struct rs_linux **out);
 void rs_linux_close(struct rs_linux *kernel); /* NULL is ignored */
+
+/* Goes on to another stop of the machine, whose memory and vCPU are given: the kernel's tables
+ * stay, what is read from here on is of that stop. Returns false if the page table of the vCPU does
+ * not map this kernel, as before the kernel has begun; then nothing may be read. */
+bool rs_linux_at(struct rs_linux *kernel, const struct rs_memory *memory,
+		 const struct rs_x86_regs *regs);
 
 /* Returns the kernel's displacement by KASLR. */
 static inline int64_t rs_linux_slide(const struct rs_linux *kernel)

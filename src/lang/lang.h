@@ -54,6 +54,8 @@ void rs_script_destroy(struct rs_script *script);
 bool rs_script_is_quiet(const struct rs_script *script);
 bool rs_script_has_events(const struct rs_script *script); /* has clauses of events of the source */
 bool rs_script_has_ticks(const struct rs_script *script);
+/* Returns whether it uses the thread of an event: pid, tid, execname, curthread, or self->. */
+bool rs_script_uses_thread(const struct rs_script *script);
 /* Returns the number of pairs of clause and probe, for clauses that begin on these lines. */
 uint32_t rs_script_matched(const struct rs_script *script, uint32_t from_line, uint32_t to_line);
 

@@ -160,6 +160,8 @@ static size_t fire(struct live *l)
 		l->due[l->n_due++] = first_of(l, i);
 		n++;
 	}
+	if (n)
+		rs_probed_fired(&l->m);
 	return n;
 }
 
@@ -345,6 +347,23 @@ struct rs_error *rs_live_source_make(void *source, const char *description,
 		return rs_error_create(RS_USAGE, "a machine that runs does not count instructions: "
 						 "guest:timer::1ms");
 	return rs_probed_make(&l->m, description, 0, event);
+}
+
+struct rs_error *rs_live_source_look(struct rs_source *source, struct rs_linux **kernel,
+				     const struct rs_error **why)
+{
+	struct live *l = (struct live *)source;
+	struct rs_error *err = NULL;
+
+	if (!l->m.guest.kernel && !l->m.guest.why) {
+		map_ram(l);
+		err = state_read(l);
+		if (!err && l->m.stopped.why != RS_GDB_ENDED)
+			rs_guest_kernel_look(&l->m.guest, &l->m.memory, &l->m.regs);
+	}
+	*kernel = l->m.guest.kernel;
+	*why = l->m.guest.why;
+	return err;
 }
 
 struct rs_error *rs_live_source_add_notes(struct rs_source *source, const struct rs_notes *notes,

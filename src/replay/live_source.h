@@ -18,6 +18,7 @@
 #include "replay/notes.h"
 #include "replay/program.h"
 
+struct rs_linux;
 struct rs_probed_program;
 
 struct rs_live_source_options {
@@ -34,6 +35,8 @@ struct rs_error *rs_live_source_create(struct rs_live *live,
 /* As the functions of replay/source.h. */
 struct rs_error *rs_live_source_make(void *source, const char *description,
 				     const struct rs_event **event);
+struct rs_error *rs_live_source_look(struct rs_source *source, struct rs_linux **kernel,
+				     const struct rs_error **why);
 struct rs_error *rs_live_source_add_notes(struct rs_source *source, const struct rs_notes *notes,
 					  const struct rs_program *program);
 const struct rs_probed_program *rs_live_source_program(const struct rs_source *source);

@@ -3,12 +3,12 @@
 #include "replay/probed.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/vector.h"
+#include "replay/ram.h"
 
 #define PROBES_MAX 4096u
-#define HOLE	   UINT64_C(0xa0000) /* devices, up to: */
-#define HOLE_END   UINT64_C(0xc0000)
 
 /* ---- the machine, as programs see it ------------------------------------------------------ */
 
@@ -34,12 +34,23 @@ static bool machine_read_phys(void *ctx, uint64_t gpa, void *buf, size_t bytes, 
 	return rs_memory_read_phys(&p->memory, gpa, buf, bytes) == RS_FAULT_NONE;
 }
 
+static bool machine_thread(void *ctx, uint64_t *address)
+{
+	struct rs_probed *p = ctx;
+	const struct rs_linux_task *task = rs_guest_kernel_task(&p->guest);
+
+	if (task)
+		*address = task->address;
+	return task;
+}
+
 struct rs_error *rs_probed_init(struct rs_probed *p, const struct rs_clock *clock, const char *vm)
 {
 	struct rs_error *err;
 
 	p->clock = *clock;
-	p->machine = (struct rs_machine){ p, machine_reg, machine_read, machine_read_phys };
+	p->machine = (struct rs_machine){ p, machine_reg, machine_read, machine_read_phys,
+					  machine_thread };
 	err = rs_clock_init(&p->clock);
 	if (!err)
 		err = rs_schema_create("guest", &p->schema);
@@ -56,6 +67,7 @@ struct rs_error *rs_probed_init(struct rs_probed *p, const struct rs_clock *cloc
 
 void rs_probed_deinit(struct rs_probed *p)
 {
+	rs_guest_kernel_deinit(&p->guest);
 	rs_schema_destroy(p->schema);
 	free(p->probes);
 	free(p->views);
@@ -162,12 +174,7 @@ struct rs_error *rs_probed_begin(struct rs_probed *p, const struct rs_query *que
 
 void rs_probed_map(struct rs_probed *p, const uint8_t *ram, uint64_t bytes)
 {
-	struct rs_memory *m = &p->memory;
-
-	m->n_ram = 0;
-	m->ram[m->n_ram++] = (struct rs_ram){ 0, bytes < HOLE ? bytes : HOLE, ram };
-	if (bytes > HOLE_END)
-		m->ram[m->n_ram++] = (struct rs_ram){ HOLE_END, bytes - HOLE_END, ram + HOLE_END };
+	rs_replay_ram_set(&p->memory, ram, bytes);
 }
 
 void rs_probed_stopped(struct rs_probed *p)
@@ -176,6 +183,18 @@ void rs_probed_stopped(struct rs_probed *p)
 							   .cr3 = p->regs.cr3,
 							   .cr4 = p->regs.cr4,
 							   .efer = p->regs.efer });
+	rs_guest_kernel_stopped(&p->guest, &p->memory, &p->regs);
+}
+
+void rs_probed_fired(struct rs_probed *p)
+{
+	const struct rs_linux_task *task = rs_guest_kernel_task(&p->guest);
+
+	p->stream.tid = task ? task->pid : RS_UNKNOWN;
+	p->stream.pid = task ? task->tgid : 0;
+	p->stream.thread = task ? p->name : NULL;
+	if (task)
+		memcpy(p->name, task->comm, sizeof(task->comm));
 }
 
 bool rs_probed_breaks(const struct rs_probed *p, uint64_t rip)

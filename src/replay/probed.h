@@ -7,6 +7,7 @@
 #define RS_REPLAY_PROBED_H
 
 #include "event/query.h"
+#include "replay/guest_kernel.h"
 #include "replay/program.h"
 #include "replay/probe.h"
 #include <ringside/clock.h>
@@ -36,6 +37,8 @@ struct rs_probed {
 	struct rs_x86_regs regs;
 	struct rs_memory memory;
 	bool again; /* it is at a place that has fired already */
+	struct rs_guest_kernel guest;
+	char name[RS_TASK_COMM_BYTES + 1]; /* of the task that runs: stream.thread */
 
 	/* For one stop: one more than there are probes. rs_probed_begin() allocates it. */
 	struct rs_view *views;
@@ -61,6 +64,9 @@ struct rs_error *rs_probed_begin(struct rs_probed *p, const struct rs_query *que
 void rs_probed_map(struct rs_probed *p, const uint8_t *ram, uint64_t bytes);
 /* Marks a new stop, after `regs` was set: discards cached translations of page tables. */
 void rs_probed_stopped(struct rs_probed *p);
+/* Sets the stream's thread, which is the guest's task, for the probes that fire at the present
+ * stop. */
+void rs_probed_fired(struct rs_probed *p);
 /* Returns whether an active breakpoint is at rip. */
 bool rs_probed_breaks(const struct rs_probed *p, uint64_t rip);
 /* Returns whether this probe, which is no timer, fires at the present place. Call it once per

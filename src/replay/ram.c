@@ -8,6 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define HOLE	 UINT64_C(0xa0000) /* devices, up to: */
+#define HOLE_END UINT64_C(0xc0000)
+
 static struct rs_error *seal_and_map(int fd, uint64_t bytes, uint8_t **ram)
 {
 	void *mem;
@@ -36,4 +39,12 @@ struct rs_error *rs_replay_ram_make(uint64_t bytes, int *fd, uint8_t **ram)
 	else
 		*fd = made;
 	return err;
+}
+
+void rs_replay_ram_set(struct rs_memory *m, const uint8_t *ram, uint64_t bytes)
+{
+	m->n_ram = 0;
+	m->ram[m->n_ram++] = (struct rs_ram){ 0, bytes < HOLE ? bytes : HOLE, ram };
+	if (bytes > HOLE_END)
+		m->ram[m->n_ram++] = (struct rs_ram){ HOLE_END, bytes - HOLE_END, ram + HOLE_END };
 }

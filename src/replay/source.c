@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "replay/look.h"
 #include "replay/probed.h"
 
 #define INTERRUPTED_MAX 64u
@@ -166,6 +167,8 @@ static size_t fire(struct replay *r)
 		};
 		n++;
 	}
+	if (n)
+		rs_probed_fired(&r->m);
 	r->counts.fired += n;
 	r->counts.unread += at.unread;
 	return n;
@@ -333,6 +336,19 @@ struct rs_error *rs_replay_source_make(void *source, const char *description,
 	struct replay *r = source;
 
 	return rs_probed_make(&r->m, description, r->recording->shift, event);
+}
+
+struct rs_error *rs_replay_source_look(struct rs_source *source, struct rs_linux **kernel,
+				       const struct rs_error **why)
+{
+	struct replay *r = (struct replay *)source;
+	struct rs_error *err = NULL;
+
+	if (!r->m.guest.kernel && !r->m.guest.why)
+		err = rs_replay_look(r->recording, &r->options, &r->m.guest);
+	*kernel = r->m.guest.kernel;
+	*why = r->m.guest.why;
+	return err;
 }
 
 struct rs_error *rs_replay_source_add_notes(struct rs_source *source, const struct rs_notes *notes,

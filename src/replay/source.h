@@ -22,6 +22,7 @@
 #include "replay/program.h"
 #include "replay/session.h"
 
+struct rs_linux;
 struct rs_probed_program;
 
 /* Additional stops, for inspecting the machine between probes: instructions in ascending order. */
@@ -54,6 +55,11 @@ struct rs_error *rs_replay_source_create(const struct rs_recording *recording,
 /* Implements make() of struct rs_script_config: returns the event of a description. */
 struct rs_error *rs_replay_source_make(void *source, const char *description,
 				       const struct rs_event **event);
+
+/* Looks for the guest's Linux kernel, once, before the source is opened (look.h). Returns it, or
+ * NULL: *why is then the reason, valid as long as the source. */
+struct rs_error *rs_replay_source_look(struct rs_source *source, struct rs_linux **kernel,
+				       const struct rs_error **why);
 
 /* Adds the probes and assertions of a program, before the source is opened. Both outlive it. They
  * fire only where that program is executed, not for another one at the same address. */

@@ -23,10 +23,9 @@
 
 #include "introspect/memory.h"
 #include "replay/moment.h"
+#include "replay/ram.h"
 
-#define STACK_BYTES 64		      /* of its top; there may not be more */
-#define HOLE	    UINT64_C(0xa0000) /* devices, up to: */
-#define HOLE_END    UINT64_C(0xc0000)
+#define STACK_BYTES 64 /* of its top; there may not be more */
 
 /* ---- one replay --------------------------------------------------------------------------- */
 
@@ -52,16 +51,11 @@ struct replayed {
 	bool shows;		      /* progress */
 };
 
-/* All of the guest's RAM is below 4 GiB (recording.h). */
 static void map_ram(struct replayed *r)
 {
 	const struct rs_session_ram ram = rs_session_ram(r->session);
-	struct rs_memory *m = &r->memory;
 
-	m->ram[m->n_ram++] = (struct rs_ram){ 0, ram.bytes < HOLE ? ram.bytes : HOLE, ram.mem };
-	if (ram.bytes > HOLE_END)
-		m->ram[m->n_ram++] =
-			(struct rs_ram){ HOLE_END, ram.bytes - HOLE_END, ram.mem + HOLE_END };
+	rs_replay_ram_set(&r->memory, ram.mem, ram.bytes);
 }
 
 /* Reads what a probe can read: registers, the stack through the guest's tables, and memory. */

@@ -80,6 +80,31 @@ struct rs_error *rs_script_replay_make(void *of, const char *description, bool c
 			    : rs_replay_source_make(replay->source, description, event);
 }
 
+struct rs_error *rs_script_replay_look(struct rs_script_replay *replay, struct rs_linux **kernel,
+				       const struct rs_error **why)
+{
+	return (replay->live ? rs_live_source_look : rs_replay_source_look)(replay->source, kernel,
+									    why);
+}
+
+/* Looks for the guest's kernel if the program uses the guest's thread. */
+static struct rs_error *find_thread(struct rs_script_replay *replay, const struct rs_script *script)
+{
+	const struct rs_error *why = NULL;
+	struct rs_linux *kernel = NULL;
+	struct rs_error *err;
+
+	if (!rs_script_uses_thread(script))
+		return NULL;
+	err = rs_script_replay_look(replay, &kernel, &why);
+	if (!err && why)
+		rs_script_remark(
+			&replay->remarks,
+			"the guest's thread is unknown (pid, tid, execname, curthread): %s",
+			rs_error_text(why));
+	return err;
+}
+
 /* Makes stamps of the guest's clock its time, which the recording knows. */
 static struct rs_error *find_times(struct rs_script_replay *replay)
 {
@@ -288,9 +313,11 @@ struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, struct rs
 	struct rs_script_asserts *asserts = NULL;
 	struct kept kept = { 0 };
 	struct rs_query query;
-	struct rs_error *err = rs_script_asserts_create(rs_script_replay_stream(replay),
-							&replay->remarks, &asserts);
+	struct rs_error *err = find_thread(replay, script);
 
+	if (!err)
+		err = rs_script_asserts_create(rs_script_replay_stream(replay), &replay->remarks,
+					       &asserts);
 	if (!err && replay->trace)
 		err = keep(replay, sink, command, &kept);
 	if (!replay->live || replay->times.to.ns)

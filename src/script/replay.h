@@ -49,6 +49,10 @@ const struct rs_stream *rs_script_replay_stream(const struct rs_script_replay *r
 struct rs_error *rs_script_replay_make(void *replay, const char *description, bool copies,
 				       const struct rs_event **event);
 
+/* Looks for the guest's Linux kernel, as rs_replay_source_look(). */
+struct rs_error *rs_script_replay_look(struct rs_script_replay *replay, struct rs_linux **kernel,
+				       const struct rs_error **why);
+
 /* Returns whether a path is a recording. */
 bool rs_script_replay_is(const char *path);
 

@@ -6,3 +6,4 @@ BEGIN { trace(copyinstr(4098)); }
 BEGIN { this->to = alloca(8); copyinto(4099, 8, this->to); }
 BEGIN { trace(uregs[R_RIP]); }
 BEGIN { trace(reg("cr3")); }
+BEGIN { printf("%d\n", curthread != 0); }

@@ -190,7 +190,7 @@ static void expand(struct checker *c, struct node *node, struct variable *variab
 
 static void undefined(struct checker *c, const struct node *node)
 {
-	static const char absent[] = " ppid uid gid curthread curpsinfo curlwpsinfo curcpu errno "
+	static const char absent[] = " ppid uid gid curpsinfo curlwpsinfo curcpu errno "
 				     "vtimestamp caller ucaller ipl root cwd zonename "
 				     "regs ";
 	struct nearest nearest = { .written = node->text };

@@ -81,6 +81,27 @@ static bool stack_known(const struct firing *f)
 	return !f->view;
 }
 
+static bool curthread(const struct firing *f, uint64_t *address)
+{
+	const struct rs_machine *machine = f->view ? f->view->stream->machine : NULL;
+
+	return machine && machine->thread && machine->thread(machine->ctx, address);
+}
+
+static bool curthread_known(const struct firing *f)
+{
+	uint64_t address;
+
+	return !f->view || curthread(f, &address);
+}
+
+static struct value get_curthread(const struct firing *f)
+{
+	uint64_t address = 0;
+
+	return (struct value){ .i = curthread(f, &address) ? address : 0 };
+}
+
 /* Sources record no stacks: the depth is 0. */
 static struct value get_stackdepth(const struct firing *f)
 {
@@ -141,16 +162,19 @@ const struct builtin rs_lang_builtins[] = {
 	{ "int64_t walltimestamp", "the time in ns since 1970, UTC; -1 if unknown",
 	  get_walltimestamp, true, true, .known = wall_known },
 	{ "int cpu", "the host CPU; -1 if unknown", get_cpu, true, .known = cpu_known },
-	{ "int tid", "the thread on the host; -1 if unknown", get_tid, true, .known = tid_known },
+	{ "int tid", "the thread on the host, in a replay the guest's; -1 if unknown", get_tid,
+	  true, .known = tid_known, .thread = true },
 	{ "pid_t pid", "the process of the thread; -1 if unknown", get_pid, true,
-	  .known = pid_known },
+	  .known = pid_known, .thread = true },
+	{ "void *curthread", "in a replay, the task_struct of the guest's thread; 0 if unknown",
+	  get_curthread, true, true, .known = curthread_known, .thread = true },
 	{ "uint32_t stackdepth",
 	  "the number of frames of stack(): 0, because no source records stacks", get_stackdepth,
 	  true, .known = stack_known },
 	{ "uint32_t ustackdepth", "the number of frames of ustack(): 0", get_stackdepth, true,
 	  .known = stack_known },
 	{ "string execname", "the name of the thread; \"\" if unknown", get_execname, true,
-	  .known = name_known },
+	  .known = name_known, .thread = true },
 	{ "string vm", "the name of the virtual machine; \"\" if unknown", get_vm, true,
 	  .known = vm_known },
 	{ "int vcpu", "the vCPU; -1 if unknown", get_vcpu, true, .known = vcpu_known },

@@ -28,6 +28,7 @@ struct builtin {
 	bool varies; /* may differ between events of the same probe, stream and CPU */
 	/* Returns whether the source knows it for this event. NULL: always. */
 	bool (*known)(const struct firing *firing);
+	bool thread; /* of the event's thread, which a guest's kernel must be found for */
 };
 extern const struct builtin rs_lang_builtins[];
 extern const uint32_t rs_lang_n_builtins;

@@ -87,7 +87,7 @@ bool rs_lang_fast_adds(struct fast *fast, const struct rs_view *view, const stru
 
 void rs_lang_fast_keep(struct fast *fast, const struct rs_view *view, const struct agg_table *table)
 {
-	fast->stream = view->stream;
+	fast->stream = view->stream->machine ? NULL : view->stream; /* its thread changes */
 	fast->cpu = view->cpu;
 	fast->generation = table->generation;
 	fast->row = table->last_row;

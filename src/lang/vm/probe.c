@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The probes that clauses match: the language's own, ticks, and the events of the sources; and the
  * arguments of events. */
+#include "lang/vm/builtin.h"
 #include "lang/vm/program.h"
 #include "lang/vm/word.h"
 
@@ -282,4 +283,23 @@ void rs_script_narrow(struct rs_script *script, struct rs_query *query)
 	if (!n)
 		query->globs[n++] = "dtrace:::"; /* no events but losses */
 	query->n_globs = n <= RS_QUERY_GLOBS_MAX && !all ? n : 0;
+}
+
+/* Returns whether an instruction is a variable of the thread, or makes the key of self->. */
+static bool uses_thread(const struct insn *insn)
+{
+	if (insn->op == I_VARI || insn->op == I_VARS)
+		return rs_lang_builtins[insn->k].thread;
+	return insn->op == I_KEY && (insn->k & 3u << 24) == LANG_KEY_SELF;
+}
+
+bool rs_script_uses_thread(const struct rs_script *script)
+{
+	for (const struct clause *c = script->clauses; c; c = c->next) {
+		for (uint32_t i = 0; i < c->n_code; i++) {
+			if (uses_thread(&c->code[i]))
+				return true;
+		}
+	}
+	return false;
 }

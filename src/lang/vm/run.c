@@ -122,6 +122,8 @@ static uint64_t thread_of(const struct firing *firing)
 
 	if (!stream)
 		return 0;
+	if (stream->machine && stream->tid >= 0) /* the guest's */
+		return (uint64_t)stream->tid | UINT64_C(1) << 41;
 	if (stream->vm && stream->vcpu >= 0)
 		return XXH3_64bits_withSeed(stream->vm, strlen(stream->vm),
 					    (uint64_t)stream->vcpu + 1);
