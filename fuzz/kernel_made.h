@@ -22,11 +22,12 @@
 #define MADE_STEP    16u
 #define MADE_TOKEN   "ab" /* what a byte stands for that is no character of a name */
 
-enum made_layout { MADE_OLD, MADE_SEQS_4, MADE_SEQS_3, MADE_NEW, MADE_LAYOUTS };
+enum made_layout { MADE_OLD, MADE_SEQS_4, MADE_SEQS_3, MADE_NEW, MADE_PC_RELATIVE, MADE_LAYOUTS };
 
 struct made {
 	uint8_t *at;
 	uint32_t bytes;
+	uint32_t align; /* of tables */
 };
 
 static inline void made_put(struct made *m, const void *data, uint32_t bytes)
@@ -42,7 +43,7 @@ static inline void made_u32(struct made *m, uint32_t value)
 
 static inline void made_align(struct made *m)
 {
-	m->bytes = (m->bytes + 7) & ~7u;
+	m->bytes = (m->bytes + m->align - 1) & ~(m->align - 1);
 }
 
 /* Writes the name of the i-th symbol, which the 200th byte makes longer than a one-byte length. */
@@ -78,6 +79,14 @@ static inline void made_offsets(struct made *m, bool percpu)
 	}
 	made_align(m);
 	made_put(m, &base, 8);
+}
+
+/* Each is relative to its own place in the image. */
+static inline void made_pc_offsets(struct made *m)
+{
+	made_align(m);
+	for (uint32_t i = 0; i < MADE_SYMBOLS; i++)
+		made_u32(m, (uint32_t)(made_address(i, false) - MADE_GVA - m->bytes));
 }
 
 static inline void made_names(struct made *m)
@@ -145,7 +154,8 @@ static inline void made_tokens(struct made *m)
 static inline struct rs_image made_image(enum made_layout layout, bool percpu, uint32_t *from,
 					 uint32_t *to)
 {
-	struct made m = { calloc(1, MADE_BYTES), 4096 + 8 };
+	uint32_t align = layout == MADE_PC_RELATIVE ? 4 : 8;
+	struct made m = { calloc(1, MADE_BYTES), 4096 + align, align };
 	struct rs_image image = { .data = m.at, .bytes = MADE_BYTES, .n_runs = 1 };
 
 	image.runs[0] = (struct rs_image_run){ MADE_GVA, MADE_BYTES, 0 };
@@ -153,16 +163,18 @@ static inline struct rs_image made_image(enum made_layout layout, bool percpu, u
 		abort();
 	memset(m.at, 0x5a, 4096);
 	*from = m.bytes;
-	if (layout != MADE_NEW)
+	if (layout < MADE_NEW)
 		made_offsets(&m, percpu);
 	made_names(&m);
 	if (layout == MADE_SEQS_4 || layout == MADE_SEQS_3)
 		made_seqs(&m, layout == MADE_SEQS_4 ? 4 : 3);
 	made_tokens(&m);
-	if (layout == MADE_NEW) {
+	if (layout == MADE_NEW)
 		made_offsets(&m, percpu);
+	if (layout == MADE_PC_RELATIVE)
+		made_pc_offsets(&m);
+	if (layout >= MADE_NEW)
 		made_seqs(&m, 3);
-	}
 	*to = m.bytes;
 	memset(m.at + m.bytes, 0xa5, 4096);
 	return image;

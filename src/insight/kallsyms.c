@@ -20,13 +20,20 @@
 /* Names of one hash that a lookup compares: a guest can choose names that have the same. */
 #define SAME_HASH_MAX 256u
 
+/* How an offset becomes an address. */
+enum addresses {
+	RELATIVE,	 /* to relative_base */
+	ABSOLUTE_PERCPU, /* from 0 on it is the address, below that relative (until 6.14) */
+	PC_RELATIVE,	 /* to its own place (since 7.0) */
+};
+
 struct rs_kallsyms {
 	uint8_t *names;
 	uint32_t names_bytes, n;
 	uint32_t *markers;
 	int32_t *offsets;
-	uint64_t relative_base;
-	bool absolute_percpu;
+	enum addresses how;
+	uint64_t base; /* what the offsets are relative to */
 	char *tokens;
 	uint32_t tokens_bytes;
 	uint16_t token_at[TOKENS];
@@ -36,14 +43,15 @@ struct rs_kallsyms {
 /* A run of the image that is searched. All positions are offsets in it; it begins on a page. */
 struct run {
 	const uint8_t *at;
-	uint64_t bytes;
+	uint64_t bytes, gva;
 	uint64_t *work; /* names that may still be looked at */
 };
 
 /* Where the tables are. */
 struct places {
-	uint64_t tokens, index, markers, names, names_end, offsets;
+	uint64_t tokens, index, markers, names, names_end;
 	uint32_t n, tokens_bytes;
+	uint32_t align; /* of each table: 8, since 7.0 4 */
 };
 
 static uint32_t u32_at(const struct run *run, uint64_t at)
@@ -62,9 +70,9 @@ static uint64_t u64_at(const struct run *run, uint64_t at)
 	return value;
 }
 
-static uint64_t align8(uint64_t at)
+static uint64_t align(uint64_t at, uint32_t to)
 {
-	return (at + 7) & ~UINT64_C(7);
+	return (at + to - 1) & ~(uint64_t)(to - 1);
 }
 
 /* ---- finding: tokens ------------------------------------------------------------------------ */
@@ -84,7 +92,7 @@ static bool texts_skip(const struct run *run, uint64_t *at, uint32_t n)
 	return true;
 }
 
-/* Checks the token table around the tokens of the digits, at `digits`. */
+/* Checks the token table around the tokens of the digits, at `digits`. Uses places->align. */
 static bool tokens_check(const struct run *run, uint64_t digits, struct places *places)
 {
 	uint64_t at = digits, end;
@@ -93,14 +101,14 @@ static bool tokens_check(const struct run *run, uint64_t digits, struct places *
 	if (!texts_skip(run, &at, TOKENS - '0'))
 		return false;
 	end = at;
-	places->index = align8(end);
+	places->index = align(end, places->align);
 	if (places->index + sizeof(index) > run->bytes)
 		return false;
 	memcpy(index, run->at + places->index, sizeof(index));
 	if (index[0] || index['0'] > digits)
 		return false;
 	places->tokens = at = digits - index['0'];
-	if (at & 7)
+	if (at % places->align)
 		return false;
 	for (uint32_t i = 0; i < TOKENS; i++)
 		if (at != places->tokens + index[i] || !texts_skip(run, &at, 1))
@@ -147,20 +155,24 @@ static bool names_check(const struct run *run, struct places *places)
 		at += length;
 	}
 	places->names_end = places->names + at;
-	return align8(places->names_end) == places->markers;
+	return align(places->names_end, places->align) == places->markers;
 }
 
-/* Looks for num_syms and names before the markers, of which `n` may be there. */
+/* Looks for num_syms and names before the markers, of which `n` may be there. num_syms has four
+ * bytes, and is filled up with zeros. */
 static bool names_find(const struct run *run, uint32_t n, struct places *places)
 {
 	uint64_t last = u32_at(run, places->markers + (n - 1) * 4), from;
+	uint32_t step = places->align;
 
-	if (places->markers < last + 8 + 1)
+	if (places->markers < last + step + 1)
 		return false;
-	from = (places->markers - last - 1) & ~UINT64_C(7);
-	for (uint64_t names = from; names >= 8 && from - names < GROUP_BYTES_MAX; names -= 8) {
-		places->n = u32_at(run, names - 8);
-		if (!places->n || (places->n - 1) / GROUP + 1 != n || u32_at(run, names - 4))
+	from = (places->markers - last - 1) & ~(uint64_t)(step - 1);
+	for (uint64_t names = from; names >= step && from - names < GROUP_BYTES_MAX;
+	     names -= step) {
+		places->n = u32_at(run, names - step);
+		if (!places->n || (places->n - 1) / GROUP + 1 != n ||
+		    (step > 4 && u32_at(run, names - 4)))
 			continue;
 		places->names = names;
 		if (names_check(run, places))
@@ -179,7 +191,7 @@ static bool markers_find(const struct run *run, struct places *places)
 	for (uint64_t at = places->tokens; at >= low + 8 && tried < CANDIDATES_MAX;) {
 		uint32_t n = 1;
 
-		at -= 8;
+		at -= places->align;
 		if (u32_at(run, at))
 			continue;
 		while (n < MARKERS_MAX && at + n * 4 + 4 <= places->tokens) {
@@ -208,40 +220,61 @@ static uint64_t address_of(const struct rs_kallsyms *k, uint32_t i)
 {
 	int32_t offset = k->offsets[i];
 
-	if (!k->absolute_percpu)
-		return k->relative_base + (uint32_t)offset;
-	if (offset >= 0)
-		return (uint64_t)offset;
-	return k->relative_base - 1 - (uint64_t)(int64_t)offset;
+	switch (k->how) {
+	case RELATIVE:
+		return k->base + (uint32_t)offset;
+	case ABSOLUTE_PERCPU:
+		return offset >= 0 ? (uint64_t)offset
+				   : k->base - 1 - (uint64_t)(int64_t)offset;
+	case PC_RELATIVE:
+		return k->base + i * sizeof(*k->offsets) + (uint64_t)(int64_t)offset;
+	}
+	return 0;
 }
 
-/* Returns whether the addresses ascend, with CONFIG_KALLSYMS_ABSOLUTE_PERCPU or without. */
-static bool addresses_check(struct rs_kallsyms *k, bool absolute_percpu)
+/* Returns whether the addresses ascend, to one in the kernel. */
+static bool addresses_check(struct rs_kallsyms *k, enum addresses how)
 {
-	k->absolute_percpu = absolute_percpu;
+	k->how = how;
+	if (how == PC_RELATIVE && address_of(k, 0) < RS_IMAGE_FROM)
+		return false;
 	for (uint32_t i = 1; i < k->n; i++)
 		if (address_of(k, i) < address_of(k, i - 1))
 			return false;
 	return address_of(k, k->n - 1) >= RS_IMAGE_FROM &&
-	       (!absolute_percpu || k->offsets[k->n - 1] < 0);
+	       (how != ABSOLUTE_PERCPU || k->offsets[k->n - 1] < 0);
+}
+
+static bool offsets_copy(struct rs_kallsyms *k, const struct run *run, uint64_t offsets)
+{
+	uint64_t bytes = (uint64_t)k->n * sizeof(*k->offsets);
+
+	if (offsets + bytes > run->bytes)
+		return false;
+	memcpy(k->offsets, run->at + offsets, (size_t)bytes);
+	return true;
 }
 
 static bool offsets_check(struct rs_kallsyms *k, const struct run *run, uint64_t offsets,
 			  uint64_t base)
 {
-	if (base + 8 > run->bytes || offsets + (uint64_t)k->n * 4 > run->bytes)
+	if (base + 8 > run->bytes || !offsets_copy(k, run, offsets))
 		return false;
-	k->relative_base = u64_at(run, base);
-	if (k->relative_base < RS_IMAGE_FROM || k->relative_base >= RS_IMAGE_TO)
+	k->base = u64_at(run, base);
+	if (k->base < RS_IMAGE_FROM || k->base >= RS_IMAGE_TO)
 		return false;
-	memcpy(k->offsets, run->at + offsets, (size_t)k->n * 4);
-	return addresses_check(k, true) || addresses_check(k, false);
+	return addresses_check(k, ABSOLUTE_PERCPU) || addresses_check(k, RELATIVE);
 }
 
 static bool offsets_find(struct rs_kallsyms *k, const struct run *run, const struct places *places)
 {
-	uint64_t bytes = align8((uint64_t)k->n * 4), after = places->index + TOKENS * 2;
+	uint64_t bytes = align((uint64_t)k->n * sizeof(*k->offsets), places->align);
+	uint64_t after = places->index + TOKENS * 2;
 
+	if (places->align == 4) {
+		k->base = run->gva + after;
+		return offsets_copy(k, run, after) && addresses_check(k, PC_RELATIVE);
+	}
 	if (places->names >= bytes + 16 &&
 	    offsets_check(k, run, places->names - 16 - bytes, places->names - 16))
 		return true;
@@ -301,10 +334,11 @@ static struct rs_error *tables_copy(const struct run *run, const struct places *
 /* Expands each name once, into the hash by name. */
 static struct rs_error *names_index(struct rs_kallsyms *k, bool *valid);
 
-static struct rs_error *try(const struct run *run, uint64_t digits, struct rs_kallsyms **out)
+static struct rs_error *try(const struct run *run, uint64_t digits, uint32_t alignment,
+			    struct rs_kallsyms **out)
 {
 	struct rs_kallsyms *k = NULL;
-	struct places places = { 0 };
+	struct places places = { .align = alignment };
 	struct rs_error *err;
 	bool valid = false;
 
@@ -330,14 +364,16 @@ struct rs_error *rs_kallsyms_find(const struct rs_image *image, struct rs_kallsy
 
 	for (uint32_t i = 0; i < image->n_runs; i++) {
 		struct run run = { image->data + image->runs[i].offset, image->runs[i].bytes,
-				   &work };
+				   image->runs[i].gva, &work };
 		const uint8_t *at = run.at, *end = run.at + run.bytes;
 		struct rs_kallsyms *k = NULL;
 
 		while (tried < CANDIDATES_MAX &&
 		       (at = memmem(at, (size_t)(end - at), digits, sizeof(digits)))) {
 			tried++;
-			err = try(&run, (uint64_t)(at - run.at), &k);
+			err = try(&run, (uint64_t)(at - run.at), 8, &k);
+			if (!err && !k)
+				err = try(&run, (uint64_t)(at - run.at), 4, &k);
 			if (err)
 				return err;
 			if (k) {
@@ -374,7 +410,7 @@ uint32_t rs_kallsyms_count(const struct rs_kallsyms *k)
 static void address_set(const struct rs_kallsyms *k, uint32_t i, struct rs_ksym *sym)
 {
 	sym->address = address_of(k, i);
-	sym->percpu = k->absolute_percpu && k->offsets[i] >= 0;
+	sym->percpu = k->how == ABSOLUTE_PERCPU && k->offsets[i] >= 0;
 }
 
 bool rs_kallsyms_at(const struct rs_kallsyms *k, uint32_t i, struct rs_ksym *sym)
@@ -510,7 +546,7 @@ bool rs_kallsyms_by_address(const struct rs_kallsyms *k, uint64_t address, struc
 	if (!low || address < RS_IMAGE_FROM)
 		return false;
 	next = low--;
-	if (k->absolute_percpu && k->offsets[low] >= 0)
+	if (k->how == ABSOLUTE_PERCPU && k->offsets[low] >= 0)
 		return false; /* below the kernel's own */
 	while (low && address_of(k, low - 1) == address_of(k, low))
 		low--;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The symbol table that a Linux kernel carries in its image (CONFIG_KALLSYMS). Its layout is that
- * of scripts/kallsyms.c in the kernel's source, each table aligned to 8 bytes:
+ * of scripts/kallsyms.c in the kernel's source, each table aligned to 8 bytes, since 7.0 to 4:
  *
  *	until 6.3	offsets, relative_base, num_syms, names, markers, [seqs_of_names,]
  *			token_table, token_index
  *	since 6.4	num_syms, names, markers, token_table, token_index, offsets, relative_base
+ *	since 7.0	the same without relative_base: an offset is relative to its own place
  *
  * The tables have no magic number. They are found by the part of token_table that each kernel has,
  * the tokens of the ten digits, and are believed if all of this holds: each token begins where
@@ -32,7 +33,9 @@ uint32_t rs_kallsyms_count(const struct rs_kallsyms *k);
 
 struct rs_ksym {
 	uint64_t address;
-	bool percpu; /* the address is an offset in each processor's area */
+	/* The address is an offset in each processor's area. Since 6.15, per-CPU variables have
+	 * addresses like others, which __per_cpu_offset[] takes into account. */
+	bool percpu;
 	char type;   /* as of nm(1) */
 	char name[RS_KALLSYMS_NAME_MAX];
 };

@@ -190,12 +190,13 @@ static struct rs_error *init_check(struct rs_linux *kernel)
 	return err;
 }
 
-/* Finds the kernel by one page table. */
-static struct rs_error *attempt(struct rs_linux *kernel)
+/* Finds the kernel by one page table. Sets *is_table if that maps something where kernels are. */
+static struct rs_error *attempt(struct rs_linux *kernel, bool *is_table)
 {
 	struct rs_image image = { 0 };
 	struct rs_error *err = rs_image_copy(&kernel->memory, &image);
 
+	*is_table = !err;
 	if (!err)
 		err = rs_kallsyms_find(&image, &kernel->symbols);
 	if (!err)
@@ -231,29 +232,37 @@ static struct rs_error *attempt_vcpu(const struct rs_memory *memory,
 				     const struct rs_linux_vcpu *vcpu, struct rs_linux **out)
 {
 	uint64_t roots[2];
-	struct rs_error *first = NULL;
+	struct rs_error *why = NULL;
 	uint32_t n = roots_of(vcpu->regs.cr3, roots);
+	bool explains = false;
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct rs_linux *kernel = calloc(1, sizeof(*kernel));
 		struct rs_x86_regs regs = vcpu->regs;
+		bool is_table = false;
 		struct rs_error *err;
 
 		if (!kernel)
-			return rs_error_first(rs_error_no_memory(), first);
+			return rs_error_first(rs_error_no_memory(), why);
 		kernel->memory = *memory;
 		regs.cr3 = roots[i];
 		rs_memory_at(&kernel->memory, &regs);
-		err = attempt(kernel);
+		err = attempt(kernel, &is_table);
 		if (!err) {
 			*out = kernel;
-			rs_error_free(first);
+			rs_error_free(why);
 			return NULL;
 		}
 		rs_linux_close(kernel);
-		first = rs_error_first(first, err);
+		/* Without PTI, the page before the root is no table: its fault explains nothing. */
+		if (is_table && !explains) {
+			rs_error_free(why);
+			why = NULL;
+		}
+		explains |= is_table;
+		why = rs_error_first(why, err);
 	}
-	return first;
+	return why;
 }
 
 struct rs_error *rs_linux_open(const struct rs_memory *memory, const struct rs_linux_vcpu *vcpus,
@@ -435,8 +444,9 @@ struct rs_error *rs_linux_current(struct rs_linux *kernel, uint64_t base, uint64
 
 /* ---- time ----------------------------------------------------------------------------------- */
 
-/* Finds the timekeeper: since 6.13 it is named by struct tk_data, before it follows a seqcount in a
- * struct that has no name (kernel/time/timekeeping.c). */
+/* Finds the timekeeper (kernel/time/timekeeping.c). Until 6.12 it follows a seqcount in the
+ * variable tk_core, whose type has no name. Since 6.13 tk_core is a struct tk_data; since 6.17 it
+ * is the first of the array timekeeper_data. */
 static struct rs_error *timekeeper_find(struct rs_linux *kernel, uint64_t *gva)
 {
 	static const enum rs_field_id needed[] = {
@@ -449,8 +459,11 @@ static struct rs_error *timekeeper_find(struct rs_linux *kernel, uint64_t *gva)
 
 	if (err)
 		return err;
-	if (!rs_kallsyms_by_name(kernel->symbols, "tk_core", &core))
-		return rs_error_create(RS_USAGE, "the kernel's symbols have no tk_core");
+	if (!rs_kallsyms_by_name(kernel->symbols, "tk_core", &core) &&
+	    !rs_kallsyms_by_name(kernel->symbols, "timekeeper_data", &core))
+		return rs_error_create(RS_USAGE,
+				       "the kernel's symbols have neither tk_core nor "
+				       "timekeeper_data");
 	if (kernel->fields.fields[RS_FIELD_TKDATA_TK].found)
 		*gva = core.address + kernel->fields.fields[RS_FIELD_TKDATA_TK].member.offset;
 	else if (seqcount && seqcount < TABLE_ALIGN_MAX)

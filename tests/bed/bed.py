@@ -134,23 +134,28 @@ class Apt:
             raise Missing(f"apt-get download of {', '.join(packages)} failed (apt-get update?)")
 
 
-class ForeignApt(Apt):
+class OtherApt(Apt):
     """
-    Those of another architecture. The state is ours, and says that nothing is installed: what
-    packages depend on is all that they depend on. Where packages come from is the host's to say.
+    Those of another architecture, or of another of Debian's suites. The state is ours, and has nothing
+    installed: what packages depend on is all that they depend on. Where packages come from, the host's
+    apt says.
     """
 
-    def __init__(self, architecture):
-        super().__init__(os.path.join(BED, architecture))
-        self.architecture, self.refreshed = architecture, False
+    def __init__(self, name, config, suite=None):
+        super().__init__(os.path.join(BED, name))
+        self.config, self.suite, self.refreshed = config, suite, False
         self.state = os.path.join(self.directory, "apt")
 
     def options(self):
         config = os.path.join(self.state, "apt.conf")
+        sources = os.path.join(self.state, "sources.list")
         for inner in ("lists", "archives"):
             os.makedirs(os.path.join(self.state, inner, "partial"), exist_ok=True)
+        if self.suite and not os.path.exists(sources):
+            with open(sources, "w", encoding="utf-8") as file:
+                file.write(f"deb {debian_mirror()} {self.suite} main\n")
         with open(config, "w", encoding="utf-8") as file:
-            file.write(FOREIGN_APT.format(state=self.state, architecture=self.architecture))
+            file.write(OTHER_APT.format(state=self.state) + self.config.format(state=self.state))
         return ["-c", config]
 
     def refresh(self):
@@ -163,20 +168,42 @@ class ForeignApt(Apt):
         return True
 
 
+def debian_mirror():
+    """Where the host has Debian's main packages from."""
+    said = HOST.run("apt-get", "indextargets", "--format", "$(ORIGIN) $(COMPONENT) $(REPO_URI)",
+                    "Created-By: Packages").stdout
+    for line in said.splitlines():
+        words = line.split()
+        if words[:2] == ["Debian", "main"] and words[2].rstrip("/").endswith("/debian"):
+            return words[2]
+    raise Missing("apt-get knows no source of Debian's packages (apt-get update?)")
+
+
 # A host's hooks after an update are about the host's caches.
-FOREIGN_APT = """
+OTHER_APT = """
 Dir::State "{state}";
 Dir::State::Lists "{state}/lists";
 Dir::State::status "/dev/null";
 Dir::Cache "{state}";
-APT::Architecture "{architecture}";
-#clear APT::Architectures;
-APT::Architectures {{ "{architecture}"; }};
 #clear APT::Update;
 Acquire::Languages "none";
 """
+OF_ARM64 = """
+APT::Architecture "arm64";
+#clear APT::Architectures;
+APT::Architectures {{ "arm64"; }};
+"""
+OF_SUITE = """
+Dir::Etc::SourceList "{state}/sources.list";
+Dir::Etc::SourceParts "/dev/null";
+"""
 HOST = Apt()
-ARM64_APT = ForeignApt("arm64")
+ARM64_APT = OtherApt("arm64", OF_ARM64)
+
+
+def suite_apt(suite):
+    """The packages of another of Debian's suites: "trixie", "sid"."""
+    return OtherApt(suite, OF_SUITE, suite)
 
 
 @contextlib.contextmanager
@@ -233,6 +260,15 @@ def kernel_package(meta=CLOUD_KERNEL, apt=HOST):
         if needs in line:
             return line.split()[-1]
     raise Missing(f"apt-cache knows no {meta} (apt-get update?)")
+
+
+def kernel_image(meta=CLOUD_KERNEL, apt=HOST):
+    """The file vmlinuz of that kernel."""
+    package = kernel_package(meta, apt)
+    # Since Linux 7, Debian has it in a package that the kernel's own depends on.
+    needs = apt.ask("apt-cache", "depends", package) or ""
+    binary = package.replace("linux-image-", "linux-binary-")
+    return one("**/vmlinuz*", fetch(binary if f"Depends: {binary}" in needs else package, apt))
 
 
 def one(pattern, *where):

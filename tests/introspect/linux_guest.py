@@ -88,10 +88,11 @@ def initramfs(directory):
     return path
 
 
-def boot(package, directory, name, cpus=1, append="", cpu="max", memory=MEMORY_MIB):
-    """Returns what the guest said, and the path of its core."""
+def boot(package, directory, name, cpus=1, append="", cpu="max", memory=MEMORY_MIB, suite=None):
+    """Boots the newest kernel of a meta package, of this Debian or of another suite of it. Returns
+    what the guest said, and the path of its core."""
     qemu = bed.need("qemu-system-x86_64", "qemu-system-x86")
-    kernel = bed.one("boot/vmlinuz-*", bed.fetch(bed.kernel_package(package)))
+    kernel = bed.kernel_image(package, bed.suite_apt(suite) if suite else bed.HOST)
     core, log = (os.path.join(directory, f"{name}.{end}") for end in ("core", "log"))
     port = os.path.join(directory, f"{name}.qmp")
     open(log, "w", encoding="ascii").close()

@@ -2,7 +2,7 @@
 /*
  * A kernel's symbol tables and types, made from literal facts: each layout of kallsyms that Linux
  * had, and structures with members in each place that BTF has for one. Kernels of Debian's are
- * tests/introspect/linux.test's; they have one of these layouts.
+ * tests/introspect/linux.test's; they have three of these layouts.
  */
 #include "../test.h"
 
@@ -69,11 +69,16 @@ TEST(symbols_since_6_4)
 	layout_check(MADE_NEW, false);
 }
 
+TEST(symbols_since_7_0)
+{
+	layout_check(MADE_PC_RELATIVE, false);
+}
+
 /* Each byte of the tables is changed. What is found then has as many symbols, and can be read. */
-TEST(changed_symbols_are_refused_or_bounded)
+static void changes_check(enum made_layout layout)
 {
 	uint32_t from, to, found = 0;
-	struct rs_image image = made_image(MADE_OLD, true, &from, &to);
+	struct rs_image image = made_image(layout, layout == MADE_OLD, &from, &to);
 
 	for (uint32_t at = from; at < to; at++) {
 		struct rs_kallsyms *k = NULL;
@@ -96,6 +101,12 @@ TEST(changed_symbols_are_refused_or_bounded)
 	}
 	CHECK(found > 0 && found < to - from);
 	rs_image_deinit(&image);
+}
+
+TEST(changed_symbols_are_refused_or_bounded)
+{
+	changes_check(MADE_OLD);
+	changes_check(MADE_PC_RELATIVE);
 }
 
 TEST(an_image_without_symbols)
