@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vector.h"
 #include "introspect/cursor.h"
 
@@ -473,17 +474,9 @@ static bool run(struct machine *m, struct rs_cursor program)
 
 static const struct rs_cfi_entry *find_entry(const struct rs_cfi *cfi, uint64_t address)
 {
-	size_t low = 0, high = cfi->n;
+	size_t after = RS_SEARCH(i, cfi->n, cfi->entries[i].lo <= address);
 
-	while (low < high) { /* finds the first that begins after it */
-		size_t middle = low + (high - low) / 2;
-
-		if (cfi->entries[middle].lo <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && address < cfi->entries[low - 1].hi ? &cfi->entries[low - 1] : NULL;
+	return after && address < cfi->entries[after - 1].hi ? &cfi->entries[after - 1] : NULL;
 }
 
 /* The ABI's rules: the caller's rsp is the CFA, and a function preserves some registers. */

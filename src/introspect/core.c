@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/search.h"
 #include "introspect/binary.h"
 
 #define CR0_PG	 (UINT64_C(1) << 31)
@@ -151,20 +152,10 @@ static struct rs_error *piece_add(struct rs_core *core, uint32_t number,
 /* Returns the piece that has an address, or NULL. */
 static const struct rs_core_piece *piece_find(const struct rs_core *core, uint64_t gpa)
 {
-	uint32_t low = 0, high = core->n_pieces;
+	size_t after = RS_SEARCH(i, core->n_pieces, core->pieces[i].gpa <= gpa);
+	const struct rs_core_piece *piece = after ? &core->pieces[after - 1] : NULL;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct rs_core_piece *piece = &core->pieces[middle];
-
-		if (gpa < piece->gpa)
-			high = middle;
-		else if (gpa - piece->gpa >= piece->bytes)
-			low = middle + 1;
-		else
-			return piece;
-	}
-	return NULL;
+	return piece && gpa - piece->gpa < piece->bytes ? piece : NULL;
 }
 
 /* Implements the callback of struct rs_memory. */

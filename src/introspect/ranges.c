@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "base/vector.h"
 
 void rs_ranges_deinit(struct rs_ranges *ranges)
@@ -85,15 +86,7 @@ bool rs_ranges_flatten(struct rs_ranges *ranges)
 
 const struct rs_range *rs_ranges_find(const struct rs_ranges *ranges, uint64_t address)
 {
-	size_t low = 0, high = ranges->n;
+	size_t after = RS_SEARCH(i, ranges->n, ranges->at[i].lo <= address);
 
-	while (low < high) { /* finds the first that begins after it */
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges->at[middle].lo <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && address < ranges->at[low - 1].hi ? &ranges->at[low - 1] : NULL;
+	return after && address < ranges->at[after - 1].hi ? &ranges->at[after - 1] : NULL;
 }

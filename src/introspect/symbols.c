@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vector.h"
 #include "introspect/module.h"
 
@@ -44,17 +45,7 @@ void rs_symbols_destroy(struct rs_symbols *set)
 /* Returns the index of the first binary that begins after the address. */
 static uint32_t first_after(const struct rs_symbols *set, uint64_t address)
 {
-	uint32_t low = 0, high = set->n;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (set->modules[middle]->lo <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)RS_SEARCH(i, set->n, set->modules[i]->lo <= address);
 }
 
 struct rs_error *rs_symbols_add(struct rs_symbols *set, const char *path, const char *expected,

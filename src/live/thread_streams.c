@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "base/vector.h"
 
 struct rs_thread_stream *rs_thread_streams_add(struct rs_thread_streams *threads,
@@ -47,19 +48,12 @@ const struct rs_thread_stream *rs_thread_streams_find(struct rs_thread_streams *
 						      uint64_t stamp)
 {
 	struct rs_thread_stream *const *all = threads->by_tid;
-	uint32_t low = 0, high = threads->n;
+	size_t low;
 
 	if (threads->last && threads->last->stream.tid == tid && threads->last->from <= stamp &&
 	    stamp < threads->last_to)
 		return threads->last;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (all[middle]->stream.tid < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = RS_SEARCH(i, threads->n, all[i]->stream.tid < tid);
 	threads->last = NULL;
 	threads->last_to = UINT64_MAX;
 	for (; low < threads->n && all[low]->stream.tid == tid; low++) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/vector.h"
 
 struct rs_log_merge_entry {
@@ -63,42 +64,19 @@ static struct rs_error *grow(struct rs_log_merge *m)
 	return NULL;
 }
 
-static uint64_t seq_at(const struct rs_log_merge *m, uint32_t at)
+static bool before(const struct rs_log_merge *m, uint32_t a, uint32_t b)
 {
-	return m->entries[m->heap[at]].seq;
+	return m->entries[a].seq < m->entries[b].seq;
 }
 
-static void push(struct rs_log_merge *m, uint32_t place)
-{
-	uint32_t at = m->n++;
-
-	m->heap[at] = place;
-	while (at && seq_at(m, (at - 1) / 2) > m->entries[place].seq) {
-		m->heap[at] = m->heap[(at - 1) / 2];
-		at = (at - 1) / 2;
-	}
-	m->heap[at] = place;
-}
+RS_HEAP_DEFINE(heap, uint32_t, const struct rs_log_merge *, before)
 
 static void pop(struct rs_log_merge *m)
 {
-	uint32_t place, at = 0;
-
 	m->spare[m->n_spare++] = m->heap[0];
-	place = m->heap[--m->n];
-	for (;;) {
-		uint32_t child = 2 * at + 1;
-
-		if (child >= m->n)
-			break;
-		if (child + 1 < m->n && seq_at(m, child + 1) < seq_at(m, child))
-			child++;
-		if (seq_at(m, child) >= m->entries[place].seq)
-			break;
-		m->heap[at] = m->heap[child];
-		at = child;
-	}
-	m->heap[at] = place;
+	m->heap[0] = m->heap[--m->n];
+	if (m->n)
+		heap_sift(m, m->heap, m->n, 0);
 }
 
 /* ---- losses -------------------------------------------------------------------------------- */
@@ -186,7 +164,7 @@ struct rs_error *rs_log_merge_put(struct rs_log_merge *m, uint32_t lane, const c
 	e->bytes = (uint16_t)bytes;
 	e->cut = cut;
 	memcpy(e->text, text, bytes);
-	push(m, (uint32_t)(e - m->entries));
+	heap_push(m, m->heap, m->n++, (uint32_t)(e - m->entries));
 	return NULL;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/heap.h"
 #include "base/now.h"
 #include "event/query.h"
 
@@ -61,38 +62,13 @@ static bool before(const struct merge *m, uint32_t a, uint32_t b)
 	return x < y || (x == y && a < b);
 }
 
-static void sift_down(struct merge *m)
-{
-	uint32_t item = m->heap[0];
-	size_t at = 0, child;
-
-	while ((child = at * 2 + 1) < m->n_heap) {
-		if (child + 1 < m->n_heap && before(m, m->heap[child + 1], m->heap[child]))
-			child++;
-		if (!before(m, m->heap[child], item))
-			break;
-		m->heap[at] = m->heap[child];
-		at = child;
-	}
-	m->heap[at] = item;
-}
-
-static void push(struct merge *m, uint32_t item)
-{
-	size_t at = m->n_heap++;
-
-	while (at && before(m, item, m->heap[(at - 1) / 2])) {
-		m->heap[at] = m->heap[(at - 1) / 2];
-		at = (at - 1) / 2;
-	}
-	m->heap[at] = item;
-}
+RS_HEAP_DEFINE(heap, uint32_t, const struct merge *, before)
 
 static void pop(struct merge *m)
 {
 	m->heap[0] = m->heap[--m->n_heap];
 	if (m->n_heap)
-		sift_down(m);
+		heap_sift(m, m->heap, m->n_heap, 0);
 }
 
 /* ---- asking the inputs -------------------------------------------------------------------- */
@@ -129,7 +105,7 @@ static void refill(struct merge *m, int64_t *horizon)
 			continue;
 		}
 		if (input->batch.kind == RS_NEXT_EVENTS && input->batch.n) {
-			push(m, m->empty[i]);
+			heap_push(m, m->heap, m->n_heap++, m->empty[i]);
 			continue;
 		}
 		if (input->batch.watermark_ns < *horizon)
@@ -224,7 +200,7 @@ static size_t gather(struct merge *m, int64_t horizon)
 			pop(m);
 			break;
 		}
-		sift_down(m);
+		heap_sift(m, m->heap, m->n_heap, 0);
 	}
 	return n;
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/count.h"
+#include "base/search.h"
 #include "event/query.h"
 #include "event/view.h"
 #include "source/threads.h"
@@ -131,16 +132,10 @@ static void owner_next(struct stream_source *s, uint64_t stamp)
 /* Begins with the first of a stream's owners. */
 static void owners_init(struct stream_source *s, const struct rs_describe *describe, uint32_t index)
 {
-	uint32_t low = 0, high = describe->n_owners;
+	uint32_t low = (uint32_t)RS_SEARCH(i, describe->n_owners,
+					   describe->owners[i]->file < index);
+	uint32_t high = low;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (describe->owners[middle]->file < index)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	while (high < describe->n_owners && describe->owners[high]->file == index)
 		high++;
 	s->owners = high > low ? describe->owners + low : NULL;

@@ -3,6 +3,7 @@
 #include "source/threads.h"
 
 #include "base/map.h"
+#include "base/search.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,17 +61,8 @@ void rs_threads_destroy(struct rs_threads *threads)
 /* Returns the first entry of a class, or of a later one. */
 static uint32_t first_of(const struct rs_describe *describe, uint32_t class_index)
 {
-	uint32_t low = 0, high = describe->n_threads;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (describe->threads[middle]->class->index < class_index)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)RS_SEARCH(i, describe->n_threads,
+				   describe->threads[i]->class->index < class_index);
 }
 
 void rs_threads_of_class(struct rs_threads *threads, const struct rs_class *class,
@@ -93,18 +85,9 @@ void rs_threads_of_class(struct rs_threads *threads, const struct rs_class *clas
 /* Returns how many entries are of lower tids, or of this one and not later than the stamp. */
 static uint32_t place(const struct rs_threads_class *c, int tid, uint64_t stamp)
 {
-	uint32_t low = 0, high = c->n;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct rs_thread *thread = &c->entries[middle]->thread;
-
-		if (thread->tid < tid || (thread->tid == tid && thread->from <= stamp))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)RS_SEARCH(i, c->n, c->entries[i]->thread.tid < tid ||
+						    (c->entries[i]->thread.tid == tid &&
+						     c->entries[i]->thread.from <= stamp));
 }
 
 static bool is_of(const struct rs_threads_class *c, uint32_t at, int tid)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/heap.h"
+
 /* A stamp so many cycles after the one before is none: hours, at any frequency. */
 #define JUMP_MAX (UINT64_C(1) << 46)
 
@@ -30,29 +32,23 @@ const struct rs_xen_form rs_xen_forms[16] = { FORMS(0), FORMS(1) };
 
 /* ---- the heap: CPUs that have records in hand, by the stamp of the next --------------------- */
 
-static bool before(const struct rs_xen_pcpu *a, const struct rs_xen_pcpu *b)
+static bool before(const struct rs_xen_records *r, const struct rs_xen_pcpu *a,
+		   const struct rs_xen_pcpu *b)
 {
+	(void)r;
 	return a->next_tsc < b->next_tsc || (a->next_tsc == b->next_tsc && a->cpu < b->cpu);
 }
+
+RS_HEAP_DEFINE(heap, struct rs_xen_pcpu *, const struct rs_xen_records *, before)
 
 /* The top has changed its stamp: finds its place, and what the new one must stay below to keep
  * it. */
 void rs_xen_records_sift(struct rs_xen_records *r)
 {
-	struct rs_xen_pcpu *item = r->heap[0];
-	uint32_t at = 0, child;
 	uint64_t rival = UINT64_MAX;
 
-	while ((child = at * 2 + 1) < r->n_heap) {
-		if (child + 1 < r->n_heap && before(r->heap[child + 1], r->heap[child]))
-			child++;
-		if (!before(r->heap[child], item))
-			break;
-		r->heap[at] = r->heap[child];
-		at = child;
-	}
-	r->heap[at] = item;
-	for (child = 1; child <= 2 && child < r->n_heap; child++) {
+	heap_sift(r, r->heap, r->n_heap, 0);
+	for (uint32_t child = 1; child <= 2 && child < r->n_heap; child++) {
 		uint64_t tsc = r->heap[child]->next_tsc;
 
 		rival = tsc < rival ? tsc : rival;
@@ -62,14 +58,8 @@ void rs_xen_records_sift(struct rs_xen_records *r)
 
 static void push(struct rs_xen_records *r, struct rs_xen_pcpu *item)
 {
-	uint32_t at = r->n_heap++;
-
 	r->rival_tsc = 0;
-	while (at && before(item, r->heap[(at - 1) / 2])) {
-		r->heap[at] = r->heap[(at - 1) / 2];
-		at = (at - 1) / 2;
-	}
-	r->heap[at] = item;
+	heap_push(r, r->heap, r->n_heap++, item);
 }
 
 static void heap_make(struct rs_xen_records *r)

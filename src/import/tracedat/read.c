@@ -18,6 +18,7 @@
 
 #include <trace-cmd.h>
 
+#include "base/heap.h"
 #include "import/tracedat/map.h"
 
 #define EVENTS_MAX     65536  /* common_type has 16 bits */
@@ -171,20 +172,7 @@ static bool before(const struct reader *r, uint32_t a, uint32_t b)
 	return x < y || (x == y && a < b);
 }
 
-static void sift_down(struct reader *r, uint32_t at)
-{
-	uint32_t item = r->heap[at], child;
-
-	while ((child = at * 2 + 1) < r->n_heap) {
-		if (child + 1 < r->n_heap && before(r, r->heap[child + 1], r->heap[child]))
-			child++;
-		if (!before(r, r->heap[child], item))
-			break;
-		r->heap[at] = r->heap[child];
-		at = child;
-	}
-	r->heap[at] = item;
-}
+RS_HEAP_DEFINE(heap, uint32_t, const struct reader *, before)
 
 /* All lanes at their first records. */
 static void rewind_lanes(struct reader *r)
@@ -197,10 +185,8 @@ static void rewind_lanes(struct reader *r)
 		lane->last = 0;
 		lane_next(lane);
 		if (lane->record)
-			r->heap[r->n_heap++] = i;
+			heap_push(r, r->heap, r->n_heap++, i);
 	}
-	for (uint32_t i = r->n_heap / 2; i-- > 0;)
-		sift_down(r, i);
 }
 
 /* Done with the earliest record. */
@@ -213,7 +199,7 @@ static void advance(struct reader *r)
 	if (!lane->record)
 		r->heap[0] = r->heap[--r->n_heap];
 	if (r->n_heap)
-		sift_down(r, 0);
+		heap_sift(r, r->heap, r->n_heap, 0);
 	if (++r->since_alive >= ALIVE_RECORDS) {
 		r->since_alive = 0;
 		send_kind(r, RS_TRACEDAT_ALIVE, 0);
