@@ -27,6 +27,16 @@ struct rs_foreign_tally {
 __attribute__((format(printf, 2, 3))) void rs_foreign_remark(struct rs_foreign_tally *tally,
 							     const char *format, ...);
 
+/* A number of things that a reader of the file should know of. */
+struct rs_foreign_count {
+	uint64_t n;
+	const char *noun, *what; /* "line", "left out: invalid" */
+};
+
+/* Adds a remark for each count that is not 0. */
+void rs_foreign_remark_counts(struct rs_foreign_tally *tally, const struct rs_foreign_count *counts,
+			      size_t n);
+
 /* Destroyed by rs_source_destroy(). */
 struct rs_foreign {
 	struct rs_source source;
@@ -40,7 +50,8 @@ struct rs_foreign {
 
 struct rs_xen_decoder;
 
-/* What a file may not say itself. */
+/* What a file may not say itself. The options that a format has no use for are refused before an
+ * importer gets them (struct rs_importer). */
 struct rs_foreign_options {
 	uint64_t freq_hz;    /* of its stamps; 0: not told */
 	const char *xen_log; /* a file with Xen's boot messages, which say it; or NULL */
@@ -53,6 +64,7 @@ struct rs_importer {
 	const char *name, *help;
 	const uint8_t *magic;
 	uint32_t magic_bytes;
+	bool takes_freq, takes_xen_log; /* which of the options open_fd() and the like use */
 	struct rs_error *(*open)(const char *path, struct rs_foreign **foreign);
 	/* For formats that have options, and can come through a pipe: takes over fd, of which the
 	 * bytes at head were read already. Instead of open(). */

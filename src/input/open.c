@@ -29,12 +29,21 @@ _Static_assert(MAGIC_MAX <= RS_HYPERLIGHT_HEAD_MAX, "as much as it takes over");
 
 /* The first that suits is taken. */
 static const struct rs_importer importers[] = {
-	{ "trace.dat", "of trace-cmd, versions 6 and 7", tracedat_magic, sizeof(tracedat_magic),
-	  rs_tracedat_open, NULL },
-	{ "xentrace", "of Xen's xentrace", xentrace_magic, sizeof(xentrace_magic), NULL,
-	  rs_xentrace_open_fd },
+	{ .name = "trace.dat",
+	  .help = "of trace-cmd, versions 6 and 7",
+	  .magic = tracedat_magic,
+	  .magic_bytes = sizeof(tracedat_magic),
+	  .open = rs_tracedat_open },
+	{ .name = "xentrace",
+	  .help = "of Xen's xentrace",
+	  .magic = xentrace_magic,
+	  .magic_bytes = sizeof(xentrace_magic),
+	  .takes_freq = true,
+	  .takes_xen_log = true,
+	  .open_fd = rs_xentrace_open_fd },
 	{ .name = "acrn",
 	  .help = "of ACRN's acrntrace, a file or a directory of them, with its log",
+	  .takes_freq = true,
 	  .open_fd = rs_acrn_open_fd,
 	  .is_file = rs_acrn_is_file,
 	  .is_directory = rs_acrn_is_directory,
@@ -42,6 +51,7 @@ static const struct rs_importer importers[] = {
 	{ .name = "acrnlog",
 	  .help = "text of ACRN's acrnlog or of ringside log: a file, a directory, or all files "
 		  "NAME.N of a log by NAME",
+	  .takes_freq = true,
 	  .open_fd = rs_acrn_log_open_fd,
 	  .is_file = rs_log_text_is,
 	  .is_directory = rs_log_names_is_directory,
@@ -131,17 +141,20 @@ bool rs_input_is(const char *path)
 	return importer != NULL;
 }
 
-static struct rs_error *no_use(const char *path)
+/* Refuses options that a trace's format has no use for. importer: NULL for a trace directory. */
+static struct rs_error *options_check(const char *path, const struct rs_importer *importer,
+				      const struct rs_foreign_options *options)
 {
-	return rs_error_create(RS_USAGE,
-			       "%s: it says its clock's frequency itself; --freq and "
-			       "--xen-log are for files that do not",
-			       path);
-}
+	bool freq = options && options->freq_hz, log = options && options->xen_log;
 
-static bool has_options(const struct rs_foreign_options *options)
-{
-	return options && (options->freq_hz || options->xen_log);
+	if ((freq || log) && !(importer && importer->takes_freq))
+		return rs_error_create(RS_USAGE,
+				       "%s: it says its clock's frequency itself; --freq and "
+				       "--xen-log are for files that do not",
+				       path);
+	if (log && !importer->takes_xen_log)
+		return rs_error_create(RS_USAGE, "%s: --xen-log is for xentrace's files", path);
+	return NULL;
 }
 
 static struct rs_error *open_file(const char *path, const char *format,
@@ -154,12 +167,12 @@ static struct rs_error *open_file(const char *path, const char *format,
 		return err;
 	err = format ? by_name(format, &input->importer)
 		     : by_magic(path, &opened, &input->importer);
+	if (!err)
+		err = options_check(path, input->importer, options);
 	if (!err && input->importer->open_fd)
 		return input->importer->open_fd(opened.fd, path, opened.head, opened.bytes, options,
 						&input->foreign);
 	close(opened.fd);
-	if (!err && has_options(options))
-		err = no_use(path);
 	return err ? err : input->importer->open(path, &input->foreign);
 }
 
@@ -188,6 +201,8 @@ static struct rs_error *open_foreign_directory(const char *path, const char *for
 		if (importers[i].is_directory && importers[i].is_directory(path))
 			input->importer = &importers[i];
 	}
+	if (!err && input->importer)
+		err = options_check(path, input->importer, options);
 	if (err)
 		return err;
 	if (input->importer && input->importer->open_directory)
@@ -206,6 +221,8 @@ static struct rs_error *open_name(const char *path, const char *format,
 		if (importers[i].is_name && importers[i].is_name(path))
 			input->importer = &importers[i];
 	}
+	if (!err && input->importer)
+		err = options_check(path, input->importer, options);
 	if (err)
 		return err;
 	if (!input->importer || !input->importer->open_name)
@@ -242,7 +259,9 @@ struct rs_error *rs_open_with(const char *path, const char *format,
 	else
 		err = open_file(path, format, options, &input);
 	if (none)
-		err = has_options(options) ? no_use(path) : open_directory(path, &input);
+		err = options_check(path, NULL, options);
+	if (none && !err)
+		err = open_directory(path, &input);
 	else if (!err)
 		err = open_foreign(&input);
 	if (!err)

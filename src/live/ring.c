@@ -481,11 +481,6 @@ const struct rs_log_port *rs_live_ring_log(const struct rs_live_ring *ring)
 	return ring->log;
 }
 
-bool rs_live_ring_overwrites(const struct rs_live_ring *ring)
-{
-	return ring->overwrites;
-}
-
 bool rs_live_ring_is_replaced(const struct rs_live_ring *ring, const char *path)
 {
 	struct stat st;

@@ -48,7 +48,6 @@ struct rs_port rs_live_ring_port(struct rs_live_ring *ring);
 enum rs_live_state rs_live_ring_state(const struct rs_live_ring *ring);
 uint64_t rs_live_ring_skipped(const struct rs_live_ring *ring);		     /* elements */
 const struct rs_log_port *rs_live_ring_log(const struct rs_live_ring *ring); /* NULL: a trace */
-bool rs_live_ring_overwrites(const struct rs_live_ring *ring);
 
 /* Returns whether the path is now another file. */
 bool rs_live_ring_is_replaced(const struct rs_live_ring *ring, const char *path);

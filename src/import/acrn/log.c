@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/count.h"
 #include "base/utf8.h"
 #include "import/acrn/log_files.h"
 #include "import/log_text.h"
@@ -355,10 +354,7 @@ static struct rs_error *take(struct log *log, struct rs_log_item *item)
 static void remarks_at_end(struct log *log)
 {
 	const struct rs_log_text_sum sum = rs_log_text_sum(log->text);
-	const struct {
-		uint64_t n;
-		const char *noun, *what;
-	} remarks[] = {
+	const struct rs_foreign_count counts[] = {
 		{ log->unmarked, "line number",
 		  "missing, and no gap says so: filtered or cut out" },
 		{ log->runs, "time",
@@ -370,12 +366,7 @@ static void remarks_at_end(struct log *log)
 		{ log->foreign.tally.left_out, "line", "left out: invalid" },
 	};
 
-	for (size_t i = 0; i < sizeof(remarks) / sizeof(remarks[0]); i++) {
-		if (remarks[i].n)
-			rs_foreign_remark(&log->foreign.tally, "%s %s",
-					  RS_COUNT_OF(remarks[i].n, remarks[i].noun),
-					  remarks[i].what);
-	}
+	rs_foreign_remark_counts(&log->foreign.tally, counts, sizeof(counts) / sizeof(counts[0]));
 }
 
 static struct rs_error *end(struct log *log, struct rs_batch *batch)
@@ -510,9 +501,6 @@ static struct rs_error *log_create(const struct rs_log_names *names, int fd, con
 	log->last_ns = INT64_MIN;
 	if (!err)
 		err = parts_make(log, names->provider);
-	if (!err && options && options->xen_log)
-		err = rs_error_create(RS_USAGE, "%s: --xen-log is for xentrace's files",
-				      names->paths[0]);
 	if (!err)
 		err = begin(log, options);
 	if (err)

@@ -416,21 +416,16 @@ static void flush(struct acrn *a)
 static void remarks_at_end(struct acrn *a)
 {
 	struct rs_foreign_tally *tally = &a->foreign.tally;
+	const struct rs_foreign_count counts[] = {
+		{ a->odd, "record", "with another n_data than their event has elsewhere" },
+		{ a->backed, "stamp", "earlier than the one before" },
+		{ a->far, "stamp", "too far from the first to be a time" },
+		{ tally->left_out, "record", "left out: invalid" },
+	};
 
 	if (a->n_raw)
 		rs_foreign_remark(tally, "%u ids are in no catalogue: acrn:raw", a->n_raw);
-	if (a->odd)
-		rs_foreign_remark(tally, "%s with another n_data than their event has elsewhere",
-				  RS_COUNT_OF(a->odd, "record"));
-	if (a->backed)
-		rs_foreign_remark(tally, "%llu stamps are before their predecessor's",
-				  (unsigned long long)a->backed);
-	if (a->far)
-		rs_foreign_remark(tally, "%llu stamps are too far from the first to be times",
-				  (unsigned long long)a->far);
-	if (tally->left_out)
-		rs_foreign_remark(tally, "%s left out: invalid",
-				  RS_COUNT_OF(tally->left_out, "record"));
+	rs_foreign_remark_counts(tally, counts, sizeof(counts) / sizeof(counts[0]));
 }
 
 static struct rs_error *acrn_next(struct rs_source *source, struct rs_batch *batch)
@@ -594,8 +589,6 @@ struct rs_error *rs_acrn_open_fd(int fd, const char *path, const void *head, siz
 		return err;
 	}
 	err = file_add(a, fd, path, head, bytes);
-	if (!err && options && options->xen_log)
-		err = rs_error_create(RS_USAGE, "%s: --xen-log is for xentrace's files", path);
 	if (!err)
 		err = begin(a, options);
 	if (err)
@@ -661,9 +654,6 @@ struct rs_error *rs_acrn_open_directory(const char *path, const struct rs_foreig
 		err = acrn_create((uint32_t)n, &a);
 	if (!err) {
 		err = open_all(a, path, names, (uint32_t)n);
-		if (!err && options && options->xen_log)
-			err = rs_error_create(RS_USAGE, "%s: --xen-log is for xentrace's files",
-					      path);
 		if (!err)
 			err = begin(a, options);
 		if (err)

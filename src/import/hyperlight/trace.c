@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/count.h"
 #include "base/map.h"
 #include "base/utf8.h"
 
@@ -379,21 +378,13 @@ static bool frame_read(struct hyperlight *h)
 
 static void remarks_at_end(struct hyperlight *h)
 {
-	const struct {
-		uint64_t n;
-		const char *noun, *what;
-	} remarks[] = {
+	const struct rs_foreign_count counts[] = {
 		{ h->backed, "frame", "earlier than the one before" },
 		{ h->cut_stacks, "stack", "deeper than 64 addresses: the outermost are left out" },
 		{ h->unnamed, "message", "of more than 65536 spans, shown as messages" },
 	};
 
-	for (size_t i = 0; i < sizeof(remarks) / sizeof(remarks[0]); i++) {
-		if (remarks[i].n)
-			rs_foreign_remark(&h->foreign.tally, "%s %s",
-					  RS_COUNT_OF(remarks[i].n, remarks[i].noun),
-					  remarks[i].what);
-	}
+	rs_foreign_remark_counts(&h->foreign.tally, counts, sizeof(counts) / sizeof(counts[0]));
 }
 
 static struct rs_error *hyperlight_next(struct rs_source *source, struct rs_batch *batch)
@@ -477,6 +468,7 @@ struct rs_error *rs_hyperlight_open_fd(int fd, const char *path, const void *hea
 	struct hyperlight *h = calloc(1, sizeof(*h));
 	struct rs_error *err;
 
+	(void)options; /* its times are in us */
 	if (!h) {
 		close(fd);
 		return rs_error_no_memory();
@@ -490,11 +482,6 @@ struct rs_error *rs_hyperlight_open_fd(int fd, const char *path, const void *hea
 	snprintf(h->foreign.clock.name, sizeof(h->foreign.clock.name), "hyperlight_us");
 	snprintf(h->foreign.clock.freq_from, sizeof(h->foreign.clock.freq_from), "format");
 	err = h->path ? rs_clock_init(&h->foreign.clock) : rs_error_no_memory();
-	if (!err && options && (options->freq_hz || options->xen_log))
-		err = rs_error_create(RS_USAGE,
-				      "%s: its times are in us; --freq and --xen-log are "
-				      "for files that do not say",
-				      path);
 	if (!err)
 		err = schema_make(h);
 	if (err) {
