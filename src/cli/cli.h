@@ -34,6 +34,7 @@ int cmd_inspect(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_log(int argc, char **argv);
 int cmd_print(int argc, char **argv);
+int cmd_profile(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_repair(int argc, char **argv);
 int cmd_replay(int argc, char **argv);

@@ -18,6 +18,7 @@
 #include "base/json.h"
 #include "cli/shared.h"
 #include "kvm/kvm.h"
+#include "kvm/sampler.h"
 #include "replay/kernel.h"
 #include "replay/qemu.h"
 #include "live/tracepoint.h"
@@ -34,6 +35,7 @@
 #define OF_PERF	   8u  /* any of the kernel's tracepoints, by perf */
 #define OF_XEN	   16u /* the trace of the hypervisor below */
 #define OF_QEMU	   32u /* to record guests in QEMU */
+#define OF_SAMPLES 64u /* the registers of other VMs' vCPUs */
 
 static const struct need {
 	const char *verb;
@@ -41,6 +43,7 @@ static const struct need {
 } needs[] = {
 	{ "exits", OF_SESSION, 0 },
 	{ "top", OF_SESSION, 0 },
+	{ "profile", OF_SESSION | OF_SAMPLES, 0 },
 	{ "record", OF_CLOCK, OF_SESSION | OF_PERF | OF_XEN },
 	{ "script", 0, OF_SESSION | OF_PERF | OF_XEN }, /* live */
 	{ "replay", OF_QEMU, 0 },
@@ -101,6 +104,13 @@ static const char *no_exits(char *text, size_t size)
 	return rs_kvm_only_user_exits()
 		       ? "this KVM works without VMX and SVM, and never fires kvm_exit"
 		       : NULL;
+}
+
+static const char *no_samples(char *text, size_t size)
+{
+	(void)text;
+	(void)size;
+	return rs_kvm_can_sample() ? NULL : "this host's KVM does not use SVM";
 }
 
 static const char *no_debugfs(char *text, size_t size)
@@ -210,6 +220,9 @@ static const struct own_check {
 	bool (*applies)(void); /* NULL: everywhere */
 } own_checks[] = {
 	{ "kvm_exit fires", no_exits, "use 'ringside exits --user'", OF_SESSION, false },
+	{ "vCPUs' registers", no_samples,
+	  "run the guest on AMD, with the module kvm_amd; BPF cannot read the VMCS of VMX",
+	  OF_SAMPLES, true },
 	{ "vCPUs' threads", no_debugfs,
 	  "mount -t debugfs debugfs /sys/kernel/debug; until then vCPUs are found by threads' "
 	  "names",

@@ -14,6 +14,7 @@ static const struct verb {
 	{ "run", cmd_run, "boot a guest in the reference micro-VM, traced" },
 	{ "exits", cmd_exits, "count and time the exits of this host's VMs, live" },
 	{ "top", cmd_top, "VMs, vCPUs, their exits and their time, live" },
+	{ "profile", cmd_profile, "what a guest executes, sampled while it runs" },
 	{ "record", cmd_record, "record live events into a trace directory" },
 	{ "print", cmd_print, "show a trace as text, JSON, or a tree of spans" },
 	{ "report", cmd_report, "summarize a trace: exits, scheduling, I/O and more" },

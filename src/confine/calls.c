@@ -28,7 +28,7 @@
 /* No work that is confined here needs these. */
 static const char *const never[] = {
 	/* other processes */
-	"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "pidfd_getfd",
+	"ptrace", "process_vm_writev", "process_madvise", "pidfd_getfd",
 	"pidfd_send_signal", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "kcmp",
 	/* the system */
 	"mount", "umount", "umount2", "mount_setattr", "move_mount", "open_tree", "fsopen",
@@ -47,6 +47,7 @@ static const char *const never[] = {
 static const char *const networks[] = { "socket", "socketpair", "socketcall", "connect", "bind",
 					"listen", "accept",	"accept4",    NULL };
 static const char *const programs[] = { "execve", "execveat", NULL };
+static const char *const memory_of_others[] = { "process_vm_readv", NULL };
 static const char *const kernel_events[] = { "bpf", "perf_event_open", NULL };
 
 /* What changes files that are not open. */
@@ -183,7 +184,9 @@ static int forbid(scmp_filter_ctx filter, enum rs_confine_work work)
 	if (!status)
 		status = seccomp_rule_add(filter, no, SCMP_SYS(ioctl), 1,
 					  SCMP_A1_32(SCMP_CMP_EQ, TIOCSTI, 0));
-	if (!status && work != RS_CONFINE_COLLECTOR)
+	if (!status && work != RS_CONFINE_SAMPLER)
+		status = rules(filter, no, memory_of_others);
+	if (!status && work != RS_CONFINE_COLLECTOR && work != RS_CONFINE_SAMPLER)
 		status = rules(filter, no, kernel_events);
 	if (!status && work != RS_CONFINE_TOOL && !replays)
 		status = rules(filter, no, programs);
@@ -227,6 +230,10 @@ const char *rs_confine_calls(enum rs_confine_work work)
 #define STARTS (BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_KILL))
 #define WRITES (BIT(CAP_DAC_OVERRIDE) | BIT(CAP_CHOWN) | BIT(CAP_FOWNER) | BIT(CAP_FSETID))
 
+#define COLLECTS                                                                                   \
+	(READS | STARTS | WRITES | BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_SYS_PTRACE) |         \
+	 BIT(CAP_SYS_RESOURCE) | BIT(CAP_IPC_LOCK))
+
 /* What each work keeps of the capabilities that the process has, and whether its user. A reader
  * opens files as it goes, but makes none, so it needs no user of its own; its children begin as the
  * same unprivileged user. */
@@ -237,10 +244,9 @@ static const struct {
 	[RS_CONFINE_READER] = { READS, READER_BYTES, false },
 	[RS_CONFINE_WRITER] = { READS | STARTS | WRITES, 0, true },
 	/* BPF maps and perf events, whose memory is locked; /proc of VMMs of other users. */
-	[RS_CONFINE_COLLECTOR] = { READS | STARTS | WRITES | BIT(CAP_BPF) | BIT(CAP_PERFMON) |
-					   BIT(CAP_SYS_PTRACE) | BIT(CAP_SYS_RESOURCE) |
-					   BIT(CAP_IPC_LOCK),
-				   0, true },
+	[RS_CONFINE_COLLECTOR] = { COLLECTS, 0, true },
+	/* The same: CAP_SYS_PTRACE is for the memory of VMMs, too. */
+	[RS_CONFINE_SAMPLER] = { COLLECTS, 0, true },
 	[RS_CONFINE_REPLAYER] = { READS | STARTS | WRITES, 0, true },
 	[RS_CONFINE_TOOL] = { 0, 0, true },
 	[RS_CONFINE_PARSER] = { 0, 0, true },

@@ -16,6 +16,8 @@ enum rs_confine_work {
 	RS_CONFINE_WRITER,
 	/* The same, with BPF and perf events: live verbs, once all is attached. */
 	RS_CONFINE_COLLECTOR,
+	/* As a collector, and reads other processes' memory: `profile`. */
+	RS_CONFINE_SAMPLER,
 	/* As a reader, and starts programs: a tool of the system's, as cpp. */
 	RS_CONFINE_TOOL,
 	/* Starts QEMU, which becomes an unprivileged user, and talks to it and to a debugger by

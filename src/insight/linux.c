@@ -430,16 +430,27 @@ struct rs_error *rs_linux_cpu(struct rs_linux *kernel, const struct rs_linux_vcp
 	return err;
 }
 
-struct rs_error *rs_linux_current(struct rs_linux *kernel, uint64_t base, uint64_t *task)
+struct rs_error *rs_linux_current_at(struct rs_linux *kernel, uint64_t base, uint64_t *gva)
 {
+	static const enum rs_field_id hot_task = RS_FIELD_HOT_TASK;
 	uint64_t hot = percpu(kernel, "pcpu_hot", base), own = percpu(kernel, "current_task", base);
+	struct rs_error *err = hot ? rs_linux_need(kernel, &hot_task, 1) : NULL;
 
-	if (hot)
-		return rs_linux_read(kernel, hot, RS_FIELD_HOT_TASK, task);
-	if (!own)
+	if (err)
+		return err;
+	if (!hot && !own)
 		return rs_error_create(
 			RS_USAGE, "the kernel's symbols have neither pcpu_hot nor current_task");
-	return rs_linux_bytes(kernel, own, task, sizeof(*task));
+	*gva = hot ? hot + kernel->fields.fields[hot_task].member.offset : own;
+	return NULL;
+}
+
+struct rs_error *rs_linux_current(struct rs_linux *kernel, uint64_t base, uint64_t *task)
+{
+	uint64_t at = 0;
+	struct rs_error *err = rs_linux_current_at(kernel, base, &at);
+
+	return err ? err : rs_linux_bytes(kernel, at, task, sizeof(*task));
 }
 
 /* ---- time ----------------------------------------------------------------------------------- */

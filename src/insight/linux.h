@@ -80,6 +80,8 @@ struct rs_error *rs_linux_bytes(struct rs_linux *kernel, uint64_t gva, void *buf
 struct rs_error *rs_linux_cpu(struct rs_linux *kernel, const struct rs_linux_vcpu *vcpu,
 			      uint32_t *cpu, uint64_t *base);
 
+/* Returns where the kernel keeps the address of the task that a vCPU runs. It stays there. */
+struct rs_error *rs_linux_current_at(struct rs_linux *kernel, uint64_t base, uint64_t *gva);
 /* Returns the address of the task that a vCPU runs, unchecked: rs_linux_task_read() checks it. */
 struct rs_error *rs_linux_current(struct rs_linux *kernel, uint64_t base, uint64_t *task);
 

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "kvm/bpf_said.h"
 #include "kvm/exits.skel.h" /* knows the types above */
 
 /* The uses of a program. A session loads the programs that share a use with it. */
@@ -62,34 +63,6 @@ static uint32_t purpose(const struct rs_kvm_config *config)
 {
 	return (config->user ? FOR_USER : FOR_EXITS) | (config->latency ? FOR_TIME : 0) |
 	       (config->causes ? FOR_CAUSES : 0) | (config->events ? FOR_EVENTS : 0);
-}
-
-/* ---- what libbpf says ------------------------------------------------------------------------ */
-
-#define SAID_MAX 400
-
-/* The first line of libbpf's log that says what went wrong, for the error. */
-static __thread char said[SAID_MAX];
-
-static int keep_said(enum libbpf_print_level level, const char *format, va_list args)
-{
-	char line[SAID_MAX];
-	size_t end;
-
-	if (level != LIBBPF_WARN || said[0])
-		return 0;
-	vsnprintf(line, sizeof(line), format, args);
-	end = strcspn(line, "\n");
-	line[end] = 0;
-	if (line[0])
-		memcpy(said, line, sizeof(said));
-	return 0;
-}
-
-static struct rs_error *failed(int errno_value, const char *what)
-{
-	return rs_error_create(RS_FAILED, "%s: %s%s%s", what, strerror(errno_value),
-			       said[0] ? ": " : "", said);
 }
 
 /* ---- what the machine has -------------------------------------------------------------------- */
@@ -325,7 +298,7 @@ static struct rs_error *attach(struct rs_kvm_session *s)
 			continue;
 		snprintf(what, sizeof(what), "attaching to the tracepoint %s:%s",
 			 programs[i].system, programs[i].name);
-		return failed(errno, what);
+		return rs_bpf_failed(errno, what);
 	}
 	return NULL;
 }
@@ -336,7 +309,7 @@ static struct rs_error *open_object(const void *elf, size_t bytes, struct bpf_ob
 
 	*object = bpf_object__open_mem(elf, bytes, &options);
 	if (!*object)
-		return failed(errno, "reading the BPF object");
+		return rs_bpf_failed(errno, "reading the BPF object");
 	return NULL;
 }
 
@@ -379,7 +352,7 @@ static struct rs_error *load(struct rs_kvm_session *s, const struct rs_kvm_image
 		s->programs = s->object;
 	status = bpf_object__load(s->object);
 	if (status)
-		return failed(-status, "loading the BPF programs");
+		return rs_bpf_failed(-status, "loading the BPF programs");
 	err = init_maps(s);
 	if (!err && !bodies && !s->later)
 		err = attach(s);
@@ -388,10 +361,9 @@ static struct rs_error *load(struct rs_kvm_session *s, const struct rs_kvm_image
 
 struct rs_error *rs_kvm_load(struct rs_kvm_session *s, const struct rs_kvm_image *image)
 {
-	libbpf_print_fn_t before = libbpf_set_print(keep_said);
+	libbpf_print_fn_t before = rs_bpf_listen();
 	struct rs_error *err;
 
-	said[0] = 0;
 	err = load(s, image);
 	libbpf_set_print(before);
 	return err;
@@ -417,7 +389,7 @@ static struct rs_error *share_maps(const struct rs_kvm_session *s, struct bpf_ob
 		if (is_of_filter(name))
 			continue;
 		if (!there || bpf_map__reuse_fd(map, bpf_map__fd(there)))
-			return failed(errno, "sharing a BPF map");
+			return rs_bpf_failed(errno, "sharing a BPF map");
 	}
 	return NULL;
 }
@@ -438,7 +410,7 @@ static struct rs_error *load_programs(struct rs_kvm_session *s, const void *elf,
 		return err;
 	status = bpf_object__load(s->programs);
 	if (status)
-		return failed(-status, "loading the BPF programs");
+		return rs_bpf_failed(-status, "loading the BPF programs");
 	err = s->config.near ? map_one(s->programs, "nears", &s->nears) : NULL;
 	return err || bodies ? err : attach(s);
 }
@@ -448,14 +420,13 @@ static void unload_programs(struct rs_kvm_session *s);
 struct rs_error *rs_kvm_load_programs(struct rs_kvm_session *s, const struct rs_kvm_image *image,
 				      const struct rs_filter *filter)
 {
-	libbpf_print_fn_t before = libbpf_set_print(keep_said);
+	libbpf_print_fn_t before = rs_bpf_listen();
 	bool bodies = image && image->bodies;
 	struct rs_error *err = NULL;
 	void *with = NULL;
 	size_t bytes;
 	const void *elf = elf_of(image, &bytes);
 
-	said[0] = 0;
 	if (filter && filter->n)
 		err = rs_kvm_filter_in(elf, bytes, filter, &with);
 	if (!err)

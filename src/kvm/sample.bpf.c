@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reads vCPUs without stopping them: what the guest's processor was doing at its last exit.
+ *
+ * look() runs in the context of the process that reads the iterator. It finds a process's vCPUs by
+ * their descriptors, so it needs no event of theirs: one that sleeps is found, too.
+ *
+ * tick() runs in an interrupt of a clock that ticks while the vCPU's thread runs, on the thread's
+ * CPU. The interrupt has ended the guest's run, so registers and memory of this vCPU do not change
+ * while tick() reads them; other vCPUs may change the memory. The process's memory is current, so
+ * the guest's is read there, without a fault: what is not present is not read.
+ */
+#include "kvm/sample_kernel.bpf.h"
+#include "kvm/sample_wire.h"
+
+#define PAGE	4096u
+#define ADDRESS 0x000ffffffffff000ull
+#define PRESENT 1ull
+#define LARGE	0x80ull
+#define ENTRIES 512u
+
+const volatile struct rs_kvm_sample_config config SEC(".rodata.config");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, RS_KVM_SAMPLE_VCPUS);
+	__type(key, uint32_t);
+	__type(value, struct rs_kvm_target);
+} targets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct rs_kvm_sample_guest);
+} guest SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20); /* the session's to set */
+} samples SEC(".maps");
+
+/* A record in the making: too large for the stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct rs_kvm_look_slots);
+} slots_scratch SEC(".maps");
+
+/* ---- registers ------------------------------------------------------------------------------ */
+
+/*
+ * After each exit the VMCB has what the processor saved, and KVM has copied rax, rsp and rip to
+ * arch.regs (svm_vcpu_run()). What VMSAVE saves is in the first VMCB, also while the guest's guest
+ * runs.
+ */
+static __always_inline void svm_read(struct kvm_vcpu *vcpu, struct rs_kvm_state *state)
+{
+	struct vcpu_svm *svm = (void *)vcpu - bpf_core_field_offset(struct vcpu_svm, vcpu);
+	struct vmcb *vmcb = BPF_CORE_READ(svm, vmcb), *first = BPF_CORE_READ(svm, vmcb01.ptr);
+
+	if (!vmcb || !first)
+		return;
+	state->exit_code = BPF_CORE_READ(vmcb, control.exit_code);
+	if (vmcb != first)
+		state->known |= RS_KVM_IS_NESTED;
+	state->rflags = BPF_CORE_READ(vmcb, save.rflags);
+	/* With shadow paging the VMCB has the shadow's root. */
+	if (BPF_CORE_READ(vmcb, control.nested_ctl) & SVM_NESTED_PAGING)
+		state->cr3 = BPF_CORE_READ(vmcb, save.cr3);
+	state->cs = BPF_CORE_READ(vmcb, save.cs.selector);
+	state->cpl = BPF_CORE_READ(vmcb, save.cpl);
+	state->fs_base = BPF_CORE_READ(first, save.fs.base);
+	state->gs_base = BPF_CORE_READ(vmcb, save.gs.base);
+	state->tr_base = BPF_CORE_READ(first, save.tr.base);
+	state->k_gs_base = BPF_CORE_READ(first, save.kernel_gs_base);
+	state->known |= RS_KVM_HAS_RIP | RS_KVM_HAS_RSP | RS_KVM_HAS_CR3 | RS_KVM_HAS_SEGMENTS;
+}
+
+static __always_inline void vcpu_read(struct kvm_vcpu *vcpu, struct rs_kvm_state *state)
+{
+	state->vcpu = (uint64_t)vcpu;
+	state->kvm = (uint64_t)BPF_CORE_READ(vcpu, kvm);
+	state->id = (uint32_t)BPF_CORE_READ(vcpu, vcpu_id);
+	state->index = (uint32_t)BPF_CORE_READ(vcpu, vcpu_idx);
+	state->tid = (uint32_t)BPF_CORE_READ(vcpu, pid, numbers[0].nr);
+	state->mp_state = (uint32_t)BPF_CORE_READ(vcpu, arch.mp_state);
+	state->generation = BPF_CORE_READ(vcpu, kvm, memslots[0], generation);
+	if (BPF_CORE_READ(vcpu, arch.guest_state_protected)) {
+		state->known |= RS_KVM_IS_PROTECTED;
+		return;
+	}
+	bpf_core_read(state->gpr, sizeof(state->gpr), &vcpu->arch.regs);
+	state->cr0 = BPF_CORE_READ(vcpu, arch.cr0);
+	state->cr3 = BPF_CORE_READ(vcpu, arch.cr3);
+	state->cr4 = BPF_CORE_READ(vcpu, arch.cr4);
+	state->efer = BPF_CORE_READ(vcpu, arch.efer);
+	if (config.svm && bpf_core_type_exists(struct vcpu_svm))
+		svm_read(vcpu, state);
+}
+
+/* ---- looking at a process's vCPUs ----------------------------------------------------------- */
+
+struct walk {
+	struct kvm_memslots *memslots;
+	struct rs_kvm_look_slots *to;
+	uint32_t which; /* of the two nodes that each slot has in a list */
+};
+
+/* The slots of one bucket of the hash by their numbers. */
+static long bucket_read(uint32_t bucket, struct walk *walk)
+{
+	struct hlist_node *node;
+	uint64_t back = bpf_core_field_offset(struct kvm_memory_slot, id_node) +
+			(walk->which ? bpf_core_type_size(struct hlist_node) : 0);
+
+	if (bpf_probe_read_kernel(&node, sizeof(node),
+				  (void *)walk->memslots +
+					  bpf_core_field_offset(struct kvm_memslots, id_hash) +
+					  bucket * sizeof(void *)))
+		return 1;
+	for (uint32_t i = 0; node && i < RS_KVM_SLOT_CHAIN; i++) {
+		struct kvm_memory_slot *slot = (void *)node - back;
+		uint32_t n = walk->to->n++;
+
+		if (n >= RS_KVM_SAMPLE_SLOTS)
+			return 1;
+		RS_OPAQUE(n);
+		n &= RS_KVM_SAMPLE_SLOTS - 1;
+		walk->to->slots[n].gpa = BPF_CORE_READ(slot, base_gfn) * PAGE;
+		walk->to->slots[n].bytes = BPF_CORE_READ(slot, npages) * PAGE;
+		walk->to->slots[n].hva = BPF_CORE_READ(slot, userspace_addr);
+		node = BPF_CORE_READ(node, next);
+	}
+	return 0;
+}
+
+/* Reads the memory slots that are active. KVM makes a change in the set that is not, and then
+ * swaps them: kvm_swap_active_memslots() in virt/kvm/kvm_main.c. */
+static __always_inline struct rs_kvm_look_slots *slots_read(struct kvm *kvm)
+{
+	uint32_t zero = 0;
+	struct rs_kvm_look_slots *to = bpf_map_lookup_elem(&slots_scratch, &zero);
+	struct kvm_memslots *memslots = BPF_CORE_READ(kvm, memslots[0]);
+	struct walk walk = { .memslots = memslots, .to = to };
+	uint64_t generation;
+
+	if (!to)
+		return NULL;
+	walk.which = (uint32_t)BPF_CORE_READ(memslots, node_idx) & 1;
+	generation = BPF_CORE_READ(memslots, generation);
+	to->head.kind = RS_KVM_LOOK_SLOTS;
+	to->head.bytes = sizeof(*to);
+	to->kvm = (uint64_t)kvm;
+	to->n = 0;
+	bpf_loop(RS_KVM_SLOT_BUCKETS, bucket_read, &walk, 0);
+	to->generation = generation;
+	if (BPF_CORE_READ(kvm, memslots[0]) != memslots ||
+	    BPF_CORE_READ(memslots, generation) != generation)
+		to->generation = ~0ull;
+	return to;
+}
+
+/* Returns whether a file is a vCPU's descriptor. No program can name a file of that kind. */
+static __always_inline bool is_vcpu(struct file *file)
+{
+	static const char prefix[] = "kvm-vcpu:";
+	char name[sizeof(prefix)] = "";
+
+	if (BPF_CORE_READ(file, f_path.mnt, mnt_sb, s_magic) != ANON_INODE_FS_MAGIC)
+		return false;
+	bpf_probe_read_kernel_str(name, sizeof(name),
+				  BPF_CORE_READ(file, f_path.dentry, d_name.name));
+	for (uint32_t i = 0; i < sizeof(prefix) - 1; i++)
+		if (name[i] != prefix[i])
+			return false;
+	return true;
+}
+
+SEC("iter/task_file")
+int look(struct bpf_iter__task_file *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct file *file = ctx->file;
+	struct rs_kvm_look_vcpu record = { .head = { RS_KVM_LOOK_VCPU, sizeof(record) } };
+	struct rs_kvm_look_slots *slots;
+	struct kvm_vcpu *vcpu;
+
+	if (!task || !file || (uint32_t)BPF_CORE_READ(task, tgid) != config.pid || !is_vcpu(file))
+		return 0;
+	vcpu = BPF_CORE_READ(file, private_data);
+	if (!vcpu)
+		return 0;
+	vcpu_read(vcpu, &record.state);
+	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+	if (record.state.index)
+		return 0;
+	slots = slots_read(BPF_CORE_READ(vcpu, kvm));
+	if (slots)
+		bpf_seq_write(ctx->meta->seq, slots, sizeof(*slots));
+	return 0;
+}
+
+/* ---- the guest's memory --------------------------------------------------------------------- */
+
+/* Returns the address in the VMM of guest-physical memory, or 0. Not static, as below: a verifier
+ * looks at each once. */
+__noinline uint64_t hva_of(uint64_t gpa)
+{
+	uint32_t zero = 0;
+	const struct rs_kvm_sample_guest *g = bpf_map_lookup_elem(&guest, &zero);
+
+	if (!g)
+		return 0;
+	for (uint32_t i = 0; i < RS_KVM_SAMPLE_NEAR; i++) {
+		uint64_t at = gpa - g->slots[i].gpa;
+
+		if (i < g->n && at < g->slots[i].bytes)
+			return g->slots[i].hva + at;
+	}
+	return 0;
+}
+
+/* Reads an entry of a table; 0: it is not present, or cannot be read. */
+__noinline uint64_t entry_read(uint64_t table, uint32_t index)
+{
+	uint64_t hva = hva_of((table & ADDRESS) + (index & (ENTRIES - 1)) * 8), entry = 0;
+
+	if (!hva || bpf_probe_read_user(&entry, sizeof(entry), (const void *)hva))
+		return 0;
+	return entry & PRESENT ? entry : 0;
+}
+
+/* Returns the address in the VMM of a virtual address of the kernel's, or 0. */
+__noinline uint64_t hva_of_virtual(uint64_t gva)
+{
+	uint32_t zero = 0;
+	const struct rs_kvm_sample_guest *g = bpf_map_lookup_elem(&guest, &zero);
+	uint64_t entry;
+
+	if (!g || !g->cr3)
+		return 0;
+	entry = g->cr3;
+	for (int level = 4; level >= 0; level--) {
+		uint32_t shift = 12 + 9 * (uint32_t)level;
+		uint64_t mask = (1ull << shift) - 1;
+
+		if (level == 4 && g->levels != 5)
+			continue;
+		entry = entry_read(entry, (uint32_t)(gva >> shift));
+		if (!entry)
+			return 0;
+		if (!level || (level <= 2 && entry & LARGE))
+			return hva_of((entry & ADDRESS & ~mask) | (gva & mask));
+	}
+	return 0;
+}
+
+static __always_inline bool guest_read(uint64_t gva, void *to, uint32_t bytes)
+{
+	uint64_t hva = (gva & (PAGE - 1)) + bytes <= PAGE ? hva_of_virtual(gva) : 0;
+
+	return hva && !bpf_probe_read_user(to, bytes, (const void *)hva);
+}
+
+/* Reads the task that the guest's kernel runs on this processor, while it does. */
+static __always_inline void task_read(const struct rs_kvm_target *target,
+				      struct rs_kvm_sample *sample)
+{
+	uint32_t zero = 0;
+	const struct rs_kvm_sample_guest *g = bpf_map_lookup_elem(&guest, &zero);
+	struct rs_kvm_sample_task *task = &sample->task;
+
+	if (!g || !g->cr3 || !target->current_at)
+		return;
+	if (guest_read(target->current_at, &task->address, sizeof(task->address)) &&
+	    guest_read(task->address + g->pid_at, &task->pid, sizeof(task->pid)) &&
+	    guest_read(task->address + g->tgid_at, &task->tgid, sizeof(task->tgid)) &&
+	    guest_read(task->address + g->comm_at, task->comm, sizeof(task->comm)))
+		sample->state.known |= RS_KVM_HAS_TASK;
+}
+
+/* ---- samples -------------------------------------------------------------------------------- */
+
+SEC("perf_event")
+int tick(void *ctx)
+{
+	uint64_t begin = bpf_ktime_get_ns();
+	uint32_t at = (uint32_t)bpf_get_attach_cookie(ctx);
+	struct rs_kvm_target *target = bpf_map_lookup_elem(&targets, &at);
+	struct kvm_vcpu *vcpu = target ? (void *)target->vcpu : NULL;
+	struct rs_kvm_sample *sample;
+
+	if (!vcpu)
+		return 0;
+	target->ticks++;
+	/* A VMM may have closed the descriptor since it was seen: the memory is another's then. */
+	if ((uint64_t)BPF_CORE_READ(vcpu, kvm) != target->kvm ||
+	    (uint32_t)BPF_CORE_READ(vcpu, vcpu_id) != target->id) {
+		target->gone++;
+		return 0;
+	}
+	sample = bpf_ringbuf_reserve(&samples, sizeof(*sample), 0);
+	if (!sample) {
+		target->refused++;
+		return 0;
+	}
+	__builtin_memset(sample, 0, sizeof(*sample));
+	sample->at_ns = begin;
+	sample->target = at;
+	vcpu_read(vcpu, &sample->state);
+	task_read(target, sample);
+	bpf_ringbuf_submit(sample, BPF_RB_NO_WAKEUP);
+	target->cost_ns += bpf_ktime_get_ns() - begin;
+	return 0;
+}
+
+char _license[] SEC("license") = "Dual BSD/GPL";

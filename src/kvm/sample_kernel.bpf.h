@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What sampling reads of the host's kernel: structures of Linux, of KVM and of its module for AMD,
+ * found by BTF. Fields are those of Linux 5.17 to 6.18. `struct vcpu_svm` is in that module, which
+ * may not be loaded: what reads it asks bpf_core_type_exists() first, because a relocation that is
+ * reached and has no target fails the whole object.
+ */
+#ifndef RS_KVM_SAMPLE_KERNEL_BPF_H
+#define RS_KVM_SAMPLE_KERNEL_BPF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint8_t __u8;
+typedef uint16_t __u16;
+typedef uint32_t __u32;
+typedef uint64_t __u64;
+typedef int32_t __s32;
+typedef int64_t __s64;
+typedef uint16_t __be16;
+typedef uint32_t __be32;
+typedef uint32_t __wsum;
+
+/* linux/bpf.h */
+enum {
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
+enum { BPF_F_MMAPABLE = 1u << 10 };
+enum { BPF_RB_NO_WAKEUP = 1 };
+
+#include <bpf/bpf_helpers.h>
+
+#include <bpf/bpf_core_read.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+/* ---- Linux ---------------------------------------------------------------------------------- */
+
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct qstr d_name;
+};
+
+struct super_block {
+	unsigned long s_magic;
+};
+
+struct vfsmount {
+	struct super_block *mnt_sb;
+};
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+};
+
+struct file {
+	struct path f_path;
+	void *private_data;
+};
+
+struct upid {
+	int nr;
+};
+
+struct pid {
+	struct upid numbers[1];
+};
+
+struct task_struct {
+	int tgid;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	__u32 fd;
+	struct file *file;
+};
+
+/* ---- KVM ------------------------------------------------------------------------------------ */
+
+struct kvm_memory_slot {
+	struct hlist_node id_node[2]; /* 5.17, a54d806688fe */
+	unsigned long long base_gfn;
+	unsigned long npages;
+	unsigned long userspace_addr;
+};
+
+struct kvm_memslots {
+	__u64 generation;
+	struct hlist_head id_hash[128];
+	int node_idx;
+};
+
+struct kvm {
+	struct kvm_memslots *memslots[2];
+};
+
+struct kvm_vcpu_arch {
+	unsigned long regs[17];
+	__u32 regs_avail;
+	unsigned long cr0, cr3, cr4;
+	__u64 efer;
+	int mp_state;
+	bool guest_state_protected;
+};
+
+struct kvm_vcpu {
+	struct kvm *kvm;
+	int vcpu_id;
+	int vcpu_idx;
+	struct pid *pid;
+	struct kvm_vcpu_arch arch;
+};
+
+/* ---- AMD: AMD64 Architecture Programmer's Manual, volume 2, appendix B ---------------------- */
+
+struct vmcb_seg {
+	__u16 selector;
+	__u64 base;
+};
+
+struct vmcb_save_area {
+	struct vmcb_seg cs, fs, gs, tr;
+	__u8 cpl;
+	__u64 cr3, rflags, kernel_gs_base;
+};
+
+struct vmcb_control_area {
+	__u32 exit_code;
+	__u64 nested_ctl;
+};
+
+struct vmcb {
+	struct vmcb_control_area control;
+	struct vmcb_save_area save;
+};
+
+struct kvm_vmcb_info {
+	struct vmcb *ptr;
+};
+
+struct vcpu_svm {
+	struct kvm_vcpu vcpu;
+	struct vmcb *vmcb;
+	struct kvm_vmcb_info vmcb01;
+};
+
+#pragma clang attribute pop
+
+#define ANON_INODE_FS_MAGIC 0x09041934 /* linux/magic.h */
+#define SVM_NESTED_PAGING   1u	       /* of nested_ctl */
+
+/* Keeps the compiler from knowing how a value came about: the verifier looks at the same register
+ * when it is checked and when it is used. */
+#define RS_OPAQUE(value) __asm__ volatile("" : "+r"(value))
+
+#endif

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The session of sample.bpf.c. */
+#include "kvm/sampler.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "base/vector.h"
+#include "kvm/bpf_said.h"
+#include "kvm/kvm.h"
+#include "kvm/sample.skel.h" /* knows the types above */
+
+#define RING_BYTES     (4u << 20)
+#define LOOK_TRIES     8u /* the slots are read again if they change meanwhile */
+#define LOOK_BYTES_MAX (RS_KVM_SAMPLE_VCPUS * sizeof(struct rs_kvm_look_vcpu) + (1u << 20))
+#define READ_BYTES     65536u
+#define CHECKS_MAX     32u
+/* Intel SDM volume 3, 24.6; AMD APM volume 2, 15.4. */
+#define LEAF_VMX 1u
+#define VMX_BIT	 (1u << 5)
+#define LEAF_SVM 0x80000001u
+#define SVM_BIT	 (1u << 2)
+
+struct rs_kvm_sampler {
+	int pid;
+	struct bpf_object *object;
+	struct bpf_program *tick;
+	struct bpf_link *look;
+	struct rs_kvm_target *targets;
+	struct rs_kvm_sample_guest *guest;
+	size_t targets_bytes, guest_bytes;
+	struct ring_buffer *ring;
+	struct bpf_link *clocks[RS_KVM_SAMPLE_VCPUS];
+	struct rs_kvm_state vcpus[RS_KVM_SAMPLE_VCPUS];
+	struct rs_kvm_look_slots slots;
+	uint32_t n;
+	bool is_started;  /* vcpus[] has the order of targets[] */
+	uint8_t *records; /* of the last look */
+	size_t records_room;
+	/* Of the poll that runs. */
+	struct rs_error *(*consume)(void *ctx, const struct rs_kvm_sample *sample);
+	void *ctx;
+	struct rs_error *err;
+};
+
+/* ---- loading -------------------------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+static bool cpu_has(uint32_t leaf, uint32_t bit)
+{
+	unsigned int a = 0, b = 0, c = 0, d = 0;
+
+	return __get_cpuid(leaf, &a, &b, &c, &d) && c & bit;
+}
+#else
+static bool cpu_has(uint32_t leaf, uint32_t bit)
+{
+	(void)leaf;
+	(void)bit;
+	return false;
+}
+#endif
+
+bool rs_kvm_can_sample(void)
+{
+	return cpu_has(LEAF_SVM, SVM_BIT) && !rs_kvm_only_user_exits();
+}
+
+struct rs_error *rs_kvm_sampler_check(void)
+{
+	struct rs_kvm_check checks[CHECKS_MAX];
+	uint32_t n = rs_kvm_checks(checks, CHECKS_MAX);
+
+	/* What all of KVM's sessions need, the most telling first. */
+	for (uint32_t i = 0; i < n; i++)
+		if (!checks[i].met)
+			return rs_error_create(RS_FAILED, "%s: %s", checks[i].missing,
+					       checks[i].remedy);
+	if (rs_kvm_can_sample())
+		return NULL;
+	if (cpu_has(LEAF_VMX, VMX_BIT) && !rs_kvm_only_user_exits())
+		return rs_error_create(RS_ABSENT,
+				       "on this processor KVM keeps a vCPU's page table, stack "
+				       "pointer and segments in the VMCS (VMX), which BPF cannot "
+				       "read: profile guests on a host whose module is kvm_amd");
+	return rs_error_create(RS_ABSENT, "this host's KVM does not use SVM, and keeps a vCPU's "
+					  "registers where they are not read: profile guests on a "
+					  "host whose module is kvm_amd");
+}
+
+static struct rs_error *map_one(const struct bpf_object *object, const char *name, void **mem,
+				size_t *bytes)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (!map)
+		return rs_error_create(RS_FAILED, "the BPF object has no map %s", name);
+	*bytes = (((bpf_map__value_size(map) + 7) & ~7u) * (size_t)bpf_map__max_entries(map) +
+		  page - 1) &
+		 ~(page - 1);
+	*mem = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	if (*mem != MAP_FAILED)
+		return NULL;
+	*mem = NULL;
+	return rs_error_errno(errno, "mapping the BPF array %s", name);
+}
+
+static int on_sample(void *ctx, void *data, size_t bytes)
+{
+	struct rs_kvm_sampler *s = ctx;
+	const struct rs_kvm_sample *sample = data;
+
+	if (bytes < sizeof(*sample) || sample->target >= s->n)
+		return 0;
+	s->err = s->consume(s->ctx, sample);
+	return s->err ? -1 : 0;
+}
+
+static struct rs_error *maps_open(struct rs_kvm_sampler *s)
+{
+	struct rs_error *err =
+		map_one(s->object, "targets", (void **)&s->targets, &s->targets_bytes);
+
+	if (!err)
+		err = map_one(s->object, "guest", (void **)&s->guest, &s->guest_bytes);
+	if (err)
+		return err;
+	s->ring = ring_buffer__new(bpf_object__find_map_fd_by_name(s->object, "samples"), on_sample,
+				   s, NULL);
+	return s->ring ? NULL : rs_error_errno(errno, "mapping the ring of samples");
+}
+
+static struct rs_error *object_load(struct rs_kvm_sampler *s,
+				    const struct rs_kvm_sample_config *config)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "ringside_sample");
+	size_t bytes;
+	const void *elf = sample_bpf__elf_bytes(&bytes);
+	struct bpf_program *look;
+	struct bpf_map *map;
+	int status;
+
+	s->object = bpf_object__open_mem(elf, bytes, &options);
+	if (!s->object)
+		return rs_bpf_failed(errno, "reading the BPF object");
+	map = bpf_object__find_map_by_name(s->object, ".rodata.config");
+	if (!map || bpf_map__set_initial_value(map, config, sizeof(*config)))
+		return rs_error_create(RS_FAILED, "the BPF object's settings cannot be set");
+	map = bpf_object__find_map_by_name(s->object, "samples");
+	if (!map || bpf_map__set_max_entries(map, RING_BYTES))
+		return rs_error_create(RS_FAILED, "the ring of samples cannot be sized");
+	status = bpf_object__load(s->object);
+	if (status)
+		return rs_bpf_failed(-status, "loading the BPF programs (they need Linux 5.17)");
+	look = bpf_object__find_program_by_name(s->object, "look");
+	s->tick = bpf_object__find_program_by_name(s->object, "tick");
+	s->look = look ? bpf_program__attach_iter(look, NULL) : NULL;
+	if (!s->look || !s->tick)
+		return rs_bpf_failed(errno, "making the BPF iterator");
+	return maps_open(s);
+}
+
+struct rs_error *rs_kvm_sampler_open(int pid, struct rs_kvm_sampler **out)
+{
+	const struct rs_kvm_sample_config config = { .pid = (uint32_t)pid, .svm = 1 };
+	struct rs_error *err = rs_kvm_sampler_check();
+	struct rs_kvm_sampler *s;
+	libbpf_print_fn_t before;
+
+	if (err)
+		return err;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return rs_error_no_memory();
+	s->pid = pid;
+	before = rs_bpf_listen();
+	err = object_load(s, &config);
+	libbpf_set_print(before);
+	if (err)
+		rs_kvm_sampler_close(s);
+	else
+		*out = s;
+	return err;
+}
+
+void rs_kvm_sampler_close(struct rs_kvm_sampler *s)
+{
+	if (!s)
+		return;
+	rs_kvm_sampler_stop(s);
+	ring_buffer__free(s->ring);
+	if (s->targets)
+		munmap(s->targets, s->targets_bytes);
+	if (s->guest)
+		munmap(s->guest, s->guest_bytes);
+	bpf_link__destroy(s->look);
+	bpf_object__close(s->object);
+	free(s->records);
+	free(s);
+}
+
+/* ---- looking -------------------------------------------------------------------------------- */
+
+/* Reads all that the iterator writes. */
+static struct rs_error *records_read(struct rs_kvm_sampler *s, size_t *bytes)
+{
+	int fd = bpf_iter_create(bpf_link__fd(s->look));
+	struct rs_error *err = NULL;
+	ssize_t got = 1;
+
+	if (fd < 0)
+		return rs_error_errno(errno, "making the BPF iterator");
+	*bytes = 0;
+	while (!err && got) {
+		if (!RS_VECTOR_RESERVE(s->records, s->records_room, *bytes + READ_BYTES)) {
+			err = rs_error_no_memory();
+			break;
+		}
+		got = read(fd, s->records + *bytes, READ_BYTES);
+		if (got > 0)
+			*bytes += (size_t)got;
+		else if (got < 0 && errno != EINTR && errno != EAGAIN)
+			err = rs_error_errno(errno, "reading the BPF iterator");
+		if (*bytes > LOOK_BYTES_MAX)
+			err = rs_error_create(RS_FAILED, "process %d has more than %u vCPUs",
+					      s->pid, RS_KVM_SAMPLE_VCPUS);
+	}
+	close(fd);
+	return err;
+}
+
+/* Adds a vCPU, unless a second descriptor of the process's is of the same. Once there are clocks, a
+ * vCPU keeps its place, and one that is new has none. */
+static struct rs_error *vcpu_add(struct rs_kvm_sampler *s, const struct rs_kvm_state *state)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (s->vcpus[i].vcpu == state->vcpu) {
+			s->vcpus[i] = *state;
+			return NULL;
+		}
+	}
+	if (s->n && s->vcpus[0].kvm != state->kvm)
+		return rs_error_create(RS_FAILED,
+				       "process %d has several VMs, which cannot be told apart",
+				       s->pid);
+	if (s->is_started)
+		return NULL;
+	if (s->n == RS_KVM_SAMPLE_VCPUS)
+		return rs_error_create(RS_FAILED, "process %d has more than %u vCPUs", s->pid,
+				       RS_KVM_SAMPLE_VCPUS);
+	s->vcpus[s->n++] = *state;
+	return NULL;
+}
+
+/* Before the vCPUs are read again: those that are not found have no registers. */
+static void vcpus_forget(struct rs_kvm_sampler *s)
+{
+	if (!s->is_started)
+		s->n = 0;
+	for (uint32_t i = 0; i < s->n; i++)
+		s->vcpus[i].known = s->vcpus[i].tid = 0;
+}
+
+static struct rs_error *records_parse(struct rs_kvm_sampler *s, size_t bytes)
+{
+	struct rs_error *err = NULL;
+	size_t at = 0;
+
+	vcpus_forget(s);
+	s->slots.generation = UINT64_MAX;
+	while (!err && at + sizeof(struct rs_kvm_look_head) <= bytes) {
+		struct rs_kvm_look_head head;
+		struct rs_kvm_look_vcpu vcpu;
+
+		memcpy(&head, s->records + at, sizeof(head));
+		if (head.bytes < sizeof(head) || head.bytes > bytes - at)
+			break;
+		if (head.kind == RS_KVM_LOOK_VCPU && head.bytes == sizeof(vcpu)) {
+			memcpy(&vcpu, s->records + at, sizeof(vcpu));
+			err = vcpu_add(s, &vcpu.state);
+		} else if (head.kind == RS_KVM_LOOK_SLOTS && head.bytes == sizeof(s->slots)) {
+			memcpy(&s->slots, s->records + at, sizeof(s->slots));
+		}
+		at += head.bytes;
+	}
+	return err;
+}
+
+static int state_order(const void *a, const void *b)
+{
+	const struct rs_kvm_state *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+struct rs_error *rs_kvm_sampler_look(struct rs_kvm_sampler *s, struct rs_kvm_look *look)
+{
+	struct rs_error *err = NULL;
+	uint32_t tries = 0;
+	size_t bytes = 0;
+
+	do {
+		err = records_read(s, &bytes);
+		if (!err)
+			err = records_parse(s, bytes);
+	} while (!err && s->n && s->slots.generation == UINT64_MAX && ++tries < LOOK_TRIES);
+	if (!err && !s->n)
+		err = rs_error_create(RS_FAILED, "process %d runs no vCPU", s->pid);
+	if (!err && s->slots.generation == UINT64_MAX)
+		err = rs_error_create(RS_FAILED,
+				      "the memory slots of process %d's VM changed while "
+				      "they were read",
+				      s->pid);
+	if (err)
+		return err;
+	if (!s->is_started)
+		qsort(s->vcpus, s->n, sizeof(s->vcpus[0]), state_order);
+	*look = (struct rs_kvm_look){
+		.vcpus = s->vcpus,
+		.n_vcpus = s->n,
+		.slots = s->slots.slots,
+		.n_slots = s->slots.n < RS_KVM_SAMPLE_SLOTS ? s->slots.n : RS_KVM_SAMPLE_SLOTS,
+		.generation = s->slots.generation,
+	};
+	look->slots_left = s->slots.n - look->n_slots;
+	return NULL;
+}
+
+/* ---- sampling ------------------------------------------------------------------------------- */
+
+void rs_kvm_sampler_guest(struct rs_kvm_sampler *s, const struct rs_kvm_sample_guest *guest,
+			  const uint64_t *current_at)
+{
+	*s->guest = *guest;
+	for (uint32_t i = 0; i < s->n; i++)
+		s->targets[i].current_at = current_at ? current_at[i] : 0;
+}
+
+static struct rs_error *clock_start(struct rs_kvm_sampler *s, uint32_t at, uint64_t interval_ns)
+{
+	LIBBPF_OPTS(bpf_perf_event_opts, options, .bpf_cookie = at);
+	const struct rs_kvm_state *vcpu = &s->vcpus[at];
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.size = sizeof(attr),
+					.config = PERF_COUNT_SW_CPU_CLOCK,
+					.sample_period = interval_ns,
+					.disabled = 1 };
+	int fd = (int)syscall(SYS_perf_event_open, &attr, (pid_t)vcpu->tid, -1, -1,
+			      PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ESRCH ? NULL /* it has ended */
+				      : rs_error_errno(errno, "a clock for thread %u", vcpu->tid);
+	s->targets[at].kvm = vcpu->kvm;
+	s->targets[at].id = vcpu->id;
+	s->targets[at].vcpu = vcpu->vcpu;
+	s->clocks[at] = bpf_program__attach_perf_event_opts(s->tick, fd, &options);
+	if (s->clocks[at])
+		return NULL;
+	close(fd);
+	return rs_bpf_failed(errno, "attaching to a clock");
+}
+
+struct rs_error *rs_kvm_sampler_start(struct rs_kvm_sampler *s, uint64_t interval_ns)
+{
+	libbpf_print_fn_t before = rs_bpf_listen();
+	struct rs_error *err = NULL;
+
+	s->is_started = true;
+	for (uint32_t i = 0; !err && i < s->n; i++)
+		if (s->vcpus[i].tid && !s->clocks[i])
+			err = clock_start(s, i, interval_ns);
+	libbpf_set_print(before);
+	return err;
+}
+
+void rs_kvm_sampler_stop(struct rs_kvm_sampler *s)
+{
+	for (uint32_t i = 0; i < RS_KVM_SAMPLE_VCPUS; i++) {
+		bpf_link__destroy(s->clocks[i]);
+		s->clocks[i] = NULL;
+	}
+}
+
+struct rs_error *
+rs_kvm_sampler_poll(struct rs_kvm_sampler *s,
+		    struct rs_error *(*consume)(void *ctx, const struct rs_kvm_sample *), void *ctx)
+{
+	struct rs_error *err;
+
+	s->consume = consume;
+	s->ctx = ctx;
+	ring_buffer__consume(s->ring);
+	err = s->err;
+	s->err = NULL;
+	return err;
+}
+
+void rs_kvm_sampler_count(const struct rs_kvm_sampler *s, struct rs_kvm_sampler_counts *counts)
+{
+	*counts = (struct rs_kvm_sampler_counts){ 0 };
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct rs_kvm_target *target = &s->targets[i];
+
+		counts->without_clock += s->vcpus[i].tid && !target->vcpu;
+		/* Pairs with tick(), which is the only writer. */
+		counts->ticks += __atomic_load_n(&target->ticks, __ATOMIC_RELAXED);
+		counts->refused += __atomic_load_n(&target->refused, __ATOMIC_RELAXED);
+		counts->cost_ns += __atomic_load_n(&target->cost_ns, __ATOMIC_RELAXED);
+		counts->gone += __atomic_load_n(&target->gone, __ATOMIC_RELAXED);
+	}
+}
+
+/* ---- registers ------------------------------------------------------------------------------ */
+
+void rs_kvm_state_regs(const struct rs_kvm_state *state, struct rs_x86_regs *regs)
+{
+	/* From KVM's order to that of struct rs_x86_regs. */
+	static const uint8_t low[] = { RS_KVM_RAX, RS_KVM_RBX, RS_KVM_RCX, RS_KVM_RDX,
+				       RS_KVM_RSI, RS_KVM_RDI, RS_KVM_RBP, RS_KVM_RSP };
+
+	*regs = (struct rs_x86_regs){ .rip = state->gpr[RS_KVM_RIP],
+				      .eflags = (uint32_t)state->rflags,
+				      .cs = (state->cs & ~3u) | (state->cpl & 3u),
+				      .fs_base = state->fs_base,
+				      .gs_base = state->gs_base,
+				      .k_gs_base = state->k_gs_base,
+				      .cr0 = state->cr0,
+				      .cr3 = state->cr3,
+				      .cr4 = state->cr4,
+				      .efer = state->efer };
+	for (uint32_t i = 0; i < sizeof(low); i++)
+		regs->gpr[i] = state->gpr[low[i]];
+	memcpy(&regs->gpr[RS_KVM_R8], &state->gpr[RS_KVM_R8], 8 * sizeof(regs->gpr[0]));
+}

@@ -1,0 +1,655 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Samples a guest's processors while it runs. */
+#include "live/guest_sampler.h"
+
+#include <linux/kvm.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/map.h"
+#include "base/now.h"
+#include "live/guest_functions.h"
+#include "live/vmm_memory.h"
+
+#define SEARCH_TRIES	3u /* at the beginning: memory moves while it is read */
+#define SEARCH_PAUSE_NS 20000000
+#define SEARCH_NS_MIN	UINT64_C(250000000) /* between searches while sampling */
+#define SEARCH_NS_MAX	UINT64_C(4000000000)
+#define SLOTS_NS	UINT64_C(200000000) /* between looks at the memory slots */
+#define DOUBTS_MAX	64u /* dropped samples in a row: the kernel is another by now */
+#define TASKS_MAX	65536u
+#define HOMES_TRIED_MAX 64u /* samples of a vCPU from which its processor is not found */
+#define ROOT		UINT64_C(0x000ffffffffff000)
+#define PTI_USER	UINT64_C(0x1000)
+#define CR4_LA57	(UINT64_C(1) << 12)
+/* Exits that end a guest's run because of the host: AMD APM volume 2, appendix C. */
+#define SVM_INTR 0x60u
+#define SVM_SMI	 0x62u
+
+/* A task that was found to be one: all of what BPF reads. */
+struct believed {
+	struct rs_kvm_sample_task key;
+	struct rs_linux_task task;
+};
+
+struct vcpu {
+	uint64_t current_at; /* 0: not known */
+	uint32_t tried;
+};
+
+struct rs_guest_sampler {
+	struct rs_guest_sampler_options options;
+	struct rs_kvm_sampler *kvm;
+	struct rs_kvm_look look;
+	struct rs_vmm_memory vmm;
+	struct rs_memory memory;
+	struct rs_linux *kernel;       /* NULL: not found */
+	struct rs_error *no_kernel;    /* why not */
+	struct rs_error *no_tasks;     /* why the tasks of a kernel are not known */
+	uint64_t search_at, search_ns; /* when the kernel is searched again, and the time between */
+	uint64_t slots_at;
+	uint32_t doubts;
+	struct vcpu *vcpus;
+	struct rs_map believed;
+	struct rs_guest_functions *functions;
+	struct rs_guest_sampler_counts counts;
+	/* Of the sample at hand. */
+	struct rs_guest_place place;
+	struct rs_ksym symbol;
+	struct rs_frame frame;
+	/* Of the poll that runs. */
+	rs_guest_sample_fn *consume;
+	void *ctx;
+	bool is_stale; /* memory slots have changed since they were read */
+};
+
+static uint64_t cpu_ns(void)
+{
+	return rs_now_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* ---- the kernel ----------------------------------------------------------------------------- */
+
+static void believed_forget(struct rs_guest_sampler *s)
+{
+	void *item;
+	size_t at = 0;
+
+	while ((item = rs_map_next(&s->believed, &at)))
+		free(item);
+	rs_map_clear(&s->believed);
+}
+
+static void kernel_forget(struct rs_guest_sampler *s)
+{
+	static const struct rs_kvm_sample_guest none;
+
+	rs_linux_close(s->kernel);
+	s->kernel = NULL;
+	rs_error_free(s->no_tasks);
+	s->no_tasks = NULL;
+	s->doubts = 0;
+	believed_forget(s);
+	rs_guest_functions_forget(s->functions);
+	for (uint32_t i = 0; s->vcpus && i < s->look.n_vcpus; i++)
+		s->vcpus[i] = (struct vcpu){ 0 };
+	rs_kvm_sampler_guest(s->kvm, &none, NULL);
+}
+
+/* They do not stay while the guest runs. */
+static void translations_forget(struct rs_linux *kernel)
+{
+	const struct rs_paging paging = kernel->memory.paging;
+
+	rs_memory_stopped(&kernel->memory, &paging);
+}
+
+static void vcpu_of(const struct rs_kvm_state *state, struct rs_linux_vcpu *vcpu)
+{
+	rs_kvm_state_regs(state, &vcpu->regs);
+	vcpu->tr_base = state->tr_base;
+}
+
+/* A vCPU's page table is a process's, which may end. The kernel has one that stays. */
+static struct rs_error *root_settle(struct rs_linux *kernel)
+{
+	struct rs_paging paging = kernel->memory.paging;
+	struct rs_ksym root;
+	char banner[sizeof("Linux")] = "";
+	struct rs_ksym at;
+	uint64_t gpa;
+
+	if (!rs_kallsyms_by_name(kernel->symbols, "init_top_pgt", &root) ||
+	    !rs_kallsyms_by_name(kernel->symbols, "linux_banner", &at))
+		return rs_error_create(RS_USAGE, "the kernel's symbols have no init_top_pgt");
+	if (rs_memory_translate(&kernel->memory, root.address, &gpa))
+		return rs_error_create(RS_DAMAGED, "init_top_pgt is not mapped");
+	paging.cr3 = gpa;
+	rs_memory_stopped(&kernel->memory, &paging);
+	if (rs_memory_read(&kernel->memory, at.address, banner, sizeof(banner) - 1, NULL) ||
+	    strcmp(banner, "Linux") != 0)
+		return rs_error_create(RS_DAMAGED, "init_top_pgt does not map the kernel");
+	return NULL;
+}
+
+/* Tells BPF where the kernel has its tasks. */
+static void guest_set(struct rs_guest_sampler *s)
+{
+	const struct rs_fields *fields = &s->kernel->fields;
+	struct rs_kvm_sample_guest guest = {
+		.cr3 = s->kernel->memory.paging.cr3,
+		.levels = s->kernel->memory.paging.cr4 & CR4_LA57 ? 5 : 4,
+		.pid_at = fields->fields[RS_FIELD_TASK_PID].member.offset,
+		.tgid_at = fields->fields[RS_FIELD_TASK_TGID].member.offset,
+		.comm_at = fields->fields[RS_FIELD_TASK_COMM].member.offset,
+	};
+	uint64_t current_at[RS_KVM_SAMPLE_VCPUS] = { 0 };
+
+	/* The largest: a firmware's are small. */
+	for (uint32_t i = 0; i < s->look.n_slots; i++) {
+		struct rs_kvm_slot_memory slot = s->look.slots[i];
+
+		for (uint32_t n = 0; n < guest.n; n++) {
+			if (guest.slots[n].bytes < slot.bytes) {
+				struct rs_kvm_slot_memory smaller = guest.slots[n];
+
+				guest.slots[n] = slot;
+				slot = smaller;
+			}
+		}
+		if (guest.n < RS_KVM_SAMPLE_NEAR)
+			guest.slots[guest.n++] = slot;
+	}
+	for (uint32_t i = 0; i < s->look.n_vcpus; i++)
+		current_at[i] = s->vcpus[i].current_at;
+	rs_kvm_sampler_guest(s->kvm, &guest, current_at);
+}
+
+/* Finds which of the kernel's processors a vCPU is. Returns whether it is known now. */
+static bool home_find(struct rs_guest_sampler *s, uint32_t at, const struct rs_kvm_state *state)
+{
+	struct rs_linux_vcpu vcpu;
+	uint64_t base = 0, gva = 0;
+	struct rs_error *err;
+	uint32_t cpu;
+
+	if (s->vcpus[at].current_at)
+		return true;
+	if (!(state->known & RS_KVM_HAS_SEGMENTS) || state->known & RS_KVM_IS_NESTED ||
+	    s->vcpus[at].tried >= HOMES_TRIED_MAX)
+		return false;
+	s->vcpus[at].tried++;
+	vcpu_of(state, &vcpu);
+	err = rs_linux_cpu(s->kernel, &vcpu, &cpu, &base);
+	if (!err)
+		err = rs_linux_current_at(s->kernel, base, &gva);
+	if (!err)
+		s->vcpus[at].current_at = gva;
+	rs_error_free(err);
+	return gva;
+}
+
+/* Looks for the kernel by the registers of these vCPUs. */
+static struct rs_error *kernel_search(struct rs_guest_sampler *s)
+{
+	struct rs_linux_vcpu *vcpus = calloc(s->look.n_vcpus, sizeof(*vcpus));
+	struct rs_linux *kernel = NULL;
+	struct rs_error *err;
+	uint32_t n = 0;
+
+	if (!vcpus)
+		return rs_error_no_memory();
+	for (uint32_t i = 0; i < s->look.n_vcpus; i++)
+		if (s->look.vcpus[i].known & RS_KVM_HAS_CR3 &&
+		    !(s->look.vcpus[i].known & RS_KVM_IS_NESTED))
+			vcpu_of(&s->look.vcpus[i], &vcpus[n++]);
+	err = rs_linux_open(&s->memory, vcpus, n, &kernel);
+	free(vcpus);
+	if (!err)
+		err = root_settle(kernel);
+	if (err) {
+		rs_linux_close(kernel);
+		return err;
+	}
+	s->kernel = kernel;
+	if (kernel->no_btf) {
+		s->no_tasks = rs_error_create(RS_USAGE, "%s", rs_error_text(kernel->no_btf));
+		return NULL;
+	}
+	for (uint32_t i = 0; i < s->look.n_vcpus; i++)
+		home_find(s, i, &s->look.vcpus[i]);
+	guest_set(s);
+	return NULL;
+}
+
+static struct rs_error *slots_read(struct rs_guest_sampler *s)
+{
+	struct rs_error *err = rs_kvm_sampler_look(s->kvm, &s->look);
+
+	if (!err)
+		rs_vmm_memory_slots(&s->vmm, s->look.slots, s->look.n_slots);
+	return err;
+}
+
+/* Looks for the kernel, several times: what is read while it changes does not agree. */
+static struct rs_error *kernel_find(struct rs_guest_sampler *s, uint32_t tries)
+{
+	const struct timespec pause = { .tv_nsec = SEARCH_PAUSE_NS };
+	struct rs_error *err = NULL;
+
+	for (uint32_t i = 0; i < tries; i++) {
+		rs_error_free(err);
+		if (i)
+			nanosleep(&pause, NULL);
+		err = slots_read(s);
+		if (err)
+			return err;
+		err = kernel_search(s);
+		if (!err || rs_error_code(err) == RS_NO_MEMORY)
+			break;
+	}
+	if (err && rs_error_code(err) == RS_NO_MEMORY)
+		return err;
+	rs_error_free(s->no_kernel);
+	s->no_kernel = err;
+	s->search_ns = s->search_ns < SEARCH_NS_MAX / 2 ? 2 * s->search_ns : SEARCH_NS_MAX;
+	s->search_at = rs_now_ns(CLOCK_MONOTONIC) + s->search_ns;
+	return NULL;
+}
+
+/* ---- a sample ------------------------------------------------------------------------------- */
+
+static bool believed_same(const void *item, const void *key)
+{
+	return !memcmp(&((const struct believed *)item)->key, key,
+		       sizeof(struct rs_kvm_sample_task));
+}
+
+/* Returns whether a processor in user mode has a task's page table: under PTI, the user's of the
+ * two. */
+static bool root_agrees(const struct rs_linux_task *task, const struct rs_kvm_state *state)
+{
+	uint64_t root = state->cr3 & ROOT;
+
+	return state->cpl != 3 || root == task->cr3 || (root & ~PTI_USER) == task->cr3;
+}
+
+/* Reads the task that BPF saw. Returns RS_DAMAGED if it is another one by now. */
+static struct rs_error *task_compare(struct rs_guest_sampler *s, const struct rs_kvm_sample *from,
+				     struct rs_linux_task *task)
+{
+	const struct rs_kvm_sample_task *seen = &from->task;
+	struct rs_error *err = rs_linux_task_read(s->kernel, seen->address, task);
+
+	if (!err && (task->pid != (int32_t)seen->pid || task->tgid != (int32_t)seen->tgid ||
+		     memcmp(task->comm, seen->comm, sizeof(task->comm)) != 0 ||
+		     !root_agrees(task, &from->state)))
+		err = rs_error_create(RS_DAMAGED, "the task changed");
+	return err;
+}
+
+/* Looks up the task that BPF saw, or reads it. *task is NULL if it is not believed. */
+static struct rs_error *task_check(struct rs_guest_sampler *s, const struct rs_kvm_sample *from,
+				   const struct rs_linux_task **task)
+{
+	uint64_t hash = rs_hash_bytes(&from->task, sizeof(from->task));
+	struct believed *it = rs_map_find(&s->believed, hash, believed_same, &from->task);
+	struct rs_linux_task read;
+	struct rs_error *err;
+
+	*task = it && root_agrees(&it->task, &from->state) ? &it->task : NULL;
+	if (*task)
+		return NULL;
+	err = task_compare(s, from, &read);
+	if (err && rs_error_code(err) == RS_NO_MEMORY)
+		return err;
+	rs_error_free(err);
+	if (err)
+		return NULL;
+	if (!it) {
+		if (s->believed.used >= TASKS_MAX)
+			believed_forget(s);
+		it = rs_map_reserve(&s->believed) ? malloc(sizeof(*it)) : NULL;
+		if (!it)
+			return rs_error_no_memory();
+		it->key = from->task;
+		rs_map_add(&s->believed, hash, it);
+	}
+	it->task = read;
+	*task = &it->task;
+	return NULL;
+}
+
+static void kernel_function(struct rs_guest_sampler *s, struct rs_guest_sample *sample)
+{
+	uint64_t size;
+
+	if (!rs_kallsyms_by_address(s->kernel->symbols, sample->rip, &s->symbol, &size) ||
+	    s->symbol.percpu || sample->rip - s->symbol.address >= size)
+		return;
+	s->frame = (struct rs_frame){ .function = s->symbol.name,
+				      .module = "[kernel]",
+				      .offset = sample->rip - s->symbol.address };
+	sample->module = s->frame.module;
+	sample->frames = &s->frame;
+	sample->n_frames = 1;
+}
+
+/* A process's areas may change while they are read: then its function stays unknown. */
+static struct rs_error *user_function(struct rs_guest_sampler *s, const struct rs_linux_task *task,
+				      struct rs_guest_sample *sample)
+{
+	struct rs_error *err = rs_guest_functions_lookup(s->functions, s->kernel, task, sample->rip,
+							 sample->at_ns, &s->place);
+
+	if (err && rs_error_code(err) == RS_NO_MEMORY)
+		return err;
+	if (!err) {
+		sample->module = s->place.path;
+		sample->frames = s->place.frames;
+		sample->n_frames = s->place.n;
+	}
+	rs_error_free(err);
+	return NULL;
+}
+
+/* Names what a vCPU executed. task NULL: not known. */
+static struct rs_error *sample_fill(struct rs_guest_sampler *s, const struct rs_kvm_state *state,
+				    const struct rs_linux_task *task,
+				    struct rs_guest_sample *sample)
+{
+	sample->vcpu = state->id;
+	sample->is_user = state->cpl == 3;
+	sample->is_nested = state->known & RS_KVM_IS_NESTED;
+	sample->is_handled = state->exit_code < SVM_INTR || state->exit_code > SVM_SMI;
+	sample->rip = state->gpr[RS_KVM_RIP];
+	sample->cr3 = state->cr3;
+	if (sample->is_nested || !s->kernel)
+		return NULL;
+	if (task) {
+		sample->has_task = true;
+		sample->pid = task->pid;
+		sample->tgid = task->tgid;
+		memcpy(sample->comm, task->comm, sizeof(sample->comm));
+	}
+	if (!sample->is_user)
+		kernel_function(s, sample);
+	else if (task && task->mm)
+		return user_function(s, task, sample);
+	return NULL;
+}
+
+/* Counts a sample that is not believed. After many in a row the kernel is searched anew. */
+static void doubt(struct rs_guest_sampler *s, uint64_t *count)
+{
+	++*count;
+	if (++s->doubts < DOUBTS_MAX)
+		return;
+	kernel_forget(s);
+	s->search_ns = SEARCH_NS_MIN;
+	s->search_at = 0;
+}
+
+static struct rs_error *on_sample(void *ctx, const struct rs_kvm_sample *from)
+{
+	struct rs_guest_sampler *s = ctx;
+	const struct rs_kvm_state *state = &from->state;
+	struct rs_guest_sample sample = { .at_ns = from->at_ns };
+	const struct rs_linux_task *task = NULL;
+	struct rs_error *err = NULL;
+
+	s->is_stale |= state->generation != s->look.generation;
+	if (state->known & RS_KVM_IS_PROTECTED || !(state->known & RS_KVM_HAS_RIP)) {
+		s->counts.hidden++;
+		return NULL;
+	}
+	if (s->kernel)
+		translations_forget(s->kernel);
+	if (s->kernel && !s->no_tasks && !(state->known & RS_KVM_IS_NESTED)) {
+		if (!s->vcpus[from->target].current_at) {
+			if (home_find(s, from->target, state))
+				guest_set(s); /* from the next sample on */
+		} else if (!(state->known & RS_KVM_HAS_TASK)) {
+			doubt(s, &s->counts.unread);
+			return NULL;
+		} else {
+			err = task_check(s, from, &task);
+			if (!err && !task)
+				doubt(s, &s->counts.changed);
+			if (err || !task)
+				return err;
+		}
+	}
+	s->doubts = 0;
+	err = sample_fill(s, state, task, &sample);
+	if (err)
+		return err;
+	s->counts.samples++;
+	return s->consume(s->ctx, &sample);
+}
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+struct rs_error *rs_guest_sampler_open(const struct rs_guest_sampler_options *options,
+				       struct rs_guest_sampler **out)
+{
+	struct rs_guest_sampler *s = calloc(1, sizeof(*s));
+	struct rs_error *err;
+
+	if (!s)
+		return rs_error_no_memory();
+	s->options = *options;
+	s->search_ns = SEARCH_NS_MIN / 2;
+	s->vmm.pidfd = -1;
+	err = rs_kvm_sampler_open(options->pid, &s->kvm);
+	if (!err)
+		err = rs_vmm_memory_init(&s->vmm, options->pid);
+	if (!err)
+		err = rs_guest_functions_create(options->symfs, &s->functions);
+	if (!err)
+		err = slots_read(s);
+	if (!err)
+		err = rs_vmm_memory_check(&s->vmm);
+	if (!err) {
+		rs_vmm_memory_use(&s->vmm, &s->memory);
+		s->vcpus = calloc(s->look.n_vcpus, sizeof(*s->vcpus));
+		err = s->vcpus ? kernel_find(s, SEARCH_TRIES) : rs_error_no_memory();
+	}
+	if (err)
+		rs_guest_sampler_close(s);
+	else
+		*out = s;
+	return err;
+}
+
+void rs_guest_sampler_close(struct rs_guest_sampler *s)
+{
+	if (!s)
+		return;
+	rs_linux_close(s->kernel);
+	rs_error_free(s->no_kernel);
+	rs_error_free(s->no_tasks);
+	believed_forget(s);
+	rs_map_deinit(&s->believed);
+	rs_guest_functions_destroy(s->functions);
+	rs_vmm_memory_deinit(&s->vmm);
+	rs_kvm_sampler_close(s->kvm);
+	free(s->vcpus);
+	free(s);
+}
+
+struct rs_error *rs_guest_sampler_start(struct rs_guest_sampler *s)
+{
+	return rs_kvm_sampler_start(s->kvm, s->options.interval_ns);
+}
+
+void rs_guest_sampler_stop(struct rs_guest_sampler *s)
+{
+	rs_kvm_sampler_stop(s->kvm);
+}
+
+/* Reads the memory slots again if a sample says that they changed, and looks for vCPUs that have a
+ * thread only now. */
+static struct rs_error *slots_refresh(struct rs_guest_sampler *s, uint64_t now_ns)
+{
+	struct rs_error *err;
+
+	if (!s->is_stale && now_ns < s->slots_at)
+		return NULL;
+	s->is_stale = false;
+	s->slots_at = now_ns + SLOTS_NS;
+	err = slots_read(s);
+	if (!err && s->kernel && !s->no_tasks)
+		guest_set(s);
+	if (err)
+		return err;
+	/* The rights for a new clock may have been given up: counted where it is missing. */
+	rs_error_free(rs_kvm_sampler_start(s->kvm, s->options.interval_ns));
+	return NULL;
+}
+
+struct rs_error *rs_guest_sampler_poll(struct rs_guest_sampler *s, rs_guest_sample_fn *consume,
+				       void *ctx, bool *ended)
+{
+	uint64_t begin = cpu_ns(), now_ns = rs_now_ns(CLOCK_MONOTONIC);
+	struct rs_error *err;
+
+	*ended = !rs_vmm_memory_lives(&s->vmm);
+	s->consume = consume;
+	s->ctx = ctx;
+	err = rs_kvm_sampler_poll(s->kvm, on_sample, s);
+	s->counts.read_ns += cpu_ns() - begin;
+	if (err || *ended)
+		return err;
+	err = slots_refresh(s, now_ns);
+	if (!err && !s->kernel && now_ns >= s->search_at)
+		err = kernel_find(s, 1);
+	/* A VMM that ends meanwhile has no vCPUs any more. */
+	if (err && !rs_vmm_memory_lives(&s->vmm)) {
+		rs_error_free(err);
+		err = NULL;
+		*ended = true;
+	}
+	return err;
+}
+
+void rs_guest_sampler_count(const struct rs_guest_sampler *s,
+			    struct rs_guest_sampler_counts *counts)
+{
+	struct rs_kvm_sampler_counts kvm;
+
+	rs_kvm_sampler_count(s->kvm, &kvm);
+	*counts = s->counts;
+	counts->refused = kvm.refused;
+	counts->cost_ns = kvm.cost_ns;
+	counts->ticks = kvm.ticks;
+	counts->vcpus_missed = kvm.without_clock;
+}
+
+const char *rs_guest_sampler_kernel(const struct rs_guest_sampler *s, const char **why)
+{
+	if (why)
+		*why = s->no_kernel ? rs_error_text(s->no_kernel) : NULL;
+	return s->kernel ? s->kernel->version : NULL;
+}
+
+const char *rs_guest_sampler_no_tasks(const struct rs_guest_sampler *s)
+{
+	return s->no_tasks ? rs_error_text(s->no_tasks) : NULL;
+}
+
+uint32_t rs_guest_sampler_vcpus(const struct rs_guest_sampler *s)
+{
+	return s->look.n_vcpus;
+}
+
+/* ---- now ------------------------------------------------------------------------------------ */
+
+static enum rs_guest_now now_of(const struct rs_kvm_state *state)
+{
+	if (!state->known)
+		return RS_NOW_GONE;
+	switch (state->mp_state) {
+	case KVM_MP_STATE_HALTED:
+		return RS_NOW_HALTED;
+	case KVM_MP_STATE_UNINITIALIZED:
+	case KVM_MP_STATE_INIT_RECEIVED:
+	case KVM_MP_STATE_SIPI_RECEIVED:
+	case KVM_MP_STATE_AP_RESET_HOLD:
+		return RS_NOW_NOT_STARTED;
+	default:
+		return RS_NOW_RUNS;
+	}
+}
+
+/* Reads the task of a vCPU that is halted. */
+static struct rs_error *halted_task(struct rs_guest_sampler *s, uint32_t at,
+				    const struct rs_kvm_state *state, struct rs_linux_task *task,
+				    bool *is_known)
+{
+	uint64_t address = 0;
+	struct rs_error *err;
+
+	if (!s->kernel || s->no_tasks || !home_find(s, at, state))
+		return NULL;
+	translations_forget(s->kernel);
+	err = rs_linux_bytes(s->kernel, s->vcpus[at].current_at, &address, sizeof(address));
+	if (!err)
+		err = rs_linux_task_read(s->kernel, address, task);
+	*is_known = !err;
+	if (err && rs_error_code(err) == RS_NO_MEMORY)
+		return err;
+	rs_error_free(err);
+	return NULL;
+}
+
+/* Returns whether a vCPU has not run between two looks. */
+static bool is_same(const struct rs_kvm_state *a, const struct rs_kvm_state *b)
+{
+	return a->vcpu == b->vcpu && a->mp_state == b->mp_state &&
+	       !memcmp(a->gpr, b->gpr, sizeof(a->gpr)) && a->cr3 == b->cr3;
+}
+
+/* Passes on one vCPU: what it is at, if it does not run. Two looks around the reading say whether
+ * it did. */
+static struct rs_error *now_pass(struct rs_guest_sampler *s, uint32_t at,
+				 const struct rs_kvm_state *before, rs_guest_now_fn *consume,
+				 void *ctx)
+{
+	struct rs_guest_sample sample = { .vcpu = before->id, .at_ns = rs_now_ns(CLOCK_MONOTONIC) };
+	enum rs_guest_now now = now_of(before);
+	struct rs_linux_task task;
+	bool is_known = false;
+	struct rs_error *err = NULL;
+
+	if (now == RS_NOW_HALTED && before->known & RS_KVM_HAS_RIP) {
+		err = halted_task(s, at, before, &task, &is_known);
+		if (!err)
+			err = slots_read(s);
+		if (err)
+			return err;
+		if (!is_same(before, &s->look.vcpus[at]))
+			now = RS_NOW_RUNS;
+		else
+			err = sample_fill(s, before, is_known ? &task : NULL, &sample);
+	}
+	return err ? err : consume(ctx, now, &sample);
+}
+
+struct rs_error *rs_guest_sampler_now(struct rs_guest_sampler *s, rs_guest_now_fn *consume,
+				      void *ctx)
+{
+	struct rs_error *err = slots_read(s);
+	uint32_t n = err ? 0 : s->look.n_vcpus;
+	struct rs_kvm_state *states = calloc(n ? n : 1, sizeof(*states));
+
+	if (!err && !states)
+		err = rs_error_no_memory();
+	if (!err)
+		memcpy(states, s->look.vcpus, n * sizeof(*states));
+	for (uint32_t i = 0; !err && i < n; i++)
+		err = now_pass(s, i, &states[i], consume, ctx);
+	free(states);
+	return err;
+}

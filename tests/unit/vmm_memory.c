@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A guest's memory in another process: slots that follow each other or not, memory that the process
+ * has unmapped, and the process's end. The child stands for a VMM of any kind; one slot is
+ * anonymous memory, the other a memfd.
+ */
+#include "../test.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "live/vmm_memory.h"
+
+#define PAGE	4096u
+#define LOW_AT	0x10000u
+#define PAGES	4u
+#define HIGH_AT (LOW_AT + PAGES * PAGE) /* behind the first */
+#define FAR_AT	UINT64_C(0x100000000)
+
+static uint8_t *low, *high, *far;
+static struct rs_vmm_memory vmm;
+static struct rs_memory memory;
+
+static uint8_t byte_of(uint64_t gpa)
+{
+	return (uint8_t)(gpa * 131 + (gpa >> 12));
+}
+
+static void fill(uint8_t *at, uint64_t gpa)
+{
+	for (uint32_t i = 0; i < PAGES * PAGE; i++)
+		at[i] = byte_of(gpa + i);
+}
+
+/* Makes the memory, and the child that has its own copy of it, or the same; this process's is then
+ * other bytes. */
+static int child_begin(void)
+{
+	int fd = memfd_create("vmm_memory", 0);
+	uint64_t bytes = PAGES * PAGE;
+	pid_t pid;
+
+	CHECK(fd >= 0 && !ftruncate(fd, (off_t)bytes));
+	low = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	high = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	far = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(low != MAP_FAILED && high != MAP_FAILED && far != MAP_FAILED);
+	fill(low, LOW_AT);
+	fill(high, HIGH_AT);
+	fill(far, FAR_AT);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		munmap(far + PAGE, PAGE);
+		for (;;)
+			pause();
+	}
+	memset(low, 0, bytes);
+	CHECK(!munmap(high, bytes));
+	return pid;
+}
+
+static bool holds(uint64_t gpa, size_t bytes)
+{
+	uint8_t buf[2 * PAGES * PAGE];
+
+	if (rs_memory_read_phys(&memory, gpa, buf, bytes))
+		return false;
+	for (size_t i = 0; i < bytes; i++)
+		if (buf[i] != byte_of(gpa + i))
+			return false;
+	return true;
+}
+
+static void slots_check(void)
+{
+	CHECK(holds(LOW_AT, 1));
+	CHECK(holds(LOW_AT + 5, 3 * PAGE));
+	CHECK(holds(HIGH_AT, PAGES * PAGE));
+	CHECK(holds(FAR_AT, PAGE));
+	/* Across two slots whose memory lies apart in the process. */
+	CHECK(holds(HIGH_AT - 7, 14));
+	CHECK(holds(LOW_AT, 2 * PAGES * PAGE));
+	/* In no slot, or not wholly. */
+	CHECK(!holds(LOW_AT - 1, 1));
+	CHECK(!holds(LOW_AT - 1, 2));
+	CHECK(!holds(HIGH_AT + PAGES * PAGE - 1, 2));
+	CHECK(!holds(FAR_AT + PAGES * PAGE, 1));
+	CHECK(!holds(UINT64_MAX - 1, 1));
+}
+
+/* A part that is not there is a fault, though the kernel reads what is before it. */
+static void unmapped_check(void)
+{
+	while (holds(FAR_AT + PAGE, 1)) /* until the child has unmapped it */
+		usleep(1000);
+	CHECK(!holds(FAR_AT + PAGE - 1, 2));
+	CHECK(holds(FAR_AT + PAGE - 1, 1));
+	CHECK(holds(FAR_AT + 2 * PAGE, 2 * PAGE));
+}
+
+TEST(memory_of_another_process)
+{
+	int pid = child_begin();
+	const struct rs_kvm_slot_memory slots[] = {
+		{ LOW_AT, PAGES * PAGE, (uint64_t)low },
+		{ FAR_AT, PAGES * PAGE, (uint64_t)far },
+		{ HIGH_AT, PAGES * PAGE, (uint64_t)high },
+	};
+	const struct rs_kvm_slot_memory nowhere = { LOW_AT, PAGE, 0x1000 };
+
+	REQUIRE_OK(rs_vmm_memory_init(&vmm, pid));
+	rs_vmm_memory_use(&vmm, &memory);
+	CHECK(!holds(LOW_AT, 1)); /* no slots yet */
+	rs_vmm_memory_slots(&vmm, &nowhere, 1);
+	CHECK_ERR(rs_vmm_memory_check(&vmm), RS_FAILED, "no memory of a guest");
+	rs_vmm_memory_slots(&vmm, slots, 3);
+	CHECK_OK(rs_vmm_memory_check(&vmm));
+	slots_check();
+	unmapped_check();
+	CHECK(rs_vmm_memory_lives(&vmm));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	CHECK(!rs_vmm_memory_lives(&vmm));
+	CHECK(!holds(LOW_AT, 1));
+	rs_vmm_memory_deinit(&vmm);
+	CHECK_ERR(rs_vmm_memory_init(&vmm, pid), RS_FAILED, "No such process");
+	rs_vmm_memory_deinit(&vmm);
+}
