@@ -68,7 +68,7 @@ static void show(const struct fuzz_input *in, const uint8_t *formats, size_t n)
 	close(fd);
 }
 
-/* Its exits, interrupts and CPUs: who had a CPU adds up to the time there was. */
+/* Its exits, interrupts and CPUs: the times of those that had a CPU add up to the whole. */
 static void add_up(const struct fuzz_input *in)
 {
 	struct rs_tally tally;

@@ -6,19 +6,19 @@
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-static bool same(struct tally_who x, struct tally_who y)
+static bool same(struct tally_id x, struct tally_id y)
 {
 	return x.a == y.a && x.b == y.b;
 }
 
 static bool same_cpu(const void *item, const void *key)
 {
-	return same(((const struct tally_cpu *)item)->who, *(const struct tally_who *)key);
+	return same(((const struct tally_cpu *)item)->id, *(const struct tally_id *)key);
 }
 
 static bool same_vcpu(const void *item, const void *key)
 {
-	return same(((const struct tally_vcpu *)item)->who, *(const struct tally_who *)key);
+	return same(((const struct tally_vcpu *)item)->id, *(const struct tally_id *)key);
 }
 
 static bool same_row(const void *item, const void *key)
@@ -29,9 +29,9 @@ static bool same_row(const void *item, const void *key)
 	       x->row.sub == y->row.sub && x->row.key == y->row.key;
 }
 
-static uint64_t hash_of(struct tally_who who)
+static uint64_t hash_of(struct tally_id id)
 {
-	return rs_hash_pair(who.a, who.b);
+	return rs_hash_pair(id.a, id.b);
 }
 
 /* Returns zeroed memory for one more item of a map, or NULL above the limit or without memory. */
@@ -51,51 +51,51 @@ static void *item_create(struct tally_sink *s, struct rs_map *map, uint32_t *n, 
 	return at;
 }
 
-struct tally_cpu *rs_tally_cpu_of(struct tally_sink *s, struct tally_who who, int cpu)
+struct tally_cpu *rs_tally_cpu_of(struct tally_sink *s, struct tally_id id, int cpu)
 {
-	struct tally_cpu *c = rs_map_find(&s->cpus, hash_of(who), same_cpu, &who);
+	struct tally_cpu *c = rs_map_find(&s->cpus, hash_of(id), same_cpu, &id);
 
 	if (!c) {
 		c = item_create(s, &s->cpus, &s->n_cpus, TALLY_CPUS_MAX, sizeof(*c));
 		if (!c)
 			return NULL;
 		*c = (struct tally_cpu){ .all = s->all_cpus,
-					 .who = who,
+					 .id = id,
 					 .cpu = cpu,
 					 .since = s->first,
 					 .last = s->first,
 					 .use = RS_TALLY_UNKNOWN };
-		rs_map_add(&s->cpus, hash_of(who), c);
+		rs_map_add(&s->cpus, hash_of(id), c);
 		s->all_cpus = c;
 	}
 	return c;
 }
 
-struct tally_vcpu *rs_tally_vcpu_of(struct tally_sink *s, struct tally_who who, uint64_t now)
+struct tally_vcpu *rs_tally_vcpu_of(struct tally_sink *s, struct tally_id id, uint64_t now)
 {
-	struct tally_vcpu *v = rs_map_find(&s->vcpus, hash_of(who), same_vcpu, &who);
+	struct tally_vcpu *v = rs_map_find(&s->vcpus, hash_of(id), same_vcpu, &id);
 
 	if (!v) {
 		v = item_create(s, &s->vcpus, &s->n_vcpus, TALLY_VCPUS_MAX, sizeof(*v));
 		if (!v)
 			return NULL;
 		*v = (struct tally_vcpu){
-			.all = s->all_vcpus, .who = who, .vcpu = RS_UNKNOWN, .exit_cpu = RS_UNKNOWN
+			.all = s->all_vcpus, .id = id, .vcpu = RS_UNKNOWN, .exit_cpu = RS_UNKNOWN
 		};
 		rs_vcpu_begin(&v->time, now);
-		rs_map_add(&s->vcpus, hash_of(who), v);
+		rs_map_add(&s->vcpus, hash_of(id), v);
 		s->all_vcpus = v;
 	}
 	return v;
 }
 
-void rs_tally_vcpu_identify(struct tally_sink *s, struct tally_vcpu *v, struct tally_who who)
+void rs_tally_vcpu_identify(struct tally_sink *s, struct tally_vcpu *v, struct tally_id id)
 {
-	if (rs_map_find(&s->vcpus, hash_of(who), same_vcpu, &who))
+	if (rs_map_find(&s->vcpus, hash_of(id), same_vcpu, &id))
 		return;
-	rs_map_remove(&s->vcpus, hash_of(v->who), v);
-	v->who = who;
-	rs_map_add(&s->vcpus, hash_of(who), v);
+	rs_map_remove(&s->vcpus, hash_of(v->id), v);
+	v->id = id;
+	rs_map_add(&s->vcpus, hash_of(id), v);
 }
 
 struct tally_row *rs_tally_row_of(struct tally_sink *s, enum rs_tally_kind kind, int cpu,

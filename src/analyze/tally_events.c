@@ -79,10 +79,10 @@ static struct tally_cpu *acrn_cpu(struct tally_sink *s, const struct seen *seen)
 {
 	const struct rs_stream *stream = seen->view->stream;
 	const bool known = seen->view->cpu >= 0;
-	const struct tally_who who = { known ? (uint64_t)(uint32_t)seen->view->cpu
-					     : (uint64_t)(uintptr_t)stream,
-				       known ? 5 : 1 };
-	struct tally_cpu *c = rs_tally_cpu_of(s, who, seen->view->cpu);
+	const struct tally_id id = { known ? (uint64_t)(uint32_t)seen->view->cpu
+					   : (uint64_t)(uintptr_t)stream,
+				     known ? 5 : 1 };
+	struct tally_cpu *c = rs_tally_cpu_of(s, id, seen->view->cpu);
 
 	if (c && c->stream && c->stream != stream)
 		acrn_cpu_lost(s, c, seen->now);
@@ -94,8 +94,8 @@ static struct tally_cpu *acrn_cpu(struct tally_sink *s, const struct seen *seen)
 /* Makes a vCPU without a name, identified by its CPU alone. */
 static struct tally_vcpu *acrn_unnamed(struct tally_sink *s, struct tally_cpu *c, uint64_t since)
 {
-	const struct tally_who who = { (uint64_t)(uintptr_t)c, NAMELESS | s->n_unnamed++ };
-	struct tally_vcpu *v = rs_tally_vcpu_of(s, who, since);
+	const struct tally_id id = { (uint64_t)(uintptr_t)c, NAMELESS | s->n_unnamed++ };
+	struct tally_vcpu *v = rs_tally_vcpu_of(s, id, since);
 
 	if (v)
 		v->home = c;
@@ -168,8 +168,8 @@ static const char *acrn_name(struct tally_sink *s, uint32_t letters)
 static struct tally_vcpu *acrn_named(struct tally_sink *s, struct tally_cpu *c, uint32_t letters,
 				     uint64_t now)
 {
-	const struct tally_who who = { (uint64_t)(uintptr_t)c, letters };
-	struct tally_vcpu *v = rs_tally_vcpu_of(s, who, now);
+	const struct tally_id id = { (uint64_t)(uintptr_t)c, letters };
+	struct tally_vcpu *v = rs_tally_vcpu_of(s, id, now);
 
 	if (v && !v->home) {
 		v->home = c;
@@ -180,7 +180,7 @@ static struct tally_vcpu *acrn_named(struct tally_sink *s, struct tally_cpu *c, 
 
 static bool is_named(const struct tally_vcpu *v, uint32_t letters)
 {
-	return v->who.b == letters;
+	return v->id.b == letters;
 }
 
 /* Compares the CPU's owner with the thread that a switch says was running before it. */
@@ -188,10 +188,10 @@ static void acrn_before(struct tally_sink *s, struct tally_cpu *c, uint32_t prev
 {
 	struct tally_vcpu *owner = c->owner;
 
-	if (c->known && owner && owner->who.b & NAMELESS && prev != ACRN_IDLE) {
+	if (c->known && owner && owner->id.b & NAMELESS && prev != ACRN_IDLE) {
 		/* The nameless vCPU is this one. */
 		owner->vm = acrn_name(s, prev);
-		rs_tally_vcpu_identify(s, owner, (struct tally_who){ owner->who.a, prev });
+		rs_tally_vcpu_identify(s, owner, (struct tally_id){ owner->id.a, prev });
 		return;
 	}
 	if (c->known &&
@@ -245,17 +245,17 @@ static void acrn_lost(struct tally_sink *s, const struct seen *seen)
 
 static struct tally_cpu *by_number(struct tally_sink *s, const struct seen *seen)
 {
-	const struct tally_who who = { (uint64_t)(uint32_t)seen->view->cpu, 0 };
+	const struct tally_id id = { (uint64_t)(uint32_t)seen->view->cpu, 0 };
 
-	return seen->view->cpu < 0 ? NULL : rs_tally_cpu_of(s, who, seen->view->cpu);
+	return seen->view->cpu < 0 ? NULL : rs_tally_cpu_of(s, id, seen->view->cpu);
 }
 
 static struct tally_vcpu *of_stream(struct tally_sink *s, const struct seen *seen, uint64_t number)
 {
 	const struct rs_stream *stream = seen->view->stream;
-	const struct tally_who who = { stream->mixed ? 0 : (uint64_t)(uintptr_t)stream,
-				       number | UINT64_C(2) << 32 };
-	struct tally_vcpu *v = rs_tally_vcpu_of(s, who, seen->now);
+	const struct tally_id id = { stream->mixed ? 0 : (uint64_t)(uintptr_t)stream,
+				     number | UINT64_C(2) << 32 };
+	struct tally_vcpu *v = rs_tally_vcpu_of(s, id, seen->now);
 
 	if (v && !stream->mixed) {
 		if (!v->vm && stream->vm)
@@ -364,8 +364,8 @@ static void any_lost(struct tally_sink *s, const struct seen *seen)
 
 static struct tally_vcpu *xen_vcpu(struct tally_sink *s, uint64_t now, uint32_t dom, uint32_t vcpu)
 {
-	const struct tally_who who = { UINT64_C(3) << 60, (uint64_t)dom << 32 | vcpu };
-	struct tally_vcpu *v = rs_tally_vcpu_of(s, who, now);
+	const struct tally_id id = { UINT64_C(3) << 60, (uint64_t)dom << 32 | vcpu };
+	struct tally_vcpu *v = rs_tally_vcpu_of(s, id, now);
 	char name[16];
 
 	if (v && !v->vm) {
@@ -491,9 +491,9 @@ static void xen_runs_on(struct tally_sink *s, const struct seen *seen)
  * it always has. */
 static struct tally_vcpu *vmm_vcpu(struct tally_sink *s, const struct seen *seen)
 {
-	const struct tally_who who = { (uint64_t)(uintptr_t)seen->view->stream,
-				       seen->arg[0] | UINT64_C(4) << 32 };
-	struct tally_cpu *c = rs_tally_cpu_of(s, who, seen->view->cpu);
+	const struct tally_id id = { (uint64_t)(uintptr_t)seen->view->stream,
+				     seen->arg[0] | UINT64_C(4) << 32 };
+	struct tally_cpu *c = rs_tally_cpu_of(s, id, seen->view->cpu);
 	struct tally_vcpu *v = c ? of_stream(s, seen, seen->arg[0]) : NULL;
 
 	if (!v)
@@ -529,7 +529,7 @@ static void vmm_exit(struct tally_sink *s, const struct seen *seen)
 static void vmm_lost(struct tally_sink *s, const struct seen *seen)
 {
 	for (struct tally_vcpu *v = s->all_vcpus; v; v = v->all) {
-		if (v->who.a != (uint64_t)(uintptr_t)seen->view->stream || !v->home)
+		if (v->id.a != (uint64_t)(uintptr_t)seen->view->stream || !v->home)
 			continue;
 		rs_tally_vcpu_lost(s, v, seen->now);
 		rs_tally_cpu_lost(s, v->home, seen->now);

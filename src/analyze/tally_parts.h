@@ -19,7 +19,7 @@
 #define TALLY_CPUS_MAX	8192u
 
 /* The identity of a CPU or vCPU, composed of streams and numbers. */
-struct tally_who {
+struct tally_id {
 	uint64_t a, b;
 };
 
@@ -27,7 +27,7 @@ struct tally_vcpu;
 
 struct tally_cpu {
 	struct tally_cpu *all;
-	struct tally_who who;
+	struct tally_id id;
 	int cpu;    /* RS_UNKNOWN */
 	bool known; /* its owner is known; else the next event determines it for the time since */
 	bool whole; /* the begin of this turn is known */
@@ -40,7 +40,7 @@ struct tally_cpu {
 
 struct tally_vcpu {
 	struct tally_vcpu *all;
-	struct tally_who who;
+	struct tally_id id;
 	const char *vm; /* NULL: unknown so far */
 	int vcpu;
 	struct tally_cpu *home;	  /* the CPU to which it is bound; NULL: none */
@@ -93,10 +93,10 @@ struct tally_sink {
 
 /* Each finds or creates its object. Returns NULL without room, which is counted, or without
  * memory. */
-struct tally_cpu *rs_tally_cpu_of(struct tally_sink *s, struct tally_who who, int cpu);
-struct tally_vcpu *rs_tally_vcpu_of(struct tally_sink *s, struct tally_who who, uint64_t now);
+struct tally_cpu *rs_tally_cpu_of(struct tally_sink *s, struct tally_id id, int cpu);
+struct tally_vcpu *rs_tally_vcpu_of(struct tally_sink *s, struct tally_id id, uint64_t now);
 /* Sets the identity of v. If another vCPU has the identity already, both stay. */
-void rs_tally_vcpu_identify(struct tally_sink *s, struct tally_vcpu *v, struct tally_who who);
+void rs_tally_vcpu_identify(struct tally_sink *s, struct tally_vcpu *v, struct tally_id id);
 struct tally_row *rs_tally_row_of(struct tally_sink *s, enum rs_tally_kind kind, int cpu,
 				  const struct tally_vcpu *owner, uint32_t sub, uint64_t key);
 const char *rs_tally_name_copy(struct tally_sink *s, const char *name, size_t len);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Traces in other tools' formats: a file an importer reads, as a source. Adding a format is a file
- * with an open function and a row in open.c.
- */
+/* Traces in other tools' formats, read by importers as sources. A new format is a file with an open
+ * function and a row in input/open.c. */
 #ifndef RS_IMPORT_FOREIGN_H
 #define RS_IMPORT_FOREIGN_H
 
@@ -12,11 +10,11 @@
 #define RS_FOREIGN_REMARK_MAX 192
 #define RS_FOREIGN_HOST	      65 /* a name of Linux's, and its NUL */
 
-/* What a file came to; whole once the source has ended. */
+/* The counts of a file. They are complete once the source has ended. */
 struct rs_foreign_tally {
-	uint64_t records;  /* in the file, by its reader's count */
-	uint64_t lost;	   /* by the file's own account */
-	uint64_t gaps;	   /* of those, losses whose size the file does not tell; each counts 1 */
+	uint64_t records;  /* records in the file */
+	uint64_t lost;	   /* records that the file reports as lost */
+	uint64_t gaps;	   /* losses of unknown size; each counts 1 in `lost` */
 	uint64_t left_out; /* records that could not be made into events */
 	/* What else a reader should know, a line each. */
 	char remarks[RS_FOREIGN_REMARKS][RS_FOREIGN_REMARK_MAX];
@@ -40,7 +38,7 @@ void rs_foreign_remark_counts(struct rs_foreign_tally *tally, const struct rs_fo
 /* Destroyed by rs_source_destroy(). */
 struct rs_foreign {
 	struct rs_source source;
-	struct rs_clock clock;	    /* the trace's: its time zero */
+	struct rs_clock clock;	    /* the trace's, with its time zero */
 	struct rs_stream **streams; /* of host CPUs, in their order; known from the start */
 	uint32_t n_streams;
 	char host[RS_FOREIGN_HOST]; /* the machine that was traced; "": the file does not say */
@@ -53,10 +51,11 @@ struct rs_xen_decoder;
 /* What a file may not say itself. The options that a format has no use for are refused before an
  * importer gets them (struct rs_importer). */
 struct rs_foreign_options {
-	uint64_t freq_hz;    /* of its stamps; 0: not told */
-	const char *xen_log; /* a file with Xen's boot messages, which say it; or NULL */
-	/* For who reads many of Xen's files, one at a time: a decoder that rs_xen_decoder_init()
-	 * made, which each of them uses and gives back; or NULL. It outlives the source. */
+	uint64_t freq_hz;    /* of its stamps; 0: not given */
+	const char *xen_log; /* Xen's boot log, which names the frequency; or NULL */
+	/* For a caller that reads many of Xen's files, one at a time: a decoder that
+	 * rs_xen_decoder_init() initialized, which the sources share; or NULL. It outlives the
+	 * sources. */
 	struct rs_xen_decoder *decoder;
 };
 
@@ -66,25 +65,25 @@ struct rs_importer {
 	uint32_t magic_bytes;
 	bool takes_freq, takes_xen_log; /* which of the options open_fd() and the like use */
 	struct rs_error *(*open)(const char *path, struct rs_foreign **foreign);
-	/* For formats that have options, and can come through a pipe: takes over fd, of which the
-	 * bytes at head were read already. Instead of open(). */
+	/* Instead of open(), for formats that have options, and can come through a pipe. The bytes
+	 * at head were read from fd already. Owns fd from here on, after an error too. */
 	struct rs_error *(*open_fd)(int fd, const char *path, const void *head, size_t bytes,
 				    const struct rs_foreign_options *options,
 				    struct rs_foreign **foreign);
-	/* For files without a magic: whether they begin as this format does. */
+	/* For formats without a magic: returns whether a file begins as this format does. */
 	bool (*is_file)(const uint8_t *head, size_t bytes);
-	/* For formats that are directories too. */
+	/* For formats that are directories, too. */
 	bool (*is_directory)(const char *path);
 	struct rs_error *(*open_directory)(const char *path,
 					   const struct rs_foreign_options *options,
 					   struct rs_foreign **foreign);
-	/* For formats of several files of a name, which is no path. */
+	/* For formats with several files of one name, where the name is not the path of a file. */
 	bool (*is_name)(const char *path);
 	struct rs_error *(*open_name)(const char *path, const struct rs_foreign_options *options,
 				      struct rs_foreign **foreign);
 };
 
-/* trace-cmd's trace.dat (tracedat.c). RS_DAMAGED: nothing of it can be read. */
+/* Opens trace-cmd's trace.dat (tracedat.c). Returns RS_DAMAGED if nothing of it can be read. */
 struct rs_error *rs_tracedat_open(const char *path, struct rs_foreign **foreign);
 
 #endif

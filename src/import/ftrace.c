@@ -9,7 +9,7 @@
 
 #define VALUES_MAX 1024 /* names of a field's values */
 #define SYMBOL_MAX 96	/* bytes of a symbol's name that are shown */
-#define DEPTH_MAX  32	/* of an expression that is looked into */
+#define DEPTH_MAX  32	/* of the expressions that are searched */
 
 /* ---- fields of a format ------------------------------------------------------------------- */
 
@@ -20,7 +20,8 @@ static bool is_integer(const struct tep_format_field *field)
 	       (field->size == 1 || field->size == 2 || field->size == 4 || field->size == 8);
 }
 
-/* An array becomes a text: of char unchanged, of others its bytes in hexadecimal. */
+/* Returns whether a field is an array, which becomes a text: chars as they are, other elements as
+ * bytes in hexadecimal. */
 static bool is_array(const struct tep_format_field *field)
 {
 	return (field->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC)) && field->offset >= 0 &&
@@ -32,7 +33,7 @@ static bool is_char(const struct tep_format_field *field)
 	return (field->flags & TEP_FIELD_IS_STRING) && field->type && strstr(field->type, "char");
 }
 
-/* Addresses and flags in hexadecimal. */
+/* Returns whether a field is shown in hexadecimal, as addresses and flags are. */
 static bool is_hex(const struct tep_format_field *field)
 {
 	return field->flags & (TEP_FIELD_IS_POINTER | TEP_FIELD_IS_FLAG);
@@ -149,7 +150,7 @@ struct rs_ftrace_copy *rs_ftrace_plan_buffer(struct rs_ftrace_event *event)
 
 /* ---- payloads ----------------------------------------------------------------------------- */
 
-/* All are little endian there, whatever they were. */
+/* Copies the fields into the payload, all of them as little endian. */
 bool rs_ftrace_copy_all(const struct rs_ftrace_copy *copies, uint32_t n, struct tep_handle *tep,
 			const uint8_t *data, uint32_t bytes, uint8_t *payload)
 {
@@ -163,7 +164,7 @@ bool rs_ftrace_copy_all(const struct rs_ftrace_copy *copies, uint32_t n, struct 
 	return true;
 }
 
-/* An array's bytes in a record: its own, or those that it says where they are. */
+/* Finds an array's bytes in a record: the field itself, or the place that it names. */
 static bool bytes_of(const struct tep_format_field *field, struct tep_handle *tep,
 		     const uint8_t *data, uint32_t bytes, const uint8_t **array, uint32_t *len)
 {
@@ -186,7 +187,7 @@ static bool bytes_of(const struct tep_format_field *field, struct tep_handle *te
 	return true;
 }
 
-/* The texts of a record, one after the other; what has no room is cut. */
+/* The texts of a record, one after the other. Text that has no room is cut. */
 struct text {
 	uint8_t *at; /* room for RS_FTRACE_TEXT_MAX bytes */
 	uint32_t len;
@@ -230,8 +231,9 @@ static bool stack_of(const struct rs_ftrace_event *event, struct tep_handle *tep
 	return true;
 }
 
-/* "schedule+0x23 kernel_clone+0x1f": the innermost first, by the symbols that came with the format.
- * An address without a symbol is a number. What has no room is " ...". */
+/* Writes a stack as "schedule+0x23 kernel_clone+0x1f", the innermost address first, with the
+ * symbols of the format's file. An address without a symbol is a number. Frames that have no room
+ * become " ...". */
 static void text_add_stack(struct text *text, const struct tep_format_field *field,
 			   struct tep_handle *tep, const uint8_t *array, uint32_t len)
 {
@@ -288,7 +290,7 @@ uint32_t rs_ftrace_payload(const struct rs_ftrace_event *event, struct tep_handl
 
 /* ---- names of values ---------------------------------------------------------------------- */
 
-/* Whether an argument of the format's text is this field, cast or not. */
+/* Returns whether an argument of the format's text is this field, with or without a cast. */
 static bool is_field(const struct tep_print_arg *arg, const char *name)
 {
 	for (int depth = 0; arg && arg->type == TEP_PRINT_TYPE && depth < DEPTH_MAX; depth++)
@@ -297,7 +299,7 @@ static bool is_field(const struct tep_print_arg *arg, const char *name)
 	       !strcmp(arg->field.name, name);
 }
 
-/* What __print_symbolic() says of a field; it may stand in an expression. */
+/* Returns the symbols that __print_symbolic() has for a field, also within an expression. */
 static const struct tep_print_flag_sym *symbols_in(const struct tep_print_arg *arg,
 						   const char *name, int depth)
 {
@@ -328,7 +330,7 @@ static const struct tep_print_flag_sym *symbols_of(const struct tep_event *forma
 	return found;
 }
 
-/* "3", "0x3", "-3"; whatever else the kernel may write there is not understood. */
+/* Parses "3", "0x3" and "-3". Returns false for anything else that the kernel may write there. */
 static bool number_of(const char *text, uint64_t *value)
 {
 	char *end;
@@ -349,7 +351,7 @@ static bool has_value(const struct rs_enum *values, uint32_t n, const struct rs_
 	return false;
 }
 
-/* As a field of this size and sign reads it. */
+/* Returns the value that a field of this size and sign would have. */
 static uint64_t value_in(const struct tep_format_field *field, uint64_t value)
 {
 	uint32_t unused = 64 - (uint32_t)field->size * 8;
@@ -359,7 +361,8 @@ static uint64_t value_in(const struct tep_format_field *field, uint64_t value)
 	return value << unused >> unused;
 }
 
-/* A field's enumeration, the caller's to free; NULL: it has none, or one not understood. */
+/* Returns a field's enumeration, which the caller frees, or NULL if the field has none that can be
+ * parsed. */
 static struct rs_enum *values_of(const struct tep_event *format,
 				 const struct tep_format_field *field)
 {
@@ -390,13 +393,13 @@ static struct rs_enum *values_of(const struct tep_event *format,
 
 /* ---- declarations ------------------------------------------------------------------------- */
 
-/* An event may have a tid of its own. */
+/* Returns a field's name. The event may have a field "tid" of its own, which gets another name. */
 static const char *name_of(const struct tep_format_field *field)
 {
 	return strcmp(field->name, "tid") ? field->name : "tid_";
 }
 
-/* An event may have a buffer of its own, too. */
+/* Returns the name of the buffer's field. The event may have a field "buffer" of its own, too. */
 static const char *buffer_name(struct tep_event *format)
 {
 	return tep_find_field(format, "buffer") ? "buffer_" : "buffer";

@@ -14,7 +14,7 @@
 
 static const char warning[] = "WARNING: logs missing here!"; /* acrnlog.c, behind a tab */
 
-/* A line of a file, as it stands there. */
+/* A line of a file, unparsed. */
 struct raw {
 	bool there;
 	char text[RS_LOG_TEXT_MAX];
@@ -22,7 +22,7 @@ struct raw {
 	uint64_t nuls;	 /* before it */
 	uint64_t number; /* in its file, from 1 */
 	uint32_t file;
-	bool long_, unended; /* its rest is left out; the file ends before its newline */
+	bool long_, unended; /* its rest was cut off; it has no newline */
 };
 
 struct rs_log_text {
@@ -32,16 +32,16 @@ struct rs_log_text {
 	uint64_t number;
 	char buffer[BUFFER_BYTES];
 	uint32_t from, end;
-	struct raw raw;		    /* the one to next_line at next */
+	struct raw raw;		    /* the current line */
 	char text[RS_LOG_TEXT_MAX]; /* of the item */
 	uint32_t bytes;
 	struct rs_log_text_sum sum;
-	struct rs_error *error; /* met behind the item that was given last */
+	struct rs_error *error; /* found after the last item; the next call returns it */
 };
 
 /* ---- lines as they stand -------------------------------------------------------------------- */
 
-/* More of the file at hand. *ended: there is none. */
+/* Reads more of the current file into the empty buffer. Sets *ended at the file's end. */
 static struct rs_error *fill(struct rs_log_text *t, bool *ended)
 {
 	const char *path = t->paths[t->at];
@@ -68,7 +68,8 @@ static struct rs_error *fill(struct rs_log_text *t, bool *ended)
 	return NULL;
 }
 
-/* What the buffer has of a line: up to its newline, which is taken too. True: it was there. */
+/* Appends the buffer's bytes up to the next newline to the line, and consumes them. Returns whether
+ * the newline was found. */
 static bool take(struct rs_log_text *t, struct raw *raw)
 {
 	const char *from = t->buffer + t->from, *end = t->buffer + t->end, *newline;
@@ -88,7 +89,7 @@ static bool take(struct rs_log_text *t, struct raw *raw)
 	return newline != NULL;
 }
 
-/* Padding, and what a terminal wants. */
+/* Removes NULs and carriage returns from the line's end. */
 static void trim(struct raw *raw)
 {
 	while (raw->bytes && (!raw->text[raw->bytes - 1] || raw->text[raw->bytes - 1] == '\r'))
@@ -159,7 +160,8 @@ static bool is_warning(const struct raw *raw)
 	       !memcmp(raw->text + at, warning, sizeof(warning) - 1);
 }
 
-/* The rest of a message; what shows parts of a head is a line that was torn. */
+/* Returns whether the line continues the message before it. A line with parts of a head was
+ * torn. */
 static bool is_rest(const struct raw *raw)
 {
 	return raw->text[0] != '[' && !is_warning(raw) && !memmem(raw->text, raw->bytes, "][", 2) &&
@@ -173,7 +175,7 @@ static const char *path_of(const struct rs_log_text *t)
 	return t->paths[t->raw.file];
 }
 
-/* What a line lacks; the line is given nevertheless. */
+/* Returns an error that says what the line lacks, or NULL. The caller returns the line too. */
 static struct rs_error *lacks(const struct rs_log_text *t)
 {
 	const struct raw *raw = &t->raw;
@@ -204,7 +206,7 @@ static struct rs_error *damage(const struct rs_log_text *t, const char *what)
 			       raw->bytes > n ? "..." : "");
 }
 
-/* Appends the line at hand to the item's text. */
+/* Appends the current line to the item's text. */
 static void append(struct rs_log_text *t, struct rs_log_item *item)
 {
 	struct raw *raw = &t->raw;
@@ -219,7 +221,7 @@ static void append(struct rs_log_text *t, struct rs_log_item *item)
 	raw->there = false;
 }
 
-/* The line at hand, and what follows of its message. */
+/* Makes an item of the current line and of the lines that continue its message. */
 static void line(struct rs_log_text *t, struct rs_log_item *item)
 {
 	uint32_t file = t->raw.file;
@@ -249,7 +251,7 @@ static void line(struct rs_log_text *t, struct rs_log_item *item)
 	item->line.cut |= cut;
 }
 
-/* One that makes no item of a line: a gap, or damage. */
+/* Makes an item of a line that is a gap, or that is damaged. */
 static void other(struct rs_log_text *t, struct rs_log_item *item)
 {
 	if (is_warning(&t->raw)) {
@@ -263,7 +265,7 @@ static void other(struct rs_log_text *t, struct rs_log_item *item)
 	t->raw.there = false;
 }
 
-/* A file's hole: a power cut leaves them. */
+/* Makes an item of a run of NULs, which a power cut can leave in a file. */
 static void hole(struct rs_log_text *t, struct rs_log_item *item)
 {
 	item->kind = RS_LOG_ITEM_DAMAGE;

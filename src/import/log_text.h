@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Text files of a hypervisor's log, line by line: what ACRN's acrnlog and `ringside log` write.
- * All files of a log are one text, in the order of their numbers.
+ * Reads the text files of a hypervisor's log line by line: what ACRN's acrnlog and `ringside log`
+ * write. All files of a log are one text, in the order of their numbers.
  *
  *	[1234us][cpu=0][vm0:vcpu0][sev=5][seq=17]:the message	a line (event/log_line.h)
- *	[gap: 17 lines are missing, seq 101 to 117, cpu 0 3, ...]	ours of a gap
- *		WARNING: logs missing here! ...				acrnlog's, which has no size
+ *	[gap: 17 lines are missing, seq 101 to 117, cpu 0 3, ...]	ringside log's, of a gap
+ *		WARNING: logs missing here! ...				acrnlog's, of unknown size
  *
- * Whoever wrote them, nothing is promised: a line may be torn, cut, too long, full of NULs. What
- * has no head of its own behind a line is the rest of its message, which had a newline in it;
- * unless it shows the remains of a head. What is invalid is an item of its own, and says where
- * it stands. Memory: a buffer, a line. One thread.
+ * No file is trusted: a line may be torn, cut, too long or full of NULs. A line without a head
+ * continues the message before it, which had a newline in it, unless the line has parts of a head.
+ * An invalid line is an item of its own, with its place. Memory: a buffer and a line. One thread.
  */
 #ifndef RS_IMPORT_LOG_TEXT_H
 #define RS_IMPORT_LOG_TEXT_H
@@ -21,40 +20,42 @@
 enum rs_log_item_kind {
 	RS_LOG_ITEM_LINE,
 	RS_LOG_ITEM_GAP,
-	RS_LOG_ITEM_GAP_OPEN, /* a gap whose size is not told */
+	RS_LOG_ITEM_GAP_OPEN, /* a gap of unknown size */
 	RS_LOG_ITEM_DAMAGE,
 	RS_LOG_ITEM_END,
 };
 
 struct rs_log_item {
 	enum rs_log_item_kind kind;
-	struct rs_log_line line; /* texts point into the reader, until its next item */
+	struct rs_log_line line; /* its texts are valid until the reader's next item */
 	struct rs_log_gap gap;
 	const char *path;
-	uint64_t number; /* of the line in it, from 1 */
-	/* What is wrong with it: of DAMAGE always, of a line what of it is missing. The taker's. */
+	uint64_t number; /* of the line in its file, from 1 */
+	/* What is wrong with the item: always set for DAMAGE; for a line, what it lacks, or NULL.
+	 * The caller frees it. */
 	struct rs_error *error;
 };
 
 struct rs_log_text;
 
-/* Files are opened as they are reached. fd: the first one's, if it is open already, of which the
- * bytes at head were read; else -1. It is taken over, the paths are copied. */
+/* Creates a reader, which opens each file when it reaches it, and copies the paths. fd: the
+ * first file, if it is open already and the bytes at head were read from it; else -1. The reader
+ * owns fd. */
 struct rs_error *rs_log_text_create(const char *const *paths, uint32_t n, int fd, const void *head,
 				    size_t bytes, struct rs_log_text **text);
-void rs_log_text_destroy(struct rs_log_text *text); /* NULL is nothing */
+void rs_log_text_destroy(struct rs_log_text *text); /* NULL is ignored */
 
-/* The error: a file can't be read; what comes after it is not read either. */
+/* Reads the next item. Returns an error if a file cannot be read; the reader then has ended. */
 struct rs_error *rs_log_text_next(struct rs_log_text *text, struct rs_log_item *item);
 
 struct rs_log_text_sum {
 	uint64_t items;	 /* lines, gaps, damage */
-	uint64_t joined; /* lines without a head that were taken for more of a message */
-	uint64_t cut;	 /* messages whose end was left out, as too long */
+	uint64_t joined; /* lines without a head, which were added to the message before them */
+	uint64_t cut;	 /* messages that were too long, and were cut */
 };
 struct rs_log_text_sum rs_log_text_sum(const struct rs_log_text *text);
 
-/* Whether a file begins as a log's does. */
+/* Returns whether a file begins as a log does. */
 bool rs_log_text_is(const uint8_t *head, size_t bytes);
 
 #endif

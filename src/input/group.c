@@ -63,7 +63,7 @@ static struct rs_error *not_aligned(const struct rs_input *group,
 			       paths[0], paths[i], first, other);
 }
 
-/* Sets each part's later_ns, from the first to begin; *first is that one. */
+/* Sets each part's later_ns, relative to the part that begins first, which *first is. */
 static struct rs_error *align(struct rs_input *group, const char *const *paths, uint32_t *first)
 {
 	struct rs_align_clocks clocks[RS_INPUTS_MAX];
@@ -92,7 +92,7 @@ static struct rs_error *align(struct rs_input *group, const char *const *paths, 
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-/* The merge of all parts' sources, which it takes over. */
+/* Merges the sources of all parts. The merge owns them. */
 static struct rs_error *merge(struct rs_input *group)
 {
 	struct rs_source *sources[RS_INPUTS_MAX];
@@ -115,8 +115,8 @@ static struct rs_error *merge(struct rs_input *group)
 	return err;
 }
 
-/* Options are for files that lack what they say: of several inputs one at least has to be such a
- * file. */
+/* Opens each input. Options are for files that lack a clock's frequency; at least one of several
+ * inputs must be such a file. */
 static struct rs_error *open_each(const char *const *paths, uint32_t n, const char *format,
 				  const struct rs_foreign_options *options, struct rs_input *group)
 {
@@ -141,7 +141,8 @@ static struct rs_error *open_each(const char *const *paths, uint32_t n, const ch
 	return no_use;
 }
 
-/* The clock of the first to begin; the time of day, if that has none, is another's. */
+/* Sets the clock to that of the part that begins first. If that part lacks the time of day, it
+ * comes from another part. */
 static struct rs_error *clock_make(struct rs_input *group, uint32_t first)
 {
 	struct rs_clock *clock = malloc(sizeof(*clock));

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAGIC_MAX 32 /* bytes of the longest */
+#define MAGIC_MAX 32 /* the length of the longest magic */
 
 /* trace-cmd.dat.v6(5), trace-cmd.dat.v7(5) */
 static const uint8_t tracedat_magic[] = { 0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g' };
@@ -27,7 +27,7 @@ _Static_assert(sizeof(tracedat_magic) <= MAGIC_MAX, "read at once");
 _Static_assert(MAGIC_MAX <= RS_ACRN_HEAD_MAX, "as much as it takes over");
 _Static_assert(MAGIC_MAX <= RS_HYPERLIGHT_HEAD_MAX, "as much as it takes over");
 
-/* The first that suits is taken. */
+/* The first importer that recognizes a file reads it. */
 static const struct rs_importer importers[] = {
 	{ .name = "trace.dat",
 	  .help = "of trace-cmd, versions 6 and 7",
@@ -81,7 +81,7 @@ static struct rs_error *by_name(const char *format, const struct rs_importer **i
 	return rs_error_create(RS_USAGE, "there is no format '%s'", format);
 }
 
-/* A file that is open, and what was read of it: a pipe's bytes come once. */
+/* An open file, and its first bytes: a pipe's bytes can be read only once. */
 struct opened {
 	int fd;
 	uint8_t head[MAGIC_MAX];
@@ -189,7 +189,7 @@ static struct rs_error *open_directory(const char *path, struct rs_input *input)
 	return err;
 }
 
-/* A directory of another tool's; *none: it is of none that is known. */
+/* Opens another tool's directory. Sets *none if no importer knows it. */
 static struct rs_error *open_foreign_directory(const char *path, const char *format,
 					       const struct rs_foreign_options *options,
 					       struct rs_input *input, bool *none)
@@ -211,7 +211,7 @@ static struct rs_error *open_foreign_directory(const char *path, const char *for
 	return format ? rs_error_create(RS_USAGE, "%s: it is a directory", path) : NULL;
 }
 
-/* What is no path, but the name of files for an importer. */
+/* Opens files by a name that an importer knows, and that is not the path of a file. */
 static struct rs_error *open_name(const char *path, const char *format,
 				  const struct rs_foreign_options *options, struct rs_input *input)
 {
@@ -230,7 +230,7 @@ static struct rs_error *open_name(const char *path, const char *format,
 	return input->importer->open_name(path, options, &input->foreign);
 }
 
-/* The merge does what an importer does not: filters. */
+/* Puts a merge after the importer, which filters the events. */
 static struct rs_error *open_foreign(struct rs_input *input)
 {
 	struct rs_source *source = &input->foreign->source;
@@ -271,7 +271,7 @@ struct rs_error *rs_open_with(const char *path, const char *format,
 
 void rs_input_close(struct rs_input *input)
 {
-	rs_source_destroy(input->source); /* and with it a foreign one */
+	rs_source_destroy(input->source); /* this destroys a foreign source, too */
 	for (uint32_t i = 0; i < input->n_parts; i++)
 		rs_input_close(&input->parts[i]);
 	free(input->parts);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A trace by its path, whatever wrote it: a trace directory, or a file that an importer knows. */
+/* Opens a trace by its path: a trace directory, or a file that an importer knows. */
 #ifndef RS_INPUT_OPEN_H
 #define RS_INPUT_OPEN_H
 
@@ -9,18 +9,18 @@
 
 #define RS_INPUTS_MAX 64u
 
-/* One trace: trace or foreign is set. Or several on one timeline: each is a part, and neither is
- * set. */
+/* One trace, of which `trace` or `foreign` is set; or several on one timeline, of which each is a
+ * part, and neither is set. */
 struct rs_input {
 	struct rs_trace *trace;
 	struct rs_foreign *foreign;
 	const struct rs_importer *importer; /* of foreign */
-	struct rs_source *source;	    /* NULL in a part: the whole has it */
-	const struct rs_clock *clock;	    /* the trace's: its time zero */
+	struct rs_source *source;	    /* NULL in a part: the group has it */
+	const struct rs_clock *clock;	    /* the trace's, with its time zero */
 	struct rs_input *parts;
 	uint32_t n_parts;	      /* 0: it is one trace */
-	struct rs_clock *parts_clock; /* what clock is, of several */
-	/* Of a part: how much later it begins than the whole, and what says so. */
+	struct rs_clock *parts_clock; /* of a group: where `clock` points */
+	/* Of a part: how much later it begins than the group, and how that is known. */
 	int64_t later_ns;
 	bool aligned;
 	const struct rs_input *beside; /* the part that it was aligned to; NULL: the first */
@@ -42,27 +42,30 @@ struct rs_error *rs_open_with(const char *path, const char *format,
  */
 struct rs_error *rs_open_several(const char *const *paths, uint32_t n, const char *format,
 				 const struct rs_foreign_options *options, struct rs_input *input);
-void rs_input_close(struct rs_input *input); /* also one of zero bytes */
+void rs_input_close(struct rs_input *input); /* a zeroed one is valid */
 
-/* Whether a path is a directory, or a file of a format whose first bytes say so. */
+/* Returns whether a path is a directory, or a file whose first bytes are those of a known
+ * format. */
 bool rs_input_is(const char *path);
 
-/* The traces of an input, which may be one: itself. NULL past the last. */
+/* Returns the i-th trace of an input, which may be the input itself, or NULL past the last. */
 const struct rs_input *rs_input_part(const struct rs_input *input, uint32_t index);
 
-/* When watching ended, by rs_trace_closed(): of several, the last. False: a trace does not say. */
+/* Sets *at_ns to the time when recording ended, by rs_trace_closed(): of several traces, the last
+ * one's. Returns false if a trace does not say. */
 bool rs_input_closed(const struct rs_input *input, int64_t *at_ns);
 
-/* Whether its events are of Xen's records: of several, those of each. */
+/* Returns whether the events come from Xen's records: of several traces, those of each. */
 bool rs_input_is_xen(const struct rs_input *input);
 
-/* The streams that are known, of several one trace's after the other's; NULL past the last. */
+/* Returns the i-th known stream, or NULL past the last. The traces of a group follow one
+ * another. */
 const struct rs_stream *rs_input_stream(const struct rs_input *input, uint32_t index);
 
-/* Adds a stream's schema to the *n at `at`, which has room for it, unless it is there. */
+/* Appends a stream's schema to the *n schemas at `at`, which has room, unless it is among them. */
 void rs_input_schema(const struct rs_stream *stream, const struct rs_schema **at, uint32_t *n);
 
-/* The formats there are, for help; NULL past the last. */
+/* Returns the i-th format, for help, or NULL past the last. */
 const struct rs_importer *rs_importer(uint32_t index);
 
 #endif

@@ -16,7 +16,7 @@ struct span {
 
 struct both {
 	struct rs_foreign foreign;
-	struct rs_foreign *traces, *log; /* the merge's */
+	struct rs_foreign *traces, *log; /* owned by the merge */
 	struct rs_source *merge;
 	struct span spans[2]; /* of traces; of lines */
 };
@@ -98,7 +98,7 @@ static const struct rs_source_ops both_ops = {
 
 /* ---- making one ----------------------------------------------------------------------------- */
 
-/* Both on the traces' clock, from the earlier of their beginnings. */
+/* Gives both the traces' clock, with its origin at the earlier of their beginnings. */
 static void clocks_join(struct both *b)
 {
 	struct rs_clock *clock = &b->traces->clock;
@@ -123,7 +123,7 @@ static struct rs_error *streams_join(struct both *b)
 	return NULL;
 }
 
-/* Takes both over. */
+/* Merges both, and owns them from here on, after an error too. */
 static struct rs_error *join(struct rs_foreign *traces, struct rs_foreign *log,
 			     struct rs_foreign **foreign)
 {

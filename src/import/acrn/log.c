@@ -12,8 +12,8 @@
 #include "import/log_text.h"
 
 #define VIEWS	    64u
-#define VIEWS_ITEM  4u	 /* the most that one item makes: two losses, clock-back, itself */
-#define THREADS_MAX 256u /* streams of their own; the lines of others are in the log's */
+#define VIEWS_ITEM  4u	 /* the most views of one item: two losses, a clock-back, itself */
+#define THREADS_MAX 256u /* threads with a stream of their own; others share the log's */
 #define FREQ_US	    UINT64_C(1000000)
 #define ANEW_US	    INT64_C(1000000)   /* a reader of rings may be this late: ACRN's poll, 999 ms */
 #define US_MAX	    (INT64_C(1) << 50) /* 35 years */
@@ -38,7 +38,7 @@ struct thread {
 
 struct log {
 	struct rs_foreign foreign;
-	const struct rs_clock *clock; /* its own; or the traces' beside which it is */
+	const struct rs_clock *clock; /* its own, or that of the traces in the same directory */
 	struct rs_schema *schema;
 	struct rs_log_text *text;
 	struct rs_log_item item; /* the next */
@@ -47,7 +47,8 @@ struct log {
 	uint32_t first_stream;
 	struct thread *threads;
 	uint32_t n_threads;
-	/* Of the run: added to its µs; the number that is due, 0 before its first line. */
+	/* Of the run: what is added to its µs; the number expected next, 0 before its first
+	 * line. */
 	int64_t base_us;
 	uint64_t due;
 	int64_t last_us; /* with base_us */
@@ -72,7 +73,7 @@ static uint64_t add(uint64_t a, uint64_t b)
 
 /* ---- time ----------------------------------------------------------------------------------- */
 
-/* µs as a stamp. False: it is no time. */
+/* Converts µs to a stamp. Returns false if the time is absurd. */
 static bool stamp_of(const struct log *log, int64_t base_us, uint64_t us, uint64_t *tsc)
 {
 	__int128 sum = (__int128)us + base_us;
@@ -86,7 +87,7 @@ static bool stamp_of(const struct log *log, int64_t base_us, uint64_t us, uint64
 
 /* ---- streams -------------------------------------------------------------------------------- */
 
-/* The vCPU that "vm0:vcpu1" is; *vm_bytes: of the VM's name. */
+/* Parses a name such as "vm0:vcpu1". *vm_bytes: the length of the VM's name. */
 static bool vcpu_of(const char *name, int *vcpu, size_t *vm_bytes)
 {
 	int vm, number, end = 0;
@@ -187,11 +188,12 @@ static void emit_lost(struct log *log, uint64_t count, uint64_t from, int cpu, u
 	log->foreign.tally.lost = add(log->foreign.tally.lost, count);
 }
 
-/* What is not reported yet, before a line at last_tsc; missing: numbers between it and the last. */
+/* Emits the losses that were not reported yet, before a line at last_tsc. missing: how many line
+ * numbers there are between that line and the one before. */
 static void emit_losses(struct log *log, uint64_t before, uint64_t missing)
 {
 	if (log->gap_open && missing > log->gap) {
-		log->gap = missing; /* it had no size: the numbers have */
+		log->gap = missing; /* the gap has no size: the numbers give it */
 	} else if (log->gap_open) {
 		log->gap = add(log->gap, log->gap == 0);
 		log->foreign.tally.gaps++;
@@ -246,8 +248,8 @@ static void damaged(struct log *log, struct rs_error *err)
 	log->foreign.tally.left_out++;
 }
 
-/* Begins a run at a line whose number is not above the last, and whose time no late line can
- * have. */
+/* Begins a new run at a line whose number is not above the last one's, and whose time is too early
+ * for a line that was only late. */
 static void run_detect(struct log *log, const struct rs_log_line *line)
 {
 	int64_t us = log->base_us + (int64_t)line->us;
@@ -280,7 +282,7 @@ static struct rs_error *take_line(struct log *log, const struct rs_log_item *ite
 	}
 	run_detect(log, line);
 	if (!stamp_of(log, log->base_us, line->us, &tsc))
-		tsc = log->last_tsc; /* runs upon runs of all the time there is */
+		tsc = log->last_tsc; /* the runs together last longer than the clock can count */
 	if (log->due && line->seq < log->due)
 		log->late++;
 	else if (log->due)
@@ -294,7 +296,7 @@ static struct rs_error *take_line(struct log *log, const struct rs_log_item *ite
 	return err;
 }
 
-/* The one CPU that a gap is of; RS_UNKNOWN: several, or none that is known. */
+/* Returns the CPU of a gap, or RS_UNKNOWN if it has several, or none that is known. */
 static int one_cpu(const struct rs_log_gap *gap)
 {
 	int cpu = RS_UNKNOWN;
@@ -438,7 +440,7 @@ static const struct rs_source_ops log_ops = {
 
 /* ---- making one ----------------------------------------------------------------------------- */
 
-/* Its clock, which begins with the first line; what comes before that one is taken. */
+/* Sets the clock, which begins with the first line, and handles the items before that line. */
 static struct rs_error *begin(struct log *log, const struct rs_foreign_options *options)
 {
 	struct rs_clock *clock = &log->foreign.clock;
@@ -482,7 +484,7 @@ static struct rs_error *parts_make(struct log *log, const char *provider)
 	return NULL;
 }
 
-/* Takes fd over in every case. */
+/* Owns fd from here on, after an error too. */
 static struct rs_error *log_create(const struct rs_log_names *names, int fd, const void *head,
 				   size_t bytes, const struct rs_foreign_options *options,
 				   struct rs_foreign **foreign)

@@ -23,7 +23,7 @@ static const char cur[] = "_cur", last_[] = "_last";
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* Bytes of a file's name before its number; 0: it has none. */
+/* Returns the length of a file's name before its number, or 0 if the name has no number. */
 static size_t stem_of(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -111,7 +111,7 @@ static int by_number(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* "DIR/" or "" of a path. */
+/* Returns the length of a path's directory with its slash, which may be 0. */
 static int folder_bytes(const char *path)
 {
 	return (int)(base_of(path) - path);
@@ -158,7 +158,8 @@ struct rs_error *rs_log_names_of(const char *path, struct rs_log_names *out)
 	return NULL;
 }
 
-/* Whether a file is one of a log: by its name, and how it begins. An empty one may become one. */
+/* Returns whether a file is part of a log, by its name and its first bytes. An empty file is: a log
+ * may write to it later. */
 static bool is_log(const char *directory, const char *name)
 {
 	size_t n = stem_of(name);
@@ -181,9 +182,9 @@ static bool is_log(const char *directory, const char *name)
 	return bytes > 0 && rs_log_text_is(head, (size_t)bytes);
 }
 
-/* The logs of a directory: the first of each kind by its name, and how many names there are. */
+/* The logs of a directory: the first name of each kind, and the number of names. */
 struct found {
-	char *name[2]; /* of the run that goes on; of the last */
+	char *name[2]; /* of the current run; of an earlier run that crashed */
 	bool several[2];
 };
 
@@ -246,7 +247,7 @@ struct rs_error *rs_log_names_in(const char *directory, char **path, bool *last)
 	return err;
 }
 
-/* One of our traces, into which somebody has put a log. */
+/* Returns whether a directory is a trace directory, which may have a log's files in it too. */
 static bool is_trace(const char *directory)
 {
 	char path[PATH_MAX];

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Which files are a log's, by their names: NAME_cur.N, of the run that goes on, and NAME_last.N,
- * of one that crashed; NAME is "acrnlog" for ACRN's.
- */
+/* Finds a log's files by their names: NAME_cur.N for the current run, and NAME_last.N for an
+ * earlier run that crashed. NAME is "acrnlog" for ACRN's log. */
 #ifndef RS_IMPORT_ACRN_LOG_FILES_H
 #define RS_IMPORT_ACRN_LOG_FILES_H
 
@@ -13,21 +11,22 @@
 struct rs_log_names {
 	char **paths; /* by their numbers */
 	uint32_t n, room;
-	char provider[64]; /* NAME; "acrnlog" of what is called otherwise */
+	char provider[64]; /* NAME, or "acrnlog" for other names */
 };
 void rs_log_names_free(struct rs_log_names *names);
 
-/* A file alone. */
+/* Names a single file. */
 struct rs_error *rs_log_names_one(const char *path, struct rs_log_names *names);
 
-/* All files PATH.N. RS_USAGE: there is none. */
+/* Finds all files PATH.N. Returns RS_USAGE if there is none. */
 struct rs_error *rs_log_names_of(const char *path, struct rs_log_names *names);
 
-/* PATH of the one log in a directory, by name: of the run that goes on, else of the last; *last:
- * there is one of that beside it. RS_USAGE: none, or several. The path is the caller's to free. */
+/* Finds the PATH of a directory's only log: that of the current run, else that of an earlier one.
+ * *last: there are files of an earlier run besides. Returns RS_USAGE if there is no log, or
+ * several. The caller frees the path. */
 struct rs_error *rs_log_names_in(const char *directory, char **path, bool *last);
 
-/* Whether there is a log in a directory; whether PATH is a log's name, and no file's. */
+/* Return whether a directory has a log; whether PATH is the name of a log, and not of a file. */
 bool rs_log_names_is_directory(const char *directory);
 bool rs_log_names_is_name(const char *path);
 

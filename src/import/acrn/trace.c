@@ -16,10 +16,10 @@
 #include "event/view.h"
 
 #define VIEWS	     256u
-#define VIEWS_RECORD 3	   /* the most that one record makes: loss, clock-back, itself */
+#define VIEWS_RECORD 3	   /* the most views of one record: a loss, a clock-back, itself */
 #define KNOWN	     64u   /* kinds of records, remembered */
-#define FILES_MAX    1024u /* of a directory: physical CPUs */
-#define SLOTS	     2048u /* of a file in memory */
+#define FILES_MAX    1024u /* of a directory, one for each physical CPU */
+#define SLOTS	     2048u /* of the buffer of each file */
 #define FREQ_CYCLES  UINT64_C(1000000000) /* a cycle is shown as a ns */
 #define SCHED_NEXT   UINT64_C(0x20)	  /* acrn_sched_next */
 
@@ -31,11 +31,11 @@ struct file {
 	struct rs_stream stream;
 	int cpu;		      /* the stream's, or its first record's */
 	struct rs_slot *buffer;	      /* SLOTS of them */
-	uint32_t at, end;	      /* bytes of it: taken, filled */
+	uint32_t at, end;	      /* bytes of the buffer that were consumed; that are filled */
 	uint64_t offset;	      /* in the file, of the buffer's first byte */
 	bool ended, held;	      /* held: views of this batch point into the buffer */
-	const struct rs_event *event; /* of the record at `at`; NULL: not looked at yet */
-	uint64_t next_tsc;	      /* its stamp, in order */
+	const struct rs_event *event; /* of the record at `at`; NULL: not checked yet */
+	uint64_t next_tsc;	      /* the record's stamp, not below that of the record before */
 	uint64_t last_tsc;
 	uint64_t damaged; /* records left out since the last good one */
 };
@@ -44,15 +44,15 @@ struct acrn {
 	struct rs_foreign foreign;
 	struct rs_schema *schema;
 	struct file *files;
-	struct file **order; /* those that did not end, by their next record; of the first of them
-				it may be taken already */
+	/* Files that have not ended, by their next record. That of the first may be consumed. */
+	struct file **order;
 	uint32_t n_files, n_order, n_raw;
 	uint64_t odd;		/* records with another n_data than their event's */
 	uint64_t backed;	/* stamps that went back */
-	uint64_t far;		/* stamps that are no time */
+	uint64_t far;		/* stamps that are too far away to be a time */
 	struct rs_error *error; /* the first damage; reported at the end */
 	int64_t last_ns;
-	/* What a record's id and n_data make it, where that is known to be good; direct-mapped. */
+	/* A direct-mapped cache of valid kinds of records: the event of an id with an n_data. */
 	struct {
 		uint64_t head; /* without the CPU; 0: nothing yet */
 		const struct rs_event *event;
@@ -62,7 +62,7 @@ struct acrn {
 	union {
 		struct rs_lost lost;
 		uint64_t stamp;
-	} made[VIEWS]; /* payloads of what is in no file */
+	} made[VIEWS]; /* payloads of events that are in no file */
 };
 
 /* ---- records -------------------------------------------------------------------------------- */
@@ -105,7 +105,7 @@ const struct rs_event *rs_acrn_declare_raw(struct rs_schema *schema, uint64_t he
 	return rs_schema_find(schema, id);
 }
 
-/* An event for an id that the catalogue lacks; NULL: there is no room for it. */
+/* Returns an event for an id that the catalogue lacks, or NULL if there are too many such ids. */
 static const struct rs_event *raw_event(struct acrn *a, uint64_t head)
 {
 	const struct rs_event *event =
@@ -126,13 +126,13 @@ bool rs_acrn_is_record(uint64_t head)
 
 #define HEAD_MASK ((UINT64_C(1) << RS_CPU_SHIFT) - 1) /* all but the CPU */
 
-/* Handlers' ids differ from the others' above bit 12. */
+/* Returns the place in the cache. The ids of handlers differ from the others above bit 12. */
 static uint32_t known_at(uint64_t head)
 {
 	return (uint32_t)(head ^ head >> 12) % KNOWN;
 }
 
-/* The event of a record that is as others before it; NULL: look at it. */
+/* Returns the event of a record from the cache, or NULL if it is not there. */
 static const struct rs_event *known_event(const struct acrn *a, uint64_t head)
 {
 	uint32_t at = known_at(head);
@@ -152,7 +152,7 @@ static const struct rs_event *event_of(struct acrn *a, uint64_t head)
 		event = raw_event(a, head);
 	} else if (rs_acrn_n_data(event) != n_data_of(head) &&
 		   strcmp(event->class_name, "raw") != 0) {
-		a->odd++; /* and so will be the next such one */
+		a->odd++; /* and the cache would hide the next one */
 		return event;
 	}
 	a->known[known_at(head)].head = head & HEAD_MASK;
@@ -200,7 +200,7 @@ static void file_end(struct acrn *a, struct file *f)
 	a->foreign.tally.lost++;
 }
 
-/* Reads on, behind the part of a record that is left. */
+/* Fills the buffer after the rest that was not consumed. */
 static void file_fill(struct acrn *a, struct file *f)
 {
 	uint8_t *bytes = (uint8_t *)f->buffer;
@@ -266,7 +266,7 @@ static struct rs_view *emit(struct acrn *a, const struct file *f, const struct r
 	struct rs_view *view = &a->views[a->n++];
 	int64_t ns = rs_clock_ns(&a->foreign.clock, tsc);
 
-	if (ns < a->last_ns) { /* more than half of all stamps after the first: it is none */
+	if (ns < a->last_ns) { /* half the range of stamps after the first: not a time */
 		ns = a->last_ns;
 		a->far++;
 	}
@@ -293,7 +293,7 @@ static void emit_lost(struct acrn *a, struct file *f, uint64_t tsc)
 	f->damaged = 0;
 }
 
-/* The record that a file stands at, and the losses to report before it. */
+/* Emits a file's current record, and the losses before it. */
 static void emit_record(struct acrn *a, struct file *f)
 {
 	const struct rs_slot *slot = slot_at(f);
@@ -317,10 +317,8 @@ static void emit_record(struct acrn *a, struct file *f)
 	a->foreign.tally.records++;
 }
 
-/*
- * The records that a file stands at, as long as no loss is to be reported before one and none is
- * another file's turn: how many. Most are of these, and cost little.
- */
+/* Emits records of a file up to one that has a loss before it, or whose turn comes after another
+ * file's. Returns how many. This is the fast path: most records take it. */
 static size_t emit_run(struct acrn *a, struct file *f, uint64_t until)
 {
 	const struct rs_slot *slot = slot_at(f), *end;
@@ -356,7 +354,7 @@ static size_t emit_run(struct acrn *a, struct file *f, uint64_t until)
 	return n;
 }
 
-/* Whose record comes first; of equal stamps, the first file's. */
+/* Returns whether f's record comes before g's. Equal stamps are in the order of the files. */
 static bool before(const struct file *f, const struct file *g)
 {
 	return f->next_tsc < g->next_tsc || (f->next_tsc == g->next_tsc && f < g);
@@ -369,8 +367,8 @@ static int by_record(const void *a, const void *b)
 	return before(*f, *g) ? -1 : 1;
 }
 
-/* Puts the first of the files to its place among the others, which are in order; one that ended
- * has none. */
+/* Moves the first file to its place among the others, which are sorted, or removes it if it has
+ * ended. */
 static void place_first(struct acrn *a)
 {
 	struct file *f = a->order[0];
@@ -382,7 +380,7 @@ static void place_first(struct acrn *a)
 	a->n_order -= !f->event;
 }
 
-/* True: more may come. */
+/* Collects views of a batch. Returns whether there may be more records. */
 static bool gather(struct acrn *a)
 {
 	while (a->n_order && a->n + VIEWS_RECORD <= VIEWS) {
@@ -400,7 +398,7 @@ static bool gather(struct acrn *a)
 	return a->n_order > 0;
 }
 
-/* Damage with no good record behind it. */
+/* Reports damage that no valid record follows. */
 static void flush(struct acrn *a)
 {
 	uint64_t tsc = 0;
@@ -480,7 +478,7 @@ static const struct rs_source_ops acrn_ops = {
 
 /* ---- making one ----------------------------------------------------------------------------- */
 
-/* The number that a file's name is; RS_UNKNOWN: it is none. */
+/* Returns the number that is a file's name, or RS_UNKNOWN if the name is not a number. */
 static int number_of(const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -516,7 +514,7 @@ static struct rs_error *acrn_create(uint32_t n_files, struct acrn **out)
 	return err;
 }
 
-/* Takes over fd in every case. */
+/* Owns fd from here on, after an error too. */
 static struct rs_error *file_add(struct acrn *a, int fd, const char *path, const void *head,
 				 size_t bytes)
 {
@@ -540,7 +538,7 @@ static struct rs_error *file_add(struct acrn *a, int fd, const char *path, const
 	return NULL;
 }
 
-/* Looks at the first records: they say when time begins, and which CPU's they are. */
+/* Reads the first record of each file, to find the time zero and the file's CPU. */
 static struct rs_error *begin(struct acrn *a, const struct rs_foreign_options *options)
 {
 	struct rs_clock *clock = &a->foreign.clock;
@@ -561,7 +559,8 @@ static struct rs_error *begin(struct acrn *a, const struct rs_foreign_options *o
 			continue;
 		a->order[a->n_order++] = f;
 		cpu = (uint32_t)(slot_at(f)->head >> RS_CPU_SHIFT);
-		/* Its records' own 8 bits are right, if the name does not agree with them. */
+		/* If the file's name and the 8 bits in its records differ, the records are
+		 * right. */
 		if (f->stream.cpu != RS_UNKNOWN && (f->stream.cpu & 0xff) != (int)cpu)
 			f->stream.cpu = RS_UNKNOWN;
 		f->cpu = rs_view_cpu(&f->stream, slot_at(f)->head);

@@ -16,9 +16,9 @@ enum {
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
-/* A field of ours that has another name in the file. The others have the same; `tid` is
- * common_pid. Several rows for one field are names in different kernels. No name: the event says it
- * by being there, and `mask` is the value. */
+/* A field of ours that has another name in the file. Others have the same name, but `tid` is
+ * common_pid. Several rows for one field are its names in different kernels. Without a name, the
+ * field's value is `mask`. */
 struct alias {
 	const char *ours, *theirs;
 	uint8_t shift;
@@ -38,10 +38,10 @@ struct alias {
 static const struct row {
 	const char *system, *name;
 	uint64_t id;
-	const char *needs; /* only where the format has this field */
+	const char *needs; /* the row applies only if the format has this field */
 	uint32_t isa;
 	bool of_scheduler, ends;
-	/* Of an exit: its code, from two fields, where that is not a field as it is. */
+	/* Of an exit: computes its code from two fields, where no field is the code. */
 	uint32_t (*code)(uint64_t a, uint64_t b, uint32_t bytes);
 	const char *code_a, *code_b;
 	struct alias aliases[ALIASES_MAX];
@@ -55,7 +55,7 @@ static const struct row {
 	  .code_a = #a, .code_b = #b, .aliases = { copies } },
 #include <ringside/event/isa.def>
 	{ "kvm", "kvm_userspace_exit", ID_kvm_user_exit },
-/* A record without vcpu_id does not say which vCPU it is: that is -1. */
+/* A record without vcpu_id does not name the vCPU, which becomes -1. */
 #define RS_HOST_ENTRY(tracepoint, record, field, pc, vcpu)                                         \
 	{ "kvm", #tracepoint, ID_kvm_entry, #field,                                                \
 	  .aliases = { { "rip", #pc, 0, 0 },                                                       \
@@ -71,7 +71,7 @@ static const struct row {
 	  .aliases = { { "write", "rw", 0, 0 }, { "value", "val", 0, 0 } } },
 	{ "kvm", "kvm_mmio", ID_kvm_mmio,
 	  .aliases = { { "size", "len", 0, 0 }, { "value", "val", 0, 0 } } },
-	/* A write that an eventfd took: KVM neither decodes it nor says more. */
+	/* A write for an eventfd. KVM does not decode it, so the record has no more. */
 	{ "kvm", "kvm_fast_mmio", ID_kvm_mmio, .aliases = { { "type", NULL, 0, MMIO_WRITE } } },
 	{ "kvm", "kvm_msr", ID_kvm_msr,
 	  .aliases = { { "msr", "ecx", 0, 0 },
@@ -119,7 +119,7 @@ static const struct row {
 
 /* ---- plans -------------------------------------------------------------------------------- */
 
-/* What a field of ours is copied from. */
+/* Returns the field of the record from which a field of ours is copied. */
 static struct rs_ftrace_copy source_of(const struct row *row, struct tep_event *format,
 				       const struct rs_field *field)
 {
@@ -158,7 +158,7 @@ static void plan_row(struct rs_tracedat_plan *plan, const struct row *row, struc
 					   .code_from = {
 						   rs_ftrace_copy_of(format, row->code_a),
 						   rs_ftrace_copy_of(format, row->code_b) } };
-	if (row->code != rs_isa_code_plain) /* copies do that */
+	if (row->code != rs_isa_code_plain) /* the copies give the code */
 		plan->code = row->code;
 	for (uint16_t i = 0; i < event->n_fields; i++) {
 		const struct rs_field *field = &event->fields[i];

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What ftrace's events are in ours: the table, and plans made of it with the formats in the file,
- * field by field and by name. The kernel's layouts differ from version to version; a field that a
- * kernel lacks is 0.
- */
+/* Maps ftrace's events to ours: a table, and the plans that it gives with the formats in the file.
+ * Fields are matched by name, because the kernel's layouts differ from version to version. A field
+ * that a kernel lacks is 0. */
 #ifndef RS_IMPORT_TRACEDAT_MAP_H
 #define RS_IMPORT_TRACEDAT_MAP_H
 
@@ -12,12 +10,12 @@
 
 #define RS_TRACEDAT_PLANS 4
 
-/* How an event of the file becomes one of ours, and when. */
+/* How an event of the file becomes one of ours, and under which conditions. */
 struct rs_tracedat_plan {
 	const struct rs_event *event;
 	bool of_scheduler; /* only for threads that are vCPUs */
-	bool ends;	   /* the thread */
-	uint32_t isa;	   /* only where the record's field isa says so; 0: always */
+	bool ends;	   /* the event ends the thread */
+	uint32_t isa;	   /* only if the record's field isa has this value; 0: always */
 	struct rs_ftrace_copy isa_from, tid_from;
 	uint32_t (*code)(uint64_t a, uint64_t b, uint32_t bytes); /* of an exit; or NULL */
 	struct rs_ftrace_copy code_from[2];
@@ -26,22 +24,22 @@ struct rs_tracedat_plan {
 	struct rs_ftrace_copy copies[RS_FIELDS_MAX];
 };
 
-/* An event of the file: the known events that its records become. */
+/* An event of the file, with the known events that its records become. */
 struct rs_tracedat_event {
 	struct tep_event *format;
 	uint32_t n_plans;
 	struct rs_tracedat_plan plans[RS_TRACEDAT_PLANS];
 	struct rs_ftrace_copy tid_from, vcpu_from;
 	bool is_kvm;		       /* a known event of a vCPU's own thread */
-	struct rs_ftrace_event own;    /* as an event of its own */
-	struct rs_ftrace_copy *buffer; /* of it: NULL, or the name of the record's buffer */
+	struct rs_ftrace_event own;    /* for a record that becomes no known event */
+	struct rs_ftrace_copy *buffer; /* its field with the name of the record's buffer, or NULL */
 };
 
-/* Plans for an event of the file. kvm: the schema with the catalogue's events. */
+/* Makes the plans for an event of the file. kvm: the schema with the catalogue's events. */
 void rs_tracedat_plan(struct rs_tracedat_event *event, struct tep_event *format,
 		      const struct rs_schema *kvm);
 
-/* A payload by a plan; its bytes, or 0 where the record is too short. */
+/* Makes a payload by a plan. Returns its size, or 0 if the record is too short. */
 uint32_t rs_tracedat_known(const struct rs_tracedat_plan *plan, struct tep_handle *tep,
 			   const uint8_t *data, uint32_t bytes, uint8_t *payload);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The reading of a trace.dat by libtracecmd, in a process of its own (tracedat_wire.h). Two passes:
- * the first learns which threads are vCPUs, the second tells the records by time:
+ * Reads a trace.dat with libtracecmd, in a process of its own (wire.h), in two passes. The first
+ * finds the threads that are vCPUs, the second sends the records in order of time:
  *
  *	lanes (buffer x CPU, each in its own order) --heap--> records --plans--> slots --> pipe
  *
- * A stamp that goes back in its lane becomes its predecessor's, said by a clock-back before it.
+ * A stamp before its lane's last one becomes that one, after a clock-back.
  */
 #include "import/tracedat/wire.h"
 
@@ -22,21 +22,21 @@
 #include "import/tracedat/map.h"
 
 #define EVENTS_MAX     65536  /* common_type has 16 bits */
-#define TIDS_MAX       65536u /* threads that are kept apart, a power of two */
+#define TIDS_MAX       65536u /* threads that are distinguished; a power of two */
 #define LANES_MAX      65536u /* buffers times CPUs */
 #define BUFFERS_MAX    256
 #define CPUS_MAX       4096
 #define OUT_BYTES      (64u << 10)
-#define ALIVE_RECORDS  (1u << 16) /* a sign of life each so many records */
+#define ALIVE_RECORDS  (1u << 16) /* records between two messages that the child is alive */
 #define WHY_MAX	       160
 #define VERSION_AT     10   /* bytes of magic before it: trace-cmd.dat.v6(5) */
-#define PAGE_BYTES     4096 /* the least that a kernel has */
+#define PAGE_BYTES     4096 /* the smallest page of any kernel */
 #define PAGE_USED_AT   8
 #define PAGE_USED_MASK 0x7ffffffu
 #define PAGE_HEAD      16
 #define BUFFER_NAME(i) ((i) + 1)	   /* the id of a buffer's name */
-#define NAME_BYTES     256u		   /* of it: NAME_MAX of a folder's in tracefs */
-#define LENGTH_MAX     (UINT64_C(1) << 40) /* what a cut file may lack */
+#define NAME_BYTES     256u		   /* of its name: NAME_MAX, as a directory */
+#define LENGTH_MAX     (UINT64_C(1) << 40) /* the most that a cut file may lack */
 
 /*
  * Exported by libtracecmd 1 (trace-cmd 2.9 to 3.3), though not in its header; without them a file's
@@ -50,9 +50,9 @@ extern unsigned long long tracecmd_page_ts(struct tracecmd_input *handle, struct
 struct lane {
 	struct tracecmd_input *handle;
 	int index;	 /* of libtracecmd's CPUs */
-	uint32_t buffer; /* from 0, the file's own */
+	uint32_t buffer; /* 0 is the file's own */
 	struct tep_record *record;
-	uint64_t tsc; /* the record's, in order */
+	uint64_t tsc; /* the record's stamp, not below the one before */
 	uint64_t last;
 	bool begun;
 };
@@ -60,7 +60,7 @@ struct lane {
 struct thread {
 	struct rs_tracedat_thread told;
 	bool used;
-	bool ended; /* so far: its tid may be another's, until KVM is heard of it again */
+	bool ended; /* another thread may have its tid, until KVM has an event of it */
 };
 
 struct reader {
@@ -69,7 +69,7 @@ struct reader {
 	struct tep_handle *tep;
 	struct lane *lanes;
 	uint32_t n_lanes, n_buffers;
-	uint32_t *heap; /* of lanes that have a record, the earliest first */
+	uint32_t *heap; /* lanes that have a record; the earliest is the first */
 	uint32_t n_heap;
 	struct rs_tracedat_event **events; /* by their number in the file */
 	struct thread *threads;		   /* a hash table by tid, linear probing */
@@ -80,7 +80,7 @@ struct reader {
 	uint8_t *out;
 	uint32_t used;
 	bool any_ended; /* of the threads */
-	bool failed;	/* nobody listens any more */
+	bool failed;	/* the parent no longer reads */
 };
 
 /* ---- messages ----------------------------------------------------------------------------- */
@@ -100,7 +100,7 @@ static void flush(struct reader *r)
 	r->used = 0;
 }
 
-/* A message of a body and a text, either of which may be nothing. */
+/* Sends a message with a body and a text, either of which may be empty. */
 static void send_message(struct reader *r, enum rs_tracedat_kind kind, enum rs_tracedat_class class,
 			 uint32_t id, const void *body, uint32_t bytes, const char *text,
 			 uint32_t len)
@@ -128,7 +128,7 @@ static void send_kind(struct reader *r, enum rs_tracedat_kind kind, uint32_t id)
 	send_message(r, kind, 0, id, NULL, 0, NULL, 0);
 }
 
-/* A record: its payload as slots of ours. */
+/* Sends a record, with its payload in slots of ours. */
 static void send_record(struct reader *r, enum rs_tracedat_class class, uint32_t cpu, uint64_t tsc,
 			uint64_t id, const uint8_t *payload, uint32_t bytes)
 {
@@ -174,7 +174,7 @@ static bool before(const struct reader *r, uint32_t a, uint32_t b)
 
 RS_HEAP_DEFINE(heap, uint32_t, const struct reader *, before)
 
-/* All lanes at their first records. */
+/* Moves all lanes to their first records. */
 static void rewind_lanes(struct reader *r)
 {
 	r->n_heap = 0;
@@ -189,7 +189,7 @@ static void rewind_lanes(struct reader *r)
 	}
 }
 
-/* Done with the earliest record. */
+/* Replaces the earliest record by the next one of its lane. */
 static void advance(struct reader *r)
 {
 	struct lane *lane = &r->lanes[r->heap[0]];
@@ -218,7 +218,7 @@ static bool add_lanes(struct reader *r, struct tracecmd_input *handle, int cpus,
 	return true;
 }
 
-/* The file's own buffer, and those of its instances. */
+/* Makes the lanes of the file's own buffer, and of its instances. */
 static bool make_lanes(struct reader *r)
 {
 	int cpus = tep_get_cpus(r->tep), buffers = tracecmd_buffer_instances(r->handle);
@@ -241,7 +241,7 @@ static bool make_lanes(struct reader *r)
 
 /* ---- events and threads ------------------------------------------------------------------- */
 
-/* A record's bytes, and its event; NULL: the file does not describe it. */
+/* Returns a record's event, with its bytes, or NULL if the file does not describe the event. */
 static struct rs_tracedat_event *event_of(struct reader *r, const struct tep_record *record)
 {
 	struct tep_event *format;
@@ -265,7 +265,7 @@ static struct rs_tracedat_event *event_of(struct reader *r, const struct tep_rec
 	return r->events[type];
 }
 
-/* The entry of a tid, or the free one where it would stand; NULL: there are too many. */
+/* Returns the entry of a tid, or a free entry for it, or NULL if there are too many. */
 static struct thread *thread_at(struct reader *r, int tid)
 {
 	uint32_t i = (uint32_t)tid * UINT32_C(0x9e3779b1);
@@ -286,7 +286,7 @@ static bool is_vcpu(struct reader *r, uint64_t tid)
 	return thread && thread->used && thread->told.is_vcpu && !thread->ended;
 }
 
-/* A vCPU's thread has ended, or its tid is a vCPU's again. */
+/* Notes that a vCPU's thread has ended, or that its tid is a vCPU's again. */
 static void set_ended(struct reader *r, const struct rs_ftrace_copy *tid_from,
 		      const struct tep_record *record, bool ended)
 {
@@ -318,7 +318,7 @@ static struct thread *thread_seen(struct reader *r, int tid)
 	return thread;
 }
 
-/* The first pass finds the threads that are vCPUs, and their numbers. */
+/* Makes the first pass, which finds the threads that are vCPUs, and their numbers. */
 static void vcpus_find(struct reader *r)
 {
 	for (rewind_lanes(r); r->n_heap && !r->failed; advance(r)) {
@@ -341,7 +341,8 @@ static void vcpus_find(struct reader *r)
 	}
 }
 
-/* The names of the buffers, where there are several. Tracefs calls the first one the top level. */
+/* Sends the names of the buffers if there are several. Tracefs calls the first one the top
+ * level. */
 static void send_buffers(struct reader *r)
 {
 	for (uint32_t i = 0; i < r->n_buffers && r->n_buffers > 1; i++) {
@@ -353,7 +354,7 @@ static void send_buffers(struct reader *r)
 	}
 }
 
-/* The second word of what uname(1) prints, which is what the file has. */
+/* Sends the host's name: the second word of uname(1)'s output, which is in the file. */
 static void send_host(struct reader *r)
 {
 	const char *uname = tracecmd_get_uname ? tracecmd_get_uname(r->handle) : NULL;

@@ -65,11 +65,11 @@ struct tracedat {
 	struct thread **threads;	/* by tid, once ready */
 	uint32_t n_threads, threads_room;
 	const struct thread *last_thread;
-	uint8_t refused[FILE_EVENTS / 8]; /* events that the schema did not take */
+	uint8_t refused[FILE_EVENTS / 8]; /* events that the schema rejected */
 	uint64_t n_refused;
 	bool ready, ended, died;
-	char why[256];	       /* the reader's reason not to have given all */
-	struct rs_error *held; /* an error behind the views last given */
+	char why[256];	       /* why the reader did not send everything */
+	struct rs_error *held; /* an error that came after the last views */
 	struct rs_tracedat_end end;
 	uint64_t given; /* records */
 	uint64_t last_tsc;
@@ -114,7 +114,8 @@ static struct rs_error *add_cpu(struct tracedat *t, uint32_t cpu)
 	return NULL;
 }
 
-/* QEMU names its threads "CPU n/KVM": then that is the vCPU, and no VM's name. */
+/* Returns whether a thread has the name "CPU n/KVM", which QEMU gives: the vCPU's number, but not
+ * the VM's name. */
 static bool is_qemu(const char *comm, int *vcpu)
 {
 	int end = 0;
@@ -157,9 +158,9 @@ static struct rs_error *add_thread(struct tracedat *t, const struct rs_tracedat_
 	return NULL;
 }
 
-/* The Unix time of a stamp, where the stamps are that: trace-cmd record --date makes them so. No
- * kernel has run for as long. TAI is ahead of it by leap seconds that are not known here. 0: it is
- * not known. */
+/* Returns the Unix time of a stamp, or 0 if it is unknown. After trace-cmd record --date, stamps
+ * are Unix times; no kernel has run for so long. TAI is ahead by leap seconds, which are unknown
+ * here. */
 static int64_t wall_of(uint64_t stamp, const char *clock)
 {
 	return stamp >= WALL_MIN && stamp <= INT64_MAX && strcmp(clock, "tai") != 0 ? (int64_t)stamp
@@ -226,7 +227,7 @@ static struct rs_error *set_ready(struct tracedat *t)
 	return NULL;
 }
 
-/* An event that the schema does not take costs its records alone. */
+/* Adds an event to the schema. If the schema rejects it, only its own records are lost. */
 static struct rs_error *add_event(struct tracedat *t, const struct rs_tracedat_head *head,
 				  const char *text)
 {
@@ -279,7 +280,7 @@ static void set_end(struct tracedat *t, const struct rs_tracedat_end *end)
 					 "trace-cmd record -C mono, or tsc2nsec, has ns");
 }
 
-/* The pipe is at its end without the reader's last word. */
+/* Returns the error for a pipe that ended without the reader's last message. */
 static struct rs_error *reader_died(struct tracedat *t)
 {
 	char how[64] = "ended early";
@@ -299,7 +300,7 @@ static struct rs_error *reader_died(struct tracedat *t)
 
 /* ---- records ------------------------------------------------------------------------------ */
 
-/* Whose a record is: its thread's, or else its CPU's. NULL: the file does not have this CPU. */
+/* Returns the stream of a record: its thread's, else its CPU's. NULL: the file has no such CPU. */
 static const struct rs_stream *stream_of(struct tracedat *t, uint32_t class, uint32_t cpu,
 					 const struct rs_event *event, const uint8_t *payload)
 {
@@ -360,7 +361,7 @@ static struct rs_error *add_record(struct tracedat *t, const struct rs_tracedat_
 	return NULL;
 }
 
-/* A host's name is of letters, digits, '-' and '.'; another one is not taken. */
+/* Sets the host's name, unless it has other characters than letters, digits, '-' and '.'. */
 static void set_host(struct tracedat *t, const char *host, uint32_t bytes)
 {
 	bool good = bytes < sizeof(t->foreign.host);
@@ -373,7 +374,7 @@ static void set_host(struct tracedat *t, const char *host, uint32_t bytes)
 
 /* ---- the pipe ----------------------------------------------------------------------------- */
 
-/* One message; a RECORD becomes a view. */
+/* Handles a message. A RECORD becomes a view. */
 static struct rs_error *take(struct tracedat *t, const struct rs_tracedat_head *head,
 			     const uint8_t *body, struct rs_view *view, bool *added)
 {
@@ -428,8 +429,8 @@ static struct rs_error *take(struct tracedat *t, const struct rs_tracedat_head *
 	}
 }
 
-/* Reads on; false: nothing came within a tick. At the pipe's end, or when the reader has been
- * silent for too long, an error. */
+/* Reads from the pipe. Clears *any if nothing came within a tick. Returns an error at the pipe's
+ * end, and if the reader has been silent for too long. */
 static struct rs_error *fill(struct tracedat *t, bool *any)
 {
 	struct pollfd wait = { .fd = t->fd, .events = POLLIN };
@@ -459,7 +460,8 @@ static struct rs_error *fill(struct tracedat *t, bool *any)
 	return NULL;
 }
 
-/* The whole messages in hand, until there is no room for another view. How many views. */
+/* Handles the whole messages in the buffer, until there is no room for another view. Sets *n to the
+ * number of views. */
 static struct rs_error *parse(struct tracedat *t, size_t *n)
 {
 	struct rs_error *err = NULL;
@@ -479,14 +481,14 @@ static struct rs_error *parse(struct tracedat *t, size_t *n)
 		t->at += head.bytes;
 		*n += added;
 		if (t->ready && !was_ready)
-			break; /* what follows is for next() */
+			break; /* next() handles the rest */
 	}
 	return err;
 }
 
 /* ---- as a source -------------------------------------------------------------------------- */
 
-/* The error that is still to be told: one that came behind views, or the reader's own. */
+/* Returns the error that was not returned yet: one that came after views, or the reader's own. */
 static struct rs_error *end_error(struct tracedat *t)
 {
 	struct rs_error *err = t->held;
@@ -552,7 +554,7 @@ static const struct rs_source_ops ops = {
 	.destroy = tracedat_destroy,
 };
 
-/* Takes fd over, in every case. */
+/* Owns fd from here on, after an error too. */
 static struct rs_error *create(const char *path, int fd, int stuck_ms, struct tracedat **out)
 {
 	struct tracedat *t = calloc(1, sizeof(*t));
@@ -585,7 +587,7 @@ static struct rs_error *create(const char *path, int fd, int stuck_ms, struct tr
 	return NULL;
 }
 
-/* What comes before the events. */
+/* Handles the messages before the events. */
 static struct rs_error *begin(struct tracedat *t)
 {
 	struct rs_error *err = NULL;
@@ -606,17 +608,17 @@ static struct rs_error *begin(struct tracedat *t)
 
 /* ---- the reader --------------------------------------------------------------------------- */
 
-/* In the child: nothing of it is heard or left behind, it ends with us, and libtracecmd can do
- * nothing but read the file and write to the pipe. False: the child must not go on. */
+/* Confines the child: it prints nothing, leaves nothing behind and ends with the parent, and
+ * libtracecmd can only read the file and write to the pipe. Returns false if the child must end. */
 static bool child_confine(const struct rs_confine *confine, pid_t parent, const int fds[3])
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	signal(SIGINT, SIG_IGN); /* it is ours to end it */
+	signal(SIGINT, SIG_IGN); /* the parent ends the child */
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	for (int fd = 0; null >= 0 && fd <= STDERR_FILENO; fd++)
-		dup2(null, fd); /* libtracecmd prints, which fails */
+		dup2(null, fd); /* what libtracecmd prints is discarded */
 	for (int i = 0; i < 3; i++)
 		if (fds[i] >= 0 && dup3(fds[i], CHILD_IN + i, O_CLOEXEC) < 0)
 			return false;
@@ -627,7 +629,7 @@ static bool child_confine(const struct rs_confine *confine, pid_t parent, const 
 	return getppid() == parent && !rs_confine_calls(RS_CONFINE_PARSER);
 }
 
-/* copy: an empty file for what libtracecmd reads of one that is cut, or -1. */
+/* Starts the child. copy: an empty file, for a copy of a file that is cut, or -1. */
 static struct rs_error *start(struct tracedat *t, int in, int copy, int out)
 {
 	struct rs_confine confine = { .descriptors = CHILD_DESCRIPTORS, .data_bytes = CHILD_BYTES };
@@ -655,7 +657,7 @@ static struct rs_error *start(struct tracedat *t, int in, int copy, int out)
 	return NULL;
 }
 
-/* A reader, until it is ready. *died: libtracecmd did not get so far. */
+/* Starts a reader, and waits until it is ready. *died: the child ended before that. */
 static struct rs_error *attempt(const char *path, int in, int stuck_ms, int copy, bool *died,
 				struct rs_foreign **out)
 {
@@ -688,7 +690,7 @@ struct rs_error *rs_tracedat_open_within(const char *path, int stuck_ms, struct 
 	if (err)
 		return err;
 	err = attempt(path, in, stuck_ms, -1, &died, out);
-	if (err && died) { /* libtracecmd 3.1.6 crashes in files that are shorter than they say */
+	if (err && died) { /* libtracecmd 3.1.6 crashes on files that are cut */
 		rs_error_free(err);
 		err = rs_nameless_file(path, &copy);
 		if (!err)

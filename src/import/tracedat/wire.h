@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How the process that reads a trace.dat tells ours what it reads. libtracecmd trusts its files;
- * hostile ones make it read what is not there. So it runs in a child, and all that comes from it is
- * checked like any input.
+ * The messages from the process that reads a trace.dat to ours. libtracecmd trusts its files: a
+ * hostile file makes it read beyond its memory. So it runs in a child, and the parent checks all
+ * that comes from the child as it checks any input.
  *
  *	file --libtracecmd--> child: records of our events --pipe--> parent: checks, views
  *
- * A pipe carries messages: a head of 16 bytes, then its body; whole messages are multiples of 8
- * bytes, so that slots in them are aligned. CPU, THREAD, CLOCK and BUFFER come before READY, then
- * RECORD and EVENT until END. Where the pipe ends without END the child died of the file.
+ * A message is a head of 16 bytes and a body. Its size is a multiple of 8 bytes, so that the slots
+ * in it are aligned. CPU, THREAD, CLOCK and BUFFER come before READY, then RECORD and EVENT until
+ * END. If the pipe ends without END, the file made the child crash.
  */
 #ifndef RS_IMPORT_TRACEDAT_WIRE_H
 #define RS_IMPORT_TRACEDAT_WIRE_H
@@ -17,7 +17,7 @@
 #include <ringside/schema.h>
 
 enum rs_tracedat_kind {
-	RS_TRACEDAT_ALIVE,  /* the child is at work */
+	RS_TRACEDAT_ALIVE,  /* the child is alive */
 	RS_TRACEDAT_CPU,    /* id: a host CPU that has data */
 	RS_TRACEDAT_THREAD, /* a struct rs_tracedat_thread */
 	RS_TRACEDAT_CLOCK,  /* a struct rs_tracedat_clock */
@@ -29,10 +29,10 @@ enum rs_tracedat_kind {
 	RS_TRACEDAT_HOST,   /* before READY; the name of the host that was recorded */
 };
 
-/* The two producers that a file is made into. */
+/* The two producers of a file's events. */
 enum rs_tracedat_class {
 	RS_TRACEDAT_KVM,    /* provider kvm: known events, and losses */
-	RS_TRACEDAT_FTRACE, /* provider ftrace: all others, as the file describes them */
+	RS_TRACEDAT_FTRACE, /* provider ftrace: all other events, as the file describes them */
 	RS_TRACEDAT_CLASSES,
 };
 
@@ -63,19 +63,19 @@ struct rs_tracedat_clock {
 struct rs_tracedat_end {
 	uint64_t records; /* read */
 	uint64_t lost, gaps;
-	uint64_t undescribed; /* records of events that the file does not describe */
+	uint64_t undescribed; /* records whose event the file does not describe */
 	uint64_t short_ones;  /* records shorter than their event */
-	uint64_t fields;      /* of events carried, those that have no room */
-	uint64_t tids;	      /* threads beyond what is kept apart */
+	uint64_t fields;      /* fields of events that had no room */
+	uint64_t tids;	      /* threads beyond the most that are distinguished */
 };
 
-/* What libtracecmd reads from; a child's only business. Returns the exit status. */
+/* The descriptors of the child. */
 struct rs_tracedat_reader {
 	int in;	 /* the file */
 	int out; /* the pipe */
 	const struct rs_schema *kvm;
-	/* Libtracecmd can't open the file as it is, which is cut: an empty file for a copy that is
-	 * long enough. Or -1. */
+	/* An empty file for a longer copy of a file that is cut, which libtracecmd cannot open; or
+	 * -1. */
 	int copy;
 };
 int rs_tracedat_read(const struct rs_tracedat_reader *reader);

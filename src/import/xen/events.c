@@ -8,14 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_EARLY     (INT64_C(1) << 26) /* 19 ms were seen, of a Xen in an emulator */
-#define VIEWS_RECORD 4 /* the most that one record makes: what was held, and itself */
+#define NS_EARLY     (INT64_C(1) << 26) /* 19 ms were seen with a Xen in an emulator */
+#define VIEWS_RECORD 4 /* the most views of one record: the held ones, and itself */
 
-/* rs_view_xen() counts on the order. */
+/* rs_view_xen() relies on this order. */
 _Static_assert(offsetof(struct rs_xen_slot, payload) == sizeof(struct rs_xen_record),
 	       "side by side");
 
-/* Xen before 4.0 tells who leaves and who comes without their vcpus: they wait for the switch. */
+/* Xen before 4.0 writes which domain leaves and which one comes without their vCPUs. These records
+ * are held until the switch names the vCPUs. */
 enum held { HELD_PREV, HELD_NEXT, HELDS };
 
 struct pcpu {
@@ -81,7 +82,7 @@ static inline void emit_slot(struct rs_xen_events *x, const struct rs_xen_slot *
 	struct rs_view *view = &x->views[x->n];
 	int64_t ns = rs_clock_ns(x->clock, tsc);
 
-	if (ns < x->last_ns) /* late: counted by the file */
+	if (ns < x->last_ns) /* a late record: the file counts it */
 		ns = x->last_ns;
 	x->last_ns = ns;
 	*view = (struct rs_view){ .ts_ns = ns,
@@ -100,7 +101,7 @@ static void emit(struct rs_xen_events *x, const struct rs_event *event, struct r
 	emit_slot(x, &x->slots[x->n], event, vcpu, tsc, cpu);
 }
 
-/* How long a vcpu is in its state by the trace, in ns; -1: unknown. */
+/* Returns how long a vCPU has been in its state by the trace, in ns, or -1 if that is unknown. */
 static int64_t lasted(const struct rs_xen_events *x, uint64_t since, uint64_t tsc)
 {
 	if (!since || since <= x->lost_tsc || !x->freq_known || tsc < since)
@@ -133,7 +134,7 @@ static void time_complete(uint8_t *at, int64_t whole, bool waits)
 /* Payload of on-cpu and off-cpu: u32 domain, u32 vcpu, s64 run or wait time, s64 slice. */
 #define TIME_AT 8
 
-/* What was held, now that its vcpu is known. */
+/* Emits a held record, after its vCPU has become known. */
 static void emit_held(struct rs_xen_events *x, struct pcpu *p, enum held which,
 		      struct rs_xen_vcpu *vcpu, uint64_t tsc, uint32_t cpu)
 {
@@ -157,7 +158,7 @@ static void emit_held(struct rs_xen_events *x, struct pcpu *p, enum held which,
 	     cpu);
 }
 
-/* What was held, and no switch followed: as it was. */
+/* Emits a held record that no switch followed, as it is. */
 static void emit_unmatched(struct rs_xen_events *x, struct pcpu *p, enum held which, uint64_t tsc,
 			   uint32_t cpu)
 {
@@ -176,14 +177,14 @@ static void emit_unmatched(struct rs_xen_events *x, struct pcpu *p, enum held wh
 static void hold(struct rs_xen_events *x, struct pcpu *p, enum held which,
 		 const struct rs_xen_record *record, uint64_t tsc, uint32_t cpu)
 {
-	struct rs_xen_record copy = *record; /* it is in the slot that is now filled */
+	struct rs_xen_record copy = *record; /* the record is in the slot that is filled next */
 
 	emit_unmatched(x, p, which, tsc, cpu);
 	p->held[which] = copy;
 	p->is_held[which] = true;
 }
 
-/* The switch itself: what was held goes before it. Leaves the record in the next slot. */
+/* Handles the switch: emits the held records before it, and leaves its record in the next slot. */
 static void on_switch(struct rs_xen_events *x, struct pcpu *p, uint64_t tsc, uint32_t cpu)
 {
 	struct rs_xen_record record = x->slots[x->n].record;
@@ -232,18 +233,19 @@ static void on_lost(struct rs_xen_events *x, struct pcpu *p, struct rs_xen_slot 
 	const size_t from_at = 16;
 
 	memcpy(&from, slot->payload + from_at, sizeof(from));
-	if (from > tsc) /* it is invalid */
+	if (from > tsc) /* the record is invalid */
 		memcpy(slot->payload + from_at, &tsc, sizeof(tsc));
 	x->tally->lost += count;
 	x->lost_tsc = tsc;
 	p->is_held[HELD_PREV] = p->is_held[HELD_NEXT] = false;
-	p->now = slot->record.words[1] == UINT32_MAX /* of no domain, says xen_live.c */
+	p->now = slot->record.words[1] == UINT32_MAX /* no domain, as live/xen.c writes it */
 			 ? &x->vcpus.unknown
 			 : rs_xen_vcpus_find(&x->vcpus, slot->record.words[1] & 0xffff,
 					     slot->record.words[1] >> 16);
 }
 
-/* Scheduler's records that say whose the CPU is. False: it is held, and no event yet. */
+/* Handles the scheduler's records, which name the CPU's vCPU. Returns false if the record is
+ * held. */
 static bool on_sched(struct rs_xen_events *x, struct pcpu *p, struct rs_xen_slot *slot,
 		     uint64_t tsc, uint32_t cpu)
 {
@@ -281,8 +283,8 @@ static bool on_sched(struct rs_xen_events *x, struct pcpu *p, struct rs_xen_slot
 	return true;
 }
 
-/* Exits are SVM's once one has a code that only SVM has. At the first exit, the records that were
- * read ahead are checked, too. */
+/* Decides that exits are SVM's once one has a code that only SVM has. At the first exit, the
+ * records that were read ahead are checked, too. */
 static void isa_of_exit(void *ctx, const struct rs_xen_record *record, uint64_t tsc, uint32_t pcpu)
 {
 	struct rs_xen_events *x = ctx;
@@ -307,7 +309,7 @@ static void isa_detect(struct rs_xen_events *x, const struct rs_xen_record *reco
 
 /* ---- records into views --------------------------------------------------------------------- */
 
-/* Records of losses, and the scheduler's: they say whose the CPU is. */
+/* Handles records of losses, and the scheduler's, which change the context. */
 static __attribute__((noinline)) void process_context(struct rs_xen_events *x,
 						      struct rs_xen_pcpu *at,
 						      struct rs_xen_slot *slot, uint64_t tsc)
@@ -328,7 +330,7 @@ static __attribute__((noinline)) void process_context(struct rs_xen_events *x,
 	}
 }
 
-/* The record is in the next slot; makes up to VIEWS_RECORD views. */
+/* Makes up to VIEWS_RECORD views of the record in the next slot. */
 static inline void process(struct rs_xen_events *x, struct rs_xen_pcpu *at,
 			   struct rs_xen_slot *slot, uint64_t tsc)
 {

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #define BUFFER_BYTES (64u << 10)
-#define PIECE_BYTES  (256u << 10) /* of a window, in a block */
+#define PIECE_BYTES  (256u << 10) /* of a window that one block gets */
 #define WINDOW_MAX   (1u << 30)	  /* more than Xen's buffers can have */
-#define HEAD_BYTES   12u	  /* of a window */
+#define HEAD_BYTES   12u	  /* of a window's head */
 #define HEAD_WORD    (RS_XEN_CPU_CHANGE | 2u << 28)
 static uint32_t word_at(const uint8_t *at)
 {
@@ -38,8 +38,8 @@ static void damage(struct rs_xen_file *f, uint64_t offset, const char *what)
 				      (unsigned long long)offset, what));
 }
 
-/* Reads into to; fewer bytes at the end of the file, -1 after a signal or an error, which is
- * kept. */
+/* Reads into `to`. Returns fewer bytes at the end of the file, and -1 after a signal or an error,
+ * which it keeps. */
 static ssize_t read_some(struct rs_xen_file *f, void *to, size_t bytes)
 {
 	ssize_t n = read(f->fd, to, bytes);
@@ -49,7 +49,8 @@ static ssize_t read_some(struct rs_xen_file *f, void *to, size_t bytes)
 	return n;
 }
 
-/* Puts at least n bytes into the buffer. False: not now, or never: f->of.ended. */
+/* Fills the buffer with at least n bytes. Returns false after a signal, or at the end
+ * (f->of.ended). */
 static bool buffer_need(struct rs_xen_file *f, size_t n, bool *end)
 {
 	while (f->buffer_end - f->buffer_at < n) {
@@ -71,7 +72,7 @@ static bool buffer_need(struct rs_xen_file *f, size_t n, bool *end)
 /* ---- windows ------------------------------------------------------------------------------------
  */
 
-/* The head of the next window. False: not now, or the end. */
+/* Reads the head of the next window. Returns false after a signal, or at the end. */
 static bool window_begin(struct rs_xen_file *f, struct rs_error **err)
 {
 	const uint8_t *head;
@@ -130,7 +131,7 @@ static bool block_read(struct rs_xen_file *f, struct rs_xen_block *block, uint32
 	return true;
 }
 
-/* A block has been read: checks it, keeps the half record at its end for the next. */
+/* Checks a block that was read, and keeps the half record at its end for the next block. */
 static void block_take(struct rs_xen_file *f, struct rs_xen_block *block)
 {
 	bool whole = !f->window_left, cut = f->of.ended && !whole;
@@ -159,7 +160,7 @@ static void block_take(struct rs_xen_file *f, struct rs_xen_block *block)
 		free(block);
 }
 
-/* The next piece of a window becomes a block. False: not now, or the end. */
+/* Reads the next piece of a window into a block. Returns false after a signal, or at the end. */
 static bool piece_read(struct rs_xen_file *f, struct rs_error **err)
 {
 	uint32_t want = f->window_left < PIECE_BYTES ? f->window_left : PIECE_BYTES;

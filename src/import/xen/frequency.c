@@ -7,28 +7,28 @@
 #include "base/vector.h"
 
 #define RUNS_MAX (1u << 17)
-/* A run so long may be of more than 4.29 s, which 32 bits of ns do not hold: at 5 GHz it is not. */
+/* A longer run may exceed the 4.29 s that 32 bits of ns hold. At 5 GHz, this one does not. */
 #define RUN_CYCLES_MAX UINT64_C(2000000000)
-#define RUN_DELAY_NS   100000 /* until a run is traced, where the records do not show more */
-#define RUNS_ENOUGH    16 /* to show the range of their delays; else that of all chains is taken */
-#define CHAIN_NS_MIN   1000000 /* of less nothing can be said */
-#define ERROR_MAX      0.1     /* an estimate that is no better is none */
-#define ROUNDING       1e-3    /* of a frequency that is written down */
+#define RUN_DELAY_NS   100000 /* until a run's record, if no record shows more */
+#define RUNS_ENOUGH    16 /* to show the range of delays; else all chains count */
+#define CHAIN_NS_MIN   1000000 /* a shorter chain gives no estimate */
+#define ERROR_MAX      0.1     /* a worse estimate is not used */
+#define ROUNDING       1e-3    /* the rounding of a frequency that is given */
 
-/* By the TSC and by Xen. */
+/* A run's length by the TSC, and by Xen. */
 struct run {
 	uint64_t cycles;
 	uint32_t ns;
 	uint32_t at; /* in the order in which they were seen */
 	uint16_t pcpu;
-	bool follows; /* the one before on its CPU, in a chain */
+	bool follows; /* it follows the previous run of its CPU, in a chain */
 };
 
-/* Where Xen last told on a CPU how long its vCPU had run. */
+/* The last record on a CPU that says how long a vCPU has run. */
 struct lane {
-	uint64_t told_tsc; /* 0: it has not, or records were lost since */
+	uint64_t told_tsc; /* 0: there is none, or records were lost since */
 	uint32_t told_ns;
-	bool goes_on; /* a run was added, and the next one follows it */
+	bool goes_on; /* the next run follows the one that was added */
 };
 
 struct rs_xen_runs {
@@ -51,7 +51,8 @@ static void run_add(struct rs_xen_runs *r, const struct run *run)
 	r->n++;
 }
 
-/* Whether so many cycles can be so many ns: 100 MHz to 10 GHz, and short ones whatever. */
+/* Returns whether cycles and ns agree with a frequency from 100 MHz to 10 GHz. Short runs always
+ * do. */
 static bool can_be(uint64_t cycles, uint32_t ns)
 {
 	return cycles <= RUN_CYCLES_MAX && cycles >= ns / 10 && cycles / 10 <= ns + RUN_DELAY_NS;
@@ -118,7 +119,7 @@ static struct chain chain_make(const struct run *runs, uint32_t n)
 		chain.cycles += (double)runs[i].cycles;
 		chain.ns += runs[i].ns;
 	}
-	for (uint32_t i = 0; i < n && chain.cycles > 0; i++) { /* than the first record */
+	for (uint32_t i = 0; i < n && chain.cycles > 0; i++) { /* earlier than the first record */
 		late += (double)runs[i].cycles * chain.ns / chain.cycles - runs[i].ns;
 		least = late < least ? late : least;
 		most = late > most ? late : most;
@@ -127,7 +128,7 @@ static struct chain chain_make(const struct run *runs, uint32_t n)
 	return chain;
 }
 
-/* The chain after this one; n 0: there is none. */
+/* Returns the chain after this one; its n is 0 if there is none. */
 static struct chain chain_next(const struct rs_xen_runs *r, const struct chain *chain)
 {
 	const struct run *from, *to, *end;
@@ -141,7 +142,8 @@ static struct chain chain_next(const struct rs_xen_runs *r, const struct chain *
 	return chain_make(from, (uint32_t)(to - from));
 }
 
-/* By CPU, and there as they were seen: so a run is behind the one that it follows. */
+/* Sorts by CPU, and those of a CPU as they were seen, so that a run is after the one that it
+ * follows. */
 static int by_cpu(const void *a, const void *b)
 {
 	const struct run *x = a, *y = b;

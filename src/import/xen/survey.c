@@ -8,8 +8,8 @@
 #include "base/vector.h"
 
 #define ITEMS_MAX (1u << 17)
-#define CPUS_MAX  256u /* beyond, skew is not looked for */
-#define PASSES	  16u  /* how far out of order a vCPU's changes are found again */
+#define CPUS_MAX  256u /* with more CPUs, skew is not estimated */
+#define PASSES	  16u  /* how far out of order a vCPU's changes may be */
 #define NONE	  INT64_MIN
 #define RUNNING	  0 /* RUNSTATE_running */
 
@@ -96,13 +96,13 @@ static void demand(struct constraints *c, const struct item *first, const struct
 		*least = lag;
 }
 
-/* Whether b can come next after a, for one vCPU: it leaves a CPU where it came on it. */
+/* Returns whether b can follow a, for one vCPU: it leaves the CPU on which it ran. */
 static bool follows(const struct item *a, const struct item *b)
 {
 	return a->new == b->old && (b->old != RUNNING || a->pcpu == b->pcpu);
 }
 
-/* Puts two neighbours the other way round where only that makes the vCPU's states fit. */
+/* Swaps two neighbours if only that makes the vCPU's states consistent. */
 static bool turn(struct item *a, struct item *b, const struct item *before)
 {
 	struct item swap = *a;
@@ -131,13 +131,14 @@ static void find_constraints(struct making *m, struct constraints *c)
 	for (uint32_t i = 1; i < m->n; i++) {
 		const struct item *a = &m->items[i - 1], *b = &m->items[i];
 
-		/* Only where the states follow each other is it known that nothing was lost. */
+		/* Nothing was lost only if the states follow each other. */
 		if (a->whose == b->whose && follows(a, b))
 			demand(c, a, b);
 	}
 }
 
-/* Longest paths between all CPUs; false: they contradict each other. */
+/* Finds the longest paths between all CPUs. Returns false if the constraints contradict each
+ * other. */
 static bool close_constraints(struct constraints *c)
 {
 	uint32_t n = c->n;
@@ -159,7 +160,8 @@ static bool close_constraints(struct constraints *c)
 	return true;
 }
 
-/* Each CPU against the first: the middle of what is possible, or the least that is enough. */
+/* Sets each CPU's skew against the first: the middle of the possible ones, or the least sufficient
+ * one. */
 static void place(struct rs_xen_survey *survey, const struct constraints *c, uint64_t skew_max)
 {
 	uint32_t n = c->n;
@@ -184,7 +186,7 @@ static void place(struct rs_xen_survey *survey, const struct constraints *c, uin
 		survey->skew_impossible = true;
 }
 
-/* Whether the skews that were chosen satisfy all; each one's middle need not. */
+/* Returns whether the chosen skews satisfy all constraints. The middles need not. */
 static bool satisfied(const struct rs_xen_survey *survey, const struct constraints *c)
 {
 	for (uint32_t p = 0; p < c->n; p++) {
@@ -198,7 +200,7 @@ static bool satisfied(const struct rs_xen_survey *survey, const struct constrain
 	return true;
 }
 
-/* The least that is enough for all, from nothing: the constraints are closed. */
+/* Sets the least skews that satisfy all constraints, which are closed. */
 static void place_least(struct rs_xen_survey *survey, const struct constraints *c)
 {
 	survey->skew_most = 0;

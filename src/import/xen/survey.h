@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a trace of Xen's does not say and its beginning shows: how far the TSCs of physical CPUs are
- * apart (from causality: a vCPU does not run before it is awake, nor on two CPUs at once), and
- * whether exit codes are Intel's or AMD's. xentrace_frequency.h finds the TSC's frequency.
+ * Finds out what a Xen trace does not contain from its start: the skew between the TSCs of physical
+ * CPUs, by causality (a vCPU does not run before it wakes, nor on two CPUs at once), and whether
+ * exit codes are Intel's or AMD's. frequency.h finds the TSC's frequency.
  */
 #ifndef RS_IMPORT_XEN_SURVEY_H
 #define RS_IMPORT_XEN_SURVEY_H
@@ -13,21 +13,21 @@ struct rs_xen_survey {
 	uint64_t first_tsc;
 	bool any_exit;
 	enum rs_xen_isa isa;
-	int64_t *skews;	      /* by index of CPU */
-	uint64_t skew_most;   /* the greatest between two that was corrected, in cycles */
-	uint64_t skew_error;  /* to which it is known */
-	bool skew_impossible; /* no correction makes all of it possible */
+	int64_t *skews;	      /* by the CPU's index */
+	uint64_t skew_most;   /* the greatest corrected skew between two CPUs, in cycles */
+	uint64_t skew_error;  /* the error bound of the skews */
+	bool skew_impossible; /* no correction satisfies all constraints */
 };
 
-/* Of what was read and not taken. skew_max: a greater one is not believed. */
+/* Makes a survey of the records that were read and not consumed. Ignores a skew above skew_max. */
 struct rs_error *rs_xen_survey_make(const struct rs_xen_records *records, uint64_t skew_max,
 				    struct rs_xen_survey *survey);
 void rs_xen_survey_deinit(struct rs_xen_survey *survey);
 
-/* Whether a code of VMEXIT is one that only SVM has. */
+/* Returns whether an exit code is one that only SVM has. */
 static inline bool rs_xen_is_svm_code(uint32_t code)
 {
-	/* VMX ends below 0x60, bit 31 is its failed entry; SVM's -1 is an entry that failed */
+	/* VMX's codes end below 0x60, and bit 31 is a failed entry; SVM's failed entry is -1 */
 	return code == UINT32_MAX || (!(code >> 31) && (code & 0xffff) >= 0x60);
 }
 

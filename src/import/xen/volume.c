@@ -8,7 +8,7 @@
 #include "base/vector.h"
 
 #define CLASS_BITS                                                                                 \
-	12 /* 16 to 27 of an event: one of them is set, as rs_xen_block_check() sees to */
+	12 /* bits 16 to 27 of an event; rs_xen_block_check() ensures that one of them is set */
 #define SUBCLASSES 16
 #define CLASSES	   (CLASS_BITS * SUBCLASSES)
 #define OWN	   3 /* enum rs_xen_volume */
@@ -23,7 +23,7 @@ struct pcpu {
 
 struct rs_xen_volumes {
 	struct pcpu *pcpus[RS_XEN_CPUS_MAX];
-	uint32_t pcpus_end; /* one more than the highest number of those that there are */
+	uint32_t pcpus_end; /* one more than the highest number of a CPU that has records */
 	uint64_t lost, losses;
 	uint64_t first_tsc, last_tsc;
 	bool any;
@@ -60,7 +60,8 @@ static uint32_t word_at(const uint8_t *at)
 	return word;
 }
 
-/* Where a record of class GEN is counted: the buffers' own stand apart. */
+/* Returns the place where a record of class GEN is counted. Records of the buffers have places of
+ * their own. */
 static uint32_t place_of_gen(struct rs_xen_volumes *v, const uint8_t *at, uint32_t event)
 {
 	uint32_t head = word_at(at);
@@ -144,7 +145,7 @@ uint64_t rs_xen_volumes_lost(const struct rs_xen_volumes *v)
 
 /* ---- giving --------------------------------------------------------------------------------- */
 
-/* The key of a place: as an event has it in its bits from 12 on, or enum rs_xen_volume. */
+/* Returns the key of a place: an event's bits from 12 on, or an enum rs_xen_volume. */
 static uint32_t key_of(uint32_t place)
 {
 	if (place >= CLASSES)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What Xen's records come to by physical CPU and class, counted as they are read: no order between
- * CPUs, no events (xen/counts.h).
- */
+/* Counts Xen's records by physical CPU and class as they are read, without sorting or decoding them
+ * (xen/counts.h). */
 #ifndef RS_IMPORT_XEN_VOLUME_H
 #define RS_IMPORT_XEN_VOLUME_H
 
@@ -12,16 +10,16 @@
 struct rs_xen_volumes; /* by physical CPU */
 
 struct rs_error *rs_xen_volumes_create(struct rs_xen_volumes **volumes);
-void rs_xen_volumes_destroy(struct rs_xen_volumes *volumes); /* NULL is nothing */
+void rs_xen_volumes_destroy(struct rs_xen_volumes *volumes); /* NULL is ignored */
 
-/* Takes all records that are in hand. */
+/* Consumes and counts all records that were read. */
 struct rs_error *rs_xen_volumes_take(struct rs_xen_volumes *volumes,
 				     struct rs_xen_records *records);
 
-/* Records that were lost, by the losses so far. */
+/* Returns the number of records that were lost so far. */
 uint64_t rs_xen_volumes_lost(const struct rs_xen_volumes *volumes);
 
-/* Returns what was counted so far, valid until the next call, with times by the clock. */
+/* Returns the counts so far, with times by the clock. They are valid until the next call. */
 struct rs_error *rs_xen_volumes_counts(struct rs_xen_volumes *volumes, const struct rs_clock *clock,
 				       struct rs_xen_counts *counts);
 

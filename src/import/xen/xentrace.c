@@ -15,22 +15,23 @@
 #include "import/xen/frequency.h"
 
 #define FREQ_ASSUMED UINT64_C(2400000000) /* as xenalyze does */
-#define SKEW_NS_MAX  1000000000		  /* a greater one is not believed */
-#define LOG_MAX	     (64u << 20)	  /* bytes of Xen's log that are looked at */
-/* Read ahead of what is taken from a file, which makes the order of windows that are not xentrace's
- * own right too; not more, so that what was read and checked is still in a cache then. */
+#define SKEW_NS_MAX  1000000000		  /* a greater skew is ignored */
+#define LOG_MAX	     (64u << 20)	  /* bytes of Xen's log that are searched */
+/* How far a file is read ahead, so that windows in another order than xentrace's are sorted, too.
+ * No further, so that the records are still in a cache when they are consumed. */
 #define AHEAD_FILE (1u << 20)
-/* Of a beginning that the frequency is looked for in; twice as much where it is not known well. */
+/* The first part of a trace in which the frequency is searched. It is doubled while the bound is
+ * bad. */
 #define FREQUENCY_BYTES (16u << 10)
-#define FROM_OPTION	"option" /* a clock's freq_from */
+#define FROM_OPTION	"option" /* values of a clock's freq_from */
 
 struct xentrace {
 	struct rs_foreign foreign;
 	struct rs_xen_events events;
 	struct rs_xen_file file;
 	bool file_open;
-	struct rs_xen_volumes *volumes; /* instead of events, where the query asks for no more */
-	struct rs_xen_counts counts;	/* of them, once they were given */
+	struct rs_xen_volumes *volumes; /* instead of events, if the query asks for counts only */
+	struct rs_xen_counts counts;	/* of the volumes, after they were returned */
 };
 
 static struct rs_error *xentrace_open(struct rs_source *source, const struct rs_query *query,
@@ -45,7 +46,7 @@ static struct rs_error *xentrace_open(struct rs_source *source, const struct rs_
 	return rs_xen_volumes_create(&x->volumes);
 }
 
-/* All is read and counted, and then given. */
+/* Reads and counts the whole file, and then returns the counts. */
 static struct rs_error *volumes_next(struct xentrace *x, struct rs_batch *batch)
 {
 	struct rs_error *err = NULL;
@@ -74,7 +75,7 @@ static struct rs_error *volumes_next(struct xentrace *x, struct rs_batch *batch)
 	return err;
 }
 
-/* What run times say beside a frequency that was given; false: nothing against it. */
+/* Compares a given frequency with run times. Returns whether they contradict it. */
 static bool question(struct xentrace *x, const struct rs_xen_frequency *found)
 {
 	const struct rs_clock *clock = &x->foreign.clock;
@@ -90,7 +91,7 @@ static bool question(struct xentrace *x, const struct rs_xen_frequency *found)
 	return true;
 }
 
-/* The same at the end, of a pipe, of which little was read ahead. */
+/* Does the same at the end of a pipe, of which little was read ahead. */
 static struct rs_error *question_end(struct xentrace *x)
 {
 	struct rs_xen_frequency found;
@@ -221,7 +222,8 @@ static void frequency_remark(struct xentrace *x, const struct rs_xen_frequency *
 			(double)FREQ_ASSUMED / 1e6);
 }
 
-/* As it is given, else as run times say, with their bound, else as xenalyze does. */
+/* Sets the clock's frequency: the given one, else an estimate from run times with its bound, else
+ * xenalyze's. */
 static struct rs_error *clock_make(struct xentrace *x, const struct rs_foreign_options *options,
 				   const struct rs_xen_frequency *found)
 {
@@ -241,7 +243,7 @@ static struct rs_error *clock_make(struct xentrace *x, const struct rs_foreign_o
 	x->events.freq_known = clock->freq_hz || found->hz;
 	if (clock->freq_hz) {
 		if (!question(x, found) && !x->file.regular)
-			x->events.runs = rs_xen_runs_create(); /* without memory it is not asked */
+			x->events.runs = rs_xen_runs_create(); /* NULL: not compared */
 	} else {
 		frequency_remark(x, found);
 		clock->freq_hz = found->hz ? found->hz : FREQ_ASSUMED;
@@ -255,7 +257,7 @@ static struct rs_error *clock_make(struct xentrace *x, const struct rs_foreign_o
 	return rs_clock_init(clock);
 }
 
-/* Reads so many bytes ahead, or to the end. */
+/* Reads that many bytes ahead, or to the end. */
 static struct rs_error *read_ahead(struct xentrace *x, size_t bytes)
 {
 	struct rs_error *err = NULL;
@@ -287,7 +289,7 @@ static struct rs_error *frequency_find(struct xentrace *x, bool given,
 	}
 }
 
-/* Reads the beginning, and what it says of the whole. */
+/* Reads the start of the trace, and surveys it. */
 static struct rs_error *survey(struct xentrace *x, const struct rs_foreign_options *options)
 {
 	struct rs_xen_frequency frequency;

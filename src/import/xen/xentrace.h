@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * xentrace's files as a source. They are windows of Xen's trace buffers:
+ * Reads xentrace's files as a source. A file consists of windows of Xen's trace buffers:
  *
  *	{CPU_CHANGE | 2 << 28, cpu, bytes} records {CPU_CHANGE...} records ...
  *
- * written in rounds, a window for each physical CPU that had records, in the order of their
- * numbers. What is in a round was traced after all of the round before the last was written, so two
- * rounds in memory are enough to merge by TSC, from a pipe too (xentrace_file.c). Neither frequency
- * nor skew of the TSCs is in the file: a survey of its beginning finds them (xentrace_survey.c).
+ * xentrace writes them in rounds: a window for each physical CPU that had records, in the order of
+ * the CPUs' numbers. All records of a round are later than those of the round before the last, so
+ * two rounds in memory are enough to merge by TSC, also from a pipe (file.c). The file contains
+ * neither the frequency nor the skew of the TSCs: a survey of its start finds them (survey.c).
  *
- * A view's stream is the context: a virtual stream for each domain and vCPU, and one for unknown.
+ * A view's stream is the context: a virtual stream for each domain and vCPU, and one for an unknown
+ * one.
  */
 #ifndef RS_IMPORT_XEN_XENTRACE_H
 #define RS_IMPORT_XEN_XENTRACE_H
 
 #include "import/foreign.h"
 
-/* options: NULL for none. RS_DAMAGED: the file does not begin with a window. */
+/* Opens a file. options: NULL for none. Returns RS_DAMAGED if it does not begin with a window. */
 struct rs_error *rs_xentrace_open(const char *path, const struct rs_foreign_options *options,
 				  struct rs_foreign **foreign);
 
-/* The same of an open file, which it takes over; path is for messages. head: bytes that were read
- * of it already, at most RS_XENTRACE_HEAD_MAX. */
+/* Opens a file that is open as fd, which it owns from here on, after an error too. path is for
+ * messages. head: the bytes that were read from fd already, at most RS_XENTRACE_HEAD_MAX. */
 #define RS_XENTRACE_HEAD_MAX 16
 struct rs_error *rs_xentrace_open_fd(int fd, const char *path, const void *head, size_t bytes,
 				     const struct rs_foreign_options *options,
