@@ -11,7 +11,8 @@
 
 /* ---- the banner ----------------------------------------------------------------------------- */
 
-/* Writes what the exits are of, as kvmexit does; a list of tids in the syntax of Python. */
+/* Writes which processes and threads the exits belong to, as kvmexit does; a list of tids as Python
+ * prints it. */
 static void whose(struct rs_out *out, const struct rs_exits_choice *choice)
 {
 	switch (choice->scope) {
