@@ -57,6 +57,9 @@ static inline uint64_t rs_local_xchg(uint64_t *at, uint64_t new_value)
 	return __atomic_exchange_n(at, new_value, __ATOMIC_RELAXED);
 }
 
+/* Assembler text that loads the 32-bit word at a label into an operand. */
+#define RS_ARCH_LOAD_WORD(label, operand) "movl " label "(%%rip), %k" operand
+
 /* Returns the address of the instruction that follows. */
 static inline __attribute__((always_inline)) uint64_t rs_here(void)
 {
@@ -91,6 +94,11 @@ static inline uint64_t rs_local_xchg(uint64_t *at, uint64_t new_value)
 	return __atomic_exchange_n(at, new_value, __ATOMIC_RELAXED);
 }
 
+/* Assembler text that loads the 32-bit word at a label into an operand. */
+#define RS_ARCH_LOAD_WORD(label, operand)                                                          \
+	"adrp %x" operand ", " label "\n\tldr %w" operand ", [%x" operand ", :lo12:" label "]"
+
+/* Returns the address of the instruction that follows. */
 static inline __attribute__((always_inline)) uint64_t rs_here(void)
 {
 	uint64_t here;

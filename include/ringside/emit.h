@@ -209,27 +209,33 @@ typedef uint32_t rs_c_name;
 #endif
 
 /*
- * RS_SPAN_SITE defines the site of a span, and RS_SPAN_ID returns its id. In C the site stands in
- * the section of sites. In C++ a span may be in an inline function or a template, whose variables
- * compilers refuse to put there, or silently do not; so a host's site registers when its id is
- * first asked for. The id is tested in either language.
+ * RS_SPAN_SITE defines the site of a span in the section of sites; RS_SPAN_ID returns its id, which
+ * the caller tests. In C++ a span may be in an inline function or a template, whose variables
+ * compilers refuse to put there, or silently do not. So there the assembler writes the site, and
+ * RS_SPAN_ID does both; each copy of an inlined span has a site of its own. The load clears the
+ * upper half of rs_id_; compilers do not know that of assembler, and would clear it again.
  */
-#ifdef RS_SITES_AT_FIRST_USE
-uint32_t rs_trace_register_site(struct rs_site *site); /* trace.h */
-
-static inline __attribute__((always_inline)) uint32_t rs_span_id(struct rs_site *site)
-{
-	uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
-
-	return __builtin_expect(id != 0, 1) ? id : rs_trace_register_site(site);
-}
-
-#define RS_SPAN_SITE(variable, string)                                                             \
-	static struct rs_site variable = { (string), sizeof(string) - 1, RS_SITE_NAME, 0, 0 }
-#define RS_SPAN_ID(variable) rs_span_id(&variable)
+#ifdef __cplusplus
+RS_STATIC_ASSERT(offsetof(struct rs_site, id) == 16, "the words below");
+#define RS_SPAN_SITE(variable, string) ((void)0)
+#define RS_SPAN_ID(variable, string)                                                               \
+	__extension__({                                                                            \
+		uint64_t rs_id_;                                                                   \
+		__asm__ volatile(".pushsection rs_sites,\"aw\",%%progbits\n\t"                     \
+				 ".balign 8\n"                                                     \
+				 "991:\t.quad %c1\n\t"                                             \
+				 ".long %c2, %c3, 0, 0\n\t"                                        \
+				 ".popsection\n\t" RS_ARCH_LOAD_WORD("991b+16", "0")              \
+				 : "=r"(rs_id_)                                                    \
+				 : "i"((const char *)(string)), "i"(sizeof(string) - 1),           \
+				   "i"(RS_SITE_NAME));                                             \
+		if (rs_id_ >> 32)                                                                  \
+			__builtin_unreachable();                                                   \
+		(uint32_t)rs_id_;                                                                  \
+	})
 #else
 #define RS_SPAN_SITE(variable, string) RS_SITE(variable, RS_SITE_NAME, string)
-#define RS_SPAN_ID(variable)	       variable.id
+#define RS_SPAN_ID(variable, string)   variable.id
 #endif
 
 /* Opens a span with an argument, which ends when control leaves the enclosing block in any way. */
@@ -237,7 +243,9 @@ static inline __attribute__((always_inline)) uint32_t rs_span_id(struct rs_site 
 	RS_SPAN_SITE(RS_PASTE(rs_span_site_, __LINE__), string);                                   \
 	struct rs_span_scope RS_PASTE(rs_span_scope_, __LINE__)                                    \
 		__attribute__((cleanup(rs_span_scope_end), unused)) = {                            \
-			RS_CLASS_ON(class) ? RS_SPAN_ID(RS_PASTE(rs_span_site_, __LINE__)) : 0     \
+			RS_CLASS_ON(class)                                                         \
+				? RS_SPAN_ID(RS_PASTE(rs_span_site_, __LINE__), string)            \
+				: 0                                                                \
 		};                                                                                 \
 	RS_SPAN_GUARD(RS_PASTE(rs_span_guard_, __LINE__), RS_PASTE(rs_span_scope_, __LINE__).name) \
 	if (RS_PASTE(rs_span_scope_, __LINE__).name)                                               \

@@ -3,6 +3,10 @@
 #ifndef RINGSIDE_LANGUAGE_H
 #define RINGSIDE_LANGUAGE_H
 
+/* Of a function that inline functions call: C++ needs no landing pad for it, so that an inlined
+ * span has the instructions that it has in C. */
+#define RS_NOTHROW __attribute__((nothrow))
+
 /* RS_C_BEGIN and RS_C_END enclose the declarations of a header: they have C's linkage. */
 #ifdef __cplusplus
 #define RS_STATIC_ASSERT(what, why) static_assert(what, why)

@@ -99,7 +99,7 @@ uint64_t rs_memory_dropped(void);
 	do {                                                                                       \
 		RS_SPAN_SITE(rs_stack_site_, string);                                              \
 		const uint32_t rs_stack_name_ =                                                    \
-			RS_CLASS_ON(stack) ? RS_SPAN_ID(rs_stack_site_) : 0;                       \
+			RS_CLASS_ON(stack) ? RS_SPAN_ID(rs_stack_site_, string) : 0;               \
 		if (rs_stack_name_) {                                                              \
 			rs_stack_put_sample(RS_THIS_PRODUCER(), rs_here(),                         \
 					    __builtin_frame_address(0), rs_stack_name_);           \

@@ -153,7 +153,7 @@ struct rs_sbuf_room {
  * Reserves on the slow path: at the end of a lap, with a limit to refresh, a loss to report, or a
  * full ring. bytes is a multiple of ele_size. Safe against handlers that put during it.
  */
-struct rs_sbuf_room rs_sbuf_reserve_slow(struct rs_sbuf_producer *p, uint32_t bytes);
+struct rs_sbuf_room rs_sbuf_reserve_slow(struct rs_sbuf_producer *p, uint32_t bytes) RS_NOTHROW;
 
 /* Returns the room at a position that the limit admits. A limit above 0 means that there is a
  * ring. */
@@ -273,7 +273,7 @@ static inline struct rs_sbuf_room rs_sbuf_reserve_nested(struct rs_sbuf_producer
 }
 
 /* Publishes for a handler that interrupted the publication of a put. */
-void rs_sbuf_publish_again(struct rs_sbuf_producer *p, uint64_t to);
+void rs_sbuf_publish_again(struct rs_sbuf_producer *p, uint64_t to) RS_NOTHROW;
 
 /*
  * Publishes, unless an interrupted outer put has not finished: published then still equals that

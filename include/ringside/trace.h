@@ -26,10 +26,6 @@ extern __thread struct rs_sbuf_producer rs_trace_self __attribute__((tls_model("
 #define RS_THIS_MASK	   rs_trace_mask
 #define RS_THIS_PRODUCER() (&rs_trace_self)
 
-#ifdef __cplusplus
-#define RS_SITES_AT_FIRST_USE
-#endif
-
 #include <ringside/emit.h>
 
 RS_C_BEGIN
@@ -70,10 +66,6 @@ void rs_trace_has_addresses(void);
 /* Registers a name that is known only at run time. Returns its id, for rs_span_begin() and name
  * fields, or 0 if there are too many names. Copies the text. Not for signal handlers. */
 uint32_t rs_trace_name(const char *text);
-
-/* Registers a site that is in no section, once. Returns its id, or 0 if there are too many. Any
- * thread, also in a signal handler. Spans in C++ call it. */
-uint32_t rs_trace_register_site(struct rs_site *site);
 
 /* Numbers the sites of one program or shared object, whose start-up code calls it. */
 void rs_trace_register_sites(struct rs_site *begin, struct rs_site *end);

@@ -417,20 +417,6 @@ static uint32_t define(const char *text, uint32_t len, uint32_t kind)
 	return n + 1;
 }
 
-uint32_t rs_trace_register_site(struct rs_site *site)
-{
-	sigset_t before;
-	uint32_t n, id;
-
-	lock(&before);
-	n = site->id ? 0 : define(site->text, site->len, site->kind);
-	if (n)
-		__atomic_store_n(&site->id, rs_site_id(site->kind, n), __ATOMIC_RELAXED);
-	id = site->id;
-	unlock(&before);
-	return id;
-}
-
 void rs_trace_register_sites(struct rs_site *begin, struct rs_site *end)
 {
 	sigset_t before;
