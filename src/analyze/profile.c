@@ -122,8 +122,8 @@ struct rs_error *rs_profile_add(struct rs_profile *profile, const uint32_t *fram
 	return NULL;
 }
 
-/* Returns whether a function records stacks (ringside/memory.h, guest.h, trace.h). It is not part
- * of the stack, though the compiler inlines it into the innermost function. */
+/* Functions that record a stack (ringside/memory.h, guest.h, trace.h) are no part of it, though the
+ * compiler inlines them into its innermost function. */
 static bool is_recording(const struct rs_profile_frame *frame)
 {
 	static const char *const prefixes[] = { "rs_here", "rs_memory_", "rs_stack_", "rs_guest_",

@@ -13,7 +13,7 @@
 struct vcpu {
 	const char *vm;
 	int number;
-	bool by_kvm; /* KVM's own events are in the trace, so the VMM's are not needed */
+	bool by_kvm; /* KVM's own events are there: the VMM's are not needed */
 	bool is_known, is_outside, in_call;
 	int64_t since_ns;
 	uint64_t calls_ns, exits_ns;
@@ -35,7 +35,7 @@ struct track {
 	struct open_span open[RS_SPANS_DEPTH_MAX];
 };
 
-/* What an event means to this analysis. */
+/* What each event of a schema is to this analysis. */
 enum role { ROLE_NONE, ROLE_BEGIN, ROLE_END, ROLE_ENTER, ROLE_LEAVE, ROLE_HOST };
 enum host_role { HOST_EXIT = 1, HOST_ENTRY, HOST_CALL, HOST_CALL_END };
 
@@ -217,7 +217,7 @@ static struct rs_error *track_find(struct spans_sink *s, const struct rs_stream 
 		rs_map_add(&s->tracks, hash, *track);
 	}
 	s->last = *track;
-	if ((*track)->vcpu || stream->tid >= 0) /* a thread of the VMM is not a guest */
+	if ((*track)->vcpu || stream->tid >= 0) /* a thread of the VMM's is no guest */
 		return NULL;
 	return vcpu_find(s, stream->vm, stream->vcpu, &(*track)->vcpu);
 }
@@ -229,7 +229,7 @@ static void track_cut(struct spans_sink *s, struct track *track, uint32_t depth)
 		s->spans.open += track->open[track->depth - 1].row != NULL;
 }
 
-/* Splits the time of a guest's span that ends, by its vCPU's time. */
+/* The end of a span in a guest, by the time of its vCPU. */
 static void split_time(struct rs_span_row *row, const struct open_span *open, struct vcpu *v,
 		       uint64_t ns)
 {
@@ -376,7 +376,7 @@ static struct rs_error *span_event(struct spans_sink *s, const struct rs_view *v
 	return NULL;
 }
 
-/* Handles a loss, which may concern any stream. */
+/* A loss may have been of any stream. */
 static void loss(struct spans_sink *s, const struct rs_view *view)
 {
 	struct track *track;

@@ -9,7 +9,7 @@
 static const struct verb {
 	const char *name;
 	int (*run)(int argc, char **argv);
-	const char *help; /* NULL: help does not list the verb; such rows come last */
+	const char *help; /* NULL: help does not list it; it stands behind those that it does */
 } verbs[] = {
 	{ "run", cmd_run, "boot a guest in the reference micro-VM, traced" },
 	{ "exits", cmd_exits, "count and time the exits of this host's VMs, live" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A binary of a set of symbols (symbols.h), at its place in memory. */
+/* One binary of a set of symbols (symbols.h), where it lies: all that is known of it. */
 #ifndef RS_INTROSPECT_MODULE_H
 #define RS_INTROSPECT_MODULE_H
 
@@ -12,7 +12,7 @@
 struct rs_module {
 	char *name;
 	uint64_t load, lo, hi;	 /* [lo, hi) is where its segments lie */
-	struct rs_elf_file file; /* the file; the members below are read from it */
+	struct rs_elf_file file; /* of which the others are parts */
 	struct rs_elf_file debug, other;
 	struct rs_functions functions;
 	struct rs_dwarf *dwarf;
@@ -23,18 +23,17 @@ struct rs_error *rs_module_create(const char *symfs, const char *path, const cha
 				  uint64_t load, struct rs_module **module);
 void rs_module_destroy(struct rs_module *module); /* NULL is ignored */
 
-/* Returns whether an address is in a part of the binary that is code. */
+/* Whether an address is in a part of the binary that is code. */
 bool rs_module_is_code(const struct rs_module *module, uint64_t address);
 
 /* Stores the CFI's row for the instruction at an address. */
 enum rs_cfi_found rs_module_cfi(const struct rs_module *module, uint64_t address,
 				struct rs_cfi_row *row);
 
-/* Returns the binary of a set that an address is in, or NULL. The set may be NULL, here and
- * below. */
+/* The binary of a set that an address is in, or NULL. The set may be NULL, here and below. */
 struct rs_module *rs_symbols_module(struct rs_symbols *set, uint64_t address);
 
-/* Returns the number of binaries in a set. */
+/* How many binaries a set has. */
 uint32_t rs_symbols_count(const struct rs_symbols *set);
 
 #endif

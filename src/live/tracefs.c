@@ -19,7 +19,7 @@
 static const char *const folders[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 #define N_FOLDERS (sizeof(folders) / sizeof(folders[0]))
 
-/* The system of the ring's own records, which are not tracepoints. */
+/* The system of the ring's own records, which are no tracepoints. */
 static const char no_system[] = "ftrace";
 
 struct rs_error *rs_tracefs_find(const char **folder)

@@ -11,8 +11,7 @@
 
 /* ---- the banner ----------------------------------------------------------------------------- */
 
-/* Writes which processes and threads the exits belong to, as kvmexit does; a list of tids as Python
- * prints it. */
+/* Writes what the exits are of, as kvmexit does; a list of tids in the syntax of Python. */
 static void whose(struct rs_out *out, const struct rs_exits_choice *choice)
 {
 	switch (choice->scope) {

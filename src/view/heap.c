@@ -258,7 +258,7 @@ static const struct number numbers[] = {
 	{ 0 },
 };
 
-/* Writes the numbers. The last ones are left out if they are 0. */
+/* Writes the numbers that say something: of the last ones only those that are not 0. */
 static void numbers_text(struct rs_out *out, const struct rs_heap *heap)
 {
 	char text[96];

@@ -5,7 +5,7 @@
 
 #include "view/xen.h"
 
-/* The set of the columns that name a row's interval. */
+/* The set of the columns that say which interval a row is of. */
 #define XEN_TABLE_INTERVAL 2u
 
 struct xen_table {

@@ -16,7 +16,7 @@ _Static_assert(RS_IDS_XDT == 5 && RS_IDS_XEN == 6, "enum rs_xen_symbol has these
 
 enum from { FROM_WORD, FROM_SIGNED, FROM_PAIR, FROM_CONST, FROM_CYCLES, FROM_STAMP };
 
-/* How the event of a layout is chosen. */
+/* Which event a layout makes, where it is not always the same. */
 enum how { BY_LAYOUT, BY_IDLE, BY_SHUTDOWN, BY_ISA, BY_HYPERCALL };
 
 struct source {
@@ -74,9 +74,9 @@ static const struct rs_xen_layout layouts[] = {
 _Static_assert(COUNT(layouts) * 4 < RS_XEN_BUCKETS, "collisions are few");
 _Static_assert(RS_XEN_BUCKETS == 1u << (32 - 21), "the hash's shift");
 
-/* A simple source: bits of 8 bytes of the words, or a constant. */
+/* A source without a case of its own: bits of 8 bytes of the words, or a constant. */
 struct rs_xen_step {
-	uint8_t from, shift, to; /* in bytes, bits and bytes */
+	uint8_t from, shift, to; /* bytes, bits, bytes */
 	int32_t constant;
 	uint64_t mask; /* 0: the constant */
 };
@@ -115,16 +115,16 @@ static const struct rs_event *other_of(const struct rs_xen_decoder *d, uint32_t 
 	}
 }
 
-/* How many words a source needs. */
+/* What a field needs of its record. */
 static const uint8_t words_of[] = {
 	[FROM_WORD] = 1,  [FROM_SIGNED] = 1, [FROM_PAIR] = 2,
 	[FROM_CONST] = 0, [FROM_CYCLES] = 2, [FROM_STAMP] = 0,
 };
 
-/* Checks a layout of the table, where a mistake is ours and not the input's. */
+/* A hole in the table is our own mistake, not the input's. */
 static bool fits(const struct rs_xen_layout *layout, const struct rs_event *event)
 {
-	/* Each field is written as 8 bytes, which the next field overwrites in part. */
+	/* A field is written with 8 bytes, which the next one writes over. */
 	if (!event || event->fixed_bytes + 4u > RS_XEN_PAYLOAD_MAX)
 		return false;
 	if (layout->how != BY_HYPERCALL && layout->n != event->n_fields)
@@ -138,7 +138,7 @@ static bool fits(const struct rs_xen_layout *layout, const struct rs_event *even
 	return true;
 }
 
-/* Returns whether the fields are the words, in their order. */
+/* Whether the fields are the words, one after the other. */
 static bool is_plain(const struct rs_xen_layout *layout, const struct rs_event *event)
 {
 	uint32_t word = 0;
@@ -156,7 +156,7 @@ static bool is_plain(const struct rs_xen_layout *layout, const struct rs_event *
 	return true;
 }
 
-/* Makes the steps of a layout. Returns false if one of its sources cannot be a step. */
+/* Makes the steps of a layout; false: one of its sources is none. */
 static bool steps_make(const struct rs_xen_layout *layout, const struct rs_event *event,
 		       struct rs_xen_step *steps)
 {
@@ -232,7 +232,7 @@ static struct rs_error *declare_raw(struct rs_xen_decoder *d, uint32_t id, const
 	return rs_schema_declare(d->schema, id, text, (size_t)len);
 }
 
-/* Returns the event of an unknown number. Few traces have such records. */
+/* The event of a number that is not known; few traces have any. */
 static const struct rs_event *raw_event(struct rs_xen_decoder *d, uint32_t number)
 {
 	uint32_t id = (uint32_t)RS_ID_XEN_RAW(number);
@@ -245,7 +245,7 @@ static const struct rs_event *raw_event(struct rs_xen_decoder *d, uint32_t numbe
 		return d->raw_other;
 	snprintf(name, sizeof(name), "0x%05x", number);
 	d->n_raw++;
-	rs_error_free(declare_raw(d, id, name)); /* without memory, the shared event is used */
+	rs_error_free(declare_raw(d, id, name)); /* without memory, the shared one does */
 	event = rs_schema_find(d->schema, id);
 	return event ? event : d->raw_other;
 }
@@ -279,7 +279,7 @@ static uint64_t value_of(const struct rs_xen_decoder *d, const struct source *so
 		return word[0] | (uint64_t)word[1] << 32;
 	case FROM_CONST:
 		return (uint64_t)(int64_t)source->value;
-	case FROM_CYCLES: /* computed from the low halves of two stamps */
+	case FROM_CYCLES: /* of the low halves of two stamps */
 		return (uint64_t)((unsigned __int128)(uint32_t)(word[1] - word[0]) *
 					  d->clock.ns_mult >>
 				  RS_CLOCK_SHIFT);
@@ -304,7 +304,7 @@ decode_hypercall(const struct rs_xen_bucket *bucket, const struct rs_xen_record 
 	const uint32_t number = record->words[0] & 0xfffff;
 
 	memcpy(payload, &number, sizeof(number));
-	if (!presence) /* the event that has the number alone */
+	if (!presence) /* another event, of the number alone */
 		return bucket->other;
 	memset(payload + 8, 0, HYPERCALL_ARGS * sizeof(uint64_t));
 	for (uint32_t i = 0; presence; i++, presence >>= 2) {
@@ -373,7 +373,7 @@ static inline void take_steps(const struct rs_xen_bucket *bucket,
 	}
 }
 
-/* Decodes a record's fields by sources of all kinds. */
+/* By sources of all kinds. */
 static __attribute__((noinline)) void decode_values(const struct rs_xen_decoder *d,
 						    const struct rs_xen_bucket *bucket,
 						    const struct rs_xen_record *record,

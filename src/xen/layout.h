@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes events of Xen's trace records. layouts.def lists which record becomes which event, and the
- * source of each argument. Decoding writes the payload that the event's fields describe. It knows
- * one record at a time: the caller handles contexts, and records that belong together.
+ * Xen's trace records made into events: layouts.def says which record makes which, and where each
+ * argument comes from. Decoding writes the payload that the event's fields describe. It knows one
+ * record at a time; contexts, and records that mean something only together, are the source's.
  *
  * One thread uses a decoder at a time.
  */
@@ -27,11 +27,11 @@ enum rs_xen_symbol {
 #undef RS_EVENT
 };
 
-/* Xen's events that readers use themselves. */
+/* The events of Xen that a reader itself must know. */
 enum {
 	RS_XEN_LOST_RECORDS = 0x1f001,
 	RS_XEN_WRAP_BUFFER = 0x1f002, /* its words are stale memory */
-	RS_XEN_CPU_CHANGE = 0x1f003,  /* the head of each window of a file */
+	RS_XEN_CPU_CHANGE = 0x1f003,  /* heads each window of a file */
 	RS_XEN_RUNSTATES = 0x21001,   /* | old << 8 | new << 4 */
 	RS_XEN_CONTINUE_RUNNING = 0x21002,
 	RS_XEN_SWITCH = 0x2800a,
@@ -52,7 +52,7 @@ static inline uint32_t rs_xen_number(uint32_t event)
 
 #define RS_XEN_DOM_IDLE	   0x7fffu
 #define RS_XEN_PAYLOAD_MAX 64u
-/* The number of events that layouts.def lacks and that get an event of their own. The others share
+/* Numbers that layouts.def does not know and that get an event of their own; all others share
  * one. */
 #define RS_XEN_RAW_MAX 1024u
 
@@ -63,14 +63,14 @@ struct rs_xen_step;
 
 #define RS_XEN_FIELDS_MAX 10
 
-/* A bucket of the hash table of layouts, by event and number of words. */
+/* A layout, where its event and number of words are looked for. */
 struct rs_xen_bucket {
-	uint32_t key; /* RS_XEN_KEY(); 0: the bucket is free */
+	uint32_t key; /* RS_XEN_KEY(); 0: a free one */
 	uint8_t how, n;
-	bool plain; /* the payload is the words as they are, and the event is always `event` */
+	bool plain; /* the payload is the words as they are, and the event always this */
 	const struct rs_event *event;
-	const struct rs_event *other;	 /* for idle, for SVM, or without arguments */
-	const struct rs_xen_step *steps; /* for each field; NULL: a source needs more */
+	const struct rs_event *other;	 /* idle, SVM, or without arguments */
+	const struct rs_xen_step *steps; /* of each field; NULL: not all sources are such */
 	const struct rs_xen_layout *layout;
 	uint16_t offsets[RS_XEN_FIELDS_MAX]; /* of the fields */
 };
@@ -80,29 +80,30 @@ struct rs_xen_bucket {
 #define RS_XEN_BUCKET(key) ((key)*0x382f21e5u >> 21)
 
 struct rs_xen_decoder {
-	struct rs_schema *schema; /* with the events of xdt and of xen */
-	struct rs_clock clock;	  /* to convert cycles; the owner sets it */
-	enum rs_xen_isa isa;	  /* of the exit codes */
+	struct rs_schema *schema; /* with the events of both, xdt and xen */
+	struct rs_clock clock;	  /* for cycles; the owner sets it */
+	enum rs_xen_isa isa;	  /* whose exit codes they are */
 	const struct rs_event *lost, *raw_other;
 	struct rs_xen_bucket *buckets; /* of layouts, by event and number of words */
-	struct rs_xen_step *steps;     /* of the layouts' sources */
+	struct rs_xen_step *steps;     /* of layouts' sources */
 	uint64_t unknown;	       /* records that no layout fits */
 	uint32_t n_raw;
 };
 
 struct rs_error *rs_xen_decoder_init(struct rs_xen_decoder *decoder);
-void rs_xen_decoder_deinit(struct rs_xen_decoder *decoder); /* a zeroed one is valid */
+void rs_xen_decoder_deinit(struct rs_xen_decoder *decoder); /* also one of zero bytes */
 
-/* The slow paths of rs_xen_decode(). */
+/* What rs_xen_decode() leaves. */
 const struct rs_xen_bucket *rs_xen_bucket_find(const struct rs_xen_decoder *decoder, uint32_t key);
 const struct rs_event *rs_xen_decode_by(struct rs_xen_decoder *decoder,
 					const struct rs_xen_bucket *bucket,
 					const struct rs_xen_record *record, uint64_t tsc,
 					uint8_t *payload);
 
-/* Decodes a record. tsc: its stamp, or the one that it was given. payload has room for
- * RS_XEN_PAYLOAD_MAX bytes. Never fails: a record without a layout becomes an event `xen:raw::`
- * with its words. */
+/*
+ * Decodes a record; tsc is the stamp that it has or was given. payload has room for
+ * RS_XEN_PAYLOAD_MAX. Never fails: what no layout fits is an event `xen:raw::`, with its words.
+ */
 static inline const struct rs_event *rs_xen_decode(struct rs_xen_decoder *decoder,
 						   const struct rs_xen_record *record, uint64_t tsc,
 						   uint8_t *payload)
@@ -114,17 +115,16 @@ static inline const struct rs_event *rs_xen_decode(struct rs_xen_decoder *decode
 		bucket = rs_xen_bucket_find(decoder, key);
 	if (!bucket->plain)
 		return rs_xen_decode_by(decoder, bucket, record, tsc, payload);
-	/* Copied in the pieces in which it was written: a load across two stores would wait for
-	 * both. */
+	/* As it was written: what is read across two stores waits for them. */
 	memcpy(payload, (const uint8_t *)record + offsetof(struct rs_xen_record, words),
 	       sizeof(*record) - offsetof(struct rs_xen_record, words));
 	return bucket->event;
 }
 
-/* Returns whether layouts.def has a layout for it. Slow. */
+/* Whether layouts.def has it. Slow. */
 bool rs_xen_is_known(uint32_t event, uint32_t words);
 
-/* Returns an event of the catalogue by its symbol. */
+/* An event of the catalogue by its symbol. */
 const struct rs_event *rs_xen_event(const struct rs_xen_decoder *decoder,
 				    enum rs_xen_symbol symbol);
 

@@ -7,7 +7,7 @@
 
 #include "base/heap.h"
 
-/* A stamp that is more cycles after the one before is invalid: that is hours, at any frequency. */
+/* A stamp so many cycles after the one before is none: hours, at any frequency. */
 #define JUMP_MAX (UINT64_C(1) << 46)
 
 #define EVENT(head)   RS_XEN_HEAD_EVENT(head)
@@ -41,8 +41,8 @@ static bool before(const struct rs_xen_records *r, const struct rs_xen_pcpu *a,
 
 RS_HEAP_DEFINE(heap, struct rs_xen_pcpu *, const struct rs_xen_records *, before)
 
-/* Moves the top, whose stamp has changed, to its place. Sets the stamp below which the new top
- * stays there. */
+/* The top has changed its stamp: finds its place, and what the new one must stay below to keep
+ * it. */
 void rs_xen_records_sift(struct rs_xen_records *r)
 {
 	uint64_t rival = UINT64_MAX;
@@ -74,8 +74,7 @@ static void heap_make(struct rs_xen_records *r)
 /* ---- what is read is checked ------------------------------------------------------------------
  */
 
-/* Returns whether an event is valid: its class is one of the bits 16-27, and its subclass is not
- * 0. */
+/* The class of an event is one bit of 16-27, its subclass is not nothing. */
 static bool is_event(uint32_t event)
 {
 	uint32_t class = event >> 16;
@@ -83,8 +82,10 @@ static bool is_event(uint32_t event)
 	return class && !(class & (class - 1)) && (event >> 12 & 0xf);
 }
 
-/* Returns where the valid records of a block end, if the record at `end` is invalid: records
- * between the last one of a known layout and `end` may be damaged too. */
+/*
+ * Up to where the records of a block can be believed, of which the one at `end` is invalid:
+ * what made it so may lie before it, and be no record either.
+ */
 uint32_t rs_xen_block_believed(const struct rs_xen_block *block, uint32_t end)
 {
 	uint32_t good = 0, at = 0;
@@ -99,21 +100,20 @@ uint32_t rs_xen_block_believed(const struct rs_xen_block *block, uint32_t end)
 	return good;
 }
 
-/* The stamps of a walk over a block. */
+/* What the walk over a block has seen of stamps. */
 struct walk {
-	uint32_t last_at;  /* of the last stamped record but the first; or NOWHERE */
+	uint32_t last_at;  /* of the last stamped record that has one before it; NOWHERE */
 	uint64_t read_tsc; /* the last stamp of its CPU */
 	uint64_t before;   /* the one before that */
-	bool has_tsc;	   /* there is a last stamp */
+	bool has_tsc;	   /* there is one */
 };
 #define NOWHERE UINT32_MAX
 
-/* Returns what is wrong with a stamp, or NULL. *wrong: where the wrong record is, this one or the
- * one before. */
+/* What is wrong with a stamp; *wrong: the record that it is, this or the one before. */
 static const char *stamp_wrong(struct walk walk, uint64_t tsc, uint32_t *wrong)
 {
 	if (walk.has_tsc && tsc < walk.read_tsc) {
-		/* If the stamp before leapt ahead, that one is wrong. */
+		/* One that leapt ahead is the one that is wrong. */
 		if (walk.last_at != NOWHERE && tsc >= walk.before)
 			*wrong = walk.last_at;
 		return "time goes backward";
@@ -135,7 +135,7 @@ static uint64_t first_stamp(const struct rs_xen_block *block, uint32_t end)
 	return 0;
 }
 
-/* Checks a block's records. *end: where the last whole one ends. Returns what is wrong, or NULL. */
+/* Walks over a block's records; *end: where the last whole one ends. NULL: nothing wrong. */
 const char *rs_xen_block_check(struct rs_xen_pcpu *pcpu, struct rs_xen_block *block, bool has_head,
 			       uint32_t *end, uint64_t *records)
 {
@@ -164,7 +164,7 @@ const char *rs_xen_block_check(struct rs_xen_pcpu *pcpu, struct rs_xen_block *bl
 		if (!STAMPED(head))
 			continue;
 		tsc = rs_xen_stamp_at(block->data + at + 4);
-		if (tsc - walk.read_tsc > JUMP_MAX) /* after the leap, or before it, or the first */
+		if (tsc - walk.read_tsc > JUMP_MAX) /* or before it, or the first */
 			what = stamp_wrong(walk, tsc, &at);
 		if (tsc > most && !what)
 			what = "time is ahead of the present";
@@ -271,7 +271,7 @@ bool rs_xen_records_ready(const struct rs_xen_records *r)
 	return r->n_heap && rs_xen_may_consume(r, r->heap[0]->next_tsc);
 }
 
-/* Frees the first block of the CPU on top, which was consumed. */
+/* The first block of the CPU on top has been taken. */
 void rs_xen_records_block_next(struct rs_xen_records *r, struct rs_xen_pcpu *pcpu)
 {
 	struct rs_xen_block *block = pcpu->first;
@@ -289,7 +289,7 @@ void rs_xen_records_block_next(struct rs_xen_records *r, struct rs_xen_pcpu *pcp
 		rs_xen_records_sift(r);
 }
 
-/* Adds what a writer needs to write the same head of a window again. */
+/* Adds the facts that are needed to write a window's head again as it was. */
 void rs_xen_records_window_fill(const struct rs_xen_pcpu *pcpu, struct rs_xen_record *record)
 {
 	const struct rs_xen_block *block = pcpu->first;
@@ -348,7 +348,7 @@ void rs_xen_records_correct(struct rs_xen_records *r, const int64_t *skews)
 		if (pcpu->in_heap)
 			rs_xen_pcpu_peek(pcpu);
 	}
-	/* The stamps of the rounds so far were not corrected. */
+	/* What is known of the rounds so far was of stamps that were not corrected. */
 	for (uint32_t i = 0; i < 3; i++)
 		r->round_max[i] -= r->round_max[i] < most ? r->round_max[i] : most;
 	heap_make(r);

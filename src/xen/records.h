@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sorts the records of Xen's trace by time. Blocks of them, from a file's windows or from the
+ * Records of Xen's trace by time: blocks of them come in, from a file's windows or from the
  * hypervisor's buffers, are checked, and wait in a queue for each physical CPU.
  *
  *	block (checked) --> queue of its CPU --\
  *	                    queue ...        ---> heap by TSC --> record
  *
- * Blocks come in rounds, over the CPUs in the order of their numbers. All records of a round are
- * later than those of the round before the last, so the latter may be consumed.
+ * Blocks come in rounds, over the CPUs in the order of their numbers. What is in a round was traced
+ * after all of the round before the last was read: so much may be taken.
  */
 #ifndef RS_XEN_RECORDS_H
 #define RS_XEN_RECORDS_H
@@ -16,7 +16,7 @@
 
 #include "xen/layout.h"
 
-#define RS_XEN_CPUS_MAX 4096u /* the most that Xen supports; numbers are below */
+#define RS_XEN_CPUS_MAX 4096u /* the most that Xen can be built for; numbers stay below */
 
 /* A record's header: event 0-27, number of words 28-30, a stamp follows 31. */
 #define RS_XEN_HEAD_EVENT(head)	  ((head)&0x0fffffffu)
@@ -40,65 +40,67 @@ static inline uint64_t rs_xen_stamp_at(const uint8_t *at)
 	return stamp;
 }
 
-/* Consecutive whole records of one CPU. */
+/* Whole records, one after the other, of one CPU. */
 struct rs_xen_block {
 	struct rs_xen_block *next;
-	uint64_t offset; /* of data, in the file */
+	uint64_t offset; /* in the file, of data */
 	uint32_t bytes;
-	uint64_t first_tsc; /* its first stamp; 0: none */
+	uint64_t first_tsc; /* the first stamp in it; 0: none */
 	uint8_t data[];
 };
-/* Allocated bytes after a block's data, so that a reader can read seven words of the last record,
- * even if it has fewer. */
+/* Bytes behind a block's data that are its own, so that the words of its last record can be read
+ * without a look at how many they are. */
 #define RS_XEN_BLOCK_SLACK 32u
 
-/* Creates an empty block with room for `room` bytes. Returns NULL if there is no memory. */
+/* A block with room for so many bytes, and none in it; NULL: there is no memory. */
 struct rs_xen_block *rs_xen_block_create(uint64_t offset, uint32_t room);
 
 struct rs_xen_pcpu {
 	uint32_t cpu;
-	struct rs_xen_block *first, *last; /* blocks that were read and not consumed */
-	const uint8_t *at, *end;	   /* the next record, and its block's end */
-	uint64_t tsc;			   /* of the last consumed record, corrected */
-	uint64_t next_tsc;		   /* of the record at `at` */
-	uint64_t read_tsc;		   /* the last stamp that was read, uncorrected */
-	uint64_t tsc_max;		   /* no stamp can be later; 0: unknown */
+	struct rs_xen_block *first, *last; /* what was read and not taken */
+	const uint8_t *at, *end;	   /* the next record in the first, and its end */
+	uint64_t tsc;			   /* of the record taken last, corrected */
+	uint64_t next_tsc;		   /* of the one at `at` */
+	uint64_t read_tsc;		   /* the last stamp that was read, as it was */
+	uint64_t tsc_max;		   /* none can be later; 0: not known */
 	bool has_tsc, in_heap;
-	int64_t skew; /* added to its stamps */
-	void *owner;  /* for the source's use */
+	int64_t skew; /* to be added to its stamps */
+	void *owner;  /* what the source keeps of it */
 };
 
 struct rs_xen_records {
-	bool ended;  /* no more blocks come: all records may be consumed */
+	bool ended;  /* no more blocks come: all may be taken */
 	size_t held; /* bytes in blocks */
-	/* The rounds: records up to the end of the round before the last may be consumed. */
+	/* The rounds: what may be taken is what is not after the round before the last. */
 	uint32_t round_cpu;    /* of the last window */
-	uint64_t round_max[3]; /* latest: of this round, the last, all before */
+	uint64_t round_max[3]; /* of this round, the last, and all before */
 	bool any_round;
 	struct rs_xen_pcpu **pcpus; /* in the order of their first windows */
 	uint32_t n_pcpus;
 	struct rs_xen_pcpu *by_cpu[RS_XEN_CPUS_MAX];
-	struct rs_xen_pcpu **heap; /* the CPUs that have records, by the stamp of the next one */
+	struct rs_xen_pcpu **heap; /* those that have records in hand, by the stamp of the next */
 	uint32_t n_heap;
-	/* The top of the heap stays there while its next stamp is below this one; 0: unknown. */
+	/* The top of the heap stays there while its next stamp is below; 0: not known. */
 	uint64_t rival_tsc;
-	uint64_t taken_tsc; /* of the last consumed record */
-	uint64_t late;	    /* records that came too late to be sorted */
+	uint64_t taken_tsc; /* of the last record taken */
+	uint64_t late;	    /* records that came too late for their place */
 };
 
-/* A zeroed one is valid. Also frees the `owner` of each CPU. */
+/* Of one of zero bytes. Frees what pcpus' owner points to, too. */
 void rs_xen_records_deinit(struct rs_xen_records *records);
 
-/* Returns a CPU's queue, which the first call creates. cpu: below RS_XEN_CPUS_MAX. */
+/* A CPU's queue, made when it is first asked for. cpu: below RS_XEN_CPUS_MAX. */
 struct rs_error *rs_xen_records_pcpu(struct rs_xen_records *records, uint32_t cpu,
 				     struct rs_xen_pcpu **pcpu);
 
-/* Announces that the next blocks are of this CPU. */
+/* The next blocks are of this CPU. */
 void rs_xen_records_round(struct rs_xen_records *records, uint32_t cpu);
 
-/* Checks a block's records. *end: where the last whole and valid one ends. Adds their number to
- * *records. Returns what is wrong, or NULL; less than a record may then remain. has_head: the first
- * record is a window's head. */
+/*
+ * Checks a block's records. *end: where the last one ends that is whole and valid; *records:
+ * how many are added to it. NULL: nothing wrong, but that less than a record may be left. has_head:
+ * the first is a window's head.
+ */
 const char *rs_xen_block_check(struct rs_xen_pcpu *pcpu, struct rs_xen_block *block, bool has_head,
 			       uint32_t *end, uint64_t *records);
 
@@ -108,22 +110,22 @@ const char *rs_xen_block_check(struct rs_xen_pcpu *pcpu, struct rs_xen_block *bl
  */
 uint32_t rs_xen_block_believed(const struct rs_xen_block *block, uint32_t end);
 
-/* Adds a block, which was checked and is not empty, and owns it. */
+/* Takes over a block that was checked; it is not empty. */
 void rs_xen_records_add(struct rs_xen_records *records, struct rs_xen_pcpu *pcpu,
 			struct rs_xen_block *block);
 
-/* Returns whether a record may be consumed. */
+/* Whether there is one to take. */
 bool rs_xen_records_ready(const struct rs_xen_records *records);
 
 /* Bytes from the consumed record on. Blocks were read long before. */
 #define RS_XEN_PREFETCH 512
 
-/* The slow paths of rs_xen_records_consume(). */
+/* The rare parts of rs_xen_records_consume(). */
 void rs_xen_records_sift(struct rs_xen_records *records);
 void rs_xen_records_block_next(struct rs_xen_records *records, struct rs_xen_pcpu *pcpu);
 void rs_xen_records_window_fill(const struct rs_xen_pcpu *pcpu, struct rs_xen_record *record);
 
-#define RS_XEN_AHEAD_MAX (256u << 20) /* the most bytes that are read and not consumed */
+#define RS_XEN_AHEAD_MAX (256u << 20) /* bytes, at most, that are read ahead of what is taken */
 
 static inline bool rs_xen_may_consume(const struct rs_xen_records *r, uint64_t tsc)
 {
@@ -140,7 +142,7 @@ static inline void rs_xen_pcpu_peek(struct rs_xen_pcpu *pcpu)
 	pcpu->next_tsc = tsc;
 }
 
-/* What the highest four bits of a record's head mean. */
+/* What the highest four bits of a record's head say. */
 struct rs_xen_form {
 	uint32_t words[8]; /* all ones for each word it has */
 	uint8_t bytes, words_at;
@@ -148,8 +150,8 @@ struct rs_xen_form {
 } __attribute__((aligned(64)));
 extern const struct rs_xen_form rs_xen_forms[16];
 
-/* Reads the record at `at` in a block. Words that the record lacks become 0, by masks, which is
- * faster than a loop over their number. */
+/* at: in a block. Words that the record does not have become 0: by masks, which is faster than to
+ * go by their number. */
 static inline void rs_xen_record_read(const uint8_t *at, const struct rs_xen_form *form,
 				      struct rs_xen_record *record)
 {
@@ -165,7 +167,7 @@ static inline void rs_xen_record_read(const uint8_t *at, const struct rs_xen_for
 	low &= has_low;
 	high &= has_high;
 	record->event = RS_XEN_HEAD_EVENT(rs_xen_word_at(at));
-	memcpy(&record->n, &form->n, 2); /* copies `stamped`, too */
+	memcpy(&record->n, &form->n, 2); /* and stamped */
 	record->cpu = 0;
 	memcpy(record->words, &low, sizeof(low));
 	memcpy((uint8_t *)record + sizeof(*record) - sizeof(high), &high, sizeof(high));
@@ -196,8 +198,8 @@ static inline bool rs_xen_records_consume(struct rs_xen_records *r, struct rs_xe
 		r->taken_tsc = stamp;
 	else if (form->stamped)
 		r->late++;
-	else /* A record without a stamp is before the next one with a stamp. From a pipe, later
-	      * records of other CPUs may have been consumed already. */
+	else /* A record without a stamp can be anywhere up to the next with one: from a pipe, what
+	      * other CPUs did since its predecessor may have been taken. */
 		stamp = r->taken_tsc;
 	*tsc = stamp;
 	pcpu->at += form->bytes;

@@ -8,15 +8,15 @@
 
 #define RS_XEN_VM_MAX 64 /* bytes of a domain's name; a longer one is cut */
 
-/* A vCPU, which is the context of a physical CPU's records. */
+/* Whose records a CPU's are. */
 struct rs_xen_vcpu {
 	struct rs_stream stream;
 	char name[RS_XEN_VM_MAX];
 	int dom, vcpu; /* RS_UNKNOWN */
-	/* The stamps since which it runs, and is runnable; 0: unknown, or records were lost
-	 * since. */
+	/* Stamps since when it runs and since when it is runnable; 0: not known, or records were
+	 * lost since. */
 	uint64_t running_tsc, runnable_tsc;
-	int on_pcpu; /* where it runs, or RS_UNKNOWN */
+	int on_pcpu; /* where it runs; RS_UNKNOWN */
 };
 
 #define RS_XEN_VCPUS_RECENT 64u
@@ -24,13 +24,12 @@ struct rs_xen_vcpu {
 struct rs_xen_vcpus {
 	const struct rs_schema *schema;
 	const struct rs_clock *clock;
-	/* Returns a domain's name, or NULL, for which the number is used. Called once for each
-	 * vCPU. */
+	/* A domain's name, or NULL: then it is called by its number. Called once for each vCPU. */
 	const char *(*name)(void *ctx, uint32_t dom);
 	void *name_ctx;
 	struct rs_map by_number;			 /* by domain and vcpu */
-	struct rs_xen_vcpu *recent[RS_XEN_VCPUS_RECENT]; /* a cache of these; NULL: empty */
-	uint64_t refused; /* records of vCPUs that got no stream, because there were too many */
+	struct rs_xen_vcpu *recent[RS_XEN_VCPUS_RECENT]; /* of those; NULL: none yet */
+	uint64_t refused; /* records of vCPUs that got no stream: there were too many */
 	struct rs_xen_vcpu unknown, lost;
 };
 
@@ -38,7 +37,7 @@ void rs_xen_vcpus_init(struct rs_xen_vcpus *vcpus, const struct rs_schema *schem
 		       const struct rs_clock *clock);
 void rs_xen_vcpus_deinit(struct rs_xen_vcpus *vcpus);
 
-/* The slow path of rs_xen_vcpus_find(). */
+/* The slow part of rs_xen_vcpus_find(). */
 struct rs_xen_vcpu *rs_xen_vcpus_lookup(struct rs_xen_vcpus *vcpus, uint32_t dom, uint32_t vcpu);
 
 /* Returns a vCPU, never NULL: the unknown vCPU for impossible numbers and for lack of room. */
