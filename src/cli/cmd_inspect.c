@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/inspect_stacks.h"
 #include "cli/numbers.h"
 #include "introspect/core.h"
 #include "view/insight.h"
@@ -19,8 +20,9 @@
 
 struct arguments {
 	const char *path;
-	bool json, tasks, maps;
-	int pid;
+	bool json, tasks, maps, stacks;
+	int pid, stacks_pid;
+	const char *symfs;
 	const char *symbols[SYMBOLS_MAX];
 	uint32_t n_symbols;
 };
@@ -36,7 +38,7 @@ struct inspected {
 	struct rs_error *incomplete; /* the first that could not be read */
 };
 
-enum { OPT_MAPS = 256 };
+enum { OPT_MAPS = 256, OPT_STACKS, OPT_SYMFS };
 
 static const struct argp_option options[] = {
 	{ "tasks", 't', NULL, 0, "Show the tasks: each process, and its threads", 1 },
@@ -45,6 +47,15 @@ static const struct argp_option options[] = {
 	  "Show where a symbol of the kernel is, or of an address (0x...), the symbol that it is "
 	  "in; may be repeated",
 	  1 },
+	{ "stacks", OPT_STACKS, "N", OPTION_ARG_OPTIONAL,
+	  "Show the stack of each task, or of the threads of the process with number N: the frames "
+	  "of the kernel and of user mode",
+	  1 },
+	{ "symfs", OPT_SYMFS, "DIR", 0,
+	  "Search the guest's programs and their debug files in DIR, as in the guest's /; a "
+	  "program "
+	  "that is not there is read from the guest's page cache",
+	  2 },
 	{ "json", 'j', NULL, 0, "Print JSON, one object", 2 },
 	{ 0 },
 };
@@ -52,7 +63,7 @@ static const struct argp_option options[] = {
 static const char doc[] =
 	"Show what runs in a guest, by its memory and registers alone: the kernel, the task of "
 	"each "
-	"vCPU, all tasks, the memory areas of a process.\v"
+	"vCPU, all tasks, their stacks, the memory areas of a process.\v"
 	"CORE is a core of a machine: of QEMU's dump-guest-memory, of virsh dump --memory-only, or "
 	"of "
 	"ringside run --core. A Linux kernel for x86-64 is found by its page tables, symbols and "
@@ -65,7 +76,8 @@ static const char doc[] =
 	"Examples:\n"
 	"  ringside inspect guest.core\n"
 	"  ringside inspect --tasks guest.core\n"
-	"  ringside inspect --maps 1 --json guest.core | jq .maps\n";
+	"  ringside inspect --maps 1 --json guest.core | jq .maps\n"
+	"  ringside inspect --stacks=1 guest.core\n";
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -78,6 +90,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case OPT_MAPS:
 		a->maps = true;
 		a->pid = (int)rs_cli_number(state, "--maps", text, 1, PID_MAX);
+		return 0;
+	case OPT_STACKS:
+		a->stacks = true;
+		a->stacks_pid = text ? (int)rs_cli_number(state, "--stacks", text, 1, PID_MAX) : 0;
+		return 0;
+	case OPT_SYMFS:
+		a->symfs = text;
 		return 0;
 	case 's':
 		if (a->n_symbols == SYMBOLS_MAX)
@@ -388,13 +407,26 @@ static struct rs_error *put_symbols(struct rs_json *json, const struct arguments
 	return err;
 }
 
+static struct rs_error *put_stacks(struct rs_json *json, const struct arguments *a,
+				   struct inspected *in)
+{
+	const struct rs_inspect_stacks what = { .kernel = in->kernel,
+						.vcpus = in->vcpus,
+						.n_vcpus = in->n_vcpus,
+						.symfs = a->symfs,
+						.pid = a->stacks_pid,
+						.is_json = a->json };
+
+	return rs_inspect_put_stacks(json, &what, &in->incomplete);
+}
+
 /* ---- all ------------------------------------------------------------------------------------ */
 
 /* Shows what was asked for; without a question, the kernel and the vCPUs. */
 static struct rs_error *put_asked(struct rs_json *json, const struct arguments *a,
 				  struct inspected *in)
 {
-	bool asked = a->tasks || a->maps || a->n_symbols, follows = false;
+	bool asked = a->tasks || a->maps || a->n_symbols || a->stacks, follows = false;
 	const struct {
 		bool is_asked;
 		struct rs_error *(*put)(struct rs_json *json, const struct arguments *a,
@@ -402,7 +434,8 @@ static struct rs_error *put_asked(struct rs_json *json, const struct arguments *
 	} parts[] = { { !asked, put_vcpus },
 		      { a->tasks, put_tasks },
 		      { a->maps, put_areas },
-		      { a->n_symbols > 0, put_symbols } };
+		      { a->n_symbols > 0, put_symbols },
+		      { a->stacks, put_stacks } };
 	struct rs_error *err = NULL;
 
 	if (asked && !in->kernel) {

@@ -20,6 +20,7 @@
 	F(TASK_SIGNAL, "task_struct", "signal")                                                    \
 	F(TASK_NODE, "task_struct", "thread_node")                                                 \
 	F(TASK_STACK, "task_struct", "stack")                                                      \
+	F(TASK_STACK_AREA, "task_struct", "stack_vm_area") /* CONFIG_VMAP_STACK */                 \
 	F(TASK_THREAD_PID, "task_struct", "thread_pid")                                            \
 	F(TASK_PID_LINKS, "task_struct", "pid_links")                                              \
 	F(TASK_FLAGS, "task_struct", "flags")                                                      \
@@ -61,6 +62,20 @@
 	F(REGS_CS, "pt_regs", "cs")                                                                \
 	F(REGS_FLAGS, "pt_regs", "flags")                                                          \
 	F(REGS_SS, "pt_regs", "ss")                                                                \
+	F(ORC_SP_OFFSET, "orc_entry", "sp_offset")                                                 \
+	F(ORC_BP_OFFSET, "orc_entry", "bp_offset")                                                 \
+	F(ORC_SP_REG, "orc_entry", "sp_reg")                                                       \
+	F(ORC_BP_REG, "orc_entry", "bp_reg")                                                       \
+	F(ORC_TYPE, "orc_entry", "type")                                                           \
+	F(ORC_SIGNAL, "orc_entry", "signal") /* since 6.3 */                                       \
+	F(ORC_END, "orc_entry", "end")	     /* until 6.3 */                                       \
+	F(TSS_SP0, "tss_struct", "x86_tss.sp0")                                                    \
+	F(CEA_DF, "cea_exception_stacks", "DF_stack")                                              \
+	F(CEA_NMI, "cea_exception_stacks", "NMI_stack")                                            \
+	F(CEA_DB, "cea_exception_stacks", "DB_stack")                                              \
+	F(CEA_MCE, "cea_exception_stacks", "MCE_stack")                                            \
+	F(CEA_VC, "cea_exception_stacks", "VC_stack")                                              \
+	F(CEA_VC2, "cea_exception_stacks", "VC2_stack")                                            \
 	F(SIGNAL_THREADS, "signal_struct", "thread_head")                                          \
 	F(PID_NUMBERS, "pid", "numbers")                                                           \
 	F(PID_TASKS, "pid", "tasks")                                                               \
@@ -82,6 +97,8 @@
 	F(VMA_OPS, "vm_area_struct", "vm_ops")                                                     \
 	F(VMA_PRIVATE, "vm_area_struct", "vm_private_data")                                        \
 	F(VMA_NEXT, "vm_area_struct", "vm_next") /* until 6.0 */                                   \
+	F(KERNEL_AREA_ADDRESS, "vm_struct", "addr")                                                \
+	F(KERNEL_AREA_PAGES, "vm_struct", "pages")                                                 \
 	F(SPECIAL_NAME, "vm_special_mapping", "name")                                              \
 	F(RANGE_PARENT, "maple_range_64", "parent")                                                \
 	F(RANGE_PIVOT, "maple_range_64", "pivot")                                                  \
@@ -90,6 +107,19 @@
 	F(ARANGE_SLOT, "maple_arange_64", "slot")                                                  \
 	F(FILE_DENTRY, "file", "f_path.dentry")                                                    \
 	F(FILE_MNT, "file", "f_path.mnt")                                                          \
+	F(FILE_MAPPING, "file", "f_mapping")                                                       \
+	F(MAPPING_HOST, "address_space", "host")                                                   \
+	F(MAPPING_ROOT, "address_space", "i_pages.xa_head") /* since 4.20 */                       \
+	F(INODE_MAPPING, "inode", "i_mapping")                                                     \
+	F(INODE_SIZE, "inode", "i_size")                                                           \
+	F(XA_SHIFT, "xa_node", "shift")                                                            \
+	F(XA_PARENT, "xa_node", "parent")                                                          \
+	F(XA_ARRAY, "xa_node", "array")                                                            \
+	F(XA_SLOTS, "xa_node", "slots")                                                            \
+	F(FOLIO_MAPPING, "folio", "mapping") /* since 5.16 */                                      \
+	F(FOLIO_INDEX, "folio", "index")                                                           \
+	F(PAGE_MAPPING, "page", "mapping")                                                         \
+	F(PAGE_INDEX, "page", "index")                                                             \
 	F(DENTRY_PARENT, "dentry", "d_parent")                                                     \
 	F(DENTRY_NAME, "dentry", "d_name.name")                                                    \
 	F(DENTRY_LEN, "dentry", "d_name.len")                                                      \
@@ -100,6 +130,7 @@
 	F(VFSMOUNT_ROOT, "vfsmount", "mnt_root")                                                   \
 	F(HOT_TASK, "pcpu_hot", "current_task") /* 6.2 to 6.14 */                                  \
 	F(HOT_CPU, "pcpu_hot", "cpu_number")                                                       \
+	F(HOT_IRQ_STACK, "pcpu_hot", "hardirq_stack_ptr")                                          \
 	F(TK_SEC, "timekeeper", "xtime_sec")                                                       \
 	F(TK_NSEC, "timekeeper", "tkr_mono.xtime_nsec")                                            \
 	F(TK_SHIFT, "timekeeper", "tkr_mono.shift")                                                \
@@ -114,8 +145,12 @@
 	S(TASK, "task_struct")                                                                     \
 	S(FRAME, "inactive_task_frame")                                                            \
 	S(REGS, "pt_regs")                                                                         \
+	S(ORC, "orc_entry")                                                                        \
+	S(IRQ_STACK, "irq_stack")                                                                  \
+	S(ENTRY_STACK, "entry_stack")                                                              \
 	S(PID, "pid")                                                                              \
 	S(VMA, "vm_area_struct")                                                                   \
+	S(PAGE, "page")                                                                            \
 	S(RANGE, "maple_range_64")                                                                 \
 	S(ARANGE, "maple_arange_64")                                                               \
 	S(SEQCOUNT, "seqcount_raw_spinlock")                                                       \

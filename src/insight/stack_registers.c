@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads the registers of tasks that no vCPU runs. */
-#include "insight/stack.h"
+#include "insight/pages.h"
+#include "insight/stack_kernel.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -26,6 +27,7 @@
 /* What the kernel leaves free at the top, TOP_OF_KERNEL_STACK_PADDING: since 6.9 for FRED. */
 static const uint32_t paddings[] = { 0, 16 };
 
+#define PAGE_BYTES 4096u
 #define CALL	   0xe8
 #define CALL_BYTES 5u
 #define COPY_MAX   256u
@@ -63,17 +65,41 @@ static struct rs_error *stack_size(const struct rs_linux *kernel, uint64_t *byte
 	return rs_error_create(RS_USAGE, "the kernel's symbols have no __end_init_task");
 }
 
-/* Reads where a task's kernel stack is. */
-static struct rs_error *stack_find(struct rs_linux *kernel, const struct rs_linux_task *task,
-				   uint64_t *from, uint64_t *to)
+/* Checks that the page tables map the pages that the kernel has allocated for a task's stack. */
+static struct rs_error *pages_check(struct rs_linux *kernel, uint64_t task, uint64_t from,
+				    uint64_t to)
 {
-	uint64_t on_cpu = 0, bytes = 0;
+	uint64_t area = 0, address = 0, pages = 0;
+	struct rs_error *err = NULL;
+
+	if (kernel->fields.fields[RS_FIELD_TASK_STACK_AREA].found)
+		err = rs_linux_read(kernel, task, RS_FIELD_TASK_STACK_AREA, &area);
+	if (err || !area) /* it is in memory that is mapped once and for all */
+		return err;
+	err = rs_linux_read(kernel, area, RS_FIELD_KERNEL_AREA_ADDRESS, &address);
+	if (!err)
+		err = rs_linux_read(kernel, area, RS_FIELD_KERNEL_AREA_PAGES, &pages);
+	if (!err && address != from)
+		err = rs_error_create(RS_DAMAGED, "its stack is of another task");
+	for (uint64_t at = from; !err && at < to; at += PAGE_BYTES, pages += 8) {
+		uint64_t page = 0, gpa = 0, mapped = 0;
+
+		err = rs_linux_bytes(kernel, pages, &page, sizeof(page));
+		if (!err)
+			err = rs_linux_page_gpa(kernel, page, &gpa);
+		if (!err && (rs_memory_translate(&kernel->memory, at, &mapped) || mapped != gpa))
+			err = rs_error_create(RS_DAMAGED,
+					      "its stack at 0x%" PRIx64 " is mapped elsewhere", at);
+	}
+	return err;
+}
+
+struct rs_error *rs_linux_task_stack(struct rs_linux *kernel, const struct rs_linux_task *task,
+				     uint64_t *from, uint64_t *to)
+{
+	uint64_t bytes = 0;
 	struct rs_error *err = stack_size(kernel, &bytes);
 
-	if (!err && kernel->fields.fields[RS_FIELD_TASK_ON_CPU].found)
-		err = rs_linux_read(kernel, task->address, RS_FIELD_TASK_ON_CPU, &on_cpu);
-	if (!err && on_cpu)
-		return rs_error_create(RS_USAGE, "a processor runs it");
 	if (!err)
 		err = rs_linux_read(kernel, task->address, RS_FIELD_TASK_STACK, from);
 	if (err)
@@ -84,7 +110,21 @@ static struct rs_error *stack_find(struct rs_linux *kernel, const struct rs_linu
 		return rs_error_create(RS_DAMAGED, "its stack at 0x%" PRIx64 " is not aligned",
 				       *from);
 	*to = *from + bytes;
-	return NULL;
+	return pages_check(kernel, task->address, *from, *to);
+}
+
+/* Finds the stack of a task that no processor runs. */
+static struct rs_error *stack_find(struct rs_linux *kernel, const struct rs_linux_task *task,
+				   uint64_t *from, uint64_t *to)
+{
+	uint64_t on_cpu = 0;
+	struct rs_error *err = NULL;
+
+	if (kernel->fields.fields[RS_FIELD_TASK_ON_CPU].found)
+		err = rs_linux_read(kernel, task->address, RS_FIELD_TASK_ON_CPU, &on_cpu);
+	if (!err && on_cpu)
+		return rs_error_create(RS_USAGE, "a processor runs it");
+	return err ? err : rs_linux_task_stack(kernel, task, from, to);
 }
 
 /* Sets what the task and the kernel have beside the stack. */
@@ -195,20 +235,41 @@ struct rs_error *rs_linux_task_registers(struct rs_linux *kernel, const struct r
 
 /* ---- in user mode --------------------------------------------------------------------------- */
 
-/* Returns whether a copy of a struct pt_regs has what each one of user mode has. */
-static bool is_user(const struct rs_linux *kernel, const uint8_t *copy)
+static struct rs_error *pt_regs_layout_check(const struct rs_linux *kernel)
+{
+	uint32_t bytes = kernel->fields.struct_bytes[RS_STRUCT_REGS];
+	struct rs_error *err = NULL;
+
+	for (int id = RS_FIELD_REGS_AX; id <= RS_FIELD_REGS_SS && !err; id++)
+		err = rs_linux_need(kernel, &(enum rs_field_id){ (enum rs_field_id)id }, 1);
+	if (!err && bytes > COPY_MAX)
+		err = rs_error_create(RS_USAGE, "this kernel's pt_regs has %u bytes", bytes);
+	return err;
+}
+
+/* Returns whether a copy of a struct pt_regs has the segments and flags that each one has. */
+static bool is_valid(const struct rs_linux *kernel, const uint8_t *copy)
 {
 	uint64_t cs = field(kernel, copy, RS_FIELD_REGS_CS) & 0xffff;
 	uint64_t ss = field(kernel, copy, RS_FIELD_REGS_SS) & 0xffff;
 	uint64_t flags = field(kernel, copy, RS_FIELD_REGS_FLAGS);
 	uint64_t ip = field(kernel, copy, RS_FIELD_REGS_IP);
 
-	return (cs == USER_CS || cs == USER_CS_32) && ss == USER_DS && flags & FLAGS_FIXED &&
-	       flags & FLAGS_IF && !(flags & (FLAGS_VM | FLAGS_RESERVED)) &&
+	if (!(flags & FLAGS_FIXED) || flags & (FLAGS_VM | FLAGS_RESERVED))
+		return false;
+	if (cs == KERNEL_CS)
+		return ss == KERNEL_DS || !ss;
+	return (cs == USER_CS || cs == USER_CS_32) && ss == USER_DS && flags & FLAGS_IF &&
 	       !(ip >> user_address_bits(kernel));
 }
 
-static void user_fill(const struct rs_linux *kernel, const uint8_t *copy, struct rs_x86_regs *regs)
+static bool is_user(const struct rs_linux *kernel, const uint8_t *copy)
+{
+	return is_valid(kernel, copy) && field(kernel, copy, RS_FIELD_REGS_CS) & 3;
+}
+
+static void pt_regs_parse(const struct rs_linux *kernel, const uint8_t *copy, bool partial,
+			  struct rs_x86_regs *regs)
 {
 	static const enum rs_field_id order[] = {
 		RS_FIELD_REGS_AX,  RS_FIELD_REGS_BX,  RS_FIELD_REGS_CX,	 RS_FIELD_REGS_DX,
@@ -218,11 +279,35 @@ static void user_fill(const struct rs_linux *kernel, const uint8_t *copy, struct
 	};
 
 	for (uint32_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-		regs->gpr[i] = field(kernel, copy, order[i]);
+		if (!partial || order[i] == RS_FIELD_REGS_SP)
+			regs->gpr[i] = field(kernel, copy, order[i]);
 	regs->rip = field(kernel, copy, RS_FIELD_REGS_IP);
 	regs->cs = (uint16_t)field(kernel, copy, RS_FIELD_REGS_CS);
 	regs->ss = (uint16_t)field(kernel, copy, RS_FIELD_REGS_SS);
 	regs->eflags = (uint32_t)field(kernel, copy, RS_FIELD_REGS_FLAGS);
+}
+
+uint32_t rs_linux_pt_regs_partial(const struct rs_linux *kernel)
+{
+	return kernel->fields.fields[RS_FIELD_REGS_IP].member.offset;
+}
+
+struct rs_error *rs_linux_pt_regs_read(struct rs_linux *kernel, uint64_t gva, bool partial,
+				       struct rs_x86_regs *regs)
+{
+	uint32_t bytes = kernel->fields.struct_bytes[RS_STRUCT_REGS];
+	uint32_t from = partial ? rs_linux_pt_regs_partial(kernel) : 0;
+	uint8_t copy[COPY_MAX] = { 0 };
+	struct rs_error *err = pt_regs_layout_check(kernel);
+
+	if (!err)
+		err = rs_linux_bytes(kernel, gva + from, copy + from, bytes - from);
+	if (!err && !is_valid(kernel, copy))
+		err = rs_error_create(RS_DAMAGED, "there are no saved registers at 0x%" PRIx64,
+				      gva);
+	if (!err)
+		pt_regs_parse(kernel, copy, partial, regs);
+	return err;
 }
 
 static struct rs_error *user_read(struct rs_linux *kernel, const struct rs_linux_task *task,
@@ -230,12 +315,8 @@ static struct rs_error *user_read(struct rs_linux *kernel, const struct rs_linux
 {
 	uint32_t bytes = kernel->fields.struct_bytes[RS_STRUCT_REGS];
 	uint64_t from = 0, to = 0;
-	struct rs_error *err = NULL;
+	struct rs_error *err = pt_regs_layout_check(kernel);
 
-	for (int id = RS_FIELD_REGS_AX; id <= RS_FIELD_REGS_SS && !err; id++)
-		err = rs_linux_need(kernel, &(enum rs_field_id){ (enum rs_field_id)id }, 1);
-	if (!err && bytes > COPY_MAX)
-		err = rs_error_create(RS_USAGE, "this kernel's pt_regs has %u bytes", bytes);
 	if (!err)
 		err = stack_find(kernel, task, &from, &to);
 	for (uint32_t i = 0; !err && i < sizeof(paddings) / sizeof(paddings[0]); i++) {
@@ -243,7 +324,7 @@ static struct rs_error *user_read(struct rs_linux *kernel, const struct rs_linux
 
 		err = rs_linux_bytes(kernel, to - paddings[i] - bytes, copy, bytes);
 		if (!err && is_user(kernel, copy)) {
-			user_fill(kernel, copy, regs);
+			pt_regs_parse(kernel, copy, false, regs);
 			return NULL;
 		}
 	}

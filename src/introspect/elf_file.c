@@ -47,6 +47,19 @@ static struct rs_error *check(const struct rs_elf_file *file, const char *path)
 	return NULL;
 }
 
+/* Opens what was read, unless that failed. */
+static struct rs_error *finish(struct rs_error *err, const char *path, struct rs_elf_file *file)
+{
+	if (!err) {
+		elf_version(EV_CURRENT);
+		file->elf = elf_memory(file->bytes, file->size);
+		err = check(file, path);
+	}
+	if (err)
+		rs_elf_file_close(file);
+	return err;
+}
+
 struct rs_error *rs_elf_file_open(const char *path, struct rs_elf_file *file)
 {
 	FILE *from = NULL;
@@ -57,14 +70,23 @@ struct rs_error *rs_elf_file_open(const char *path, struct rs_elf_file *file)
 		return err;
 	err = read_all(from, path, file);
 	fclose(from);
-	if (!err) {
-		elf_version(EV_CURRENT);
-		file->elf = elf_memory(file->bytes, file->size);
-		err = check(file, path);
-	}
-	if (err)
-		rs_elf_file_close(file);
-	return err;
+	return finish(err, path, file);
+}
+
+struct rs_error *rs_elf_file_of_bytes(const char *path, const void *bytes, uint64_t size,
+				      struct rs_elf_file *file)
+{
+	*file = (struct rs_elf_file){ 0 };
+	if (size > FILE_BYTES_MAX)
+		return rs_error_create(RS_USAGE, "%s has more than %" PRIu64 " bytes", path,
+				       FILE_BYTES_MAX);
+	file->bytes = malloc(size + SPARE_BYTES);
+	if (!file->bytes)
+		return rs_error_no_memory();
+	memcpy(file->bytes, bytes, size);
+	memset(file->bytes + size, 0, SPARE_BYTES);
+	file->size = size;
+	return finish(NULL, path, file);
 }
 
 void rs_elf_file_close(struct rs_elf_file *file)

@@ -20,6 +20,9 @@ struct rs_elf_file { /* zeroed, it is none */
 /* Reads a linked file for x86-64. Returns RS_DAMAGED if it is not an ELF file, RS_USAGE if it is
  * another one. */
 struct rs_error *rs_elf_file_open(const char *path, struct rs_elf_file *file);
+/* Copies a linked file for x86-64 whose content is in memory. `path` is for messages. */
+struct rs_error *rs_elf_file_of_bytes(const char *path, const void *bytes, uint64_t size,
+				      struct rs_elf_file *file);
 void rs_elf_file_close(struct rs_elf_file *file); /* also of none */
 
 #define RS_BUILD_ID_TEXT_MAX 130u /* 64 bytes and a NUL */

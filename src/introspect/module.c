@@ -94,8 +94,8 @@ static bool has_dwarf(const struct rs_elf_file *file)
 	return rs_elf_section(file, ".debug_info", &head) != NULL;
 }
 
-static struct rs_error *open_files(struct rs_module *m, const char *symfs, const char *path,
-				   const char *expected)
+static struct rs_error *open_file(struct rs_module *m, const char *symfs, const char *path,
+				  const char *expected)
 {
 	char place[PATH_MAX], other[PATH_MAX];
 	const char *found = place;
@@ -111,18 +111,20 @@ static struct rs_error *open_files(struct rs_module *m, const char *symfs, const
 	}
 	if (!err)
 		err = check(&m->file, found, expected);
-	if (err)
-		return err;
-	if (!has_dwarf(&m->file))
-		rs_debug_file_open(symfs, path, &m->file, &m->debug);
-	rs_debug_other_open(symfs, m->debug.elf ? &m->debug : &m->file, &m->other);
-	return NULL;
+	return err;
 }
 
-struct rs_error *rs_module_create(const char *symfs, const char *path, const char *expected,
-				  uint64_t load, struct rs_module **module)
+/* What a binary is made of: a file, or its content if bytes is not NULL. */
+struct source {
+	const char *path, *expected;
+	const void *bytes;
+	uint64_t size;
+};
+
+static struct rs_error *create(const char *symfs, const struct source *from, uint64_t load,
+			       struct rs_module **module)
 {
-	const char *slash = strrchr(path, '/');
+	const char *path = from->path, *slash = strrchr(path, '/');
 	struct rs_module *m = calloc(1, sizeof(*m));
 	struct rs_error *err = NULL;
 
@@ -133,7 +135,12 @@ struct rs_error *rs_module_create(const char *symfs, const char *path, const cha
 	if (!err)
 		m->load = load;
 	if (!err)
-		err = open_files(m, symfs, path, expected);
+		err = from->bytes ? rs_elf_file_of_bytes(path, from->bytes, from->size, &m->file)
+				  : open_file(m, symfs, path, from->expected);
+	if (!err && !has_dwarf(&m->file))
+		rs_debug_file_open(symfs, path, &m->file, &m->debug);
+	if (!err)
+		rs_debug_other_open(symfs, m->debug.elf ? &m->debug : &m->file, &m->other);
 	if (!err)
 		err = place_segments(m, path);
 	if (!err)
@@ -144,6 +151,19 @@ struct rs_error *rs_module_create(const char *symfs, const char *path, const cha
 	}
 	*module = m;
 	return NULL;
+}
+
+struct rs_error *rs_module_create(const char *symfs, const char *path, const char *expected,
+				  uint64_t load, struct rs_module **module)
+{
+	return create(symfs, &(struct source){ .path = path, .expected = expected }, load, module);
+}
+
+struct rs_error *rs_module_create_bytes(const char *symfs, const char *path, const void *bytes,
+					uint64_t size, uint64_t load, struct rs_module **module)
+{
+	return create(symfs, &(struct source){ .path = path, .bytes = bytes, .size = size }, load,
+		      module);
 }
 
 void rs_module_destroy(struct rs_module *m)

@@ -21,6 +21,10 @@ struct rs_module {
 
 struct rs_error *rs_module_create(const char *symfs, const char *path, const char *expected,
 				  uint64_t load, struct rs_module **module);
+/* Creates one of a binary whose content is in memory, which is copied. Its debug file is searched
+ * in the same way. */
+struct rs_error *rs_module_create_bytes(const char *symfs, const char *path, const void *bytes,
+					uint64_t size, uint64_t load, struct rs_module **module);
 void rs_module_destroy(struct rs_module *module); /* NULL is ignored */
 
 /* Whether an address is in a part of the binary that is code. */

@@ -48,16 +48,13 @@ static uint32_t first_after(const struct rs_symbols *set, uint64_t address)
 	return (uint32_t)RS_SEARCH(i, set->n, set->modules[i]->lo <= address);
 }
 
-struct rs_error *rs_symbols_add(struct rs_symbols *set, const char *path, const char *expected,
-				uint64_t load)
+/* Adds a binary to the set, which owns it then; it is freed on an error. */
+static struct rs_error *add(struct rs_symbols *set, const char *path, struct rs_module *module)
 {
-	struct rs_module *module = NULL;
-	struct rs_error *err = rs_module_create(set->symfs, path, expected, load, &module);
 	const struct rs_module *other = NULL;
+	struct rs_error *err = NULL;
 	uint32_t at;
 
-	if (err)
-		return err;
 	at = first_after(set, module->lo);
 	if (at && set->modules[at - 1]->hi > module->lo)
 		other = set->modules[at - 1];
@@ -76,6 +73,24 @@ struct rs_error *rs_symbols_add(struct rs_symbols *set, const char *path, const 
 	set->modules[at] = module;
 	set->n++;
 	return NULL;
+}
+
+struct rs_error *rs_symbols_add(struct rs_symbols *set, const char *path, const char *expected,
+				uint64_t load)
+{
+	struct rs_module *module = NULL;
+	struct rs_error *err = rs_module_create(set->symfs, path, expected, load, &module);
+
+	return err ? err : add(set, path, module);
+}
+
+struct rs_error *rs_symbols_add_bytes(struct rs_symbols *set, const char *path, const void *bytes,
+				      uint64_t size, uint64_t load)
+{
+	struct rs_module *module = NULL;
+	struct rs_error *err = rs_module_create_bytes(set->symfs, path, bytes, size, load, &module);
+
+	return err ? err : add(set, path, module);
 }
 
 struct rs_module *rs_symbols_module(struct rs_symbols *set, uint64_t address)

@@ -50,6 +50,11 @@ void rs_symbols_destroy(struct rs_symbols *set); /* NULL is ignored */
 struct rs_error *rs_symbols_add(struct rs_symbols *set, const char *path, const char *expected,
 				uint64_t load);
 
+/* Adds a binary whose content is in memory, which is copied: such as one that was read of a guest.
+ * `path` is its name. Its debug file is searched as rs_symbols_add() does. */
+struct rs_error *rs_symbols_add_bytes(struct rs_symbols *set, const char *path, const void *bytes,
+				      uint64_t size, uint64_t load);
+
 /* Creates a set of one binary, whose addresses are those of its file. */
 struct rs_error *rs_symbols_read(const char *path, struct rs_symbols **set);
 

@@ -3,7 +3,6 @@
 #include "introspect/unwind.h"
 
 #include <string.h>
-#include <ringside/record.h>
 
 #include "introspect/cfi.h"
 #include "introspect/expression.h"
@@ -27,7 +26,8 @@ struct unwinding {
 };
 
 enum step {
-	END,
+	OUTERMOST,
+	END, /* the caller cannot be found */
 	BY_CFI,
 	BY_GUESS,
 };
@@ -103,21 +103,23 @@ static bool find_register(struct unwinding *u, const struct rs_cfi_row *row, uin
 	return false;
 }
 
-static bool step_cfi(struct unwinding *u, const struct rs_cfi_row *row)
+static enum step step_cfi(struct unwinding *u, const struct rs_cfi_row *row)
 {
 	struct rs_frame_registers caller = { .known = 0 };
 	uint64_t cfa, value;
 
+	/* An undefined return address says that this is the outermost frame. */
+	if (row->registers[RS_CFI_RIP].how == RS_CFI_UNDEFINED)
+		return OUTERMOST;
 	if (!find_cfa(u, row, &cfa))
-		return false;
+		return END;
 	for (uint32_t i = 0; i < RS_CFI_REGISTERS; i++) {
 		if (find_register(u, row, cfa, i, &value))
 			assign(&caller, i, value);
 	}
 	u->registers = caller;
 	u->exact = row->interrupted;
-	/* An unknown return address says that this is the first frame. */
-	return known(&caller, RS_CFI_RIP) && known(&caller, RS_CFI_RSP);
+	return known(&caller, RS_CFI_RIP) && known(&caller, RS_CFI_RSP) ? BY_CFI : END;
 }
 
 /* ---- by guess ------------------------------------------------------------------------------- */
@@ -200,7 +202,7 @@ static enum step step(struct unwinding *u, bool first)
 
 	switch (m ? rs_module_cfi(m, at, &row) : RS_CFI_NONE) {
 	case RS_CFI_FOUND:
-		return step_cfi(u, &row) ? BY_CFI : END;
+		return step_cfi(u, &row);
 	case RS_CFI_INVALID:
 		return END;
 	case RS_CFI_NONE:
@@ -222,32 +224,67 @@ static void begin(struct unwinding *u, const struct rs_x86_regs *regs)
 	u->exact = true;
 }
 
+/* Says why a stack ends, if a step to (or from) the caller has not worked. NULL: it goes on. */
+static const char *end_of(const struct unwinding *u, enum step how, uint64_t last_rsp)
+{
+	uint64_t rip = u->registers.value[RS_CFI_RIP];
+
+	if (how == END)
+		return "its caller cannot be found";
+	if (!canonical(u->memory, rip))
+		return "its caller's address is none";
+	/* A signal's handler may run on another stack than what it interrupted. */
+	if (!u->exact && u->registers.value[RS_CFI_RSP] <= last_rsp)
+		return "the stack leads back";
+	return NULL;
+}
+
+static void unwind(struct unwinding *u, uint32_t max, struct rs_unwound *out)
+{
+	out->exact = 1;
+	while (out->n < max) {
+		uint64_t rsp = u->registers.value[RS_CFI_RSP];
+		enum step how;
+
+		out->frames[out->n++] = u->registers.value[RS_CFI_RIP];
+		if (out->n == max) {
+			out->why = "the stack has more frames";
+			break;
+		}
+		how = step(u, out->n == 1);
+		if (how == OUTERMOST || (how != END && !u->registers.value[RS_CFI_RIP]))
+			break;
+		out->why = end_of(u, how, rsp);
+		if (out->why)
+			break;
+		if (how == BY_GUESS)
+			out->by_guess |= UINT64_C(1) << out->n;
+		if (u->exact)
+			out->exact |= UINT64_C(1) << out->n;
+	}
+}
+
+void rs_unwind_read(struct rs_symbols *set, struct rs_memory *memory,
+		    const struct rs_x86_regs *regs, struct rs_unwound *out)
+{
+	struct unwinding u = { .set = set, .memory = memory };
+
+	out->n = 0;
+	out->by_guess = 0;
+	out->why = NULL;
+	begin(&u, regs);
+	unwind(&u, RS_STACK_DEPTH_MAX, out);
+}
+
 uint32_t rs_unwind(struct rs_symbols *set, struct rs_memory *memory, const struct rs_x86_regs *regs,
 		   uint64_t *frames, uint32_t max, uint64_t *by_fp)
 {
 	struct unwinding u = { .set = set, .memory = memory };
-	uint32_t n = 0;
+	struct rs_unwound out = { .n = 0 };
 
-	*by_fp = 0;
 	begin(&u, regs);
-	if (max > RS_STACK_DEPTH_MAX)
-		max = RS_STACK_DEPTH_MAX;
-	while (n < max) {
-		uint64_t rsp = u.registers.value[RS_CFI_RSP];
-		enum step how;
-
-		frames[n++] = u.registers.value[RS_CFI_RIP];
-		if (n == max)
-			break;
-		how = step(&u, n == 1);
-		if (how == END || !u.registers.value[RS_CFI_RIP] ||
-		    !canonical(memory, u.registers.value[RS_CFI_RIP]))
-			break;
-		/* A signal's handler may run on another stack than what it interrupted. */
-		if (!u.exact && u.registers.value[RS_CFI_RSP] <= rsp)
-			break;
-		if (how == BY_GUESS)
-			*by_fp |= UINT64_C(1) << n;
-	}
-	return n;
+	unwind(&u, max < RS_STACK_DEPTH_MAX ? max : RS_STACK_DEPTH_MAX, &out);
+	memcpy(frames, out.frames, out.n * sizeof(*frames));
+	*by_fp = out.by_guess;
+	return out.n;
 }

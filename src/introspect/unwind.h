@@ -13,10 +13,25 @@
 #define RS_INTROSPECT_UNWIND_H
 
 #include <stdint.h>
+#include <ringside/record.h>
 #include <ringside/registers.h>
 
 #include "introspect/memory.h"
 #include "introspect/symbols.h"
+
+/* A stack, innermost first: rip, then return addresses. Bit i of by_guess is set if element i was
+ * found by a frame pointer, or by another guess, and not by CFI; of exact, if it is what a signal
+ * interrupted, or rip. */
+struct rs_unwound {
+	uint64_t frames[RS_STACK_DEPTH_MAX];
+	uint32_t n;
+	uint64_t by_guess, exact;
+	const char *why; /* it ends before the outermost frame; NULL: it does not, by its CFI */
+};
+
+/* Unwinds from registers. The set may be empty, or NULL: then frame pointers alone are followed. */
+void rs_unwind_read(struct rs_symbols *set, struct rs_memory *memory,
+		    const struct rs_x86_regs *regs, struct rs_unwound *out);
 
 /*
  * Stores the stack in frames, innermost first, at most max elements and at most RS_STACK_DEPTH_MAX:

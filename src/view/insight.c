@@ -177,3 +177,100 @@ const struct rs_column rs_insight_symbol_columns[] = {
 	{ 0 },
 };
 #undef AT
+
+/* ---- stacks --------------------------------------------------------------------------------- */
+
+static const struct rs_insight_frame *frame_at(const void *at)
+{
+	return at;
+}
+
+static void text_set(struct rs_cell *cell, const char *text)
+{
+	rs_cell_text(cell, *text ? text : NULL);
+}
+
+RS_COLUMN_GETTER(get_frame_mode)
+{
+	rs_cell_text(cell, frame_at(at)->is_kernel ? "kernel" : "user");
+}
+
+RS_COLUMN_GETTER(get_frame_origin)
+{
+	static const char *const origins[] = { [RS_FRAME_REGISTERS] = "registers",
+					       [RS_FRAME_ORC] = "orc",
+					       [RS_FRAME_CFI] = "cfi",
+					       [RS_FRAME_POINTER] = "guess" };
+
+	rs_cell_text(cell, origins[frame_at(at)->at.origin]);
+}
+
+RS_COLUMN_GETTER(get_frame_function)
+{
+	text_set(cell, frame_at(at)->function);
+}
+
+RS_COLUMN_GETTER(get_frame_place)
+{
+	const struct rs_insight_frame *frame = frame_at(at);
+
+	if (*frame->function && frame->inlined)
+		rs_cell_format(cell, "%.80s (inlined)", frame->function);
+	else if (*frame->function)
+		rs_cell_format(cell, "%.70s+0x%" PRIx64, frame->function, frame->offset);
+}
+
+RS_COLUMN_GETTER(get_frame_offset)
+{
+	if (*frame_at(at)->function && !frame_at(at)->inlined)
+		rs_cell_number(cell, frame_at(at)->offset);
+}
+
+RS_COLUMN_GETTER(get_frame_inlined)
+{
+	rs_cell_number(cell, frame_at(at)->inlined);
+}
+
+RS_COLUMN_GETTER(get_frame_module)
+{
+	text_set(cell, frame_at(at)->module);
+}
+
+RS_COLUMN_GETTER(get_frame_file)
+{
+	text_set(cell, frame_at(at)->file);
+}
+
+RS_COLUMN_GETTER(get_frame_line)
+{
+	rs_cell_known(cell, (int)frame_at(at)->line, 1);
+}
+
+RS_COLUMN_GETTER(get_frame_source)
+{
+	const struct rs_insight_frame *frame = frame_at(at);
+
+	if (*frame->file && frame->line)
+		rs_cell_format(cell, "%.80s:%u", frame->file, frame->line);
+	else
+		text_set(cell, frame->file);
+}
+
+#define AT(member) RS_COLUMN_AT(struct rs_insight_frame, member)
+
+const struct rs_column rs_insight_frame_columns[] = {
+	{ "frame", "FRAME", RS_COLUMN_NUMBER, rs_column_u32, AT(frame) },
+	{ "mode", "MODE", RS_COLUMN_TEXT, get_frame_mode },
+	{ "address", "ADDRESS", RS_COLUMN_HEX, rs_column_u64, AT(at.address) },
+	{ "found_by", "FOUND BY", RS_COLUMN_TEXT, get_frame_origin },
+	{ NULL, "FUNCTION", RS_COLUMN_TEXT, get_frame_place },
+	{ "function", NULL, RS_COLUMN_TEXT, get_frame_function },
+	{ "offset", NULL, RS_COLUMN_HEX, get_frame_offset },
+	{ "inlined", NULL, RS_COLUMN_BOOL, get_frame_inlined },
+	{ "module", "MODULE", RS_COLUMN_TEXT, get_frame_module },
+	{ "file", NULL, RS_COLUMN_TEXT, get_frame_file },
+	{ "line", NULL, RS_COLUMN_NUMBER, get_frame_line },
+	{ NULL, "SOURCE", RS_COLUMN_TEXT, get_frame_source },
+	{ 0 },
+};
+#undef AT

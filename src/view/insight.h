@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tables of what is found in a guest's memory: vCPUs, tasks, areas, symbols. */
+/* The tables of what is found in a guest's memory: vCPUs, tasks, areas, symbols, stacks. */
 #ifndef RS_VIEW_INSIGHT_H
 #define RS_VIEW_INSIGHT_H
 
-#include "insight/areas.h"
+#include "insight/stack.h"
 #include "view/table.h"
 
 struct rs_insight_vcpu {
@@ -32,8 +32,20 @@ struct rs_insight_symbol {
 	struct rs_ksym sym;
 };
 
+/* A function that a frame is in, or a frame that is in none. */
+struct rs_insight_frame {
+	uint32_t frame; /* the innermost is 0 */
+	bool is_kernel;
+	struct rs_linux_frame at;
+	bool inlined; /* into the function of the next row */
+	uint64_t offset;
+	char function[RS_CELL_TEXT_MAX]; /* "": unknown */
+	uint32_t line;			 /* 0: unknown */
+	char file[RS_CELL_TEXT_MAX], module[RS_CELL_TEXT_MAX];
+};
+
 /* Columns of tables whose rows are those, and of one whose rows are struct rs_linux_task. */
 extern const struct rs_column rs_insight_vcpu_columns[], rs_insight_task_columns[],
-	rs_insight_area_columns[], rs_insight_symbol_columns[];
+	rs_insight_area_columns[], rs_insight_symbol_columns[], rs_insight_frame_columns[];
 
 #endif

@@ -9,6 +9,9 @@
  *	text CORE PID GVA	a text in the task's own memory
  *	registers CORE	of each task: kernel TID RIP RSP RBP; user TID RIP RSP RDI RSI RDX R10 R8 R9
  *
+ *	stacks CORE	of each task: task TID; k ORIGIN ADDRESS NAME+OFFSET/SIZE;
+ *			u ORIGIN ADDRESS FUNCTION FILE:LINE MODULE; why k|u TEXT
+ *
  * An error is printed as "error: MESSAGE".
  */
 #include <inttypes.h>
@@ -157,6 +160,70 @@ static void registers_print(void)
 	rs_linux_tasks_deinit(&tasks);
 }
 
+static void user_frame_print(struct rs_stacks *stacks, const struct rs_linux_stack *stack,
+			     uint32_t i)
+{
+	struct rs_frame frames[RS_SYMBOL_FRAMES_MAX];
+	uint32_t n = rs_stacks_lookup(stacks, stack, i, frames, RS_SYMBOL_FRAMES_MAX);
+
+	for (uint32_t f = 0; f < n; f++)
+		printf(" %s %s:%u %s", frames[f].function ? frames[f].function : "-",
+		       frames[f].file ? frames[f].file : "-", frames[f].line, frames[f].module);
+}
+
+static void frame_print(struct rs_stacks *stacks, const struct rs_linux_stack *stack, uint32_t i)
+{
+	const struct rs_linux_frame *frame = &stack->frames[i];
+	bool is_kernel = i < stack->n_kernel;
+	static const char *const origins[] = { "registers", "orc", "cfi", "pointer" };
+	uint64_t at = frame->address - !frame->is_exact, size = 0;
+	struct rs_ksym sym;
+
+	printf("%c %s 0x%" PRIx64, is_kernel ? 'k' : 'u', origins[frame->origin], frame->address);
+	if (is_kernel && rs_kallsyms_by_address(kernel->symbols, at, &sym, &size))
+		printf(" %s+0x%" PRIx64 "/0x%" PRIx64, sym.name, frame->address - sym.address,
+		       size);
+	else if (!is_kernel)
+		user_frame_print(stacks, stack, i);
+	printf("\n");
+}
+
+static const struct rs_linux_vcpu *vcpu_of(const struct rs_linux_task *task)
+{
+	uint64_t base, address;
+	uint32_t cpu;
+
+	for (uint32_t i = 0; i < n_vcpus; i++) {
+		need(rs_linux_cpu(kernel, &vcpus[i], &cpu, &base));
+		need(rs_linux_current(kernel, base, &address));
+		if (address == task->address)
+			return &vcpus[i];
+	}
+	return NULL;
+}
+
+static void stacks_print(void)
+{
+	static struct rs_linux_stack stack;
+	struct rs_stacks *stacks;
+	struct rs_linux_tasks tasks;
+
+	need(rs_linux_tasks_read(kernel, &tasks));
+	need(rs_stacks_create(kernel, NULL, &stacks));
+	for (uint32_t i = 0; i < tasks.n; i++) {
+		printf("task %d\n", tasks.tasks[i].pid);
+		need(rs_stacks_read(stacks, &tasks.tasks[i], vcpu_of(&tasks.tasks[i]), &stack));
+		for (uint32_t f = 0; f < stack.n; f++)
+			frame_print(stacks, &stack, f);
+		if (*stack.kernel_why)
+			printf("why k %s\n", stack.kernel_why);
+		if (*stack.user_why)
+			printf("why u %s\n", stack.user_why);
+	}
+	rs_stacks_destroy(stacks);
+	rs_linux_tasks_deinit(&tasks);
+}
+
 int main(int argc, char **argv)
 {
 	static struct rs_memory memory;
@@ -184,6 +251,8 @@ int main(int argc, char **argv)
 		text_print(argv[3], argv[4]);
 	else if (!strcmp(what, "registers"))
 		registers_print();
+	else if (!strcmp(what, "stacks"))
+		stacks_print();
 	else
 		return 2;
 	rs_linux_close(kernel);

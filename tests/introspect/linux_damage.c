@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Damages the memory of a Linux guest's core, and compares what insight then reads of it with
- * what it read before: each task, area and processor is as it was, or is refused.
+ * what it read before: each task, area, stack and processor is as it was, or is refused.
  *
  *	introspect_damage CORE TASKS KERNELS SEED
  *
  * TASKS times, what tasks and areas are read from is damaged while the kernel is open. KERNELS
  * times, the tables that find the kernel are, or any other memory, and it is opened anew. A word
  * that nothing in memory repeats may change with its own bytes: a task's name, its state, its
- * memory, its registers, where its stack is mapped.
+ * memory, its registers, a row of the table of the kernel's frames.
  */
 #include <inttypes.h>
 #include <malloc.h>
@@ -28,6 +28,8 @@
 #define CHANGES_MAX  3u
 #define LIMIT_S	     60u /* of one reading */
 #define RESULTS_KEPT 512u
+#define NO_FOLDER    "/nonexistent" /* debug files of this machine are not read */
+#define FRAMES_KEPT  32u
 #define STACK_BYTES  16384u /* THREAD_SIZE of Debian's kernels */
 
 struct range {
@@ -41,7 +43,9 @@ struct result {
 	struct rs_linux_areas areas;
 	bool has_areas, has_kernel, has_user;
 	struct rs_x86_regs kernel, user; /* registers */
-	uint64_t stack_gpa;		 /* of the stack's last page */
+	uint64_t frames[FRAMES_KEPT];	 /* of the kernel */
+	uint32_t n_frames;
+	bool is_cut; /* the stack says why it has no more frames of the kernel */
 };
 
 struct results {
@@ -53,8 +57,10 @@ struct results {
 };
 
 static uint8_t *ram;
-static struct range touched[2][TOUCHED_MAX]; /* of opening, of tasks */
-static uint32_t n_touched[2], recording;     /* 2: not */
+/* What reading touches: of opening, of tasks, of their stacks and programs. */
+enum { OF_OPENING, OF_TASKS, OF_STACKS, N_KINDS };
+static struct range touched[N_KINDS][TOUCHED_MAX];
+static uint32_t n_touched[N_KINDS], recording; /* N_KINDS: nothing */
 static struct rs_linux_vcpu vcpus[VCPUS_MAX];
 static uint32_t n_vcpus;
 static uint64_t seed;
@@ -77,7 +83,7 @@ static bool ram_read(void *ctx, uint64_t gpa, void *buf, size_t bytes)
 	if (gpa >= RAM_BYTES || bytes > RAM_BYTES - gpa)
 		return false;
 	memcpy(buf, ram + gpa, bytes);
-	if (recording < 2 && n_touched[recording] < TOUCHED_MAX)
+	if (recording < N_KINDS && n_touched[recording] < TOUCHED_MAX)
 		touched[recording][n_touched[recording]++] = (struct range){ gpa, (uint32_t)bytes };
 	return true;
 }
@@ -135,11 +141,36 @@ static void registers_get(struct rs_linux *kernel, struct result *row)
 {
 	row->has_kernel = drop(rs_linux_task_registers(kernel, &row->task, &row->kernel));
 	row->has_user = drop(rs_linux_user_registers(kernel, &row->task, &row->user));
-	if (row->has_kernel)
-		rs_memory_translate(&kernel->memory, stack_end(row) - PAGE, &row->stack_gpa);
 }
 
-static void results_get(struct rs_linux *kernel, struct results *r)
+static const struct rs_linux_vcpu *vcpu_of(struct rs_linux *kernel, uint64_t task)
+{
+	uint64_t base, address;
+	uint32_t cpu;
+
+	for (uint32_t i = 0; i < n_vcpus; i++)
+		if (drop(rs_linux_cpu(kernel, &vcpus[i], &cpu, &base)) &&
+		    drop(rs_linux_current(kernel, base, &address)) && address == task)
+			return &vcpus[i];
+	return NULL;
+}
+
+static void stack_get(struct rs_linux *kernel, struct rs_stacks *stacks, struct result *row)
+{
+	static struct rs_linux_stack stack;
+	struct rs_frame frames[RS_SYMBOL_FRAMES_MAX];
+
+	if (!drop(rs_stacks_read(stacks, &row->task, vcpu_of(kernel, row->task.address), &stack)))
+		fail("no memory", &row->task);
+	for (uint32_t i = 0; i < stack.n; i++) {
+		rs_stacks_lookup(stacks, &stack, i, frames, RS_SYMBOL_FRAMES_MAX);
+		if (i < stack.n_kernel && i < FRAMES_KEPT)
+			row->frames[row->n_frames++] = stack.frames[i].address;
+	}
+	row->is_cut = *stack.kernel_why;
+}
+
+static void results_get(struct rs_linux *kernel, struct rs_stacks *stacks, struct results *r)
 {
 	struct rs_paging paging = kernel->memory.paging;
 	struct rs_linux_tasks tasks = { 0 };
@@ -160,6 +191,9 @@ static void results_get(struct rs_linux *kernel, struct results *r)
 		for (uint32_t i = 0; i < tasks.n && r->n < RESULTS_KEPT; i++) {
 			r->rows[r->n].task = tasks.tasks[i];
 			registers_get(kernel, &r->rows[r->n]);
+			recording += recording == OF_TASKS;
+			stack_get(kernel, stacks, &r->rows[r->n]);
+			recording -= recording == OF_STACKS;
 			areas_get(kernel, &r->rows[r->n++]);
 		}
 	}
@@ -193,18 +227,39 @@ static void areas_compare(const struct result *was, const struct result *is)
 			fail("another area", &is->task);
 }
 
+/* Returns whether a change is in the table of the kernel's frames, whose rows nothing repeats. */
+static bool orc_is_hit(struct rs_linux *kernel)
+{
+	struct rs_ksym from, to;
+
+	return rs_kallsyms_by_name(kernel->symbols, "__start_orc_unwind", &from) &&
+	       rs_kallsyms_by_name(kernel->symbols, "__stop_orc_unwind", &to) &&
+	       is_hit(kernel, from.address, (uint32_t)(to.address - from.address));
+}
+
+/* The frames are those that were, or those up to a place that the stack names. */
+static void frames_compare(struct rs_linux *kernel, const struct result *was,
+			   const struct result *is)
+{
+	bool same = is->n_frames <= was->n_frames &&
+		    !memcmp(is->frames, was->frames, is->n_frames * sizeof(*is->frames));
+
+	if ((!same || (is->n_frames < was->n_frames && !is->is_cut)) && !orc_is_hit(kernel))
+		fail("other frames", &is->task);
+}
+
 static void registers_compare(struct rs_linux *kernel, const struct result *was,
 			      const struct result *is, bool own)
 {
 	struct rs_x86_regs user = is->user;
 
-	if (own || (was->has_kernel && (is_hit(kernel, stack_end(was) - STACK_BYTES, STACK_BYTES) ||
-					(is->has_kernel && is->stack_gpa != was->stack_gpa))))
+	if (own || (was->has_kernel && is_hit(kernel, stack_end(was) - STACK_BYTES, STACK_BYTES)))
 		return;
 	if (is->has_kernel &&
 	    (!was->has_kernel || is->kernel.rip != was->kernel.rip ||
 	     memcmp(is->kernel.gpr, was->kernel.gpr, sizeof(is->kernel.gpr)) != 0))
 		fail("other registers", &is->task);
+	frames_compare(kernel, was, is);
 	user.cr3 = was->user.cr3; /* compared with the task's */
 	if (is->has_user && (!was->has_user || memcmp(&user, &was->user, sizeof(user)) != 0))
 		fail("other registers of the user's", &is->task);
@@ -256,7 +311,7 @@ static struct range choose(uint32_t kind)
 	const struct range *r;
 	uint64_t at;
 
-	if (kind > 1 || !n_touched[kind])
+	if (kind == N_KINDS || !n_touched[kind])
 		return (struct range){ any(RAM_BYTES - PAGE), 1 };
 	r = &touched[kind][any(n_touched[kind])];
 	at = any(r->bytes);
@@ -295,12 +350,12 @@ static void undo(void)
 		memcpy(ram + changes[i].gpa, saved[i], changes[i].bytes);
 }
 
-static void damage_tasks(struct rs_linux *kernel)
+static void damage_tasks(struct rs_linux *kernel, struct rs_stacks *stacks)
 {
 	n_changes = 0;
 	for (uint64_t n = 1 + any(CHANGES_MAX); n; n--)
-		change(1);
-	results_get(kernel, &now);
+		change(any(4) ? OF_TASKS : OF_STACKS);
+	results_get(kernel, stacks, &now);
 	undo(); /* what the changes hit is looked up in memory that is whole */
 	compare(kernel);
 }
@@ -308,17 +363,21 @@ static void damage_tasks(struct rs_linux *kernel)
 static void damage_kernel(const struct rs_memory *memory, struct rs_linux *whole_kernel)
 {
 	struct rs_linux *kernel = NULL;
+	struct rs_stacks *stacks = NULL;
 
 	n_changes = 0;
 	for (uint64_t n = 1 + any(CHANGES_MAX); n; n--)
-		change(any(4) ? 0 : 2);
+		change(any(4) ? OF_OPENING : N_KINDS);
 	if (drop(rs_linux_open(memory, vcpus, n_vcpus, &kernel))) {
 		if (kernel->text != whole_kernel->text ||
 		    rs_kallsyms_count(kernel->symbols) != rs_kallsyms_count(whole_kernel->symbols))
 			fail("another kernel", NULL);
-		results_get(kernel, &now);
+		if (!drop(rs_stacks_create(kernel, NO_FOLDER, &stacks)))
+			fail("no memory", NULL);
+		results_get(kernel, stacks, &now);
 		undo();
 		compare(whole_kernel);
+		rs_stacks_destroy(stacks);
 		rs_linux_close(kernel);
 	} else {
 		undo();
@@ -330,6 +389,7 @@ int main(int argc, char **argv)
 {
 	static struct rs_memory of_core, memory = { .read = ram_read };
 	uint64_t tasks, kernels;
+	struct rs_stacks *stacks;
 	struct rs_linux *kernel;
 	struct rs_core *core;
 
@@ -349,14 +409,16 @@ int main(int argc, char **argv)
 		n_vcpus++;
 	if (!ram || !drop(rs_linux_open(&memory, vcpus, n_vcpus, &kernel)))
 		return 2;
-	recording = 1;
-	results_get(kernel, &clean);
-	recording = 2;
+	recording = OF_TASKS;
+	if (!drop(rs_stacks_create(kernel, NO_FOLDER, &stacks)))
+		return 2;
+	results_get(kernel, stacks, &clean);
+	recording = N_KINDS;
 	if (!clean.is_whole || clean.n < 10)
 		fail("the whole core is not read", NULL);
 	for (; tasks; tasks--) {
 		alarm(LIMIT_S);
-		damage_tasks(kernel);
+		damage_tasks(kernel, stacks);
 	}
 	for (; kernels; kernels--) {
 		alarm(LIMIT_S);
@@ -365,6 +427,7 @@ int main(int argc, char **argv)
 	printf("refused %u, in part %u, whole %u\n", refused, part, whole);
 	results_free(&now);
 	results_free(&clean);
+	rs_stacks_destroy(stacks);
 	rs_linux_close(kernel);
 	rs_core_close(core);
 	free(ram);

@@ -24,7 +24,7 @@ class Said:
 
     def __init__(self, console):
         self.symbols, self.tasks, self.maps = [], {1: set(), 2: set()}, {}
-        self.syscalls = {}
+        self.syscalls, self.stacks = {}, {1: {}, 2: {}}
         self.count = self.now_ns = self.version = None
         for line in console.splitlines():
             kind, _, rest = line.partition(" ")
@@ -38,6 +38,8 @@ class Said:
                 self.maps.setdefault(int(words[0]), []).append(rest.split(" ", 1)[1])
             elif kind == "Y" and words[1] != "running":
                 self.syscalls[int(words[0])] = [int(word, 0) for word in words[1:]]
+            elif kind == "K":
+                self.stacks[int(words[0])].setdefault(int(words[1]), []).append(words[-1])
             elif kind == "C":
                 self.count = int(rest)
             elif kind == "N":
@@ -83,8 +85,12 @@ def console_until_ready(process, path):
 def initramfs(directory):
     program, path = os.path.join(directory, "init"), os.path.join(directory, "initramfs")
     if not os.path.exists(path):
-        bed.build(program, os.path.join(HERE, "linux_init.c"), "-pthread", "-Wall", "-Wextra")
-        bed.initramfs({**bed.libraries(program), "init": program, "etc/inner/data": DATA}, path)
+        library = os.path.join(directory, "liblinux.so")
+        bed.build(library, os.path.join(HERE, "linux_library.c"), "-shared", "-fPIC", "-g")
+        bed.build(program, os.path.join(HERE, "linux_init.c"), "-pthread", "-Wall", "-Wextra", "-g",
+                  "-Wl,--no-as-needed", library, "-Wl,-rpath,/lib")
+        bed.initramfs({**bed.libraries(program), "init": program, "lib/liblinux.so": library,
+                       "etc/inner/data": DATA}, path)
     return path
 
 

@@ -7,6 +7,7 @@
  *	S ADDRESS NAME			a symbol, of /proc/kallsyms: one of STRIDE
  *	M PID LINE			a line of /proc/PID/maps
  *	Y TID LINE			/proc/PID/task/TID/syscall, of a task that waits
+ *	K PASS TID LINE			a line of /proc/PID/task/TID/stack
  *	C COUNT				symbols of the kernel itself in /proc/kallsyms
  *	V TEXT				/proc/version
  *	N NANOSECONDS			CLOCK_REALTIME
@@ -25,9 +26,16 @@
 #include <time.h>
 #include <unistd.h>
 
+/* A function that stays one, and a call that is not its caller's last instruction. */
+#define CALLED	    static __attribute__((noipa))
+#define KEEP_CALL() __asm__ volatile("" ::: "memory")
+
 #define STRIDE	     61 /* prime */
+#define RECURSIONS   5
 #define THREADS	     3
 #define MAPPED_BYTES 8192
+
+void library_outer(void (*leaf)(void));
 
 static void name_set(const char *name)
 {
@@ -79,12 +87,41 @@ static void beta(void)
 		pause();
 }
 
-/* A process that is always in user mode. */
+/* A process that is always in user mode, in this function. */
+CALLED void gamma_spin(void)
+{
+	for (;;)
+		__asm__ volatile("pause");
+}
+
 static void gamma_(void)
 {
 	name_set("gamma");
+	gamma_spin();
+	KEEP_CALL();
+}
+
+/* A sleeper that calls itself RECURSIONS times, and then waits in what a library calls. */
+CALLED void epsilon_leaf(void)
+{
 	for (;;)
-		__asm__ volatile("pause");
+		pause();
+}
+
+CALLED void epsilon_recursive(int n)
+{
+	if (n)
+		epsilon_recursive(n - 1);
+	else
+		library_outer(epsilon_leaf);
+	KEEP_CALL();
+}
+
+static void epsilon(void)
+{
+	name_set("epsilon");
+	epsilon_recursive(RECURSIONS);
+	KEEP_CALL();
 }
 
 static void delta(void)
@@ -129,6 +166,9 @@ static void task_print(int pass, const char *pid, const char *tid)
 		printf("T %d %s %s %d %s\n", pass, pid, tid, ppid, open + 1);
 	}
 	fclose(file);
+	snprintf(path, sizeof(path), "/proc/%s/task/%s/stack", pid, tid);
+	snprintf(line, sizeof(line), "K %d %s ", pass, tid);
+	lines_print(path, line);
 	if (pass == 2) {
 		snprintf(path, sizeof(path), "/proc/%s/task/%s/syscall", pid, tid);
 		snprintf(line, sizeof(line), "Y %s ", tid);
@@ -174,7 +214,7 @@ static void symbols_print(void)
 
 int main(void)
 {
-	static void (*const roles[])(void) = { alpha, beta, gamma_, delta, omega };
+	static void (*const roles[])(void) = { alpha, beta, gamma_, delta, omega, epsilon };
 	struct timespec now;
 
 	mount("proc", "/proc", "proc", 0, NULL);

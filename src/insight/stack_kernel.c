@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds the frames of the kernel on a task's stack. */
+#include "insight/stack_kernel.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WORD	   8u
+#define STACKS_MAX 12u
+#define BP	   6u /* in rs_x86_regs.gpr */
+#define SP	   7u
+#define NOT_ON	   UINT32_MAX
+
+struct range {
+	uint64_t from, to;
+};
+
+struct walk {
+	struct rs_linux *kernel;
+	const struct rs_orc *orc;
+	struct rs_linux_stack *stack;
+	struct range stacks[STACKS_MAX]; /* the task's is the first */
+	uint32_t n_stacks, on, visited;	 /* bits of stacks */
+	uint64_t ip, sp, bp;
+	bool is_exact;
+	struct rs_x86_regs regs; /* of the frame, if has_regs: rsp and rip apart */
+	bool has_regs, is_over;
+};
+
+static bool end(struct walk *w, const char *why)
+{
+	struct rs_linux_stack *stack = w->stack;
+
+	snprintf(stack->kernel_why, sizeof(stack->kernel_why), "%s", why);
+	return false;
+}
+
+static bool end_at(struct walk *w, const char *why)
+{
+	struct rs_linux_stack *stack = w->stack;
+
+	snprintf(stack->kernel_why, sizeof(stack->kernel_why), "0x%" PRIx64 " %s", w->ip, why);
+	return false;
+}
+
+/* ---- the stacks ----------------------------------------------------------------------------- */
+
+static void range_add(struct walk *w, uint64_t from, uint64_t bytes)
+{
+	if (w->n_stacks < STACKS_MAX && from && bytes && from + bytes > from)
+		w->stacks[w->n_stacks++] = (struct range){ from, from + bytes };
+}
+
+/* Reads a per-CPU pointer; 0 if the kernel has none or it cannot be read. */
+static uint64_t percpu_pointer(struct rs_linux *kernel, const char *name, uint64_t base,
+			       enum rs_field_id id)
+{
+	struct rs_ksym sym;
+	uint64_t value = 0;
+	struct rs_error *err;
+
+	if (!rs_kallsyms_by_name(kernel->symbols, name, &sym))
+		return 0;
+	if (id == RS_N_FIELDS)
+		err = rs_linux_bytes(kernel, base + sym.address, &value, sizeof(value));
+	else
+		err = rs_linux_read(kernel, base + sym.address, id, &value);
+	rs_error_free(err);
+	return err ? 0 : value;
+}
+
+/* Adds the stacks of a processor: of interrupts, of exceptions, of the entry from user mode. */
+static void cpu_stacks_add(struct walk *w, uint64_t base)
+{
+	struct rs_linux *kernel = w->kernel;
+	uint32_t irq_bytes = kernel->fields.struct_bytes[RS_STRUCT_IRQ_STACK];
+	uint32_t entry_bytes = kernel->fields.struct_bytes[RS_STRUCT_ENTRY_STACK];
+	uint64_t irq = percpu_pointer(kernel, "hardirq_stack_ptr", base, RS_N_FIELDS);
+	uint64_t ist = percpu_pointer(kernel, "cea_exception_stacks", base, RS_N_FIELDS);
+	uint64_t entry = percpu_pointer(kernel, "cpu_tss_rw", base, RS_FIELD_TSS_SP0);
+
+	if (!irq)
+		irq = percpu_pointer(kernel, "pcpu_hot", base, RS_FIELD_HOT_IRQ_STACK);
+	/* Since 5.12 the pointer is that of the uppermost word. */
+	if (irq)
+		range_add(w, ((irq + WORD) & ~UINT64_C(15)) - irq_bytes, irq_bytes);
+	if (entry)
+		range_add(w, entry - entry_bytes, entry_bytes);
+	for (int id = RS_FIELD_CEA_DF; ist && id <= RS_FIELD_CEA_VC2; id++)
+		if (kernel->fields.fields[id].found)
+			range_add(w, ist + kernel->fields.fields[id].member.offset,
+				  kernel->fields.fields[id].member.bytes);
+}
+
+static uint32_t stack_at(const struct walk *w, uint64_t address, uint64_t bytes)
+{
+	for (uint32_t i = 0; i < w->n_stacks; i++)
+		if (address >= w->stacks[i].from && address < w->stacks[i].to &&
+		    bytes <= w->stacks[i].to - address)
+			return i;
+	return NOT_ON;
+}
+
+static bool load(struct walk *w, uint64_t address, uint64_t *value)
+{
+	return stack_at(w, address, WORD) != NOT_ON &&
+	       !rs_memory_read(&w->kernel->memory, address, value, WORD, NULL);
+}
+
+/* ---- a step --------------------------------------------------------------------------------- */
+
+/* Finds what the caller's stack pointer, or the place of saved registers, is. */
+static bool base_find(struct walk *w, const struct rs_orc_row *row, uint64_t *sp)
+{
+	static const uint8_t registers[] = { /* in rs_x86_regs.gpr */
+					     [RS_ORC_DX] = 3,
+					     [RS_ORC_DI] = 5,
+					     [RS_ORC_R10] = 10,
+					     [RS_ORC_R13] = 13
+	};
+	uint64_t offset = (uint64_t)row->sp_offset;
+
+	switch (row->sp_base) {
+	case RS_ORC_SP:
+		*sp = w->sp + offset;
+		return true;
+	case RS_ORC_BP:
+		*sp = w->bp + offset;
+		return true;
+	case RS_ORC_AT_BP:
+		return load(w, w->bp + offset, sp);
+	case RS_ORC_AT_SP:
+		if (!load(w, w->sp + (row->offset_first ? offset : 0), sp))
+			return false;
+		*sp += row->offset_first ? 0 : offset;
+		return true;
+	case RS_ORC_DX:
+	case RS_ORC_DI:
+	case RS_ORC_R10:
+	case RS_ORC_R13:
+		*sp = w->regs.gpr[registers[row->sp_base]];
+		return w->has_regs;
+	case RS_ORC_NONE:
+	case RS_ORC_PREVIOUS_SP:
+		break;
+	}
+	return false;
+}
+
+/* Goes to what saved registers are of. */
+static bool registers_load(struct walk *w, uint64_t at, bool partial)
+{
+	uint32_t skipped = partial ? rs_linux_pt_regs_partial(w->kernel) : 0;
+	uint64_t gva = partial ? at - skipped : at;
+	uint32_t bytes = w->kernel->fields.struct_bytes[RS_STRUCT_REGS];
+	struct rs_error *err;
+
+	if (stack_at(w, gva + skipped, bytes - skipped) == NOT_ON)
+		return false;
+	err = rs_linux_pt_regs_read(w->kernel, gva, partial, &w->regs);
+	rs_error_free(err);
+	if (err)
+		return false;
+	w->ip = w->regs.rip;
+	w->sp = w->regs.gpr[SP];
+	if (!partial)
+		w->has_regs = true;
+	if (w->has_regs)
+		w->bp = w->regs.gpr[BP];
+	return true;
+}
+
+static bool bp_find(struct walk *w, const struct rs_orc_row *row, uint64_t sp)
+{
+	switch (row->bp_base) {
+	case RS_ORC_NONE:
+		return true;
+	case RS_ORC_PREVIOUS_SP:
+		return load(w, sp + (uint64_t)row->bp_offset, &w->bp);
+	case RS_ORC_BP:
+		return load(w, w->bp + (uint64_t)row->bp_offset, &w->bp);
+	default:
+		return false;
+	}
+}
+
+/* Goes to the caller, or to what was interrupted. Returns false at the outermost frame, or if the
+ * caller cannot be found. */
+static bool step(struct walk *w)
+{
+	struct rs_orc_row row;
+	uint64_t sp = 0;
+
+	if (!rs_orc_find(w->orc, w->is_exact ? w->ip : w->ip - 1, &row))
+		return end_at(w, "is not in the kernel's own code");
+	if (row.type == RS_ORC_END) {
+		w->is_over = true;
+		return false;
+	}
+	if (row.type == RS_ORC_UNDEFINED)
+		return end_at(w, "is in code whose frame the kernel does not describe");
+	if (!base_find(w, &row, &sp))
+		return end_at(w, "is in code whose frame cannot be found");
+	switch (row.type) {
+	case RS_ORC_CALL:
+		if (!load(w, sp - WORD, &w->ip) || !bp_find(w, &row, sp))
+			return end_at(w, "has a caller that is on no stack");
+		w->sp = sp;
+		w->has_regs = false;
+		break;
+	case RS_ORC_REGISTERS:
+	case RS_ORC_PARTIAL:
+		if (!registers_load(w, sp, row.type == RS_ORC_PARTIAL) || !bp_find(w, &row, sp))
+			return end_at(w, "has no registers of what it interrupted");
+		break;
+	default:
+		return end_at(w, "is in code whose frame is of an unknown type");
+	}
+	w->is_exact = row.interrupted;
+	return true;
+}
+
+/* Checks that the walk went up the stack, or on to another. */
+static bool progress_check(struct walk *w, uint64_t last_sp)
+{
+	uint32_t on = stack_at(w, w->sp, 0);
+
+	if (on == NOT_ON && w->sp != w->stacks[0].to)
+		return end(w, "the stack pointer is on no stack");
+	if (on == NOT_ON || on == w->on)
+		return w->sp > last_sp ? true : end(w, "the stack leads back");
+	if (w->visited >> on & 1)
+		return end(w, "the stack leads back");
+	w->on = on;
+	w->visited |= 1u << on;
+	return true;
+}
+
+static void put(struct walk *w, enum rs_frame_origin origin)
+{
+	w->stack->frames[w->stack->n_kernel++] =
+		(struct rs_linux_frame){ w->ip, origin, w->is_exact };
+}
+
+/* Goes on from frame to frame. Returns whether the last one is of user mode. */
+static bool frames_find(struct walk *w)
+{
+	while (w->stack->n_kernel < RS_LINUX_FRAMES_MAX) {
+		uint64_t last_sp = w->sp;
+
+		if (!step(w))
+			return false;
+		if (w->is_exact && w->regs.cs & 3)
+			return true;
+		if (!rs_orc_is_code(w->orc, w->is_exact ? w->ip : w->ip - 1))
+			return end_at(w, "is the next address, and not in the kernel's own code");
+		if (!progress_check(w, last_sp))
+			return false;
+		put(w, RS_FRAME_ORC);
+	}
+	return end(w, "it has more frames");
+}
+
+/* Returns whether an address is where a function begins, so that no call is before it. */
+static bool is_beginning(const struct rs_linux *kernel, uint64_t address)
+{
+	struct rs_ksym sym;
+	uint64_t size;
+
+	return rs_kallsyms_by_address(kernel->symbols, address, &sym, &size) &&
+	       sym.address == address;
+}
+
+void rs_linux_kernel_frames(struct rs_linux *kernel, const struct rs_orc *orc,
+			    const struct rs_linux_task *task, const struct rs_linux_vcpu *vcpu,
+			    const struct rs_x86_regs *from, struct rs_linux_stack *stack,
+			    struct rs_x86_regs *user)
+{
+	struct walk w = { .kernel = kernel,
+			  .orc = orc,
+			  .stack = stack,
+			  .ip = from->rip,
+			  .sp = from->gpr[SP],
+			  .bp = from->gpr[BP],
+			  .is_exact = vcpu || is_beginning(kernel, from->rip),
+			  .has_regs = vcpu != NULL,
+			  .regs = *from };
+	uint64_t begin = 0, top = 0, base;
+	struct rs_error *err = rs_linux_task_stack(kernel, task, &begin, &top);
+	uint32_t cpu;
+
+	user->rip = 0;
+	put(&w, RS_FRAME_REGISTERS);
+	if (err) {
+		end(&w, rs_error_text(err));
+		rs_error_free(err);
+		return;
+	}
+	range_add(&w, begin, top - begin);
+	if (vcpu) {
+		err = rs_linux_cpu(kernel, vcpu, &cpu, &base);
+		if (!err)
+			cpu_stacks_add(&w, base);
+		rs_error_free(err);
+	}
+	w.on = stack_at(&w, w.sp, 0);
+	if (w.on == NOT_ON) {
+		end(&w, "the stack pointer is on no stack of the task or its processor");
+		return;
+	}
+	w.visited = 1u << w.on;
+	if (!frames_find(&w))
+		return;
+	if (!w.has_regs) {
+		snprintf(stack->user_why, sizeof(stack->user_why),
+			 "only the processor's part of its registers is known");
+		return;
+	}
+	*user = w.regs;
+}
