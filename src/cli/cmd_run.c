@@ -70,12 +70,6 @@ enum {
 	KEY_RING,
 	KEY_POLL,
 	KEY_MASK,
-	KEY_STRICT_CLOCK,
-	KEY_SBUF,
-	KEY_LOG,
-	KEY_GUEST_LOG,
-	KEY_LAST,
-	KEY_CORE,
 };
 
 static const struct argp_option options[] = {
@@ -86,7 +80,7 @@ static const struct argp_option options[] = {
 	{ "memory", KEY_MEMORY, "MIB", 0, "The guest's memory (what its image and rings need)", 1 },
 	{ "timeout", KEY_TIMEOUT, "SEC", 0,
 	  "Stop a guest that runs longer than this, as in 0.5 or 500ms (no limit)", 1 },
-	{ "core", KEY_CORE, "FILE", 0,
+	{ "core", RS_CLI_TEXT(struct arguments, core), "FILE", 0,
 	  "Write an ELF core of a guest that crashed, ran out of time or was stopped to this new "
 	  "file, for gdb",
 	  1 },
@@ -103,22 +97,22 @@ static const struct argp_option options[] = {
 	  "user0 to "
 	  "user15 for a program's own",
 	  2 },
-	{ "sbuf", KEY_SBUF, "PATH", 0,
+	{ "sbuf", RS_CLI_TEXT(struct arguments, vm.sbuf), "PATH", 0,
 	  "Trace the run loop as ACRN's hypervisor would, into the rings that `ringside record "
 	  "--sbuf PATH --create N` lends",
 	  2 },
-	{ "log", KEY_LOG, "PATH", 0,
+	{ "log", RS_CLI_TEXT(struct arguments, log), "PATH", 0,
 	  "Log what the run loop does to this memory, a file or shm:NAME, for `ringside log PATH`",
 	  3 },
-	{ "guest-log", KEY_GUEST_LOG, "PATH", 0,
+	{ "guest-log", RS_CLI_TEXT(struct arguments, vm.guest_log), "PATH", 0,
 	  "Keep the guest's log and its trace rings in this memory, a file or shm:NAME, where they "
 	  "survive the VM",
 	  3 },
-	{ "last", KEY_LAST, "DIR", 0,
+	{ "last", RS_CLI_TEXT(struct arguments, last), "DIR", 0,
 	  "Save what earlier runs left in the memories of --log and --guest-log in this directory "
 	  "(.)",
 	  3 },
-	{ "strict-clock", KEY_STRICT_CLOCK, NULL, 0,
+	{ "strict-clock", RS_CLI_FLAG(struct arguments, strict_clock), NULL, 0,
 	  "Refuse to record where the TSC's rate is not invariant, rather than warn", 2 },
 	{ 0 },
 };
@@ -254,24 +248,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case KEY_MASK:
 		a->vm.mask = mask(state, text);
 		break;
-	case KEY_SBUF:
-		a->vm.sbuf = text;
-		break;
-	case KEY_LOG:
-		a->log = text;
-		break;
-	case KEY_GUEST_LOG:
-		a->vm.guest_log = text;
-		break;
-	case KEY_LAST:
-		a->last = text;
-		break;
-	case KEY_CORE:
-		a->core = text;
-		break;
-	case KEY_STRICT_CLOCK:
-		a->strict_clock = true;
-		break;
 	case 'r':
 		a->record = text;
 		break;
@@ -282,7 +258,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		argp_error(state, "which guest? Examples are in build/examples/guests");
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(key, text, a);
 	}
 	return 0;
 }

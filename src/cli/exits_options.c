@@ -13,13 +13,8 @@
 #define TIDS_MAX  65536u
 
 enum {
-	OPT_LATENCY = 512, /* a verb's own keys are below */
-	OPT_HIST,
-	OPT_DETAIL,
-	OPT_TIME,
-	OPT_TOP,
+	OPT_TOP = 512, /* a verb's own keys are below */
 	OPT_THAN,
-	OPT_USER,
 	OPT_CSV,
 };
 
@@ -30,16 +25,18 @@ static const struct argp_option options[] = {
 	{ "alltids", 'a', NULL, 0, "With -p: a row for each thread", 1 },
 	{ "tid", 't', "TID", 0, "Only this thread", 1 },
 	{ "tids", 'T', "TID,TID", 0, "Only these threads, a row for each", 1 },
-	{ "latency", OPT_LATENCY, NULL, 0,
+	{ "latency", RS_CLI_FLAG(struct rs_cli_exits, show.latency), NULL, 0,
 	  "How long exits took, from the exit to the next entry, and where that time went", 2 },
-	{ "hist", OPT_HIST, NULL, 0, "Histograms of the times of --latency", 2 },
-	{ "detail", OPT_DETAIL, NULL, 0,
+	{ "hist", RS_CLI_FLAG(struct rs_cli_exits, show.hist), NULL, 0,
+	  "Histograms of the times of --latency", 2 },
+	{ "detail", RS_CLI_FLAG(struct rs_cli_exits, show.causes), NULL, 0,
 	  "What the exits were about: ports, addresses, MSRs, CPUID leaves, ...", 2 },
-	{ "time", OPT_TIME, NULL, 0, "Where each vCPU's time went", 2 },
+	{ "time", RS_CLI_FLAG(struct rs_cli_exits, show.shares), NULL, 0,
+	  "Where each vCPU's time went", 2 },
 	{ "top", OPT_TOP, "N", 0, "With --detail: this many causes (20); 0: all", 2 },
 	{ "than", OPT_THAN, "TIME", 0,
 	  "List each exit that took longer than this, as in 500us or 1ms", 2 },
-	{ "user", OPT_USER, NULL, 0,
+	{ "user", RS_CLI_FLAG(struct rs_cli_exits, user), NULL, 0,
 	  "Returns to the VMM by KVM_EXIT_ reason instead of exits from the guest", 2 },
 	{ "json", 'j', NULL, 0, "Print one JSON object", 3 },
 	{ "csv", OPT_CSV, NULL, 0, "Print comma-separated values, with a header line", 3 },
@@ -102,26 +99,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case 'T':
 		add_tids(state, e, text);
 		break;
-	case OPT_LATENCY:
-		e->show.latency = true;
-		break;
-	case OPT_HIST:
-		e->show.hist = true;
-		break;
-	case OPT_DETAIL:
-		e->show.causes = true;
-		break;
-	case OPT_TIME:
-		e->show.shares = true;
-		break;
 	case OPT_TOP:
 		e->show.top = (uint32_t)rs_cli_int(state, "--top", text, 0);
 		break;
 	case OPT_THAN:
 		e->than_ns = rs_cli_time(state, "--than", text, NS_PER_MS);
-		break;
-	case OPT_USER:
-		e->user = true;
 		break;
 	case 'j':
 		e->show.form = RS_TABLE_JSON;
@@ -135,7 +117,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		choose(state, e);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(key, text, e);
 	}
 	return 0;
 }

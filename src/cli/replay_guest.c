@@ -13,33 +13,29 @@
 /* ---- arguments ---------------------------------------------------------------------------- */
 
 enum {
-	KEY_KERNEL = 512,
-	KEY_INITRD,
-	KEY_APPEND,
-	KEY_PROGRAMS,
-	KEY_EXEC,
-	KEY_MEMORY,
+	KEY_MEMORY = 512,
 	KEY_SHIFT,
-	KEY_DISK,
-	KEY_DATE,
 };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "REC", 0, "The directory to write, new or empty", 1 },
-	{ "kernel", KEY_KERNEL, "FILE", 0, "The guest's Linux kernel (the newest in /boot)", 2 },
-	{ "initrd", KEY_INITRD, "FILE", 0, "The guest's initramfs", 2 },
-	{ "guest-dir", KEY_PROGRAMS, "DIR", 0,
+	{ "kernel", RS_CLI_TEXT(struct replay_guest, of.kernel), "FILE", 0,
+	  "The guest's Linux kernel (the newest in /boot)", 2 },
+	{ "initrd", RS_CLI_TEXT(struct replay_guest, of.initrd), "FILE", 0, "The guest's initramfs",
+	  2 },
+	{ "guest-dir", RS_CLI_TEXT(struct replay_guest, of.programs), "DIR", 0,
 	  "A directory that becomes the guest's root, with the libraries that its programs need",
 	  2 },
-	{ "exec", KEY_EXEC, "CMD", 0, "A command that the guest runs before it powers off", 2 },
-	{ "append", KEY_APPEND, "ARGS", 0, "Kernel arguments, behind those that keep the log small",
-	  2 },
-	{ "disk", KEY_DISK, "IMAGE", 0,
+	{ "exec", RS_CLI_TEXT(struct replay_guest, of.exec), "CMD", 0,
+	  "A command that the guest runs before it powers off", 2 },
+	{ "append", RS_CLI_TEXT(struct replay_guest, of.append), "ARGS", 0,
+	  "Kernel arguments, behind those that keep the log small", 2 },
+	{ "disk", RS_CLI_TEXT(struct replay_guest, of.disk), "IMAGE", 0,
 	  "A raw image, of which the guest's IDE disk is a copy; the guest's writes are discarded "
 	  "when it ends",
 	  2 },
 	{ "memory", KEY_MEMORY, "MIB", 0, "The guest's RAM (256)", 2 },
-	{ "date", KEY_DATE, "DATE", 0,
+	{ "date", RS_CLI_TEXT(struct replay_guest, of.date), "DATE", 0,
 	  "The date at which the guest's clock begins, as in 2026-01-31T12:00:00 (the host's date)",
 	  2 },
 	{ "shift", KEY_SHIFT, "N", 0,
@@ -84,27 +80,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case 'o':
 		g->directory = text;
 		break;
-	case KEY_KERNEL:
-		g->kernel = text;
-		break;
-	case KEY_INITRD:
-		g->initrd = text;
-		break;
-	case KEY_APPEND:
-		g->append = text;
-		break;
-	case KEY_PROGRAMS:
-		g->programs = text;
-		break;
-	case KEY_EXEC:
-		g->exec = text;
-		break;
-	case KEY_DISK:
-		g->disk = text;
-		break;
-	case KEY_DATE:
-		g->date = text;
-		break;
 	case KEY_MEMORY:
 		g->memory_mib = rs_cli_number(state, "--memory", text, RS_RECORDING_MEMORY_MIN,
 					      RS_RECORDING_MEMORY_MAX);
@@ -123,7 +98,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		check(g, state);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(key, text, guest);
 	}
 	return 0;
 }

@@ -30,22 +30,22 @@ struct seek_arguments {
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-enum { KEY_TO = 256, KEY_BACK, KEY_GDB, KEY_BINARY };
+enum { KEY_TO = 256 };
 
 static const struct argp_option options[] = {
 	{ "to", KEY_TO, "TIME", 0,
 	  "To this time of the guest's, or of its kernel's clock, as in dmesg:2.570288; the "
 	  "recording's end",
 	  1 },
-	{ "back", KEY_BACK, "PROBE", 0,
+	{ "back", RS_CLI_TEXT(struct seek_arguments, seek.back), "PROBE", 0,
 	  "And back from there to where this was last met: guest:addr:0xADDR:exec, "
 	  "guest:mem:0xADDR:write, read or read|write",
 	  1 },
-	{ "gdb", KEY_GDB, "ADDRESS", 0,
+	{ "gdb", RS_CLI_TEXT(struct seek_arguments, seek.gdb), "ADDRESS", 0,
 	  "Serve a debugger of your own user's there: unix:PATH, or :PORT on the loopback "
 	  "interface",
 	  2 },
-	{ "binary", KEY_BINARY, "PROGRAM[@0xBASE]", 0,
+	{ "binary", RS_CLI_TEXT(struct seek_arguments, seek.binary), "PROGRAM[@0xBASE]", 0,
 	  "Name the function: of this program of the guest's, or its vmlinux", 2 },
 	{ 0 },
 };
@@ -76,15 +76,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case KEY_TO:
 		a->seek.to = rs_cli_moment(state, "--to", text);
 		break;
-	case KEY_BACK:
-		a->seek.back = text;
-		break;
-	case KEY_GDB:
-		a->seek.gdb = text;
-		break;
-	case KEY_BINARY:
-		a->seek.binary = text;
-		break;
 	case ARGP_KEY_ARG:
 		if (a->seek.directory)
 			argp_error(state, "only one recording is allowed, got '%s'", text);
@@ -94,7 +85,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		argp_error(state, "which recording?");
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(key, text, a);
 	}
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include "cli/script_live.h"
 
 #include "cli/numbers.h"
+#include "cli/shared.h"
 #include "cli/xen.h"
 #include "live/sbuf.h"
 
@@ -11,21 +12,11 @@
 #define BUFFER_MAX     (1u << 30)
 #define RING_BYTES_MIN (sizeof(struct rs_sbuf) + RS_SBUF_ELE_NUM_MIN * RS_SLOT_BYTES)
 
-enum {
-	KEY_KVM = 512,
-	KEY_TRACEPOINT,
-	KEY_DURATION,
-	KEY_BUFFER,
-	KEY_TEE,
-	KEY_XEN,
-	KEY_CLASSES,
-	KEY_SBUF,
-	KEY_CREATE,
-	KEY_KEEP
-};
+enum { KEY_TRACEPOINT = 512, KEY_DURATION, KEY_BUFFER, KEY_CLASSES, KEY_SBUF, KEY_CREATE };
 
 static const struct argp_option options[] = {
-	{ "kvm", KEY_KVM, NULL, 0, "Run it live, on the host's KVM", 3 },
+	{ "kvm", RS_CLI_FLAG(struct rs_script_live, kvm), NULL, 0, "Run it live, on the host's KVM",
+	  3 },
 	{ "tracepoint", KEY_TRACEPOINT, "SYSTEM:EVENT", 0,
 	  "Run it live, on tracepoints of the host's kernel, as in sched:sched_switch or "
 	  "'block:*'; "
@@ -34,10 +25,11 @@ static const struct argp_option options[] = {
 	{ "duration", KEY_DURATION, "SEC", 0, "Live: stop after this time (until Ctrl-C)", 3 },
 	{ "buffer", KEY_BUFFER, "SIZE", 0, "Live: the size of each CPU's ring, with K or M (1M)",
 	  3 },
-	{ "tee", KEY_TEE, "DIR", 0,
+	{ "tee", RS_CLI_TEXT(struct rs_script_live, tee), "DIR", 0,
 	  "Live: keep what the program saw in a trace directory, on which it says the same again",
 	  3 },
-	{ "xen", KEY_XEN, NULL, 0, "Run it live, on the Xen that this dom0 runs on", 3 },
+	{ "xen", RS_CLI_FLAG(struct rs_script_live, xen), NULL, 0,
+	  "Run it live, on the Xen that this dom0 runs on", 3 },
 	{ "classes", KEY_CLASSES, "LIST", 0,
 	  "With --xen: only these classes of events, as in sched,hvm (all)", 3 },
 	{ "sbuf", KEY_SBUF, "PATH...", 0,
@@ -48,7 +40,7 @@ static const struct argp_option options[] = {
 	  "With --sbuf PATH: make N rings, PATH.0 and so on, and lend them to the programs that "
 	  "ask for rings at PATH, until the end",
 	  3 },
-	{ "keep", KEY_KEEP, NULL, 0,
+	{ "keep", RS_CLI_FLAG(struct rs_script_live, keep), NULL, 0,
 	  "With --sbuf: also read what the rings hold at the start, which is skipped otherwise",
 	  3 },
 	{ 0 },
@@ -81,9 +73,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	uint64_t bytes;
 
 	switch (key) {
-	case KEY_KVM:
-		live->kvm = true;
-		break;
 	case KEY_TRACEPOINT:
 		if (live->n_globs == RS_TRACEPOINT_GLOBS_MAX)
 			argp_error(state, "more than %u of --tracepoint", RS_TRACEPOINT_GLOBS_MAX);
@@ -97,12 +86,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 			argp_error(state, "--buffer '%s': expected 4K to 1G", text);
 		live->buffer_bytes = (uint32_t)bytes;
 		break;
-	case KEY_TEE:
-		live->tee = text;
-		break;
-	case KEY_XEN:
-		live->xen = true;
-		break;
 	case KEY_CLASSES:
 		rs_cli_xen_classes(state, text, &live->xen_mask);
 		break;
@@ -112,14 +95,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case KEY_CREATE:
 		live->lend = (uint32_t)rs_cli_number(state, "--create", text, 1, RS_LEND_IDS_MAX);
 		break;
-	case KEY_KEEP:
-		live->keep = true;
-		break;
 	case ARGP_KEY_END:
 		check(state, live);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(key, text, live);
 	}
 	return 0;
 }

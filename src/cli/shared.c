@@ -11,6 +11,19 @@
 
 enum { KEY_VM = 0x6000, KEY_FROM, KEY_TO, KEY_INTERVAL, KEY_MOMENT_FROM, KEY_MOMENT_TO, KEY_CSV };
 
+error_t rs_cli_store(int key, const char *text, void *input)
+{
+	char *member = (char *)input + (key & (RS_CLI_STORES_FLAG - 1));
+
+	if (key & RS_CLI_STORES_FLAG)
+		*(bool *)member = true;
+	else if (key & RS_CLI_STORES_TEXT)
+		*(const char **)member = text;
+	else
+		return ARGP_ERR_UNKNOWN;
+	return 0;
+}
+
 /* ---- --quiet, --json ---------------------------------------------------------------------- */
 
 static const struct argp_option quiet_options[] = {

@@ -9,9 +9,27 @@
 
 #include <argp.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "replay/moment.h"
+
+/*
+ * The key of an option that only sets a member of its argp's input: a bool to true, or a text to
+ * the option's argument. A parser calls rs_cli_store() for keys that it does not know.
+ *
+ *	{ "core", RS_CLI_TEXT(struct arguments, core), "FILE", 0, "Write a core to FILE", 1 },
+ */
+#define RS_CLI_STORES_FLAG 0x100000
+#define RS_CLI_STORES_TEXT 0x200000
+#define RS_CLI_FLAG(type, member)                                                                  \
+	_Generic(((type *)0)->member, bool: RS_CLI_STORES_FLAG | (int)offsetof(type, member))
+#define RS_CLI_TEXT(type, member)                                                                  \
+	_Generic(((type *)0)->member,                                                              \
+		 const char *: RS_CLI_STORES_TEXT | (int)offsetof(type, member))
+
+/* Sets the member of such a key. Returns ARGP_ERR_UNKNOWN for another key. */
+error_t rs_cli_store(int key, const char *text, void *input);
 
 /* -q, --quiet. The input is a bool, which the option sets. */
 extern const struct argp rs_cli_quiet_argp;
