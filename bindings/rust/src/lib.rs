@@ -49,6 +49,7 @@
 //! ringside_kit(3), ringside_memory(3) and ringside_log(3) describe what the functions here call.
 #![cfg_attr(not(feature = "host"), no_std)]
 #![warn(missing_docs)]
+#![allow(unknown_lints, unexpected_cfgs)] // of build.rs; older compilers do not know the lint
 
 #[cfg(not(target_arch = "x86_64"))]
 compile_error!("ringside: the crate is for x86-64");
