@@ -15,7 +15,7 @@
  *		  RS_GUEST_RING_BYTES of records or, if the host does not answer, per
  *		  RS_GUEST_ASK_EVERY records lost.
  *	shared	  the host reads the ring while the guest runs: no exit. A full ring drops and
- *		  counts.
+ *		  counts. A VMM need not know of it: `ringside record --guest-memory`.
  *	keep	  the host does not read it: no exit. A full ring drops its oldest quarter; its
  *		  content can be recovered after the guest's end (guest_log.h).
  *

@@ -9,8 +9,8 @@
  *	RS_DOORBELL_STACK	of a struct rs_guest_stack: write this vCPU's stack there now
  *
  * Shared: no doorbell. The host finds the area at a known address (the symbol rs_guest_area, or one
- * on which the VMM and the guest agreed). With either hand-over, a ring is valid once its magic is
- * set.
+ * on which the VMM and the guest agreed), or looks for the magic at the beginning of each page of
+ * the guest's RAM. With either hand-over, a ring is valid once its magic is set.
  */
 #ifndef RINGSIDE_GUEST_ABI_H
 #define RINGSIDE_GUEST_ABI_H
@@ -28,6 +28,7 @@ RS_C_BEGIN
 
 #define RS_GUEST_AREA_MAGIC   UINT64_C(0x6165726165736972) /* "risearea" */
 #define RS_GUEST_AREA_VERSION 1u
+#define RS_GUEST_AREA_ALIGN   4096u /* of its guest-physical address */
 #define RS_GUEST_VCPUS_MAX    256u
 #define RS_GUEST_SITES_MAX    65536u
 #define RS_GUEST_TEXT_MAX     256u /* bytes of a site's text */
@@ -61,7 +62,7 @@ struct rs_guest_area {
 	uint64_t to_gpa;    /* a text's address in a site plus this is its gpa */
 	uint64_t log;	    /* gpa of a log's memory (log_ring.h) */
 	uint64_t log_bytes; /* 0: none; written last */
-	uint64_t reserved;
+	uint64_t self;	    /* gpa of this area, in the first byte of a page; 0: older runtimes */
 	struct rs_guest_ring ring[RS_GUEST_VCPUS_MAX]; /* by vCPU */
 };
 RS_STATIC_ASSERT(offsetof(struct rs_guest_area, ring) == 64, "both sides");

@@ -71,6 +71,7 @@ static const struct rs_cli_argument rows[] = {
 	{ NULL, NULL, "TRACE", RS_CLI_FILES },
 	{ NULL, NULL, "TRACE|REC", RS_CLI_FILES },
 	/* What this host has. */
+	{ NULL, NULL, "PID|FILE", RS_CLI_FILES, .source = rs_cli_offer_pids },
 	{ NULL, NULL, "PID", .source = rs_cli_offer_pids },
 	{ NULL, NULL, "SYSTEM:EVENT", .source = rs_cli_offer_tracepoints },
 	{ NULL, NULL, "TID", .source = rs_cli_offer_tids },

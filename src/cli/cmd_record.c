@@ -21,7 +21,8 @@
 #define MEMORY_MIN (UINT64_C(1) << 20)
 
 static const struct rs_record_kind *const kinds[] = { &rs_record_kvm, &rs_record_tracepoint,
-						      &rs_record_sbuf, &rs_record_xen };
+						      &rs_record_sbuf, &rs_record_memory,
+						      &rs_record_xen };
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 _Static_assert(N_KINDS <= RS_RECORD_KINDS_MAX, "a recording has room for each kind");
 
@@ -66,6 +67,7 @@ static const char doc[] =
 	"  ringside record --kvm --tracepoint 'block:*' --tracepoint sched:sched_switch -o trace\n"
 	"  ringside record --kvm -o trace --flight 10s --when 'exit > 1ms'\n"
 	"  ringside record --sbuf /dev/acrn_trace_* -o trace --duration 10\n"
+	"  ringside record --guest-memory 4711 -o trace\n"
 	"  ringside record --xen --classes sched,hvm -o trace --duration 10\n"
 	"  ringside print trace\n";
 

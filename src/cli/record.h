@@ -16,6 +16,7 @@
  *	attach	adds the rings to the recorder
  *	gate	begins recording; ends it, after which no record comes
  *	poll	runs at intervals while the gate is open
+ *	has_ended	returns whether the sources are gone
  *	sum	describes the sources, for the summary
  *	report	reports what is missing, and prints what else was asked for
  *	close	frees the memory
@@ -70,6 +71,8 @@ struct rs_record_kind {
 				   const struct rs_clock *host);
 	struct rs_error *(*gate)(void *state, bool open);
 	struct rs_error *(*poll)(void *state); /* optional */
+	/* Returns whether nothing more can come: a recording of only such kinds ends. Optional. */
+	bool (*has_ended)(const void *state);
 	/* For a flight recorder, optional. triggered() returns whether the kind asks for memory to
 	 * be written, and why. describe() gives the recorder what describes the events so far.
 	 * rearm() allows the next trigger. */
@@ -94,6 +97,7 @@ __attribute__((format(printf, 2, 3))) void rs_record_remark(const struct rs_reco
 extern const struct rs_record_kind rs_record_kvm;
 extern const struct rs_record_kind rs_record_tracepoint;
 extern const struct rs_record_kind rs_record_sbuf;
+extern const struct rs_record_kind rs_record_memory;
 extern const struct rs_record_kind rs_record_xen;
 
 #endif

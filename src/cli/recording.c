@@ -120,6 +120,15 @@ static struct rs_error *poll_kinds(struct rs_cli_recording *r, uint64_t now)
 	return err;
 }
 
+static bool have_ended(const struct rs_cli_recording *r)
+{
+	for (uint32_t i = 0; i < r->n_kinds; i++) {
+		if (!r->kinds[i]->has_ended || !r->kinds[i]->has_ended(r->kinds[i]->state))
+			return false;
+	}
+	return true;
+}
+
 static struct rs_error *wait_for_end(struct rs_cli_recording *r)
 {
 	const struct timespec tick = { .tv_nsec = TICK_NS };
@@ -129,6 +138,8 @@ static struct rs_error *wait_for_end(struct rs_cli_recording *r)
 		uint64_t now = rs_now_ns(CLOCK_MONOTONIC);
 
 		if (r->common->duration_ns && now - r->began_ns >= r->common->duration_ns)
+			break;
+		if (have_ended(r))
 			break;
 		err = poll_kinds(r, now);
 		if (!err && r->common->flight_ns)

@@ -9,7 +9,7 @@
 #include "guest/arch.h"
 
 uint32_t rs_guest_mask;
-struct rs_guest_area rs_guest_area;
+struct rs_guest_area rs_guest_area __attribute__((aligned(RS_GUEST_AREA_ALIGN)));
 
 static struct vcpu {
 	struct rs_guest_self self; /* %gs:0 reads it */
@@ -42,6 +42,7 @@ void rs_guest_start(const struct rs_guest_config *config, struct rs_site *begin,
 	rs_guest_area.n_sites = n;
 	rs_guest_area.sites = n ? gpa_of(begin) : 0;
 	rs_guest_area.to_gpa = to_gpa;
+	rs_guest_area.self = gpa_of(&rs_guest_area);
 	/* Pairs with the host's read of the magic, which precedes its other reads of the area. */
 	__atomic_store_n(&rs_guest_area.magic, RS_GUEST_AREA_MAGIC, __ATOMIC_RELEASE);
 	rs_guest_mask = config->mask ? config->mask : RS_CLASS_ALL;

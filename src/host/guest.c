@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/count.h"
+#include "host/foreign.h"
 #include "source/ring.h"
 #include <ringside/guest_abi.h>
 
@@ -32,6 +33,7 @@ struct vcpu {
 	struct rs_clock clock;
 	struct rs_stream stream;
 	struct rs_drain drain;
+	struct rs_foreign_ring foreign; /* of a foreign guest */
 	enum vcpu_state state; /* written under the lock with release; read with acquire */
 	bool registered;       /* by a doorbell; under the lock */
 	bool stack_broken;     /* its block for stacks is not memory; of the vCPU's thread */
@@ -50,6 +52,8 @@ struct rs_host_guest {
 	void *owner;   /* the claimer's; release and acquire */
 	uint64_t area; /* gpa at which the area is expected or was found */
 	bool area_expected, area_read, area_broken;
+	bool is_foreign;
+	struct rs_foreign foreign;
 	uint32_t ended; /* atomic, in a word of its own; release and acquire */
 	uint32_t n_vcpus;
 	struct vcpu vcpus[];
@@ -112,6 +116,8 @@ void rs_host_guest_destroy(struct rs_host_guest *guest)
 {
 	if (!guest)
 		return;
+	if (guest->is_foreign)
+		rs_foreign_deinit(&guest->foreign);
 	rs_schema_destroy(guest->schema);
 	pthread_mutex_destroy(&guest->lock);
 	free(guest->vm);
@@ -146,6 +152,34 @@ void rs_host_set_area(struct rs_host_guest *guest, uint64_t gpa)
 	guest->area = gpa;
 	guest->area_expected = true;
 	pthread_mutex_unlock(&guest->lock);
+}
+
+void rs_host_guest_set_foreign(struct rs_host_guest *guest, uint64_t since)
+{
+	rs_foreign_init(&guest->foreign, since);
+	guest->is_foreign = true;
+	for (uint32_t i = 0; i < guest->n_vcpus; i++)
+		rs_host_set_tsc_offset(guest, i, 0, RS_CLOCK_ERROR_UNKNOWN);
+}
+
+bool rs_host_guest_has_left(const struct rs_host_guest *guest)
+{
+	return rs_foreign_has_left(&guest->foreign);
+}
+
+void rs_host_guest_clock(struct rs_host_guest *guest, const struct rs_clock *host,
+			 struct rs_clock *clock)
+{
+	const struct rs_clock *own = &guest->vcpus[0].clock;
+
+	/* The id, the name and the flag do not change. */
+	*clock = *host;
+	clock->id = own->id;
+	memcpy(clock->name, own->name, sizeof(clock->name));
+	clock->invariant = own->invariant;
+	clock->offset = 0;
+	clock->error_cycles = RS_CLOCK_ERROR_UNKNOWN;
+	rs_foreign_clock(&guest->foreign, clock);
 }
 
 void rs_host_guest_end(struct rs_host_guest *guest)
@@ -280,6 +314,7 @@ static struct rs_error *ring_read(struct rs_host_guest *guest, uint32_t vcpu, bo
 	enum rs_sbuf_status status;
 	struct rs_guest_ring ring;
 	struct rs_sbuf head;
+	struct rs_port port;
 
 	*found = false;
 	if (!guest_read(guest, at, &ring, sizeof(ring)))
@@ -302,14 +337,17 @@ static struct rs_error *ring_read(struct rs_host_guest *guest, uint32_t vcpu, bo
 	if (ring.gpa + sizeof(head) + head.size < ring.gpa)
 		return bad(guest, "a ring past the end of memory", ring.gpa);
 	v->ring = ring.gpa;
-	rs_drain_init(&v->drain,
-		      &(struct rs_port){ .ctx = v,
-					 .poll = port_poll,
-					 .copy = port_copy,
-					 .release = port_release,
-					 .size = head.size,
-					 .head = head.head },
-		      guest->schema);
+	port = (struct rs_port){ .ctx = v,
+				 .poll = port_poll,
+				 .copy = port_copy,
+				 .release = port_release,
+				 .size = head.size,
+				 .head = head.head };
+	if (guest->is_foreign &&
+	    !rs_foreign_ring_init(&v->foreign, &guest->foreign, &guest->memory, ring.gpa, &head,
+				  &v->clock, &port))
+		return bad(guest, "a ring whose head is not at the beginning of a step", ring.gpa);
+	rs_drain_init(&v->drain, &port, guest->schema);
 	v->drain.clock = &v->clock;
 	*found = true;
 	return NULL;

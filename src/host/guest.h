@@ -40,6 +40,20 @@ bool rs_host_guest_found(const struct rs_host_guest *guest);
  * rs_host_set_area() announced it. Reads no guest memory. */
 struct rs_error *rs_host_guest_check(struct rs_host_guest *guest);
 
+/*
+ * Declares, before any ring is found, that the guest's VMM takes no part (host/foreign.h): its
+ * memory is read while it runs, may be written byte by byte, and may vanish, and the offsets of its
+ * TSCs are estimated. since: the host's stamp before which the guest recorded nothing.
+ */
+void rs_host_guest_set_foreign(struct rs_host_guest *guest, uint64_t since);
+
+/* Returns whether a foreign guest's rings were begun anew, or vanished. Nothing more is read. */
+bool rs_host_guest_has_left(const struct rs_host_guest *guest);
+
+/* Returns the clock of a foreign guest, as it is estimated so far, on the host's. */
+void rs_host_guest_clock(struct rs_host_guest *guest, const struct rs_clock *host,
+			 struct rs_clock *clock);
+
 uint32_t rs_host_guest_vcpus(const struct rs_host_guest *guest);
 
 #endif

@@ -25,6 +25,9 @@ struct rs_recorder_port {
 struct rs_error *rs_recorder_add_port(struct rs_recorder *recorder,
 				      const struct rs_recorder_port *port);
 
+/* Replaces what the trace says of a clock, by its id. No-op if no stream has that clock. */
+struct rs_error *rs_recorder_set_clock(struct rs_recorder *recorder, const struct rs_clock *clock);
+
 /* Puts a source's event into a stream that the caller fills (rs_recorder_add_stream()), as the
  * store's sink writes it. */
 struct rs_error *rs_recorder_put_view(struct rs_recorder_stream *stream,

@@ -436,6 +436,11 @@ static void producers_drift(struct rs_recorder *r, const struct rs_clock *host)
 	}
 }
 
+struct rs_error *rs_recorder_set_clock(struct rs_recorder *r, const struct rs_clock *clock)
+{
+	return rs_store_set_clock(r->store, clock);
+}
+
 struct rs_error *rs_recorder_add_binary(struct rs_recorder *r, const struct rs_trace_binary *binary)
 {
 	return rs_store_add_binary(r->store, binary);

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The port of a ring in the memory of a guest whose VMM takes no part, and its clock. */
+#include "host/foreign.h"
+
+#include <string.h>
+
+#include <ringside/arch.h>
+
+/* ---- the guest's clock -------------------------------------------------------------------- */
+
+void rs_foreign_init(struct rs_foreign *guest, uint64_t since)
+{
+	*guest = (struct rs_foreign){ .since = since };
+	pthread_mutex_init(&guest->lock, NULL);
+}
+
+void rs_foreign_deinit(struct rs_foreign *guest)
+{
+	pthread_mutex_destroy(&guest->lock);
+}
+
+bool rs_foreign_has_left(const struct rs_foreign *guest)
+{
+	/* Pairs with the release in leave(). */
+	return __atomic_load_n(&guest->left, __ATOMIC_ACQUIRE);
+}
+
+static void leave(struct rs_foreign *guest)
+{
+	/* Pairs with the acquire in rs_foreign_has_left(). */
+	__atomic_store_n(&guest->left, true, __ATOMIC_RELEASE);
+}
+
+static void clock_set(const struct rs_foreign *guest, struct rs_clock *clock)
+{
+	uint64_t width = (uint64_t)guest->most - (uint64_t)guest->least;
+
+	if (!guest->any)
+		return;
+	clock->offset = guest->least + (int64_t)(width / 2);
+	clock->error_cycles = guest->contradicted || width >= RS_CLOCK_ERROR_UNKNOWN
+				      ? RS_CLOCK_ERROR_UNKNOWN
+				      : width / 2 + 1;
+}
+
+void rs_foreign_clock(struct rs_foreign *guest, struct rs_clock *clock)
+{
+	pthread_mutex_lock(&guest->lock);
+	clock_set(guest, clock);
+	pthread_mutex_unlock(&guest->lock);
+}
+
+/* Notes that a stamp is later than the host's `after`, and earlier than its `before`. */
+static void stamp_note(struct rs_foreign_ring *ring, uint64_t stamp, uint64_t after,
+		       uint64_t before)
+{
+	struct rs_foreign *guest = ring->guest;
+	int64_t least = (int64_t)(stamp - before), most = (int64_t)(stamp - after);
+
+	pthread_mutex_lock(&guest->lock);
+	if (!guest->any) {
+		guest->least = least;
+		guest->most = most;
+		guest->any = true;
+	} else if (!guest->contradicted) {
+		guest->contradicted = least > guest->most || most < guest->least;
+		if (!guest->contradicted && least > guest->least)
+			guest->least = least;
+		if (!guest->contradicted && most < guest->most)
+			guest->most = most;
+	}
+	clock_set(guest, ring->clock);
+	pthread_mutex_unlock(&guest->lock);
+}
+
+/* ---- the port ----------------------------------------------------------------------------- */
+
+static bool ring_read(const struct rs_foreign_ring *ring, uint64_t offset, void *to, size_t bytes)
+{
+	return ring->memory->read(ring->memory->ctx, ring->gpa + offset, to, bytes);
+}
+
+/* Returns how far an offset is ahead of another one in the ring's order. */
+static uint32_t ahead(const struct rs_foreign_ring *ring, uint32_t offset, uint32_t of)
+{
+	return offset >= of ? offset - of : offset + ring->header.size - of;
+}
+
+/* Notes the bounds of the stamp of the record at an offset, if it has one. */
+static void record_note(struct rs_foreign_ring *ring, uint32_t at, uint64_t after, uint64_t before)
+{
+	uint64_t words[2]; /* tsc, head */
+
+	if (ring_read(ring, sizeof(struct rs_sbuf) + at, words, sizeof(words)) && words[1] &&
+	    rs_slot_id(words[1]) != RS_ID_FILLER && rs_slot_id(words[1]) != RS_ID_LOST)
+		stamp_note(ring, words[0], after, before);
+}
+
+/* Bounds the guest's clock by a poll between two stamps of the host's that found a tail. */
+static void poll_note(struct rs_foreign_ring *ring, uint32_t tail, uint64_t before, uint64_t after)
+{
+	if (ring->waits && tail != ring->waits_at) {
+		record_note(ring, ring->waits_at, ring->waits_after, after);
+		ring->waits = false;
+	}
+	if (ring->first && tail != ring->read) {
+		record_note(ring, ring->read, ring->guest->since, after);
+		ring->first = false;
+	}
+	if (tail != ring->tail && ring->polled) {
+		ring->waits = true;
+		ring->waits_at = tail;
+		ring->waits_after = ring->polled;
+	}
+	ring->tail = tail;
+	ring->polled = before;
+}
+
+/* Returns whether a header is that of the ring as it was left. */
+static bool is_same(const struct rs_foreign_ring *ring, const struct rs_sbuf *header)
+{
+	const struct rs_sbuf *was = &ring->header;
+
+	return header->magic == was->magic && header->ele_num == was->ele_num &&
+	       header->ele_size == was->ele_size && header->size == was->size &&
+	       header->head == was->head && header->refused >= was->refused &&
+	       (header->tail >= was->size ||
+		ahead(ring, header->tail, header->head) >= ahead(ring, ring->read, header->head));
+}
+
+static bool foreign_poll(void *ctx, uint32_t *tail, uint64_t *refused)
+{
+	struct rs_foreign_ring *ring = ctx;
+	uint64_t before = rs_tsc();
+	struct rs_sbuf header, again;
+
+	*tail = ring->read;
+	*refused = ring->header.refused;
+	if (rs_foreign_has_left(ring->guest))
+		return true;
+	if (!ring_read(ring, 0, &header, sizeof(header)) || !is_same(ring, &header) ||
+	    !ring_read(ring, 0, &again, sizeof(again)) || !is_same(ring, &again)) {
+		leave(ring->guest);
+		return true;
+	}
+	/* Pairs with the guest's release of tail: the slots are read after it. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	/* A tail of which some bytes are old may be too large. Of two, the smaller is used. */
+	*tail = header.tail;
+	if (again.tail < ring->header.size &&
+	    ahead(ring, again.tail, ring->read) < ahead(ring, header.tail, ring->read))
+		*tail = again.tail;
+	*refused = ring->header.refused = header.refused;
+	if (*tail < ring->header.size)
+		poll_note(ring, *tail, before, rs_tsc());
+	return true;
+}
+
+/* What cannot be read any more becomes slots without a record, which the drain counts as lost. */
+static bool foreign_copy(void *ctx, uint32_t offset, void *to, uint32_t bytes)
+{
+	struct rs_foreign_ring *ring = ctx;
+
+	if (rs_foreign_has_left(ring->guest) ||
+	    !ring_read(ring, sizeof(struct rs_sbuf) + offset, to, bytes)) {
+		leave(ring->guest);
+		memset(to, 0, bytes);
+	}
+	return true;
+}
+
+static bool foreign_release(void *ctx, uint32_t head)
+{
+	struct rs_foreign_ring *ring = ctx;
+	const uint32_t shift = 8 * ring->byte, step = UINT32_C(1) << shift;
+	const uint32_t rest = ring->header.head & (step - 1);
+	/* The last offset at which all other bytes are those that the guest has. */
+	uint32_t to = (head >= rest ? head : ring->header.size - 1) - rest;
+	struct rs_sbuf header;
+	uint8_t byte;
+
+	ring->read = head;
+	to = to / step * step + rest;
+	if (to == ring->header.head || rs_foreign_has_left(ring->guest))
+		return true;
+	/* Nothing is written to a ring that was begun anew, or to what is no ring any more. */
+	byte = (uint8_t)(to >> shift);
+	if (!ring_read(ring, 0, &header, sizeof(header)) || !is_same(ring, &header) ||
+	    !ring->memory->write(ring->memory->ctx,
+				 ring->gpa + offsetof(struct rs_sbuf, head) + ring->byte, &byte,
+				 sizeof(byte)))
+		leave(ring->guest);
+	else
+		ring->header.head = to;
+	return true;
+}
+
+bool rs_foreign_ring_init(struct rs_foreign_ring *ring, struct rs_foreign *guest,
+			  const struct rs_guest_memory *memory, uint64_t gpa,
+			  const struct rs_sbuf *header, struct rs_clock *clock,
+			  struct rs_port *port)
+{
+	uint32_t byte = 1, step;
+
+	/* All heads, a step apart, differ in one byte. */
+	while (header->size > UINT64_C(256) << 8 * byte)
+		byte++;
+	step = UINT32_C(1) << 8 * byte;
+	if ((header->head & (step - 1)) + (uint64_t)step >= header->size)
+		return false;
+	*ring = (struct rs_foreign_ring){ .guest = guest,
+					  .memory = memory,
+					  .clock = clock,
+					  .gpa = gpa,
+					  .header = *header,
+					  .byte = byte,
+					  .read = header->head,
+					  .first = true,
+					  .tail = header->head };
+	*port = (struct rs_port){ .ctx = ring,
+				  .poll = foreign_poll,
+				  .copy = foreign_copy,
+				  .release = foreign_release,
+				  .size = header->size,
+				  .head = header->head };
+	return true;
+}
