@@ -12,7 +12,8 @@
 #define ALL_VCPUS  UINT32_MAX
 #define TITLE_MAX  64
 #define NESTED	   "[guest of the guest]"
-#define FRAMES_MAX (RS_SYMBOL_FRAMES_MAX + 1)
+#define CUT	   "[callers not known]"
+#define FRAMES_MAX (RS_SAMPLED_FRAMES_MAX + RS_SYMBOL_FRAMES_MAX + 2)
 
 static const struct rs_profile_value values[RS_GUEST_VALUES] = {
 	[RS_GUEST_SAMPLES] = { "samples", "count" },
@@ -177,13 +178,43 @@ static struct rs_error *address_frames(struct rs_guest_profile *p,
 	return err;
 }
 
+/* Adds the frames of a stack, outermost first. */
+static struct rs_error *stack_frames(struct rs_guest_profile *p,
+				     const struct rs_sampled_stack *stack, uint32_t *frames,
+				     uint32_t *n)
+{
+	const struct rs_profile_frame cut = { .function = CUT };
+	struct rs_error *err = NULL;
+	char hex[32];
+
+	if (stack->is_cut)
+		err = rs_profile_frame(&p->profile, &cut, &frames[(*n)++]);
+	for (uint32_t i = stack->n; !err && i-- > 0;) {
+		const struct rs_sampled_frame *from = &stack->frames[i];
+		const struct rs_profile_frame frame = {
+			.function = from->function ? from->function : hex,
+			.file = from->file,
+			.module = from->module,
+			.line = from->line,
+			.inlined = from->inlined,
+			.by_fp = from->is_guess,
+		};
+
+		snprintf(hex, sizeof(hex), "0x%" PRIx64, from->address);
+		err = rs_profile_frame(&p->profile, &frame, &frames[(*n)++]);
+	}
+	return err;
+}
+
 static struct rs_error *path_add(struct rs_guest_profile *p, const struct rs_guest_sample *sample)
 {
 	const uint64_t amounts[RS_GUEST_VALUES] = { 1, p->interval_ns };
 	uint32_t frames[FRAMES_MAX], n = 1;
 	struct rs_error *err = task_frame(p, sample, &frames[0]);
 
-	if (!err)
+	if (!err && sample->stack && sample->stack->n)
+		err = stack_frames(p, sample->stack, frames, &n);
+	else if (!err)
 		err = address_frames(p, sample, frames, &n);
 	return err ? err : rs_profile_add(&p->profile, frames, n, amounts);
 }

@@ -219,6 +219,8 @@ enum rs_fault rs_memory_read(struct rs_memory *memory, uint64_t gva, void *buf, 
 		size_t part = bytes < left ? bytes : (size_t)left;
 		enum rs_fault fault = rs_memory_translate(memory, gva, &gpa);
 
+		if (!fault && memory->allows && !memory->allows(memory->ctx, gva, part))
+			fault = RS_FAULT_HOST;
 		if (!fault)
 			fault = rs_memory_read_phys(memory, gpa, to, part);
 		if (fault) {

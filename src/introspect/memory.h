@@ -54,6 +54,8 @@ struct rs_memory {
 	uint32_t n_ram;
 	/* Reads physical memory that is not mapped. Returns false if it cannot. Optional. */
 	bool (*read)(void *ctx, uint64_t gpa, void *buf, size_t bytes);
+	/* Returns whether bytes of one page may be read at a virtual address. NULL: all may. */
+	bool (*allows)(void *ctx, uint64_t gva, size_t bytes);
 	void *ctx;
 	/* Translations since the machine stopped; rs_memory_stopped() empties the cache. */
 	struct rs_paging paging;

@@ -18,6 +18,9 @@
 #define PRESENT 1ull
 #define LARGE	0x80ull
 #define ENTRIES 512u
+#define NOWHERE (~0ull)
+/* From the top of a task's stack to rsp in struct pt_regs. */
+#define USER_SP_BACK 16u
 
 const volatile struct rs_kvm_sample_config config SEC(".rodata.config");
 
@@ -234,16 +237,15 @@ __noinline uint64_t entry_read(uint64_t table, uint32_t index)
 	return entry & PRESENT ? entry : 0;
 }
 
-/* Returns the address in the VMM of a virtual address of the kernel's, or 0. */
-__noinline uint64_t hva_of_virtual(uint64_t gva)
+/* Returns the guest-physical address of a virtual one by a page table, or NOWHERE. */
+__noinline uint64_t gpa_of(uint64_t cr3, uint64_t gva)
 {
 	uint32_t zero = 0;
 	const struct rs_kvm_sample_guest *g = bpf_map_lookup_elem(&guest, &zero);
-	uint64_t entry;
+	uint64_t entry = cr3;
 
-	if (!g || !g->cr3)
-		return 0;
-	entry = g->cr3;
+	if (!g)
+		return NOWHERE;
 	for (int level = 4; level >= 0; level--) {
 		uint32_t shift = 12 + 9 * (uint32_t)level;
 		uint64_t mask = (1ull << shift) - 1;
@@ -252,17 +254,22 @@ __noinline uint64_t hva_of_virtual(uint64_t gva)
 			continue;
 		entry = entry_read(entry, (uint32_t)(gva >> shift));
 		if (!entry)
-			return 0;
+			return NOWHERE;
 		if (!level || (level <= 2 && entry & LARGE))
-			return hva_of((entry & ADDRESS & ~mask) | (gva & mask));
+			return (entry & ADDRESS & ~mask) | (gva & mask);
 	}
-	return 0;
+	return NOWHERE;
 }
 
-static __always_inline bool guest_read(uint64_t gva, void *to, uint32_t bytes)
+static __always_inline bool guest_read(const struct rs_kvm_sample_guest *g, uint64_t gva, void *to,
+				       uint32_t bytes)
 {
-	uint64_t hva = (gva & (PAGE - 1)) + bytes <= PAGE ? hva_of_virtual(gva) : 0;
+	uint64_t gpa, hva;
 
+	if ((gva & (PAGE - 1)) + bytes > PAGE)
+		return false;
+	gpa = gpa_of(g->cr3, gva);
+	hva = gpa != NOWHERE ? hva_of(gpa) : 0;
 	return hva && !bpf_probe_read_user(to, bytes, (const void *)hva);
 }
 
@@ -276,11 +283,59 @@ static __always_inline void task_read(const struct rs_kvm_target *target,
 
 	if (!g || !g->cr3 || !target->current_at)
 		return;
-	if (guest_read(target->current_at, &task->address, sizeof(task->address)) &&
-	    guest_read(task->address + g->pid_at, &task->pid, sizeof(task->pid)) &&
-	    guest_read(task->address + g->tgid_at, &task->tgid, sizeof(task->tgid)) &&
-	    guest_read(task->address + g->comm_at, task->comm, sizeof(task->comm)))
+	if (guest_read(g, target->current_at, &task->address, sizeof(task->address)) &&
+	    guest_read(g, task->address + g->pid_at, &task->pid, sizeof(task->pid)) &&
+	    guest_read(g, task->address + g->tgid_at, &task->tgid, sizeof(task->tgid)) &&
+	    guest_read(g, task->address + g->comm_at, task->comm, sizeof(task->comm)) &&
+	    guest_read(g, task->address + g->stack_at, &sample->stack, sizeof(sample->stack)))
 		sample->state.known |= RS_KVM_HAS_TASK;
+}
+
+/* Copies the page that an address is in. */
+static __always_inline void page_read(struct rs_kvm_sample *sample, uint32_t at, uint64_t cr3,
+				      uint64_t gva)
+{
+	uint64_t page = gva & ~(uint64_t)(PAGE - 1), gpa = gpa_of(cr3, page);
+	uint64_t hva = gpa != NOWHERE ? hva_of(gpa) : 0;
+
+	if (!hva || bpf_probe_read_user(sample->bytes[at], PAGE, (const void *)hva))
+		return;
+	sample->pages[at].gva = page;
+	sample->pages[at].gpa = gpa;
+}
+
+/*
+ * Copies what the stacks have. In the kernel the stack pointer is on the task's stack, or on one of
+ * the processor's, from which frames lead to the task's. The registers of user mode are at the top
+ * of that: task_pt_regs() in arch/x86/include/asm/processor.h.
+ */
+static __always_inline void stacks_read(struct rs_kvm_sample *sample)
+{
+	const uint64_t bytes = RS_KVM_SAMPLE_TASK_PAGES * PAGE;
+	uint64_t sp = sample->state.gpr[RS_KVM_RSP], user_sp = sp;
+	uint32_t zero = 0;
+	const struct rs_kvm_sample_guest *g = bpf_map_lookup_elem(&guest, &zero);
+
+	if (!g || !(sample->state.known & RS_KVM_HAS_TASK))
+		return;
+	if (sample->state.cpl != 3) {
+		bool is_on = sp - sample->stack < bytes;
+
+		if (!is_on) {
+			page_read(sample, RS_KVM_SAMPLE_OTHER, g->cr3, sp);
+			page_read(sample, RS_KVM_SAMPLE_OTHER + 1, g->cr3, sp + PAGE);
+		}
+		for (uint32_t i = 0; i < RS_KVM_SAMPLE_TASK_PAGES; i++)
+			if (!is_on || sample->stack + (i + 1) * PAGE > sp)
+				page_read(sample, RS_KVM_SAMPLE_TASK + i, g->cr3,
+					  sample->stack + i * PAGE);
+		if (!guest_read(g, sample->stack + bytes - USER_SP_BACK, &user_sp, sizeof(user_sp)))
+			return;
+	}
+	if (!user_sp || user_sp >> 63)
+		return;
+	page_read(sample, RS_KVM_SAMPLE_USER, sample->state.cr3, user_sp);
+	page_read(sample, RS_KVM_SAMPLE_USER + 1, sample->state.cr3, user_sp + PAGE);
 }
 
 /* ---- samples -------------------------------------------------------------------------------- */
@@ -308,11 +363,12 @@ int tick(void *ctx)
 		target->refused++;
 		return 0;
 	}
-	__builtin_memset(sample, 0, sizeof(*sample));
+	__builtin_memset(sample, 0, offsetof(struct rs_kvm_sample, bytes));
 	sample->at_ns = begin;
 	sample->target = at;
 	vcpu_read(vcpu, &sample->state);
 	task_read(target, sample);
+	stacks_read(sample);
 	bpf_ringbuf_submit(sample, BPF_RB_NO_WAKEUP);
 	target->cost_ns += bpf_ktime_get_ns() - begin;
 	return 0;

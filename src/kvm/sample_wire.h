@@ -102,11 +102,28 @@ struct rs_kvm_sample_task {
 	char comm[RS_KVM_SAMPLE_COMM];
 };
 
+/* Pages of the stacks, as they were in the interrupt: from a stack pointer that is on no stack of
+ * the task, the task's stack in the kernel, from the stack pointer in user mode. */
+#define RS_KVM_SAMPLE_PAGE	 4096u
+#define RS_KVM_SAMPLE_OTHER	 0u
+#define RS_KVM_SAMPLE_TASK	 2u
+#define RS_KVM_SAMPLE_TASK_PAGES 4u /* THREAD_SIZE of x86-64 */
+#define RS_KVM_SAMPLE_USER	 6u
+#define RS_KVM_SAMPLE_PAGES	 8u
+
+struct rs_kvm_sample_page {
+	uint64_t gva; /* 0: not read */
+	uint64_t gpa;
+};
+
 struct rs_kvm_sample {
 	uint64_t at_ns; /* CLOCK_MONOTONIC */
 	uint32_t target, spare;
 	struct rs_kvm_state state;
 	struct rs_kvm_sample_task task; /* with RS_KVM_HAS_TASK */
+	uint64_t stack;			/* of the task in the kernel; 0: not read */
+	struct rs_kvm_sample_page pages[RS_KVM_SAMPLE_PAGES];
+	uint8_t bytes[RS_KVM_SAMPLE_PAGES][RS_KVM_SAMPLE_PAGE]; /* of those that were read */
 };
 
 struct rs_kvm_target {
@@ -124,11 +141,10 @@ _Static_assert(sizeof(struct rs_kvm_target) == 64, "a cache line");
 
 /* What the programs read of a guest's memory, once its kernel is found; one element. */
 struct rs_kvm_sample_guest {
-	uint64_t cr3;			   /* of the kernel; 0: not found */
-	uint32_t levels;		   /* of its page tables: 4 or 5 */
-	uint32_t pid_at, tgid_at, comm_at; /* offsets in task_struct */
+	uint64_t cr3;				     /* of the kernel; 0: not found */
+	uint32_t levels;			     /* of its page tables: 4 or 5 */
+	uint32_t pid_at, tgid_at, comm_at, stack_at; /* offsets in task_struct */
 	uint32_t n;
-	uint32_t spare;
 	struct rs_kvm_slot_memory slots[RS_KVM_SAMPLE_NEAR];
 };
 

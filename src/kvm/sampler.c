@@ -20,7 +20,7 @@
 #include "kvm/kvm.h"
 #include "kvm/sample.skel.h" /* knows the types above */
 
-#define RING_BYTES     (4u << 20)
+#define RING_BYTES     (16u << 20)
 #define LOOK_TRIES     8u /* the slots are read again if they change meanwhile */
 #define LOOK_BYTES_MAX (RS_KVM_SAMPLE_VCPUS * sizeof(struct rs_kvm_look_vcpu) + (1u << 20))
 #define READ_BYTES     65536u

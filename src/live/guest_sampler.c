@@ -53,6 +53,8 @@ struct rs_guest_sampler {
 	struct vcpu *vcpus;
 	struct rs_map believed;
 	struct rs_guest_functions *functions;
+	struct rs_sampled_stacks *stacks; /* of the kernel, if its tasks are known */
+	struct rs_sampled_stack stack;
 	struct rs_guest_sampler_counts counts;
 	/* Of the sample at hand. */
 	struct rs_guest_place place;
@@ -85,6 +87,8 @@ static void kernel_forget(struct rs_guest_sampler *s)
 {
 	static const struct rs_kvm_sample_guest none;
 
+	rs_sampled_stacks_destroy(s->stacks);
+	s->stacks = NULL;
 	rs_linux_close(s->kernel);
 	s->kernel = NULL;
 	rs_error_free(s->no_tasks);
@@ -143,6 +147,7 @@ static void guest_set(struct rs_guest_sampler *s)
 		.pid_at = fields->fields[RS_FIELD_TASK_PID].member.offset,
 		.tgid_at = fields->fields[RS_FIELD_TASK_TGID].member.offset,
 		.comm_at = fields->fields[RS_FIELD_TASK_COMM].member.offset,
+		.stack_at = fields->fields[RS_FIELD_TASK_STACK].member.offset,
 	};
 	uint64_t current_at[RS_KVM_SAMPLE_VCPUS] = { 0 };
 
@@ -220,7 +225,7 @@ static struct rs_error *kernel_search(struct rs_guest_sampler *s)
 	for (uint32_t i = 0; i < s->look.n_vcpus; i++)
 		home_find(s, i, &s->look.vcpus[i]);
 	guest_set(s);
-	return NULL;
+	return rs_sampled_stacks_create(kernel, s->options.symfs, &s->vmm, &s->stacks);
 }
 
 static struct rs_error *slots_read(struct rs_guest_sampler *s)
@@ -391,6 +396,30 @@ static void doubt(struct rs_guest_sampler *s, uint64_t *count)
 	s->search_at = 0;
 }
 
+/* Reads the stack. Its innermost function is the sample's, where none was found for that. */
+static struct rs_error *stack_fill(struct rs_guest_sampler *s, const struct rs_linux_task *task,
+				   const struct rs_kvm_sample *from, struct rs_guest_sample *sample)
+{
+	const struct rs_sampled_frame *first = &s->stack.frames[0];
+	struct rs_linux_vcpu vcpu;
+	struct rs_error *err;
+
+	vcpu_of(&from->state, &vcpu);
+	err = rs_sampled_stacks_read(s->stacks, task, &vcpu, from, &s->stack);
+	if (err)
+		return err;
+	sample->stack = &s->stack;
+	s->counts.cut += s->stack.is_cut;
+	if (sample->n_frames || !s->stack.n || !first->function)
+		return NULL;
+	s->frame = (struct rs_frame){ .function = first->function, .module = first->module };
+	sample->frames = &s->frame;
+	sample->n_frames = 1;
+	if (!sample->module)
+		sample->module = first->module;
+	return NULL;
+}
+
 static struct rs_error *on_sample(void *ctx, const struct rs_kvm_sample *from)
 {
 	struct rs_guest_sampler *s = ctx;
@@ -423,6 +452,8 @@ static struct rs_error *on_sample(void *ctx, const struct rs_kvm_sample *from)
 	}
 	s->doubts = 0;
 	err = sample_fill(s, state, task, &sample);
+	if (!err && task && s->stacks)
+		err = stack_fill(s, task, from, &sample);
 	if (err)
 		return err;
 	s->counts.samples++;
@@ -467,6 +498,7 @@ void rs_guest_sampler_close(struct rs_guest_sampler *s)
 {
 	if (!s)
 		return;
+	rs_sampled_stacks_destroy(s->stacks);
 	rs_linux_close(s->kernel);
 	rs_error_free(s->no_kernel);
 	rs_error_free(s->no_tasks);

@@ -21,6 +21,7 @@
 
 #include "introspect/symbols.h"
 #include "kvm/sampler.h"
+#include "live/guest_stacks.h"
 #include "insight/task.h"
 
 struct rs_guest_sampler;
@@ -52,10 +53,13 @@ struct rs_guest_sample {
 	const char *module;	       /* a file of the guest's; "[kernel]"; NULL: not known */
 	const struct rs_frame *frames; /* innermost inlined first; texts until the next sample */
 	uint32_t n_frames;	       /* 0: no function is known */
+	/* The frames of all functions, the innermost too; NULL: not known. */
+	const struct rs_sampled_stack *stack;
 };
 
 struct rs_guest_sampler_counts {
 	uint64_t samples;      /* that were passed on */
+	uint64_t cut;	       /* of these, whose stacks end before the outermost frame */
 	uint64_t changed;      /* dropped: what was read later was of another task */
 	uint64_t unread;       /* dropped: memory that was not present, or not RAM */
 	uint64_t hidden;       /* dropped: the vCPU's registers are encrypted */

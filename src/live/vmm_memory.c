@@ -9,6 +9,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#define PAGE	    RS_KVM_SAMPLE_PAGE
+#define KERNEL_HALF (UINT64_C(1) << 63)
+#define OTHER_STACK (UINT64_C(16) << 10) /* IRQ_STACK_SIZE, the largest of a processor's */
+
 struct rs_error *rs_vmm_memory_init(struct rs_vmm_memory *vmm, int pid)
 {
 	*vmm = (struct rs_vmm_memory){ .pid = pid };
@@ -55,6 +59,43 @@ static const struct rs_kvm_slot_memory *slot_of(const struct rs_vmm_memory *vmm,
 	return NULL;
 }
 
+/* Reads a part of a page from the sample, if it has the page. */
+static bool sample_read(const struct rs_vmm_memory *vmm, uint64_t gpa, void *buf, size_t bytes)
+{
+	const struct rs_kvm_sample *sample = vmm->sample;
+
+	for (uint32_t i = 0; sample && i < RS_KVM_SAMPLE_PAGES; i++) {
+		if (!sample->pages[i].gva || sample->pages[i].gpa != gpa - gpa % PAGE)
+			continue;
+		memcpy(buf, sample->bytes[i] + gpa % PAGE, bytes);
+		return true;
+	}
+	return false;
+}
+
+/* Returns whether an address is on the task's stack in the kernel, on the one that the processor
+ * was on, or in user memory. */
+static bool is_volatile(const struct rs_kvm_sample *sample, uint64_t gva)
+{
+	uint64_t sp = sample->state.gpr[RS_KVM_RSP];
+
+	return gva < KERNEL_HALF || gva - sample->stack < RS_KVM_SAMPLE_TASK_PAGES * PAGE ||
+	       gva - (sp - sp % PAGE) < OTHER_STACK;
+}
+
+static bool virtual_allowed(void *ctx, uint64_t gva, size_t bytes)
+{
+	const struct rs_kvm_sample *sample = ((const struct rs_vmm_memory *)ctx)->sample;
+
+	(void)bytes;
+	if (!sample || !is_volatile(sample, gva))
+		return true;
+	for (uint32_t i = 0; i < RS_KVM_SAMPLE_PAGES; i++)
+		if (sample->pages[i].gva && sample->pages[i].gva == gva - gva % PAGE)
+			return true;
+	return false;
+}
+
 static bool physical_read(void *ctx, uint64_t gpa, void *buf, size_t bytes)
 {
 	struct rs_vmm_memory *vmm = ctx;
@@ -67,7 +108,9 @@ static bool physical_read(void *ctx, uint64_t gpa, void *buf, size_t bytes)
 		if (!slot)
 			return false;
 		part = slot->bytes - at < bytes ? slot->bytes - at : bytes;
-		if (!hva_read(vmm, slot->hva + at, to, part))
+		if (vmm->sample && part > PAGE - gpa % PAGE)
+			part = PAGE - gpa % PAGE;
+		if (!sample_read(vmm, gpa, to, part) && !hva_read(vmm, slot->hva + at, to, part))
 			return false;
 		gpa += part;
 		to += part;
@@ -98,5 +141,6 @@ struct rs_error *rs_vmm_memory_check(struct rs_vmm_memory *vmm)
 
 void rs_vmm_memory_use(struct rs_vmm_memory *vmm, struct rs_memory *memory)
 {
-	*memory = (struct rs_memory){ .read = physical_read, .ctx = vmm };
+	*memory =
+		(struct rs_memory){ .read = physical_read, .allows = virtual_allowed, .ctx = vmm };
 }

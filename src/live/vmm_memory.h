@@ -20,6 +20,9 @@ struct rs_vmm_memory {
 	int pidfd; /* so that another process of the same number is not read; -1: not open */
 	uint32_t n;
 	struct rs_kvm_slot_memory slots[RS_KVM_SAMPLE_SLOTS];
+	/* While it is set, stacks and user memory are those of the sample's pages, and no other
+	 * page of them can be read. */
+	const struct rs_kvm_sample *sample;
 	uint64_t calls, bytes; /* that were made and read, as a measure of cost */
 };
 

@@ -245,8 +245,11 @@ static void head_text(struct rs_out *out, const struct rs_guest_profile_show *sh
 		 rs_duration_text(each(c->cost_ns, c->ticks), a),
 		 rs_duration_text(each(c->read_ns, c->ticks), b));
 	line_put(out, "cost", text);
-	line_put(out, "frames",
-		 "of the innermost function alone, sampled without stopping the guest");
+	snprintf(text, sizeof(text),
+		 "sampled without stopping the guest; %" PRIu64
+		 " of them end before their outermost frame",
+		 c->cut);
+	line_put(out, "stacks", text);
 	rs_out_char(out, '\n');
 }
 
@@ -266,6 +269,7 @@ static void head_json(struct rs_json *json, const struct rs_guest_profile_show *
 		{ "unread", c->unread },
 		{ "encrypted", c->hidden },
 		{ "refused", c->refused },
+		{ "cut", c->cut },
 		{ "ticks", c->ticks },
 		{ "cost_ns", c->cost_ns },
 		{ "read_ns", c->read_ns },

@@ -77,7 +77,7 @@ stalled() {{
 	grep -q '"state":"halted"' stall.out
 }}
 until_true stalled
-run folded /bin/ringside profile -p $(cat qemu.pid) --to folded -o /tmp/folded --symfs /guest/root 1
+run folded /bin/ringside profile -p $(cat qemu.pid) --to folded -o /tmp/folded --symfs /guest/root 3
 cp /tmp/folded paths
 run other /bin/ringside profile --vm other 1
 run doctor /bin/ringside doctor --json
@@ -96,9 +96,10 @@ def spun(case):
     yield from rows_faults(case.json("profile")["rows"], spinner, zeroer)
     files = {(row["function"], row["module"]) for row in case.json("plain")["rows"]
              if row["mode"] == "user" and row["pid"] == spinner}
-    yield from differ("functions without --symfs", files, {(None, "/init")})
+    yield from differ("functions without --symfs, of the page cache", files,
+                      {("spin_inner", "/init")})
     yield from stall_faults(case.json("stall")["rows"], spinner, zeroer)
-    yield from path_faults(case.read("paths").splitlines(), spinner)
+    yield from path_faults(case.read("paths").splitlines(), spinner, zeroer)
     yield from differ("status for a VM that is not there", case.status("other"), 1)
     doctor = {row["verb"]: row["works"] for row in case.json("doctor")["rows"]}
     yield from differ("doctor's row of profile", doctor["profile"], True)
@@ -156,14 +157,24 @@ def stall_faults(rows, spinner, zeroer):
         yield f"the third is halted in {halted[0]['function']}"
 
 
-def path_faults(lines, spinner):
-    """A path: the task, then the function, with its time."""
+def path_faults(lines, spinner, zeroer):
+    """A path with its time: the task, callers of user mode, those of the kernel, the function."""
     times = {path: int(time) for path, time in (line.rsplit(" ", 1) for line in lines)}
+    whole = [path for path in times if ";[callers not known]" not in path]
     most = max(times, key=times.get, default="")
-    if f"spinner ({spinner});spin_inner" not in times or len(times) < 3:
-        yield f"folded: {times}"
-    if most.split(" ", 1)[0] not in ("spinner", "zeroer"):
+    for task, pid, function in (("spinner", spinner, "spin"), ("zeroer", zeroer, "read_zeros")):
+        theirs = [path for path in whole if path.startswith(f"{task} ({pid});")]
+        if not theirs:
+            yield f"folded: no whole stack of {task}: {times}"
+        yield from (f"folded: a stack that is none of {task}'s: {path}" for path in theirs
+                    if not re.match(rf"\S+ \(\d+\);_start;.*;main;{function}(;|$)", path))
+    yield from (f"folded: not in a system call: {path}" for path in whole if ";vfs_read" in path
+                and not re.search(r";read_zeros;.*read;entry_SYSCALL_64\w*;do_syscall_64;.*vfs_read",
+                                  path))
+    if not most.endswith((";spin;spin_outer;spin_inner", *(";" + name for name in ZEROS))):
         yield f"folded: the most is {most}"
+    if sum(map(times.get, whole)) * 10 < sum(times.values()) * 9:
+        yield f"folded: many stacks that are not whole: {times}"
 
 
 def spun_programs(directory):

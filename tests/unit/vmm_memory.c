@@ -102,6 +102,44 @@ static void unmapped_check(void)
 	CHECK(holds(FAR_AT + 2 * PAGE, 2 * PAGE));
 }
 
+/* With a sample, its pages are read as they were then, and no other page of a stack or of user
+ * memory can be. */
+static void sample_check(void)
+{
+	static struct rs_kvm_sample sample = { .stack = UINT64_C(0xffffc90000010000) };
+	const struct {
+		uint64_t gva;
+		bool is_allowed;
+	} cases[] = {
+		{ 0x7000, true },
+		{ 0x7fff, true },
+		{ 0x8000, false },
+		{ UINT64_C(0xffffc90000010000), false },
+		{ UINT64_C(0xffffc90000013ff8), true },
+		{ UINT64_C(0xffffc90000014000), true },
+		{ UINT64_C(0xffff888000000000), true },
+		{ UINT64_C(0xfffffe0000001000), false },
+		{ UINT64_C(0xfffffe0000004fff), false },
+		{ UINT64_C(0xfffffe0000005000), true },
+	};
+	uint8_t two[2];
+
+	sample.state.gpr[RS_KVM_RSP] = UINT64_C(0xfffffe0000001ff0);
+	sample.pages[RS_KVM_SAMPLE_TASK + 3].gva = UINT64_C(0xffffc90000013000);
+	sample.pages[RS_KVM_SAMPLE_TASK + 3].gpa = FAR_AT;
+	sample.pages[RS_KVM_SAMPLE_USER].gva = 0x7000;
+	sample.pages[RS_KVM_SAMPLE_USER].gpa = LOW_AT;
+	memset(sample.bytes[RS_KVM_SAMPLE_USER], 0x5a, PAGE);
+	vmm.sample = &sample;
+	CHECK(!rs_memory_read_phys(&memory, LOW_AT + PAGE - 1, two, sizeof(two)));
+	CHECK(two[0] == 0x5a && two[1] == byte_of(LOW_AT + PAGE));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CHECK(memory.allows(memory.ctx, cases[i].gva, 1) == cases[i].is_allowed);
+	vmm.sample = NULL;
+	CHECK(holds(LOW_AT, PAGE));
+	CHECK(memory.allows(memory.ctx, 0x8000, 1));
+}
+
 TEST(memory_of_another_process)
 {
 	int pid = child_begin();
@@ -121,6 +159,7 @@ TEST(memory_of_another_process)
 	CHECK_OK(rs_vmm_memory_check(&vmm));
 	slots_check();
 	unmapped_check();
+	sample_check();
 	CHECK(rs_vmm_memory_lives(&vmm));
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads the stacks of a running guest's tasks. */
+#include "live/guest_stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+
+#define SPACES	  256u /* a power of two */
+#define SPACE_OLD UINT64_C(1000000000)
+#define INLINED	  16u
+
+/* An address space whose binaries were read, and when. */
+struct space {
+	uint64_t mm, read_ns;
+};
+
+struct rs_sampled_stacks {
+	struct rs_stacks *stacks;
+	struct rs_vmm_memory *vmm;
+	struct rs_linux_stack stack;
+	struct space spaces[SPACES];
+	struct rs_arena texts; /* of the last stack */
+};
+
+struct rs_error *rs_sampled_stacks_create(struct rs_linux *kernel, const char *symfs,
+					  struct rs_vmm_memory *vmm, struct rs_sampled_stacks **out)
+{
+	struct rs_sampled_stacks *s = calloc(1, sizeof(*s));
+	struct rs_error *err =
+		s ? rs_stacks_create(kernel, symfs, &s->stacks) : rs_error_no_memory();
+
+	if (err) {
+		free(s);
+		return err;
+	}
+	s->vmm = vmm;
+	*out = s;
+	return NULL;
+}
+
+void rs_sampled_stacks_destroy(struct rs_sampled_stacks *s)
+{
+	if (!s)
+		return;
+	rs_stacks_destroy(s->stacks);
+	rs_arena_deinit(&s->texts);
+	free(s);
+}
+
+/* Reads the binaries of a task's address space now and then, which needs memory that no sample
+ * has. What is read of the stack with them is not used. */
+static struct rs_error *space_read(struct rs_sampled_stacks *s, const struct rs_linux_task *task,
+				   const struct rs_linux_vcpu *vcpu,
+				   const struct rs_kvm_sample *sample)
+{
+	struct space *space = &s->spaces[rs_hash_pair(task->mm, 0) % SPACES];
+
+	if (!task->mm || (space->mm == task->mm && sample->at_ns - space->read_ns < SPACE_OLD))
+		return NULL;
+	*space = (struct space){ task->mm, sample->at_ns };
+	return rs_stacks_read(s->stacks, task, vcpu, &s->stack);
+}
+
+static bool keep(struct rs_sampled_stacks *s, const char **text)
+{
+	if (*text)
+		*text = rs_arena_text(&s->texts, *text, strlen(*text));
+	return *text;
+}
+
+/* Adds the functions that one address is in; an address alone if it is in none. */
+static struct rs_error *address_add(struct rs_sampled_stacks *s, uint32_t i,
+				    struct rs_sampled_stack *stack)
+{
+	const struct rs_linux_frame *from = &s->stack.frames[i];
+	struct rs_frame found[INLINED];
+	uint32_t n = rs_stacks_lookup(s->stacks, &s->stack, i, found, INLINED);
+
+	if (!n)
+		found[n++] = (struct rs_frame){ 0 };
+	for (uint32_t k = 0; k < n && stack->n < RS_SAMPLED_FRAMES_MAX; k++) {
+		struct rs_sampled_frame *frame = &stack->frames[stack->n++];
+
+		*frame = (struct rs_sampled_frame){
+			.function = found[k].function,
+			.module = i < s->stack.n_kernel ? "[kernel]" : found[k].module,
+			.file = found[k].file,
+			.address = from->address,
+			.line = found[k].line,
+			.inlined = found[k].inlined,
+			.is_guess = from->origin == RS_FRAME_POINTER,
+		};
+		if ((frame->function && !keep(s, &frame->function)) ||
+		    (frame->module && !keep(s, &frame->module)) ||
+		    (frame->file && !keep(s, &frame->file)))
+			return rs_error_no_memory();
+	}
+	return NULL;
+}
+
+struct rs_error *rs_sampled_stacks_read(struct rs_sampled_stacks *s,
+					const struct rs_linux_task *task,
+					const struct rs_linux_vcpu *vcpu,
+					const struct rs_kvm_sample *sample,
+					struct rs_sampled_stack *stack)
+{
+	struct rs_error *err = space_read(s, task, vcpu, sample);
+
+	rs_arena_deinit(&s->texts);
+	stack->n = 0;
+	if (err)
+		return err;
+	s->vmm->sample = sample;
+	err = rs_stacks_read(s->stacks, task, vcpu, &s->stack);
+	s->vmm->sample = NULL;
+	for (uint32_t i = 0; !err && i < s->stack.n; i++)
+		err = address_add(s, i, stack);
+	/* In the first and last instructions of a system call the kernel has no frame that leads to
+	 * user mode. */
+	stack->is_cut = *s->stack.kernel_why || *s->stack.user_why ||
+			(!task->is_kernel && s->stack.n == s->stack.n_kernel);
+	return err;
+}
