@@ -51,7 +51,8 @@ fn main() {
     ];
     let arguments: Vec<String> = std::env::args().collect();
     let n = arguments[2].parse().expect("a number of rounds");
-    let options = host::TraceOptions { provider: "bench", ring_bytes: 8 << 20, ..Default::default() };
+    let options =
+        host::TraceOptions { provider: "bench", ring_bytes: 8 << 20, ..Default::default() };
 
     host::start(&options).expect("tracing");
     one_record(1); // makes the ring

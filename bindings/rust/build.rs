@@ -26,12 +26,18 @@ fn main() {
     let flags = match Command::new(&program).args(["--libs", "ringside"]).output() {
         Ok(done) if done.status.success() => String::from_utf8_lossy(&done.stdout).into_owned(),
         Ok(done) => {
-            eprintln!("ringside is not installed where {} looks: install it, or set PKG_CONFIG_PATH", program);
+            eprintln!(
+                "ringside is not installed where {} looks: install it, or set PKG_CONFIG_PATH",
+                program
+            );
             eprint!("{}", String::from_utf8_lossy(&done.stderr));
             exit(1)
         }
         Err(error) => {
-            eprintln!("cannot run {}: {}; RINGSIDE_LIB_DIR may name libringside's directory", program, error);
+            eprintln!(
+                "cannot run {}: {}; RINGSIDE_LIB_DIR may name libringside's directory",
+                program, error
+            );
             exit(1)
         }
     };

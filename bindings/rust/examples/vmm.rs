@@ -3,8 +3,8 @@
 //!
 //!     vmm GUEST TRACE
 //!
-//! The guest is a static ELF file, linked between 1 and 16 MiB, whose entry is called in 64-bit mode
-//! with a stack, at addresses that are the same virtual and physical. It traces with
+//! The guest is a static ELF file, linked between 1 and 16 MiB, whose entry is called in 64-bit
+//! mode with a stack, at addresses that are the same virtual and physical. It traces with
 //! libringside-guest.a, and hands its rings over by the doorbell.
 
 use ringside::host::{self, Guest, GuestMemory, GuestOptions, Recorder, RecorderOptions};
@@ -109,8 +109,14 @@ struct SpecialRegs {
 
 extern "C" {
     fn ioctl(fd: c_int, request: c_ulong, ...) -> c_int;
-    fn mmap(at: *mut c_void, bytes: usize, prot: c_int, flags: c_int, fd: c_int, offset: i64)
-        -> *mut c_void;
+    fn mmap(
+        at: *mut c_void,
+        bytes: usize,
+        prot: c_int,
+        flags: c_int,
+        fd: c_int,
+        offset: i64,
+    ) -> *mut c_void;
 }
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -153,15 +159,15 @@ impl Ram {
 
 impl GuestMemory for Ram {
     fn read(&self, gpa: u64, to: &mut [u8]) -> bool {
-        self.at(gpa, to.len()).map(|from| unsafe {
-            std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len())
-        }).is_some()
+        self.at(gpa, to.len())
+            .map(|from| unsafe { std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len()) })
+            .is_some()
     }
 
     fn write(&self, gpa: u64, from: &[u8]) -> bool {
-        self.at(gpa, from.len()).map(|to| unsafe {
-            std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len())
-        }).is_some()
+        self.at(gpa, from.len())
+            .map(|to| unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) })
+            .is_some()
     }
 }
 
@@ -182,7 +188,8 @@ fn load(ram: &Ram, path: &str) -> Result<u64> {
         if number(&image, at, 4)? != 1 {
             continue; // not PT_LOAD
         }
-        let (offset, bytes) = (number(&image, at + 8, 8)? as usize, number(&image, at + 32, 8)? as usize);
+        let (offset, bytes) =
+            (number(&image, at + 8, 8)? as usize, number(&image, at + 32, 8)? as usize);
         let gpa = number(&image, at + 24, 8)?;
         let data = offset.checked_add(bytes).and_then(|end| image.get(offset..end));
         if gpa < IMAGE_LOWEST as u64 || !ram.write(gpa, data.ok_or("a segment is cut")?) {
@@ -206,8 +213,16 @@ fn map_identically(ram: &Ram) {
 fn set_registers(cpu: &File, entry: u64) -> Result<()> {
     let mut special = SpecialRegs::default();
     kvm(cpu, KVM_GET_SREGS, &mut special, "read the vCPU's registers")?;
-    let code = Segment { limit: !0, selector: 8, kind: 11, present: 1, s: 1, l: 1, g: 1,
-                         ..Default::default() };
+    let code = Segment {
+        limit: !0,
+        selector: 8,
+        kind: 11,
+        present: 1,
+        s: 1,
+        l: 1,
+        g: 1,
+        ..Default::default()
+    };
     let data = Segment { selector: 16, kind: 3, l: 0, db: 1, ..code };
     special.cs = code;
     special.ds_to_gs = [data; 4];
@@ -264,13 +279,16 @@ fn run(cpu: &File, state: *const u8, recorder: &Recorder, vcpu: &mut host::Vcpu)
 }
 
 fn create_vm(recorder: &Arc<Recorder>, image: &str) -> Result<()> {
-    let dev = OpenOptions::new().read(true).write(true).open("/dev/kvm")
+    let dev = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/kvm")
         .map_err(|error| format!("cannot open /dev/kvm: {}", error))?;
     let vm = kvm(&dev, KVM_CREATE_VM, std::ptr::null_mut::<u8>(), "create a VM")?;
     let vm = unsafe { File::from_raw_fd(vm) };
     let ram = Ram(map(RAM_BYTES, None)?);
-    let mut region = MemoryRegion { slot: 0, flags: 0, gpa: 0, bytes: RAM_BYTES as u64,
-                                    hva: ram.0 as u64 };
+    let mut region =
+        MemoryRegion { slot: 0, flags: 0, gpa: 0, bytes: RAM_BYTES as u64, hva: ram.0 as u64 };
     kvm(&vm, KVM_SET_USER_MEMORY_REGION, &mut region, "give the VM its RAM")?;
     emit!(vmm::vm_create { vcpus: 1, memory: RAM_BYTES as u64 });
     let cpu = kvm(&vm, KVM_CREATE_VCPU, std::ptr::null_mut::<u8>(), "create a vCPU")?;

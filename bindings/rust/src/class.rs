@@ -51,7 +51,8 @@ pub const mem: Class = Class(abi::RS_CLASS_mem);
 /// Call stacks: [`stack!`](crate::stack).
 pub const stack: Class = Class(abi::RS_CLASS_stack);
 
-/// Names classes of the program, by their numbers from 0 to 15: `classes! { pub io = 0; net = 1; }`.
+/// Names classes of the program, by their numbers from 0 to 15: `classes! { pub io = 0; net = 1;
+/// }`.
 #[macro_export]
 macro_rules! classes {
     ($($(#[$meta:meta])* $vis:vis $name:ident = $n:literal);* $(;)?) => {

@@ -85,11 +85,21 @@ pub mod types {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! words {
-    (i8) => { "s8" };
-    (i16) => { "s16" };
-    (i32) => { "s32" };
-    (i64) => { "s64" };
-    ($type:ident) => { stringify!($type) };
+    (i8) => {
+        "s8"
+    };
+    (i16) => {
+        "s16"
+    };
+    (i32) => {
+        "s32"
+    };
+    (i64) => {
+        "s64"
+    };
+    ($type:ident) => {
+        stringify!($type)
+    };
 }
 
 /// The last name of a path.
@@ -100,8 +110,8 @@ macro_rules! last {
     ($first:ident :: $($rest:ident)::+) => { $crate::last!($($rest)::+) };
 }
 
-/// Declares an event of the program: its struct, class, name, and fields of [`types`]. The last name
-/// of the class's path becomes part of the event's name: `io::disk-read`.
+/// Declares an event of the program: its struct, class, name, and fields of [`types`]. The last
+/// name of the class's path becomes part of the event's name: `io::disk-read`.
 ///
 /// ```
 /// ringside::classes! { io = 0; }

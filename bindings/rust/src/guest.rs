@@ -8,10 +8,10 @@
 //!
 //! A guest of the micro-VM uses [`kit`](crate::kit) instead, whose C part does that.
 //!
-//! The producer of a vCPU is at %gs:0, which [`vcpu_init()`] sets. A kernel with per-CPU data of its
-//! own keeps a pointer to [`vcpu_producer()`] there, sets [`Config::own_this`], and says where it is,
-//! in the variable RINGSIDE_GUEST_THIS of the environment in which rustc compiles this crate: a
-//! memory operand of x86-64's assembler, such as `gs:[0x40]`.
+//! The producer of a vCPU is at %gs:0, which [`vcpu_init()`] sets. A kernel with per-CPU data of
+//! its own keeps a pointer to [`vcpu_producer()`] there, sets [`Config::own_this`], and says where
+//! it is, in the variable RINGSIDE_GUEST_THIS of the environment in which rustc compiles this
+//! crate: a memory operand of x86-64's assembler, such as `gs:[0x40]`.
 
 use crate::abi;
 use crate::ctypes::{c_char, c_void};
@@ -68,7 +68,8 @@ impl Default for Config {
 pub enum Error {
     /// The number of the vCPU is too high.
     TooManyVcpus,
-    /// The memory is too small or not aligned, or a log's halves hold lines that were not recovered.
+    /// The memory is too small or not aligned, or a log's halves hold lines that were not
+    /// recovered.
     BadMemory,
 }
 
@@ -80,8 +81,8 @@ fn result(status: abi::rs_guest_status) -> Result<(), Error> {
     }
 }
 
-/// Numbers the guest's sites, and fills in the area in which the host finds rings and texts. Call it
-/// once, on the boot vCPU, before any event.
+/// Numbers the guest's sites, and fills in the area in which the host finds rings and texts. Call
+/// it once, on the boot vCPU, before any event.
 pub fn init(config: &Config) {
     let config = abi::rs_guest_config {
         hand_over: config.hand_over as u32,
@@ -100,8 +101,8 @@ pub fn vcpu_init(vcpu: u32, ring: &'static mut [u8]) -> Result<(), Error> {
     })
 }
 
-/// Returns the address of a vCPU's producer, for a guest with [`Config::own_this`]. Null: there is no
-/// such vCPU.
+/// Returns the address of a vCPU's producer, for a guest with [`Config::own_this`]. Null: there is
+/// no such vCPU.
 pub fn vcpu_producer(vcpu: u32) -> *mut c_void {
     unsafe { abi::rs_guest_producer(vcpu) as *mut c_void }
 }

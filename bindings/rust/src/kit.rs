@@ -160,8 +160,8 @@ impl Export {
     }
 }
 
-/// Exports a function to the host: its name, the [`Function`], the [`Type`]s of its arguments and of
-/// its result, and its help.
+/// Exports a function to the host: its name, the [`Function`], the [`Type`]s of its arguments and
+/// of its result, and its help.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __export {

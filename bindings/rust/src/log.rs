@@ -69,8 +69,9 @@ pub fn put(level: Level, args: fmt::Arguments) {
     let mut line = Line { text: [0; abi::RS_LOG_LINE_MAX as usize], bytes: 0 };
     let format = b"%.*s\0".as_ptr() as *const crate::ctypes::c_char;
 
-    // An error is a line that was cut, or a Display that failed: the line has what came before. A text
-    // without arguments needs no formatting, and so none of core's code in a guest without SSE.
+    // An error is a line that was cut, or a Display that failed: the line has what came before. A
+    // text without arguments needs no formatting, and so none of core's code in a guest without
+    // SSE.
     let _ = match args.as_str() {
         Some(text) => line.write_str(text),
         None => line.write_fmt(args),
@@ -80,7 +81,13 @@ pub fn put(level: Level, args: fmt::Arguments) {
         #[cfg(feature = "host")]
         abi::rs_log_put(level as u32, format, bytes, line.text.as_ptr());
         #[cfg(not(feature = "host"))]
-        abi::rs_guest_log_put(crate::guest::producer(), level as u32, format, bytes, line.text.as_ptr());
+        abi::rs_guest_log_put(
+            crate::guest::producer(),
+            level as u32,
+            format,
+            bytes,
+            line.text.as_ptr(),
+        );
     }
 }
 

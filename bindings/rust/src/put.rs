@@ -58,8 +58,8 @@ pub(crate) fn this() -> *mut Producer {
 
 /// Takes a stamp and claims the bytes from `from` to `to`. Returns the stamp, and whether the claim
 /// succeeded: if a handler put in between, it did not. CMPXCHG without LOCK is atomic against this
-/// thread's own handlers. RDTSC does not serialise; stamps of one processor never go back. One block
-/// and not two, so that LLVM counts less for inlining the end of a span.
+/// thread's own handlers. RDTSC does not serialise; stamps of one processor never go back. One
+/// block and not two, so that LLVM counts less for inlining the end of a span.
 #[inline(always)]
 unsafe fn stamp_and_claim(p: *mut Producer, from: u64, to: u64) -> (u64, bool) {
     let (stamp, seen): (u64, u64);

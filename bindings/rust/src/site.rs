@@ -39,7 +39,9 @@ impl Site {
     #[doc(hidden)]
     pub fn id(&self) -> u32 {
         // A relaxed load is a plain one. The number is written once.
-        unsafe { (*(core::ptr::addr_of!((*self.0.get()).id) as *const AtomicU32)).load(Ordering::Relaxed) }
+        unsafe {
+            (*(core::ptr::addr_of!((*self.0.get()).id) as *const AtomicU32)).load(Ordering::Relaxed)
+        }
     }
 }
 

@@ -7,9 +7,9 @@ use crate::put::{is_on, put, put_slow, this, Payload, Producer};
 use crate::site::Site;
 use core::marker::PhantomData;
 
-/// An open span, which [`span!`](crate::span) returns. It ends when it is dropped, also when a panic
-/// unwinds the stack. It stays on its thread: it is not `Send`, so that no task that moves between
-/// threads holds one while it waits.
+/// An open span, which [`span!`](crate::span) returns. It ends when it is dropped, also when a
+/// panic unwinds the stack. It stays on its thread: it is not `Send`, so that no task that moves
+/// between threads holds one while it waits.
 #[must_use = "a span ends when its guard is dropped: let _span = span!(...)"]
 pub struct Span {
     /// 0 if its class was off at the start; its end then emits nothing.

@@ -78,14 +78,26 @@ fn records_and_errors() {
     stack!("here");
     expected += 1;
     log!(Warning, "a line, {} of them", 1); // also an event
-    log!(Debug, "no sink accepts {}", { expected += 1000; 1 });
+    log!(Debug, "no sink accepts {}", {
+        expected += 1000;
+        1
+    });
     expected += 1;
 
     host::set_mask(class::Class::ALL.mask() & !app.mask());
     spans(5);
-    emit!(Wide { a: { expected += 1000; 1 }, ..Default::default() });
+    emit!(Wide {
+        a: {
+            expected += 1000;
+            1
+        },
+        ..Default::default()
+    });
     host::set_mask(0);
-    let _ = span!(quiet, "off", { expected += 1000; 1 });
+    let _ = span!(quiet, "off", {
+        expected += 1000;
+        1
+    });
 
     let options = GuestOptions { vm: "none", provider: None, vcpus: 0 };
     assert_eq!(Guest::create(&options, recorder.clock(), NoRam).err().unwrap().code(), Code::Usage);

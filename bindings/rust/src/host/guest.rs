@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The host side of a guest's trace, for any VMM: ringside_host(3).
 //!
-//! All data from the guest is hostile; the library checks it. A guest that breaks its ring loses its
-//! own trace from there on, and one call returns an error; the VMM may continue.
+//! All data from the guest is hostile; the library checks it. A guest that breaks its ring loses
+//! its own trace from there on, and one call returns an error; the VMM may continue.
 
 use super::error::{c_option, c_pointer, c_text, result};
 use super::{Clock, Error};
@@ -13,8 +13,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// A guest's memory, by guest-physical addresses. Threads of the recorder call it too. The guest may
-/// write while it is read.
+/// A guest's memory, by guest-physical addresses. Threads of the recorder call it too. The guest
+/// may write while it is read.
 pub trait GuestMemory: Send + Sync {
     /// Reads. Returns false, if any byte of the range is not the guest's RAM.
     fn read(&self, gpa: u64, to: &mut [u8]) -> bool;
@@ -22,9 +22,9 @@ pub trait GuestMemory: Send + Sync {
     /// Writes. Returns false, if any byte of the range is not the guest's RAM.
     fn write(&self, gpa: u64, from: &[u8]) -> bool;
 
-    /// Unwinds a vCPU that rings a doorbell for its stack: writes guest-virtual addresses, innermost
-    /// first, and returns how many, and a bit for each that was found by a frame pointer. Without
-    /// this, guests that ask for stacks get none.
+    /// Unwinds a vCPU that rings a doorbell for its stack: writes guest-virtual addresses,
+    /// innermost first, and returns how many, and a bit for each that was found by a frame pointer.
+    /// Without this, guests that ask for stacks get none.
     fn unwind(&self, _vcpu: u32, _frames: &mut [u64]) -> (usize, u64) {
         (0, 0)
     }
@@ -158,8 +158,8 @@ impl Drop for Guest {
     }
 }
 
-/// A vCPU of a guest, for the thread that runs it: there is one handle, since calls for one vCPU must
-/// not overlap.
+/// A vCPU of a guest, for the thread that runs it: there is one handle, since calls for one vCPU
+/// must not overlap.
 pub struct Vcpu {
     pub(super) guest: Arc<Guest>,
     pub(super) index: u32,

@@ -45,7 +45,8 @@ pub struct Left {
 }
 
 fn text(bytes: &[crate::ctypes::c_char]) -> String {
-    let bytes: Vec<u8> = bytes.iter().take_while(|&&byte| byte != 0).map(|&byte| byte as u8).collect();
+    let bytes: Vec<u8> =
+        bytes.iter().take_while(|&&byte| byte != 0).map(|&byte| byte as u8).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

@@ -55,7 +55,8 @@ pub fn stop() {
     unsafe { abi::rs_trace_stop() }
 }
 
-/// Declares that this thread runs a vCPU of a VM from now on: its later events show both. `None` and
+/// Declares that this thread runs a vCPU of a VM from now on: its later events show both. `None`
+/// and
 /// -1: none. A thread that runs several VMs in turns calls it for each.
 pub fn thread(vm: Option<&str>, vcpu: i32) -> Result<(), Error> {
     let vm = c_option(vm)?;
@@ -70,8 +71,8 @@ pub fn has_addresses() {
 }
 
 /// Registers a name that is known only at run time. Returns its number, for
-/// [`Span::begin()`](crate::Span::begin) and for fields of the type `name`; 0 if there are too many.
-/// The library keeps a copy for good.
+/// [`Span::begin()`](crate::Span::begin) and for fields of the type `name`; 0 if there are too
+/// many. The library keeps a copy for good.
 pub fn name(text: &str) -> Result<u32, Error> {
     let text = c_text(text)?;
     Ok(unsafe { abi::rs_trace_name(text.as_ptr() as *const _) })

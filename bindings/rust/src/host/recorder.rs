@@ -144,8 +144,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// Ends the collection of a guest whose vCPUs do not run any more, and drains its rings. Returns
-    /// the errors of its rings and of the storage.
+    /// Ends the collection of a guest whose vCPUs do not run any more, and drains its rings.
+    /// Returns the errors of its rings and of the storage.
     pub fn remove_guest(&self, guest: &Arc<Guest>) -> Result<(), Error> {
         let mut guests = self.guests.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if !guests.iter().any(|other| Arc::ptr_eq(other, guest)) {
