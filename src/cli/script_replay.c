@@ -17,7 +17,9 @@ static const struct argp_option probes[] = {
 	{ "no-fast", KEY_NO_FAST, NULL, 0,
 	  "In a replay: stop it through QEMU's GDB channel alone, which is slower", 3 },
 	{ "binary", KEY_BINARY, "PROGRAM[@0xBASE]", 0,
-	  "In a replay: the static probes and assertions of this program of the guest's; BASE is "
+	  "In a replay: the functions, static probes and assertions of this program of the "
+	  "guest's; "
+	  "BASE is "
 	  "where a position independent one is, if not where it is without randomization",
 	  3 },
 	{ "live", KEY_LIVE, "GDB", OPTION_ARG_OPTIONAL,

@@ -128,6 +128,14 @@
 	F(MOUNT_PARENT, "mount", "mnt_parent")                                                     \
 	F(MOUNT_POINT, "mount", "mnt_mountpoint")                                                  \
 	F(VFSMOUNT_ROOT, "vfsmount", "mnt_root")                                                   \
+	F(PT_REGS_DI, "pt_regs", "di")                                                             \
+	F(PT_REGS_SI, "pt_regs", "si")                                                             \
+	F(PT_REGS_DX, "pt_regs", "dx")                                                             \
+	F(PT_REGS_R10, "pt_regs", "r10")                                                           \
+	F(PT_REGS_R8, "pt_regs", "r8")                                                             \
+	F(PT_REGS_R9, "pt_regs", "r9")                                                             \
+	F(PT_REGS_AX, "pt_regs", "ax")                                                             \
+	F(PT_REGS_NR, "pt_regs", "orig_ax")                                                        \
 	F(HOT_TASK, "pcpu_hot", "current_task") /* 6.2 to 6.14 */                                  \
 	F(HOT_CPU, "pcpu_hot", "cpu_number")                                                       \
 	F(HOT_IRQ_STACK, "pcpu_hot", "hardirq_stack_ptr")                                          \

@@ -62,16 +62,34 @@ static struct rs_error *is_last(struct rs_guest_kernel *g, uint64_t address, boo
 	return NULL;
 }
 
-static struct rs_error *read_task(struct rs_guest_kernel *g)
+static struct rs_error *current_read(struct rs_guest_kernel *g, uint64_t *address)
 {
 	const struct rs_linux_vcpu vcpu = { .regs = *g->regs };
-	uint64_t base = 0, address = 0;
-	bool same = false;
+	uint64_t base = 0;
 	uint32_t cpu = 0;
 	struct rs_error *err = rs_linux_cpu(g->kernel, &vcpu, &cpu, &base);
 
-	if (!err)
-		err = rs_linux_current(g->kernel, base, &address);
+	return err ? err : rs_linux_current(g->kernel, base, address);
+}
+
+bool rs_guest_kernel_runs(struct rs_guest_kernel *g, uint64_t task)
+{
+	uint64_t address = 0;
+	struct rs_error *err = rs_guest_kernel_here(g)
+				       ? current_read(g, &address)
+				       : rs_error_create(RS_USAGE, "no kernel is known");
+	bool runs = !err && address == task;
+
+	rs_error_free(err);
+	return runs;
+}
+
+static struct rs_error *read_task(struct rs_guest_kernel *g)
+{
+	uint64_t address = 0;
+	bool same = false;
+	struct rs_error *err = current_read(g, &address);
+
 	if (!err)
 		err = is_last(g, address, &same);
 	if (!err && !same)

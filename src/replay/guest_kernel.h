@@ -37,6 +37,10 @@ void rs_guest_kernel_stopped(struct rs_guest_kernel *guest, const struct rs_memo
 /* Returns the kernel, to read at the present stop; NULL if it is not known or not yet mapped. */
 struct rs_linux *rs_guest_kernel_here(struct rs_guest_kernel *guest);
 
+/* Returns whether the processor's own area names the task at this address as the one that runs. Of
+ * a task that has ended, this is all that can be checked: its number is another's already. */
+bool rs_guest_kernel_runs(struct rs_guest_kernel *guest, uint64_t task);
+
 /* Returns the task that runs at the present stop; NULL if it is not known, as before the kernel has
  * set up the processor, and between the processor's entry into the kernel and the kernel's own. */
 const struct rs_linux_task *rs_guest_kernel_task(struct rs_guest_kernel *guest);

@@ -12,9 +12,12 @@
 #include <time.h>
 
 #include "base/now.h"
+#include "replay/look.h"
+#include "replay/named.h"
 #include "replay/probed.h"
 
 #define IDLE_NS UINT64_C(200000000) /* between two checks, without timers */
+#define LOOK_NS UINT64_C(50000000)  /* between two looks for the kernel */
 
 struct live {
 	struct rs_source source;
@@ -146,7 +149,7 @@ static uint32_t first_of(const struct live *l, uint32_t i)
 
 static size_t fire(struct live *l)
 {
-	struct rs_replay_at at = { &l->m.regs, 0, &l->m.memory, 0 };
+	struct rs_replay_at at = { &l->m.regs, 0, &l->m.memory, &l->m.guest, 0 };
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < l->m.n_probes; i++) {
@@ -331,22 +334,30 @@ struct rs_error *rs_live_source_create(struct rs_live *live,
 
 /* ---- queries ------------------------------------------------------------------------------ */
 
-struct rs_error *rs_live_source_make(void *source, const char *description,
-				     const struct rs_event **event)
+/* Looks for the kernel at the present stop. */
+static struct rs_error *look_here(struct live *l, bool *found)
 {
-	struct live *l = source;
-	struct rs_replay_probe probe;
-	size_t len = strlen(description);
-	bool ours;
-	struct rs_error *err = rs_replay_probe_parse(description, 0, &probe, &ours);
+	struct rs_error *err = state_read(l);
 
-	*event = NULL;
-	if (err || !ours)
-		return err;
-	if (probe.kind == RS_REPLAY_TIMER && len > 5 && !strcmp(description + len - 5, "insns"))
-		return rs_error_create(RS_USAGE, "a machine that runs does not count instructions: "
-						 "guest:timer::1ms");
-	return rs_probed_make(&l->m, description, 0, event);
+	if (!err && l->m.stopped.why != RS_GDB_ENDED)
+		*found = rs_guest_kernel_look(&l->m.guest, &l->m.memory, &l->m.regs);
+	return err;
+}
+
+/* A machine that was started here has no kernel yet: it runs until it has. */
+static struct rs_error *look(struct live *l)
+{
+	bool found = false, started = l->m.memory.n_ram;
+	struct rs_error *err = look_here(l, &found);
+
+	for (uint64_t ns = 0; !err && !found && started && ns < RS_LOOK_NS_MAX; ns += LOOK_NS) {
+		err = rs_live_run(l->machine_runs, LOOK_NS, l->options.stop, &l->m.stopped);
+		if (err || l->m.stopped.why == RS_GDB_ENDED ||
+		    (l->options.stop && *l->options.stop))
+			break;
+		err = look_here(l, &found);
+	}
+	return err;
 }
 
 struct rs_error *rs_live_source_look(struct rs_source *source, struct rs_linux **kernel,
@@ -357,13 +368,34 @@ struct rs_error *rs_live_source_look(struct rs_source *source, struct rs_linux *
 
 	if (!l->m.guest.kernel && !l->m.guest.why) {
 		map_ram(l);
-		err = state_read(l);
-		if (!err && l->m.stopped.why != RS_GDB_ENDED)
-			rs_guest_kernel_look(&l->m.guest, &l->m.memory, &l->m.regs);
+		err = look(l);
 	}
 	*kernel = l->m.guest.kernel;
 	*why = l->m.guest.why;
 	return err;
+}
+
+struct rs_error *rs_live_source_make(void *source, const char *description,
+				     const struct rs_event **event)
+{
+	struct live *l = source;
+	struct rs_replay_probe probe;
+	size_t len = strlen(description);
+	const struct rs_error *why;
+	struct rs_linux *kernel;
+	bool ours;
+	struct rs_error *err = rs_replay_probe_parse(description, 0, &probe, &ours);
+
+	*event = NULL;
+	if (!err && rs_named_of_kernel(description))
+		err = rs_live_source_look(&l->source, &kernel, &why);
+	if (err)
+		return err;
+	if (ours && probe.kind == RS_REPLAY_TIMER && len > 5 &&
+	    !strcmp(description + len - 5, "insns"))
+		return rs_error_create(RS_USAGE, "a machine that runs does not count instructions: "
+						 "guest:timer::1ms");
+	return rs_probed_make(&l->m, description, 0, event);
 }
 
 struct rs_error *rs_live_source_add_notes(struct rs_source *source, const struct rs_notes *notes,

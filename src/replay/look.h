@@ -14,9 +14,20 @@
 /* How much guest time is looked at. */
 #define RS_LOOK_NS_MAX UINT64_C(60000000000)
 
-/* Looks for the kernel. Not finding it is no error: guest->why says why not. */
+/* The machine that was looked at, while the names are looked up. */
+struct rs_replay_look {
+	struct rs_session *session;
+	struct rs_memory memory;
+	struct rs_x86_regs regs;
+};
+
+/* Looks for the kernel. Not finding it is no error: guest->why says why not. If it is found, the
+ * machine of `look`, which must not move, stays stopped there, to be read. */
 struct rs_error *rs_replay_look(const struct rs_recording *recording,
 				const struct rs_replay_options *options,
-				struct rs_guest_kernel *guest);
+				struct rs_guest_kernel *guest, struct rs_replay_look *look);
+/* Ends the machine: nothing of the kernel's memory may be read before the next stop. Also one of
+ * zero bytes. */
+void rs_replay_look_end(struct rs_replay_look *look, struct rs_guest_kernel *guest);
 
 #endif

@@ -61,6 +61,19 @@ static const struct rs_replay_template templates[] = {
 	  "in a replay: a static probe of --binary PROGRAM, with its arguments" },
 	{ "assert", "FILE", "LINE", "(values by name, x64 pc, u64 icount, text expression)",
 	  "in a replay: an assertion of --binary PROGRAM that does not hold" },
+	{ "kernel", "FUNCTION", "entry", "(x64 arg0, ..., x64 arg5, x64 pc, u64 icount, u8 cpl)",
+	  "in a replay: a function of the guest's kernel is called; return: it is left, with "
+	  "retval; +BYTES: at an instruction of it" },
+	{ "PROGRAM", "FUNCTION", "entry", "(x64 arg0, ..., x64 arg5, x64 pc, u64 icount, u8 cpl)",
+	  "in a replay: the same, of a function of --binary PROGRAM" },
+	{ "syscall", "NAME", "entry", "(x64 arg0, ..., x64 arg5, x64 pc, u64 icount, u8 cpl)",
+	  "in a replay: a system call of the guest begins" },
+	{ "syscall", "NAME", "return", "(s64 retval, x64 pc, u64 icount, u8 cpl)",
+	  "in a replay: a system call of the guest has ended" },
+	{ "sched", "", "switch",
+	  "(x64 prev, x64 next, s32 next_pid, s32 next_tid, x64 pc, u64 icount, u8 cpl, text "
+	  "next_comm)",
+	  "in a replay: the guest's kernel changes tasks, in the old one" },
 };
 
 const struct rs_replay_template *rs_replay_template(uint32_t index)
@@ -70,13 +83,7 @@ const struct rs_replay_template *rs_replay_template(uint32_t index)
 
 /* ---- descriptions ------------------------------------------------------------------------- */
 
-/* The four fields of a description, the leftmost of which may be missing. */
-struct words {
-	char text[4 * (RS_WORD_MAX + 1)];
-	const char *at[4]; /* provider, class, function, name */
-};
-
-static bool split(const char *description, struct words *words)
+bool rs_replay_words(const char *description, struct rs_replay_words *words)
 {
 	size_t len = strlen(description);
 	uint32_t n = 3;
@@ -144,7 +151,8 @@ static bool parse_address(const char *text, bool sized, struct rs_replay_probe *
 	return !*end && probe->bytes;
 }
 
-static struct rs_error *parse_exec(const struct words *words, struct rs_replay_probe *probe)
+static struct rs_error *parse_exec(const struct rs_replay_words *words,
+				   struct rs_replay_probe *probe)
 {
 	if (strcmp(words->at[3], "exec") != 0 || !parse_address(words->at[2], false, probe))
 		return rs_error_create(RS_USAGE,
@@ -153,7 +161,8 @@ static struct rs_error *parse_exec(const struct words *words, struct rs_replay_p
 	return NULL;
 }
 
-static struct rs_error *parse_mem(const struct words *words, struct rs_replay_probe *probe)
+static struct rs_error *parse_mem(const struct rs_replay_words *words,
+				  struct rs_replay_probe *probe)
 {
 	static const struct {
 		const char *name;
@@ -179,12 +188,13 @@ static struct rs_error *parse_mem(const struct words *words, struct rs_replay_pr
 struct rs_error *rs_replay_probe_parse(const char *description, uint32_t shift,
 				       struct rs_replay_probe *probe, bool *ours)
 {
-	struct words words;
+	struct rs_replay_words words;
 	size_t kind = 0;
 
 	*ours = false;
 	*probe = (struct rs_replay_probe){ .wanted = false };
-	if (!split(description, &words) || (*words.at[0] && strcmp(words.at[0], "guest") != 0))
+	if (!rs_replay_words(description, &words) ||
+	    (*words.at[0] && strcmp(words.at[0], "guest") != 0))
 		return NULL;
 	while (kind < N_KINDS && strcmp(kinds[kind].class_name, words.at[1]) != 0)
 		kind++;
@@ -206,7 +216,7 @@ struct rs_error *rs_replay_probe_declare(struct rs_schema *schema, uint32_t n,
 					 const char *description, struct rs_replay_probe *probe)
 {
 	const struct kind *kind = &kinds[probe->kind];
-	struct words words;
+	struct rs_replay_words words;
 	struct rs_event event = { .id = RS_ID(RS_IDS_USER, n + 1),
 				  .class_name = kind->class_name,
 				  .help = kind->help,
@@ -214,7 +224,7 @@ struct rs_error *rs_replay_probe_declare(struct rs_schema *schema, uint32_t n,
 				  .n_fields = kind->n_fields };
 	struct rs_error *err;
 
-	if (!split(description, &words))
+	if (!rs_replay_words(description, &words))
 		return rs_error_create(RS_USAGE, "the description is too long");
 	event.function = words.at[2];
 	event.name = words.at[3];
@@ -238,6 +248,8 @@ uint32_t rs_replay_probe_payload(const struct rs_replay_probe *probe, struct rs_
 
 	if (probe->note)
 		return rs_replay_note_payload(probe, at, payload);
+	if (probe->kind >= RS_REPLAY_NAMED)
+		return rs_named_payload(probe, at, payload);
 	if (probe->kind == RS_REPLAY_MEM) {
 		to = put(to, &probe->address, sizeof(probe->address));
 		to = put(to, &probe->bytes, sizeof(probe->bytes));

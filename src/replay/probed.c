@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/vector.h"
+#include "replay/named.h"
 #include "replay/ram.h"
 
 #define PROBES_MAX 4096u
@@ -68,6 +69,7 @@ struct rs_error *rs_probed_init(struct rs_probed *p, const struct rs_clock *cloc
 void rs_probed_deinit(struct rs_probed *p)
 {
 	rs_guest_kernel_deinit(&p->guest);
+	rs_named_destroy(p->named);
 	rs_schema_destroy(p->schema);
 	free(p->probes);
 	free(p->views);
@@ -96,8 +98,10 @@ struct rs_error *rs_probed_make(struct rs_probed *p, const char *description, ui
 			return NULL; /* it exists already */
 	}
 	err = rs_replay_probe_parse(description, shift, &probe, &ours);
-	if (err || !ours)
+	if (err)
 		return err;
+	if (!ours)
+		return rs_named_make(p, description, event);
 	err = make_room(p);
 	if (!err)
 		err = rs_replay_probe_declare(p->schema, p->n_probes, description, &probe);
@@ -127,6 +131,18 @@ static struct rs_error *add_placed(struct rs_probed *p, const struct rs_program 
 	return err;
 }
 
+struct rs_error *rs_probed_add(struct rs_probed *p, const struct rs_replay_probe *probe)
+{
+	struct rs_error *err;
+
+	if (probe->of_program)
+		return add_placed(p, p->program.of, *probe);
+	err = make_room(p);
+	if (!err)
+		p->probes[p->n_probes++] = *probe;
+	return err;
+}
+
 struct rs_error *rs_probed_add_notes(struct rs_probed *p, const struct rs_notes *notes,
 				     const struct rs_program *program)
 {
@@ -136,7 +152,7 @@ struct rs_error *rs_probed_add_notes(struct rs_probed *p, const struct rs_notes 
 	struct rs_error *err = NULL;
 
 	p->program.of = program;
-	if (program->entry && notes->n)
+	if (program->entry)
 		err = add_placed(p, program, probe);
 	for (uint32_t i = 0; !err && i < notes->n; i++) {
 		err = make_room(p);
@@ -237,5 +253,7 @@ bool rs_probed_hit(struct rs_probed *p, const struct rs_replay_probe *probe)
 		return false;
 	if (probe->of_program && !program_is_there(p, probe))
 		return false;
+	if (probe->kind >= RS_REPLAY_NAMED)
+		return rs_named_hit(p, probe);
 	return probe->kind != RS_REPLAY_ENTRY;
 }

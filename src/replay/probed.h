@@ -38,6 +38,7 @@ struct rs_probed {
 	struct rs_memory memory;
 	bool again; /* it is at a place that has fired already */
 	struct rs_guest_kernel guest;
+	struct rs_named *named;		   /* a list that it owns */
 	char name[RS_TASK_COMM_BYTES + 1]; /* of the task that runs: stream.thread */
 
 	/* For one stop: one more than there are probes. rs_probed_begin() allocates it. */
@@ -54,6 +55,9 @@ void rs_probed_deinit(struct rs_probed *p); /* also a zeroed one */
  * takes 2^shift ns. */
 struct rs_error *rs_probed_make(struct rs_probed *p, const char *description, uint32_t shift,
 				const struct rs_event **event);
+/* Adds a breakpoint; of a program's probe one for each of its possible bases, which is added to the
+ * address. */
+struct rs_error *rs_probed_add(struct rs_probed *p, const struct rs_replay_probe *probe);
 /* Adds the probes and assertions of a program, at each of its possible bases. Both outlive this. */
 struct rs_error *rs_probed_add_notes(struct rs_probed *p, const struct rs_notes *notes,
 				     const struct rs_program *program);

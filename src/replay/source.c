@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "replay/look.h"
+#include "replay/named.h"
 #include "replay/probed.h"
 
 #define INTERRUPTED_MAX 64u
@@ -32,6 +33,7 @@ struct replay {
 	uint32_t pause;	   /* the next of the pauses */
 	uint64_t from, to; /* range of instructions */
 
+	struct rs_replay_look look; /* until it is opened */
 	struct rs_session *session;
 	uint64_t icount;
 	struct interrupted interrupted[INTERRUPTED_MAX];
@@ -148,7 +150,7 @@ static bool is_due(struct replay *r, struct rs_replay_probe *p)
 
 static size_t fire(struct replay *r)
 {
-	struct rs_replay_at at = { &r->m.regs, r->icount, &r->m.memory, 0 };
+	struct rs_replay_at at = { &r->m.regs, r->icount, &r->m.memory, &r->m.guest, 0 };
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < r->m.n_probes; i++) {
@@ -257,6 +259,7 @@ static struct rs_error *replay_open(struct rs_source *source, const struct rs_qu
 	*pushed = RS_PUSHED_PROBES | RS_PUSHED_TIME;
 	r->from = at_ns(r, query->from_ns);
 	r->to = at_ns(r, query->to_ns);
+	rs_replay_look_end(&r->look, &r->m.guest);
 	err = rs_probed_begin(&r->m, query);
 	if (!err)
 		err = rs_session_open(r->recording, &options, &r->session);
@@ -275,6 +278,7 @@ static void replay_destroy(struct rs_source *source)
 {
 	struct replay *r = (struct replay *)source;
 
+	rs_replay_look_end(&r->look, &r->m.guest);
 	rs_session_close(r->session);
 	rs_probed_deinit(&r->m);
 	free(r->name);
@@ -330,14 +334,6 @@ struct rs_error *rs_replay_source_create(const struct rs_recording *recording,
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
-struct rs_error *rs_replay_source_make(void *source, const char *description,
-				       const struct rs_event **event)
-{
-	struct replay *r = source;
-
-	return rs_probed_make(&r->m, description, r->recording->shift, event);
-}
-
 struct rs_error *rs_replay_source_look(struct rs_source *source, struct rs_linux **kernel,
 				       const struct rs_error **why)
 {
@@ -345,10 +341,24 @@ struct rs_error *rs_replay_source_look(struct rs_source *source, struct rs_linux
 	struct rs_error *err = NULL;
 
 	if (!r->m.guest.kernel && !r->m.guest.why)
-		err = rs_replay_look(r->recording, &r->options, &r->m.guest);
+		err = rs_replay_look(r->recording, &r->options, &r->m.guest, &r->look);
 	*kernel = r->m.guest.kernel;
 	*why = r->m.guest.why;
 	return err;
+}
+
+struct rs_error *rs_replay_source_make(void *source, const char *description,
+				       const struct rs_event **event)
+{
+	struct replay *r = source;
+	const struct rs_error *why;
+	struct rs_linux *kernel;
+	struct rs_error *err = NULL;
+
+	*event = NULL;
+	if (rs_named_of_kernel(description))
+		err = rs_replay_source_look(&r->source, &kernel, &why);
+	return err ? err : rs_probed_make(&r->m, description, r->recording->shift, event);
 }
 
 struct rs_error *rs_replay_source_add_notes(struct rs_source *source, const struct rs_notes *notes,

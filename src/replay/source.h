@@ -9,6 +9,7 @@
  *	guest:mem:0xADDR+N:read|write	either, of N bytes
  *	guest:usdt:PROVIDER:NAME	a probe in a program (ringside/replay.h), with its arguments
  *	guest:assert:FILE:LINE		an assertion in one, whether it holds or not
+ *	guest:kernel:FUNCTION:entry	and others by names of the guest: named.h
  *
  * Time is the count of instructions, times the recording's ns for each. All probes that are due at
  * one stop come in one batch. Timers fire once in each period, at a pseudo-random place in it, so

@@ -437,7 +437,7 @@ def boot_amd(files, directory, cpus=1, limit_s=LIMIT_S, disks=()):
 ARM64_LIBRARIES = ("libc6-dev", "libelf-dev", "libxxhash-dev", "libjansson-dev", "libssl-dev",
                    "libseccomp-dev", "libbpf-dev", "libtraceevent-dev", "libtracefs-dev",
                    "libtracecmd-dev", "libncurses-dev", "libdw-dev", "libiberty-dev",
-                   "libprotobuf-c-dev")
+                   "libprotobuf-c-dev", "libcapstone-dev")
 ARM64_CROSS = """
 [binaries]
 c = ['aarch64-linux-gnu-gcc', '--sysroot={root}']
