@@ -16,8 +16,10 @@
 static const struct rs_cli_argument rows[] = {
 	/* Of some options. */
 	{ "export", "to", .source = rs_cli_offer_rows },
-	{ "profile", "to", .source = rs_cli_offer_words,
+	{ "profile", "to", .source = rs_cli_offer_words, .words = "folded flame pprof speedscope" },
+	{ "replay profile", "to", .source = rs_cli_offer_words,
 	  .words = "folded flame pprof speedscope" },
+	{ "replay profile", "comm" },
 	{ "export", "of", .source = rs_cli_offer_words, .words = "memory spans" },
 	{ "export", "value", .source = rs_cli_offer_words,
 	  .words = "alloc_objects alloc_space inuse_objects inuse_space peak_objects peak_space "

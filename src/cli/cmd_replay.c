@@ -17,6 +17,7 @@ static const struct verb {
 	{ "snapshot", replay_snapshot,
 	  "save the state of a running guest, for recordings to begin with" },
 	{ "run", replay_run, "replay a recording with a program's probes" },
+	{ "profile", replay_profile, "show which tasks and functions the guest executes" },
 	{ "seek", replay_seek, "go to a time, or back to where a probe last fired; attach gdb" },
 	{ "verify", replay_verify,
 	  "prove that a replay does what was recorded, with probes or without" },
@@ -45,7 +46,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		argp_error(state, "there is no 'replay %s'", text);
 		break;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "replay what: record, snapshot, run, seek, verify, diff?");
+		argp_error(state, "replay what: record, snapshot, run, profile, seek, verify, "
+				  "diff?");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

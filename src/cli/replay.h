@@ -7,6 +7,7 @@
 /* argv[0] is "replay NAME"; the rest is its own. Each returns an enum rs_exit. */
 int replay_diff(int argc, char **argv);
 int replay_record(int argc, char **argv);
+int replay_profile(int argc, char **argv);
 int replay_snapshot(int argc, char **argv);
 int replay_run(int argc, char **argv);
 int replay_seek(int argc, char **argv);
