@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A debugger's bytes through the gate, and what is passed through a model of QEMU's stub: whatever
- * comes, no packet that the stub sees is a monitor command but the one that is allowed, nor a file
- * operation. The model is the reading state machine of QEMU 7.2's gdbstub.c, gdb_read_byte().
+ * A debugger's bytes through the gate, and each packet that the gate allows through a model of
+ * QEMU's stub: for any input, the stub reads the text that the gate has read, which is no monitor
+ * command but the one that is allowed, and no file operation. The arguments of the packets are
+ * parsed, too, as the session does. The model is the reading state machine of QEMU 7.2's gdbstub.c,
+ * gdb_read_byte().
  */
 #include "fuzz.h"
 
@@ -18,6 +20,7 @@ struct stub {
 	enum reads reads;
 	char line[LINE_MAX_];
 	size_t used;
+	size_t handled; /* packets */
 };
 
 /* The stub handles a packet. */
@@ -29,6 +32,8 @@ static void handle(const char *line, size_t used)
 	     (used == sizeof(info) - 1 && !memcmp(line, info, used)));
 	MUST(!used || memchr("?!gGpPmMXcCsSbkDHTZzvqQ", line[0], 23));
 	MUST(used < 5 || (memcmp(line, "vFile", 5) && memcmp(line, "vKill", 5)));
+	for (size_t i = 0; i < used; i++)
+		MUST(line[i] >= ' ' && line[i] <= '~');
 }
 
 static void add(struct stub *s, char byte)
@@ -90,12 +95,47 @@ static void stub_read(struct stub *s, char byte)
 	case SUM2:
 		if (isxdigit((unsigned char)byte)) {
 			handle(s->line, s->used);
+			s->handled++;
 			s->reads = IDLE;
 		} else {
 			s->reads = LINE;
 		}
 		break;
 	}
+}
+
+/* Sends an allowed packet as the session does, in a frame of its own. */
+static void stub_send(struct stub *s, const char *body)
+{
+	size_t before = s->handled, n = strlen(body);
+
+	stub_read(s, '$');
+	for (size_t i = 0; i < n; i++)
+		stub_read(s, body[i]);
+	for (size_t i = 0; i < 3; i++)
+		stub_read(s, "#00"[i]);
+	/* The longest packet is longer than what the stub holds. */
+	MUST(s->handled == before + 1 || n >= LINE_MAX_ - 1);
+	MUST(s->handled == before || (s->used == n && !memcmp(s->line, body, n)));
+}
+
+static void arguments_parse(const struct rs_gdb_gate *gate)
+{
+	const char *at = gate->body + 1, *from = at;
+	uint64_t begin, bytes;
+	int64_t thread;
+	enum rs_gdb_action action;
+
+	MUST(strlen(gate->body) < sizeof(gate->packet));
+	if (rs_gdb_thread_parse(&at, &thread))
+		MUST(at > from && thread >= RS_GDB_THREAD_ALL);
+	if (rs_gdb_range_parse(from, &begin, &bytes))
+		MUST(strchr(from, ',') && strlen(from) <= 33);
+	if (gate->kind != RS_GDB_RESUME)
+		return;
+	action = rs_gdb_action_parse(gate->body, 1);
+	MUST(action != RS_GDB_ACTION_STEP || strpbrk(from, "sS"));
+	MUST(action != RS_GDB_ACTION_CONTINUE || strpbrk(from, "cC"));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -111,8 +151,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		MUST(gate.used && gate.used <= sizeof(gate.packet));
 		if (verdict == RS_GDB_FOREIGN)
 			break;
-		for (size_t j = 0; verdict == RS_GDB_PASS && j < gate.used; j++)
-			stub_read(&stub, gate.packet[j]);
+		if (verdict != RS_GDB_PACKET)
+			continue;
+		arguments_parse(&gate);
+		stub_send(&stub, gate.body);
 	}
 	return 0;
 }

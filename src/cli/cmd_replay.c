@@ -19,6 +19,7 @@ static const struct verb {
 	{ "run", replay_run, "replay a recording with a program's probes" },
 	{ "profile", replay_profile, "show which tasks and functions the guest executes" },
 	{ "seek", replay_seek, "go to a time, or back to where a probe last fired; attach gdb" },
+	{ "gdb", replay_gdb, "serve gdb, to which each task of the guest is a thread" },
 	{ "verify", replay_verify,
 	  "prove that a replay does what was recorded, with probes or without" },
 	{ "diff", replay_diff, "find where two recordings diverge, and what differs there" },
@@ -36,6 +37,7 @@ static const char doc[] =
 	"  ringside replay record -o rec --kernel vmlinuz --initrd initrd.gz\n"
 	"  ringside replay run rec -n 'guest:timer::1ms { @[args.cpl] = count(); }'\n"
 	"  ringside replay seek rec --back guest:mem:0x4a7340:write\n"
+	"  ringside replay gdb rec --at 1.5s\n"
 	"  ringside replay verify rec --samples 10000\n"
 	"  ringside replay diff good bad\n";
 
@@ -46,7 +48,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		argp_error(state, "there is no 'replay %s'", text);
 		break;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "replay what: record, snapshot, run, profile, seek, verify, "
+		argp_error(state, "replay what: record, snapshot, run, profile, seek, gdb, verify, "
 				  "diff?");
 		break;
 	default:

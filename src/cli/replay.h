@@ -6,6 +6,7 @@
 
 /* argv[0] is "replay NAME"; the rest is its own. Each returns an enum rs_exit. */
 int replay_diff(int argc, char **argv);
+int replay_gdb(int argc, char **argv);
 int replay_record(int argc, char **argv);
 int replay_profile(int argc, char **argv);
 int replay_snapshot(int argc, char **argv);

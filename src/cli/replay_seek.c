@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "cli/numbers.h"
 #include "cli/replay.h"
+#include "cli/replay_debugger.h"
 #include "cli/shared.h"
 #include "replay/seek.h"
 
@@ -167,21 +168,6 @@ static struct rs_error *seek_and_show(struct seek *s)
 	return NULL;
 }
 
-/* Serves a debugger, now that the machine stands at its place. */
-static struct rs_error *serve(struct seek *s)
-{
-	struct rs_error *err = rs_debugger_listen(&s->at.debugger);
-
-	if (err)
-		return err;
-	if (!s->a->quiet)
-		fprintf(stderr,
-			"ringside replay seek: a debugger may connect: gdb -ex 'target remote "
-			"%s'\n",
-			s->a->seek.gdb + (strncmp(s->a->seek.gdb, "unix:", 5) ? 0 : 5));
-	return rs_debugger_serve(&s->at.debugger, rs_session_gdb(s->at.session), &rs_cli_stop);
-}
-
 int replay_seek(int argc, char **argv)
 {
 	static const struct argp_child children[] = { { &rs_cli_json_argp, 0, NULL, 0 },
@@ -193,10 +179,12 @@ int replay_seek(int argc, char **argv)
 					      .progress = show_progress,
 					      .ctx = &a } };
 	struct seek s = { .a = &a, .at = RS_SEEK_NONE };
+	struct rs_cli_debugger debugger = { .verb = "replay seek" };
 	struct rs_error *err;
 
 	if (rs_cli_parse(&argp, argc, argv, &a))
 		return RS_EXIT_USAGE;
+	debugger.quiet = a.quiet;
 	a.shows = !a.quiet && !a.json && isatty(STDERR_FILENO);
 	rs_cli_catch_stop();
 	err = rs_cli_confine(RS_CONFINE_REPLAYER);
@@ -205,7 +193,7 @@ int replay_seek(int argc, char **argv)
 	if (!err)
 		err = seek_and_show(&s);
 	if (!err && a.seek.gdb)
-		err = serve(&s);
+		err = rs_cli_debugger_serve(&debugger, &s.at);
 	rs_seek_close(&s.at);
 	if (err)
 		return rs_cli_fail("replay seek", err);

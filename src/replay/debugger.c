@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Connects a debugger to the machine, through the packet filter of gdb_gate.c. */
+/* Accepts the connection of a debugger, and checks whose it is. */
 #include "replay/debugger.h"
 
 #include <arpa/inet.h>
@@ -16,14 +16,10 @@
 #include <unistd.h>
 
 #include "replay/address.h"
-#include "replay/debugger_back.h"
-#include "replay/gdb.h"
-#include "replay/gdb_gate.h"
 
 #define UNIX	   "unix:" /* prefix of the address of a named socket */
 #define CHECK_MS   200	   /* between two checks of *stop */
-#define PIECE	   4096u
-#define LINE_BYTES 512u /* of /proc/net/tcp */
+#define LINE_BYTES 512u	   /* of /proc/net/tcp */
 
 /* ---- the socket ----------------------------------------------------------------------------- */
 
@@ -147,6 +143,27 @@ struct rs_error *rs_debugger_bind(const char *address, struct rs_debugger *d)
 	return rs_error_wrap(err, "%s", address);
 }
 
+/* Writes where a debugger can connect. The port may be one that the kernel chose. */
+static struct rs_error *where_format(struct rs_debugger *d)
+{
+	struct sockaddr_storage ours;
+	socklen_t n = sizeof(ours);
+	char host[64], port[8];
+
+	if (d->path) {
+		snprintf(d->where, sizeof(d->where), "%s", d->path);
+		return NULL;
+	}
+	if (getsockname(d->listens, (struct sockaddr *)&ours, &n))
+		return rs_error_errno(errno, "its port");
+	if (getnameinfo((struct sockaddr *)&ours, n, host, sizeof(host), port, sizeof(port),
+			NI_NUMERICHOST | NI_NUMERICSERV))
+		return rs_error_create(RS_FAILED, "its port is not known");
+	snprintf(d->where, sizeof(d->where), ours.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host,
+		 port);
+	return NULL;
+}
+
 struct rs_error *rs_debugger_listen(struct rs_debugger *d)
 {
 	struct rs_error *err = NULL;
@@ -155,6 +172,8 @@ struct rs_error *rs_debugger_listen(struct rs_debugger *d)
 		err = bind_unix(d->address + strlen(UNIX), d);
 	if (!err && listen(d->listens, 1))
 		err = rs_error_errno(errno, "listening");
+	if (!err)
+		err = where_format(d);
 	if (err)
 		unbind(d);
 	return rs_error_wrap(err, "%s", d->address);
@@ -222,116 +241,7 @@ static bool peer_uid(int fd, uid_t *uid)
 	       tcp_owner("/proc/net/tcp6", port_of(&theirs), port_of(&ours), uid);
 }
 
-/* ---- forwarding packets --------------------------------------------------------------------- */
-
-static bool send_all(int to, const char *bytes, size_t n)
-{
-	for (size_t at = 0; at < n;) {
-		ssize_t sent = send(to, bytes + at, n - at, MSG_NOSIGNAL);
-
-		if (sent < 0 && errno != EINTR)
-			return false;
-		if (sent > 0)
-			at += (size_t)sent;
-	}
-	return true;
-}
-
-/* Reads from one side. Sets *n to 0 at its end, and to -1 if there is nothing yet. */
-static struct rs_error *side_read(int from, char piece[PIECE], ssize_t *n)
-{
-	*n = read(from, piece, PIECE);
-	if (*n >= 0 || errno == EINTR || errno == EAGAIN)
-		return NULL;
-	if (errno != ECONNRESET)
-		return rs_error_errno(errno, "between the debugger and QEMU");
-	*n = 0;
-	return NULL;
-}
-
-/* A debugger, and the stub that serves it. */
-struct pair {
-	int debugger, stub;
-	struct rs_gdb *gdb;
-	const volatile bool *stop;
-	struct rs_gdb_gate gate;
-	struct rs_debugger_points points;
-	bool open;    /* false: one of them has closed */
-	bool foreign; /* the peer is not a debugger */
-};
-
-/* The stub's replies go to the debugger as they are. */
-static struct rs_error *pass_replies(struct pair *p)
-{
-	char piece[PIECE];
-	ssize_t n;
-	struct rs_error *err = side_read(p->stub, piece, &n);
-
-	if (!err && n >= 0)
-		p->open = n > 0 && send_all(p->debugger, piece, (size_t)n);
-	return err;
-}
-
-/* Goes back for the debugger, and replies. The debugger acknowledges this reply to Ringside, not to
- * the stub. */
-static struct rs_error *back_serve(struct pair *p)
-{
-	char reply[RS_DEBUGGER_REPLY_MAX], packet[RS_DEBUGGER_REPLY_MAX + sizeof("$#00")];
-	struct rs_error *err;
-	uint8_t sum = 0;
-
-	p->open = send_all(p->debugger, "+", 1);
-	if (!p->open)
-		return NULL;
-	err = rs_debugger_back(&p->points, p->gdb, p->gate.packet, p->debugger, p->stop, reply);
-	if (err)
-		return err;
-	for (const char *c = reply; *c; c++)
-		sum = (uint8_t)(sum + (uint8_t)*c);
-	snprintf(packet, sizeof(packet), "$%s#%02x", reply, sum);
-	p->gate.unacked = true;
-	p->open = send_all(p->debugger, packet, strlen(packet));
-	return NULL;
-}
-
-/* Passes on a packet, or another byte, that the gate lets through. */
-static struct rs_error *pass_on(struct pair *p)
-{
-	const char *packet = p->gate.packet;
-
-	if (rs_debugger_is_back(&p->points, packet, p->gate.used))
-		return back_serve(p);
-	rs_debugger_points_observe(&p->points, packet, p->gate.used);
-	p->open = send_all(p->stub, packet, p->gate.used);
-	return NULL;
-}
-
-/* The debugger's packets go to the stub through the gate. */
-static struct rs_error *pass_packets(struct pair *p)
-{
-	char piece[PIECE];
-	ssize_t n;
-	struct rs_error *err = side_read(p->debugger, piece, &n);
-
-	if (!err && !n)
-		p->open = false;
-	for (ssize_t i = 0; !err && p->open && !p->foreign && i < n; i++) {
-		switch (rs_gdb_gate_put(&p->gate, piece[i])) {
-		case RS_GDB_MORE:
-			break;
-		case RS_GDB_PASS:
-			err = pass_on(p);
-			break;
-		case RS_GDB_REFUSE:
-			p->open = send_all(p->debugger, RS_GDB_REFUSAL, strlen(RS_GDB_REFUSAL));
-			break;
-		case RS_GDB_FOREIGN:
-			p->foreign = true;
-			break;
-		}
-	}
-	return err;
-}
+/* ---- serving ------------------------------------------------------------------------------ */
 
 /* Waits for a debugger of this user or root. Refuses others. */
 static struct rs_error *debugger_accept(int fd, const volatile bool *stop, int *debugger)
@@ -359,48 +269,22 @@ static struct rs_error *debugger_accept(int fd, const volatile bool *stop, int *
 	return NULL;
 }
 
-/* Serves a debugger until it disconnects, the machine ends or *stop becomes true. */
-static struct rs_error *serve_one(struct pair *p)
-{
-	struct pollfd both[2] = { { .fd = p->debugger, .events = POLLIN },
-				  { .fd = p->stub, .events = POLLIN } };
-	struct rs_error *err = NULL;
-
-	while (!err && p->open && !p->foreign && !*p->stop) {
-		int ready = poll(both, 2, CHECK_MS);
-
-		if (ready < 0 && errno != EINTR)
-			err = rs_error_errno(errno, "between the debugger and QEMU");
-		/* The stub's data is older than the debugger's next request, so it goes first. */
-		if (!err && ready > 0 && both[1].revents)
-			err = pass_replies(p);
-		if (!err && ready > 0 && p->open && both[0].revents)
-			err = pass_packets(p);
-	}
-	return err;
-}
-
 struct rs_error *rs_debugger_serve(struct rs_debugger *d, struct rs_gdb *gdb,
-				   const volatile bool *stop)
+				   const struct rs_debugger_options *options)
 {
 	struct rs_error *err = NULL;
-	bool pending, again = true;
+	bool foreign = true;
 
 	/* A peer that does not use the protocol, such as a browser, is not a debugger; another may
 	 * connect. */
-	while (!err && again && !*stop) {
-		struct pair p = { .debugger = -1,
-				  .stub = rs_gdb_fd(gdb, &pending),
-				  .gdb = gdb,
-				  .stop = stop,
-				  .open = true };
+	while (!err && foreign && !*options->stop) {
+		int debugger;
 
-		err = debugger_accept(d->listens, stop, &p.debugger);
-		if (err || p.debugger < 0)
+		err = debugger_accept(d->listens, options->stop, &debugger);
+		if (err || debugger < 0)
 			break;
-		err = serve_one(&p);
-		again = p.foreign;
-		close(p.debugger);
+		err = rs_debugger_session(debugger, gdb, options, &foreign);
+		close(debugger);
 	}
 	return err;
 }

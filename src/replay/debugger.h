@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Serves a debugger on a replayed machine: its packets go to QEMU's stub through a gate
- * (gdb_gate.h), which forwards only what is allowed, and the stub's replies come back.
+ * Serves a debugger on a replayed machine. Its packets pass a gate (gdb_gate.h), which ignores all
+ * that are not on an allow-list:
  *
- *	gdb ── socket, of our user or root's ── gate ── GDB channel ── QEMU
+ *	gdb ── socket, of our user or root's ── gate ── session ──┬── GDB channel ── QEMU
+ *	                                                          └── RAM: the guest's tasks
  *
- * The stub serves one debugger at a time. One thread.
+ * One debugger is served at a time. One thread.
  */
 #ifndef RS_REPLAY_DEBUGGER_H
 #define RS_REPLAY_DEBUGGER_H
 
-#include <stdbool.h>
-#include <ringside/error.h>
+#include "replay/debugger_session.h"
 
-struct rs_gdb;
+#define RS_DEBUGGER_WHERE_MAX 128u
 
 struct rs_debugger {
-	int listens;	     /* -1: no socket */
-	const char *address; /* as it was given */
-	char *path;	     /* of a named socket, which is removed at the end */
+	int listens;			   /* -1: no socket */
+	const char *address;		   /* as it was given */
+	char *path;			   /* of a named socket, which is removed at the end */
+	char where[RS_DEBUGGER_WHERE_MAX]; /* as gdb's `target remote` has it */
 };
 #define RS_DEBUGGER_NONE                                                                           \
 	{                                                                                          \
@@ -33,9 +34,9 @@ struct rs_error *rs_debugger_bind(const char *address, struct rs_debugger *debug
 struct rs_error *rs_debugger_listen(struct rs_debugger *debugger);
 
 /* Waits for one debugger of this user or root, and serves it until it disconnects, the machine ends
- * or *stop becomes true. Closes other connections. Close the channel afterwards. */
+ * or *options->stop becomes true. Closes other connections. Close the channel afterwards. */
 struct rs_error *rs_debugger_serve(struct rs_debugger *debugger, struct rs_gdb *gdb,
-				   const volatile bool *stop);
+				   const struct rs_debugger_options *options);
 
 void rs_debugger_close(struct rs_debugger *debugger);
 

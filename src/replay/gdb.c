@@ -478,6 +478,11 @@ struct rs_error *rs_gdb_interrupt(struct rs_gdb *gdb)
 	return send_all(gdb, "\x03", 1);
 }
 
+struct rs_error *rs_gdb_ask(struct rs_gdb *gdb, const char *packet)
+{
+	return ask(gdb, packet);
+}
+
 struct rs_error *rs_gdb_order(struct rs_gdb *gdb, const char *packet)
 {
 	return ask_ok(gdb, packet);

@@ -69,6 +69,8 @@ struct rs_error *rs_gdb_read(struct rs_gdb *gdb, uint64_t gva, void *buf, size_t
 struct rs_error *rs_gdb_point(struct rs_gdb *gdb, enum rs_gdb_point kind, uint64_t address,
 			      uint32_t bytes, bool set);
 
+/* Sends a packet to which a stopped machine answers with one packet: rs_gdb_text(). */
+struct rs_error *rs_gdb_ask(struct rs_gdb *gdb, const char *packet);
 /* Sends a packet whose answer is OK. */
 struct rs_error *rs_gdb_order(struct rs_gdb *gdb, const char *packet);
 /* Executes one instruction of one processor; the others are stopped. Call rs_gdb_wait()

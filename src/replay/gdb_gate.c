@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Filters a debugger's packets by an allow-list. */
+/* Parses a debugger's packets and filters them by an allow-list. */
 #include "replay/gdb_gate.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#define INTERRUPT '\x03'
-#define SUM_BYTES 3u /* '#' and two digits */
+#define INTERRUPT  '\x03'
+#define SUM_BYTES  3u /* '#' and two digits */
+#define NUMBER_MAX 16 /* digits */
 
 /*
  * The packets that a debugger needs for a replayed machine: registers, memory, points, continuing
@@ -16,61 +17,69 @@
  */
 struct rule {
 	const char *text;
+	enum rs_gdb_kind kind;
 	bool whole; /* the packet is this text; otherwise it begins with it */
 };
 static const struct rule allowed[] = {
-	{ "?", true },
-	{ "!", true },
-	{ "g", true },
-	{ "G", false },
-	{ "p", false },
-	{ "P", false },
-	{ "m", false },
-	{ "M", false },
-	{ "X", false },
-	{ "c", false },
-	{ "C", false },
-	{ "s", false },
-	{ "S", false },
-	{ "bc", true },
-	{ "bs", true },
-	{ "k", true },
-	{ "D", false },
-	{ "H", false },
-	{ "T", false },
-	{ "Z", false },
-	{ "z", false },
-	{ "vCont", false },
-	{ "vAttach;", false },
-	{ "vMustReplyEmpty", true },
-	{ "qSupported", false },
-	{ "qXfer:features:read:", false },
-	{ "qAttached", false },
-	{ "qC", true },
-	{ "qfThreadInfo", true },
-	{ "qsThreadInfo", true },
-	{ "qThreadExtraInfo,", false },
-	{ "qTStatus", true },
-	{ "qOffsets", true },
-	{ "qSymbol:", false },
-	{ "qqemu.sstep", false },
-	{ "Qqemu.sstep=", false },
-	{ "qqemu.PhyMemMode", true },
-	{ "Qqemu.PhyMemMode:", false },
+	{ "?", RS_GDB_WHY, true },
+	{ "!", RS_GDB_FORWARD, true },
+	{ "g", RS_GDB_REGISTERS, true },
+	{ "G", RS_GDB_CHANGE, false },
+	{ "p", RS_GDB_REGISTER, false },
+	{ "P", RS_GDB_CHANGE, false },
+	{ "m", RS_GDB_MEMORY, false },
+	{ "M", RS_GDB_CHANGE, false },
+	{ "c", RS_GDB_CONTINUE, true },
+	{ "C", RS_GDB_CONTINUE, false },
+	{ "s", RS_GDB_STEP, true },
+	{ "S", RS_GDB_STEP, false },
+	{ "bc", RS_GDB_BACK, true },
+	{ "bs", RS_GDB_BACK_STEP, true },
+	{ "k", RS_GDB_LEAVE, true },
+	{ "D", RS_GDB_LEAVE, false },
+	{ "H", RS_GDB_SELECT, false },
+	{ "T", RS_GDB_ALIVE, false },
+	{ "Z", RS_GDB_POINT_SET, false },
+	{ "z", RS_GDB_POINT_SET, false },
+	{ "vCont?", RS_GDB_ACTIONS, true },
+	{ "vCont;", RS_GDB_RESUME, false },
+	{ "qSupported", RS_GDB_FEATURES, false },
+	{ "qXfer:features:read:", RS_GDB_FORWARD, false },
+	{ "qXfer:threads:read::", RS_GDB_THREADS, false },
+	{ "qAttached", RS_GDB_FORWARD, false },
+	{ "qC", RS_GDB_CURRENT, true },
+	{ "qfThreadInfo", RS_GDB_LIST, true },
+	{ "qsThreadInfo", RS_GDB_LIST_MORE, true },
+	{ "qThreadExtraInfo,", RS_GDB_EXTRA, false },
+	{ "qqemu.sstep", RS_GDB_FORWARD, false },
+	{ "Qqemu.sstep=", RS_GDB_FORWARD, false },
+	{ "qqemu.PhyMemMode", RS_GDB_FORWARD, true },
+	{ "Qqemu.PhyMemMode:", RS_GDB_PHYSICAL, false },
 	/* monitor info replay: the position of the replay */
-	{ "qRcmd,696e666f207265706c6179", true },
+	{ "qRcmd,696e666f207265706c6179", RS_GDB_REPLAY_PLACE, true },
 };
 
-static bool is_allowed(const char *body, size_t bytes)
+static bool is_allowed(const char *body, size_t bytes, enum rs_gdb_kind *kind)
 {
 	for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++) {
 		size_t len = strlen(allowed[i].text);
 
-		if (bytes >= len && (bytes == len || !allowed[i].whole) &&
-		    !memcmp(body, allowed[i].text, len))
-			return true;
+		if (bytes < len || (bytes > len && allowed[i].whole) ||
+		    memcmp(body, allowed[i].text, len) != 0)
+			continue;
+		*kind = allowed[i].kind;
+		return true;
 	}
 	return false;
+}
+
+static int digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 /* Handles a byte between packets. */
@@ -78,42 +87,147 @@ static enum rs_gdb_verdict first_byte(struct rs_gdb_gate *gate, char byte)
 {
 	gate->packet[0] = byte;
 	gate->used = 1;
-	gate->done = true;
-	if (byte == '$') {
-		gate->done = false;
-		gate->sums = 0;
+	gate->done = byte != '$';
+	gate->sums = 0;
+	switch (byte) {
+	case '$':
+	case '+':
 		return RS_GDB_MORE;
+	case '-':
+		return RS_GDB_AGAIN;
+	case INTERRUPT:
+		return RS_GDB_STOP;
+	default:
+		return RS_GDB_FOREIGN;
 	}
-	if ((byte == '+' || byte == '-') && gate->unacked) {
-		gate->unacked = byte == '-';
-		return byte == '-' ? RS_GDB_REFUSE : RS_GDB_MORE;
-	}
-	return byte == '+' || byte == '-' || byte == INTERRUPT ? RS_GDB_PASS : RS_GDB_FOREIGN;
+}
+
+/* Returns whether QEMU's stub takes the text as it is: it has no escape and no run length. */
+static bool is_plain(const char *body, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (body[i] < ' ' || body[i] > '~' || body[i] == '}' || body[i] == '*')
+			return false;
+	return true;
 }
 
 /* Decides on a complete packet. */
 static enum rs_gdb_verdict packet_decide(struct rs_gdb_gate *gate)
 {
+	char *body = gate->packet + 1, *sum = gate->packet + gate->used - 2;
+	size_t bytes = gate->used - 1 - SUM_BYTES;
+	uint8_t found = 0;
+
 	gate->done = true;
-	if (is_allowed(gate->packet + 1, gate->used - 1 - SUM_BYTES))
-		return RS_GDB_PASS;
-	gate->unacked = true;
-	return RS_GDB_REFUSE;
+	for (size_t i = 0; i < bytes; i++)
+		found = (uint8_t)(found + (uint8_t)body[i]);
+	if ((digit(sum[0]) << 4 | digit(sum[1])) != found)
+		return RS_GDB_DAMAGED;
+	if (!is_plain(body, bytes) || !is_allowed(body, bytes, &gate->kind))
+		return RS_GDB_UNSUPPORTED;
+	body[bytes] = '\0';
+	gate->body = body;
+	return RS_GDB_PACKET;
 }
 
 enum rs_gdb_verdict rs_gdb_gate_put(struct rs_gdb_gate *gate, char byte)
 {
 	if (!gate->used || gate->done)
 		return first_byte(gate, byte);
-	if (gate->used == sizeof(gate->packet) || byte == '$')
+	if (gate->used == RS_GDB_PACKET_MAX || byte == '$')
 		return RS_GDB_FOREIGN;
 	gate->packet[gate->used++] = byte;
 	if (!gate->sums) {
 		gate->sums = byte == '#' ? 2 : 0;
 		return RS_GDB_MORE;
 	}
-	/* If QEMU's stub finds another byte here, it does not end the packet here. */
-	if (!isxdigit((unsigned char)byte))
+	/* If a stub finds another byte here, it does not end the packet here. */
+	if (digit(byte) < 0)
 		return RS_GDB_FOREIGN;
 	return --gate->sums ? RS_GDB_MORE : packet_decide(gate);
+}
+
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+bool rs_gdb_number_parse(const char **text, uint64_t *value)
+{
+	const char *at = *text;
+	uint64_t number = 0;
+
+	for (; digit(*at) >= 0; at++) {
+		if (at - *text == NUMBER_MAX)
+			return false;
+		number = number << 4 | (uint64_t)digit(*at);
+	}
+	if (at == *text)
+		return false;
+	*text = at;
+	*value = number;
+	return true;
+}
+
+bool rs_gdb_thread_parse(const char **text, int64_t *thread)
+{
+	uint64_t number;
+
+	if (!strncmp(*text, "-1", 2)) {
+		*text += 2;
+		*thread = RS_GDB_THREAD_ALL;
+		return true;
+	}
+	if (!rs_gdb_number_parse(text, &number) || number > INT64_MAX)
+		return false;
+	*thread = (int64_t)number;
+	return true;
+}
+
+bool rs_gdb_range_parse(const char *text, uint64_t *from, uint64_t *bytes)
+{
+	return rs_gdb_number_parse(&text, from) && *text++ == ',' &&
+	       rs_gdb_number_parse(&text, bytes) && !*text;
+}
+
+/* Parses one action, ";s", ";C05" or ";c:1f", and moves *text behind it. */
+static bool one_action(const char **text, bool *steps, int64_t *thread)
+{
+	const char *at = *text;
+	uint64_t signal;
+	char word = at[0] == ';' ? at[1] : '\0';
+
+	if (!word || !strchr("cCsS", word))
+		return false;
+	*steps = word == 's' || word == 'S';
+	*thread = RS_GDB_THREAD_ALL;
+	at += 2;
+	if (isupper((unsigned char)word) && !rs_gdb_number_parse(&at, &signal))
+		return false;
+	if (*at == ':' && (at++, !rs_gdb_thread_parse(&at, thread)))
+		return false;
+	*text = at;
+	return !*at || *at == ';';
+}
+
+/*
+ * Of several actions that match a thread, the first counts. A machine with one processor can
+ * neither step a thread that it does not run, nor keep the current thread where it is.
+ */
+enum rs_gdb_action rs_gdb_action_parse(const char *body, int64_t current)
+{
+	enum rs_gdb_action action = RS_GDB_ACTION_NONE;
+	const char *at = body + strlen("vCont");
+
+	while (*at) {
+		int64_t thread;
+		bool steps, matches;
+
+		if (!one_action(&at, &steps, &thread))
+			return RS_GDB_ACTION_NONE;
+		matches = thread == RS_GDB_THREAD_ALL || thread == RS_GDB_THREAD_ANY ||
+			  thread == current;
+		if (steps && !matches)
+			return RS_GDB_ACTION_NONE;
+		if (matches && action == RS_GDB_ACTION_NONE)
+			action = steps ? RS_GDB_ACTION_STEP : RS_GDB_ACTION_CONTINUE;
+	}
+	return action;
 }
