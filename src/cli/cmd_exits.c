@@ -24,8 +24,6 @@
 #define POLL_NS		500000000u /* the interval of polls while no table is due */
 #define INTERVAL_MIN_NS 10000000u
 
-enum { OPT_INTERVAL = 256 };
-
 static const struct argp_option options[] = {
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 4 },
 	{ 0 },

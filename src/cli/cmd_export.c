@@ -41,15 +41,15 @@ struct arguments {
 	bool quiet;
 };
 
-enum { KEY_TO = 256, KEY_OF, KEY_VALUE };
+enum { KEY_TO = 256, KEY_OF };
 
 static const struct argp_option options[] = {
 	{ "to", KEY_TO, "FORMAT", 0, "The format to write", 1 },
-	{ "output", 'o', "FILE", 0, "The file to make", 1 },
+	{ "output", 'o', "FILE", RS_CLI_TEXT(struct arguments, output), "The file to make", 1 },
 	{ "of", KEY_OF, "memory|spans", 0,
 	  "In a profile: what it is made of (memory if the trace has events of it, else spans)",
 	  2 },
-	{ "value", KEY_VALUE, "NAME", 0,
+	{ "value", RS_CLI_TEXT(struct arguments, options.value), "NAME", 0,
 	  "In a profile: the value that a format of one value holds, and that others show first: "
 	  "alloc_objects, alloc_space, inuse_objects, inuse_space, peak_objects, peak_space, "
 	  "spans, "
@@ -91,16 +91,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		if (!a->to)
 			argp_error(state, "there is no format '%s'", text);
 		break;
-	case 'o':
-		a->output = text;
-		break;
 	case KEY_OF:
 		if (strcmp(text, "memory") && strcmp(text, "spans"))
 			argp_error(state, "--of '%s': expected memory or spans", text);
 		a->options.of = text[0] == 'm' ? RS_EXPORT_MEMORY : RS_EXPORT_SPANS;
-		break;
-	case KEY_VALUE:
-		a->options.value = text;
 		break;
 	case ARGP_KEY_END:
 		if (!a->to)
@@ -113,7 +107,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 					  "folded, flame, pprof, speedscope");
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

@@ -17,7 +17,8 @@ struct arguments {
 };
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "DIR", 0, "The trace directory to make", 1 },
+	{ "output", 'o', "DIR", RS_CLI_TEXT(struct arguments, directory),
+	  "The trace directory to make", 1 },
 	{ 0 },
 };
 
@@ -43,15 +44,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		state->child_inputs[0] = &a->input;
 		state->child_inputs[1] = &a->quiet;
 		break;
-	case 'o':
-		a->directory = text;
-		break;
 	case ARGP_KEY_END:
 		if (!a->directory)
 			argp_error(state, "into which directory? -o DIR");
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "cli/input.h"
+#include "cli/shared.h"
 #include "view/table.h"
 #include "view/view.h"
 
@@ -18,7 +19,8 @@ struct arguments {
 };
 
 static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "Print JSON Lines, one object per trace", 1 },
+	{ "json", 'j', NULL, RS_CLI_FLAG(struct arguments, json),
+	  "Print JSON Lines, one object per trace", 1 },
 	{ 0 },
 };
 
@@ -38,17 +40,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 
-	(void)text;
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->input;
-		return 0;
-	case 'j':
-		a->json = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (key != ARGP_KEY_INIT)
+		return rs_cli_store(options, key, text, state);
+	state->child_inputs[0] = &a->input;
+	return 0;
 }
 
 /* ---- facts ---------------------------------------------------------------------------------- */

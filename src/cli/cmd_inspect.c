@@ -9,6 +9,7 @@
 
 #include "cli/inspect_stacks.h"
 #include "cli/numbers.h"
+#include "cli/shared.h"
 #include "introspect/core.h"
 #include "view/insight.h"
 #include "view/view.h"
@@ -38,10 +39,11 @@ struct inspected {
 	struct rs_error *incomplete; /* the first that could not be read */
 };
 
-enum { OPT_MAPS = 256, OPT_STACKS, OPT_SYMFS };
+enum { OPT_MAPS = 256, OPT_STACKS };
 
 static const struct argp_option options[] = {
-	{ "tasks", 't', NULL, 0, "Show the tasks: each process, and its threads", 1 },
+	{ "tasks", 't', NULL, RS_CLI_FLAG(struct arguments, tasks),
+	  "Show the tasks: each process, and its threads", 1 },
 	{ "maps", OPT_MAPS, "N", 0, "Show the memory areas of the process with this number", 1 },
 	{ "symbol", 's', "SYMBOL", 0,
 	  "Show where a symbol of the kernel is, or of an address (0x...), the symbol that it is "
@@ -51,12 +53,12 @@ static const struct argp_option options[] = {
 	  "Show the stack of each task, or of the threads of the process with number N: the frames "
 	  "of the kernel and of user mode",
 	  1 },
-	{ "symfs", OPT_SYMFS, "DIR", 0,
+	{ "symfs", RS_CLI_TEXT(struct arguments, symfs), "DIR", 0,
 	  "Search the guest's programs and their debug files in DIR, as in the guest's /; a "
 	  "program "
 	  "that is not there is read from the guest's page cache",
 	  2 },
-	{ "json", 'j', NULL, 0, "Print JSON, one object", 2 },
+	{ "json", 'j', NULL, RS_CLI_FLAG(struct arguments, json), "Print JSON, one object", 2 },
 	{ 0 },
 };
 
@@ -84,9 +86,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case 't':
-		a->tasks = true;
-		return 0;
 	case OPT_MAPS:
 		a->maps = true;
 		a->pid = (int)rs_cli_number(state, "--maps", text, 1, PID_MAX);
@@ -95,16 +94,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		a->stacks = true;
 		a->stacks_pid = text ? (int)rs_cli_number(state, "--stacks", text, 1, PID_MAX) : 0;
 		return 0;
-	case OPT_SYMFS:
-		a->symfs = text;
-		return 0;
 	case 's':
 		if (a->n_symbols == SYMBOLS_MAX)
 			argp_error(state, "--symbol is given more than %u times", SYMBOLS_MAX);
 		a->symbols[a->n_symbols++] = text;
-		return 0;
-	case 'j':
-		a->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->path)
@@ -115,7 +108,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		argp_error(state, "a core is needed");
 		return EINVAL;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(options, key, text, state);
 	}
 }
 

@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/lists.h"
 #include "cli/probes.h"
+#include "cli/shared.h"
 #include "replay/source.h"
 #include "view/view.h"
 #include <ringside/schema.h>
@@ -24,8 +25,10 @@ struct arguments {
 };
 
 static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "Print JSON Lines, one object per probe or row", 0 },
-	{ "table", 'T', "TABLE", 0, "List the rows of this table instead of probes", 0 },
+	{ "json", 'j', NULL, RS_CLI_FLAG(struct arguments, json),
+	  "Print JSON Lines, one object per probe or row", 0 },
+	{ "table", 'T', "TABLE", RS_CLI_TEXT(struct arguments, table),
+	  "List the rows of this table instead of probes", 0 },
 	{ "trace", 't', "TRACE", 0, "List the probes of this trace instead of the catalogue's", 0 },
 	{ 0 },
 };
@@ -54,14 +57,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case 'j':
-		a->json = true;
-		break;
 	case 't':
 		add_trace(a, state, text);
-		break;
-	case 'T':
-		a->table = text;
 		break;
 	case ARGP_KEY_ARG:
 		if (rs_input_is(text))
@@ -78,7 +75,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 				   a->traces.paths[0]);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

@@ -38,24 +38,26 @@ struct arguments {
 	int levels[RS_LOG_SINKS]; /* -1: as it is */
 };
 
-enum { KEY_CONSOLE = 256, KEY_MEMORY, KEY_LEVEL, KEY_CPUS, KEY_JSON };
+enum { KEY_CONSOLE = 256, KEY_MEMORY, KEY_LEVEL, KEY_CPUS };
 
 static const struct argp_option options[] = {
-	{ "follow", 'f', NULL, 0, "Continue until stopped, and follow a program that restarts", 1 },
-	{ "output", 'o', "DIR", 0,
+	{ "follow", 'f', NULL, RS_CLI_FLAG(struct arguments, follow),
+	  "Continue until stopped, and follow a program that restarts", 1 },
+	{ "output", 'o', "DIR", RS_CLI_TEXT(struct arguments, directory),
 	  "Write files instead of standard output: NAME_cur.N, and NAME_last.N for runs that have "
 	  "ended; lines that are written are removed from the rings",
 	  1 },
 	{ "size", 's', "BYTES", 0,
 	  "Begin a new file at this size, with K, M or G; 0: no limit (1M)", 1 },
 	{ "files", 'n', "N", 0, "Keep the newest N; 0: all (4)", 1 },
-	{ "last", 'l', NULL, 0,
+	{ "last", 'l', NULL, RS_CLI_FLAG(struct arguments, last),
 	  "Save only the logs of runs that have ended, in DIR, and report how each ended", 1 },
 	{ "poll", 't', "MS", 0, "Poll the rings at this interval, 1 to 999 (100)", 1 },
 	{ "level", KEY_LEVEL, "LEVEL", 0, "Only lines up to this level: 1 to 6, or fatal to debug",
 	  2 },
 	{ "cpus", KEY_CPUS, "LIST", 0, "Only lines of these CPUs, as in 0,2-3", 2 },
-	{ "json", KEY_JSON, NULL, 0, "Print a JSON object for each line and each gap", 2 },
+	{ "json", RS_CLI_FLAG(struct arguments, json), NULL, 0,
+	  "Print a JSON object for each line and each gap", 2 },
 	{ "console", KEY_CONSOLE, "LEVEL", 0,
 	  "log level: the level up to which the program prints its lines itself; 0 or off: none",
 	  3 },
@@ -117,12 +119,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &a->quiet;
 		break;
-	case 'f':
-		a->follow = true;
-		break;
-	case 'o':
-		a->directory = text;
-		break;
 	case 's':
 		if (!rs_cli_read_size(text, 0, INT64_MAX, &a->file_bytes))
 			argp_error(state, "--size '%s': expected bytes, as in 512K or 1M, or 0",
@@ -130,9 +126,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case 'n':
 		a->files = (uint32_t)rs_cli_number(state, "--files", text, 0, 1000000);
-		break;
-	case 'l':
-		a->last = true;
 		break;
 	case 't':
 		a->poll_ms = (uint32_t)(rs_cli_time_within(state, "--poll", text, NS_PER_MS,
@@ -144,9 +137,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case KEY_CPUS:
 		rs_cli_cpus(state, text, &a->cpus);
-		break;
-	case KEY_JSON:
-		a->json = true;
 		break;
 	case KEY_CONSOLE:
 		a->levels[RS_LOG_CONSOLE] = (int)parse_level(state, "--console", text);
@@ -166,7 +156,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		check(state, a);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

@@ -43,17 +43,7 @@ struct arguments {
 	struct rs_aggregate aggregate;
 };
 
-enum {
-	KEY_TREE = 256,
-	KEY_CPUS,
-	KEY_VCPUS,
-	KEY_WALL,
-	KEY_TSC,
-	KEY_LIMIT,
-	KEY_COUNT,
-	KEY_SUM,
-	KEY_ACRN,
-};
+enum { KEY_TREE = 256, KEY_CPUS, KEY_VCPUS, KEY_WALL, KEY_TSC, KEY_LIMIT, KEY_COUNT, KEY_ACRN };
 
 static const struct argp_option options[] = {
 	{ "json", 'j', NULL, 0, "Print JSON Lines, one object per event", 1 },
@@ -66,7 +56,7 @@ static const struct argp_option options[] = {
 	  "Count the events by probe, vm, vcpu, cpu, tid, or an argument's name, instead of "
 	  "printing them; losses have their own row",
 	  1 },
-	{ "sum", KEY_SUM, "ARG", 0,
+	{ "sum", RS_CLI_TEXT(struct arguments, aggregate.value), "ARG", 0,
 	  "With --count: also the sum, minimum and maximum of this argument", 1 },
 	{ "probe", 'p', "GLOB", 0,
 	  "Only probes that match PROVIDER:CLASS:FUNCTION:NAME; fewer fields are the last ones, an "
@@ -171,15 +161,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		add_keys(state, &a->aggregate, text);
 		a->counting = true;
 		break;
-	case KEY_SUM:
-		a->aggregate.value = text;
-		break;
 	case ARGP_KEY_END:
 		if (a->aggregate.value && !a->counting)
 			argp_error(state, "--sum goes with --count");
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

@@ -28,21 +28,32 @@
 #define TOP	    40u
 #define STALL_TOP   3u
 
-enum { OPT_INTERVAL = 256, OPT_STALL, OPT_SYMFS, OPT_TO, OPT_TOP };
+struct arguments {
+	const char *vm; /* glob */
+	int pid;
+	uint64_t interval_ns, duration_ns; /* duration 0: until Ctrl-C */
+	const char *symfs, *output;
+	const struct format *format;
+	uint32_t top;
+	bool stall, json, quiet, has_top;
+};
+
+enum { OPT_INTERVAL = 256, OPT_TO, OPT_TOP };
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID", 0, "The VM of this process", 1 },
 	{ "interval", OPT_INTERVAL, "TIME", 0,
 	  "Sample a vCPU once in TIME that its thread runs, as in 1ms (10ms)", 2 },
-	{ "stall", OPT_STALL, NULL, 0,
+	{ "stall", RS_CLI_FLAG(struct arguments, stall), NULL, 0,
 	  "Show for each vCPU where it spins or is halted, after DURATION or 2 seconds", 2 },
-	{ "symfs", OPT_SYMFS, "DIR", 0,
+	{ "symfs", RS_CLI_TEXT(struct arguments, symfs), "DIR", 0,
 	  "Find the guest's files below this folder, for the functions of its programs", 2 },
 	{ "top", OPT_TOP, "N", 0, "Show this many rows (40), of each vCPU with --stall (3); 0: all",
 	  3 },
 	{ "to", OPT_TO, "FORMAT", 0,
 	  "With -o: write folded, flame (SVG), pprof or speedscope instead of the table", 3 },
-	{ "output", 'o', "FILE", 0, "With --to: write to this new file", 3 },
+	{ "output", 'o', "FILE", RS_CLI_TEXT(struct arguments, output),
+	  "With --to: write to this new file", 3 },
 	{ 0 },
 };
 
@@ -72,16 +83,6 @@ static const struct format formats[] = {
 	{ "pprof", rs_profile_write_pprof },
 	{ "speedscope", rs_profile_write_speedscope },
 	{ 0 },
-};
-
-struct arguments {
-	const char *vm; /* glob */
-	int pid;
-	uint64_t interval_ns, duration_ns; /* duration 0: until Ctrl-C */
-	const char *symfs, *output;
-	const struct format *format;
-	uint32_t top;
-	bool stall, json, quiet, has_top;
 };
 
 struct run {
@@ -134,21 +135,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		a->interval_ns = rs_cli_time_within(state, "--interval", text, NS_PER_MS,
 						    RS_KVM_SAMPLE_NS_MIN, RS_KVM_SAMPLE_NS_MAX);
 		return 0;
-	case OPT_STALL:
-		a->stall = true;
-		return 0;
-	case OPT_SYMFS:
-		a->symfs = text;
-		return 0;
 	case OPT_TOP:
 		a->top = (uint32_t)rs_cli_int(state, "--top", text, 0);
 		a->has_top = true;
 		return 0;
 	case OPT_TO:
 		a->format = format_of(state, text);
-		return 0;
-	case 'o':
-		a->output = text;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->duration_ns)
@@ -159,7 +151,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		check(state, a);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(options, key, text, state);
 	}
 }
 

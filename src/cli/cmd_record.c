@@ -16,7 +16,6 @@
 #include "cli/recording.h"
 #include "cli/shared.h"
 
-#define NS_PER_SEC UINT64_C(1000000000)
 #define NS_PER_MS  UINT64_C(1000000)
 #define MEMORY_MIN (UINT64_C(1) << 20)
 
@@ -26,33 +25,35 @@ static const struct rs_record_kind *const kinds[] = { &rs_record_kvm, &rs_record
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 _Static_assert(N_KINDS <= RS_RECORD_KINDS_MAX, "a recording has room for each kind");
 
-enum {
-	KEY_DURATION = 256, /* kinds' own keys begin at 512 */
-	KEY_BUFFER,
-	KEY_POLL,
-	KEY_CPUS,
-	KEY_FLIGHT,
-	KEY_MEMORY,
-	KEY_ONCE,
+/* The input of the parser. */
+struct arguments {
+	struct rs_record_common common;
+	struct rs_cli_recording recording;
 };
 
+/* Kinds' own keys begin at 512. */
+enum { KEY_BUFFER = 256, KEY_POLL, KEY_CPUS, KEY_MEMORY };
+
 static const struct argp_option options[] = {
-	{ "output", 'o', "DIR", 0, "The trace directory, which must be new or empty", 2 },
-	{ "duration", KEY_DURATION, "SEC", 0, "Stop after this time (until Ctrl-C)", 2 },
+	{ "output", 'o', "DIR", RS_CLI_TEXT(struct arguments, common.directory),
+	  "The trace directory, which must be new or empty", 2 },
+	{ "duration", RS_CLI_SECONDS(struct arguments, common.duration_ns), "SEC", 0,
+	  "Stop after this time (until Ctrl-C)", 2 },
 	{ "buffer", KEY_BUFFER, "SIZE", 0, "The size of each CPU's ring, with K or M (1M)", 2 },
 	{ "poll", KEY_POLL, "MS", 0, "Poll the rings at this interval, also 500us (1)", 2 },
 	{ "cpus", KEY_CPUS, "LIST", 0,
 	  "Only these host CPUs, as in 0-3,7; for sources with a ring for each CPU, so not for "
 	  "--kvm",
 	  2 },
-	{ "flight", KEY_FLIGHT, "TIME", 0,
+	{ "flight", RS_CLI_SECONDS(struct arguments, common.flight_ns), "TIME", 0,
 	  "Keep only what was recorded in the last TIME (10s), in memory, and write it to DIR.1, "
 	  "DIR.2 "
 	  "and so on: at SIGUSR1 and --when",
 	  4 },
 	{ "memory", KEY_MEMORY, "SIZE", 0,
 	  "With --flight: keep at most this much, even if that is less than TIME (256M)", 4 },
-	{ "once", KEY_ONCE, NULL, 0, "With --flight: write once, to DIR, then end", 4 },
+	{ "once", RS_CLI_FLAG(struct arguments, common.once), NULL, 0,
+	  "With --flight: write once, to DIR, then end", 4 },
 	{ 0 },
 };
 
@@ -129,12 +130,6 @@ static void check(const struct argp_state *state, struct rs_cli_recording *r,
 		check_use(state, r, RS_RECORD_CPUS, "--cpus");
 }
 
-/* The input of the parser. */
-struct arguments {
-	struct rs_record_common common;
-	struct rs_cli_recording recording;
-};
-
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct arguments *a = state->input;
@@ -147,12 +142,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		state->child_inputs[N_KINDS] = &c->json;
 		state->child_inputs[N_KINDS + 1] = &c->quiet;
 		break;
-	case 'o':
-		c->directory = text;
-		break;
-	case KEY_DURATION:
-		c->duration_ns = rs_cli_time(state, "--duration", text, NS_PER_SEC);
-		break;
 	case KEY_BUFFER:
 		c->buffer_bytes = (uint32_t)rs_cli_size(state, "--buffer", text, UINT32_MAX);
 		break;
@@ -162,22 +151,16 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case KEY_CPUS:
 		rs_cli_cpus(state, text, &c->cpus);
 		break;
-	case KEY_FLIGHT:
-		c->flight_ns = rs_cli_time(state, "--flight", text, NS_PER_SEC);
-		break;
 	case KEY_MEMORY:
 		c->memory_bytes = rs_cli_size(state, "--memory", text, INT64_MAX);
 		if (c->memory_bytes < MEMORY_MIN)
 			argp_error(state, "--memory '%s': at least 1M", text);
 		break;
-	case KEY_ONCE:
-		c->once = true;
-		break;
 	case ARGP_KEY_END:
 		check(state, &a->recording, c);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

@@ -84,7 +84,8 @@ static const struct argp_option options[] = {
 	  "Write an ELF core of a guest that crashed, ran out of time or was stopped to this new "
 	  "file, for gdb",
 	  1 },
-	{ "record", 'r', "DIR", 0, "Trace guest and VMM into this new directory", 2 },
+	{ "record", 'r', "DIR", RS_CLI_TEXT(struct arguments, record),
+	  "Trace guest and VMM into this new directory", 2 },
 	{ "handover", KEY_HANDOVER, "doorbell|shared", 0,
 	  "How the guest's records reach the host: at exits and when a ring is full, losing none "
 	  "(doorbell, the default); or read while the guest runs, without any exit (shared)",
@@ -248,9 +249,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case KEY_MASK:
 		a->vm.mask = mask(state, text);
 		break;
-	case 'r':
-		a->record = text;
-		break;
 	case ARGP_KEY_ARG:
 		positional(state, a, text);
 		break;
@@ -258,7 +256,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		argp_error(state, "which guest? Examples are in build/examples/guests");
 		break;
 	default:
-		return rs_cli_store(key, text, a);
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/script_run.h"
+#include "cli/shared.h"
 
 enum { KEY_ON = 256 };
 
@@ -14,10 +15,14 @@ static const struct argp_option options[] = {
 	  "Run it on this trace, or another tool's file; may be given again: they are merged by "
 	  "time. Or on a recording",
 	  1 },
-	{ "output", 'o', "FILE", 0, "Append to this file instead of standard output", 2 },
-	{ "list", 'l', NULL, 0, "List the probes that it matches, with their arguments", 5 },
-	{ "compile", 'e', NULL, 0, "Compile it, and no more", 5 },
-	{ "disassemble", 'S', NULL, 0, "Show the code it is compiled to", 5 },
+	{ "output", 'o', "FILE", RS_CLI_TEXT(struct rs_script_run, output),
+	  "Append to this file instead of standard output", 2 },
+	{ "list", 'l', NULL, RS_CLI_FLAG(struct rs_script_run, list),
+	  "List the probes that it matches, with their arguments", 5 },
+	{ "compile", 'e', NULL, RS_CLI_FLAG(struct rs_script_run, compile),
+	  "Compile it, and no more", 5 },
+	{ "disassemble", 'S', NULL, RS_CLI_FLAG(struct rs_script_run, disassemble),
+	  "Show the code it is compiled to", 5 },
 	{ 0 },
 };
 
@@ -51,23 +56,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 			argp_error(state, "more than %u traces", RS_INPUTS_MAX);
 		rs_cli_word_add(state, &a->on, rs_cli_path(text));
 		break;
-	case 'o':
-		a->output = text;
-		break;
-	case 'l':
-		a->list = true;
-		break;
-	case 'e':
-		a->compile = true;
-		break;
-	case 'S':
-		a->disassemble = true;
-		break;
 	case ARGP_KEY_ARG:
 		rs_cli_word_add(state, &a->program.args, text);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

@@ -36,25 +36,26 @@ static const char doc[] =
 	"  ringside top --vm 'web-*' --interval 2\n"
 	"  ringside top --batch --count 1        one page of text, for a log\n";
 
-enum { OPT_VM = 256, OPT_INTERVAL, OPT_BATCH, OPT_COUNT, OPT_USER };
-
-static const struct argp_option options[] = {
-	{ "pid", 'p', "PID", 0, "Only the VM of this process", 0 },
-	{ "vm", OPT_VM, "NAME", 0,
-	  "Only VMs whose name contains NAME, or matches it as a pattern (* ? [])", 0 },
-	{ "count", OPT_COUNT, "N", 0, "End after printing N times", 0 },
-	{ "batch", OPT_BATCH, NULL, 0, "Print each update as text, without a screen or keys", 0 },
-	{ "user", OPT_USER, NULL, 0,
-	  "Count returns to the VMM by KVM_EXIT_ reason instead of exits", 0 },
-	{ 0 },
-};
-
 struct arguments {
 	struct rs_top top;
 	int pid;
 	struct rs_cli_interval interval;
 	uint32_t count;
 	bool batch, user;
+};
+
+enum { OPT_VM = 256, OPT_COUNT };
+
+static const struct argp_option options[] = {
+	{ "pid", 'p', "PID", 0, "Only the VM of this process", 0 },
+	{ "vm", OPT_VM, "NAME", 0,
+	  "Only VMs whose name contains NAME, or matches it as a pattern (* ? [])", 0 },
+	{ "count", OPT_COUNT, "N", 0, "End after printing N times", 0 },
+	{ "batch", RS_CLI_FLAG(struct arguments, batch), NULL, 0,
+	  "Print each update as text, without a screen or keys", 0 },
+	{ "user", RS_CLI_FLAG(struct arguments, user), NULL, 0,
+	  "Count returns to the VMM by KVM_EXIT_ reason instead of exits", 0 },
+	{ 0 },
 };
 
 /* A running top. */
@@ -91,19 +92,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case OPT_COUNT:
 		a->count = (uint32_t)rs_cli_number(state, "--count", text, 1, COUNT_MAX);
 		break;
-	case OPT_BATCH:
-		a->batch = true;
-		break;
-	case OPT_USER:
-		a->user = true;
-		break;
 	case ARGP_KEY_ARG:
 		argp_error(state,
 			   "only options are allowed, got '%s': --vm NAME or -p PID select VMs",
 			   text);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

@@ -22,7 +22,8 @@ static const struct argp_option options[] = {
 	{ "pid", 'p', "PID", 0, "Only this process, with all of its threads in one row", 1 },
 	{ "vcpu", 'v', "VCPU", 0, "With -p: only this vCPU", 1 },
 	{ "v", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 1 }, /* kvmexit's long form */
-	{ "alltids", 'a', NULL, 0, "With -p: a row for each thread", 1 },
+	{ "alltids", 'a', NULL, RS_CLI_FLAG(struct rs_cli_exits, all_tids),
+	  "With -p: a row for each thread", 1 },
 	{ "tid", 't', "TID", 0, "Only this thread", 1 },
 	{ "tids", 'T', "TID,TID", 0, "Only these threads, a row for each", 1 },
 	{ "latency", RS_CLI_FLAG(struct rs_cli_exits, show.latency), NULL, 0,
@@ -90,9 +91,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case 'v':
 		choice->vcpu = rs_cli_int(state, "--vcpu", text, 0);
 		break;
-	case 'a':
-		e->all_tids = true;
-		break;
 	case 't':
 		choice->tid = rs_cli_int(state, "--tid", text, 1);
 		break;
@@ -117,7 +115,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		choose(state, e);
 		break;
 	default:
-		return rs_cli_store(key, text, e);
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

@@ -9,15 +9,17 @@
 
 #include "cli/cli.h"
 #include "cli/numbers.h"
+#include "cli/shared.h"
 
-enum { OPT_FREQ = 1024, OPT_XEN_LOG }; /* a verb's own keys, and its other children's, are below */
+enum { OPT_FREQ = 1024 }; /* a verb's own keys, and its other children's, are below */
 
 static const struct argp_option options[] = {
 	{ "freq", OPT_FREQ, "HZ", 0,
 	  "The TSC frequency, as in 2.6GHz, for files that do not contain it (xentrace's, ACRN's)",
 	  3 },
-	{ "xen-log", OPT_XEN_LOG, "FILE", 0, "Read the TSC frequency from Xen's boot log FILE", 3 },
-	{ "format", 'f', "NAME", 0,
+	{ "xen-log", RS_CLI_TEXT(struct rs_cli_input, foreign.xen_log), "FILE", 0,
+	  "Read the TSC frequency from Xen's boot log FILE", 3 },
+	{ "format", 'f', "NAME", RS_CLI_TEXT(struct rs_cli_input, format),
 	  "The format of a file that its first bytes do not identify: trace.dat (trace-cmd's), "
 	  "xentrace, acrn, acrnlog, hyperlight",
 	  3 },
@@ -64,12 +66,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case OPT_FREQ:
 		input->foreign.freq_hz = rs_cli_frequency(state, text);
 		break;
-	case OPT_XEN_LOG:
-		input->foreign.xen_log = text;
-		break;
-	case 'f':
-		input->format = text;
-		break;
 	case ARGP_KEY_ARG:
 		if (input->one)
 			rs_cli_one(state, input->what, text, &input->path);
@@ -81,7 +77,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 			argp_error(state, "which %s?", input->what);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

@@ -22,6 +22,7 @@
 #include "base/given.h"
 #include "cli/cli.h"
 #include "cli/includes.h"
+#include "cli/shared.h"
 
 #define PROGRAM_MAX	(2u << 20) /* bytes of a program; the compiler's limit is lower */
 #define NAME_OF_PROGRAM "-n"
@@ -40,9 +41,11 @@ enum { KEY_JSON = 768 };
 static const struct argp_option options[] = {
 	{ "program", 'n', "PROGRAM", 0,
 	  "The text of the program; may be given again, for more of it", 1 },
-	{ "script", 's', "FILE", 0, "The program is in this file; - is standard input", 1 },
+	{ "script", 's', "FILE", RS_CLI_TEXT(struct rs_cli_program, file),
+	  "The program is in this file; - is standard input", 1 },
 	{ "option", 'x', "NAME[=VALUE]", 0, "Set an option of D; may be given again", 2 },
-	{ "cpp", 'C', NULL, 0, "Run the program through the C preprocessor, cpp, first", 4 },
+	{ "cpp", 'C', NULL, RS_CLI_FLAG(struct rs_cli_program, preprocess),
+	  "Run the program through the C preprocessor, cpp, first", 4 },
 	{ "define", 'D', "NAME[=VALUE]", 0, "Define a macro for -C", 4 },
 	{ "include", 'I', "DIR", 0, "Look for files that are included here, with -C", 4 },
 	{ 0 },
@@ -79,14 +82,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case 'n':
 		rs_cli_word_add(state, &a->programs, text);
 		break;
-	case 's':
-		a->file = text;
-		break;
 	case 'x':
 		rs_cli_word_add(state, &a->options, text);
-		break;
-	case 'C':
-		a->preprocess = true;
 		break;
 	case 'D':
 		add_cpp(state, a, "-D", text);
@@ -98,7 +95,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		check(state, a);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

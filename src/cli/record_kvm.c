@@ -39,14 +39,14 @@ static struct kvm {
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-enum { KEY_KVM = 512, KEY_EXITS, KEY_WHEN };
+enum { KEY_WHEN = 512 };
 
 static const struct argp_option options[] = {
-	{ "kvm", KEY_KVM, NULL, 0,
+	{ "kvm", RS_CLI_FLAG(struct kvm, wanted), NULL, 0,
 	  "Record the host's KVM: exits and entries, their causes, and when vCPUs' threads were "
 	  "off the CPU",
 	  1 },
-	{ "exits", KEY_EXITS, NULL, 0,
+	{ "exits", RS_CLI_FLAG(struct kvm, exits), NULL, 0,
 	  "With --kvm: also count exits over the same time, and show the table at the end", 1 },
 	{ "pid", 'p', "PID", 0, "With --kvm: only this process's vCPUs", 3 },
 	{ "tid", 't', "TID", 0, "With --kvm: only this thread", 3 },
@@ -75,12 +75,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &k->vm;
 		break;
-	case KEY_KVM:
-		k->wanted = true;
-		break;
-	case KEY_EXITS:
-		k->exits = true;
-		break;
 	case 'p':
 		k->pid = rs_cli_int(state, "--pid", text, 1);
 		break;
@@ -94,7 +88,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		set_when(state, k, text);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

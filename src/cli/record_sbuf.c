@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/numbers.h"
+#include "cli/shared.h"
 #include "live/record_sbuf.h"
 
 #define PATHS_MAX      4096u
@@ -29,14 +30,14 @@ static struct sbuf {
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-enum { KEY_SBUF = 512, KEY_KEEP, KEY_CREATE };
+enum { KEY_SBUF = 512, KEY_CREATE };
 
 static const struct argp_option options[] = {
 	{ "sbuf", KEY_SBUF, "PATH...", 0,
 	  "Rings of ACRN's layout that another program writes, of traces or of logs: devices "
 	  "(/dev/acrn_trace_*, /dev/acrn_hvlog_*), files, shm:NAME",
 	  1 },
-	{ "keep", KEY_KEEP, NULL, 0,
+	{ "keep", RS_CLI_FLAG(struct sbuf, keep), NULL, 0,
 	  "With --sbuf: also read what the rings hold at the start, which is skipped otherwise",
 	  3 },
 	{ "create", KEY_CREATE, "N", 0,
@@ -64,9 +65,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		s->wanted = true;
 		add_path(state, s, text);
 		break;
-	case KEY_KEEP:
-		s->keep = true;
-		break;
 	case KEY_CREATE:
 		s->create = (uint32_t)rs_cli_number(state, "--create", text, 1, RS_LEND_IDS_MAX);
 		break;
@@ -76,7 +74,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		add_path(state, s, text);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

@@ -2,6 +2,7 @@
 /* ringside record --xen: the trace of the Xen that this dom0 runs on. */
 #include "base/count.h"
 #include "cli/record.h"
+#include "cli/shared.h"
 #include "cli/xen.h"
 
 #include <stdio.h>
@@ -18,10 +19,11 @@ static struct xen {
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-enum { KEY_XEN = 1024, KEY_CLASSES };
+enum { KEY_CLASSES = 1024 };
 
 static const struct argp_option options[] = {
-	{ "xen", KEY_XEN, NULL, 0, "The trace of the Xen that this dom0 runs on", 1 },
+	{ "xen", RS_CLI_FLAG(struct xen, options.wanted), NULL, 0,
+	  "The trace of the Xen that this dom0 runs on", 1 },
 	{ "classes", KEY_CLASSES, "LIST", 0,
 	  "With --xen: only these classes of events, as in sched,hvm, or a mask, as in 0x8f000 "
 	  "(all)",
@@ -33,16 +35,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct xen *x = state->input;
 
-	switch (key) {
-	case KEY_XEN:
-		x->options.wanted = true;
-		break;
-	case KEY_CLASSES:
-		rs_cli_xen_classes(state, text, &x->options.mask);
-		break;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (key != KEY_CLASSES)
+		return rs_cli_store(options, key, text, state);
+	rs_cli_xen_classes(state, text, &x->options.mask);
 	return 0;
 }
 

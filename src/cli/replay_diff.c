@@ -19,11 +19,10 @@ struct diff_arguments {
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-enum { KEY_LOGS = 256, KEY_BINARY };
-
 static const struct argp_option options[] = {
-	{ "logs", KEY_LOGS, NULL, 0, "Compare the logs; do not replay", 1 },
-	{ "binary", KEY_BINARY, "PROGRAM[@0xBASE]", 0,
+	{ "logs", RS_CLI_FLAG(struct diff_arguments, logs), NULL, 0,
+	  "Compare the logs; do not replay", 1 },
+	{ "binary", RS_CLI_TEXT(struct diff_arguments, binary), "PROGRAM[@0xBASE]", 0,
 	  "Name the function where they part: of this program of the guest's, or its vmlinux", 1 },
 	{ 0 },
 };
@@ -56,12 +55,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		state->child_inputs[0] = &a->json;
 		state->child_inputs[1] = &a->quiet;
 		break;
-	case KEY_LOGS:
-		a->logs = true;
-		break;
-	case KEY_BINARY:
-		a->binary = text;
-		break;
 	case ARGP_KEY_ARG:
 		if (a->directories[1])
 			argp_error(state, "expected two recordings");
@@ -72,7 +65,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 			argp_error(state, "which two recordings?");
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

@@ -18,7 +18,8 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "REC", 0, "The directory to write, new or empty", 1 },
+	{ "output", 'o', "REC", RS_CLI_TEXT(struct replay_guest, of.directory),
+	  "The directory to write, new or empty", 1 },
 	{ "kernel", RS_CLI_TEXT(struct replay_guest, of.kernel), "FILE", 0,
 	  "The guest's Linux kernel (the newest in /boot)", 2 },
 	{ "initrd", RS_CLI_TEXT(struct replay_guest, of.initrd), "FILE", 0, "The guest's initramfs",
@@ -77,9 +78,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &guest->quiet;
 		break;
-	case 'o':
-		g->directory = text;
-		break;
 	case KEY_MEMORY:
 		g->memory_mib = rs_cli_number(state, "--memory", text, RS_RECORDING_MEMORY_MIN,
 					      RS_RECORDING_MEMORY_MAX);
@@ -98,7 +96,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		check(g, state);
 		break;
 	default:
-		return rs_cli_store(key, text, guest);
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

@@ -16,8 +16,6 @@
 #include "replay/making.h"
 #include "replay/moment.h"
 
-#define NS_PER_SEC UINT64_C(1000000000)
-
 struct record_arguments {
 	struct replay_guest guest;
 	struct rs_cli_program program; /* for the replay after the recording; or none */
@@ -27,12 +25,13 @@ struct record_arguments {
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-enum { KEY_TIME = 256, KEY_SIZE, KEY_SNAPSHOT };
+enum { KEY_SIZE = 256 };
 
 static const struct argp_option options[] = {
-	{ "snapshot", KEY_SNAPSHOT, "SNAP", 0,
+	{ "snapshot", RS_CLI_TEXT(struct record_arguments, guest.of.snapshot), "SNAP", 0,
 	  "Begin with the running guest that `ringside replay snapshot` saved", 2 },
-	{ "time", KEY_TIME, "TIME", 0, "End after this much of the guest's time", 3 },
+	{ "time", RS_CLI_SECONDS(struct record_arguments, limits.guest_ns), "TIME", 0,
+	  "End after this much of the guest's time", 3 },
 	{ "max-time", 0, NULL, OPTION_ALIAS, NULL, 3 },
 	{ "size", KEY_SIZE, "SIZE", 0, "End when the log reaches this size, with K, M or G", 3 },
 	{ "max-size", 0, NULL, OPTION_ALIAS, NULL, 3 },
@@ -70,19 +69,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		state->child_inputs[1] = &a->program;
 		state->child_inputs[2] = &a->json;
 		break;
-	case KEY_SNAPSHOT:
-		a->guest.of.snapshot = text;
-		break;
-	case KEY_TIME:
-		a->limits.guest_ns = rs_cli_time(state, "--time", text, NS_PER_SEC);
-		break;
 	case KEY_SIZE:
 		if (!rs_cli_read_size(text, 1, UINT64_MAX >> 1, &a->limits.log_bytes))
 			argp_error(state, "--size '%s': expected bytes, as in 512K, 4M or 1G",
 				   text);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

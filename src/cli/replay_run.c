@@ -6,10 +6,13 @@
 
 #include "cli/replay.h"
 #include "cli/script_run.h"
+#include "cli/shared.h"
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "TRACE", 0, "Keep what fired in this trace directory", 2 },
-	{ "list", 'l', NULL, 0, "List the probes that it matches, with their arguments", 5 },
+	{ "output", 'o', "TRACE", RS_CLI_TEXT(struct rs_script_run, replay.trace),
+	  "Keep what fired in this trace directory", 2 },
+	{ "list", 'l', NULL, RS_CLI_FLAG(struct rs_script_run, list),
+	  "List the probes that it matches, with their arguments", 5 },
 	{ 0 },
 };
 
@@ -47,12 +50,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		state->child_inputs[1] = &a->program;
 		state->child_inputs[2] = &a->replay;
 		break;
-	case 'o':
-		a->replay.trace = text;
-		break;
-	case 'l':
-		a->list = true;
-		break;
 	case ARGP_KEY_ARG:
 		rs_cli_word_add(state,
 				a->on.n || rs_script_replay_attaches(&a->replay) ? &a->program.args
@@ -68,7 +65,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 			argp_error(state, "which recording?");
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

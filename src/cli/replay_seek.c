@@ -86,7 +86,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		argp_error(state, "which recording?");
 		break;
 	default:
-		return rs_cli_store(key, text, a);
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

@@ -8,12 +8,10 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "cli/numbers.h"
 #include "cli/replay.h"
 #include "cli/replay_guest.h"
+#include "cli/shared.h"
 #include "replay/making.h"
-
-#define NS_PER_SEC UINT64_C(1000000000)
 
 struct snapshot {
 	struct replay_guest guest;
@@ -22,12 +20,10 @@ struct snapshot {
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-enum { KEY_TIME = 256, KEY_WHEN };
-
 static const struct argp_option options[] = {
-	{ "when", KEY_WHEN, "TEXT", 0, "Take the snapshot when this text is on the guest's console",
-	  3 },
-	{ "time", KEY_TIME, "TIME", 0,
+	{ "when", RS_CLI_TEXT(struct snapshot, when.text), "TEXT", 0,
+	  "Take the snapshot when this text is on the guest's console", 3 },
+	{ "time", RS_CLI_SECONDS(struct snapshot, when.time_ns), "TIME", 0,
 	  "Take the snapshot at this time of the guest's clock, in seconds", 3 },
 	{ 0 },
 };
@@ -47,19 +43,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct snapshot *s = state->input;
 
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &s->guest;
-		break;
-	case KEY_WHEN:
-		s->when.text = text;
-		break;
-	case KEY_TIME:
-		s->when.time_ns = rs_cli_time(state, "--time", text, NS_PER_SEC);
-		break;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (key != ARGP_KEY_INIT)
+		return rs_cli_store(options, key, text, state);
+	state->child_inputs[0] = &s->guest;
 	return 0;
 }
 

@@ -40,7 +40,7 @@ struct verify_arguments {
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-enum { KEY_POINTS = 256, KEY_SAMPLES, KEY_BYTES, KEY_FROM, KEY_TO };
+enum { KEY_POINTS = 256, KEY_SAMPLES, KEY_BYTES };
 
 static const struct argp_option options[] = {
 	{ "points", KEY_POINTS, "N", 0, "Compare states at this many instructions (8)", 1 },

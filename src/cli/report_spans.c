@@ -15,10 +15,18 @@
 #include "export/profile.h"
 #include "view/spans.h"
 
-enum { OPT_TREE = 256, OPT_FLAME };
+struct arguments {
+	struct rs_report report;
+	struct rs_spans_show show;
+	struct rs_cli_symbols symbols;
+	const char *flame;
+};
+
+enum { OPT_FLAME = 256 };
 
 static const struct argp_option options[] = {
-	{ "tree", OPT_TREE, NULL, 0, "Show the call tree, with the time of each path", 2 },
+	{ "tree", RS_CLI_FLAG(struct arguments, show.tree), NULL, 0,
+	  "Show the call tree, with the time of each path", 2 },
 	{ "flame", OPT_FLAME, "FILE", 0, "Also write a flame graph to this new file (SVG)", 2 },
 	{ 0 },
 };
@@ -37,13 +45,6 @@ static const char doc[] =
 	"  ringside report spans trace\n"
 	"  ringside report spans --tree --flame spans.svg trace\n";
 
-struct arguments {
-	struct rs_report report;
-	struct rs_spans_show show;
-	struct rs_cli_symbols symbols;
-	const char *flame;
-};
-
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct arguments *a = state->input;
@@ -54,15 +55,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		state->child_inputs[1] = &a->show.form;
 		state->child_inputs[2] = &a->symbols;
 		break;
-	case OPT_TREE:
-		a->show.tree = true;
-		break;
 	case OPT_FLAME:
 		a->flame = text;
 		a->report.input.writes = true;
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

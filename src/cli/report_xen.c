@@ -11,16 +11,21 @@
 #include <unistd.h>
 
 #include "analyze/xen.h"
-#include "cli/numbers.h"
 #include "cli/shared.h"
 #include "cli/xen.h"
 #include "live/record_xen.h"
 
-enum { OPT_DURATION = 256 };
+struct arguments {
+	struct rs_report report;
+	struct rs_xen_show show;
+	struct rs_cli_interval interval;
+	struct rs_cli_xen xen; /* live */
+	uint64_t duration_ns;
+};
 
 static const struct argp_option options[] = {
-	{ "duration", OPT_DURATION, "SEC", 0, "With --xen: stop after this time (until Ctrl-C)",
-	  5 },
+	{ "duration", RS_CLI_SECONDS(struct arguments, duration_ns), "SEC", 0,
+	  "With --xen: stop after this time (until Ctrl-C)", 5 },
 	{ 0 },
 };
 
@@ -37,16 +42,6 @@ static const char doc[] =
 	"  ringside report exits --xen --classes hvm --interval 1 --poll 50\n"
 	"  ringside report summary --json xen.trace | jq '.rows[] | select(.table == \"vcpus\")'\n";
 
-#define NS_PER_SEC UINT64_C(1000000000)
-
-struct arguments {
-	struct rs_report report;
-	struct rs_xen_show show;
-	struct rs_cli_interval interval;
-	struct rs_cli_xen xen; /* live */
-	uint64_t duration_ns;
-};
-
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct arguments *a = state->input;
@@ -58,9 +53,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		state->child_inputs[2] = &a->xen;
 		state->child_inputs[3] = &a->interval;
 		break;
-	case OPT_DURATION:
-		a->duration_ns = rs_cli_time(state, "--duration", text, NS_PER_SEC);
-		break;
 	case ARGP_KEY_END:
 		if (a->xen.wanted && a->report.input.path)
 			argp_error(state, "--xen goes without a trace");
@@ -68,7 +60,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 			argp_error(state, "--duration goes with --xen");
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

@@ -7,12 +7,11 @@
 #include "cli/xen.h"
 #include "live/sbuf.h"
 
-#define NS_PER_SEC     UINT64_C(1000000000)
 #define BUFFER_MIN     4096u
 #define BUFFER_MAX     (1u << 30)
 #define RING_BYTES_MIN (sizeof(struct rs_sbuf) + RS_SBUF_ELE_NUM_MIN * RS_SLOT_BYTES)
 
-enum { KEY_TRACEPOINT = 512, KEY_DURATION, KEY_BUFFER, KEY_CLASSES, KEY_SBUF, KEY_CREATE };
+enum { KEY_TRACEPOINT = 512, KEY_BUFFER, KEY_CLASSES, KEY_SBUF, KEY_CREATE };
 
 static const struct argp_option options[] = {
 	{ "kvm", RS_CLI_FLAG(struct rs_script_live, kvm), NULL, 0, "Run it live, on the host's KVM",
@@ -22,7 +21,8 @@ static const struct argp_option options[] = {
 	  "'block:*'; "
 	  "may be given again, and beside --kvm",
 	  3 },
-	{ "duration", KEY_DURATION, "SEC", 0, "Live: stop after this time (until Ctrl-C)", 3 },
+	{ "duration", RS_CLI_SECONDS(struct rs_script_live, duration_ns), "SEC", 0,
+	  "Live: stop after this time (until Ctrl-C)", 3 },
 	{ "buffer", KEY_BUFFER, "SIZE", 0, "Live: the size of each CPU's ring, with K or M (1M)",
 	  3 },
 	{ "tee", RS_CLI_TEXT(struct rs_script_live, tee), "DIR", 0,
@@ -78,9 +78,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 			argp_error(state, "more than %u of --tracepoint", RS_TRACEPOINT_GLOBS_MAX);
 		live->globs[live->n_globs++] = text;
 		break;
-	case KEY_DURATION:
-		live->duration_ns = rs_cli_time(state, "--duration", text, NS_PER_SEC);
-		break;
 	case KEY_BUFFER:
 		if (!rs_cli_read_size(text, BUFFER_MIN, BUFFER_MAX, &bytes))
 			argp_error(state, "--buffer '%s': expected 4K to 1G", text);
@@ -99,7 +96,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		check(state, live);
 		break;
 	default:
-		return rs_cli_store(key, text, live);
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

@@ -7,14 +7,14 @@
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-enum { KEY_NO_JITTER = 896, KEY_SEED, KEY_BINARY, KEY_FROM, KEY_TO, KEY_LIVE, KEY_NO_FAST };
+enum { KEY_SEED = 896, KEY_BINARY, KEY_LIVE };
 
 static const struct argp_option probes[] = {
-	{ "no-jitter", KEY_NO_JITTER, NULL, 0,
+	{ "no-jitter", RS_CLI_FLAG(struct rs_script_replay, options.steady), NULL, 0,
 	  "In a replay: timers at the end of each period, not at a pseudo-random place in it", 3 },
 	{ "seed", KEY_SEED, "N", 0,
 	  "In a replay: the seed of the pseudo-random places of timers (0)", 3 },
-	{ "no-fast", KEY_NO_FAST, NULL, 0,
+	{ "no-fast", RS_CLI_FLAG(struct rs_script_replay, options.slow), NULL, 0,
 	  "In a replay: stop it through QEMU's GDB channel alone, which is slower", 3 },
 	{ "binary", KEY_BINARY, "PROGRAM[@0xBASE]", 0,
 	  "In a replay: the functions, static probes and assertions of this program of the "
@@ -34,14 +34,8 @@ static error_t parse_probes(int key, char *text, struct argp_state *state)
 	struct rs_script_replay *replay = state->input;
 
 	switch (key) {
-	case KEY_NO_JITTER:
-		replay->options.steady = true;
-		break;
 	case KEY_SEED:
 		replay->options.seed = rs_cli_number(state, "--seed", text, 0, UINT64_MAX);
-		break;
-	case KEY_NO_FAST:
-		replay->options.slow = true;
 		break;
 	case KEY_BINARY:
 		if (replay->binary)
@@ -52,7 +46,8 @@ static error_t parse_probes(int key, char *text, struct argp_state *state)
 		replay->live = text ? text : "";
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		if (rs_cli_store(probes, key, text, state))
+			return ARGP_ERR_UNKNOWN;
 	}
 	replay->given = true;
 	return 0;

@@ -2,6 +2,9 @@
 /* The options that several verbs have, one argp each. */
 #include "cli/shared.h"
 
+#include <limits.h>
+#include <stdio.h>
+
 #include "base/duration.h"
 #include "cli/numbers.h"
 #include "event/query.h"
@@ -11,16 +14,32 @@
 
 enum { KEY_VM = 0x6000, KEY_FROM, KEY_TO, KEY_INTERVAL, KEY_MOMENT_FROM, KEY_MOMENT_TO, KEY_CSV };
 
-error_t rs_cli_store(int key, const char *text, void *input)
+error_t rs_cli_store(const struct argp_option *options, int key, const char *text,
+		     const struct argp_state *state)
 {
-	char *member = (char *)input + (key & (RS_CLI_STORES_FLAG - 1));
+	const struct argp_option *o = options;
+	char what[64];
+	void *member;
+	int sets;
 
-	if (key & RS_CLI_STORES_FLAG)
+	while (o->key != key && (o->name || o->key))
+		o++;
+	sets = key > UCHAR_MAX ? o->key : o->flags;
+	member = (char *)state->input + (sets >> 5 & UINT16_MAX);
+	switch (sets >> 21) {
+	case 1:
 		*(bool *)member = true;
-	else if (key & RS_CLI_STORES_TEXT)
+		break;
+	case 2:
 		*(const char **)member = text;
-	else
+		break;
+	case 3:
+		snprintf(what, sizeof(what), "--%s", o->name);
+		*(uint64_t *)member = rs_cli_time(state, what, text, NS_PER_SEC);
+		break;
+	default:
 		return ARGP_ERR_UNKNOWN;
+	}
 	return 0;
 }
 

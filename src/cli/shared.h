@@ -15,21 +15,31 @@
 #include "replay/moment.h"
 
 /*
- * The key of an option that only sets a member of its argp's input: a bool to true, or a text to
- * the option's argument. A parser calls rs_cli_store() for keys that it does not know.
+ * An option that only sets a member of its argp's input needs no case in the parser. These macros
+ * describe the member: a bool is set to true, a text is set to the option's argument, and a
+ * uint64_t is set to the time in the argument, in ns; a time without a unit is in seconds, and 0 is
+ * an error. The description is the option's key. An option with a letter as its key has the
+ * description in its flags, of which argp reads only the lowest bits. A parser calls rs_cli_store()
+ * for keys that it does not know.
  *
  *	{ "core", RS_CLI_TEXT(struct arguments, core), "FILE", 0, "Write a core to FILE", 1 },
+ *	{ "json", 'j', NULL, RS_CLI_FLAG(struct arguments, json), "Print JSON", 1 },
  */
-#define RS_CLI_STORES_FLAG 0x100000
-#define RS_CLI_STORES_TEXT 0x200000
-#define RS_CLI_FLAG(type, member)                                                                  \
-	_Generic(((type *)0)->member, bool: RS_CLI_STORES_FLAG | (int)offsetof(type, member))
-#define RS_CLI_TEXT(type, member)                                                                  \
-	_Generic(((type *)0)->member,                                                              \
-		 const char *: RS_CLI_STORES_TEXT | (int)offsetof(type, member))
+#define RS_CLI_FLAG(type, member)    RS_CLI_SETS(1, bool, type, member)
+#define RS_CLI_TEXT(type, member)    RS_CLI_SETS(2, const char *, type, member)
+#define RS_CLI_SECONDS(type, member) RS_CLI_SETS(3, uint64_t, type, member)
 
-/* Sets the member of such a key. Returns ARGP_ERR_UNKNOWN for another key. */
-error_t rs_cli_store(int key, const char *text, void *input);
+/* The kind is in bits 21 and 22, and the member's offset in the 16 bits below. argp's own flags are
+ * the five bits below those, and a key has 23 bits and a sign. */
+#define RS_CLI_SETS(kind, is, type, member)                                                        \
+	_Generic(((type *)0)->member, is : (kind) << 21 | RS_CLI_OFFSET(type, member) << 5)
+#define RS_CLI_OFFSET(type, member)                                                                \
+	((int)offsetof(type, member) / (int)sizeof(char[offsetof(type, member) < 65536 ? 1 : -1]))
+
+/* Sets the member that the option with this key describes. Returns ARGP_ERR_UNKNOWN if there is no
+ * such option, or it describes none. A wrong time is a usage error. */
+error_t rs_cli_store(const struct argp_option *options, int key, const char *text,
+		     const struct argp_state *state);
 
 /* -q, --quiet. The input is a bool, which the option sets. */
 extern const struct argp rs_cli_quiet_argp;

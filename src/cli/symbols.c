@@ -4,15 +4,16 @@
 
 #include "analyze/symbolize.h"
 #include "cli/cli.h"
+#include "cli/shared.h"
 
-enum { KEY_BINARY = 0x6100, KEY_SYMFS };
+enum { KEY_BINARY = 0x6100 };
 
 static const struct argp_option options[] = {
 	{ "binary", KEY_BINARY, "FILE[@0xLOAD]", 0,
 	  "Name functions by this binary of the guest's, which lies at address LOAD if it is "
 	  "position independent; may be given again (those that the trace names)",
 	  3 },
-	{ "symfs", KEY_SYMFS, "DIR", 0,
+	{ "symfs", RS_CLI_TEXT(struct rs_cli_symbols, symfs), "DIR", 0,
 	  "Search for binaries and debug files in this folder as if it were /", 3 },
 	{ 0 },
 };
@@ -21,18 +22,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct rs_cli_symbols *symbols = state->input;
 
-	switch (key) {
-	case KEY_BINARY:
-		if (symbols->n == RS_CLI_BINARIES_MAX)
-			argp_error(state, "more than %u of --binary", RS_CLI_BINARIES_MAX);
-		symbols->binaries[symbols->n++] = text;
-		break;
-	case KEY_SYMFS:
-		symbols->symfs = text;
-		break;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (key != KEY_BINARY)
+		return rs_cli_store(options, key, text, state);
+	if (symbols->n == RS_CLI_BINARIES_MAX)
+		argp_error(state, "more than %u of --binary", RS_CLI_BINARIES_MAX);
+	symbols->binaries[symbols->n++] = text;
 	return 0;
 }
 

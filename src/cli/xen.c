@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/numbers.h"
+#include "cli/shared.h"
 #include "live/xen.h"
 #include "xen/classes.h"
 
@@ -11,10 +12,11 @@
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-enum { KEY_XEN = 1536, KEY_CLASSES, KEY_CPUS, KEY_BUFFER, KEY_POLL };
+enum { KEY_CLASSES = 1536, KEY_CPUS, KEY_BUFFER, KEY_POLL };
 
 static const struct argp_option options[] = {
-	{ "xen", KEY_XEN, NULL, 0, "Instead of TRACE: the Xen that this dom0 runs on, live", 5 },
+	{ "xen", RS_CLI_FLAG(struct rs_cli_xen, wanted), NULL, 0,
+	  "Instead of TRACE: the Xen that this dom0 runs on, live", 5 },
 	{ "classes", KEY_CLASSES, "LIST", 0,
 	  "With --xen: only these classes of events, as in sched,hvm (all)", 5 },
 	{ "cpus", KEY_CPUS, "LIST", 0,
@@ -48,9 +50,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	struct rs_cli_xen *x = state->input;
 
 	switch (key) {
-	case KEY_XEN:
-		x->wanted = true;
-		break;
 	case KEY_CLASSES:
 		rs_cli_xen_classes(state, text, &x->mask);
 		break;
@@ -69,7 +68,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		rs_cli_xen_check_poll(state, x->poll_ns);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return rs_cli_store(options, key, text, state);
 	}
 	return 0;
 }

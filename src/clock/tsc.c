@@ -188,7 +188,8 @@ static uint64_t freq_measured(void)
 	return freq_between(tsc, ns, tsc_later, ns_later);
 }
 
-/* The same for all clocks of the process: a confined one may no longer ask the kernel. */
+/* The TSC's rate, which all clocks of the process share: a confined process may no longer ask the
+ * kernel. */
 static struct {
 	pthread_once_t once;
 	uint64_t hz;

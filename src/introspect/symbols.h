@@ -66,7 +66,8 @@ uint32_t rs_symbols_lookup(struct rs_symbols *set, uint64_t address, struct rs_f
 			   uint32_t max);
 
 /*
- * The same for element i of a stack of n addresses, innermost first. Element 0 is exact. The others
+ * Looks up element i of a stack, whose innermost address is first, and returns what
+ * rs_symbols_lookup() returns. Element 0 is exact. The others
  * are return addresses, so the call before one is looked up: a function that ends with a call has
  * no instruction behind it. An address that a signal or an interrupt left is exact, too: CFI says
  * that the element before it is such a handler's frame.

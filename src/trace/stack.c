@@ -50,9 +50,10 @@ uint32_t rs_stack_walk(uint64_t here, const void *from, uint64_t top, void *elem
 }
 
 /*
- * The same for a frame that is at most top, in fewer instructions: the loop is unrolled, and takes
- * frames that are not aligned, too; to read them does no harm. It calls nothing, so its caller
- * saves few registers. left is one less than the greatest number of elements. Returns their end.
+ * Walks as rs_stack_walk() does, from a frame that is at most top, in fewer instructions: the loop
+ * is unrolled, and accepts frames that are not aligned, which are safe to read. It calls nothing,
+ * so its caller saves few registers. left is one less than the greatest number of elements. Returns
+ * their end.
  */
 READS_STACK static inline __attribute__((always_inline)) struct element *
 walk_fast(uint64_t here, uint64_t frame, uint64_t top, struct element *elements, uint32_t left)
