@@ -15,6 +15,22 @@
 #define TYPE_BITS	3u
 #define TYPE_OLD_OFFSET 2u /* RS_ORC_CALL is 0 there */
 
+/* The registers by their numbers, ORC_REG_* of orc_types.h. */
+#define N_NUMBERS 16u
+static const uint8_t until_6_12[N_NUMBERS] = {
+	RS_ORC_NONE,	RS_ORC_PREVIOUS_SP, RS_ORC_DX,	    RS_ORC_DI,
+	RS_ORC_BP,	RS_ORC_SP,	    RS_ORC_R10,	    RS_ORC_R13,
+	RS_ORC_AT_BP,	RS_ORC_AT_SP,	    RS_ORC_UNKNOWN, RS_ORC_UNKNOWN,
+	RS_ORC_UNKNOWN, RS_ORC_UNKNOWN,	    RS_ORC_UNKNOWN, RS_ORC_UNKNOWN,
+};
+static const uint8_t since_7_2[N_NUMBERS] = {
+	RS_ORC_NONE,	    RS_ORC_AX,	    RS_ORC_DX,	    RS_ORC_SP,
+	RS_ORC_BP,	    RS_ORC_DI,	    RS_ORC_R10,	    RS_ORC_R13,
+	RS_ORC_PREVIOUS_SP, RS_ORC_AT_SP,   RS_ORC_AT_BP,   RS_ORC_UNKNOWN,
+	RS_ORC_UNKNOWN,	    RS_ORC_UNKNOWN, RS_ORC_UNKNOWN, RS_ORC_UNKNOWN,
+};
+#define OF_SP_PERCENT 50u /* rows that are relative to SP, at least */
+
 struct rs_orc {
 	struct rs_linux *kernel;
 	uint64_t code_from, code_to, init_from, init_to;
@@ -22,6 +38,7 @@ struct rs_orc {
 	uint8_t *rows;
 	uint32_t n, row_bytes;
 	bool offset_first; /* until 5.11: see rs_orc_row */
+	const uint8_t *numbers;
 };
 
 struct symbol_range {
@@ -138,6 +155,40 @@ static struct rs_error *lookup_check(struct rs_orc *orc)
 	return err;
 }
 
+static uint64_t field(const struct rs_orc *orc, const uint8_t *copy, enum rs_field_id id)
+{
+	return rs_linux_value(orc->kernel, copy, COPY_BYTES, id);
+}
+
+static void row_copy(const struct rs_orc *orc, uint32_t i, uint8_t copy[COPY_BYTES])
+{
+	memset(copy, 0, COPY_BYTES);
+	memcpy(copy, orc->rows + (size_t)i * orc->row_bytes, orc->row_bytes);
+}
+
+/* Finds the numbers of registers by which most rows are relative to SP. */
+static struct rs_error *numbers_find(struct rs_orc *orc)
+{
+	static const uint8_t *const all[] = { until_6_12, since_7_2 };
+	uint8_t copy[COPY_BYTES];
+	uint32_t of_sp[2] = { 0 };
+
+	for (uint32_t i = 0; i < orc->n; i++) {
+		uint64_t number;
+
+		row_copy(orc, i, copy);
+		number = field(orc, copy, RS_FIELD_ORC_SP_REG) % N_NUMBERS;
+		for (uint32_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
+			of_sp[k] += all[k][number] == RS_ORC_SP;
+	}
+	for (uint32_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
+		if ((uint64_t)of_sp[k] * 100 >= (uint64_t)orc->n * OF_SP_PERCENT)
+			orc->numbers = all[k];
+	return orc->numbers ? NULL
+			    : rs_error_create(RS_USAGE,
+					      "this kernel's numbers of registers are not known");
+}
+
 static struct rs_error *layout_check(const struct rs_linux *kernel, uint32_t *row_bytes)
 {
 	static const enum rs_field_id needed[] = { RS_FIELD_ORC_SP_OFFSET, RS_FIELD_ORC_BP_OFFSET,
@@ -189,7 +240,9 @@ static struct rs_error *tables_read(struct rs_orc *orc)
 	err = addresses_read(orc, &ips);
 	if (!err)
 		err = lookup_check(orc);
-	return err ? err : table_copy(orc->kernel, &rows, (void **)&orc->rows);
+	if (!err)
+		err = table_copy(orc->kernel, &rows, (void **)&orc->rows);
+	return err ? err : numbers_find(orc);
 }
 
 struct rs_error *rs_orc_read(struct rs_linux *kernel, struct rs_orc **out)
@@ -226,27 +279,22 @@ bool rs_orc_is_code(const struct rs_orc *orc, uint64_t address)
 	       (address >= orc->init_from && address < orc->init_to);
 }
 
-static uint64_t field(const struct rs_orc *orc, const uint8_t *copy, enum rs_field_id id)
-{
-	return rs_linux_value(orc->kernel, copy, COPY_BYTES, id);
-}
-
 bool rs_orc_find(const struct rs_orc *orc, uint64_t address, struct rs_orc_row *row)
 {
 	const struct rs_fields *fields = &orc->kernel->fields;
-	uint8_t copy[COPY_BYTES] = { 0 };
+	uint8_t copy[COPY_BYTES];
 	uint64_t type;
 	uint32_t i;
 
 	if (!rs_orc_is_code(orc, address) || !row_of(orc, address, &i))
 		return false;
-	memcpy(copy, orc->rows + (size_t)i * orc->row_bytes, orc->row_bytes);
+	row_copy(orc, i, copy);
 	type = field(orc, copy, RS_FIELD_ORC_TYPE);
 	*row = (struct rs_orc_row){
 		.sp_offset = (int16_t)field(orc, copy, RS_FIELD_ORC_SP_OFFSET),
 		.bp_offset = (int16_t)field(orc, copy, RS_FIELD_ORC_BP_OFFSET),
-		.sp_base = (enum rs_orc_base)field(orc, copy, RS_FIELD_ORC_SP_REG),
-		.bp_base = (enum rs_orc_base)field(orc, copy, RS_FIELD_ORC_BP_REG),
+		.sp_base = orc->numbers[field(orc, copy, RS_FIELD_ORC_SP_REG) % N_NUMBERS],
+		.bp_base = orc->numbers[field(orc, copy, RS_FIELD_ORC_BP_REG) % N_NUMBERS],
 		.interrupted = field(orc, copy, RS_FIELD_ORC_SIGNAL),
 		.offset_first = orc->offset_first,
 	};

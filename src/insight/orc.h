@@ -8,8 +8,10 @@
  *	6.3		signal too; also in later releases of 6.1
  *	since 6.4	type (undefined, end, call, registers, part of them), signal
  *
- * BTF says which members the kernel at hand has. The table is believed if its addresses ascend, and
- * if the index orc_lookup[] that the kernel made of it when it booted agrees. It is copied.
+ * The registers' numbers changed between 6.12 and 7.2. BTF says which members the kernel at hand
+ * has, and nothing says which numbers; most rows are relative to SP, so the rows decide. The table
+ * is believed if its addresses ascend, and if the index orc_lookup[] that the kernel made of it
+ * when it booted agrees. It is copied.
  */
 #ifndef RS_INSIGHT_ORC_H
 #define RS_INSIGHT_ORC_H
@@ -36,6 +38,8 @@ enum rs_orc_base {
 	RS_ORC_R13,
 	RS_ORC_AT_BP, /* what is in memory there */
 	RS_ORC_AT_SP,
+	RS_ORC_AX,
+	RS_ORC_UNKNOWN,
 };
 
 struct rs_orc_row {

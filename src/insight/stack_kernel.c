@@ -114,6 +114,7 @@ static bool load(struct walk *w, uint64_t address, uint64_t *value)
 static bool base_find(struct walk *w, const struct rs_orc_row *row, uint64_t *sp)
 {
 	static const uint8_t registers[] = { /* in rs_x86_regs.gpr */
+					     [RS_ORC_AX] = 0,
 					     [RS_ORC_DX] = 3,
 					     [RS_ORC_DI] = 5,
 					     [RS_ORC_R10] = 10,
@@ -135,6 +136,7 @@ static bool base_find(struct walk *w, const struct rs_orc_row *row, uint64_t *sp
 			return false;
 		*sp += row->offset_first ? 0 : offset;
 		return true;
+	case RS_ORC_AX:
 	case RS_ORC_DX:
 	case RS_ORC_DI:
 	case RS_ORC_R10:
@@ -143,6 +145,7 @@ static bool base_find(struct walk *w, const struct rs_orc_row *row, uint64_t *sp
 		return w->has_regs;
 	case RS_ORC_NONE:
 	case RS_ORC_PREVIOUS_SP:
+	case RS_ORC_UNKNOWN:
 		break;
 	}
 	return false;
