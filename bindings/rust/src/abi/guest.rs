@@ -81,7 +81,7 @@ pub struct rs_guest_area {
     pub to_gpa: u64,
     pub log: u64,
     pub log_bytes: u64,
-    pub reserved: u64,
+    pub self_: u64,
     pub ring: [rs_guest_ring; 256usize],
 }
 #[test]
@@ -249,23 +249,23 @@ fn bindgen_test_layout_rs_guest_area() {
         );
     }
     test_field_log_bytes();
-    fn test_field_reserved() {
+    fn test_field_self() {
         assert_eq!(
             unsafe {
                 let uninit = ::core::mem::MaybeUninit::<rs_guest_area>::uninit();
                 let ptr = uninit.as_ptr();
-                ::core::ptr::addr_of!((*ptr).reserved) as usize - ptr as usize
+                ::core::ptr::addr_of!((*ptr).self_) as usize - ptr as usize
             },
             56usize,
             concat!(
                 "Offset of field: ",
                 stringify!(rs_guest_area),
                 "::",
-                stringify!(reserved)
+                stringify!(self_)
             )
         );
     }
-    test_field_reserved();
+    test_field_self();
     fn test_field_ring() {
         assert_eq!(
             unsafe {
