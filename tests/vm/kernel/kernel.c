@@ -253,6 +253,7 @@ void kernel_main(uint32_t number, uint64_t start_info)
 	/* PVH's struct hvm_start_info: the command line's address is its fifth member. */
 	const char *line = (const char *)*(uint64_t *)(start_info + 24);
 	struct processor *p = &processors[number];
+	uint64_t bytes = option(line, "ring", RING_MAX);
 	void *ring = rings[number];
 
 	if (option(line, "high", 0))
@@ -264,7 +265,7 @@ void kernel_main(uint32_t number, uint64_t start_info)
 	if (!number)
 		rs_guest_init(&(struct rs_guest_config){
 			.hand_over = RS_GUEST_SHARED, .to_gpa = -KERNEL_BASE, .own_this = true });
-	if (rs_guest_vcpu_init(number, ring, option(line, "ring", RING_MAX)) != RS_GUEST_OK)
+	if (rs_guest_vcpu_init(number, ring, bytes) != RS_GUEST_OK)
 		print("no ring\n");
 	interrupts_init();
 	if (number) {
