@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The memory areas of a Linux process (VMAs), as /proc/PID/maps has them. Kernels since 6.1 keep
- * them in a maple tree (lib/maple_tree.c), those before in a list too. Areas are believed if they
- * ascend, are of the process, lie where the tree says, and are as many as the process counts.
+ * them in a maple tree (lib/maple_tree.c), those before in a list. Areas are believed if they
+ * ascend, are of the process, lie where the tree says, and are as many as the process counts. What
+ * the list's areas say of their own addresses, no second place confirms.
  */
 #ifndef RS_INSIGHT_AREAS_H
 #define RS_INSIGHT_AREAS_H

@@ -217,10 +217,14 @@ static bool is_hit(struct rs_linux *kernel, uint64_t gva, uint32_t bytes)
 	return false;
 }
 
-static void areas_compare(const struct result *was, const struct result *is)
+static void areas_compare(const struct rs_linux *kernel, const struct result *was,
+			  const struct result *is)
 {
 	if (is->areas.n != was->areas.n)
 		fail("another number of areas", &is->task);
+	/* Without a maple tree, only the area itself has its addresses. */
+	if (!kernel->fields.fields[RS_FIELD_MM_TREE_ROOT].found)
+		return;
 	for (uint32_t i = 0; i < is->areas.n; i++)
 		if (is->areas.areas[i].start != was->areas.areas[i].start ||
 		    is->areas.areas[i].end != was->areas.areas[i].end)
@@ -287,7 +291,7 @@ static void row_compare(struct rs_linux *kernel, const struct result *is)
 		fail("another page table", &is->task);
 	registers_compare(kernel, was, is, own);
 	if (is->task.mm == was->task.mm && is->has_areas && was->has_areas)
-		areas_compare(was, is);
+		areas_compare(kernel, was, is);
 }
 
 static void compare(struct rs_linux *kernel)
