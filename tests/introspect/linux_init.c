@@ -30,6 +30,7 @@
 #define CALLED	    static __attribute__((noipa))
 #define KEEP_CALL() __asm__ volatile("" ::: "memory")
 
+#define GAMMA_MARK   0x67616d6d61676d61 /* as in linux_guest.py */
 #define STRIDE	     61 /* prime */
 #define RECURSIONS   5
 #define THREADS	     3
@@ -87,11 +88,14 @@ static void beta(void)
 		pause();
 }
 
-/* A process that is always in user mode, in this function. */
+/* A process that is always in user mode, in this function, unless the kernel interrupts it.
+ * linux_guest.py knows it by the register. */
 CALLED void gamma_spin(void)
 {
+	register unsigned long mark __asm__("r15") = GAMMA_MARK;
+
 	for (;;)
-		__asm__ volatile("pause");
+		__asm__ volatile("pause" : "+r"(mark));
 }
 
 static void gamma_(void)
