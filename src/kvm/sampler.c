@@ -252,7 +252,7 @@ static struct rs_error *vcpu_add(struct rs_kvm_sampler *s, const struct rs_kvm_s
 	}
 	if (s->n && s->vcpus[0].kvm != state->kvm)
 		return rs_error_create(RS_FAILED,
-				       "process %d has several VMs, which cannot be told apart",
+				       "process %d has several VMs; only one is supported",
 				       s->pid);
 	if (s->is_started)
 		return NULL;

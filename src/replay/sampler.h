@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Samples what the guest of a recording executes: the task and its stack, once in each period of
- * the guest's time, at a pseudo-random place in it. The machine stands still while a sample is
+ * the guest's time, at a pseudo-random place in it. The machine is stopped while a sample is
  * taken, which the guest cannot detect.
  *
  * The guest's kernel is looked for while it boots. Of samples before it is found, and where it has
